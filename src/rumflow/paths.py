@@ -23,8 +23,8 @@ Array = NDArray[np.float64]
 Paths = NDArray[np.int32]
 
 _BLOCK_BITS = 4  # menus that share all but their lowest bits form a block, done with vector instructions
-_SPLIT_BITS = 6  # the highest bits cut the lattice into 64 parts for threads
-_THREADED_ITEMS = 15
+_SPLIT_BITS = 4  # the highest bits cut the lattice into 16 parts for threads
+_THREADED_ITEMS = 18
 
 
 @kernel
@@ -194,6 +194,37 @@ def _peel(flow, n, floor, paths, weights):
         if width <= floor or left <= floor:
             break
     return count
+
+
+@kernel
+def conserve_kernel(flow, n, through):
+    """Rescale the edges that leave each menu so that as much leaves as arrives, from the full menu down."""
+    full = (1 << n) - 1
+    through[:] = 0.0
+    through[full] = 1.0
+    for menu in range(full, 0, -1):
+        total = 0.0
+        size = 0
+        for x in range(n):
+            if (menu >> x) & 1:
+                size += 1
+                total += max(flow[x, squeeze(menu, x)], 0.0)
+        for x in range(n):
+            if (menu >> x) & 1:
+                column = squeeze(menu, x)
+                share = max(flow[x, column], 0.0) / total if total > 0.0 else 1.0 / size
+                flow[x, column] = share * through[menu]
+                through[menu ^ (1 << x)] += flow[x, column]
+
+
+def conserve(flow: Array) -> Array:
+    """The unit flow that leaves each menu in the proportions of the positive part of `flow`. In place.
+
+    Turns a flow that is negative or unbalanced by rounding into one that is neither.
+    """
+    n = flow.shape[0]
+    conserve_kernel(flow, n, np.empty(1 << n))
+    return flow
 
 
 def _blocks(n: int, threads: int) -> list[list[int]]:

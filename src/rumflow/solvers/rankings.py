@@ -1,303 +1,227 @@
-"""The exact solver: an active set of rankings.
+"""The exact solver: rounds of lattice pass and active set, up to the certificate.
 
-Minimise f(lam) = 1/2 || sum_i lam_i a_i - rho_hat ||_w^2 over mixtures (lam >= 0, sum 1) of rankings a_i (Wolfe's
-minimum-norm-point method). A few rankings are active; the rest are priced by shortest paths on the lattice.
-
-*Gram entries cost O(n).* a_p(D, x) = 1 exactly when D is contained in E_p(x), so
-
-    <a_p, a_q>_w = sum_x T[x, E_p(x) & E_q(x)],     T = Z^T w  (2^(|E| - 1) when every weight is 1).
-
-*Steps on the active set.* M = G + c 1 1^T (G the Gram matrix, c > 0) is positive definite exactly when the active rankings
-are affinely independent. With the common gradient value nu and r_i = nu - <a_i, w (rho - rho_hat)>, the step to the
-minimum over the affine hull is
-
-    M d = r + s 1,   s such that sum d = 0,   after which   nu <- nu + s   and   r <- 0.
-
-With M = L L^T and the carried vectors u = L^{-1} 1 and e = L^{-1} r it is d = L^{-T}(e + s u), s = -<u, e> / <u, u>: one triangular
-solve. Where d would make a weight negative the step stops there, that ranking leaves, and r shrinks by 1 - step.
-r is zero except on rankings that have just entered. Every lattice pass measures r afresh from the data, so
-errors of the factor are corrected (iterative refinement) and never add up.
-
-*Multiple pricing.* One lattice pass prices the cheapest ranking through every menu of the middle layer. The most violated
-form a pool whose Gram products with the active set are kept, so that it is priced without the lattice until it is dry.
-
-Departures from Wolfe: (1) the factor is that of G + c 1 1^T, not of the Gram matrix around rho_hat: it does not depend on the data, has
-integer entries without weights, and loses nothing when the distance is tiny; (2) several rankings enter at once; (3) entering
-rankings that the step would push below zero leave together, without a step.
+`solve_rankings` owns what the kernels of `active_set` do not: memory that grows, threads for the lattice passes, time limits,
+interruption and progress. Small problems run whole rounds inside one kernel.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow._jit import kernel, popcount
-from rumflow.paths import add_paths, down_pass, extract_path, middle_menus, path_cost, up_pass
-from rumflow.solvers.factor import append_row, delete_row, row_start, solve_backward, solve_forward, solve_forward_4
-from rumflow.transforms import transform_row
+from rumflow._jit import run_threads, thread_count
+from rumflow.paths import cheapest_above, cheapest_below, extract_path, middle_menus
+from rumflow.solvers import active_set
+from rumflow.solvers.active_set import Active, Pool, Problem
+from rumflow.transforms import zeta_adjoint
 
 Array = NDArray[np.float64]
+Mixture = tuple[NDArray[np.int32], Array]  # paths and their weights
 
-DRY, FULL, STUCK = 0, 1, 2  # how a round of steps ended
+POOL_SIZE = 256
+_WHOLE_IN_KERNEL = 8  # up to this many items a problem takes milliseconds and cannot be interrupted
+_THREADED = 13  # from this many items on a lattice pass is worth several threads
+_STEP_WORK = 2e9  # multiplications between two looks at the clock
 
 
-class Problem(NamedTuple):
-    """What is to be approximated, in the internal layout. Without weights (all 1), `weights` and `table` have no rows."""
+class Progress(NamedTuple):
+    """What a long solve reports after each round."""
 
-    target: Array  # rho_hat, (n, 2^(n-1)); anything where the weight is 0
+    round: int
+    objective: float
+    gap: float
+    rankings: int
+    seconds: float
+
+
+class Outcome(NamedTuple):
+    """Where a solver stopped: a mixture of rankings, and why."""
+
+    paths: NDArray[np.int32]
     weights: Array
-    table: Array  # T = Z^T w
-    menus: NDArray[np.int64]  # the middle layer
-    ridge: float  # c
+    reason: str  # "done", "stalled", "max_seconds", "interrupted", "too_large"
+    rounds: int
 
 
-class Active(NamedTuple):
-    """The active set; the first `count[0]` entries of each array are in use, up to the common capacity."""
-
-    count: NDArray[np.int64]  # (1,)
-    paths: NDArray[np.int32]  # (capacity, n)
-    weights: Array  # lam
-    carried: Array  # (2, capacity): u = L^{-1} 1 and e = L^{-1} r
-    factor: Array  # packed rows of L
-    moved: Array  # change of each weight since the pool was last priced
-    slot: NDArray[np.int64]  # the row of `Pool.gram` that belongs to each ranking
-    free: NDArray[np.int64]  # unused slots: free[count:]
-    scratch: Array  # (6, capacity)
+def make_problem(target: Array, weights: Array | None) -> Problem:
+    """The problem in the form of the kernels; `weights` None means 1 on every cell."""
+    n = target.shape[0]
+    none = np.empty((0, 0))
+    table = none if weights is None else zeta_adjoint(weights.copy())
+    # c of the order of the Gram entries: a ranking's squared norm is the total weight of the cells it chooses.
+    ridge = float(1 << (n - 1)) if weights is None else max(float(table[:, -1].mean()), 1e-300)
+    return Problem(target, none if weights is None else weights, table, middle_menus(n), ridge)
 
 
-class Pool(NamedTuple):
-    """Violated rankings and their Gram products with the active ones."""
+class Workspace:
+    """The arrays of one solve. They grow, and can be used again for the next problem of the same size."""
 
-    paths: NDArray[np.int32]  # (size, n)
-    gradient: Array  # (size,)
-    open: NDArray[np.bool_]  # may enter
-    gram: Array  # (capacity, size): one row per slot
+    def __init__(self, n: int, capacity: int = 0) -> None:
+        self.n = n
+        # An affinely independent set is no larger than the dimension of RUM, plus one: the most a small problem needs.
+        largest = (n << (n - 1)) - (1 << n) + 8
+        capacity = max(capacity, largest if n <= _WHOLE_IN_KERNEL else 2 * POOL_SIZE)
+        self.cost = np.empty((n, 1 << (n - 1)))
+        self.above, self.below = np.empty(1 << n), np.empty(1 << n)
+        self.active: Active
+        self.pool: Pool
+        self._allocate(max(capacity, 16))
 
+    def _allocate(self, capacity: int) -> None:
+        n = self.n
+        self.active = Active(
+            count=np.zeros(1, np.int64),
+            paths=np.empty((capacity, n), np.int32),
+            weights=np.empty(capacity),
+            carried=np.empty((2, capacity)),
+            factor=np.empty(capacity * (capacity + 1) // 2),
+            moved=np.empty(capacity),
+            slot=np.empty(capacity, np.int64),
+            free=np.arange(capacity),
+            scratch=np.empty((3, capacity)),
+            fresh=np.zeros(1, np.int64),
+        )
+        size = min(POOL_SIZE, _middle_size(n))
+        self.pool = Pool(
+            np.empty((size, n), np.int32), np.empty(size), np.empty(size, np.bool_), np.empty((capacity, size))
+        )
 
-@kernel
-def gram_entry(table, p, q):
-    """<a_p, a_q>_w for two paths."""
-    if table.shape[0] == 0:
-        whole = 0
-        for x in range(p.shape[0]):
-            whole += 1 << popcount(p[x] & q[x])
-        return float(whole)
-    total = 0.0
-    for x in range(p.shape[0]):
-        total += table[x, p[x] & q[x]]
-    return total
+    def grow(self) -> None:
+        """Twice the capacity; the active set stays."""
+        old = self.active
+        k = int(old.count[0])
+        self._allocate(2 * len(old.weights))
+        new = self.active
+        new.count[0] = k
+        for name in ("paths", "weights", "slot"):
+            getattr(new, name)[:k] = getattr(old, name)[:k]
+        new.carried[:, :k] = old.carried[:, :k]
+        new.factor[: k * (k + 1) // 2] = old.factor[: k * (k + 1) // 2]
+        new.free[: len(old.free)] = old.free
 
+    def reserve(self, count: int) -> None:
+        """Room for a start from `count` rankings."""
+        if count + 8 > len(self.active.weights):
+            self._allocate(2 * count + 8)
 
-@kernel
-def gradient_rows(problem, paths, lam, count, cost, first, last):
-    """Rows first..last-1 of Z^T w (Z flow - rho_hat) for a mixture of paths, and their part of the objective."""
-    bits = problem.target.shape[0] - 1
-    weighted = problem.weights.shape[0] > 0
-    objective = 0.0
-    for x in range(first, last):
-        row, target = cost[x], problem.target[x]
-        row[:] = 0.0
-        for i in range(count):
-            row[paths[i, x]] += lam[i]
-        transform_row(row, bits, 1.0, False)
-        if weighted:
-            weights = problem.weights[x]
-            for j in range(row.shape[0]):
-                difference = row[j] - target[j] if weights[j] > 0.0 else 0.0
-                objective += weights[j] * difference * difference
-                row[j] = weights[j] * difference
-        else:
-            for j in range(row.shape[0]):
-                difference = row[j] - target[j]
-                objective += difference * difference
-                row[j] = difference
-        transform_row(row, bits, 1.0, True)
-    return 0.5 * objective
+    @property
+    def arrays(self) -> tuple[Active, Pool, Array, Array, Array]:
+        """What the kernels take."""
+        return self.active, self.pool, self.cost, self.above, self.below
 
-
-@kernel
-def fill_pool(problem, pool, cost, above, below, limit, share, nu):
-    """The cheapest rankings through middle menus that are violated by at least `share` of the worst; how many."""
-    n = cost.shape[0]
-    menus = problem.menus
-    price = np.empty(menus.shape[0])
-    best = np.inf
-    for i in range(menus.shape[0]):
-        price[i] = above[menus[i]] + below[menus[i]]
-        best = min(best, price[i])
-    bound = nu - share * (nu - best)
-    chosen = np.nonzero(price <= bound)[0]
-    if chosen.shape[0] > limit:
-        cut = np.partition(price[chosen], limit - 1)[limit - 1]
-        chosen = chosen[price[chosen] <= cut][:limit]
-    for i in range(chosen.shape[0]):
-        extract_path(cost, above, below, n, menus[chosen[i]], pool.paths[i])
-        pool.gradient[i] = path_cost(cost, pool.paths[i])
-        pool.open[i] = True
-    return chosen.shape[0]
+    def mixture(self) -> tuple[NDArray[np.int32], Array]:
+        """The active rankings and their weights, copied."""
+        k = int(self.active.count[0])
+        return self.active.paths[:k].copy(), self.active.weights[:k].copy()
 
 
-@kernel
-def remove(active, gone, pool, size):
-    """Take ranking `gone` out of the active set; its weight must be 0 by now."""
-    k = active.count[0]
-    if active.moved[gone] != 0.0:
-        row = pool.gram[active.slot[gone]]
-        for q in range(size):
-            pool.gradient[q] += active.moved[gone] * row[q]
-    delete_row(active.factor, k, gone, active.scratch[0], active.scratch[1], active.carried)
-    slot = active.slot[gone]
-    for i in range(gone, k - 1):
-        active.paths[i] = active.paths[i + 1]
-        active.weights[i] = active.weights[i + 1]
-        active.moved[i] = active.moved[i + 1]
-        active.slot[i] = active.slot[i + 1]
-    active.free[k - 1] = slot
-    active.count[0] = k - 1
+def _middle_size(n: int) -> int:
+    return comb(n, n // 2)
 
 
-@kernel
-def insert(active, path, row, diagonal, residual, weight, floor):
-    """Append a ranking, given row = L^{-1} (its entries of M); False where it depends on the active ones."""
-    k = active.count[0]
-    if not append_row(active.factor, k, row, diagonal, floor):
-        return False
-    start = row_start(k)
-    one, own = 1.0, residual
-    for j in range(k):
-        one -= active.factor[start + j] * active.carried[0, j]
-        own -= active.factor[start + j] * active.carried[1, j]
-    active.carried[0, k] = one / active.factor[start + k]
-    active.carried[1, k] = own / active.factor[start + k]
-    active.paths[k] = path
-    active.weights[k] = weight
-    active.moved[k] = 0.0
-    active.slot[k] = active.free[k]
-    active.count[0] = k + 1
-    return True
+def memory_needed(n: int, weighted: bool) -> int:
+    """Bytes a solve takes beside its input: lattice arrays, and a factor of the usual size for n items."""
+    lattice = (3 if weighted else 2) * 8 * (n << (n - 1)) + 2 * 8 * (1 << n) + 24 * _middle_size(n)
+    atoms = 2.0 ** (0.53 * n + 2.6)  # rankings at the optimum of data far from RUM; twice as many fit
+    return int(lattice + 2 * 8 * atoms**2 + 2 * 8 * POOL_SIZE * atoms)
 
 
-@kernel
-def descend(active, pool, size, nu):
-    """Steps to the minimum over the affine hull, dropping rankings that reach weight 0; nu and the steps taken."""
-    steps = 0
-    while True:
-        k = active.count[0]
-        one, own, d = active.carried[0], active.carried[1], active.scratch[2]
-        top = bottom = 0.0
-        for i in range(k):
-            top += one[i] * own[i]
-            bottom += one[i] * one[i]
-        s = -top / bottom
-        for i in range(k):
-            d[i] = own[i] + s * one[i]
-        solve_backward(active.factor, k, d)
-        steps += 1
-        step = 1.0
-        blocker = -1
-        for i in range(k):
-            if d[i] < 0.0 and active.weights[i] + step * d[i] <= 0.0:
-                step = active.weights[i] / -d[i]
-                blocker = i
-        for i in range(k):
-            active.weights[i] += step * d[i]
-            active.moved[i] += step * d[i]
-            own[i] *= 1.0 - step
-        nu += step * s
-        if blocker < 0:
-            return nu, steps
-        if step > 0.0:
-            active.moved[blocker] -= active.weights[blocker]
-            active.weights[blocker] = 0.0
-            remove(active, blocker, pool, size)
-        else:
-            for i in range(k - 1, -1, -1):
-                if d[i] < 0.0 and active.weights[i] <= 0.0:
-                    remove(active, i, pool, size)
+def solve_rankings(
+    problem: Problem,
+    workspace: Workspace,
+    *,
+    tol: float,
+    floor: float,
+    start: Mixture | None = None,
+    deadline: float | None = None,
+    most_rankings: int | None = None,
+    report: Callable[[Progress], None] | None = None,
+    threads: int | None = 1,
+) -> Outcome:
+    """Solve until the gap is within max(tol * objective, floor), or say why not.
 
-
-@kernel
-def price_pool(active, pool, size):
-    """Bring the pool's gradients up to date with the weights."""
-    for i in range(active.count[0]):
-        change = active.moved[i]
-        if change != 0.0:
-            row = pool.gram[active.slot[i]]
-            for q in range(size):
-                pool.gradient[q] += change * row[q]
-            active.moved[i] = 0.0
-
-
-@kernel
-def run_pool(problem, active, pool, size, batch, nu, share, least):
-    """Enter rankings from the pool until none is violated by `share` of the first violation (or by `least`).
-
-    Returns how it ended, nu, the steps taken and the rankings entered.
+    Without `start` it begins from the ranking that agrees best with the data, the cheapest at the gradient of the empty mixture.
     """
-    entering = np.empty((4, active.paths.shape[0]))
-    chosen = np.empty(4, np.int64)
-    for i in range(active.count[0]):
-        row = pool.gram[active.slot[i]]
-        for q in range(size):
-            row[q] = gram_entry(problem.table, active.paths[i], pool.paths[q])
-    nu, steps = descend(active, pool, size, nu)
-    price_pool(active, pool, size)
-    entered = 0
-    goal = least
-    first = True
-    while True:
-        k = active.count[0]
-        if k + 5 > active.paths.shape[0]:
-            return FULL, nu, steps, entered
-        # The most violated few, worst first.
-        found = 0
-        worst = 0.0
-        for q in range(size):
-            violation = nu - pool.gradient[q]
-            if pool.open[q] and violation > goal:
-                worst = max(worst, violation)
-                at = found if found < batch else batch - 1
-                if found == batch and pool.gradient[q] >= pool.gradient[chosen[at]]:
-                    continue
-                while at > 0 and pool.gradient[chosen[at - 1]] > pool.gradient[q]:
-                    chosen[at] = chosen[at - 1]
-                    at -= 1
-                chosen[at] = q
-                found = min(found + 1, batch)
-        if found == 0:
-            return DRY, nu, steps, entered
-        if first:
-            first = False
-            goal = max(least, share * worst)
-        for t in range(found):
-            for i in range(k):
-                entering[t, i] = pool.gram[active.slot[i], chosen[t]] + problem.ridge
-        if found > 1:
-            for t in range(found, 4):
-                entering[t, :k] = 0.0
-            solve_forward_4(active.factor, k, entering)
-        else:
-            solve_forward(active.factor, 0, k, entering[0])
-        added = 0
-        for t in range(found):
-            q = chosen[t]
-            here = active.count[0]
-            path = pool.paths[q]
-            for i in range(k, here):
-                entering[t, i] = gram_entry(problem.table, path, active.paths[i]) + problem.ridge
-            solve_forward(active.factor, k, here, entering[t])
-            diagonal = gram_entry(problem.table, path, path) + problem.ridge
-            if insert(active, path, entering[t], diagonal, nu - pool.gradient[q], 0.0, 1e-11 * diagonal):
-                row = pool.gram[active.slot[here]]
-                for p in range(size):
-                    row[p] = gram_entry(problem.table, path, pool.paths[p])
-                added += 1
-            else:
-                pool.open[q] = False
-        if added:
-            entered += added
-            nu, more = descend(active, pool, size, nu)
-            steps += more
-            price_pool(active, pool, size)
+    n = workspace.n
+    paths, weights = (np.empty((0, n), np.int32), np.empty(0)) if start is None else start
+    workspace.reserve(len(weights))
+    if n <= _WHOLE_IN_KERNEL:
+        rounds, stalled = active_set.solve_small(problem, *workspace.arrays, tol, floor, paths, weights)
+        return Outcome(*workspace.mixture(), "stalled" if stalled else "done", rounds)
+    return _solve_rounds(problem, workspace, paths, weights, tol, floor, deadline, most_rankings, report, threads)
+
+
+def _solve_rounds(
+    problem: Problem,
+    workspace: Workspace,
+    paths: NDArray[np.int32],
+    weights: Array,
+    tol: float,
+    floor: float,
+    deadline: float | None,
+    most_rankings: int | None,
+    report: Callable[[Progress], None] | None,
+    threads: int | None,
+) -> Outcome:
+    """Round by round, with threads for the lattice passes and a look at the clock in between."""
+    n = workspace.n
+    begin = time.perf_counter()
+    count = thread_count(threads) if n >= _THREADED else 1
+    cost, above, below = workspace.cost, workspace.above, workspace.below
+    parts = np.zeros(n)
+
+    def lattice_pass(paths: NDArray[np.int32], weights: Array, k: int) -> float:
+        def row(x: int) -> None:
+            parts[x] = active_set.gradient_rows(problem, paths, weights, k, cost, x, x + 1)
+
+        run_threads(row, range(n), count)
+        cheapest_below(cost, count, below)
+        cheapest_above(cost, count, above)
+        return float(parts.sum())
+
+    rounds = stalled = 0
+    best = np.inf
+    reason = "done"
+    try:
+        if len(weights) == 0:
+            lattice_pass(paths, weights, 0)
+            paths, weights = np.empty((1, n), np.int32), np.ones(1)
+            extract_path(cost, above, below, n, (1 << n) - 1, paths[0])
+        active_set.start_from(problem, workspace.active, paths, weights)
+        workspace.active.fresh[0] = 0
+        while True:
+            k = int(workspace.active.count[0])
+            if k + POOL_SIZE > len(workspace.active.weights):
+                workspace.grow()
+            active = workspace.active
+            objective = lattice_pass(active.paths, active.weights, k)
+            most = max(32, int(_STEP_WORK / (k * k)))
+            gap, steps = active_set.improve(
+                problem, active, workspace.pool, cost, above, below, max(tol * objective, floor), most
+            )
+            rounds += 1
+            if report is not None:
+                report(Progress(rounds, objective, gap, k, time.perf_counter() - begin))
+            if steps == 0:
+                break
+            stalled = 0 if objective < (1 - 1e-13) * best else stalled + 1
+            best = min(best, objective)
+            if stalled > active_set.STALL_ROUNDS:
+                reason = "stalled"
+                break
+            if deadline is not None and time.perf_counter() > deadline:
+                reason = "max_seconds"
+                break
+            if most_rankings is not None and active.count[0] > most_rankings:
+                reason = "too_large"
+                break
+    except KeyboardInterrupt:
+        reason = "interrupted"
+        if workspace.active.count[0] == 0:
+            raise
+    return Outcome(*workspace.mixture(), reason, rounds)

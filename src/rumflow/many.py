@@ -1,0 +1,270 @@
+"""Many projections over the same cells, side by side in threads."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from threading import Event
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rumflow._jit import announce_compilation, kernel, run_threads, thread_count
+from rumflow.certificate import Certificate, certify_stack, rounding_floor
+from rumflow.data import check_items, format_menu
+from rumflow.errors import InputError, NotConvergedError, require_memory
+from rumflow.inputs import check_weights
+from rumflow.lattice import MAX_ITEMS, Lattice, items_of
+from rumflow.paths import add_paths, conserve_kernel, decompose
+from rumflow.progress import Counter
+from rumflow.projection import SOLVER_FLOOR, Projection, Status, inside_tolerance, is_inside, status_of
+from rumflow.solvers import active_set
+from rumflow.solvers.face import Face, normal_product
+from rumflow.solvers.rankings import Mixture, Problem, Workspace, make_problem, solve_rankings
+from rumflow.transforms import transform_row, zeta
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProjectionBatch:
+    """The projections of a stack of problems. `rho` and `flow` have the form of the input: (B, 2^n, n) or (B, N)."""
+
+    lattice: Lattice
+    certificates: list[Certificate]
+    status: list[Status]
+    iterations: NDArray[np.int64]  #: lattice passes of each problem
+    seconds: float
+    mixtures: list[Mixture]  #: paths and weights of each problem: pass the batch as `start` to begin from them
+    _problem: Problem = field(repr=False)
+    _weights: Array | None = field(repr=False)
+    _flows: Array = field(repr=False)  # (B, n, 2^(n-1))
+    _flat: bool = field(repr=False)
+    _faces: dict[int, Face] = field(repr=False, default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self._flows)
+
+    @property
+    def objective(self) -> Array:
+        """(B,): 1/2 sum w (rho - rho_hat)^2."""
+        return np.array([c.objective for c in self.certificates])
+
+    @property
+    def distance(self) -> Array:
+        """(B,): sqrt(2 objective)."""
+        return np.sqrt(2 * self.objective)
+
+    @property
+    def gap(self) -> Array:
+        """(B,): certified, objective - optimum <= gap."""
+        return np.array([c.gap for c in self.certificates])
+
+    @property
+    def flow(self) -> Array:
+        """Block-Marschak polynomials, every entry >= 0."""
+        return self._shape(self._flows)
+
+    @property
+    def rho(self) -> Array:
+        """Projected probabilities."""
+        rows = self._flows.reshape(-1, self._flows.shape[-1]).copy()
+        return self._shape(zeta(rows).reshape(self._flows.shape))
+
+    def jvp(self, t: ArrayLike, threads: int | None = None) -> Array:
+        """Jacobian of each projection times its row of t; see `Projection.jvp`."""
+        return self._products(t, transpose=False, threads=threads)
+
+    def vjp(self, g: ArrayLike, threads: int | None = None) -> Array:
+        """Transposed Jacobian of each projection times its row of g."""
+        return self._products(g, transpose=True, threads=threads)
+
+    def _products(self, vectors: ArrayLike, *, transpose: bool, threads: int | None) -> Array:
+        rows, _ = _to_internal(vectors, self.lattice)
+        if len(rows) != len(self):
+            raise InputError(f"{len(rows)} vectors for {len(self)} projections")
+        out = np.empty_like(rows)
+
+        def product(i: int) -> None:
+            if is_inside(self.certificates[i]):
+                out[i] = normal_product(self.lattice, rows[i], self._weights, transpose=transpose)
+                return
+            if i not in self._faces:
+                self._faces[i] = Face(self._problem, *self.mixtures[i])
+            out[i] = self._faces[i].product(rows[i], transpose=transpose)
+
+        run_threads(product, range(len(self)), thread_count(threads))
+        return self._shape(out)
+
+    def _shape(self, rows: Array) -> Array:
+        if self._flat:
+            return self.lattice.internal_to_cells(rows)
+        return np.array([self.lattice.from_internal(row, 1) for row in rows]).reshape(len(rows), *self.lattice.shape)
+
+    def __repr__(self) -> str:
+        solved = sum(status is Status.OPTIMAL for status in self.status)
+        return f"ProjectionBatch({len(self)} problems, n={self.lattice.n}, {solved} optimal, seconds={self.seconds:.2g})"
+
+
+def project_many(
+    targets: ArrayLike,
+    weights: ArrayLike | None = None,
+    tol: float = 1e-9,
+    *,
+    start: ProjectionBatch | Projection | Sequence[Mixture | None] | None = None,
+    throw: bool = True,
+    threads: int | None = None,
+    progress: bool = False,
+) -> ProjectionBatch:
+    """Project a stack of vectors onto the random utility models, all over the same cells.
+
+    targets   (B, 2^n, n) arrays or (B, N) cell vectors (`Lattice(n).cells`); any finite numbers, not only probabilities.
+    weights   None (1 everywhere) or one array (2^n, n), or (N,) cells, for all problems; 0 = not observed.
+    start     an earlier batch of the same length, one projection for all, or a mixture (or None) for each.
+
+    Problems run side by side in threads; results are the same for any number of them, and for a problem alone.
+    """
+    begin = time.perf_counter()
+    rows, flat = _to_internal(targets, None)
+    lattice = Lattice(rows.shape[1])
+    count = len(rows)
+    require_memory(3 * rows.nbytes, f"{count} projections for n = {lattice.n} items")
+    _require_finite(rows, lattice)
+    w = _weights(weights, lattice)
+    if w is not None:
+        rows = np.where(w > 0, rows, 0.0)
+    starts = _starts(start, count)
+    shared = make_problem(np.zeros(lattice.internal_shape), w)
+    complete = w is None or bool((w > 0).all())
+
+    flows = np.empty_like(rows)
+    numbers = np.empty((count, 5))
+    iterations = np.zeros(count, np.int64)
+    mixtures: list[Mixture] = [(np.empty((0, lattice.n), np.int32), np.empty(0))] * count
+    reasons = ["done"] * count
+    spare: SimpleQueue[Workspace] = SimpleQueue()
+    stop = Event()
+    counter = Counter(progress, count, "projections")
+    tolerance = inside_tolerance(lattice.n)
+    none = np.empty((0, 0))
+    floors = SOLVER_FLOOR * np.einsum("bij,bij->b", rows, rows if w is None else w * rows)
+
+    def solve(piece: range) -> None:
+        workspace = Workspace(lattice.n) if spare.empty() else spare.get()
+        for i in piece:
+            if stop.is_set():
+                return
+            if complete and _inside(rows[i], flows[i], workspace.cost, workspace.below, tolerance):
+                mixtures[i] = decompose(flows[i])
+            else:
+                outcome = solve_rankings(
+                    shared._replace(target=rows[i]), workspace, tol=tol, floor=floors[i], start=starts[i]
+                )
+                flows[i] = 0.0
+                add_paths(flows[i], outcome.paths, outcome.weights, len(outcome.weights), 0, lattice.n)
+                mixtures[i], reasons[i], iterations[i] = outcome[:2], outcome.reason, outcome.rounds
+        span = slice(piece.start, piece.stop)
+        certify_stack(
+            flows[span], rows[span], none if w is None else w, workspace.cost, workspace.below, numbers[span]
+        )
+        spare.put(workspace)
+        counter.add(len(piece))
+
+    done = announce_compilation(active_set.improve)
+    workers = thread_count(threads)
+    size = max(1, min(64, count // (8 * workers)))
+    try:
+        run_threads(solve, [range(i, min(i + size, count)) for i in range(0, count, size)], workers)
+    except KeyboardInterrupt:
+        stop.set()
+        raise
+    done()
+    certificates = [Certificate(a, b, rounding_floor(c), d, e) for a, b, c, d, e in numbers.tolist()]
+    status = [status_of(c, tol, reason) for c, reason in zip(certificates, reasons, strict=True)]
+    batch = ProjectionBatch(
+        lattice, certificates, status, iterations, time.perf_counter() - begin, mixtures, shared, w, flows, flat
+    )
+    if throw and any(s is not Status.OPTIMAL for s in status):
+        first = next(i for i, s in enumerate(status) if s is not Status.OPTIMAL)
+        raise NotConvergedError(
+            f"{sum(s is not Status.OPTIMAL for s in status)} of {count} projections did not converge, the first of them "
+            f"number {first}: {status[first].explanation}; pass throw=False to get all of them with their certified gaps",
+            batch,
+        )
+    return batch
+
+
+@kernel
+def _inside(target, flow, work, below, tolerance):
+    """Write the flow of complete data that are RUM already; False where they are not."""
+    n = target.shape[0]
+    for x in range(n):
+        flow[x] = target[x]
+        transform_row(flow[x], n - 1, -1.0, False)
+    for x in range(n):
+        for j in range(flow.shape[1]):
+            if flow[x, j] < -tolerance:
+                return False
+    work[:] = flow
+    conserve_kernel(flow, n, below)
+    # Rounding aside, conservation changes nothing where the data add up to 1 in every menu.
+    for x in range(n):
+        for j in range(flow.shape[1]):
+            if abs(flow[x, j] - work[x, j]) > tolerance:
+                return False
+    return True
+
+
+def _to_internal(values: ArrayLike, lattice: Lattice | None) -> tuple[Array, bool]:
+    """A stack in the internal layout, and whether it came as cells."""
+    array = np.asarray(values, np.float64)
+    if array.ndim == 3 and 1 <= array.shape[2] <= MAX_ITEMS and array.shape[1] == 1 << array.shape[2]:
+        own = Lattice(array.shape[2])
+        rows = np.empty((len(array), *own.internal_shape))
+        for i, one in enumerate(array):
+            rows[i] = own.to_internal(one, 1)
+        flat = False
+    elif array.ndim == 2 and array.shape[1] in (sizes := {n << (n - 1): n for n in range(1, MAX_ITEMS + 1)}):
+        own = Lattice(sizes[array.shape[1]])
+        rows, flat = own.cells_to_internal(array), True
+    else:
+        raise InputError(
+            f"a stack of problems has shape (B, 2^n, n), or (B, N) with N = n 2^(n-1) cells; this one has shape {array.shape}"
+        )
+    if lattice is not None and own != lattice:
+        raise InputError(f"vectors for n = {own.n} items, projections for n = {lattice.n}")
+    return rows, flat
+
+
+def _require_finite(rows: Array, lattice: Lattice) -> None:
+    if not np.isfinite(rows).all():
+        i, x, column = (int(v) for v in np.argwhere(~np.isfinite(rows))[0])
+        menu = (column & ((1 << x) - 1)) | ((column >> x) << (x + 1)) | (1 << x)
+        raise InputError(
+            f"problem {i}: menu {format_menu(items_of(menu))} (mask {menu}), item {x} is {rows[i, x, column]}; "
+            "every number must be finite (mark unobserved cells by weight 0)"
+        )
+
+
+def _weights(weights: ArrayLike | None, lattice: Lattice) -> Array | None:
+    if weights is None:
+        return None
+    array = np.asarray(weights, np.float64)
+    if array.shape == (lattice.n_cells,):
+        array = lattice.from_internal(lattice.cells_to_internal(array))
+    return check_weights(lattice, array, check_items(range(lattice.n)))
+
+
+def _starts(
+    start: ProjectionBatch | Projection | Sequence[Mixture | None] | None, count: int
+) -> Sequence[Mixture | None]:
+    if start is None:
+        return [None] * count
+    if isinstance(start, Projection):
+        return [start.mixture] * count
+    mixtures: Sequence[Mixture | None] = start.mixtures if isinstance(start, ProjectionBatch) else start
+    if len(mixtures) != count:
+        raise InputError(f"start: {len(mixtures)} mixtures for {count} problems")
+    return [None if m is None or len(m[1]) == 0 else m for m in mixtures]

@@ -1,0 +1,68 @@
+"""A line on the terminal while something long runs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Protocol
+
+
+class RoundLike(Protocol):
+    """What a solver reports after a round."""
+
+    @property
+    def objective(self) -> float: ...
+    @property
+    def gap(self) -> float: ...
+    @property
+    def seconds(self) -> float: ...
+
+
+class Reporter:
+    """Calls the user's function after every round, or rewrites a line on standard error."""
+
+    def __init__(self, progress: bool | Callable[..., None], tol: float) -> None:
+        self._function = progress if callable(progress) else self._print if progress else None
+        self._tol = tol
+        self._last = 0.0
+        self._width = 0
+
+    def __enter__(self) -> Callable[..., None] | None:
+        return self._function
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        if self._width:
+            sys.stderr.write("\n")
+            sys.stderr.flush()
+
+    def _print(self, now: RoundLike) -> None:
+        if time.perf_counter() - self._last < 0.2:
+            return
+        self._last = time.perf_counter()
+        relative = now.gap / now.objective if now.objective > 0 else 0.0
+        line = f"rumflow: {now.seconds:6.1f} s  relative gap {relative:.1e}, wanted {self._tol:.0e}  objective {now.objective:.6g}"
+        sys.stderr.write("\r" + line.ljust(self._width))
+        sys.stderr.flush()
+        self._width = max(self._width, len(line))
+
+
+class Counter:
+    """Counts finished pieces of work on a line of standard error."""
+
+    def __init__(self, show: bool, total: int, what: str) -> None:
+        self._show, self._total, self._what = show, total, what
+        self._done = 0
+        self._last = self._begin = time.perf_counter()
+
+    def add(self, count: int) -> None:
+        """`count` more pieces are done."""
+        self._done += count
+        now = time.perf_counter()
+        if self._show and (now - self._last > 0.2 or self._done >= self._total):
+            self._last = now
+            rest = (now - self._begin) * (self._total - self._done) / max(self._done, 1)
+            end = "\n" if self._done >= self._total else ""
+            sys.stderr.write(f"\rrumflow: {self._done} of {self._total} {self._what}, {rest:.0f} s to go   {end}")
+            sys.stderr.flush()

@@ -1,0 +1,98 @@
+"""Derivatives of the projection from the face it landed on.
+
+With V the span of the differences of the active rankings, the projection moves like the w-orthogonal projector onto V,
+
+    J = V (V^T W V)^{-1} V^T W,        J^T = W V (V^T W V)^{-1} V^T.
+
+In terms of the factor M = L L^T of the active set: collect s_i = <a_i, .>, solve M d = s + const with sum d = 0, return the
+mixture sum_i d_i a_i. Where a ranking outside the active set is priced as cheap as those inside (strict complementarity
+fails), this is one element of the generalised Jacobian.
+
+Data inside RUM are their own projection: there J only restores the menu sums (`normal_product`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumflow._jit import kernel
+from rumflow.lattice import Lattice
+from rumflow.paths import add_paths, path_cost
+from rumflow.solvers.active_set import start_from
+from rumflow.solvers.factor import solve_backward, solve_forward
+from rumflow.solvers.rankings import Problem, Workspace, make_problem
+from rumflow.transforms import zeta, zeta_adjoint
+
+Array = NDArray[np.float64]
+
+
+@kernel
+def _tangent_weights(active, cost, d):
+    """d with M d = <a_i, .> + const and sum d = 0, from edge costs."""
+    k = active.count[0]
+    one = active.carried[0]
+    for i in range(k):
+        d[i] = path_cost(cost, active.paths[i])
+    solve_forward(active.factor, 0, k, d)
+    top = bottom = 0.0
+    for i in range(k):
+        top += one[i] * d[i]
+        bottom += one[i] * one[i]
+    s = -top / bottom
+    for i in range(k):
+        d[i] += s * one[i]
+    solve_backward(active.factor, k, d)
+
+
+class Face:
+    """The tangent space of a mixture of rankings, with its factor."""
+
+    def __init__(self, problem: Problem, paths: NDArray[np.int32], weights: Array) -> None:
+        self._problem = problem
+        workspace = Workspace(problem.target.shape[0], len(weights) + 8)
+        start_from(problem, workspace.active, paths, weights)
+        self._active = workspace.active
+
+    def product(self, rows: Array, *, transpose: bool) -> Array:
+        """J (or J^T) times a vector in the internal layout."""
+        weighted = self._problem.weights.shape[0] > 0
+        cost = rows.copy()
+        if weighted and not transpose:
+            cost *= self._problem.weights
+        zeta_adjoint(cost)
+        k = int(self._active.count[0])
+        d = np.empty(len(self._active.weights))
+        _tangent_weights(self._active, cost, d)
+        cost[:] = 0.0
+        add_paths(cost, self._active.paths, d, k, 0, cost.shape[0])
+        zeta(cost)
+        if weighted and transpose:
+            cost *= self._problem.weights
+        return cost
+
+
+def normal_product(lattice: Lattice, rows: Array, weights: Array | None, *, transpose: bool) -> Array:
+    """J (or J^T) inside RUM: the w-orthogonal projector onto menu sums of zero; 0 on cells that are not observed."""
+    array = lattice.from_internal(rows)
+    observed = lattice.membership
+    if weights is None:
+        inverse = observed.astype(float)
+    else:
+        w = lattice.from_internal(weights)
+        observed = observed & (w > 0)
+        inverse = np.divide(1.0, w, out=np.zeros_like(w), where=observed)
+    array = np.where(observed, array, 0.0)
+    whole = (observed == lattice.membership).all(axis=1)
+    share = np.zeros_like(array)
+    np.divide(inverse, inverse.sum(axis=1, keepdims=True), out=share, where=observed & whole[:, None])
+    if transpose:
+        array -= observed * (share * array).sum(axis=1, keepdims=True)
+    else:
+        array -= share * array.sum(axis=1, keepdims=True)
+    return lattice.to_internal(array)
+
+
+def make_face(target: Array, weights: Array | None, paths: NDArray[np.int32], mixture: Array) -> Face:
+    """The face of a mixture for the given data."""
+    return Face(make_problem(target, weights), paths, mixture)
