@@ -23,13 +23,20 @@ from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Sums may be reordered for vector units; infinities and NaN keep their meaning.
-_FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
-
 
 def kernel(function: F) -> F:
     """Compile `function` on first use, keep the result on disk, release the interpreter lock."""
-    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=_FASTMATH)(function)
+    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return compiled
+
+
+def reduction(function: F) -> F:
+    """A kernel whose sums may be reordered for vector units; infinities and NaN keep their meaning.
+
+    Only for loops that write nothing: where a loop also writes, the compiler chooses between two versions of it by the addresses
+    of the arrays, and reordered sums would then differ from run to run.
+    """
+    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})(function)
     return compiled
 
 

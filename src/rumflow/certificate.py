@@ -77,7 +77,8 @@ def certify_stack(flows, targets, weights, work, below, out):
             square += part
             size += own
             transform_row(work[x], n - 1, 1.0, True)
-            inner += np.sum(work[x] * flows[i, x])
+            for j in range(work.shape[1]):
+                inner += work[x, j] * flows[i, x, j]
         down_pass(work, below, n, 0, 1 << n)
         out[i, 0] = 0.5 * square
         out[i, 1] = max(inner - below[below.shape[0] - 1], 0.0)

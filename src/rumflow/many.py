@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Event
 
 import numpy as np
@@ -152,7 +152,10 @@ def project_many(
     floors = SOLVER_FLOOR * np.einsum("bij,bij->b", rows, rows if w is None else w * rows)
 
     def solve(piece: range) -> None:
-        workspace = Workspace(lattice.n) if spare.empty() else spare.get()
+        try:
+            workspace = spare.get_nowait()
+        except Empty:
+            workspace = Workspace(lattice.n)
         for i in piece:
             if stop.is_set():
                 return

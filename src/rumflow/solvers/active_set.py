@@ -35,9 +35,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow._jit import kernel, popcount
+from rumflow._jit import kernel, popcount, reduction
 from rumflow.paths import down_pass, extract_path, path_cost, up_pass
-from rumflow.solvers.factor import append_row, delete_row, row_start, solve_backward, solve_forward, solve_forward_4
+from rumflow.solvers.factor import (
+    append_row,
+    delete_row,
+    dot,
+    row_start,
+    solve_backward,
+    solve_forward,
+    solve_forward_4,
+)
 from rumflow.transforms import transform_row
 
 Array = NDArray[np.float64]
@@ -94,6 +102,15 @@ def gram_entry(table, p, q):
     return total
 
 
+@reduction
+def weighted_square(weights, row):
+    """sum w row^2."""
+    total = 0.0
+    for j in range(row.shape[0]):
+        total += weights[j] * row[j] * row[j]
+    return total
+
+
 @kernel
 def gradient_rows(problem, paths, lam, count, cost, first, last):
     """Rows first..last-1 of Z^T w (Z flow - rho_hat) for a mixture of paths, and their part of the objective."""
@@ -109,14 +126,14 @@ def gradient_rows(problem, paths, lam, count, cost, first, last):
         if weighted:
             weights = problem.weights[x]
             for j in range(row.shape[0]):
-                difference = row[j] - target[j] if weights[j] > 0.0 else 0.0
-                objective += weights[j] * difference * difference
-                row[j] = weights[j] * difference
+                row[j] = row[j] - target[j] if weights[j] > 0.0 else 0.0
+            objective += weighted_square(weights, row)
+            for j in range(row.shape[0]):
+                row[j] *= weights[j]
         else:
             for j in range(row.shape[0]):
-                difference = row[j] - target[j]
-                objective += difference * difference
-                row[j] = difference
+                row[j] -= target[j]
+            objective += dot(row, 0, row, row.shape[0])
         transform_row(row, bits, 1.0, True)
     return 0.5 * objective
 
@@ -170,12 +187,9 @@ def insert(active, path, row, diagonal, residual, weight, floor):
     if not append_row(active.factor, k, row, diagonal, floor):
         return False
     start = row_start(k)
-    one, own = 1.0, residual
-    for j in range(k):
-        one -= active.factor[start + j] * active.carried[0, j]
-        own -= active.factor[start + j] * active.carried[1, j]
-    active.carried[0, k] = one / active.factor[start + k]
-    active.carried[1, k] = own / active.factor[start + k]
+    pivot = active.factor[start + k]
+    active.carried[0, k] = (1.0 - dot(active.factor, start, active.carried[0], k)) / pivot
+    active.carried[1, k] = (residual - dot(active.factor, start, active.carried[1], k)) / pivot
     active.paths[k] = path
     active.weights[k] = weight
     active.moved[k] = 0.0
@@ -201,11 +215,7 @@ def descend(problem, active, pool, size, nu):
     while True:
         k = active.count[0]
         one, own, d = active.carried[0], active.carried[1], active.scratch[2]
-        top = bottom = 0.0
-        for i in range(k):
-            top += one[i] * own[i]
-            bottom += one[i] * one[i]
-        s = -top / bottom if problem.ridge > 0.0 else 0.0
+        s = -dot(one, 0, own, k) / dot(one, 0, one, k) if problem.ridge > 0.0 else 0.0
         for i in range(k):
             d[i] = own[i] + s * one[i]
         solve_backward(active.factor, k, d)

@@ -20,7 +20,7 @@ from rumflow._jit import kernel
 from rumflow.lattice import Lattice
 from rumflow.paths import add_paths, path_cost
 from rumflow.solvers.active_set import start_from
-from rumflow.solvers.factor import solve_backward, solve_forward
+from rumflow.solvers.factor import dot, solve_backward, solve_forward
 from rumflow.solvers.rankings import Problem, Workspace, make_problem
 from rumflow.transforms import zeta, zeta_adjoint
 
@@ -35,11 +35,7 @@ def _tangent_weights(active, cost, d):
     for i in range(k):
         d[i] = path_cost(cost, active.paths[i])
     solve_forward(active.factor, 0, k, d)
-    top = bottom = 0.0
-    for i in range(k):
-        top += one[i] * d[i]
-        bottom += one[i] * one[i]
-    s = -top / bottom
+    s = -dot(one, 0, d, k) / dot(one, 0, one, k)
     for i in range(k):
         d[i] += s * one[i]
     solve_backward(active.factor, k, d)

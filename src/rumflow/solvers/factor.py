@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rumflow._jit import kernel
+from rumflow._jit import kernel, reduction
 
 
 @kernel
@@ -17,15 +17,34 @@ def row_start(r):
     return r * (r + 1) // 2
 
 
+@reduction
+def dot(a, start, b, count):
+    """<a[start : start + count], b[:count]>."""
+    total = 0.0
+    for j in range(count):
+        total += a[start + j] * b[j]
+    return total
+
+
+@reduction
+def dot_4(a, start, b0, b1, b2, b3, count):
+    """The same for four vectors at once."""
+    s0 = s1 = s2 = s3 = 0.0
+    for j in range(count):
+        entry = a[start + j]
+        s0 += entry * b0[j]
+        s1 += entry * b1[j]
+        s2 += entry * b2[j]
+        s3 += entry * b3[j]
+    return s0, s1, s2, s3
+
+
 @kernel
 def solve_forward(factor, first, last, b):
     """Entries first..last-1 of L^{-1} b, in place; the entries before them are solved already."""
     for r in range(first, last):
         start = row_start(r)
-        total = 0.0
-        for j in range(r):
-            total += factor[start + j] * b[j]
-        b[r] = (b[r] - total) / factor[start + r]
+        b[r] = (b[r] - dot(factor, start, b, r)) / factor[start + r]
 
 
 @kernel
@@ -34,13 +53,7 @@ def solve_forward_4(factor, k, b):
     b0, b1, b2, b3 = b[0], b[1], b[2], b[3]
     for r in range(k):
         start = row_start(r)
-        s0 = s1 = s2 = s3 = 0.0
-        for j in range(r):
-            entry = factor[start + j]
-            s0 += entry * b0[j]
-            s1 += entry * b1[j]
-            s2 += entry * b2[j]
-            s3 += entry * b3[j]
+        s0, s1, s2, s3 = dot_4(factor, start, b0, b1, b2, b3, r)
         pivot = 1.0 / factor[start + r]
         b0[r] = (b0[r] - s0) * pivot
         b1[r] = (b1[r] - s1) * pivot
@@ -75,9 +88,7 @@ def solve_backward(factor, k, b):
 @kernel
 def append_row(factor, k, row, diagonal, floor):
     """Append a row, given L^{-1} times the new off-diagonal entries; False where the matrix would be singular."""
-    pivot = diagonal
-    for j in range(k):
-        pivot -= row[j] * row[j]
+    pivot = diagonal - dot(row, 0, row, k)
     if not pivot > floor:
         return False
     start = row_start(k)
