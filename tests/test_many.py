@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+import reference
+from scipy.optimize import nnls
 
 import rumflow as rf
 
@@ -101,3 +103,29 @@ def test_bad_input():
         rf.project_many(stack(3, 4), start=[None] * 3)
     with pytest.raises(rf.InputError, match="every weight is 0"):
         rf.project_many(stack(3, 4), np.zeros((8, 3)))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_cone_agrees_with_enumeration(n, weighted):
+    rng = np.random.default_rng(n)
+    inside = rf.Lattice(n).membership
+    targets = np.where(inside, rng.normal(0.3, 0.5, (8, *inside.shape)), 0.0)
+    # As in published tests: the last item of every menu dropped.
+    last = np.array([int(mask).bit_length() - 1 for mask in range(1 << n)])
+    dropped = inside & (np.arange(n) != last[:, None])
+    weights = np.where(dropped, rng.uniform(0.5, 2, inside.shape), 0.0) if weighted else inside.astype(float)
+    batch = rf.project_many(targets, weights, cone=True)
+    columns = np.array([reference.choice_array(order)[weights > 0] for order in reference.all_rankings(n)]).T
+    root = np.sqrt(weights[weights > 0])
+    for target, objective, gap in zip(targets, batch.objective, batch.gap, strict=True):
+        _, norm = nnls(root[:, None] * columns, root * target[weights > 0])
+        assert objective == pytest.approx(norm**2 / 2, abs=1e-9)
+        assert objective - norm**2 / 2 <= gap + 1e-9
+    assert batch.flow.min() >= 0
+
+
+def test_cone_of_nothing_good_is_zero():
+    batch = rf.project_many(-np.ones((1, 12)), cone=True)
+    assert (batch.rho == 0).all()
+    assert batch.objective[0] == pytest.approx(6)

@@ -6,6 +6,11 @@ With g = w (rho - rho_hat) and f the objective, convexity gives for every RUM rh
 
 so the right-hand side, the *gap*, bounds how far f(rho) is above the optimum; and ||rho - rho*||_w^2 <= gap. Nothing a solver
 says enters.
+
+Over the cone of RUMs (any total) the dual is max <y, rho_hat>_w - 1/2 ||y||_w^2 over y with <y, a>_w <= 0 for every ranking a. The
+residual y = rho_hat - rho misses that by eps = max(0, -cheapest); minus eps / w on every observed cell it is feasible, for
+a ranking chooses at least one observed cell or counts 0. The duality gap is then <g, rho> + eps sum rho + 1/2 eps^2 sum 1/w,
+the sums over observed cells.
 """
 
 from __future__ import annotations
@@ -33,36 +38,41 @@ class Certificate(NamedTuple):
 
 
 @kernel
-def menu_error(rho, n):
-    """Largest distance of a menu's sum from 1."""
+def menu_error(rho, n, expected):
+    """Largest distance of a menu's sum from what it should be."""
     worst = 0.0
     for menu in range(1, 1 << n):
         total = 0.0
         for x in range(n):
             if (menu >> x) & 1:
                 total += rho[x, squeeze(menu, x)]
-        worst = max(worst, abs(total - 1.0))
+        worst = max(worst, abs(total - expected))
     return worst
 
 
 @kernel
 def _residual_row(rho, target, weights):
-    """w (rho - rho_hat) in place of rho, for one row; sum w (rho - rho_hat)^2 and sum w rho_hat^2."""
-    square = size = 0.0
+    """w (rho - rho_hat) in place of rho, for one row.
+
+    Returns sum w (rho - rho_hat)^2, sum w rho_hat^2, and over the observed cells sum rho and sum 1 / w.
+    """
+    square = size = mass = inverse = 0.0
     for j in range(rho.shape[0]):
         w = 1.0 if weights.shape[0] == 0 else weights[j]
         if w > 0.0:
             difference = rho[j] - target[j]
             square += w * difference * difference
             size += w * target[j] * target[j]
+            mass += rho[j]
+            inverse += 1.0 / w
             rho[j] = w * difference
         else:
             rho[j] = 0.0
-    return square, size
+    return square, size, mass, inverse
 
 
 @kernel
-def certify_stack(flows, targets, weights, work, below, out):
+def certify_stack(flows, targets, weights, cone, work, below, out):
     """Certificates of small problems one after another: rows of `out` are the fields of `Certificate`."""
     n = work.shape[0]
     none = np.empty(0)
@@ -70,18 +80,28 @@ def certify_stack(flows, targets, weights, work, below, out):
         work[:] = flows[i]
         for x in range(n):
             transform_row(work[x], n - 1, 1.0, False)
-        error = menu_error(work, n)
-        square = size = inner = 0.0
+        expected = 1.0
+        if cone:
+            expected = flows[i, :, flows.shape[2] - 1].sum()
+        error = menu_error(work, n, expected)
+        square = size = mass = inverse = inner = 0.0
         for x in range(n):
-            part, own = _residual_row(work[x], targets[i, x], weights[x] if weights.shape[0] else none)
-            square += part
-            size += own
+            a, b, c, d = _residual_row(work[x], targets[i, x], weights[x] if weights.shape[0] else none)
+            square += a
+            size += b
+            mass += c
+            inverse += d
             transform_row(work[x], n - 1, 1.0, True)
             for j in range(work.shape[1]):
                 inner += work[x, j] * flows[i, x, j]
         down_pass(work, below, n, 0, 1 << n)
         out[i, 0] = 0.5 * square
-        out[i, 1] = max(inner - below[below.shape[0] - 1], 0.0)
+        cheapest = below[below.shape[0] - 1]
+        if cone:
+            miss = max(0.0, -cheapest)
+            out[i, 1] = max(inner + miss * mass + 0.5 * miss * miss * inverse, 0.0)
+        else:
+            out[i, 1] = max(inner - cheapest, 0.0)
         out[i, 2] = size
         out[i, 3] = flows[i].min()
         out[i, 4] = error
@@ -92,9 +112,9 @@ def certify(flow: Array, target: Array, weights: Array | None, threads: int | No
     n = flow.shape[0]
     none = np.empty(0)
     work = zeta(flow.copy(), threads)
-    error = menu_error(work, n)
+    error = menu_error(work, n, 1.0)
     parts = [_residual_row(work[x], target[x], none if weights is None else weights[x]) for x in range(n)]
-    square, size = (float(sum(part)) for part in zip(*parts, strict=True))
+    square, size, _, _ = (float(sum(part)) for part in zip(*parts, strict=True))
     cost = zeta_adjoint(work, threads)
     inner = sum(float(np.sum(cost[x] * flow[x])) for x in range(n))
     cheapest = float(cheapest_below(cost, threads)[-1])

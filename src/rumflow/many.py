@@ -113,6 +113,7 @@ def project_many(
     weights: ArrayLike | None = None,
     tol: float = 1e-9,
     *,
+    cone: bool = False,
     start: ProjectionBatch | Projection | Sequence[Mixture | None] | None = None,
     throw: bool = True,
     threads: int | None = None,
@@ -122,6 +123,7 @@ def project_many(
 
     targets   (B, 2^n, n) arrays or (B, N) cell vectors (`Lattice(n).cells`); any finite numbers, not only probabilities.
     weights   None (1 everywhere) or one array (2^n, n), or (N,) cells, for all problems; 0 = not observed.
+    cone      project onto the cone of RUMs: mixtures with any total instead of 1.
     start     an earlier batch of the same length, one projection for all, or a mixture (or None) for each.
 
     Problems run side by side in threads; results are the same for any number of them, and for a problem alone.
@@ -136,8 +138,8 @@ def project_many(
     if w is not None:
         rows = np.where(w > 0, rows, 0.0)
     starts = _starts(start, count)
-    shared = make_problem(np.zeros(lattice.internal_shape), w)
-    complete = w is None or bool((w > 0).all())
+    shared = make_problem(np.zeros(lattice.internal_shape), w, cone)
+    testable = not cone and (w is None or bool((w > 0).all()))
 
     flows = np.empty_like(rows)
     numbers = np.empty((count, 5))
@@ -159,7 +161,7 @@ def project_many(
         for i in piece:
             if stop.is_set():
                 return
-            if complete and _inside(rows[i], flows[i], workspace.cost, workspace.below, tolerance):
+            if testable and _inside(rows[i], flows[i], workspace.cost, workspace.below, tolerance):
                 mixtures[i] = decompose(flows[i])
             else:
                 outcome = solve_rankings(
@@ -170,7 +172,7 @@ def project_many(
                 mixtures[i], reasons[i], iterations[i] = outcome[:2], outcome.reason, outcome.rounds
         span = slice(piece.start, piece.stop)
         certify_stack(
-            flows[span], rows[span], none if w is None else w, workspace.cost, workspace.below, numbers[span]
+            flows[span], rows[span], none if w is None else w, cone, workspace.cost, workspace.below, numbers[span]
         )
         spare.put(workspace)
         counter.add(len(piece))

@@ -369,7 +369,8 @@ def improve(problem, active, pool, cost, above, below, goal, most_steps):
         mass += active.weights[i]
     gap = nu - below[below.shape[0] - 1]
     if problem.ridge == 0.0:
-        gap = nu - max(mass, 1.0) * min(0.0, below[below.shape[0] - 1])
+        # A cautious stand-in for the certificate, which needs the probabilities: they add up to at most mass 2^n.
+        gap = abs(nu) - max(mass, 1.0) * below.shape[0] * min(0.0, below[below.shape[0] - 1])
         nu = 0.0
     if gap <= goal:
         return gap, 0

@@ -48,13 +48,15 @@ class Outcome(NamedTuple):
     rounds: int
 
 
-def make_problem(target: Array, weights: Array | None) -> Problem:
-    """The problem in the form of the kernels; `weights` None means 1 on every cell."""
+def make_problem(target: Array, weights: Array | None, cone: bool = False) -> Problem:
+    """The problem in the form of the kernels; `weights` None means 1 on every cell, `cone` any total."""
     n = target.shape[0]
     none = np.empty((0, 0))
     table = none if weights is None else zeta_adjoint(weights.copy())
     # c of the order of the Gram entries: a ranking's squared norm is the total weight of the cells it chooses.
     ridge = float(1 << (n - 1)) if weights is None else max(float(table[:, -1].mean()), 1e-300)
+    if cone:
+        ridge = 0.0
     return Problem(target, none if weights is None else weights, table, middle_menus(n), ridge)
 
 
