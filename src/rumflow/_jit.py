@@ -15,34 +15,29 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 from numba import types
 from numba.extending import intrinsic
 
-F = TypeVar("F", bound=Callable[..., Any])
 
-
-def kernel(function: F) -> F:
+def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` on first use, keep the result on disk, release the interpreter lock."""
-    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return compiled
+    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
 
 
-def reduction(function: F) -> F:
+def reduction(function: Callable[..., Any]) -> Any:
     """A kernel whose sums may be reordered for vector units; infinities and NaN keep their meaning.
 
     Only for loops that write nothing: where a loop also writes, the compiler chooses between two versions of it by the addresses
     of the arrays, and reordered sums would then differ from run to run.
     """
-    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})(function)
-    return compiled
+    return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})(function)
 
 
 @intrinsic
-def popcount(typingctx: Any, value: Any) -> Any:
-    """Number of set bits, one machine instruction."""
+def _popcount(typingctx: Any, value: Any) -> Any:
     if not isinstance(value, types.Integer):
         return None
 
@@ -50,6 +45,10 @@ def popcount(typingctx: Any, value: Any) -> Any:
         return builder.ctpop(args[0])
 
     return value(value), codegen
+
+
+#: Number of set bits, one machine instruction; only inside kernels.
+popcount: Any = _popcount
 
 
 def thread_count(threads: int | None = None) -> int:
@@ -83,7 +82,7 @@ def cache_is_warm(dispatcher: Any) -> bool:
     """True where the compiled code of a kernel is in memory or on disk."""
     if dispatcher.signatures:
         return True
-    path = getattr(dispatcher.stats, "cache_path", None)
+    path = str(getattr(dispatcher.stats, "cache_path", ""))
     name = dispatcher.py_func.__qualname__
     return bool(path) and any(Path(path).glob(f"*{name}-*.nbc"))
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from typing import SupportsInt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -132,6 +133,7 @@ class Lattice:
         return cells
 
 
-def items_of(mask: int) -> tuple[int, ...]:
+def items_of(mask: SupportsInt) -> tuple[int, ...]:
     """The items of a menu given as a bit mask, ascending."""
-    return tuple(x for x in range(int(mask).bit_length()) if mask >> x & 1)
+    bits = int(mask)
+    return tuple(x for x in range(bits.bit_length()) if bits >> x & 1)

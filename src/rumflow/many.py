@@ -21,8 +21,9 @@ from rumflow.paths import add_paths, conserve_kernel, decompose
 from rumflow.progress import Counter
 from rumflow.projection import SOLVER_FLOOR, Projection, Status, inside_tolerance, is_inside, status_of
 from rumflow.solvers import active_set
+from rumflow.solvers.active_set import Problem
 from rumflow.solvers.face import Face, normal_product
-from rumflow.solvers.rankings import Mixture, Problem, Workspace, make_problem, solve_rankings
+from rumflow.solvers.rankings import Mixture, Workspace, make_problem, solve_rankings
 from rumflow.transforms import transform_row, zeta
 
 Array = NDArray[np.float64]
@@ -105,7 +106,9 @@ class ProjectionBatch:
 
     def __repr__(self) -> str:
         solved = sum(status is Status.OPTIMAL for status in self.status)
-        return f"ProjectionBatch({len(self)} problems, n={self.lattice.n}, {solved} optimal, seconds={self.seconds:.2g})"
+        return (
+            f"ProjectionBatch({len(self)} problems, n={self.lattice.n}, {solved} optimal, seconds={self.seconds:.2g})"
+        )
 
 
 def project_many(

@@ -12,12 +12,9 @@ from typing import Protocol
 class RoundLike(Protocol):
     """What a solver reports after a round."""
 
-    @property
-    def objective(self) -> float: ...
-    @property
-    def gap(self) -> float: ...
-    @property
-    def seconds(self) -> float: ...
+    objective: float
+    gap: float
+    seconds: float
 
 
 class Reporter:
@@ -32,7 +29,9 @@ class Reporter:
     def __enter__(self) -> Callable[..., None] | None:
         return self._function
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._width:
             sys.stderr.write("\n")
             sys.stderr.flush()

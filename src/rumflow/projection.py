@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
@@ -38,16 +38,13 @@ METHODS = ("auto", "rankings")
 SOLVER_FLOOR = 0.5e-16
 
 
-class Status(str, Enum):
+class Status(StrEnum):
     """How a projection ended."""
 
     OPTIMAL = "optimal"
     STALLED = "stalled"
     MAX_SECONDS = "max_seconds"
     INTERRUPTED = "interrupted"
-
-    def __str__(self) -> str:
-        return self.value
 
     @property
     def explanation(self) -> str:
@@ -337,7 +334,9 @@ def _weighted_square(target: Array, weights: Array | None) -> float:
 def _check_start(start: Rankings, n: int) -> tuple[NDArray[np.int32], Array]:
     orders, weights = np.asarray(start.orders), np.asarray(start.weights, np.float64)
     if orders.ndim != 2 or orders.shape[1] != n or len(orders) != len(weights) or len(weights) == 0:
-        raise InputError(f"start: orders of shape (k, {n}) and k weights are needed, k >= 1; got {orders.shape}, {weights.shape}")
+        raise InputError(
+            f"start: orders of shape (k, {n}) and k weights are needed, k >= 1; got {orders.shape}, {weights.shape}"
+        )
     if not (np.sort(orders, axis=1) == np.arange(n)).all():
         raise InputError(f"start: every ranking must hold each of the items 0 to {n - 1} once")
     if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):

@@ -175,7 +175,7 @@ def observed_cells(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]
     large = lattice.membership & (lattice.membership.sum(axis=1, keepdims=True) >= 2)
     if not large.any():
         return lattice.membership
-    keep = large & (rng.random(lattice.shape) < share)
+    keep: NDArray[np.bool_] = large & (rng.random(lattice.shape) < share)
     if not keep.any():
         keep[tuple(rng.choice(np.argwhere(large)))] = True
     return keep

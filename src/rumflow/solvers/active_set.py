@@ -67,7 +67,7 @@ class Problem(NamedTuple):
 class Active(NamedTuple):
     """The active set; the first `count[0]` entries of each array are in use, up to the common capacity."""
 
-    count: NDArray[np.int64]  # (1,)
+    count: NDArray[np.int64]  # type: ignore[assignment]  # (1,)
     paths: NDArray[np.int32]  # (capacity, n)
     weights: Array  # lam
     carried: Array  # (2, capacity): u = L^{-1} 1 and e = L^{-1} r

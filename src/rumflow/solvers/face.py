@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from rumflow._jit import kernel
 from rumflow.lattice import Lattice
 from rumflow.paths import add_paths, path_cost
-from rumflow.solvers.active_set import start_from
+from rumflow.solvers.active_set import Problem, start_from
 from rumflow.solvers.factor import dot, solve_backward, solve_forward
-from rumflow.solvers.rankings import Problem, Workspace, make_problem
+from rumflow.solvers.rankings import Workspace, make_problem
 from rumflow.transforms import zeta, zeta_adjoint
 
 Array = NDArray[np.float64]

@@ -70,9 +70,9 @@ def solve_backward(factor, k, b):
         z3 = b[r - 1] / factor[q3 + r - 1]
         z2 = (b[r - 2] - z3 * factor[q3 + r - 2]) / factor[q2 + r - 2]
         z1 = (b[r - 3] - z3 * factor[q3 + r - 3] - z2 * factor[q2 + r - 3]) / factor[q1 + r - 3]
-        z0 = (
-            b[r - 4] - z3 * factor[q3 + r - 4] - z2 * factor[q2 + r - 4] - z1 * factor[q1 + r - 4]
-        ) / factor[q0 + r - 4]
+        z0 = (b[r - 4] - z3 * factor[q3 + r - 4] - z2 * factor[q2 + r - 4] - z1 * factor[q1 + r - 4]) / factor[
+            q0 + r - 4
+        ]
         b[r - 1], b[r - 2], b[r - 3], b[r - 4] = z3, z2, z1, z0
         for j in range(r - 4):
             b[j] -= z3 * factor[q3 + j] + z2 * factor[q2 + j] + z1 * factor[q1 + j] + z0 * factor[q0 + j]

@@ -1,0 +1,39 @@
+# Everything runs in .venv, made on first use with nothing but Python 3.11 or later.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+KERNELS := $(wildcard src/rumflow/*.py src/rumflow/*/*.py)
+# A cache of compiled kernels per state of the sources: never stale, however the files call each other.
+export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba-$(firstword $(shell cat $(KERNELS) | sha1sum))
+
+.PHONY: demo test lint check bench reproduce clean
+
+demo: $(VENV)/core
+	$(BIN)/rumflow demo
+
+test: lint check
+
+lint: $(VENV)/test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+check: $(VENV)/test
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/test
+	$(BIN)/pip install -q -e ".[bench]"
+	$(BIN)/python benchmarks/compare.py
+
+$(VENV)/core: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q -e .
+	touch $@
+
+$(VENV)/test: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q -e ".[test]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) .cache build dist results

@@ -1,0 +1,145 @@
+"""Bad input ends in an error that names the menu, the item and what is accepted."""
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from rumflow import errors
+
+
+def good():
+    return rf.simulate.dirichlet(3, 0)
+
+
+def changed(menu, item, value):
+    rho = good()
+    rho[menu, item] = value
+    return rho
+
+
+def overfull():
+    rho = good()
+    rho[7] = [np.nan, 0.8, 0.8]
+    return rho
+
+
+@pytest.mark.parametrize(
+    ("rho", "words"),
+    [
+        (
+            changed(6, 1, np.inf),
+            r"menu \{1, 2\} \(row 6\), item 1: the probability is infinite; it must be from 0 to 1",
+        ),
+        (changed(6, 1, -0.1), r"menu \{1, 2\} \(row 6\), item 1: the probability is -0.1; it must be from 0 to 1"),
+        (changed(3, 0, 0.9), r"menu \{0, 1\} \(row 3\): the probabilities add up to .*; they must add up to 1"),
+        (changed(3, 2, 0.5), r"menu \{0, 1\} \(row 3\), item 2: the entry is 0.5 but the item is not in the menu"),
+        (overfull(), r"menu \{0, 1, 2\} \(row 7\): the observed probabilities add up to 1.6; they must"),
+        (np.zeros((7, 3)), r"shape \(2\^n, n\).*this one has shape \(7, 3\)"),
+        (np.zeros(8), r"this one has shape \(8,\)"),
+        (np.full((8, 3), np.nan), "no cell is observed"),
+    ],
+)
+def test_arrays(rho, words):
+    with pytest.raises(rf.InputError, match=words):
+        rf.project(rho)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"weights": "size"}, r"weights='size': accepted are None, 'counts' and an array of shape \(8, 3\)"),
+        ({"weights": "counts"}, "needs ChoiceData"),
+        ({"weights": np.ones((4, 3))}, r"shape \(8, 3\) is needed, not \(4, 3\)"),
+        ({"weights": np.zeros((8, 3))}, "every weight is 0"),
+        ({"weights": np.full((8, 3), -1.0)}, r"menu \{0\} \(row 1\), item 0 has weight -1; weights must be finite"),
+        ({"weights": np.full((8, 3), np.nan)}, "has weight nan"),
+        ({"method": "simplex"}, "method='simplex': accepted are 'auto', 'rankings'"),
+        ({"tol": 0.0}, "tol=0.0"),
+        ({"max_seconds": -1.0}, "max_seconds=-1.0"),
+        ({"start": rf.Rankings(np.array([[0, 1]]), np.ones(1), (0, 1))}, r"orders of shape \(k, 3\)"),
+        ({"start": rf.Rankings(np.array([[0, 1, 1]]), np.ones(1), (0, 1, 2))}, "each of the items 0 to 2 once"),
+        ({"start": rf.Rankings(np.array([[0, 1, 2]]), -np.ones(1), (0, 1, 2))}, "not all 0"),
+    ],
+)
+def test_options(options, words):
+    with pytest.raises(rf.InputError, match=words):
+        rf.project(good(), **options)
+
+
+def test_a_weight_on_a_cell_that_was_not_observed():
+    rho = good()
+    rho[5] = [np.nan, 0, np.nan]
+    with pytest.raises(rf.InputError, match=r"menu \{0, 2\} \(row 5\), item 0 has weight 1 but was not observed"):
+        rf.project(rho, weights=np.ones((8, 3)))
+
+
+def test_input_errors_are_value_errors_and_ours():
+    with pytest.raises(ValueError, match="shape"):
+        rf.project(np.zeros((3, 3)))
+    assert issubclass(rf.InputError, rf.RumflowError)
+
+
+def test_what_does_not_fit_is_refused_before_it_starts(monkeypatch):
+    with pytest.raises(rf.InputError, match=r"n = 29 items.* needs about .* GiB of memory and .* is free"):
+        rf.simulate.dirichlet(29, 0)
+    monkeypatch.setattr(errors, "available_memory", lambda: 1 << 20)
+    with pytest.raises(rf.InputError, match=r"the projection for n = 10 items \(5,120 cells\) needs about"):
+        rf.project(np.full((1 << 10, 10), 0.1))
+
+
+def test_single_items_need_no_data():
+    rho = good()
+    full = rf.project(rho)
+    for value in (0.0, np.nan):
+        without = rho.copy()
+        without[[1, 2, 4]] = value
+        assert (rf.project(without).rho == full.rho).all()
+
+
+def test_block_marschak_and_is_rum():
+    rho = rf.simulate.mixed_logit(5, seed=0)
+    assert rf.block_marschak(rho)[rf.Lattice(5).membership].min() > 0
+    assert rf.is_rum(rho)
+    assert not rf.is_rum(rf.simulate.dirichlet(5, 0))
+    hidden = rf.simulate.hide(rho, rf.simulate.observed_menus(5, 0.4, 0))
+    assert rf.is_rum(hidden)
+    with pytest.raises(rf.InputError, match="need every menu"):
+        rf.block_marschak(hidden)
+    bad = rf.simulate.hide(rf.simulate.dirichlet(5, 0), rf.simulate.observed_menus(5, 0.8, 0))
+    assert not rf.is_rum(bad)
+
+
+def test_labels_reach_the_result():
+    data = rf.ChoiceData.from_counts(
+        {
+            ("tea", "milk"): {"tea": 31, "milk": 9},
+            ("tea", "milk", "gin"): {"tea": 5, "milk": 15, "gin": 20},
+            ("gin", "milk"): {"gin": 10, "milk": 30},
+        }
+    )
+    fit = rf.project(data)
+    assert fit.items == ("tea", "milk", "gin")
+    shares = fit.probabilities(["gin", "milk"])
+    assert set(shares) == {"gin", "milk"}
+    assert sum(shares.values()) == pytest.approx(1)
+    assert fit.rankings.labelled(1)[0][0][0] in fit.items
+    menu, item, observed, fitted = fit.misfits(1)[0]
+    assert set(menu) <= set(fit.items)
+    assert item in menu
+    assert abs(observed - fitted) > 0.01
+    with pytest.raises(rf.InputError, match=r"item 'rum' is unknown: the items are \{tea, milk, gin\}"):
+        fit.probabilities(["rum"])
+    weighted = rf.project(data, weights="counts")
+    assert weighted.objective == pytest.approx(40 * fit.objective)
+    with pytest.raises(rf.InputError, match="these data are incomplete"):
+        fit.violations()
+
+
+def test_violations_are_the_negative_polynomials():
+    rho = rf.simulate.dirichlet(4, 2)
+    values = rf.block_marschak(rho)
+    found = rf.project(rho).violations()
+    assert len(found) == (values < 0).sum()
+    menu, item, worst = found[0]
+    assert worst == values.min()
+    assert values[rf.Lattice(4).mask(menu), item] == worst
