@@ -120,7 +120,7 @@ def test_a_tiny_distance_in_large_samples():
     fit = rf.project(rf.simulate.mixed_logit(8, draws=1_000_000, seed=0))
     assert_certified(fit)
     assert 1e-8 < fit.objective < 1e-4
-    assert fit.gap <= 1e-8 * fit.objective
+    assert fit.gap <= 1e-13  # some units in the last place of sum rho^2 = 60: a tolerance of 1e-9 is out of reach
 
 
 @pytest.mark.parametrize("n", [2, 4, 8, 11])
@@ -289,3 +289,16 @@ def test_samples_and_rankings():
     orders = fit.rankings.orders
     assert (orders_from_paths(paths_from_orders(orders)) == orders).all()
     assert (np.diff(fit.rankings.weights) <= 0).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rounded_probabilities_of_a_rum_need_no_solver(weighted):
+    rho = np.round(rf.simulate.mixed_logit(8, seed=0), 7)
+    inside = rf.Lattice(8).membership
+    weights = np.where(inside, np.random.default_rng(0).uniform(0.5, 2, rho.shape), 0.0) if weighted else None
+    fit = rf.project(rho, weights)
+    assert fit.inside
+    assert fit.method == "moebius"
+    assert 0 < fit.distance < 1e-5
+    assert_certified(fit)
+    assert fit.rho == pytest.approx(rho, abs=1e-6)

@@ -8,12 +8,13 @@ it owns: results have the same bits for any number of threads.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,27 @@ from numba import types
 from numba.extending import intrinsic
 
 
+@cache
+def _digest(file: str) -> str:
+    return hashlib.sha1(Path(file).read_bytes()).hexdigest()
+
+
+def _compile(function: Callable[..., Any], **options: Any) -> Any:
+    dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+    # Numba's cache on disk watches the file of a kernel, not the files of the kernels it calls: let it watch those, too.
+    sources = {function.__code__.co_filename}
+    for value in function.__globals__.values():
+        sources |= getattr(value, "rumflow_sources", set())
+    dispatcher.rumflow_sources = sources
+    index = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if hasattr(index, "_source_stamp"):
+        index._source_stamp = (index._source_stamp, *(_digest(file) for file in sorted(sources)))
+    return dispatcher
+
+
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` on first use, keep the result on disk, release the interpreter lock."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return _compile(function)
 
 
 def reduction(function: Callable[..., Any]) -> Any:
@@ -33,7 +52,7 @@ def reduction(function: Callable[..., Any]) -> Any:
     Only for loops that write nothing: where a loop also writes, the compiler chooses between two versions of it by the addresses
     of the arrays, and reordered sums would then differ from run to run.
     """
-    return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})(function)
+    return _compile(function, fastmath={"reassoc", "contract", "nsz"})
 
 
 @intrinsic
@@ -78,18 +97,20 @@ def run_threads(task: Callable[[Any], object], pieces: Iterable[Any], threads: i
         done.result()
 
 
-def cache_is_warm(dispatcher: Any) -> bool:
-    """True where the compiled code of a kernel is in memory or on disk."""
-    if dispatcher.signatures:
-        return True
-    path = str(getattr(dispatcher.stats, "cache_path", ""))
-    name = dispatcher.py_func.__qualname__
-    return bool(path) and any(Path(path).glob(f"*{name}-*.nbc"))
+_announced = False
 
 
 def announce_compilation(dispatcher: Any) -> Callable[[], None]:
-    """Say on the terminal that kernels are being compiled, if they are; returns what to call at the end."""
-    if cache_is_warm(dispatcher):
+    """Before the first work of a process: say that kernels are being compiled, if they are not in the cache on disk.
+
+    Returns what to call when they are.
+    """
+    global _announced
+    if _announced:
+        return lambda: None
+    _announced = True
+    path = str(getattr(dispatcher.stats, "cache_path", ""))
+    if path and any(Path(path).glob(f"*{dispatcher.py_func.__qualname__}-*.nbc")):
         return lambda: None
     begin = time.perf_counter()
     print("rumflow: compiling its kernels, once per machine (about half a minute) ...", file=sys.stderr, flush=True)

@@ -7,8 +7,8 @@ With g = w (rho - rho_hat) and f the objective, convexity gives for every RUM rh
 so the right-hand side, the *gap*, bounds how far f(rho) is above the optimum; and ||rho - rho*||_w^2 <= gap. Nothing a solver
 says enters.
 
-Over the cone of RUMs (any total) the dual is max <y, rho_hat>_w - 1/2 ||y||_w^2 over y with <y, a>_w <= 0 for every ranking a. The
-residual y = rho_hat - rho misses that by eps = max(0, -cheapest); minus eps / w on every observed cell it is feasible, for
+Over the cone of RUMs (any total) the dual is max <y, rho_hat>_w - 1/2 ||y||_w^2 over y with <y, a>_w <= 0 for every ranking a.
+The residual y = rho_hat - rho misses that by eps = max(0, -cheapest); minus eps / w on every observed cell it is feasible, for
 a ranking chooses at least one observed cell or counts 0. The duality gap is then <g, rho> + eps sum rho + 1/2 eps^2 sum 1/w,
 the sums over observed cells.
 """
@@ -25,6 +25,9 @@ from rumflow.paths import cheapest_below, down_pass, squeeze
 from rumflow.transforms import transform_row, zeta, zeta_adjoint
 
 Array = NDArray[np.float64]
+
+
+_SMALL = 12  # up to this many items one kernel call is faster than threads
 
 
 class Certificate(NamedTuple):
@@ -110,10 +113,16 @@ def certify_stack(flows, targets, weights, cone, work, below, out):
 def certify(flow: Array, target: Array, weights: Array | None, threads: int | None = None) -> Certificate:
     """The certificate of a flow, given the data; all in the internal layout, `weights` None for 1 everywhere."""
     n = flow.shape[0]
-    none = np.empty(0)
+    if n <= _SMALL:
+        out = np.empty((1, 5))
+        none = np.empty((0, 0)) if weights is None else weights
+        certify_stack(flow[None], target[None], none, False, np.empty_like(flow), np.empty(1 << n), out)
+        objective, gap, size, least, error = out[0].tolist()
+        return Certificate(objective, gap, rounding_floor(size), least, error)
     work = zeta(flow.copy(), threads)
     error = menu_error(work, n, 1.0)
-    parts = [_residual_row(work[x], target[x], none if weights is None else weights[x]) for x in range(n)]
+    row = np.empty(0)
+    parts = [_residual_row(work[x], target[x], row if weights is None else weights[x]) for x in range(n)]
     square, size, _, _ = (float(sum(part)) for part in zip(*parts, strict=True))
     cost = zeta_adjoint(work, threads)
     inner = sum(float(np.sum(cost[x] * flow[x])) for x in range(n))

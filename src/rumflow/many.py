@@ -11,20 +11,21 @@ from threading import Event
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow._jit import announce_compilation, kernel, run_threads, thread_count
+from rumflow._jit import announce_compilation, run_threads, thread_count
 from rumflow.certificate import Certificate, certify_stack, rounding_floor
 from rumflow.data import check_items, format_menu
 from rumflow.errors import InputError, NotConvergedError, require_memory
 from rumflow.inputs import check_weights
+from rumflow.inside import find_inside
 from rumflow.lattice import MAX_ITEMS, Lattice, items_of
-from rumflow.paths import add_paths, conserve_kernel, decompose
+from rumflow.paths import add_paths
 from rumflow.progress import Counter
-from rumflow.projection import SOLVER_FLOOR, Projection, Status, inside_tolerance, is_inside, status_of
+from rumflow.projection import SOLVER_FLOOR, Projection, Status, is_exact, status_of
 from rumflow.solvers import active_set
 from rumflow.solvers.active_set import Problem
 from rumflow.solvers.face import Face, normal_product
 from rumflow.solvers.rankings import Mixture, Workspace, make_problem, solve_rankings
-from rumflow.transforms import transform_row, zeta
+from rumflow.transforms import zeta
 
 Array = NDArray[np.float64]
 
@@ -38,7 +39,8 @@ class ProjectionBatch:
     status: list[Status]
     iterations: NDArray[np.int64]  #: lattice passes of each problem
     seconds: float
-    mixtures: list[Mixture]  #: paths and weights of each problem: pass the batch as `start` to begin from them
+    inside: NDArray[np.bool_]  #: the data are RUM themselves, up to rounding and menu sums other than 1
+    mixtures: list[Mixture]  #: paths and weights of each problem, empty where the data are RUM; see `start`
     _problem: Problem = field(repr=False)
     _weights: Array | None = field(repr=False)
     _flows: Array = field(repr=False)  # (B, n, 2^(n-1))
@@ -89,7 +91,7 @@ class ProjectionBatch:
         out = np.empty_like(rows)
 
         def product(i: int) -> None:
-            if is_inside(self.certificates[i]):
+            if self.inside[i]:
                 out[i] = normal_product(self.lattice, rows[i], self._weights, transpose=transpose)
                 return
             if i not in self._faces:
@@ -152,7 +154,7 @@ def project_many(
     spare: SimpleQueue[Workspace] = SimpleQueue()
     stop = Event()
     counter = Counter(progress, count, "projections")
-    tolerance = inside_tolerance(lattice.n)
+    inside = np.zeros(count, np.bool_)
     none = np.empty((0, 0))
     floors = SOLVER_FLOOR * np.einsum("bij,bij->b", rows, rows if w is None else w * rows)
 
@@ -164,8 +166,9 @@ def project_many(
         for i in piece:
             if stop.is_set():
                 return
-            if testable and _inside(rows[i], flows[i], workspace.cost, workspace.below, tolerance):
-                mixtures[i] = decompose(flows[i])
+            found = find_inside(rows[i], w, 1) if testable else None
+            if found is not None:
+                flows[i], inside[i] = found.flow, True
             else:
                 outcome = solve_rankings(
                     shared._replace(target=rows[i]), workspace, tol=tol, floor=floors[i], start=starts[i]
@@ -191,8 +194,10 @@ def project_many(
     done()
     certificates = [Certificate(a, b, rounding_floor(c), d, e) for a, b, c, d, e in numbers.tolist()]
     status = [status_of(c, tol, reason) for c, reason in zip(certificates, reasons, strict=True)]
+    inside |= np.array([not cone and is_exact(c) for c in certificates], np.bool_)
+    seconds = time.perf_counter() - begin
     batch = ProjectionBatch(
-        lattice, certificates, status, iterations, time.perf_counter() - begin, mixtures, shared, w, flows, flat
+        lattice, certificates, status, iterations, seconds, inside, mixtures, shared, w, flows, flat
     )
     if throw and any(s is not Status.OPTIMAL for s in status):
         first = next(i for i, s in enumerate(status) if s is not Status.OPTIMAL)
@@ -202,27 +207,6 @@ def project_many(
             batch,
         )
     return batch
-
-
-@kernel
-def _inside(target, flow, work, below, tolerance):
-    """Write the flow of complete data that are RUM already; False where they are not."""
-    n = target.shape[0]
-    for x in range(n):
-        flow[x] = target[x]
-        transform_row(flow[x], n - 1, -1.0, False)
-    for x in range(n):
-        for j in range(flow.shape[1]):
-            if flow[x, j] < -tolerance:
-                return False
-    work[:] = flow
-    conserve_kernel(flow, n, below)
-    # Rounding aside, conservation changes nothing where the data add up to 1 in every menu.
-    for x in range(n):
-        for j in range(flow.shape[1]):
-            if abs(flow[x, j] - work[x, j]) > tolerance:
-                return False
-    return True
 
 
 def _to_internal(values: ArrayLike, lattice: Lattice | None) -> tuple[Array, bool]:

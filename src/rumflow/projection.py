@@ -17,13 +17,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow._jit import announce_compilation
+from rumflow._jit import announce_compilation, kernel
 from rumflow.certificate import Certificate, certify
 from rumflow.data import ChoiceData, Item, format_menu
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.inputs import Prepared, items_from_shape, prepare
+from rumflow.inside import find_inside, inside_tolerance
 from rumflow.lattice import Lattice, items_of
-from rumflow.paths import conserve, decompose, flow_from_paths, orders_from_paths, paths_from_orders, sample
+from rumflow.paths import decompose, flow_from_paths, orders_from_paths, paths_from_orders, sample
 from rumflow.progress import Reporter
 from rumflow.solvers import active_set
 from rumflow.solvers.face import Face, make_face, normal_product
@@ -90,7 +91,8 @@ class Projection:
     problem: Prepared
     _flow: Array = field(repr=False)  # internal layout
     _mixture: tuple[NDArray[np.int32], Array] | None = field(repr=False)
-    inside: bool = False  #: the data are RUM themselves (up to rounding)
+    _rho: Array | None = field(repr=False, default=None)  # internal layout, where it is known better than from the flow
+    inside: bool = False  #: the data are RUM themselves, up to rounding and menu sums other than 1
 
     @property
     def objective(self) -> float:
@@ -120,9 +122,7 @@ class Projection:
     @cached_property
     def rho(self) -> Array:
         """(2^n, n) projected probabilities, 0 outside the menu; the data themselves where they are RUM already."""
-        if self.inside and self.problem.complete:
-            return self.lattice.from_internal(self.problem.target)
-        return self.lattice.from_internal(zeta(self._flow.copy()))
+        return self.lattice.from_internal(zeta(self._flow.copy()) if self._rho is None else self._rho)
 
     @cached_property
     def flow(self) -> Array:
@@ -225,11 +225,6 @@ class Projection:
         )
 
 
-def inside_tolerance(n: int) -> float:
-    """Rounding of a Block-Marschak polynomial: an alternating sum of up to 2^(n-1) probabilities."""
-    return 8 * float(np.finfo(float).eps) * 2 ** (n / 2)
-
-
 def project(
     data: ChoiceData | ArrayLike,
     weights: str | ArrayLike | None = None,
@@ -264,13 +259,13 @@ def project(
     problem = prepare(data, weights)
     done = announce_compilation(active_set.improve)
     if problem.complete:
-        rows = moebius(problem.target.copy(), threads)
-        if rows.min() >= -inside_tolerance(problem.lattice.n):
-            flow = conserve(rows)
-            certificate = certify(flow, problem.target, problem.weights, threads)
+        found = find_inside(problem.target, problem.weights, threads)
+        if found is not None:
+            certificate = certify(found.flow, problem.target, problem.weights, threads)
             seconds = time.perf_counter() - begin
-            return Projection(certificate, Status.OPTIMAL, "moebius", 0, seconds, tol, problem, flow, None, inside=True)
-        del rows
+            return Projection(
+                certificate, Status.OPTIMAL, "moebius", 0, seconds, tol, problem, found.flow, None, found.rho, True
+            )
     deadline = None if max_seconds is None else begin + max_seconds
     with Reporter(progress, tol) as report:
         kernel_problem = make_problem(problem.target, problem.weights)
@@ -279,7 +274,7 @@ def project(
             kernel_problem,
             workspace,
             tol=tol,
-            floor=SOLVER_FLOOR * _weighted_square(problem.target, problem.weights),
+            floor=SOLVER_FLOOR * _weighted_square(problem.target, kernel_problem.weights),
             start=None if start is None else _check_start(start, problem.lattice.n),
             deadline=deadline,
             report=report,
@@ -299,7 +294,7 @@ def project(
         problem,
         flow,
         (outcome.paths, outcome.weights),
-        inside=is_inside(certificate),
+        inside=is_exact(certificate),
     )
     if throw and fit.status is not Status.OPTIMAL:
         raise NotConvergedError(
@@ -310,8 +305,8 @@ def project(
     return fit
 
 
-def is_inside(certificate: Certificate) -> bool:
-    """Are the data RUM up to rounding? `floor` is 32 eps sum w rho_hat^2; a distance of some eps squared is far less."""
+def is_exact(certificate: Certificate) -> bool:
+    """Is the distance zero up to rounding? `floor` is 32 eps sum w rho_hat^2; a distance of some eps squared is far less."""
     return certificate.objective <= 1e-12 * certificate.floor
 
 
@@ -322,13 +317,14 @@ def status_of(certificate: Certificate, tol: float, reason: str) -> Status:
     return {"max_seconds": Status.MAX_SECONDS, "interrupted": Status.INTERRUPTED}.get(reason, Status.STALLED)
 
 
-def _weighted_square(target: Array, weights: Array | None) -> float:
-    """Sum w rho_hat^2, row by row."""
-    size = 0.0
-    for x in range(len(target)):
-        square = target[x] * target[x]
-        size += float(np.sum(square if weights is None else weights[x] * square))
-    return size
+@kernel
+def _weighted_square(target, weights):
+    """Sum w rho_hat^2."""
+    total = 0.0
+    for x in range(target.shape[0]):
+        for j in range(target.shape[1]):
+            total += (weights[x, j] if weights.shape[0] else 1.0) * target[x, j] * target[x, j]
+    return total
 
 
 def _check_start(start: Rankings, n: int) -> tuple[NDArray[np.int32], Array]:

@@ -83,6 +83,7 @@ class Pool(NamedTuple):
     """Violated rankings and their Gram products with the active ones."""
 
     paths: NDArray[np.int32]  # (size, n)
+    columns: NDArray[np.int32]  # (n, size): the same, transposed, for vector instructions
     gradient: Array  # (size,)
     open: NDArray[np.bool_]  # may enter
     gram: Array  # (capacity, size): one row per slot
@@ -100,6 +101,27 @@ def gram_entry(table, p, q):
     for x in range(p.shape[0]):
         total += table[x, p[x] & q[x]]
     return total
+
+
+@kernel
+def gram_row(table, path, columns, size, whole, row):
+    """<a_path, a_q>_w for the first `size` paths q, given as columns; `whole` is scratch for whole numbers."""
+    if table.shape[0] == 0:
+        for q in range(size):
+            whole[q] = 0
+        for x in range(path.shape[0]):
+            own, others = path[x], columns[x]
+            for q in range(size):
+                whole[q] += np.int32(1) << popcount(own & others[q])
+        for q in range(size):
+            row[q] = whole[q]
+    else:
+        for q in range(size):
+            row[q] = 0.0
+        for x in range(path.shape[0]):
+            own, others, entries = path[x], columns[x], table[x]
+            for q in range(size):
+                row[q] += entries[own & others[q]]
 
 
 @reduction
@@ -158,6 +180,8 @@ def fill_pool(problem, pool, cost, above, below, nu):
         extract_path(cost, above, below, n, menus[chosen[i]], pool.paths[i])
         pool.gradient[i] = path_cost(cost, pool.paths[i])
         pool.open[i] = True
+        for x in range(n):
+            pool.columns[x, i] = pool.paths[i, x]
     return chosen.shape[0]
 
 
@@ -172,7 +196,8 @@ def remove(active, gone, pool, size):
     delete_row(active.factor, k, gone, active.scratch[0], active.scratch[1], active.carried)
     slot = active.slot[gone]
     for i in range(gone, k - 1):
-        active.paths[i] = active.paths[i + 1]
+        for x in range(active.paths.shape[1]):
+            active.paths[i, x] = active.paths[i + 1, x]
         active.weights[i] = active.weights[i + 1]
         active.moved[i] = active.moved[i + 1]
         active.slot[i] = active.slot[i + 1]
@@ -187,10 +212,11 @@ def insert(active, path, row, diagonal, residual, weight, floor):
     if not append_row(active.factor, k, row, diagonal, floor):
         return False
     start = row_start(k)
-    pivot = active.factor[start + k]
-    active.carried[0, k] = (1.0 - dot(active.factor, start, active.carried[0], k)) / pivot
-    active.carried[1, k] = (residual - dot(active.factor, start, active.carried[1], k)) / pivot
-    active.paths[k] = path
+    inverse = active.factor[start + k]
+    active.carried[0, k] = (1.0 - dot(active.factor, start, active.carried[0], k)) * inverse
+    active.carried[1, k] = (residual - dot(active.factor, start, active.carried[1], k)) * inverse
+    for x in range(path.shape[0]):
+        active.paths[k, x] = path[x]
     active.weights[k] = weight
     active.moved[k] = 0.0
     active.slot[k] = active.free[k]
@@ -264,10 +290,9 @@ def run_pool(problem, active, pool, size, nu, least, most_steps):
     batch = 4
     entering = np.empty((batch, active.paths.shape[0]))
     chosen = np.empty(batch, np.int64)
+    whole = np.empty(size, np.int32)
     for i in range(active.count[0]):
-        row = pool.gram[active.slot[i]]
-        for q in range(size):
-            row[q] = gram_entry(problem.table, active.paths[i], pool.paths[q])
+        gram_row(problem.table, active.paths[i], pool.columns, size, whole, pool.gram[active.slot[i]])
     nu, steps = descend(problem, active, pool, size, nu)
     price_pool(active, pool, size)
     goal = least
@@ -313,9 +338,7 @@ def run_pool(problem, active, pool, size, nu, least, most_steps):
             solve_forward(active.factor, k, here, entering[t])
             diagonal = gram_entry(problem.table, path, path) + problem.ridge
             if insert(active, path, entering[t], diagonal, nu - pool.gradient[q], 0.0, PIVOT * diagonal):
-                row = pool.gram[active.slot[here]]
-                for p in range(size):
-                    row[p] = gram_entry(problem.table, path, pool.paths[p])
+                gram_row(problem.table, path, pool.columns, size, whole, pool.gram[active.slot[here]])
                 added += 1
             else:
                 pool.open[q] = False

@@ -1,6 +1,7 @@
 """A Cholesky factor whose rows come and go.
 
-Rows of the lower triangle are packed one after another: row r starts at r (r + 1) / 2. Vectors that are kept equal to L^{-1} times
+Rows of the lower triangle are packed one after another: row r starts at r (r + 1) / 2. The diagonal is stored inverted, so that
+solves multiply instead of dividing. Vectors that are kept equal to L^{-1} times
 something are carried along when rows are deleted, so that nothing is solved again.
 """
 
@@ -44,7 +45,7 @@ def solve_forward(factor, first, last, b):
     """Entries first..last-1 of L^{-1} b, in place; the entries before them are solved already."""
     for r in range(first, last):
         start = row_start(r)
-        b[r] = (b[r] - dot(factor, start, b, r)) / factor[start + r]
+        b[r] = (b[r] - dot(factor, start, b, r)) * factor[start + r]
 
 
 @kernel
@@ -54,11 +55,11 @@ def solve_forward_4(factor, k, b):
     for r in range(k):
         start = row_start(r)
         s0, s1, s2, s3 = dot_4(factor, start, b0, b1, b2, b3, r)
-        pivot = 1.0 / factor[start + r]
-        b0[r] = (b0[r] - s0) * pivot
-        b1[r] = (b1[r] - s1) * pivot
-        b2[r] = (b2[r] - s2) * pivot
-        b3[r] = (b3[r] - s3) * pivot
+        inverse = factor[start + r]
+        b0[r] = (b0[r] - s0) * inverse
+        b1[r] = (b1[r] - s1) * inverse
+        b2[r] = (b2[r] - s2) * inverse
+        b3[r] = (b3[r] - s3) * inverse
 
 
 @kernel
@@ -67,19 +68,18 @@ def solve_backward(factor, k, b):
     r = k
     while r >= 4:
         q3, q2, q1, q0 = row_start(r - 1), row_start(r - 2), row_start(r - 3), row_start(r - 4)
-        z3 = b[r - 1] / factor[q3 + r - 1]
-        z2 = (b[r - 2] - z3 * factor[q3 + r - 2]) / factor[q2 + r - 2]
-        z1 = (b[r - 3] - z3 * factor[q3 + r - 3] - z2 * factor[q2 + r - 3]) / factor[q1 + r - 3]
-        z0 = (b[r - 4] - z3 * factor[q3 + r - 4] - z2 * factor[q2 + r - 4] - z1 * factor[q1 + r - 4]) / factor[
-            q0 + r - 4
-        ]
+        z3 = b[r - 1] * factor[q3 + r - 1]
+        z2 = (b[r - 2] - z3 * factor[q3 + r - 2]) * factor[q2 + r - 2]
+        z1 = (b[r - 3] - z3 * factor[q3 + r - 3] - z2 * factor[q2 + r - 3]) * factor[q1 + r - 3]
+        z0 = b[r - 4] - z3 * factor[q3 + r - 4] - z2 * factor[q2 + r - 4] - z1 * factor[q1 + r - 4]
+        z0 *= factor[q0 + r - 4]
         b[r - 1], b[r - 2], b[r - 3], b[r - 4] = z3, z2, z1, z0
         for j in range(r - 4):
             b[j] -= z3 * factor[q3 + j] + z2 * factor[q2 + j] + z1 * factor[q1 + j] + z0 * factor[q0 + j]
         r -= 4
     for i in range(r - 1, -1, -1):
         start = row_start(i)
-        z = b[i] / factor[start + i]
+        z = b[i] * factor[start + i]
         b[i] = z
         for j in range(i):
             b[j] -= z * factor[start + j]
@@ -94,7 +94,7 @@ def append_row(factor, k, row, diagonal, floor):
     start = row_start(k)
     for j in range(k):
         factor[start + j] = row[j]
-    factor[start + k] = np.sqrt(pivot)
+    factor[start + k] = 1.0 / np.sqrt(pivot)
     return True
 
 
@@ -143,11 +143,11 @@ def delete_row(factor, k, gone, cosine, sine, carried):
                 a = factor[source + i]
                 factor[target + i] = cosine[i] * a + sine[i] * carry
                 carry = cosine[i] * carry - sine[i] * a
-            a = factor[source + row]
-            length = np.sqrt(a * a + carry * carry)
-            cosine[row] = a / length
-            sine[row] = carry / length
-            factor[target + row] = length
+            a = 1.0 / factor[source + row]
+            inverse = 1.0 / np.sqrt(a * a + carry * carry)
+            cosine[row] = a * inverse
+            sine[row] = carry * inverse
+            factor[target + row] = inverse
         r += count
     for v in range(carried.shape[0]):
         vector = carried[v]

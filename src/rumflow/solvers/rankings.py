@@ -90,7 +90,11 @@ class Workspace:
         )
         size = min(POOL_SIZE, _middle_size(n))
         self.pool = Pool(
-            np.empty((size, n), np.int32), np.empty(size), np.empty(size, np.bool_), np.empty((capacity, size))
+            paths=np.empty((size, n), np.int32),
+            columns=np.empty((n, size), np.int32),
+            gradient=np.empty(size),
+            open=np.empty(size, np.bool_),
+            gram=np.empty((capacity, size)),
         )
 
     def grow(self) -> None:

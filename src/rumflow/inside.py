@@ -1,0 +1,82 @@
+"""Data that are RUM already, or are once their menus add up to 1.
+
+RUM lies in the affine space where every menu adds up to 1, so data and their projection onto this space have the same projection
+onto RUM. Where the latter has no negative Block-Marschak polynomial it is the answer.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumflow._jit import kernel
+from rumflow.paths import conserve_kernel, squeeze
+from rumflow.transforms import moebius, transform_row
+
+Array = NDArray[np.float64]
+
+_SMALL = 12  # up to this many items one kernel call is faster than threads
+
+
+class Inside(NamedTuple):
+    """The answer, in the internal layout."""
+
+    flow: Array
+    rho: Array  # the data themselves where they add up to 1
+
+
+def inside_tolerance(n: int) -> float:
+    """Rounding of a Block-Marschak polynomial: an alternating sum of up to 2^(n-1) probabilities."""
+    return 1.8e-15 * 2.0 ** (n / 2)
+
+
+@kernel
+def _normalise(rho, weights, n):
+    """The w-orthogonal projection onto menus that add up to 1, in place; what adds up already is left alone."""
+    weighted = weights.shape[0] > 0
+    for menu in range(1, 1 << n):
+        total = inverse = 0.0
+        for x in range(n):
+            if (menu >> x) & 1:
+                column = squeeze(menu, x)
+                total += rho[x, column]
+                inverse += 1.0 / weights[x, column] if weighted else 1.0
+        if abs(total - 1.0) > 1e-15 * n:
+            share = (1.0 - total) / inverse
+            for x in range(n):
+                if (menu >> x) & 1:
+                    column = squeeze(menu, x)
+                    rho[x, column] += share / weights[x, column] if weighted else share
+
+
+@kernel
+def _moebius_rows(rho, flow, tolerance):
+    """The flow of rho, row by row; False as soon as a negative entry shows."""
+    n = rho.shape[0]
+    for x in range(n):
+        flow[x] = rho[x]
+        transform_row(flow[x], n - 1, -1.0, False)
+        for j in range(flow.shape[1]):
+            if flow[x, j] < -tolerance:
+                return False
+    return True
+
+
+def find_inside(target: Array, weights: Array | None, threads: int | None = None) -> Inside | None:
+    """The projection of complete data where it needs no solver; None where it does."""
+    n = target.shape[0]
+    tolerance = inside_tolerance(n)
+    rho = target.copy()
+    _normalise(rho, np.empty((0, 0)) if weights is None else weights, n)
+    if n <= _SMALL:
+        flow = np.empty_like(rho)
+        if not _moebius_rows(rho, flow, tolerance):
+            return None
+    else:
+        flow = moebius(rho.copy(), threads)
+        if flow.min() < -tolerance:
+            return None
+    conserve_kernel(flow, n, np.empty(1 << n))
+    return Inside(flow, rho)
