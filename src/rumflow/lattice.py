@@ -11,8 +11,8 @@ are N = n 2^(n-1) of them. A number per cell is held in one of three forms:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
-from typing import SupportsInt
+from functools import lru_cache
+from typing import Any, SupportsInt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,6 +43,32 @@ def _rows_to_array(rows, array, first, last):
             array[menu, x] = rows[x, squeeze(menu, x)] if (menu >> x) & 1 else 0.0
 
 
+# The tables of the last few lattices are kept: small problems come in thousands.
+
+
+@lru_cache(maxsize=4)
+def _membership(n: int) -> NDArray[np.bool_]:
+    require_memory((n << n) * 9.0, f"the table of menus of {n} items")
+    return _fixed((np.arange(1 << n)[:, None] >> np.arange(n) & 1).astype(np.bool_))
+
+
+@lru_cache(maxsize=4)
+def _cells(n: int) -> NDArray[np.int64]:
+    require_memory(32.0 * (n << (n - 1)), f"the list of cells of {n} items")
+    return _fixed(np.argwhere(_membership(n)))
+
+
+@lru_cache(maxsize=4)
+def _cell_index(n: int) -> NDArray[np.int64]:
+    menu, item = _cells(n).T
+    return _fixed((item << (n - 1)) + squeeze.py_func(menu, item))
+
+
+def _fixed(table: NDArray[Any]) -> NDArray[Any]:
+    table.flags.writeable = False
+    return table
+
+
 class Lattice:
     """All menus over n items.
 
@@ -70,24 +96,20 @@ class Lattice:
     def __hash__(self) -> int:
         return hash((Lattice, self.n))
 
-    @cached_property
+    @property
     def membership(self) -> NDArray[np.bool_]:
-        """(2^n, n): is the item in the menu?"""
-        require_memory(self.n_menus * self.n, f"the table of menus of {self.n} items")
-        return (np.arange(self.n_menus)[:, None] >> np.arange(self.n) & 1).astype(np.bool_)
+        """(2^n, n): is the item in the menu? Read-only."""
+        return _membership(self.n)
 
-    @cached_property
+    @property
     def cells(self) -> NDArray[np.int64]:
-        """(N, 2): menu mask and item of every cell, in order."""
-        require_memory(32 * self.n_cells, f"the list of cells of {self.n} items")
-        return np.argwhere(self.membership)
+        """(N, 2): menu mask and item of every cell, in order. Read-only."""
+        return _cells(self.n)
 
-    @cached_property
+    @property
     def cell_index(self) -> NDArray[np.int64]:
-        """(N,): where each cell lies in the flattened internal layout."""
-        menu, item = self.cells.T
-        index: NDArray[np.int64] = (item << (self.n - 1)) + squeeze.py_func(menu, item)
-        return index
+        """(N,): where each cell lies in the flattened internal layout. Read-only."""
+        return _cell_index(self.n)
 
     def mask(self, items: Iterable[int]) -> int:
         """The bit mask of a menu given as item numbers."""

@@ -122,11 +122,11 @@ def extract_path(cost, above, below, n, menu, path):
 
 
 @kernel
-def path_cost(cost, path):
-    """Sum of the costs of a path's edges."""
+def path_cost(cost, paths, i):
+    """Sum of the costs of the edges of path i."""
     total = 0.0
-    for x in range(path.shape[0]):
-        total += cost[x, path[x]]
+    for x in range(paths.shape[1]):
+        total += cost[x, paths[i, x]]
     return total
 
 

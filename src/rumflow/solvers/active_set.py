@@ -104,24 +104,27 @@ def gram_entry(table, p, q):
 
 
 @kernel
-def gram_row(table, path, columns, size, whole, row):
-    """<a_path, a_q>_w for the first `size` paths q, given as columns; `whole` is scratch for whole numbers."""
-    if table.shape[0] == 0:
-        for q in range(size):
-            whole[q] = 0
-        for x in range(path.shape[0]):
-            own, others = path[x], columns[x]
+def gram_rows(problem, active, first, last, pool, size, whole):
+    """Gram products of the active rankings first..last-1 with the pool; `whole` is scratch for whole numbers."""
+    n = active.paths.shape[1]
+    for i in range(first, last):
+        slot = active.slot[i]
+        if problem.table.shape[0] == 0:
             for q in range(size):
-                whole[q] += np.int32(1) << popcount(own & others[q])
-        for q in range(size):
-            row[q] = whole[q]
-    else:
-        for q in range(size):
-            row[q] = 0.0
-        for x in range(path.shape[0]):
-            own, others, entries = path[x], columns[x], table[x]
+                whole[q] = 0
+            for x in range(n):
+                own = active.paths[i, x]
+                for q in range(size):
+                    whole[q] += np.int32(1) << popcount(own & pool.columns[x, q])
             for q in range(size):
-                row[q] += entries[own & others[q]]
+                pool.gram[slot, q] = whole[q]
+        else:
+            for q in range(size):
+                pool.gram[slot, q] = 0.0
+            for x in range(n):
+                own = active.paths[i, x]
+                for q in range(size):
+                    pool.gram[slot, q] += problem.table[x, own & pool.columns[x, q]]
 
 
 @reduction
@@ -178,7 +181,7 @@ def fill_pool(problem, pool, cost, above, below, nu):
         chosen = chosen[price[chosen] <= cut][:limit]
     for i in range(chosen.shape[0]):
         extract_path(cost, above, below, n, menus[chosen[i]], pool.paths[i])
-        pool.gradient[i] = path_cost(cost, pool.paths[i])
+        pool.gradient[i] = path_cost(cost, pool.paths, i)
         pool.open[i] = True
         for x in range(n):
             pool.columns[x, i] = pool.paths[i, x]
@@ -275,9 +278,9 @@ def price_pool(active, pool, size):
     for i in range(active.count[0]):
         change = active.moved[i]
         if change != 0.0:
-            row = pool.gram[active.slot[i]]
+            slot = active.slot[i]
             for q in range(size):
-                pool.gradient[q] += change * row[q]
+                pool.gradient[q] += change * pool.gram[slot, q]
             active.moved[i] = 0.0
 
 
@@ -291,8 +294,7 @@ def run_pool(problem, active, pool, size, nu, least, most_steps):
     entering = np.empty((batch, active.paths.shape[0]))
     chosen = np.empty(batch, np.int64)
     whole = np.empty(size, np.int32)
-    for i in range(active.count[0]):
-        gram_row(problem.table, active.paths[i], pool.columns, size, whole, pool.gram[active.slot[i]])
+    gram_rows(problem, active, 0, active.count[0], pool, size, whole)
     nu, steps = descend(problem, active, pool, size, nu)
     price_pool(active, pool, size)
     goal = least
@@ -338,7 +340,7 @@ def run_pool(problem, active, pool, size, nu, least, most_steps):
             solve_forward(active.factor, k, here, entering[t])
             diagonal = gram_entry(problem.table, path, path) + problem.ridge
             if insert(active, path, entering[t], diagonal, nu - pool.gradient[q], 0.0, PIVOT * diagonal):
-                gram_row(problem.table, path, pool.columns, size, whole, pool.gram[active.slot[here]])
+                gram_rows(problem, active, here, here + 1, pool, size, whole)
                 added += 1
             else:
                 pool.open[q] = False
@@ -387,7 +389,7 @@ def improve(problem, active, pool, cost, above, below, goal, most_steps):
     own = active.carried[1]
     nu = mass = 0.0
     for i in range(k):
-        own[i] = path_cost(cost, active.paths[i])
+        own[i] = path_cost(cost, active.paths, i)
         nu += active.weights[i] * own[i]
         mass += active.weights[i]
     gap = nu - below[below.shape[0] - 1]
@@ -408,7 +410,7 @@ def improve(problem, active, pool, cost, above, below, goal, most_steps):
         active.fresh[0] = 1
         k = active.count[0]
         for i in range(k):
-            own[i] = nu - path_cost(cost, active.paths[i])
+            own[i] = nu - path_cost(cost, active.paths, i)
     else:
         active.fresh[0] = 0
     solve_forward(active.factor, 0, k, own)

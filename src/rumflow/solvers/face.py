@@ -33,7 +33,7 @@ def _tangent_weights(active, cost, d):
     k = active.count[0]
     one = active.carried[0]
     for i in range(k):
-        d[i] = path_cost(cost, active.paths[i])
+        d[i] = path_cost(cost, active.paths, i)
     solve_forward(active.factor, 0, k, d)
     s = -dot(one, 0, d, k) / dot(one, 0, one, k)
     for i in range(k):
