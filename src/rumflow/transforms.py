@@ -22,80 +22,107 @@ Array = NDArray[np.float64]
 #: Rows shorter than this are not worth a second thread.
 THREADED_ROW = 1 << 13
 
-_LOW_BITS = 11  # 16 KiB of doubles: the bits below are done block by block inside the first-level cache
+
+@kernel
+def _one_bit(row, start, stop, h, sign, adjoint):
+    """The bit of value h, on row[start:stop]."""
+    for base in range(start, stop, 2 * h):
+        if adjoint:
+            for j in range(base, base + h):
+                row[j + h] += sign * row[j]
+        else:
+            for j in range(base, base + h):
+                row[j] += sign * row[j + h]
 
 
 @kernel
-def _butterflies(row, start, stop, first, last, sign, adjoint):
-    """Apply bits first..last-1 of one transform to row[start:stop]."""
+def _two_bits(row, base, h, sign, adjoint):
+    """The bits of values h and 2 h, on row[base : base + 4 h]: half the trips to memory."""
+    for j in range(base, base + h):
+        a, b, c, d = row[j], row[j + h], row[j + 2 * h], row[j + 3 * h]
+        if adjoint:
+            b += sign * a
+            d += sign * c
+            c += sign * a
+            d += sign * b
+        else:
+            a += sign * b
+            c += sign * d
+            a += sign * c
+            b += sign * d
+        row[j], row[j + h], row[j + 2 * h], row[j + 3 * h] = a, b, c, d
+
+
+@kernel
+def _three_bits(row, base, h, sign, adjoint):
+    """The bits of values h, 2 h and 4 h, on row[base : base + 8 h]."""
+    for j in range(base, base + h):
+        a0, a1, a2, a3 = row[j], row[j + h], row[j + 2 * h], row[j + 3 * h]
+        a4, a5, a6, a7 = row[j + 4 * h], row[j + 5 * h], row[j + 6 * h], row[j + 7 * h]
+        if adjoint:
+            a1 += sign * a0
+            a3 += sign * a2
+            a5 += sign * a4
+            a7 += sign * a6
+            a2 += sign * a0
+            a3 += sign * a1
+            a6 += sign * a4
+            a7 += sign * a5
+            a4 += sign * a0
+            a5 += sign * a1
+            a6 += sign * a2
+            a7 += sign * a3
+        else:
+            a0 += sign * a1
+            a2 += sign * a3
+            a4 += sign * a5
+            a6 += sign * a7
+            a0 += sign * a2
+            a1 += sign * a3
+            a4 += sign * a6
+            a5 += sign * a7
+            a0 += sign * a4
+            a1 += sign * a5
+            a2 += sign * a6
+            a3 += sign * a7
+        row[j], row[j + h], row[j + 2 * h], row[j + 3 * h] = a0, a1, a2, a3
+        row[j + 4 * h], row[j + 5 * h], row[j + 6 * h], row[j + 7 * h] = a4, a5, a6, a7
+
+
+@kernel
+def _bits(row, start, stop, first, last, sign, adjoint):
+    """Bits first..last-1, on row[start:stop]."""
     bit = first
     while bit < last:
-        half = 1 << bit
-        if half >= 4:
-            for low in range(start, stop, 2 * half):
-                high = low + half
-                if adjoint:
-                    for j in range(half):
-                        row[high + j] += sign * row[low + j]
-                else:
-                    for j in range(half):
-                        row[low + j] += sign * row[high + j]
-            bit += 1
-        elif bit == 0 and last >= 2:
-            # Bits 0 and 1 together: their pairs are too close for a vector loop.
-            for i in range(start, stop, 4):
-                a, b, c, d = row[i], row[i + 1], row[i + 2], row[i + 3]
-                if adjoint:
-                    b += sign * a
-                    d += sign * c
-                    c += sign * a
-                    d += sign * b
-                else:
-                    a += sign * b
-                    c += sign * d
-                    a += sign * c
-                    b += sign * d
-                row[i], row[i + 1], row[i + 2], row[i + 3] = a, b, c, d
+        h = 1 << bit
+        if bit == 0 and last >= 2:
+            for base in range(start, stop, 4):
+                _two_bits(row, base, 1, sign, adjoint)
+            bit += 2
+        elif bit + 3 <= last:
+            if h == 4:  # said once more as a constant: the compiler then lays the loop out flat
+                for base in range(start, stop, 32):
+                    _three_bits(row, base, 4, sign, adjoint)
+            else:
+                for base in range(start, stop, 8 * h):
+                    _three_bits(row, base, h, sign, adjoint)
+            bit += 3
+        elif bit + 2 <= last:
+            for base in range(start, stop, 4 * h):
+                _two_bits(row, base, h, sign, adjoint)
             bit += 2
         else:
-            for low in range(start, stop, 2 * half):
-                for j in range(low, low + half):
-                    if adjoint:
-                        row[j + half] += sign * row[j]
-                    else:
-                        row[j] += sign * row[j + half]
+            _one_bit(row, start, stop, h, sign, adjoint)
             bit += 1
 
 
 @kernel
 def transform_row(row, bits, sign, adjoint):
     """One transform of one row of 2^bits numbers, in place."""
-    low = min(bits, 11)
-    size = 1 << bits
-    step = 1 << low
-    for start in range(0, size, step):
-        _butterflies(row, start, start + step, 0, low, sign, adjoint)
-    # The high bits, two at a time: half the trips to memory.
-    bit = low
-    while bit + 1 < bits:
-        h = 1 << bit
-        for base in range(0, size, 4 * h):
-            for j in range(base, base + h):
-                a, b, c, d = row[j], row[j + h], row[j + 2 * h], row[j + 3 * h]
-                if adjoint:
-                    b += sign * a
-                    d += sign * c
-                    c += sign * a
-                    d += sign * b
-                else:
-                    a += sign * b
-                    c += sign * d
-                    a += sign * c
-                    b += sign * d
-                row[j], row[j + h], row[j + 2 * h], row[j + 3 * h] = a, b, c, d
-        bit += 2
-    if bit < bits:
-        _butterflies(row, 0, size, bit, bit + 1, sign, adjoint)
+    low = min(bits, 11)  # 16 KiB of doubles: these bits are done block by block inside the first-level cache
+    for start in range(0, 1 << bits, 1 << low):
+        _bits(row, start, start + (1 << low), 0, low, sign, adjoint)
+    _bits(row, 0, 1 << bits, low, bits, sign, adjoint)
 
 
 def _transform(a: Array, sign: float, adjoint: bool, threads: int | None) -> Array:
