@@ -2,9 +2,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-KERNELS := $(wildcard src/rumflow/*.py src/rumflow/*/*.py)
-# A cache of compiled kernels per state of the sources: never stale, however the files call each other.
-export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba-$(firstword $(shell cat $(KERNELS) | sha1sum))
 
 .PHONY: demo test lint check bench reproduce clean
 

@@ -53,7 +53,7 @@ def test_arrays(rho, words):
         ({"weights": np.zeros((8, 3))}, "every weight is 0"),
         ({"weights": np.full((8, 3), -1.0)}, r"menu \{0\} \(row 1\), item 0 has weight -1; weights must be finite"),
         ({"weights": np.full((8, 3), np.nan)}, "has weight nan"),
-        ({"method": "simplex"}, "method='simplex': accepted are 'auto', 'rankings'"),
+        ({"method": "simplex"}, "method='simplex': accepted are 'auto', 'rankings', 'ipm'"),
         ({"tol": 0.0}, "tol=0.0"),
         ({"max_seconds": -1.0}, "max_seconds=-1.0"),
         ({"start": rf.Rankings(np.array([[0, 1]]), np.ones(1), (0, 1))}, r"orders of shape \(k, 3\)"),

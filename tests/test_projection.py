@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rumflow as rf
+from rumflow import methods
 from rumflow.paths import orders_from_paths, paths_from_orders
 from rumflow.simulate import hide, observed_cells, observed_menus
 
@@ -302,3 +303,45 @@ def test_rounded_probabilities_of_a_rum_need_no_solver(weighted):
     assert 0 < fit.distance < 1e-5
     assert_certified(fit)
     assert fit.rho == pytest.approx(rho, abs=1e-6)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("n", [2, 4, 6, 8, 10])
+def test_the_two_solvers_agree(family, n):
+    rho = FAMILIES[family](n, 5)
+    exact, interior = rf.project(rho, method="rankings"), rf.project(rho, method="ipm")
+    assert interior.method in ("ipm", "moebius")
+    assert_certified(interior)
+    assert interior.objective == pytest.approx(exact.objective, rel=1e-8, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [5, 8])
+def test_the_two_solvers_agree_on_weighted_and_incomplete_data(n):
+    weights = np.where(observed_menus(n, 0.5, 1), np.random.default_rng(0).uniform(0.1, 10, (1 << n, n)), 0.0)
+    rho = hide(rf.simulate.dirichlet(n, 2), weights > 0)
+    exact, interior = (rf.project(rho, weights, method=method) for method in ("rankings", "ipm"))
+    assert_certified(interior)
+    assert interior.objective == pytest.approx(exact.objective, rel=1e-8)
+
+
+def test_auto_hands_over_where_the_face_is_large(monkeypatch):
+    monkeypatch.setattr(methods, "most_rankings", lambda n_cells: 40)
+    rho = rf.simulate.mixed_logit(9, draws=300, seed=0)
+    fit = rf.project(rho)
+    assert fit.method == "ipm"
+    assert_certified(fit)
+    assert fit.objective == pytest.approx(rf.project(rho, method="rankings").objective, rel=1e-8)
+    assert fit.rankings.weights.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_derivatives_after_the_interior_point_method(weighted):
+    rng = np.random.default_rng(3)
+    inside = rf.Lattice(5).membership
+    weights = np.where(inside, rng.uniform(0.5, 2, inside.shape), 0.0) if weighted else None
+    rho = rf.simulate.dirichlet(5, 4)
+    t, g = np.where(inside, rng.normal(size=(2, *inside.shape)), 0.0)
+    exact, interior = (rf.project(rho, weights, method=method) for method in ("rankings", "ipm"))
+    assert interior.jvp(t) == pytest.approx(exact.jvp(t), abs=1e-4)
+    assert interior.vjp(g) == pytest.approx(exact.vjp(g), abs=1e-4)
+    assert (interior.jvp(t) * g).sum() == pytest.approx((t * interior.vjp(g)).sum(), abs=1e-6)

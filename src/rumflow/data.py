@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +16,21 @@ from rumflow.lattice import MAX_ITEMS, Lattice, items_of
 
 Array = NDArray[np.float64]
 Item = Hashable
+
+
+class Rows(NamedTuple):
+    """The choices one by one, for what needs more than counts, such as resampling by subject.
+
+    A row may stand for several equal choices: `weight` says how many.
+    """
+
+    menu: NDArray[np.int32]  # (r,) index into `masks`
+    choice: NDArray[np.int16]  # (r,) item number
+    weight: Array  # (r,)
+    subject: NDArray[np.int32] | None = None  # (r,) index into `subjects`
+    group: NDArray[np.int32] | None = None  # (r,) index into `groups`
+    subjects: tuple[Any, ...] = ()
+    groups: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +45,8 @@ class ChoiceData:
     masks: NDArray[np.int64]  # (m,) the observed menus
     counts: Array  # (m, n)
     totals: Array  # (m,) sample size of each menu
+    rows: Rows | None = field(default=None, repr=False)  # None where only counts were given
+    understood: str = field(default="", repr=False)  # how a table was read, in words
 
     @property
     def n(self) -> int:
@@ -56,9 +76,7 @@ class ChoiceData:
         return array
 
     def __repr__(self) -> str:
-        return (
-            f"ChoiceData({self.n} items, {len(self.masks)} of {2**self.n - 1} menus, {self.n_observations:g} observations)"
-        )
+        return f"ChoiceData({self.n} items, {len(self.masks)} of {2**self.n - 1} menus, {self.n_observations:g} observations)"
 
     @classmethod
     def from_counts(
@@ -115,7 +133,8 @@ class ChoiceData:
         rows, n = matrix.shape
         if n > MAX_ITEMS or rows not in (1 << n, (1 << n) - 1):
             raise InputError(
-                f"a matrix with {n} columns (items) has {2**n} rows (all menus) or {2**n - 1} (without the empty one), not {rows}"
+                f"a matrix with {n} columns (items) has {2**n} rows (all menus) or {2**n - 1} (without the empty "
+                f"one), not {rows}"
             )
         if rows == (1 << n) - 1:
             matrix = np.vstack([np.zeros(n), matrix])
@@ -141,12 +160,188 @@ class ChoiceData:
         return cls(labels, masks, matrix[masks], np.where(partial, 1.0, sums)[masks])
 
     @classmethod
+    def from_csv(
+        cls, path: str | Path, *, delimiter: str | None = None, encoding: str = "utf-8", **options: Any
+    ) -> ChoiceData:
+        """From a file: delimited text (also gzip) or Parquet, by content. Options as for `from_frame`.
+
+        The file is read in pieces, so it may be larger than memory; `understood` says how it was read.
+        """
+        from rumflow.readers import Options, open_source, read
+
+        chosen = make_options(Options, options)
+        return read(open_source(path, delimiter, encoding), chosen)
+
+    @classmethod
+    def from_parquet(cls, path: str | Path, **options: Any) -> ChoiceData:
+        """From a Parquet file, in pieces and only the columns needed. Options as for `from_frame`."""
+        from rumflow.readers import Options, ParquetSource, read
+
+        chosen = make_options(Options, options)
+        return read(ParquetSource(path), chosen)
+
+    @classmethod
+    def from_frame(cls, frame: Any, **options: Any) -> ChoiceData:
+        """From a pandas, polars or Arrow frame, or a dict of columns; columns are found by name and content.
+
+        menu, choice (or item), count, weight, total, subject, observation
+                   the column with that meaning; None finds it, False says that there is none
+        group      a column or several (domain, period, ...); `split()` separates them
+        available  the 0/1 columns, one an item, as a list or as {column: label}
+        items      the labels in order; for bit masks the label of bit 0, bit 1, ...
+        menus      the menus behind ids in the menu column: a list (ids count from 1) or a mapping
+        outside_option  an item that is in every menu, listed or not; a missing choice means it
+        separator  between the items of a menu written as text; base: 0 or 1, where choices are numbers of columns or bits
+        clean      treat labels that differ by blanks or case as one; rows: keep every row (default: up to 5 million)
+        """
+        from rumflow.readers import FrameSource, Options, read
+
+        chosen = make_options(Options, options)
+        return read(FrameSource(frame), chosen)
+
+    @classmethod
+    def from_pairs(cls, choices: Iterable[tuple[Item, Iterable[Item]]], **options: Any) -> ChoiceData:
+        """From (winner, losers) pairs, as in choix; losers may be one item or several.
+
+        >>> ChoiceData.from_pairs([("tea", ["milk"]), ("milk", ["tea"]), ("tea", ["milk"])]).counts.tolist()
+        [[1.0, 2.0]]
+        """
+        winners: list[Item] = []
+        losers: list[tuple[Item, ...]] = []
+        for k, pair in enumerate(choices):
+            try:
+                winner, rest = pair
+            except (TypeError, ValueError):
+                raise InputError(f"pair {k}: {pair!r} is not (winner, losers)") from None
+            winners.append(winner)
+            single = isinstance(rest, str | bytes) or not isinstance(rest, Iterable)
+            losers.append((rest,) if single else tuple(rest))  # type: ignore[arg-type]
+        if not winners:
+            raise InputError("there are no data: at least one (winner, losers) pair is needed")
+        return cls.from_frame({"winner": winners, "losers": losers}, **options)
+
+    def split(self, by: str | Sequence[str] = "group") -> dict[Any, ChoiceData]:
+        """The data of each group, over the same items; by="subject": of each subject; by=("group", "subject"): of each pair."""
+        names = (by,) if isinstance(by, str) else tuple(by)
+        if not names or not set(names) <= {"group", "subject"}:
+            raise InputError(f"by={by!r}: accepted are 'group', 'subject' and ('group', 'subject')")
+        rows = self.rows
+        parts: list[tuple[NDArray[np.int32], tuple[Any, ...]]] = []
+        for name in names:
+            codes = None if rows is None else rows.group if name == "group" else rows.subject
+            if rows is None or codes is None:
+                raise InputError(f"these data have no {name}: name its column with {name}= when reading them")
+            parts.append((codes, rows.groups if name == "group" else rows.subjects))
+        assert rows is not None
+        joined = np.zeros(len(rows.menu), np.int64)
+        for codes, labels in parts:
+            joined = joined * len(labels) + codes
+        order = np.argsort(joined, kind="stable")
+        starts = np.flatnonzero(np.diff(joined[order]) > 0) + 1
+        found: dict[Any, ChoiceData] = {}
+        for own in np.split(order, starts):
+            key = tuple(labels[codes[own[0]]] for codes, labels in parts)
+            found[key[0] if len(key) == 1 else key] = self._of_rows(
+                rows._replace(
+                    menu=rows.menu[own],
+                    choice=rows.choice[own],
+                    weight=rows.weight[own],
+                    subject=None if rows.subject is None else rows.subject[own],
+                    group=None if rows.group is None else rows.group[own],
+                )
+            )
+        return found
+
+    def _of_rows(self, rows: Rows) -> ChoiceData:
+        """These items, counted again over some of the rows."""
+        inside = (self.masks[:, None] >> np.arange(self.n) & 1).astype(bool)
+        counts = np.where(inside, 0.0, np.nan)
+        np.add.at(counts, (rows.menu, rows.choice), rows.weight)
+        totals = np.nansum(counts, axis=1)
+        seen = totals > 0
+        number = (np.cumsum(seen) - 1).astype(np.int32)
+        kept = rows._replace(menu=number[rows.menu])
+        return ChoiceData(self.items, self.masks[seen], counts[seen], totals[seen], kept)
+
+    def to_frame(self, form: str = "long", backend: str = "pandas") -> Any:
+        """A data frame (backend "pandas", "polars", "pyarrow" or "dict"); `from_frame` reads it back exactly.
+
+        form "long": menu_mask, menu, item, count. form "rows": a row a choice, with weight, subject and group.
+        """
+        from rumflow.writers import to_frame
+
+        return to_frame(self, form, backend)
+
+    def to_csv(self, path: str | Path, form: str = "long") -> None:
+        """Write a table that `from_csv` reads back exactly."""
+        from rumflow.writers import to_csv
+
+        to_csv(self, path, form)
+
+    def to_parquet(self, path: str | Path, form: str = "long") -> None:
+        """Write a Parquet file that `from_parquet` reads back exactly."""
+        from rumflow.writers import to_parquet
+
+        to_parquet(self, path, form)
+
+    def to_matrix(self) -> Array:
+        """(2^n - 1, n) counts, row = menu mask - 1, NaN where a menu or a cell was not observed, 0 outside the menu."""
+        inside = Lattice(self.n).membership
+        matrix = np.where(inside, np.nan, 0.0)
+        matrix[self.masks] = np.where(inside[self.masks], self.counts, 0.0)
+        return matrix[1:]
+
+    def to_pairs(self) -> list[tuple[Item, tuple[Item, ...]]]:
+        """(winner, losers) for every single choice; the counts must be whole numbers."""
+        from rumflow.writers import to_pairs
+
+        return to_pairs(self)
+
+    def equals(self, other: object) -> bool:
+        """The same items, menus and numbers, and the same rows; how they were read does not matter."""
+        if (
+            not isinstance(other, ChoiceData)
+            or self.items != other.items
+            or (self.rows is None) != (other.rows is None)
+        ):
+            return False
+        mine, theirs = (list(d.rows[:5]) if d.rows is not None else [] for d in (self, other))
+        pairs = zip(
+            [self.masks, self.counts, self.totals, *mine],
+            [other.masks, other.counts, other.totals, *theirs],
+            strict=True,
+        )
+        labels = self.rows is None or other.rows is None or self.rows[5:] == other.rows[5:]
+        return labels and all(_same(a, b) for a, b in pairs)
+
+    @classmethod
     def _build(cls, labels: tuple[Item, ...], table: dict[int, Array]) -> ChoiceData:
         if not table:
             raise InputError("there are no data: at least one menu must be observed")
         masks = np.array(sorted(table), np.int64)
         counts = np.array([table[mask] for mask in masks])
         return cls(labels, masks, counts, np.nansum(counts, axis=1))
+
+
+def all_subsets(items: Iterable[Item]) -> list[tuple[Item, ...]]:
+    """Every subset, the empty one first, by size and then in order: what ids of menus in published files often count."""
+    labels = tuple(items)
+    return [menu for size in range(len(labels) + 1) for menu in combinations(labels, size)]
+
+
+def make_options(kind: Any, options: dict[str, Any]) -> Any:
+    """Reading options from keyword arguments; an unknown one is an error that lists those accepted."""
+    known = list(kind.__dataclass_fields__)
+    for name in options:
+        if name not in known:
+            raise InputError(f"{name}= is not an option for reading data; accepted are {', '.join(known)}")
+    return kind(**options)
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is None or b is None:
+        return a is b
+    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
 
 
 def check_items(items: Iterable[Item]) -> tuple[Item, ...]:

@@ -18,9 +18,10 @@ from rumflow.errors import InputError, NotConvergedError, require_memory
 from rumflow.inputs import check_weights
 from rumflow.inside import find_inside
 from rumflow.lattice import MAX_ITEMS, Lattice, items_of
+from rumflow.methods import SOLVER_FLOOR
 from rumflow.paths import add_paths
 from rumflow.progress import Counter
-from rumflow.projection import SOLVER_FLOOR, Projection, Status, is_exact, status_of
+from rumflow.projection import Projection, Status, is_exact, status_of
 from rumflow.solvers import active_set
 from rumflow.solvers.active_set import Problem
 from rumflow.solvers.face import Face, normal_product

@@ -17,26 +17,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow._jit import announce_compilation, kernel
+from rumflow._jit import announce_compilation
 from rumflow.certificate import Certificate, certify
 from rumflow.data import ChoiceData, Item, format_menu
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.inputs import Prepared, items_from_shape, prepare
 from rumflow.inside import find_inside, inside_tolerance
 from rumflow.lattice import Lattice, items_of
-from rumflow.paths import decompose, flow_from_paths, orders_from_paths, paths_from_orders, sample
+from rumflow.methods import METHODS, solve
+from rumflow.paths import decompose, orders_from_paths, paths_from_orders, sample
 from rumflow.progress import Reporter
 from rumflow.solvers import active_set
 from rumflow.solvers.face import Face, make_face, normal_product
-from rumflow.solvers.rankings import Progress, Workspace, make_problem, solve_rankings
-from rumflow.transforms import moebius, zeta
+from rumflow.solvers.ipm import IpmResult, solve_newton
+from rumflow.solvers.rankings import Progress
+from rumflow.transforms import moebius, zeta, zeta_adjoint
 
 Array = NDArray[np.float64]
-
-METHODS = ("auto", "rankings")
-
-#: The solver aims at a gap of this share of sum w rho_hat^2: a good deal lower than what passes as rounding.
-SOLVER_FLOOR = 0.5e-16
 
 
 class Status(StrEnum):
@@ -85,13 +82,16 @@ class Projection:
     certificate: Certificate  #: computed from `flow` and the data, not by the solver
     status: Status
     method: str
-    iterations: int  #: lattice passes (rankings)
+    iterations: int  #: lattice passes (rankings) or steps (ipm)
     seconds: float
     tol: float
     problem: Prepared
     _flow: Array = field(repr=False)  # internal layout
     _mixture: tuple[NDArray[np.int32], Array] | None = field(repr=False)
     _rho: Array | None = field(repr=False, default=None)  # internal layout, where it is known better than from the flow
+    interior: IpmResult | None = field(
+        repr=False, default=None
+    )  #: where the interior point method left off, with its trace
     inside: bool = False  #: the data are RUM themselves, up to rounding and menu sums other than 1
 
     @property
@@ -176,7 +176,8 @@ class Projection:
         """Change of rho when the data move by t, (2^n, n) to (2^n, n): the Jacobian of the projection times t.
 
         The Jacobian is the w-orthogonal projector onto the tangent space of the face of `rho`; where strict
-        complementarity fails it is one element of the generalised Jacobian.
+        complementarity fails it is one element of the generalised Jacobian. After the interior point method it is that of the
+        last point on the central path, which tends to the same as the gap closes.
         """
         return self._product(t, transpose=False)
 
@@ -186,8 +187,16 @@ class Projection:
 
     def _product(self, vector: ArrayLike, *, transpose: bool) -> Array:
         rows = self.lattice.to_internal(vector)
+        weights = self.problem.weights
         if self.inside:
-            product = normal_product(self.lattice, rows, self.problem.weights, transpose=transpose)
+            product = normal_product(self.lattice, rows, weights, transpose=transpose)
+        elif self.interior is not None:
+            # J = Z (Q + D)^{-1} Z^T W on zero-flows, D = multipliers / flow: the derivative of the point on the central path.
+            if weights is not None and not transpose:
+                rows *= weights
+            product = zeta(solve_newton(self.interior, zeta_adjoint(rows)))
+            if weights is not None and transpose:
+                product *= weights
         else:
             product = self._face.product(rows, transpose=transpose)
         return self.lattice.from_internal(product)
@@ -242,7 +251,9 @@ def project(
     data      ChoiceData, or a (2^n, n) array of probabilities: row = menu bit mask, NaN = not observed.
     weights   None: 1 on every observed cell. "counts": the menu's sample size. An array like the data: any weights >= 0,
               0 = not observed.
-    method    "rankings" (exact active set) or "auto".
+    method    "rankings": exact active set, best where the optimal face is small (data far from RUM, small samples).
+              "ipm": interior point method with tree-preconditioned conjugate gradients, for large faces (large samples).
+              "auto": the first, and the second where the active set outgrows it.
     tol       stop when gap <= tol * objective (or when the gap is rounding: 64 units in the last place of 1/2 sum w rho_hat^2).
     max_seconds, Ctrl-C   end with the best point so far; with throw=True as a NotConvergedError that holds it as `fit`.
     progress  True for a line on the terminal, or a function called after every round.
@@ -264,37 +275,42 @@ def project(
             certificate = certify(found.flow, problem.target, problem.weights, threads)
             seconds = time.perf_counter() - begin
             return Projection(
-                certificate, Status.OPTIMAL, "moebius", 0, seconds, tol, problem, found.flow, None, found.rho, True
+                certificate,
+                Status.OPTIMAL,
+                "moebius",
+                0,
+                seconds,
+                tol,
+                problem,
+                found.flow,
+                None,
+                found.rho,
+                inside=True,
             )
-    deadline = None if max_seconds is None else begin + max_seconds
     with Reporter(progress, tol) as report:
-        kernel_problem = make_problem(problem.target, problem.weights)
-        workspace = Workspace(problem.lattice.n)
-        outcome = solve_rankings(
-            kernel_problem,
-            workspace,
+        solved = solve(
+            problem,
+            method,
             tol=tol,
-            floor=SOLVER_FLOOR * _weighted_square(problem.target, kernel_problem.weights),
+            deadline=None if max_seconds is None else begin + max_seconds,
             start=None if start is None else _check_start(start, problem.lattice.n),
-            deadline=deadline,
             report=report,
             threads=threads,
         )
-    del workspace
     done()
-    flow = flow_from_paths(outcome.paths, outcome.weights)
-    certificate = certify(flow, problem.target, problem.weights, threads)
+    certificate = certify(solved.flow, problem.target, problem.weights, threads)
     fit = Projection(
         certificate,
-        status_of(certificate, tol, outcome.reason),
-        "rankings",
-        outcome.rounds,
+        status_of(certificate, tol, solved.reason),
+        solved.method,
+        solved.iterations,
         time.perf_counter() - begin,
         tol,
         problem,
-        flow,
-        (outcome.paths, outcome.weights),
+        solved.flow,
+        solved.mixture,
         inside=is_exact(certificate),
+        interior=solved.interior,
     )
     if throw and fit.status is not Status.OPTIMAL:
         raise NotConvergedError(
@@ -315,16 +331,6 @@ def status_of(certificate: Certificate, tol: float, reason: str) -> Status:
     if certificate.gap <= max(tol * certificate.objective, certificate.floor):
         return Status.OPTIMAL
     return {"max_seconds": Status.MAX_SECONDS, "interrupted": Status.INTERRUPTED}.get(reason, Status.STALLED)
-
-
-@kernel
-def _weighted_square(target, weights):
-    """Sum w rho_hat^2."""
-    total = 0.0
-    for x in range(target.shape[0]):
-        for j in range(target.shape[1]):
-            total += (weights[x, j] if weights.shape[0] else 1.0) * target[x, j] * target[x, j]
-    return total
 
 
 def _check_start(start: Rankings, n: int) -> tuple[NDArray[np.int32], Array]:

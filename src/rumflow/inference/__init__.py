@@ -1,0 +1,36 @@
+"""Inference: tests, likelihood, bounds and shares, all by projections onto the random utility models."""
+
+from rumflow.inference.bounds import Bounds, bounds
+from rumflow.inference.groups import (
+    GroupComparison,
+    RumTests,
+    benjamini_hochberg,
+    compare_groups,
+    holm,
+    rum_test_many,
+)
+from rumflow.inference.likelihood import LikelihoodError, LikelihoodFit, LikelihoodRatioTest, fit_likelihood
+from rumflow.inference.result import RumTest
+from rumflow.inference.sample import Convention
+from rumflow.inference.share import RationalShare, rationalizable_share
+from rumflow.inference.test import rum_test
+
+__all__ = [
+    "Bounds",
+    "Convention",
+    "GroupComparison",
+    "LikelihoodError",
+    "LikelihoodFit",
+    "LikelihoodRatioTest",
+    "RationalShare",
+    "RumTest",
+    "RumTests",
+    "benjamini_hochberg",
+    "bounds",
+    "compare_groups",
+    "fit_likelihood",
+    "holm",
+    "rationalizable_share",
+    "rum_test",
+    "rum_test_many",
+]

@@ -1,0 +1,217 @@
+"""Many tests at once, and one distribution for several groups against one each.
+
+With m tests and ordered p-values p_(1) <= ... <= p_(m), the adjusted p-values are
+
+    Holm                 max over j <= i of  min(1, (m - j + 1) p_(j))      no false rejection at all, with probability 1 - level
+    Benjamini-Hochberg   min over j >= i of  min(1, m p_(j) / j)            the share of false ones among the rejections
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rumflow.data import ChoiceData, Item
+from rumflow.errors import InputError
+from rumflow.inference.jobs import run
+from rumflow.inference.result import RumTest, make_result
+from rumflow.inference.sample import Convention, find_convention, named_groups
+from rumflow.inference.test import Seed, Tau, describe_weights, entropy, prepare_test, rum_test
+
+Array = NDArray[np.float64]
+
+
+def holm(pvalues: ArrayLike) -> Array:
+    """P-values adjusted by Holm's step-down rule.
+
+    >>> holm([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p = _check(pvalues)
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
+    return adjusted
+
+
+def benjamini_hochberg(pvalues: ArrayLike) -> Array:
+    """P-values adjusted for the false discovery rate.
+
+    >>> benjamini_hochberg([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.04, 0.04]
+    """
+    p = _check(pvalues)
+    order = np.argsort(p, kind="stable")
+    scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return adjusted
+
+
+def _check(pvalues: ArrayLike) -> Array:
+    p = np.asarray(pvalues, np.float64)
+    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
+        raise InputError("p-values: a list of numbers from 0 to 1 is needed")
+    return p
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RumTests:
+    """Tests of many data sets, with p-values adjusted for their number."""
+
+    names: tuple[Item, ...]
+    tests: tuple[RumTest, ...]
+    seed: int
+    seconds: float = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.tests)
+
+    def __getitem__(self, name: Item) -> RumTest:
+        if name not in self.names:
+            raise InputError(
+                f"no test is named {name!r}; names are {', '.join(map(repr, self.names[:8]))}{', ...' * (len(self) > 8)}"
+            )
+        return self.tests[self.names.index(name)]
+
+    @property
+    def statistics(self) -> Array:
+        """(m,) the statistics."""
+        return np.array([t.statistic for t in self.tests])
+
+    @property
+    def pvalues(self) -> Array:
+        """(m,) the p-values, at the first tau."""
+        return np.array([t.pvalue for t in self.tests])
+
+    @property
+    def holm(self) -> Array:
+        """(m,) p-values adjusted by Holm's rule."""
+        return holm(self.pvalues)
+
+    @property
+    def benjamini_hochberg(self) -> Array:
+        """(m,) p-values adjusted for the false discovery rate."""
+        return benjamini_hochberg(self.pvalues)
+
+    def summary(self, level: float = 0.05) -> str:
+        """A table, and how many tests reject."""
+        width = max([len(str(name)) for name in self.names] + [4])
+        lines = [f"{'name':<{width}}  statistic   p-value      Holm        BH"]
+        for name, test, h, b in zip(self.names, self.tests, self.holm, self.benjamini_hochberg, strict=True):
+            lines.append(f"{name!s:<{width}}  {test.statistic:9.4g}  {test.pvalue:8.4f}  {h:8.4f}  {b:8.4f}")
+        count = [int((p <= level).sum()) for p in (self.pvalues, self.holm, self.benjamini_hochberg)]
+        lines.append(
+            f"Of {len(self)} tests at the {100 * level:g} % level, {count[0]} reject random utility singly, "
+            f"{count[1]} after Holm, {count[2]} after Benjamini-Hochberg."
+        )
+        if self.tests and (limit := len(self) / (1 + min(t.n_boot for t in self.tests))) > level:
+            lines.append(
+                "With so few replicates no test can reject after Holm's rule: "
+                f"the smallest adjusted p-value is {min(limit, 1):.3g}."
+            )
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"RumTests({len(self)} tests, seconds={self.seconds:.2g})"
+
+
+def rum_test_many(
+    data: Sequence[ChoiceData] | Mapping[Any, ChoiceData],
+    n_boot: int = 999,
+    tau: Tau = "auto",
+    weights: str | ArrayLike | None = None,
+    cluster: bool = False,
+    seed: Seed = None,
+    n_jobs: int = 1,
+    progress: bool = False,
+    *,
+    resample: str = "menu",
+    convention: str | Convention | None = None,
+    tol: float = 1e-9,
+    threads: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> RumTests:
+    """`rum_test` on each of many data sets, with adjusted p-values.
+
+    data      a list or dict of ChoiceData; the keys of a dict name the tests.
+    cluster   True: resample by the data's own subject ids.
+    Other arguments as for `rum_test`. Data set number d draws from the d-th child of the seed: its p-value does not depend on
+    the workers, nor on the data sets after it.
+    """
+    begin = time.perf_counter()
+    names, sets = named_groups(data)
+    number = entropy(seed)
+    kind = find_convention(convention)
+    prepared = []
+    for d, (name, one) in enumerate(zip(names, sets, strict=True)):
+        try:
+            prepared.append(prepare_test(one, tau, weights, cluster, resample, kind, None, tol, number, (d,), (name,)))
+        except InputError as fault:
+            raise InputError(f"data set {name!r}: {fault}") from None
+    collected = run(
+        [p[0] for p in prepared], n_boot, n_jobs=n_jobs, threads=threads, checkpoint=checkpoint, progress=progress
+    )
+    seconds = time.perf_counter() - begin
+    tests = tuple(
+        make_result(replicator, observed, one, how, describe_weights(weights), seconds / len(prepared))
+        for (replicator, observed, how), one in zip(prepared, collected, strict=True)
+    )
+    return RumTests(names, tests, number, seconds)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupComparison:
+    """One distribution for all groups, against one for each."""
+
+    together: RumTest  #: null hypothesis: one RUM for all groups
+    each: RumTests  #: null hypotheses: a RUM for this group
+
+    def summary(self, level: float = 0.05) -> str:
+        """What the two say together."""
+        joint = self.together.rejects(level)
+        single = bool((self.each.holm <= level).any())
+        if not joint:
+            verdict = "One distribution of rankings for all groups is not rejected."
+        elif single:
+            verdict = "One distribution for all groups is rejected, and so is random utility within at least one group."
+        else:
+            verdict = "One distribution for all groups is rejected, random utility within the groups is not: the groups differ."
+        return "\n".join(
+            [
+                verdict,
+                f"  all groups together: statistic {self.together.statistic:.6g}, p-value {self.together.pvalue:.4g}",
+                self.each.summary(level),
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return f"GroupComparison(together={self.together!r}, each={self.each!r})"
+
+
+def compare_groups(
+    groups: Sequence[ChoiceData] | Mapping[Any, ChoiceData],
+    n_boot: int = 999,
+    tau: Tau = "auto",
+    weights: str | ArrayLike | None = None,
+    cluster: bool = False,
+    seed: Seed = None,
+    n_jobs: int = 1,
+    progress: bool = False,
+    **options: Any,
+) -> GroupComparison:
+    """Test one distribution for several groups (one stacked projection), and one for each of them.
+
+    Arguments as for `rum_test` and `rum_test_many`.
+    """
+    number = entropy(seed)
+    return GroupComparison(
+        rum_test(groups, n_boot, tau, weights, cluster or None, number, n_jobs, progress, **options),
+        rum_test_many(groups, n_boot, tau, weights, cluster, number, n_jobs, progress, **options),
+    )

@@ -1,0 +1,219 @@
+"""Replicates in threads, in joblib workers, with a checkpoint; the result so far on Ctrl-C.
+
+Work is a list of replicators and a number of replicates for each; pieces of it may be done in any order by anyone, because each
+replicate has its own seed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumflow._jit import announce_compilation, thread_count
+from rumflow.errors import InputError
+from rumflow.inference.replicate import Draws, Replicator
+from rumflow.progress import Counter
+from rumflow.solvers import active_set
+
+Array = NDArray[np.float64]
+
+_SAVE_EVERY = 10.0  # seconds between two writes of the checkpoint
+
+
+@dataclass
+class Collected:
+    """The replicates of one test: NaN where not done."""
+
+    statistic: Array  # (taus, B)
+    certified: NDArray[np.bool_]
+    vanished: NDArray[np.int64]
+    interrupted: bool = False
+
+    @property
+    def done(self) -> NDArray[np.bool_]:
+        """(B,)"""
+        finished: NDArray[np.bool_] = ~np.isnan(self.statistic[0])
+        return finished
+
+
+@dataclass(frozen=True)
+class _Piece:
+    test: int
+    indices: range
+
+
+@dataclass
+class _Checkpoint:
+    path: Path | None
+    fingerprint: str
+    last: float = field(default_factory=time.monotonic)
+
+    def load(self, collected: Sequence[Collected]) -> None:
+        """Fill in what an earlier run of the same tests has done."""
+        if self.path is None or not self.path.exists():
+            return
+        try:
+            with np.load(self.path, allow_pickle=False) as stored:
+                own = str(stored["fingerprint"])
+                parts = [
+                    tuple(stored[f"{name}{i}"] for name in ("statistic", "certified", "vanished"))
+                    for i in range(len(collected))
+                    if f"statistic{i}" in stored
+                ]
+        except (OSError, ValueError, KeyError) as fault:
+            raise InputError(f"checkpoint {self.path}: not a checkpoint file of rumflow ({fault})") from None
+        if own != self.fingerprint:
+            raise InputError(
+                f"checkpoint {self.path} belongs to another test (other data, options or seed): name another file, or remove it"
+            )
+        for into, (statistic, certified, vanished) in zip(collected, parts, strict=True):
+            count = min(statistic.shape[1], into.statistic.shape[1])
+            into.statistic[:, :count] = statistic[:, :count]
+            into.certified[:, :count] = certified[:, :count]
+            into.vanished[:count] = vanished[:count]
+
+    def save(self, collected: Sequence[Collected], force: bool = False) -> None:
+        """Write all replicates done so far, in place of the old file."""
+        if self.path is None or not (force or time.monotonic() - self.last > _SAVE_EVERY):
+            return
+        arrays = {
+            f"{name}{i}": getattr(one, name)
+            for i, one in enumerate(collected)
+            for name in ("statistic", "certified", "vanished")
+        }
+        partial = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
+        with open(partial, "wb") as file:
+            np.savez(file, allow_pickle=False, fingerprint=np.array(self.fingerprint), **arrays)
+        os.replace(partial, self.path)
+        self.last = time.monotonic()
+
+
+def run(
+    replicators: Sequence[Replicator],
+    n_boot: int,
+    *,
+    n_jobs: int = 1,
+    threads: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+) -> list[Collected]:
+    """All replicates of all tests.
+
+    n_jobs = 1 runs in threads of this process; anything else goes through joblib, to whatever backend is active there.
+    Ctrl-C ends the run and marks what there is as interrupted, unless a test has no replicate yet.
+    """
+    if not isinstance(n_boot, int | np.integer) or n_boot < 1:
+        raise InputError(f"n_boot={n_boot!r}: at least 1 bootstrap replicate is needed")
+    collected = [
+        Collected(
+            np.full((len(r.taus), n_boot), np.nan),
+            np.zeros((len(r.taus), n_boot), np.bool_),
+            np.zeros(n_boot, np.int64),
+        )
+        for r in replicators
+    ]
+    store = _Checkpoint(
+        None if checkpoint is None else Path(checkpoint), "" if checkpoint is None else _fingerprint(replicators)
+    )
+    store.load(collected)
+    pieces = [
+        _Piece(i, range(first, min(first + size, n_boot)))
+        for i, (r, one) in enumerate(zip(replicators, collected, strict=True))
+        for size in [_piece_size(r)]
+        for first in range(0, n_boot, size)
+        if not one.done[first : first + size].all()
+    ]
+    counter = Counter(progress, len(replicators) * n_boot, "replicates")
+    counter.add(len(replicators) * n_boot - sum(len(p.indices) for p in pieces))
+    compiled = announce_compilation(active_set.improve)
+    stream = _in_threads(replicators, pieces, threads) if n_jobs == 1 else _in_joblib(replicators, pieces, n_jobs)
+    try:
+        for piece, draws in stream:
+            one, span = collected[piece.test], slice(piece.indices.start, piece.indices.stop)
+            one.statistic[:, span], one.certified[:, span], one.vanished[span] = draws
+            counter.add(len(piece.indices))
+            store.save(collected)
+    except KeyboardInterrupt:
+        store.save(collected, force=True)
+        if not all(one.done.any() for one in collected):
+            raise
+        for one in collected:
+            one.interrupted = not one.done.all()
+        return collected
+    store.save(collected, force=True)
+    compiled()
+    return collected
+
+
+def _in_threads(
+    replicators: Sequence[Replicator], pieces: Sequence[_Piece], threads: int | None
+) -> Iterator[tuple[_Piece, Draws]]:
+    workers = thread_count(threads)
+    if workers == 1:
+        for piece in pieces:
+            yield piece, replicators[piece.test](piece.indices)
+        return
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="rumflow-replicates")
+    queue = iter(pieces)
+    running: dict[Future[Draws], _Piece] = {}
+    try:
+        while True:
+            for piece in queue:
+                running[pool.submit(replicators[piece.test], piece.indices)] = piece
+                if len(running) > workers:
+                    break
+            if not running:
+                return
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                yield running.pop(future), future.result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _do(replicator: Replicator, piece: _Piece) -> tuple[_Piece, Draws]:
+    return piece, replicator(piece.indices)
+
+
+def _in_joblib(
+    replicators: Sequence[Replicator], pieces: Sequence[_Piece], n_jobs: int
+) -> Iterator[tuple[_Piece, Draws]]:
+    try:
+        joblib: Any = import_module("joblib")
+    except ImportError:
+        raise InputError("n_jobs: other than 1 needs joblib (pip install joblib); n_jobs=1 runs in threads") from None
+    tasks = (joblib.delayed(_do)(replicators[piece.test], piece) for piece in pieces)
+    # A generator where the backend has one, so that progress and checkpoints follow the work.
+    try:
+        stream = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
+    except (ValueError, NotImplementedError):
+        tasks = (joblib.delayed(_do)(replicators[piece.test], piece) for piece in pieces)
+        stream = iter(joblib.Parallel(n_jobs=n_jobs)(tasks))
+    yield from stream
+
+
+def _piece_size(replicator: Replicator) -> int:
+    """Replicates in a piece: about 16 MiB of cells, and some tens of milliseconds where problems are small."""
+    return int(np.clip((1 << 21) // replicator.sample.lattice.n_cells, 4, 100))
+
+
+def _fingerprint(replicators: Sequence[Replicator]) -> str:
+    """Tells one set of tests from another: data, options, seed; not the number of replicates."""
+    digest = hashlib.sha256()
+    for r in replicators:
+        s = r.sample
+        for array in (s.unit_mask, s.unit_group, s.sizes, s.unit, s.item, s.frequency, s.weights, r.centres):
+            digest.update(np.ascontiguousarray(np.round(array, 9)).tobytes())
+        digest.update(pickle.dumps((r.taus, r.seed, r.key, s.scale, s.convention, type(r.sampler).__name__)))
+    return digest.hexdigest()

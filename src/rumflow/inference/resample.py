@@ -1,0 +1,257 @@
+"""Bootstrap samples: new frequencies for every slot of a `Sample`.
+
+Replicate i draws from `SeedSequence(seed, spawn_key=(..., i))`, so it is the same whoever computes
+it, when, and with which others.
+
+CellSampler   choices are independent. "menu": as many choices from each menu as were observed, multinomial with the observed
+              frequencies. "row": one multinomial over all choices of a group, so that the sizes of the menus vary.
+UnitSampler   whole units (rows with weights, or all the choices of a subject) are drawn with replacement within strata.
+
+A menu whose choices all fail to be drawn *vanishes*: its frequencies are NaN in that replicate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from rumflow._jit import kernel
+from rumflow.data import ChoiceData
+from rumflow.errors import InputError
+from rumflow.inference.sample import Sample
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+RESAMPLE = ("menu", "row", "cluster")
+
+_SINGLY = 1 << 16  # up to this many choices in all, drawing them one by one beats a binomial per cell
+
+
+@kernel
+def _count_choices(uniform, cumulative, sizes, counts):
+    """Counts of each menu's choices, one uniform number per choice."""
+    t = 0
+    for u in range(sizes.shape[0]):
+        for x in range(counts.shape[1]):
+            counts[u, x] = 0
+        for _ in range(sizes[u]):
+            x = 0
+            while uniform[t] >= cumulative[u, x]:
+                x += 1
+            counts[u, x] += 1
+            t += 1
+
+
+class Sampler(Protocol):
+    """Draws replicates."""
+
+    def draw(self, generators: Sequence[np.random.Generator]) -> Array:
+        """(b, S): frequencies of the slots, one row per generator; NaN where a menu vanished."""
+        ...
+
+    @property
+    def smallest(self) -> float:
+        """The smallest number of independent draws behind a menu."""
+        ...
+
+
+def generators(seed: int, key: tuple[int, ...], indices: Sequence[int] | range) -> list[np.random.Generator]:
+    """One independent generator per replicate."""
+    return [np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(*key, i)))) for i in indices]
+
+
+class CellSampler:
+    """Independent choices, drawn menu by menu or all at once."""
+
+    def __init__(self, sample: Sample, by: str) -> None:
+        units = len(sample.sizes)
+        for u in np.flatnonzero((sample.sizes != np.round(sample.sizes)) | (sample.sizes < 1)):
+            raise InputError(
+                f"menu {sample.menu_name(int(u))}: the sample size {sample.sizes[u]:g} is not a whole number of choices, "
+                "so none can be resampled; give data with one row per choice (weights are kept by row), "
+                "or whole sample sizes as sizes="
+            )
+        sizes = sample.sizes.astype(np.int64)
+        if sample.sizes.max() <= 1 and ((sample.frequency > 0) & (sample.frequency < 1)).any():
+            raise InputError(
+                "every menu has sample size 1 but its frequencies are fractions: these are probabilities without sample sizes; "
+                "say how many choices stand behind each menu with sizes="
+            )
+        # Slots of a unit side by side; the last column is the share that was not recorded.
+        first = np.searchsorted(sample.unit, np.arange(units))
+        self._place = np.arange(len(sample.unit)) - first[sample.unit]
+        self._unit = sample.unit
+        shares = np.zeros((units, int(self._place.max()) + 2))
+        shares[sample.unit, self._place] = sample.frequency
+        shares[:, -1] = np.maximum(1.0 - shares.sum(axis=1), 0.0)
+        shares[shares < 1e-12] = 0.0
+        self._shares = shares / shares.sum(axis=1, keepdims=True)
+        self._cumulative = np.cumsum(self._shares, axis=1)
+        # Rounding must not leave a draw without a choice: from the last cell with a share on, the sum is past 1.
+        last = shares.shape[1] - 1 - np.argmax(shares[:, ::-1] > 0, axis=1)
+        self._cumulative[np.arange(shares.shape[1]) >= last[:, None]] = 2.0
+        self._sizes = sizes
+        self._groups = sample.unit_group if by == "row" else None
+        self.smallest = float(sizes.min())
+
+    def draw(self, generators: Sequence[np.random.Generator]) -> Array:
+        """(b, S) frequencies."""
+        counts = np.empty((len(generators), *self._shares.shape), np.int64)
+        totals = np.empty((len(generators), len(self._sizes)), np.int64)
+        for i, rng in enumerate(generators):
+            totals[i] = self._sizes if self._groups is None else self._draw_sizes(rng)
+            number = int(totals[i].sum())
+            if number > _SINGLY:
+                counts[i] = rng.multinomial(totals[i], self._shares)
+            else:
+                _count_choices(rng.random(number), self._cumulative, totals[i], counts[i])
+        with np.errstate(invalid="ignore"):
+            frequencies: Array = counts[:, self._unit, self._place] / totals[:, self._unit]
+        return frequencies
+
+    def _draw_sizes(self, rng: np.random.Generator) -> Ints:
+        """How many of a group's choices come from each menu, where that is random."""
+        assert self._groups is not None
+        sizes = np.empty_like(self._sizes)
+        for group in range(int(self._groups.max()) + 1):
+            own = self._groups == group
+            total = int(self._sizes[own].sum())
+            sizes[own] = rng.multinomial(total, self._sizes[own] / total)
+        return sizes
+
+
+class UnitSampler:
+    """Units with all their choices, drawn with replacement within strata."""
+
+    def __init__(self, sample: Sample, table: sparse.csr_matrix, strata: Ints, smallest: float) -> None:
+        self._table = table  # (units drawn, slots + menus): what a unit adds to the count of a slot and of its menu
+        self._unit = sample.unit
+        self._members = [np.flatnonzero(strata == s) for s in range(int(strata.max()) + 1)]
+        self.smallest = smallest
+
+    def draw(self, generators: Sequence[np.random.Generator]) -> Array:
+        """(b, S) frequencies."""
+        times = np.zeros((len(generators), self._table.shape[0]))
+        for row, rng in zip(times, generators, strict=True):
+            for members in self._members:
+                row[members] = np.bincount(rng.integers(len(members), size=len(members)), minlength=len(members))
+        sums = np.asarray(self._table.T.dot(times.T)).T
+        slots = len(self._unit)
+        totals = sums[:, slots:][:, self._unit]
+        with np.errstate(invalid="ignore"):
+            frequencies: Array = np.where(totals > 0, sums[:, :slots] / totals, np.nan)
+        return frequencies
+
+
+def make_sampler(sample: Sample, groups: Sequence[ChoiceData], resample: str, cluster: Any) -> Sampler:
+    """The sampler for data, by menu, by row, or by cluster."""
+    if cluster is not None and cluster is not False:
+        resample = "cluster"
+    if resample not in RESAMPLE:
+        raise InputError(f"resample={resample!r}: accepted are {', '.join(map(repr, RESAMPLE))}")
+    rows = [getattr(group, "rows", None) for group in groups]
+    if resample == "cluster":
+        return _clusters(sample, groups, rows, cluster)
+    weights = [np.ones(1) if r is None or r.weight is None else np.asarray(r.weight, float) for r in rows]
+    if all((w == np.round(w)).all() for w in weights):
+        return CellSampler(sample, resample)  # whole weights say how many equal choices a row stands for
+    # Fractions are survey weights, and each row is a unit; strata are menus, or groups.
+    if any(r is None for r in rows):
+        raise InputError(
+            "some groups have weighted rows and others counts only: give all of them as rows, or all as counts"
+        )
+    columns = [_columns(sample, group, g, rows[g]) for g, group in enumerate(groups)]
+    unit = np.concatenate([c[1] for c in columns])
+    weight = np.concatenate([c[2] for c in columns])
+    slot = np.concatenate([c[0] for c in columns])
+    _, strata = np.unique(unit if resample == "menu" else sample.unit_group[unit], return_inverse=True)
+    return UnitSampler(
+        sample, _table(sample, np.arange(len(unit)), slot, unit, weight), strata, float(np.bincount(unit).min())
+    )
+
+
+def _clusters(sample: Sample, groups: Sequence[ChoiceData], rows: Sequence[Any], cluster: Any) -> UnitSampler:
+    given: list[ArrayLike | None]
+    if cluster is None or cluster is True:
+        given = [None if r is None or r.subject is None else _labels(r) for r in rows]
+        if any(ids is None for ids in given):
+            raise InputError(
+                "cluster: the data do not say which subject made which choice; read them with a subject column, "
+                "or pass one id per row"
+            )
+    elif len(groups) == 1:
+        given = [cluster]
+    else:
+        given = list(cluster)
+        if len(given) != len(groups):
+            raise InputError(f"cluster: {len(given)} arrays of ids for {len(groups)} groups; one per group is needed")
+    ids: list[NDArray[Any]] = []
+    columns = []
+    for g, (group, own) in enumerate(zip(groups, given, strict=True)):
+        if rows[g] is None:
+            raise InputError(
+                "cluster: the data are counts, without one row per choice, so whole subjects cannot be resampled; "
+                "build them from rows (ChoiceData.from_frame, from_csv)"
+            )
+        array = np.asarray(own)
+        if array.shape != (len(rows[g].menu),):
+            raise InputError(
+                f"cluster: one id for each of the {len(rows[g].menu)} rows is needed; got shape {array.shape}"
+            )
+        slot, unit, weight, keep = _columns(sample, group, g, rows[g])
+        columns.append((slot, unit, weight))
+        ids.append(array[keep])
+    label, who = np.unique(np.concatenate([i.astype(str) for i in ids]), return_inverse=True)
+    slot, unit, weight = (np.concatenate([c[k] for c in columns]) for k in range(3))
+    group_of = sample.unit_group[unit]
+    # Subjects of one group only are drawn within their group; where one is in several, all are drawn together.
+    strata = np.full(len(label), -1)
+    strata[who] = group_of
+    if (strata[who] != group_of).any():
+        strata[:] = 0
+    _, strata = np.unique(strata, return_inverse=True)
+    pairs = np.unique(np.stack([unit, who]), axis=1)[0]
+    if len(label) < 2:
+        raise InputError("cluster: there is one subject in all; resampling by subject needs at least two")
+    return UnitSampler(sample, _table(sample, who, slot, unit, weight), strata, float(np.bincount(pairs).min()))
+
+
+def _labels(rows: Any) -> ArrayLike:
+    """The subject of every row by label, so that groups can share subjects."""
+    names = getattr(rows, "subjects", ())
+    subject = np.asarray(rows.subject)
+    return np.array([str(name) for name in names])[subject] if len(names) else subject
+
+
+def _columns(sample: Sample, group: ChoiceData, g: int, rows: Any) -> tuple[Ints, Ints, Array, NDArray[np.bool_]]:
+    """Slot (-1: not recorded), unit and weight of each row from a menu of two or more; and which rows those are."""
+    place = np.array([sample.items.index(label) for label in group.items])
+    masks = ((group.masks[:, None] >> np.arange(group.n) & 1) << place).sum(axis=1)
+    mask = masks[np.asarray(rows.menu)]
+    keep = np.bitwise_count(mask) >= 2
+    item = place[np.asarray(rows.choice)[keep]]
+    own = np.flatnonzero(sample.unit_group == g)
+    unit = own[np.searchsorted(sample.unit_mask[own], mask[keep])]
+    stride = sample.lattice.n
+    key = sample.unit * stride + sample.item
+    at = np.minimum(np.searchsorted(key, unit * stride + item), len(key) - 1)
+    slot = np.where(key[at] == unit * stride + item, at, -1)
+    weight = np.ones(len(unit)) if rows.weight is None else np.asarray(rows.weight, float)[keep]
+    return slot, unit, weight, keep
+
+
+def _table(sample: Sample, row: Ints, slot: Ints, unit: Ints, weight: Array) -> sparse.csr_matrix:
+    slots, units = len(sample.unit), len(sample.sizes)
+    seen = slot >= 0
+    return sparse.csr_matrix(
+        (
+            np.concatenate([weight[seen], weight]),
+            (np.concatenate([row[seen], row]), np.concatenate([slot[seen], slots + unit])),
+        ),
+        shape=(int(row.max()) + 1, slots + units),
+    )

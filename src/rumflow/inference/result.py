@@ -1,0 +1,214 @@
+"""What a test found, in numbers and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumflow.data import Item, format_menu
+from rumflow.errors import InputError
+from rumflow.inference.jobs import Collected
+from rumflow.inference.replicate import Distances, Replicator
+from rumflow.inference.sample import Convention, Sample
+from rumflow.lattice import items_of
+from rumflow.many import ProjectionBatch
+from rumflow.paths import cheapest_below, squeeze
+from rumflow.transforms import zeta_adjoint
+
+Array = NDArray[np.float64]
+
+
+def pvalue(statistic: float, null: Array, rounding: float = 0.0) -> float:
+    """(1 + #{null >= statistic}) / (1 + B): never 0. Differences within `rounding` count as ties."""
+    reached = int((null >= statistic * (1.0 - 1e-8) - rounding).sum())
+    return (1 + reached) / (1 + len(null))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RumTest:
+    """A bootstrap test of "these choices come from some random utility model".
+
+    With several values of tau, `tau`, `pvalue` and `null_distribution` are those of the first; `taus`, `pvalues` and
+    `null_distributions` have them all.
+    """
+
+    statistic: float  #: scale * min over RUM of sum w (observed - rho)^2
+    taus: tuple[float, ...]
+    pvalues: Array  #: (T,) one per tau
+    null_distributions: Array  #: (T, B) the replicates' statistics
+    n_boot: int  #: replicates done (fewer than asked for after Ctrl-C)
+    failed: int  #: replicates without a certified optimum; their statistic is an upper bound, which can only raise the p-value
+    vanished: int  #: replicates in which at least one menu vanished; they are measured on the menus that are left
+    interrupted: bool
+    seed: int  #: the same seed gives the same result, with any number of workers
+    resample: str
+    weights: str
+    seconds: float
+    sample: Sample = field(repr=False)
+    _fit: ProjectionBatch = field(repr=False)
+
+    @property
+    def tau(self) -> float:
+        """How far the set is tightened (the first, where there are several)."""
+        return self.taus[0]
+
+    @property
+    def pvalue(self) -> float:
+        """(1 + number of replicates at least as large) / (1 + B), at the first tau."""
+        return float(self.pvalues[0])
+
+    @property
+    def null_distribution(self) -> Array:
+        """(B,) the replicates' statistics at the first tau."""
+        first: Array = self.null_distributions[0]
+        return first
+
+    @property
+    def convention(self) -> Convention:
+        """Set, cells and scale of the statistic."""
+        return self.sample.convention
+
+    @property
+    def rho(self) -> Array:
+        """(2^n, n) the nearest RUM (or point of the cone); on cells that no group recorded, one value among many."""
+        return self.sample.lattice.from_internal(self.sample.lattice.cells_to_internal(self._fit.rho[0]))
+
+    @property
+    def flow(self) -> Array:
+        """(2^n, n) its Block-Marschak polynomials, every entry >= 0."""
+        return self.sample.lattice.from_internal(self.sample.lattice.cells_to_internal(self._fit.flow[0]))
+
+    @property
+    def gap(self) -> float:
+        """Certified: statistic - true minimum <= gap."""
+        return float(2 * self.sample.scale * self._fit.gap[0])
+
+    def critical_value(self, level: float = 0.05, tau: float | None = None) -> float:
+        """A statistic above this one has a p-value of at most `level`; infinite where B is too small for that."""
+        if not 0 < level < 1:
+            raise InputError(f"level={level!r}: a number between 0 and 1 is needed")
+        null = np.sort(self.null_distributions[self._index(tau)])
+        allowed = int(np.floor(level * (1 + len(null)) + 1e-9)) - 1  # replicates that may reach the statistic
+        return float("inf") if allowed < 0 else float(null[len(null) - 1 - allowed])
+
+    def _index(self, tau: float | None) -> int:
+        if tau is None:
+            return 0
+        for i, own in enumerate(self.taus):
+            if abs(own - tau) < 1e-12:
+                return i
+        raise InputError(f"tau={tau!r} was not tested; tested were {', '.join(f'{t:g}' for t in self.taus)}")
+
+    def rejects(self, level: float = 0.05, tau: float | None = None) -> bool:
+        """Is the hypothesis rejected at this level?"""
+        return bool(self.pvalues[self._index(tau)] <= level)
+
+    def misfits(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, Item, float, float, float]]:
+        """The cells that add most to the statistic, worst first: menu, item, group, observed, fitted, contribution."""
+        sample = self.sample
+        fitted = self._fit.rho[0, sample.cells][sample.column]
+        part = sample.scale * sample.weights * (sample.frequency - fitted) ** 2
+        found = []
+        for s in np.argsort(-part, kind="stable")[:count]:
+            if part[s] == 0:
+                break
+            unit = sample.unit[s]
+            menu = tuple(sample.items[x] for x in items_of(int(sample.unit_mask[unit])))
+            group = sample.names[int(sample.unit_group[unit])]
+            item = sample.items[int(sample.item[s])]
+            found.append((menu, item, group, float(sample.frequency[s]), float(fitted[s]), float(part[s])))
+        return found
+
+    def binding(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float]]:
+        """The Block-Marschak inequalities that hold the fit back, strongest first: menu, item, multiplier.
+
+        The flow through such an edge is 0, and the statistic would fall at the rate of the multiplier if it could be negative.
+        Multipliers come from the potentials of the cheapest ways down from each menu: one choice among several.
+        """
+        sample = self.sample
+        means, _, total = sample.pool(sample.frequency[None], sample.weights)
+        gradient = 2 * sample.scale * total * (self._fit.rho[0, sample.cells] - means[0])
+        cost = zeta_adjoint(sample.lattice.cells_to_internal(sample.to_lattice(gradient)))
+        below = cheapest_below(cost)
+        mask, item = sample.lattice.cells.T
+        value = cost[item, squeeze.py_func(mask, item)] + below[mask ^ (np.int64(1) << item)] - below[mask]
+        floor = 1e-7 * max(float(np.abs(cost).max()), 1e-300)
+        value[(value <= floor) | (self._fit.flow[0] > 1e-12)] = 0.0
+        found = []
+        for c in np.argsort(-value, kind="stable")[:count]:
+            if value[c] == 0:
+                break
+            menu = tuple(sample.items[x] for x in items_of(int(mask[c])))
+            found.append((menu, sample.items[int(item[c])], float(value[c])))
+        return found
+
+    def summary(self, level: float = 0.05) -> str:
+        """The test in words."""
+        sample = self.sample
+        groups = "" if sample.n_groups == 1 else f" in {sample.n_groups} groups, explained by one distribution"
+        where = "RUM cone (any total)" if self.convention.set == "cone" else "set of RUMs"
+        lines = [
+            "Test of random utility: do these choices come from a population of utility maximisers?",
+            f"  data         {sample.lattice.n} items, {len(sample.sizes)} menus of two or more, "
+            f"{sample.n_observations:g} choices ({sample.sizes.min():g} to {sample.sizes.max():g} a menu){groups}",
+            f"  statistic    {self.statistic:.6g} = {sample.scale:g} x squared distance to the {where}, weights: {self.weights}"
+            + (", last item of each menu left out" if self.convention.cells == "drop-last" else ""),
+            f"  bootstrap    {self.n_boot} replicates, resampled by {self.resample}, seed {self.seed}",
+        ]
+        for t, tau in enumerate(self.taus):
+            lines.append(
+                f"  tau = {tau:<7.4g}p-value {self.pvalues[t]:.4g}   "
+                f"critical value at {level:g}: {self.critical_value(level, tau):.6g}"
+            )
+        verdict = "is rejected" if self.rejects(level) else "is not rejected"
+        lines.append(f"Random utility {verdict} at the {100 * level:g} % level (tau = {self.tau:.4g}).")
+        if self.pvalues[0] <= 1.5 / (1 + self.n_boot):
+            lines.append(
+                f"No replicate was as large: the p-value is the smallest that {self.n_boot} replicates can give."
+            )
+        worst = self.misfits(3)
+        if worst:
+            lines.append("Furthest from the nearest RUM:")
+            for menu, item, group, observed, fit, _ in worst:
+                name = format_menu(menu) if sample.n_groups == 1 else f"{format_menu(menu)} of {group}"
+                lines.append(f"  {item} from {name}: observed {observed:.3f}, fitted {fit:.3f}")
+        if self.vanished:
+            lines.append(f"In {self.vanished} replicates some menu vanished; they were measured on the menus left.")
+        if self.failed:
+            lines.append(
+                f"{self.failed} replicates lack a certified optimum; they are upper bounds, which raises the p-value."
+            )
+        if self.interrupted:
+            lines.append("The run was interrupted: these are the replicates done by then.")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"RumTest(statistic={self.statistic:.6g}, pvalue={self.pvalue:.4g}, tau={self.tau:.4g}, n_boot={self.n_boot})"
+
+
+def make_result(
+    replicator: Replicator, observed: Distances, collected: Collected, resample: str, weights: str, seconds: float
+) -> RumTest:
+    """Put a result together from the replicates that were done."""
+    done = collected.done
+    null = collected.statistic[:, done]
+    statistic = float(observed.statistic[0])
+    values = np.array([pvalue(statistic, row, float(observed.rounding[0])) for row in null])
+    return RumTest(
+        statistic,
+        replicator.taus,
+        values,
+        null,
+        int(done.sum()),
+        int((~collected.certified[:, done]).any(axis=0).sum()),
+        int((collected.vanished[done] > 0).sum()),
+        collected.interrupted,
+        replicator.seed,
+        resample,
+        weights,
+        seconds,
+        replicator.sample,
+        observed.batch,
+    )

@@ -1,0 +1,335 @@
+"""Choice data in the form the tests work on: one number per *slot*.
+
+A *slot* is a recorded cell of one group: (group, menu, item). Several groups share the cells of one lattice. The distance of all
+groups together to one RUM rho is
+
+    sum over slots s of  w_s (p_s - rho(cell of s))^2  =  sum over cells c of  W_c (mean_c - rho_c)^2  +  spread,
+
+with W_c the sum of the weights of a cell's slots, mean_c their weighted mean, and spread = sum w_s (p_s - mean_c)^2, which does
+not depend on rho: one projection, whatever the number of groups. Menus of one item leave no choice and are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import comb, factorial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rumflow.data import ChoiceData, Item, check_items, format_menu
+from rumflow.errors import InputError
+from rumflow.inputs import check_weights
+from rumflow.lattice import Lattice, items_of
+from rumflow.many import project_many
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+WEIGHTS = (None, "counts", "inverse-variance")
+
+
+@dataclass(frozen=True)
+class Convention:
+    """What a published statistic depends on beside the data.
+
+    set     "simplex": distance to the RUMs. "cone": to their multiples by any number >= 0 (no sum-to-one).
+    cells   "all", or "drop-last": the last item of each menu is left out of the distance.
+    scale   what multiplies the squared distance. "total": all observations. "group": observations of a group (the mean, where
+            there are several groups). "smallest", "mean": that menu sample size. Or a number. None: "total", but 1 where the
+            weights contain the sample sizes already (weights="counts" or "inverse-variance"). P-values do not depend on it.
+    centre  the inner point r towards which the set is tightened. "rankings": all rankings equally likely. "types": all distinct
+            behaviours equally likely. They differ where some item is in every menu (a default): rankings that differ only
+            below it behave alike, and count once as types.
+    """
+
+    set: str = "simplex"
+    cells: str = "all"
+    scale: str | float | None = None
+    centre: str = "rankings"
+
+    def __post_init__(self) -> None:
+        if self.set not in ("simplex", "cone"):
+            raise InputError(f"convention: set={self.set!r}; accepted are 'simplex' and 'cone'")
+        if self.cells not in ("all", "drop-last"):
+            raise InputError(f"convention: cells={self.cells!r}; accepted are 'all' and 'drop-last'")
+        if self.centre not in ("rankings", "types"):
+            raise InputError(f"convention: centre={self.centre!r}; accepted are 'rankings' and 'types'")
+        if isinstance(self.scale, str):
+            if self.scale not in ("total", "group", "smallest", "mean"):
+                raise InputError(
+                    f"convention: scale={self.scale!r}; accepted are 'total', 'group', 'smallest', 'mean', a number, or None"
+                )
+        elif self.scale is not None and not (np.isfinite(self.scale) and self.scale > 0):
+            raise InputError(f"convention: scale={self.scale!r}; a positive number is needed")
+
+
+#: Conventions by name. "abkk": Aguiar, Boccardi, Kashaev and Kim (2023); "kitamura-stoye": Kitamura and Stoye (2018).
+CONVENTIONS = {
+    "default": Convention(),
+    "abkk": Convention("cone", "drop-last", "group", "types"),
+    "kitamura-stoye": Convention("cone", "all", "total"),
+}
+
+
+def find_convention(convention: str | Convention | None) -> Convention:
+    """A convention by name, or as it is."""
+    if convention is None:
+        return CONVENTIONS["default"]
+    if isinstance(convention, Convention):
+        return convention
+    if convention not in CONVENTIONS:
+        names = ", ".join(map(repr, CONVENTIONS))
+        raise InputError(f"convention={convention!r}: accepted are {names}, and rf.Convention(set=, cells=, scale=)")
+    return CONVENTIONS[convention]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Frequencies, weights and sizes of one or several groups, slot by slot."""
+
+    lattice: Lattice
+    items: tuple[Item, ...]
+    names: tuple[Item, ...]  # of the groups
+    # One entry per unit, a menu of a group:
+    unit_group: Ints
+    unit_mask: Ints
+    sizes: Array
+    # One entry per slot, units in order:
+    unit: Ints
+    item: Ints
+    frequency: Array
+    weights: Array  # w_s, 0 where the convention drops the cell
+    column: Ints  # index into `cells`
+    # One entry per cell that some group recorded:
+    cells: Ints  # its number in `Lattice.cells`
+    centre: Array  # its probability at the inner point r
+    scale: float
+    convention: Convention
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.names)
+
+    @property
+    def n_observations(self) -> float:
+        """Choices from menus of two items or more."""
+        return float(self.sizes.sum())
+
+    def menu_name(self, unit: int) -> str:
+        """A unit as text: its menu, and its group where there are several."""
+        menu = format_menu(self.items[x] for x in items_of(int(self.unit_mask[unit])))
+        return menu if self.n_groups == 1 else f"{menu} of {self.names[int(self.unit_group[unit])]}"
+
+    def pool(self, p: Array, weights: Array) -> tuple[Array, Array, Array]:
+        """From slots to cells: for each row of p the weighted means and the spread, and the weight of every cell."""
+        total = np.bincount(self.column, weights, len(self.cells)).astype(np.float64)
+        safe = np.where(total > 0, total, 1.0)
+        if self.n_groups == 1:
+            means = np.empty((len(p), len(self.cells)))
+            means[:, self.column] = p
+            return np.where(total > 0, means, 0.0), np.zeros(len(p)), total
+        means = np.zeros((len(p), len(self.cells)))
+        for group in range(self.n_groups):
+            own = self.unit_group[self.unit] == group
+            means[:, self.column[own]] += weights[own] * p[:, own]
+        means /= safe
+        spread = ((p - means[:, self.column]) ** 2 * weights).sum(axis=1)
+        return means, spread, total
+
+    def to_lattice(self, values: Array, singles: float = 0.0) -> Array:
+        """Numbers per cell, (..., C), as vectors over all N cells of the lattice: `singles` in menus of one item, else 0."""
+        full = np.zeros((*values.shape[:-1], self.lattice.n_cells))
+        if singles:
+            item = np.arange(self.lattice.n)
+            full[..., cell_numbers(self.lattice.n, np.int64(1) << item, item)] = singles
+        full[..., self.cells] = values
+        return full
+
+    def problem(self, means: Array, total: Array) -> tuple[Array, Array | None]:
+        """Targets and weights for `project_many`.
+
+        Without the cone a menu of one item has probability 1 in every RUM: it is added as if observed, which changes nothing and
+        makes complete data complete.
+        """
+        if self.convention.set == "cone":
+            return self.to_lattice(means), self.to_lattice(total)
+        weights = self.to_lattice(total, float(total[total > 0].min()))
+        return self.to_lattice(means, 1.0), None if (weights == 1).all() else weights
+
+
+def build_sample(
+    data: ChoiceData | Sequence[ChoiceData] | Mapping[Any, ChoiceData],
+    weights: str | ArrayLike | None,
+    convention: Convention,
+    sizes: float | ArrayLike | None = None,
+) -> Sample:
+    """Bring data into slots; see `rum_test` for what is accepted."""
+    names, groups = named_groups(data)
+    items = check_items(dict.fromkeys(label for group in groups for label in group.items))
+    groups = [_relabel(group, items) for group in groups]
+    lattice = Lattice(len(items))
+    per_group = [_slots(group, None if sizes is None else sizes) for group in groups]
+    unit_mask = np.concatenate([part[0] for part in per_group])
+    unit_group = np.concatenate([np.full(len(part[0]), g) for g, part in enumerate(per_group)])
+    unit_size = np.concatenate([part[1] for part in per_group])
+    offset = np.cumsum([0, *(len(part[0]) for part in per_group)])
+    unit = np.concatenate([part[2] + offset[g] for g, part in enumerate(per_group)])
+    item = np.concatenate([part[3] for part in per_group])
+    frequency = np.concatenate([part[4] for part in per_group])
+    if len(unit) == 0:
+        raise InputError(
+            "no menu of two or more items was observed: every menu offers a single item, which every RUM chooses for sure, "
+            "so there is nothing to test"
+        )
+    number = cell_numbers(lattice.n, unit_mask[unit], item)
+    cells, column = np.unique(number, return_inverse=True)
+    centre = np.empty(len(cells))
+    centre[column] = inner_point(lattice.n, unit_mask, unit_mask[unit], item, convention.centre)
+    sample = Sample(
+        lattice,
+        items,
+        names,
+        unit_group,
+        unit_mask,
+        unit_size,
+        unit,
+        item,
+        frequency,
+        np.ones(len(unit)),
+        column.astype(np.int64),
+        cells,
+        centre,
+        1.0,
+        convention,
+    )
+    w = _slot_weights(sample, weights)
+    if convention.cells == "drop-last":
+        highest = np.frexp(unit_mask[unit].astype(float))[1] - 1
+        w = np.where(item == highest, 0.0, w)
+    if not (w > 0).any():
+        raise InputError("weights: every recorded cell has weight 0, so there is nothing to test")
+    return replace(sample, weights=w, scale=_scale(sample, convention.scale, weights))
+
+
+def named_groups(
+    data: ChoiceData | Sequence[ChoiceData] | Mapping[Any, ChoiceData],
+) -> tuple[tuple[Item, ...], list[ChoiceData]]:
+    """Names and data of the groups: a mapping's keys, else numbers from 0."""
+    if isinstance(data, ChoiceData):
+        return (0,), [data]
+    if isinstance(data, Mapping):
+        names, groups = tuple(data), list(data.values())
+    elif isinstance(data, Sequence) and not isinstance(data, str | bytes):
+        names, groups = tuple(range(len(data))), list(data)
+    else:
+        raise InputError(f"data: a ChoiceData is needed, or a list or dict of them, not {type(data).__name__}")
+    if not groups:
+        raise InputError("data: there is no group; at least one ChoiceData is needed")
+    for name, group in zip(names, groups, strict=True):
+        if not isinstance(group, ChoiceData):
+            raise InputError(f"data: group {name!r} is a {type(group).__name__}; every group must be a ChoiceData")
+    return names, groups
+
+
+def cell_numbers(n: int, mask: Ints, item: Ints) -> Ints:
+    """The position of each cell (mask, item) in `Lattice(n).cells`."""
+    before = np.zeros(1 << n, np.int64)
+    np.cumsum(np.bitwise_count(np.arange((1 << n) - 1)), out=before[1:])
+    number: Ints = before[mask] + np.bitwise_count(mask & ((np.int64(1) << item) - 1))
+    return number
+
+
+def inner_point(n: int, menus: Ints, mask: Ints, item: Ints, kind: str) -> Array:
+    """Probabilities of the cells (mask, item) when all rankings, or all distinct behaviours over the menus, are equally likely.
+
+    Let c items be in every menu, and q = n - c in some. A behaviour is a list of k of the q, in order, and the first of the c
+    under them: c q! / (q - k)! behaviours, among which a menu with d of the q keeps one of the c with chance C(q-d, k) / C(q, k).
+    """
+    size = np.bitwise_count(mask).astype(np.int64)
+    always = int(np.bitwise_and.reduce(menus))
+    common = always.bit_count()
+    if kind == "rankings" or common == 0:
+        return 1.0 / size
+    others = n - common
+    length = np.arange(others + 1)
+    share = np.array([float(factorial(others) // factorial(others - k)) for k in length])
+    share /= share.sum()
+    keep = np.array([sum(s * comb(others - d, k) / comb(others, k) for k, s in enumerate(share)) for d in length])
+    d = size - common
+    return np.where(always >> item & 1, keep[d] / common, (1.0 - keep[d]) / np.maximum(d, 1))
+
+
+def _relabel(data: ChoiceData, items: tuple[Item, ...]) -> ChoiceData:
+    """The same data over the items of all groups, in their order."""
+    if data.items == items:
+        return data
+    place = np.array([items.index(label) for label in data.items])
+    bits = data.masks[:, None] >> np.arange(data.n) & 1
+    masks = (bits << place).sum(axis=1)
+    counts = np.full((len(masks), len(items)), np.nan)
+    counts[:, place] = data.counts
+    order = np.argsort(masks)
+    return ChoiceData(items, masks[order], counts[order], data.totals[order])
+
+
+def _slots(data: ChoiceData, sizes: float | ArrayLike | None) -> tuple[Ints, Array, Ints, Ints, Array]:
+    """Masks and sizes of the menus with a choice; menu, item and frequency of their recorded cells."""
+    totals = data.totals
+    if sizes is not None:
+        totals = np.asarray(sizes, float)
+        if totals.ndim == 0:
+            totals = np.full(len(data.masks), float(totals))
+        if totals.shape != data.masks.shape:
+            raise InputError(
+                f"sizes: a number, or one for each of the {len(data.masks)} menus is needed, not shape {totals.shape}"
+            )
+        if not (np.isfinite(totals).all() and (totals > 0).all()):
+            raise InputError("sizes: sample sizes must be positive and finite")
+    large = np.bitwise_count(data.masks) >= 2
+    frequencies = data.frequencies[large]
+    unit, item = np.nonzero(~np.isnan(frequencies))
+    return data.masks[large], totals[large], unit, item, frequencies[unit, item]
+
+
+def _slot_weights(sample: Sample, weights: str | ArrayLike | None) -> Array:
+    sizes = sample.sizes[sample.unit]
+    if weights is None:
+        return np.ones(len(sizes))
+    if isinstance(weights, str):
+        if weights == "counts":
+            return sizes
+        if weights == "inverse-variance":
+            fit = fitted(replace(sample, weights=sizes))[sample.column]
+            items = np.bitwise_count(sample.unit_mask[sample.unit])
+            w: Array = sizes / ((sizes * fit + 1.0) / (sizes + items))
+            return w
+        raise InputError(
+            f"weights={weights!r}: accepted are None, 'counts', 'inverse-variance' and an array of shape {sample.lattice.shape}"
+        )
+    given = sample.lattice.internal_to_cells(check_weights(sample.lattice, weights, sample.items))
+    return np.asarray(given[sample.cells][sample.column], np.float64)
+
+
+def fitted(sample: Sample) -> Array:
+    """The nearest RUM to all groups together, on the recorded cells."""
+    means, _, total = sample.pool(sample.frequency[None], sample.weights)
+    batch = project_many(*replace(sample, convention=Convention()).problem(means, total))
+    return np.asarray(batch.rho[0, sample.cells], np.float64)
+
+
+def _scale(sample: Sample, scale: str | float | None, weights: str | ArrayLike | None) -> float:
+    if scale is None:
+        scale = 1.0 if isinstance(weights, str) else "total"
+    if isinstance(scale, str):
+        total = float(sample.sizes.sum())
+        return {
+            "total": total,
+            "group": total / sample.n_groups,
+            "smallest": float(sample.sizes.min()),
+            "mean": float(sample.sizes.mean()),
+        }[scale]
+    return float(scale)

@@ -1,0 +1,304 @@
+"""`make_report`: what the data are, how far from RUM, the test, what drives it, predictions, method, how to reproduce."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rumflow import plots
+from rumflow.data import ChoiceData, Item, format_menu
+from rumflow.errors import InputError
+from rumflow.lattice import items_of
+from rumflow.projection import Projection, project
+from rumflow.report.svg import draw
+from rumflow.writers import optional
+
+#: Menus that were not offered and are shown with predictions, and rows of the long tables.
+MOST_PREDICTED, MOST_ROWS = 12, 300
+
+
+@dataclass
+class _Cell:
+    text: str
+    value: float | str = ""
+
+
+@dataclass
+class _Table:
+    """A table of the page; numbers are given as (value, text)."""
+
+    caption: str
+    columns: list[str]
+    numeric: list[bool]
+    rows: list[list[_Cell]] = field(default_factory=list)
+
+    def add(self, *cells: object) -> None:
+        made = []
+        for cell in cells:
+            if isinstance(cell, tuple):
+                made.append(_Cell(str(cell[1]), float(cell[0])))
+            elif isinstance(cell, float | int):
+                made.append(_Cell(f"{cell:.3f}" if isinstance(cell, float) else f"{cell:,}", float(cell)))
+            else:
+                made.append(_Cell(str(cell)))
+        self.rows.append(made)
+
+
+def name_menu(data: ChoiceData, menu: Iterable[Item]) -> str:
+    """A menu in words: {tea, milk}; of five items or more "all 6 items" or "all but tea" where that is shorter."""
+    members = list(menu)
+    missing = [x for x in data.items if x not in members]
+    if data.n >= 5 and len(missing) <= 2 and len(members) > 2:
+        return f"all but {', '.join(map(str, missing))}" if missing else f"all {data.n} items"
+    return format_menu(members)
+
+
+def make_report(
+    data: ChoiceData,
+    path: str | Path,
+    *,
+    title: str = "Choices",
+    n_boot: int = 499,
+    seed: int = 0,
+    command: str = "",
+    progress: bool = False,
+) -> dict[str, Any]:
+    """Write the page; the main numbers are returned.
+
+    n_boot    bootstrap replicates of the test; 0 leaves the test out.
+    command   how the page was made, for the section on reproducing it.
+    """
+    jinja = optional("jinja2", "report")
+    optional("matplotlib", "report")
+    if n_boot < 0:
+        raise InputError(f"n_boot={n_boot}: 0 or more replicates are needed")
+    if data.n > 16:
+        raise InputError(f"a report shows every menu; {data.n} items are too many for that, at most 16 are possible")
+    fit = project(data, progress=progress)
+    test = _run_test(data, n_boot, seed, progress) if n_boot else None
+    environment = jinja.Environment(autoescape=True, trim_blocks=False)
+    folder = files("rumflow.report")
+    template = environment.from_string((folder / "page.html.j2").read_text(encoding="utf-8"))
+    content = _content(data, fit, test) | {
+        "title": title,
+        "command": command or f"rumflow.report.make_report(data, {str(path)!r}, n_boot={n_boot}, seed={seed})",
+        "css": (folder / "style.css").read_text(encoding="utf-8"),
+        "js": (folder / "script.js").read_text(encoding="utf-8"),
+    }
+    page = template.render(**content)
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        temporary.write_text(page, encoding="utf-8")
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return {
+        "distance": fit.distance,
+        "gap": fit.gap,
+        "pvalue": None if test is None else float(test.pvalue),
+        "choices": data.n_observations,
+        "bytes": len(page.encode()),
+    }
+
+
+def _run_test(data: ChoiceData, n_boot: int, seed: int, progress: bool) -> Any:
+    from rumflow.inference import rum_test
+
+    return rum_test(data, n_boot=n_boot, seed=seed, progress=progress)
+
+
+def _content(data: ChoiceData, fit: Projection, test: Any) -> dict[str, Any]:
+    from rumflow import __version__
+
+    cells = int((~np.isnan(data.counts))[np.bitwise_count(data.masks) > 1].sum())
+    certificate = fit.certificate
+    predictions, text = _predictions(data, fit)
+    return {
+        "verdict": _verdict(fit, test),
+        "facts": _facts(data, fit, test),
+        "about": _about(data),
+        "menus": _menus(data),
+        "distance": f"{fit.distance:.4g}",
+        "typical": None if fit.inside else f"{fit.distance / np.sqrt(max(cells, 1)):.3f}",
+        "test": None if test is None else {"text": _test_text(test), "summary": test.summary()},
+        "drivers": _drivers(data, fit),
+        "cells": _cells(data, fit),
+        "pictures": _pictures(fit, test),
+        "predictions": predictions,
+        "predictions_text": text,
+        "certificate": {
+            "objective": f"{fit.objective:.8g}",
+            "gap": f"{fit.gap:.1e}",
+            "least_flow": f"{certificate.least_flow:.1e}",
+            "menu_error": f"{certificate.menu_error:.0e}",
+            "status": f"{fit.status}: {fit.status.explanation}",
+        },
+        "understood": data.understood or repr(data),
+        "version": __version__,
+        "software": f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.system()} {platform.machine()}",
+    }
+
+
+def _verdict(fit: Projection, test: Any) -> dict[str, str]:
+    if fit.inside:
+        return {
+            "kind": "good",
+            "text": "Yes: a population of utility maximisers explains every observed share exactly.",
+        }
+    if test is None:
+        return {
+            "kind": "",
+            "text": f"Not exactly: the nearest random utility model is at a distance of {fit.distance:.4g}. No test was run, "
+            "so this may be chance.",
+        }
+    if test.pvalue <= 0.05:
+        return {
+            "kind": "bad",
+            "text": f"No: no population of utility maximisers makes choices like these, up to chance (p = {test.pvalue:.3g}).",
+        }
+    return {
+        "kind": "good",
+        "text": "They may be: the shares are not exactly those of any population of utility maximisers, but no further off "
+        f"than chance explains (p = {test.pvalue:.3g}).",
+    }
+
+
+def _facts(data: ChoiceData, fit: Projection, test: Any) -> list[tuple[str, str]]:
+    facts = [
+        ("items", str(data.n)),
+        ("menus offered", f"{len(data.masks)} of {2**data.n - 1 - data.n} or more"),
+        ("choices", f"{data.n_observations:,.6g}"),
+        ("distance", f"{fit.distance:.4g}"),
+    ]
+    facts[1] = ("menus offered", f"{int((np.bitwise_count(data.masks) > 1).sum())} of {2**data.n - 1 - data.n}")
+    if data.rows is not None and data.rows.subject is not None:
+        facts.insert(3, ("subjects", f"{len(data.rows.subjects):,}"))
+    if test is not None:
+        facts.append(("p-value", f"{test.pvalue:.3g}"))
+    return facts
+
+
+def _about(data: ChoiceData) -> list[str]:
+    low, high = float(data.totals.min()), float(data.totals.max())
+    lines = [f"Items: {', '.join(map(str, data.items))}."]
+    same = (
+        f"{low:,.6g} choices from each menu."
+        if low == high
+        else f"Between {low:,.6g} and {high:,.6g} choices from a menu."
+    )
+    lines.append(same + ("" if low >= 20 else " Menus with few choices carry as much weight as the others here."))
+    if data.rows is not None and data.rows.group is not None and len(data.rows.groups) > 1:
+        lines.append(f"{len(data.rows.groups)} groups are taken together in this report.")
+    return lines
+
+
+def _menus(data: ChoiceData) -> _Table:
+    shown = data.masks[:MOST_ROWS]
+    more = "" if len(shown) == len(data.masks) else f", the first {MOST_ROWS} of {len(data.masks)}"
+    table = _Table(f"Shares by menu{more}", ["menu", "choices", "shares"], [False, True, False])
+    for mask, shares, total in zip(shown, data.frequencies, data.totals, strict=False):
+        parts = [
+            f"{data.items[x]} {'not recorded' if np.isnan(shares[x]) else f'{shares[x]:.1%}'}" for x in items_of(mask)
+        ]
+        table.add(name_menu(data, (data.items[x] for x in items_of(mask))), (total, f"{total:,.6g}"), ", ".join(parts))
+    return table
+
+
+def _drivers(data: ChoiceData, fit: Projection) -> _Table:
+    """Menus by their share of the squared distance."""
+    table = _Table(
+        "Menus by their part of the squared distance",
+        ["menu", "choices", "part", "largest difference"],
+        [False, True, True, False],
+    )
+    parts = np.nansum((fit.observed[data.masks] - fit.rho[data.masks]) ** 2, axis=1)
+    if fit.inside or parts.sum() == 0:
+        return table
+    for k in np.argsort(-parts, kind="stable")[:15]:
+        mask = int(data.masks[k])
+        if parts[k] <= 1e-9 * parts.sum():
+            break
+        gap = fit.observed[mask] - fit.rho[mask]
+        x = int(np.nanargmax(np.abs(np.where(np.isnan(gap), 0, gap))))
+        text = f"{fit.items[x]}: {fit.observed[mask, x]:.3f}, fitted {fit.rho[mask, x]:.3f}"
+        share = parts[k] / parts.sum()
+        menu = name_menu(data, (fit.items[y] for y in items_of(mask)))
+        table.add(menu, (data.totals[k], f"{data.totals[k]:,.6g}"), (share, f"{share:.1%}"), text)
+    return table
+
+
+def _cells(data: ChoiceData, fit: Projection) -> _Table:
+    table = _Table(
+        "The shares furthest from the model",
+        ["menu", "item", "observed", "fitted", "difference"],
+        [False, False, True, True, True],
+    )
+    for menu, item, observed, fitted in [] if fit.inside else fit.misfits(15):
+        difference = observed - fitted
+        table.add(name_menu(data, menu), str(item), observed, fitted, (difference, f"{difference:+.3f}"))
+    return table
+
+
+def _predictions(data: ChoiceData, fit: Projection) -> tuple[_Table | None, str]:
+    """Bounds for menus that were not offered."""
+    offered = {int(m) for m in data.masks}
+    missing = [m for m in range(1, 1 << data.n) if m.bit_count() >= 2 and m not in offered]
+    if not missing:
+        return None, ""
+    missing.sort(key=lambda m: (-m.bit_count(), m))
+    shown = missing[:MOST_PREDICTED]
+    table = _Table(
+        "Menus not offered", ["menu", "item", "at least", "at most", "this model"], [False, False, True, True, True]
+    )
+    from rumflow.inference import bounds
+
+    for mask in shown:
+        members = items_of(mask)
+        menu = tuple(data.items[x] for x in members)
+        found = bounds(fit, menu)
+        for k, x in enumerate(members):
+            low, high = float(found.lower[k]), float(found.upper[k])
+            table.add(name_menu(data, menu), str(data.items[x]), low, high, float(fit.rho[mask, x]))
+    more = (
+        ""
+        if len(shown) == len(missing)
+        else f" {len(shown)} of the {len(missing)} menus not offered are shown, the largest first."
+    )
+    return table, (
+        "Many random utility models fit the data equally well and differ here. The lowest and highest probability "
+        "over all of them are "
+        "what the data say; the last column is the one model shown in this report." + more
+    )
+
+
+def _test_text(test: Any) -> str:
+    return (
+        f"In {test.n_boot} samples drawn from a random utility model close to the data, the statistic was as large "
+        "as in the data in "
+        f"a share of {test.pvalue:.3g} (the p-value). A small value speaks against random utility."
+    )
+
+
+def _pictures(fit: Projection, test: Any) -> dict[str, str]:
+    n = fit.lattice.n
+    rankings = min(10, len(fit.rankings.weights))
+    found = {
+        "fit": draw(lambda ax: plots.plot_fit(fit, ax), 7.6, 4.2, "fit"),
+        "lattice": draw(
+            lambda ax: plots.plot_lattice(fit, ax), 7.6, (1.3 + 0.95 * n) if n <= 5 else (1.6 + 0.36 * n), "lattice"
+        ),
+        "rankings": draw(lambda ax: plots.plot_rankings(fit, ax), 7.6, 1.6 + 0.34 * rankings, "rankings"),
+    }
+    if test is not None:
+        found["null"] = draw(lambda ax: plots.plot_null(test, ax), 7.6, 3.4, "null")
+    if fit.problem.complete:
+        found["terms"] = draw(lambda ax: plots.plot_block_marschak(fit, ax), 7.6, 3.8, "terms")
+    return found

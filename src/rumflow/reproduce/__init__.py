@@ -1,0 +1,9 @@
+"""The experiments of the paper, run again: each writes its raw numbers, a figure and a page that sets them beside the
+printed ones.
+
+`run_*` computes and writes everything; `render_*` makes figure and page again from the stored CSV, without computing.
+"""
+
+from rumflow.reproduce.barrier import render_exp1, render_exp2, run_exp1, run_exp2
+
+__all__ = ["render_exp1", "render_exp2", "run_exp1", "run_exp2"]

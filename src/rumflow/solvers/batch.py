@@ -1,0 +1,313 @@
+"""Projections and their derivatives for stacks of vectors, many small problems at a time without Python in between.
+
+A stack of targets z_1 .. z_B in the internal layout is projected; what the derivatives need is kept per problem: the
+active rankings and the Cholesky factor that the solver left (`rumflow.solvers.active_set`). Three steps a problem:
+
+ 1. *Menu sums.* RUM lies in the affine space S where the cells of each menu add up to 1, so P(z) = P(P_S z), and P_S is
+    explicit: a fully observed menu gives up its surplus in the proportions 1/w. This also takes the part of the
+    distance that no RUM can change out of the stopping rule.
+ 2. *Inside?* With every cell observed, K P_S z >= 0 says that P_S z is the answer, and P_S is the derivative.
+ 3. *Active set*, from a start where one is given. A start that brings its factor is not factored again.
+
+Pieces of the stack run side by side in threads; each problem is solved alone, so its result does not depend on the
+others.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumflow._jit import announce_compilation, run_threads, thread_count
+from rumflow.certificate import certify
+from rumflow.lattice import Lattice
+from rumflow.solvers.batch_kernels import (
+    FACE,
+    FLOOR,
+    INSIDE,
+    NEARBY,
+    Start,
+    add_to_one,
+    face_dimension,
+    finish,
+    inside_flow,
+    pack_piece,
+    pull_piece,
+    solve_piece,
+    span_face,
+    square,
+)
+from rumflow.solvers.rankings import _WHOLE_IN_KERNEL, Workspace, make_problem, solve_rankings
+from rumflow.transforms import zeta
+
+Array = NDArray[np.float64]
+
+#: Stop when the gap is within this share of the objective (or is rounding).
+DEFAULT_TOL = 1e-12
+#: A stalled problem counts as solved up to this share of its objective.
+_ACCEPTED = 1e-8
+
+
+class Faces(NamedTuple):
+    """The active rankings of each problem, padded to a common length K."""
+
+    kind: NDArray[np.int64]  # (B,): INSIDE or FACE
+    atoms: NDArray[np.int64]  # (B,): rankings in use
+    paths: NDArray[np.int32]  # (B, K, n)
+    factor: Array  # (B, K (K + 1) / 2), or (B, 0): to be computed again
+
+
+class BatchResult(NamedTuple):
+    """A solved stack. `starts` are there if they were asked for."""
+
+    flows: Array  # (B, n, 2^(n-1))
+    rhos: Array
+    faces: Faces | None
+    starts: list[Start] | None
+
+
+class BatchProjector:
+    """One projector for stacks over the same cells: `solve`, and `pull` for the derivatives."""
+
+    def __init__(self, n: int, weights: Array | None = None, threads: int | None = None) -> None:
+        self.n = n
+        self.weights = weights
+        self.complete = weights is None or bool((weights > 0).all())
+        self.problem = make_problem(np.zeros((n, 1 << (n - 1))), weights)
+        self.share = _share(n, weights)
+        self.threads = thread_count(threads)
+        self._spare: SimpleQueue[Workspace] = SimpleQueue()
+
+    def solve(
+        self,
+        targets: Array,
+        starts: Sequence[Start | None] | None = None,
+        *,
+        tol: float = DEFAULT_TOL,
+        keep: bool = False,
+        keep_starts: bool = False,
+        factor_bytes: int = 1 << 30,
+    ) -> BatchResult:
+        """Project a stack (B, n, 2^(n-1)); `targets` is used up. `keep`: the faces, for `pull`; `keep_starts`: for the
+        next call.
+
+        Factors of more than `factor_bytes` in all are not kept but computed again.
+        """
+        size = len(targets)
+        flows, rhos = np.empty_like(targets), np.empty_like(targets)
+        kind, count, stalled = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.bool_)
+        pieces = self._pieces(size)
+        flats: dict[int, Start] = {}
+
+        def task(piece: range) -> None:
+            span = slice(piece.start, piece.stop)
+            own = None if starts is None else starts[span]
+            arrays = (targets[span], flows[span], rhos[span], kind[span], count[span], stalled[span])
+            flats[piece.start] = self._solve_piece(*arrays, own, tol, keep or keep_starts)
+
+        done = announce_compilation(solve_piece)
+        run_threads(task, pieces, self.threads)
+        done()
+        for i in np.flatnonzero(stalled):
+            self._say_stalled(int(i), flows[i], targets[i])
+        faces = self._pack(kind, count, pieces, flats, factor_bytes) if keep else None
+        return BatchResult(flows, rhos, faces, _split(count, pieces, flats, self.n) if keep_starts else None)
+
+    def pull(self, faces: Faces, by_rho: Array, by_flow: Array | None = None) -> Array:
+        """The gradients by the targets, given those by the probabilities and the flow; both are used up."""
+        none = np.empty((0, *by_rho.shape[1:]))
+
+        def task(piece: range) -> None:
+            span = slice(piece.start, piece.stop)
+            workspace = self._workspace(int(faces.atoms[span].max(initial=0)))
+            flow = none if by_flow is None else by_flow[span]
+            own = (part[span] for part in faces)
+            pull_piece(
+                self.problem, self.share, self.complete, workspace.active, workspace.cost, *own, by_rho[span], flow
+            )
+            self._spare.put(workspace)
+
+        run_threads(task, self._pieces(len(by_rho)), self.threads)
+        return by_rho
+
+    def _pieces(self, size: int) -> list[range]:
+        step = max(1, min(32, size // (8 * self.threads)))
+        return [range(i, min(i + step, size)) for i in range(0, size, step)]
+
+    def _workspace(self, count: int = 0) -> Workspace:
+        try:
+            workspace = self._spare.get_nowait()
+        except Empty:
+            workspace = Workspace(self.n)
+        workspace.reserve(count)
+        return workspace
+
+    def _solve_piece(
+        self,
+        targets: Array,
+        flows: Array,
+        rhos: Array,
+        kind: NDArray[np.int64],
+        count: NDArray[np.int64],
+        stalled: NDArray[np.bool_],
+        starts: Sequence[Start | None] | None,
+        tol: float,
+        keep: bool,
+    ) -> Start:
+        workspace = self._workspace()
+        if self.n > _WHOLE_IN_KERNEL:
+            flat = self._solve_large(targets, flows, rhos, kind, count, stalled, starts, tol, keep, workspace)
+            self._spare.put(workspace)
+            return flat
+        begin, start = _join(starts, len(targets), self.n)
+        atoms = 128 * len(targets) if keep else 0
+        flat = Start(np.empty((atoms, self.n), np.int32), np.empty(atoms), np.empty(64 * atoms))
+        used = np.zeros(2, np.int64)
+        done, resume = 0, False
+        while True:
+            done = solve_piece(
+                self.problem, self.share, self.complete, *workspace.arrays, targets, begin, start, tol,
+                _tolerance(self.n), keep, flows, rhos, kind, count, flat, used, stalled, done, resume,
+            )  # fmt: skip
+            if done == len(targets):
+                break
+            # The buffers are full, the problem `done` is solved but not stored.
+            resume = True
+            k = int(count[done])
+            flat = Start(
+                _grown(flat.paths, int(used[0]), k),
+                _grown(flat.weights, int(used[0]), k),
+                _grown(flat.factor, int(used[1]), k * (k + 1) // 2),
+            )
+        self._spare.put(workspace)
+        return Start(flat.paths[: used[0]], flat.weights[: used[0]], flat.factor[: used[1]])
+
+    def _solve_large(
+        self,
+        targets: Array,
+        flows: Array,
+        rhos: Array,
+        kind: NDArray[np.int64],
+        count: NDArray[np.int64],
+        stalled: NDArray[np.bool_],
+        starts: Sequence[Start | None] | None,
+        tol: float,
+        keep: bool,
+        workspace: Workspace,
+    ) -> Start:
+        """The same where a problem takes long enough for Python not to matter, and the active set has to grow."""
+        parts: list[Start] = []
+        for i, target in enumerate(targets):
+            add_to_one(target, self.share, self.n)
+            if self.complete and inside_flow(target, flows[i], workspace.below, _tolerance(self.n)):
+                rhos[i] = zeta(flows[i].copy(), 1)
+                continue
+            size = square(target, self.problem.weights)
+            start = None if starts is None else starts[i]
+            outcome = solve_rankings(
+                self.problem._replace(target=target),
+                workspace,
+                tol=tol,
+                floor=FLOOR * size,
+                start=None if start is None or len(start.weights) == 0 else (start.paths, start.weights),
+            )
+            problem = self.problem._replace(target=target)
+            count[i] = len(outcome.weights)
+            objective = finish(problem, flows[i], rhos[i], count[i], outcome.paths, outcome.weights)
+            kind[i] = INSIDE if objective <= NEARBY * size else FACE
+            stalled[i] = outcome.reason == "stalled"
+            if keep:
+                if self.complete and kind[i] == FACE:
+                    dimension = int(face_dimension(flows[i], workspace.below))
+                    while count[i] <= dimension and dimension + 8 > len(workspace.active.weights):
+                        workspace.grow()
+                    if count[i] <= dimension:
+                        span_face(problem, workspace.active, flows[i], dimension)
+                count[i] = k = int(workspace.active.count[0])
+                factor = workspace.active.factor[: k * (k + 1) // 2].copy()
+                parts.append(Start(*workspace.mixture(), factor))
+        if not parts:
+            return Start(np.empty((0, self.n), np.int32), np.empty(0), np.empty(0))
+        return Start(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def _pack(
+        self,
+        kind: NDArray[np.int64],
+        count: NDArray[np.int64],
+        pieces: list[range],
+        flats: dict[int, Start],
+        factor_bytes: int,
+    ) -> Faces:
+        size, most = len(count), int(count.max(initial=0))
+        length = most * (most + 1) // 2
+        paths = np.empty((size, most, self.n), np.int32)
+        factor = np.empty((size, length if 8 * size * length <= factor_bytes else 0))
+
+        def task(piece: range) -> None:
+            span = slice(piece.start, piece.stop)
+            pack_piece(flats[piece.start], count[span], paths[span], factor[span])
+
+        run_threads(task, pieces, self.threads)
+        return Faces(kind, count, paths, factor)
+
+    def _say_stalled(self, i: int, flow: Array, target: Array) -> None:
+        certificate = certify(flow, target, self.weights, 1)
+        if certificate.gap > max(_ACCEPTED * certificate.objective, certificate.floor):
+            warnings.warn(
+                f"sample {i}: rounding stopped the projection at a certified gap of {certificate.gap:.2g} "
+                f"(objective {certificate.objective:.6g}); bring the weights closer together",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+
+def _tolerance(n: int) -> float:
+    """Rounding of a Block-Marschak polynomial: an alternating sum of up to 2^(n-1) probabilities."""
+    return 8 * float(np.finfo(float).eps) * 2 ** (n / 2)
+
+
+def _share(n: int, weights: Array | None) -> Array:
+    """How P_S spreads a menu's surplus over its cells: in the proportions 1/w; 0 where the menu is not fully observed."""
+    lattice = Lattice(n)
+    inverse = lattice.membership.astype(float)
+    if weights is not None:
+        w = lattice.from_internal(weights)
+        np.divide(1.0, w, out=inverse, where=lattice.membership & (w > 0))
+        inverse[(lattice.membership & (w == 0)).any(axis=1)] = 0.0
+    total = inverse.sum(axis=1, keepdims=True)
+    return lattice.to_internal(np.divide(inverse, total, out=np.zeros_like(inverse), where=total > 0))
+
+
+def _grown(array: NDArray[Any], used: int, more: int) -> NDArray[Any]:
+    new = np.empty((2 * used + more, *array.shape[1:]), array.dtype)
+    new[:used] = array[:used]
+    return new
+
+
+def _join(starts: Sequence[Start | None] | None, size: int, n: int) -> tuple[NDArray[np.int64], Start]:
+    """Starts one after another, and where each begins: among the rankings and in the factors."""
+    begin = np.zeros((size + 1, 2), np.int64)
+    given = [] if starts is None else [(i, start) for i, start in enumerate(starts) if start is not None]
+    if not given:
+        return begin, Start(np.empty((0, n), np.int32), np.empty(0), np.empty(0))
+    for i, start in given:
+        begin[i + 1] = len(start.weights), len(start.factor)
+    np.cumsum(begin, axis=0, out=begin)
+    return begin, Start(*(np.concatenate([start[part] for _, start in given]) for part in range(3)))
+
+
+def _split(count: NDArray[np.int64], pieces: list[range], flats: dict[int, Start], n: int) -> list[Start]:
+    starts = []
+    for piece in pieces:
+        flat = flats[piece.start]
+        at = there = 0
+        for k in count[piece.start : piece.stop].tolist():
+            end, stop = at + k, there + k * (k + 1) // 2
+            starts.append(Start(flat.paths[at:end].copy(), flat.weights[at:end].copy(), flat.factor[there:stop].copy()))
+            at, there = end, stop
+    return starts

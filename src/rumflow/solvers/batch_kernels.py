@@ -1,0 +1,323 @@
+"""The kernels of `rumflow.solvers.batch`: a piece of a stack of projections, and the way back through it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumflow._jit import kernel
+from rumflow.paths import add_paths, conserve_kernel, path_cost, squeeze
+from rumflow.solvers.active_set import PIVOT, Problem, gram_entry, insert, iterate, solve_small, start_from
+from rumflow.solvers.factor import dot, row_start, solve_backward, solve_forward
+from rumflow.transforms import transform_row
+
+Array = NDArray[np.float64]
+
+INSIDE, FACE = 0, 1
+
+FLOOR = 0.5e-16  # a gap within this share of sum w z^2 is rounding
+NEARBY = 1e-20  # data nearer to RUM than this share of their square are taken to be inside
+
+
+class Start(NamedTuple):
+    """Rankings to begin from; `factor` is empty where it is not at hand."""
+
+    paths: NDArray[np.int32]  # (k, n)
+    weights: Array  # (k,)
+    factor: Array  # (k (k + 1) / 2,) or (0,)
+
+
+@kernel
+def add_to_one(rows, share, n):
+    """P_S: spread what a menu's sum lacks of 1 by `share` (0 where the menu is not fully observed). In place."""
+    for menu in range(1, 1 << n):
+        total = -1.0
+        for x in range(n):
+            if (menu >> x) & 1:
+                total += rows[x, squeeze(menu, x)]
+        for x in range(n):
+            if (menu >> x) & 1:
+                column = squeeze(menu, x)
+                rows[x, column] -= share[x, column] * total
+
+
+@kernel
+def add_to_zero_adjoint(rows, share, n):
+    """The transposed derivative of P_S: every cell of a menu gives up the `share`-weighted mean of the menu. In place."""
+    for menu in range(1, 1 << n):
+        mean = 0.0
+        for x in range(n):
+            if (menu >> x) & 1:
+                column = squeeze(menu, x)
+                mean += share[x, column] * rows[x, column]
+        if mean != 0.0:
+            for x in range(n):
+                if (menu >> x) & 1:
+                    column = squeeze(menu, x)
+                    if share[x, column] > 0.0:
+                        rows[x, column] -= mean
+
+
+@kernel
+def inside_flow(target, flow, below, tolerance):
+    """The flow of complete data with menu sums of 1, if they are RUM; False where they are not."""
+    n = target.shape[0]
+    for x in range(n):
+        flow[x] = target[x]
+        transform_row(flow[x], n - 1, -1.0, False)
+        for j in range(flow.shape[1]):
+            if flow[x, j] < -tolerance:
+                return False
+    conserve_kernel(flow, n, below)
+    return True
+
+
+@kernel
+def square(rows, weights):
+    """sum w z^2, over cells that count."""
+    total = 0.0
+    for x in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            if weights.shape[0] == 0:
+                total += rows[x, j] * rows[x, j]
+            elif weights[x, j] > 0.0:
+                total += weights[x, j] * rows[x, j] * rows[x, j]
+    return total
+
+
+@kernel
+def load(active, paths, lam, factor):
+    """Make rankings active whose factor is known."""
+    k = paths.shape[0]
+    active.count[0] = k
+    for i in range(active.free.shape[0]):
+        active.free[i] = i
+    one = active.carried[0]
+    for i in range(k):
+        active.paths[i] = paths[i]
+        active.weights[i] = lam[i] if lam.shape[0] > 0 else 0.0
+        active.slot[i] = i
+        one[i] = 1.0
+    active.factor[: row_start(k)] = factor
+    solve_forward(active.factor, 0, k, one)
+
+
+@kernel
+def finish(problem, flow, rho, count, paths, lam):
+    """Flow and probabilities of a mixture; 1/2 sum w (rho - z)^2."""
+    n = flow.shape[0]
+    flow[:] = 0.0
+    add_paths(flow, paths, lam, count, 0, n)
+    total = 0.0
+    for x in range(n):
+        rho[x] = flow[x]
+        transform_row(rho[x], n - 1, 1.0, False)
+        for j in range(rho.shape[1]):
+            w = 1.0 if problem.weights.shape[0] == 0 else problem.weights[x, j]
+            if w > 0.0:
+                difference = rho[x, j] - problem.target[x, j]
+                total += w * difference * difference
+    return 0.5 * total
+
+
+@kernel
+def face_dimension(flow, seen):
+    """Dimension of the smallest face that holds a flow: edges in use, less menus in use, plus 1. `seen` is scratch."""
+    n = flow.shape[0]
+    full = (1 << n) - 1
+    seen[:] = 0.0
+    seen[full] = 1.0
+    edges = 0
+    menus = 1
+    for menu in range(full, 0, -1):
+        if seen[menu] > 0.0:
+            for x in range(n):
+                if (menu >> x) & 1 and flow[x, squeeze(menu, x)] > 0.0:
+                    edges += 1
+                    below = menu ^ (1 << x)
+                    if seen[below] == 0.0:
+                        seen[below] = 1.0
+                        menus += 1
+    return edges - menus + 1
+
+
+@kernel
+def span_face(problem, active, flow, dimension):
+    """Add rankings of weight 0 until the active ones span the face of `flow`.
+
+    Nothing is missing where the data are in general position. A point that is a mixture of few rankings of a larger
+    face, by luck or by construction, moves along the whole face all the same. One path through every edge in use is
+    enough to choose from.
+    """
+    n = flow.shape[0]
+    full = (1 << n) - 1
+    path = np.empty(n, np.int32)
+    row = active.scratch[1]
+    for menu in range(full, 0, -1):
+        for item in range(n):
+            if active.count[0] > dimension:
+                return
+            if not (menu >> item) & 1 or not flow[item, squeeze(menu, item)] > 0.0:
+                continue
+            path[item] = squeeze(menu, item)
+            here = menu ^ (1 << item)
+            while here:
+                for x in range(n):
+                    if (here >> x) & 1 and flow[x, squeeze(here, x)] > 0.0:
+                        path[x] = squeeze(here, x)
+                        here ^= 1 << x
+                        break
+            here = menu
+            while here != full:
+                for x in range(n):
+                    if not (here >> x) & 1 and flow[x, squeeze(here, x)] > 0.0:
+                        path[x] = squeeze(here, x)
+                        here |= 1 << x
+                        break
+            k = active.count[0]
+            for i in range(k):
+                row[i] = gram_entry(problem.table, path, active.paths[i]) + problem.ridge
+            solve_forward(active.factor, 0, k, row)
+            diagonal = gram_entry(problem.table, path, path) + problem.ridge
+            insert(active, path, row, diagonal, 0.0, 0.0, PIVOT * diagonal)
+
+
+@kernel
+def solve_piece(
+    shared, share, complete, active, pool, cost, above, below, targets, begin, start, tol, tolerance, keep, flows, rhos,
+    kind, count, flat, used, stalled, first, resume,
+):  # fmt: skip
+    """Solve problems first.. of a piece and append their rankings to `flat`, from used[0] (rankings) and used[1]
+    (factor) on.
+
+    Returns the problem at which `flat` was full (call again with more room and resume=True), or the length of the
+    piece.
+    """
+    n = targets.shape[1]
+    for i in range(first, targets.shape[0]):
+        if not resume:
+            target = targets[i]
+            add_to_one(target, share, n)
+            stalled[i] = False
+            active.count[0] = 0
+            if complete and inside_flow(target, flows[i], below, tolerance):
+                for x in range(n):
+                    rhos[i, x] = flows[i, x]
+                    transform_row(rhos[i, x], n - 1, 1.0, False)
+                kind[i], count[i] = INSIDE, 0
+                continue
+            problem = Problem(target, shared.weights, shared.table, shared.menus, shared.ridge)
+            size = square(target, shared.weights)
+            floor = FLOOR * size
+            a, b = begin[i, 0], begin[i + 1, 0]
+            if b > a:
+                if begin[i + 1, 1] > begin[i, 1]:
+                    load(active, start.paths[a:b], start.weights[a:b], start.factor[begin[i, 1] : begin[i + 1, 1]])
+                else:
+                    start_from(problem, active, start.paths[a:b], start.weights[a:b])
+                active.fresh[0] = 1  # not at its minimum, but not worn either
+                _, stalled[i] = iterate(problem, active, pool, cost, above, below, tol, floor)
+            else:
+                _, stalled[i] = solve_small(
+                    problem, active, pool, cost, above, below, tol, floor, start.paths[:0], start.weights[:0]
+                )
+            objective = finish(problem, flows[i], rhos[i], active.count[0], active.paths, active.weights)
+            kind[i] = INSIDE if objective <= NEARBY * size else FACE
+            if keep and complete and kind[i] == FACE:
+                dimension = face_dimension(flows[i], below)
+                if active.count[0] <= dimension:
+                    span_face(problem, active, flows[i], dimension)
+            count[i] = active.count[0]
+        resume = False
+        if keep:
+            k = count[i]
+            at, there = used[0], used[1]
+            if at + k > flat.weights.shape[0] or there + row_start(k) > flat.factor.shape[0]:
+                return i
+            flat.paths[at : at + k] = active.paths[:k]
+            flat.weights[at : at + k] = active.weights[:k]
+            flat.factor[there : there + row_start(k)] = active.factor[: row_start(k)]
+            used[0], used[1] = at + k, there + row_start(k)
+    return targets.shape[0]
+
+
+@kernel
+def pack_piece(flat, count, paths, factor):
+    """From one after another to one row a problem."""
+    at = there = 0
+    for i in range(count.shape[0]):
+        k = count[i]
+        paths[i, :k] = flat.paths[at : at + k]
+        paths[i, k:] = 0
+        if factor.shape[1] > 0:
+            factor[i, : row_start(k)] = flat.factor[there : there + row_start(k)]
+            factor[i, row_start(k) :] = 0.0
+        at += k
+        there += row_start(k)
+
+
+@kernel
+def tangent_weights(active, cost, d):
+    """d with M d = <a_i, .> + const and sum d = 0, from edge costs; L^{-1} 1 must be in carried[0]."""
+    k = active.count[0]
+    one = active.carried[0]
+    for i in range(k):
+        d[i] = path_cost(cost, active.paths, i)
+    solve_forward(active.factor, 0, k, d)
+    s = -dot(one, 0, d, k) / dot(one, 0, one, k)
+    for i in range(k):
+        d[i] += s * one[i]
+    solve_backward(active.factor, k, d)
+
+
+@kernel
+def pull_piece(shared, share, complete, active, work, kind, count, paths, factor, by_rho, by_flow):
+    """Gradients by the targets, in place of the gradients by rho; `by_flow` (no rows: none) is used up.
+
+    J^T g = w Z A d with M d = A^T (Z^T g + g_flow) + const, A the flows of the active rankings; inside RUM P_S^T (g +
+    K^T g_flow). Inside with cells that are not observed: P_S^T of what is observed, and the face for the rest.
+    """
+    n = by_rho.shape[1]
+    half = by_rho.shape[2]
+    none = np.empty(0)
+    for i in range(by_rho.shape[0]):
+        g = by_rho[i]
+        inside = kind[i] == INSIDE
+        if inside and complete:
+            if by_flow.shape[0] > 0:
+                for x in range(n):
+                    transform_row(by_flow[i, x], n - 1, -1.0, True)
+                    for j in range(half):
+                        g[x, j] += by_flow[i, x, j]
+            add_to_zero_adjoint(g, share, n)
+            continue
+        if inside:
+            for x in range(n):
+                for j in range(half):
+                    seen = shared.weights[x, j] > 0.0
+                    work[x, j] = g[x, j] if seen else 0.0
+                    g[x, j] = 0.0 if seen else g[x, j]
+            add_to_zero_adjoint(work, share, n)
+        for x in range(n):
+            transform_row(g[x], n - 1, 1.0, True)
+            if by_flow.shape[0] > 0:
+                for j in range(half):
+                    g[x, j] += by_flow[i, x, j]
+        k = count[i]
+        if factor.shape[1] > 0:
+            load(active, paths[i, :k], none, factor[i, : row_start(k)])
+        else:
+            start_from(shared, active, paths[i, :k], np.ones(k))
+        d = active.scratch[2]
+        tangent_weights(active, g, d)
+        g[:] = 0.0
+        add_paths(g, active.paths, d, active.count[0], 0, n)
+        for x in range(n):
+            transform_row(g[x], n - 1, 1.0, False)
+            for j in range(half):
+                if shared.weights.shape[0] > 0:
+                    g[x, j] *= shared.weights[x, j]
+                if inside:
+                    g[x, j] += work[x, j]

@@ -1,0 +1,91 @@
+"""Small tables on the terminal: with `rich` where it is installed and the output is a terminal, plain text elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TextIO
+
+
+@dataclass
+class Table:
+    """A title, named columns and rows of cells; numbers are right-aligned."""
+
+    title: str
+    columns: Sequence[str]
+    rows: list[list[object]] = field(default_factory=list)
+    note: str = ""
+
+    def add(self, *cells: object) -> None:
+        """One more row."""
+        self.rows.append(list(cells))
+
+    def text(self, width: int = 120) -> str:
+        """The table as plain text; the widest text column gives way where `width` is too narrow."""
+        cells = [[_cell(value) for value in row] for row in self.rows]
+        right = [all(_is_number(row[j]) for row in self.rows) and bool(self.rows) for j in range(len(self.columns))]
+        widths = [max([len(name), *(len(row[j]) for row in cells)]) for j, name in enumerate(self.columns)]
+        excess = sum(widths) + 2 * len(widths) - width
+        texts = [j for j in range(len(widths)) if not right[j]]
+        if excess > 0 and texts:
+            widest = max(texts, key=lambda j: widths[j])
+            widths[widest] = max(12, widths[widest] - excess)
+        lines = [self.title, _line(self.columns, widths, right), "  ".join("-" * w for w in widths)]
+        lines += [_line(row, widths, right) for row in cells]
+        return "\n".join([*lines, *([self.note] if self.note else [])])
+
+
+def show(parts: Sequence[Table | str], stream: TextIO | None = None) -> None:
+    """Print tables and paragraphs, a blank line between them."""
+    out = sys.stdout if stream is None else stream
+    if out.isatty() and _show_rich(parts, out):
+        return
+    print("\n\n".join(part if isinstance(part, str) else part.text() for part in parts), file=out)
+
+
+def _show_rich(parts: Sequence[Table | str], out: TextIO) -> bool:
+    try:
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.table import Table as RichTable
+    except ImportError:
+        return False
+    console = Console(file=out, highlight=False)
+    for k, part in enumerate(parts):
+        if k:
+            console.print()
+        if isinstance(part, str):
+            console.print(part, markup=False)
+            continue
+        table = RichTable(title=escape(part.title), title_justify="left", caption=escape(part.note) or None)
+        table.caption_justify = "left"
+        for j, name in enumerate(part.columns):
+            numeric = bool(part.rows) and all(_is_number(row[j]) for row in part.rows)
+            table.add_column(escape(name), justify="right" if numeric else "left", overflow="fold")
+        for row in part.rows:
+            table.add_row(*(escape(_cell(value)) for value in row))
+        console.print(table)
+    return True
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    cut = [c if len(c) <= w else c[: w - 3] + "..." for c, w in zip(cells, widths, strict=True)]
+    padded = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(cut, widths, right, strict=True)]
+    return "  ".join(padded).rstrip()
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) or value is None or (isinstance(value, str) and value.endswith("%"))
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        if value.is_integer() and 10 <= abs(value) < 1e15:
+            return f"{value:.0f}"
+        return f"{value:.4f}" if 1e-4 <= abs(value) < 1e5 or value == 0 else f"{value:.3g}"
+    return str(value)

@@ -1,0 +1,20 @@
+"""Random utility models as a layer of a network (PyTorch). Needs the extra: `pip install "rumflow[torch]"`.
+
+from rumflow.torch import MenuSoftmax, RUMLayer
+
+head = nn.Sequential(mlp, MenuSoftmax(n), RUMLayer(n))      # (..., features) to rational choice probabilities (..., N)
+"""
+
+try:
+    import torch as _torch  # noqa: F401
+except ImportError as error:  # pragma: no cover - depends on what is installed
+    raise ImportError(
+        'rumflow.torch needs PyTorch, which is not installed: pip install "rumflow[torch]" (or pip install torch)'
+    ) from error
+
+from rumflow.torch.head import MenuSoftmax
+from rumflow.torch.layer import RUMLayer, project_cells
+from rumflow.torch.monitor import ConflictMonitor, ConflictReport
+from rumflow.torch.warm import WarmStarts
+
+__all__ = ["ConflictMonitor", "ConflictReport", "MenuSoftmax", "RUMLayer", "WarmStarts", "project_cells"]

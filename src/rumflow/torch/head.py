@@ -1,0 +1,49 @@
+"""From logits to probabilities, menu by menu."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+from rumflow.errors import InputError
+from rumflow.lattice import Lattice, items_of
+from rumflow.torch.cells import Menu, menu_masks
+
+
+class MenuSoftmax(nn.Module):
+    """p(D, x) = exp z(D, x) / sum over y in D of exp z(D, y): softmax within each menu.
+
+    The last axis runs over the cells of all menus of n items (`Lattice(n).cells`), or of `menus`, as in `RUMLayer`.
+    """
+
+    gather: Tensor
+    scatter: Tensor
+
+    def __init__(self, n: int, menus: Iterable[Menu] | None = None) -> None:
+        super().__init__()
+        lattice = Lattice(n)
+        sizes = [len(items_of(mask)) for mask in menu_masks(lattice, menus)]
+        self.n, self.n_cells = lattice.n, sum(sizes)
+        # Menus as rows of n places; those a menu does not fill read the cell n_cells, which is minus infinity.
+        gather = torch.full((len(sizes), self.n), self.n_cells)
+        first = 0
+        for row, size in enumerate(sizes):
+            gather[row, :size] = torch.arange(first, first + size)
+            first += size
+        self.register_buffer("gather", gather, persistent=False)
+        self.register_buffer("scatter", (gather.reshape(-1) < self.n_cells).nonzero().reshape(-1), persistent=False)
+
+    def forward(self, logits: Tensor) -> Tensor:
+        """(..., M) logits to (..., M) probabilities."""
+        if logits.ndim == 0 or logits.shape[-1] != self.n_cells:
+            raise InputError(
+                f"the last axis must run over the {self.n_cells} cells; the input has shape {tuple(logits.shape)}"
+            )
+        padded = nn.functional.pad(logits, (0, 1), value=float("-inf"))
+        return padded[..., self.gather].softmax(-1).flatten(-2)[..., self.scatter]
+
+    def extra_repr(self) -> str:
+        """What `print(head)` shows."""
+        return f"n={self.n}, cells={self.n_cells}"

@@ -1,0 +1,279 @@
+"""The commands: output, JSON, files, exit codes, help."""
+
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from rumflow.cli import EXAMPLES, HELP, main
+from rumflow.data import ChoiceData
+from rumflow.tables import Table
+
+
+@pytest.fixture(scope="module")
+def choices(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cli") / "choices.csv"
+    assert (
+        main(
+            [
+                "simulate",
+                "noisy",
+                "-n",
+                "4",
+                "--draws",
+                "60",
+                "--seed",
+                "3",
+                "--items",
+                "tea,milk,juice,cola",
+                "--out",
+                str(path),
+            ]
+        )
+        == 0
+    )
+    return path
+
+
+def run(capsys, *arguments):
+    code = main([str(a) for a in arguments])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def test_demo(capsys):
+    code, out, _ = run(capsys, "demo", "--seed", 2)
+    assert code == 0
+    for words in (
+        "Distance to the nearest random utility model",
+        "Block-Marschak inequalities that fail",
+        "Certificate",
+        "among many",
+    ):
+        assert words in out
+    code, out, _ = run(capsys, "demo", "--json")
+    answer = json.loads(out)
+    assert answer["distance"] > 5 * answer["distance_without_effect"]
+    worst = answer["violations"][0]
+    assert worst["item"] == "coffee"
+    assert "cocoa" not in worst["menu"]
+    assert run(capsys, "demo", "--json")[1] == out
+
+
+def test_project(capsys, choices, tmp_path):
+    code, out, err = run(capsys, "project", choices)
+    assert code == 0
+    assert "4 items {tea, milk, juice, cola}" in err
+    assert "largest differences" in out
+    for ending in ("csv", "json", "parquet"):
+        if ending == "parquet":
+            pytest.importorskip("pyarrow")
+        path = tmp_path / f"fit.{ending}"
+        code, out, err = run(capsys, "project", choices, "--json", "--out", path)
+        assert code == 0
+        assert err == ""
+        assert path.stat().st_size > 100
+    answer = json.loads(out)
+    assert answer["status"] == "optimal"
+    rows = json.loads((tmp_path / "fit.json").read_text())
+    assert len(rows) == 4 * 8 - 4
+    squares = sum((r["observed"] - r["fitted"]) ** 2 for r in rows)
+    assert np.sqrt(squares) == pytest.approx(answer["distance"], rel=1e-9)
+
+
+def test_project_each_group(capsys, tmp_path):
+    path = tmp_path / "groups.csv"
+    path.write_text(
+        "domain,menu,item,count\n" + "".join(f"{g},ab,{x},{5 + k}\n" for k, g in enumerate("pqr") for x in "ab")
+    )
+    code, out, _ = run(capsys, "project", path, "--by", "group", "--json")
+    assert code == 0
+    assert [r["name"] for r in json.loads(out)["results"]] == ["p", "q", "r"]
+    code, _, err = run(capsys, "project", path, "--by", "subject")
+    assert code == 1
+    assert "no subject" in err
+
+
+def test_test(capsys, choices, tmp_path):
+    code, out, _ = run(capsys, "test", choices, "--n-boot", 49, "--seed", 1)
+    assert code == 0
+    assert "p-value" in out
+    code, out, _ = run(
+        capsys,
+        "test",
+        choices,
+        "--n-boot",
+        49,
+        "--seed",
+        1,
+        "--tau",
+        "0",
+        "--tau",
+        "auto",
+        "--json",
+        "--out",
+        tmp_path / "null.csv",
+    )
+    answer = json.loads(out)
+    assert len(answer["pvalues"]) == 2
+    assert all(p >= 1 / 50 for p in answer["pvalues"])
+    assert len((tmp_path / "null.csv").read_text().splitlines()) == 50
+    code, _, err = run(capsys, "test", choices, "--tau", "much")
+    assert code == 1
+    assert "--tau much" in err
+
+
+def test_tests_by_subject_are_adjusted(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["subject,menu,choice"]
+    for k in range(300):
+        menu = ["a,b", "b,c", "a,c", "a,b,c"][k % 4]
+        lines.append(f's{k % 3},"{menu}",{menu.split(",")[rng.integers(len(menu.split(",")))]}')
+    path = tmp_path / "subjects.csv"
+    path.write_text("\n".join(lines))
+    code, out, _ = run(capsys, "test", path, "--by", "subject", "--n-boot", 19, "--seed", 0, "--json")
+    assert code == 0
+    results = json.loads(out)["results"]
+    assert len(results) == 3
+    assert all(r["adjusted_p"] >= r["p_value"] for r in results)
+    code, out, _ = run(capsys, "test", path, "--cluster", "--n-boot", 19, "--seed", 0)
+    assert code in (0, 1)  # three subjects may be too few, which is said
+
+
+def test_bounds(capsys, tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text(
+        "menu,item,count\n"
+        + "".join(
+            f"{m},{x},{c}\n"
+            for m, x, c in [
+                ("ab", "a", 6),
+                ("ab", "b", 4),
+                ("bc", "b", 6),
+                ("bc", "c", 4),
+                ("ac", "a", 7),
+                ("ac", "c", 3),
+            ]
+        )
+    )
+    code, out, _ = run(capsys, "bounds", path, "--for", "a,b,c", "--json")
+    assert code == 0
+    rows = {r["item"]: (r["lower"], r["upper"]) for r in json.loads(out)["bounds"]}
+    assert rows["a"] == (
+        pytest.approx(0.3, abs=1e-6),
+        pytest.approx(0.6, abs=1e-6),
+    )  # at least P(ab) + P(ac) - 1, at most P(ab)
+    code, out, err = run(capsys, "bounds", path, "--for", "a,b,x")
+    assert code == 1
+    assert "'x' is unknown" in err
+
+
+def test_simulate_and_read_back(capsys, tmp_path):
+    for form in ("rows", "long"):
+        path = tmp_path / f"{form}.csv"
+        assert (
+            run(capsys, "simulate", "logit", "-n", 3, "--draws", 50, "--seed", 5, "--form", form, "--out", path)[0] == 0
+        )
+        data = ChoiceData.from_csv(path)
+        assert data.n_observations == 4 * 50
+        assert (data.rows is None) == (form == "long")
+    code, _, err = run(capsys, "simulate", "noisy", "-n", 40, "--out", tmp_path / "x.csv")
+    assert code == 1
+    assert "-n 40" in err
+
+
+def test_not_converged_is_exit_code_2(capsys, tmp_path):
+    path = tmp_path / "big.csv"
+    assert (
+        main(
+            ["simulate", "dirichlet", "-n", "12", "--draws", "200", "--seed", "0", "--form", "long", "--out", str(path)]
+        )
+        == 0
+    )
+    code, out, _ = run(capsys, "project", path, "--max-seconds", "0.0001")
+    assert code == 2
+    assert "max_seconds" in out
+
+
+def test_real_files(capsys, data_folder):
+    abkk = data_folder / "abkk_lotteries" / "menu_choice_high.csv"
+    code, out, _ = run(
+        capsys,
+        "project",
+        abkk,
+        "--menu",
+        "x1",
+        "--choice",
+        "x2",
+        "--menus",
+        "subsets:1,2,3,4,5",
+        "--outside-option",
+        0,
+        "--json",
+    )
+    assert code == 0
+    assert json.loads(out)["distance"] ** 2 == pytest.approx(0.0447840779, rel=1e-6)
+    for path in [*data_folder.glob("ranch/*.csv"), *data_folder.glob("sfwork_sfshop/*.csv")]:
+        assert run(capsys, "project", path, "-q")[0] == 0
+
+
+@pytest.mark.parametrize("command", HELP)
+def test_help_has_an_example(capsys, command):
+    assert main([command, "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "example: rumflow" in text
+    assert " ".join(EXAMPLES[command].split()[:3]) in text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["nothing"],
+        ["project"],
+        ["project", "no-such-file.csv"],
+        ["bounds", "x.csv"],
+        ["reproduce", "exp9"],
+        ["bench", "--max-n", "99"],
+    ],
+)
+def test_wrong_usage_is_exit_code_1(capsys, arguments):
+    assert main(arguments) == 1
+    printed = capsys.readouterr()
+    assert "Traceback" not in printed.err
+
+
+def test_bench(capsys):
+    code, out, _ = run(capsys, "bench", "--max-n", 5, "--json")
+    assert code == 0
+    assert [r["n"] for r in json.loads(out)["results"]] == [3, 4, 5]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(capsys, shell):
+    code, out, _ = run(capsys, "completion", shell)
+    assert code == 0
+    assert "outside-option" in out
+    if shell == "bash":
+        script = out + '\nCOMP_WORDS=(rumflow te); COMP_CWORD=1; _rumflow; echo "${COMPREPLY[@]}"'
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+        assert done.stdout.split() == ["test"]
+
+
+def test_version_and_plain_tables_without_rich(capsys):
+    assert run(capsys, "--version")[1].startswith("rumflow ")
+    table = Table("Title", ["name", "value"], [["a long name " * 20, 1.5], ["b", None]], "a note")
+    lines = table.text(60).splitlines()
+    assert all(len(line) <= 60 for line in lines)
+    assert lines[0] == "Title"
+    assert re.search(r"\.\.\. +1\.5000$", lines[3])
+
+
+def test_module_runs_in_a_process_of_its_own():
+    done = subprocess.run(
+        [sys.executable, "-m", "rumflow.cli", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("rumflow ")

@@ -1,0 +1,139 @@
+"""Pictures: they are drawn for n = 3 to 8 with long labels, and no two texts overlap."""
+
+from itertools import combinations
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from rumflow.data import ChoiceData
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+Text = pytest.importorskip("matplotlib.text").Text
+plots = pytest.importorskip("rumflow.plots")
+
+LONG = [
+    "Shared ride with two or more strangers",
+    "Public transit (bus)",
+    "Bicycle, own",
+    "Walking all the way to work",
+    "Driving alone in a rented car",
+    "Taxi",
+    "An exceedingly long label for $5",
+    "Electric scooter (3+ km)",
+]
+
+
+def make_fit(n, labels=None, trace=None):
+    counts = 60 * rf.simulate.noisy_rankings(n, draws=60, seed=n)
+    data = ChoiceData.from_matrix(counts, LONG[:n] if labels is None else labels)
+    return rf.project(data, progress=trace.append if trace is not None else False)
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def assert_texts_apart(ax):
+    """No two texts of the figure cover each other, and none leaves it."""
+    figure = ax.figure
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    texts = [
+        *ax.texts,
+        *ax.get_xticklabels(),
+        *ax.get_yticklabels(),
+        ax.title,
+        ax._left_title,
+        ax._right_title,
+        ax.xaxis.label,
+        ax.yaxis.label,
+    ]
+    if ax.get_legend() is not None:
+        texts += ax.get_legend().get_texts()
+    low, high = sorted(ax.get_xlim()), sorted(ax.get_ylim())
+    boxes = []
+    for text in texts:
+        ticks = [*ax.get_xticklabels(), *ax.get_yticklabels()]
+        if not text.get_visible() or not text.get_text().strip() or (text in ticks and not ax.axison):
+            continue
+        if text in ax.get_xticklabels() and not low[0] <= text.get_position()[0] <= low[1]:
+            continue
+        if text in ax.get_yticklabels() and not high[0] <= text.get_position()[1] <= high[1]:
+            continue
+        boxes.append((text.get_text(), Text.get_window_extent(text, renderer)))  # without arrows
+    width, height = figure.canvas.get_width_height()
+    for name, box in boxes:
+        assert box.x0 > -2, name
+        assert box.y0 > -2, name
+        assert box.x1 < width + 2, name
+        assert box.y1 < height + 2, name
+    for (a, first), (b, second) in combinations(boxes, 2):
+        across = min(first.x1, second.x1) - max(first.x0, second.x0)
+        down = min(first.y1, second.y1) - max(first.y0, second.y0)
+        assert across <= 1 or down <= 1, f"{a!r} and {b!r} overlap"
+
+
+@pytest.mark.parametrize("n", range(3, 9))
+def test_pictures_of_a_fit(n):
+    trace = []
+    fit = make_fit(n, trace=trace)
+    for draw in (plots.plot_fit, plots.plot_block_marschak, plots.plot_lattice, plots.plot_rankings):
+        assert_texts_apart(draw(fit))
+    if trace:
+        assert_texts_apart(plots.plot_trace(trace))
+
+
+def test_short_labels_stand_for_themselves():
+    fit = make_fit(4, ["tea", "milk", "juice", "cola"])
+    ax = plots.plot_rankings(fit)
+    assert_texts_apart(ax)
+    assert "tea" in ax.get_yticklabels()[0].get_text()
+
+
+@pytest.mark.parametrize("statistic", [1.0, 30.0, 300.0])
+def test_null_distribution(statistic):
+    null = np.random.default_rng(0).gamma(4, 10, 499)
+    result = SimpleNamespace(taus=(0.16, 0.0), null_distributions=[null, null], statistic=statistic, pvalues=[0.2, 0.1])
+    assert_texts_apart(plots.plot_null(result))
+    assert_texts_apart(plots.plot_null(result, tau=0.0))
+
+
+@pytest.mark.parametrize("n", range(3, 9))
+def test_bounds(n):
+    one = {LONG[k]: (k / n, (k + 1) / n) for k in range(n)}
+    assert_texts_apart(plots.plot_bounds(one))
+    several = {(tuple(LONG[: n - k % 2]), LONG[k % (n - 1)]): (0.5, 0.5 + k / n / 2) for k in range(n)}
+    assert_texts_apart(plots.plot_bounds(several))
+    with pytest.raises(rf.InputError, match="no bounds"):
+        plots.plot_bounds({})
+
+
+def test_they_take_an_axes():
+    fit = make_fit(4)
+    _, axes = plt.subplots(2, 2, layout="constrained")
+    for ax, draw in zip(
+        axes.flat, (plots.plot_fit, plots.plot_block_marschak, plots.plot_lattice, plots.plot_rankings), strict=True
+    ):
+        assert draw(fit, ax) is ax
+
+
+def test_position_shares_are_those_of_the_rankings():
+    fit = make_fit(6)
+    shares = plots.position_shares(fit)
+    np.testing.assert_allclose(shares.sum(axis=0), 1, atol=1e-9)
+    np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-9)
+    first = np.zeros(6)
+    np.add.at(first, fit.rankings.orders[:, 0], fit.rankings.weights)
+    np.testing.assert_allclose(shares[0], first, atol=1e-9)
+
+
+def test_block_marschak_needs_every_menu():
+    fit = rf.project(ChoiceData.from_counts({("a", "b"): {"a": 1}, ("b", "c"): {"b": 1}}))
+    with pytest.raises(rf.InputError, match="incomplete"):
+        plots.plot_block_marschak(fit)

@@ -1,0 +1,199 @@
+"""The layer among the other parts of PyTorch: compiled graphs, transforms of functions, copies, several processes."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+import socket
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the layer is not tested")
+
+from torch import nn  # noqa: E402
+
+from rumflow.torch import MenuSoftmax, RUMLayer  # noqa: E402
+from rumflow.torch.cells import Cells  # noqa: E402
+
+LAYERS = {
+    "exact": {},
+    "menus": {"menus": [3, 5, 7, 15], "all_menus": True},
+    "warm": {"warm_start": True},
+    "smooth": {"smoothing": 1e-2},
+}
+
+
+def network(kind: str = "exact") -> nn.Module:
+    torch.manual_seed(0)
+    options = LAYERS[kind]
+    layer = RUMLayer(4, **options)
+    return nn.Sequential(nn.Linear(5, len(layer.cells)), MenuSoftmax(4, menus=options.get("menus")), layer)
+
+
+def gradients(model: nn.Module, x: torch.Tensor) -> list[torch.Tensor]:
+    model.zero_grad()
+    model(x).square().sum().backward()
+    return [p.grad.clone() for p in model.parameters()]
+
+
+def assert_close(a: list[torch.Tensor], b: list[torch.Tensor], tolerance: float = 1e-5) -> None:
+    assert len(a) == len(b)
+    for one, other in zip(a, b, strict=True):
+        assert float((one - other).abs().max()) <= tolerance
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_compile_without_graph_break(kind: str) -> None:
+    model = network(kind)
+    x = torch.randn(7, 5, generator=torch.Generator().manual_seed(1))
+    expected = gradients(model, x)
+    torch._dynamo.reset()
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    assert_close(gradients(compiled, x), expected)
+    x = torch.randn(9, 5, generator=torch.Generator().manual_seed(2))
+    assert_close(gradients(compiled, x), gradients(model, x))
+    with torch.no_grad():
+        assert torch.allclose(compiled(x), model(x), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_vmap(kind: str) -> None:
+    layer = RUMLayer(4, **LAYERS[kind])
+    z = torch.randn(3, 2, len(layer.cells), dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    direct = layer(z)
+    assert torch.allclose(torch.func.vmap(layer)(z), direct, atol=1e-12)
+    assert torch.allclose(torch.func.vmap(torch.func.vmap(layer))(z), direct, atol=1e-12)
+    assert torch.allclose(torch.func.vmap(layer, in_dims=1, out_dims=1)(z), direct, atol=1e-12)
+
+    def loss(row: torch.Tensor) -> torch.Tensor:
+        return layer(row).square().sum()
+
+    single = torch.func.vmap(torch.func.vmap(torch.func.grad(loss)))(z)
+    point = z.clone().requires_grad_()
+    loss(point).backward()
+    assert torch.allclose(single, point.grad, atol=1e-9)
+    # As many directions as samples: the two kinds of batch must not be mixed up.
+    jacobians = torch.func.vmap(torch.func.jacrev(lambda row: layer(row)[:3]))(z[:, 0])
+    for i in range(3):
+        assert torch.allclose(jacobians[i], torch.func.jacrev(lambda row: layer(row)[:3])(z[i, 0]), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["exact", "smooth"])
+def test_operators_are_registered_as_they_behave(kind: str) -> None:
+    cells = Cells(3, None, None)
+    z = torch.randn(2, 12, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
+    keys = torch.empty(0, dtype=torch.int64)
+    operator = torch.ops.rumflow.project if kind == "exact" else torch.ops.rumflow.smooth
+    args = (z, cells.index, cells.output, cells.weights, keys, 3, 1e-2 if kind == "smooth" else 1e-12, 0, 0, True, True)
+    utilities = ("test_schema", "test_faketensor")
+    torch.library.opcheck(operator.default, args, test_utils=utilities)
+    rho, flow, *state = operator(*args)
+    tail = (3, 1e-2, 0) if kind == "smooth" else (3, 0)
+    pull = torch.ops.rumflow.pull_smooth if kind == "smooth" else torch.ops.rumflow.pull
+    torch.library.opcheck(
+        pull.default, (rho, flow, *state, cells.index, cells.output, cells.weights, *tail), test_utils=utilities
+    )
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_copies_and_saved_states(kind: str) -> None:
+    model = network(kind)
+    x = torch.randn(4, 5, generator=torch.Generator().manual_seed(5))
+    y = model(x)
+    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert torch.allclose(other(x), y, atol=1e-6)
+        if kind == "warm":
+            assert other[2].warm is not model[2].warm
+            assert len(other[2].warm) == 4
+    file = io.BytesIO()
+    torch.save(model.state_dict(), file)
+    file.seek(0)
+    other = network(kind)
+    nn.init.zeros_(other[0].weight)
+    other.load_state_dict(torch.load(file, weights_only=True))
+    assert torch.allclose(other(x), y, atol=1e-6)
+    assert not RUMLayer(3).state_dict()
+
+
+def test_halving_a_model_does_not_halve_the_weights() -> None:
+    weights = torch.rand(32, dtype=torch.float64, generator=torch.Generator().manual_seed(6)) + 0.5
+    z = torch.randn(3, 32, generator=torch.Generator().manual_seed(7)).half()
+    assert torch.equal(RUMLayer(4, weights=weights).half()(z), RUMLayer(4, weights=weights)(z))
+
+
+def test_nothing_is_saved_when_no_gradient_is_needed() -> None:
+    layer = RUMLayer(4)
+    z = torch.randn(3, 32, dtype=torch.float64, generator=torch.Generator().manual_seed(8))
+    saved: list[torch.Tensor] = []
+
+    def note(tensor: torch.Tensor) -> torch.Tensor:
+        saved.append(tensor)
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        assert layer(z).grad_fn is None
+        with torch.no_grad():
+            layer(z.clone().requires_grad_())
+        assert not saved
+        layer(z.clone().requires_grad_())
+        assert saved
+
+
+def test_checkpointing() -> None:
+    model = network()
+    x = torch.randn(4, 5, generator=torch.Generator().manual_seed(9))
+    expected = gradients(model, x)
+    model.zero_grad()
+    torch.utils.checkpoint.checkpoint(model, x, use_reentrant=False).square().sum().backward()
+    assert_close([p.grad for p in model.parameters()], expected)
+
+
+def test_training_stays_finite() -> None:
+    # A network with nothing to learn from, driven hard: outputs of other layers turn NaN here.
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.Linear(3, 80), RUMLayer(5, warm_start=True))
+    optimiser = torch.optim.Adam(model.parameters(), lr=1.0)
+    x, y = torch.randn(16, 3), torch.rand(16, 80)
+    for _ in range(60):
+        optimiser.zero_grad()
+        loss = (model(x) - y).square().sum()
+        loss.backward()
+        optimiser.step()
+        assert torch.isfinite(loss)
+        assert all(torch.isfinite(p.grad).all() for p in model.parameters())
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _worker(rank: int, port: int, folder: str) -> None:
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
+    model = nn.parallel.DistributedDataParallel(network("warm"))
+    x = torch.randn(8, 5, generator=torch.Generator().manual_seed(10))
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(3):
+        optimiser.zero_grad()
+        model(x[4 * rank : 4 * rank + 4]).square().sum().backward()
+        optimiser.step()
+    torch.save([p.detach() for p in model.parameters()], f"{folder}/{rank}.pt")
+    torch.distributed.destroy_process_group()
+
+
+def test_distributed_data_parallel(tmp_path: Path) -> None:
+    torch.multiprocessing.spawn(_worker, (_free_port(), str(tmp_path)), nprocs=2)
+    parts = [torch.load(tmp_path / f"{rank}.pt", weights_only=True) for rank in range(2)]
+    assert_close(*parts, tolerance=0.0)
+    model = network("warm")
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+    x = torch.randn(8, 5, generator=torch.Generator().manual_seed(10))
+    for _ in range(3):
+        optimiser.zero_grad()
+        (model(x).square().sum() / 2).backward()  # the mean over the processes
+        optimiser.step()
+    assert_close(parts[0], [p.detach() for p in model.parameters()])
