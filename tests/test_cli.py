@@ -1,5 +1,6 @@
 """The commands: output, JSON, files, exit codes, help."""
 
+import io
 import json
 import re
 import subprocess
@@ -10,7 +11,7 @@ import pytest
 
 from rumflow.cli import EXAMPLES, HELP, main
 from rumflow.data import ChoiceData
-from rumflow.tables import Table
+from rumflow.tables import Table, show
 
 
 @pytest.fixture(scope="module")
@@ -189,11 +190,11 @@ def test_not_converged_is_exit_code_2(capsys, tmp_path):
     path = tmp_path / "big.csv"
     assert (
         main(
-            ["simulate", "dirichlet", "-n", "12", "--draws", "200", "--seed", "0", "--form", "long", "--out", str(path)]
+            ["simulate", "dirichlet", "-n", "9", "--draws", "200", "--seed", "0", "--form", "long", "--out", str(path)]
         )
         == 0
     )
-    code, out, _ = run(capsys, "project", path, "--max-seconds", "0.0001")
+    code, out, _ = run(capsys, "project", path, "--max-seconds", "0.00001")
     assert code == 2
     assert "max_seconds" in out
 
@@ -216,6 +217,15 @@ def test_real_files(capsys, data_folder):
     )
     assert code == 0
     assert json.loads(out)["distance"] ** 2 == pytest.approx(0.0447840779, rel=1e-6)
+    frames = [data_folder / "abkk_lotteries" / f"menu_choice_{frame}.csv" for frame in ("high", "medium", "low")]
+    reading = ["--menu", "x1", "--choice", "x2", "--menus", "subsets:1,2,3,4,5", "--outside-option", 0]
+    options = ["--convention", "abkk", "--n-boot", 9, "--seed", 0, "--json"]
+    code, out, _ = run(capsys, "test", *frames, "--together", *reading, *options)
+    assert code == 0
+    assert json.loads(out)["statistic"] == pytest.approx(3231.592, abs=1e-3)
+    code, out, _ = run(capsys, "test", *frames, *reading, *options)
+    found = [r["statistic"] for r in json.loads(out)["results"]]
+    np.testing.assert_allclose(found, [143.76, 200.82, 130.68], atol=0.005)
     for path in [*data_folder.glob("ranch/*.csv"), *data_folder.glob("sfwork_sfshop/*.csv")]:
         assert run(capsys, "project", path, "-q")[0] == 0
 
@@ -270,6 +280,19 @@ def test_version_and_plain_tables_without_rich(capsys):
     assert all(len(line) <= 60 for line in lines)
     assert lines[0] == "Title"
     assert re.search(r"\.\.\. +1\.5000$", lines[3])
+
+
+def test_tables_with_rich():
+    pytest.importorskip("rich")
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    out = Terminal()
+    show([Table("A [title]", ["name", "value"], [["[b]x", 1.5]], "a note"), "A paragraph [with] brackets."], out)
+    for words in ("A [title]", "[b]x", "1.5000", "a note", "A paragraph [with] brackets."):
+        assert words in out.getvalue()
 
 
 def test_module_runs_in_a_process_of_its_own():

@@ -89,6 +89,21 @@ def test_availability(tmp_path, base):
     same_counts(ChoiceData.from_csv(write(tmp_path / "b.csv", header, named)), expected(menus, picks))
 
 
+def test_availability_beside_other_flags():
+    """Columns marked as availability are taken, other 0/1 columns are not."""
+    table = {
+        "CHOICE": [1, 2, 3, 3],
+        "MALE": [0, 1, 1, 0],
+        "CAR_AV": [1, 1, 0, 1],
+        "SM_AV": [1, 1, 1, 0],
+        "TRAIN_AV": [1, 0, 1, 1],
+    }
+    data = ChoiceData.from_frame(table)
+    assert data.items == ("CAR", "SM", "TRAIN")
+    plain = {"pick": ["x", "y", "x"], "x": [1, 1, 1], "y": [1, 1, 0], "z": [1, 0, 1]}
+    assert "never chosen: z" in ChoiceData.from_frame(plain, choice="pick").understood
+
+
 def test_bit_masks(tmp_path):
     menus, picks = choices()
     rows = [(sum(1 << ITEMS.index(x) for x in m), p) for m, p in zip(menus, picks, strict=True)]

@@ -118,13 +118,16 @@ def test_iteration_budgets():
     assert result.cg_iterations <= 2500
 
 
-def test_better_preconditioners_need_fewer_iterations():
-    used = {}
-    for name in ("jacobi", "tree", "tree-scaled"):
-        result, *_ = run(noisy_rankings(6, seed=0), tol=1e-6, preconditioner=name)
+@pytest.mark.parametrize(
+    ("n", "worse", "better", "factor"), [(8, "tree", "tree-scaled", 1.3), (5, "none", "tree", 3.0)]
+)
+def test_better_preconditioners_need_fewer_iterations(n, worse, better, factor):
+    used = []
+    for name in (worse, better):
+        result, *_ = run(noisy_rankings(n, seed=0), tol=1e-6, preconditioner=name)
         assert result.status == "optimal"
-        used[name] = result.cg_iterations
-    assert used["tree-scaled"] < used["tree"] < used["jacobi"]
+        used.append(result.cg_iterations)
+    assert used[0] > factor * used[1]
 
 
 @pytest.mark.parametrize("case", CASES)

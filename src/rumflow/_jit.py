@@ -29,6 +29,10 @@ def _digest(file: str) -> str:
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
+    if numba.config.DISABLE_JIT:  # for debugging: plain Python, with its index errors
+        plain: Any = function
+        plain.py_func = function
+        return plain
     dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     # Numba's cache on disk watches the file of a kernel, not the files of the kernels it calls: let it watch those, too.
     sources = {function.__code__.co_filename}
@@ -67,7 +71,7 @@ def _popcount(typingctx: Any, value: Any) -> Any:
 
 
 #: Number of set bits, one machine instruction; only inside kernels.
-popcount: Any = _popcount
+popcount: Any = (lambda bits: int(bits).bit_count()) if numba.config.DISABLE_JIT else _popcount
 
 
 def thread_count(threads: int | None = None) -> int:
@@ -105,8 +109,8 @@ def announce_compilation(dispatcher: Any) -> Callable[[], None]:
 
     Returns what to call when they are.
     """
-    global _announced
-    if _announced:
+    global _announced  # noqa: PLW0603  # once per process
+    if _announced or numba.config.DISABLE_JIT:
         return lambda: None
     _announced = True
     path = str(getattr(dispatcher.stats, "cache_path", ""))

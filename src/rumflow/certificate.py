@@ -82,7 +82,7 @@ def certify_stack(flows, targets, weights, cone, work, below, out):
     for i in range(flows.shape[0]):
         work[:] = flows[i]
         for x in range(n):
-            transform_row(work[x], n - 1, 1.0, False)
+            transform_row(work[x], n - 1, 1.0, np.bool_(False))
         expected = 1.0
         if cone:
             expected = flows[i, :, flows.shape[2] - 1].sum()
@@ -94,10 +94,10 @@ def certify_stack(flows, targets, weights, cone, work, below, out):
             size += b
             mass += c
             inverse += d
-            transform_row(work[x], n - 1, 1.0, True)
+            transform_row(work[x], n - 1, 1.0, np.bool_(True))
             for j in range(work.shape[1]):
                 inner += work[x, j] * flows[i, x, j]
-        down_pass(work, below, n, 0, 1 << n)
+        down_pass(work, below, n, np.int64(0), np.int64(1 << n))
         out[i, 0] = 0.5 * square
         cheapest = below[below.shape[0] - 1]
         if cone:

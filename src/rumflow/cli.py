@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     _json(one)
 
     one = made["project"]
-    _data(one)
+    _data(one, by=True)
     one.add_argument(
         "--weights", choices=["none", "counts"], default="none", help="weight of a cell (default none: 1 each)"
     )
@@ -66,7 +66,8 @@ def parser() -> argparse.ArgumentParser:
     _out(one, "the fitted probabilities")
 
     one = made["test"]
-    _data(one)
+    _data(one, by=True, several=True)
+    one.add_argument("--together", action="store_true", help="one distribution for all the groups (--by) or files")
     one.add_argument("--n-boot", type=int, default=999, metavar="B", help="bootstrap replicates (default 999)")
     one.add_argument(
         "--tau", action="append", metavar="TAU", help="tightening: auto (default) or a number; may be repeated"
@@ -138,10 +139,15 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _data(one: argparse.ArgumentParser) -> None:
+def _data(one: argparse.ArgumentParser, by: bool = False, several: bool = False) -> None:
     """What to read and how."""
-    one.add_argument("data", help="a CSV (also .gz) or Parquet file")
-    one.add_argument("--by", metavar="WHAT", help="group, subject or group,subject: each on its own")
+    text = "a CSV (also .gz) or Parquet file"
+    if several:
+        one.add_argument("data", nargs="+", help=text + "; several are tested each on its own, or --together")
+    else:
+        one.add_argument("data", help=text)
+    if by:
+        one.add_argument("--by", metavar="WHAT", help="group, subject or group,subject: each on its own")
     group = one.add_argument_group("reading the data (found by name and content where not given)")
     for role in ("menu", "choice", "count", "weight", "total", "subject", "observation"):
         group.add_argument(f"--{role}", metavar="COLUMN", help=f"column of the {role}; 'no' for none")

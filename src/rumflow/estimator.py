@@ -12,10 +12,7 @@ from rumflow.errors import InputError
 from rumflow.projection import project
 
 try:
-    from sklearn.base import (  # type: ignore[import-untyped,import-not-found,unused-ignore]
-        BaseEstimator,
-        ClassifierMixin,
-    )
+    from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped,import-not-found,unused-ignore]
     from sklearn.utils.multiclass import (  # type: ignore[import-untyped,import-not-found,unused-ignore]
         check_classification_targets,
     )
@@ -23,8 +20,11 @@ try:
         check_is_fitted,
         validate_data,
     )
-except ImportError:
-    raise InputError('scikit-learn 1.6 or later is needed for this: pip install "rumflow[sklearn]"') from None
+
+    HAVE_SKLEARN = True
+except ImportError:  # the module can still be imported; making an estimator says what to install
+    BaseEstimator = ClassifierMixin = object
+    HAVE_SKLEARN = False
 
 Array = NDArray[np.float64]
 
@@ -43,6 +43,8 @@ class RUMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unused
     """
 
     def __init__(self, items: Any = None, weights: str | None = "counts", tol: float = 1e-9) -> None:
+        if not HAVE_SKLEARN:
+            raise InputError('scikit-learn 1.6 or later is needed for this: pip install "rumflow[sklearn]"')
         self.items = items
         self.weights = weights
         self.tol = tol

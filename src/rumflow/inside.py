@@ -57,7 +57,7 @@ def _moebius_rows(rho, flow, tolerance):
     n = rho.shape[0]
     for x in range(n):
         flow[x] = rho[x]
-        transform_row(flow[x], n - 1, -1.0, False)
+        transform_row(flow[x], n - 1, -1.0, np.bool_(False))
         for j in range(flow.shape[1]):
             if flow[x, j] < -tolerance:
                 return False

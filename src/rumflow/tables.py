@@ -46,9 +46,10 @@ def show(parts: Sequence[Table | str], stream: TextIO | None = None) -> None:
 
 def _show_rich(parts: Sequence[Table | str], out: TextIO) -> bool:
     try:
+        from rich import box
         from rich.console import Console
-        from rich.markup import escape
         from rich.table import Table as RichTable
+        from rich.text import Text
     except ImportError:
         return False
     console = Console(file=out, highlight=False)
@@ -56,16 +57,18 @@ def _show_rich(parts: Sequence[Table | str], out: TextIO) -> bool:
         if k:
             console.print()
         if isinstance(part, str):
-            console.print(part, markup=False)
+            console.print(Text(part), soft_wrap=True)
             continue
-        table = RichTable(title=escape(part.title), title_justify="left", caption=escape(part.note) or None)
-        table.caption_justify = "left"
+        table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
         for j, name in enumerate(part.columns):
             numeric = bool(part.rows) and all(_is_number(row[j]) for row in part.rows)
-            table.add_column(escape(name), justify="right" if numeric else "left", overflow="fold")
+            table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
         for row in part.rows:
-            table.add_row(*(escape(_cell(value)) for value in row))
+            table.add_row(*(Text(_cell(value)) for value in row))
+        console.print(Text(part.title, style="bold"), soft_wrap=True)
         console.print(table)
+        if part.note:
+            console.print(Text(part.note, style="dim"), soft_wrap=True)
     return True
 
 

@@ -97,7 +97,7 @@ def _bits(row, start, stop, first, last, sign, adjoint):
         h = 1 << bit
         if bit == 0 and last >= 2:
             for base in range(start, stop, 4):
-                _two_bits(row, base, 1, sign, adjoint)
+                _two_bits(row, base, h, sign, adjoint)
             bit += 2
         elif bit + 3 <= last:
             if h == 4:  # said once more as a constant: the compiler then lays the loop out flat
@@ -121,8 +121,8 @@ def transform_row(row, bits, sign, adjoint):
     """One transform of one row of 2^bits numbers, in place."""
     low = min(bits, 11)  # 16 KiB of doubles: these bits are done block by block inside the first-level cache
     for start in range(0, 1 << bits, 1 << low):
-        _bits(row, start, start + (1 << low), 0, low, sign, adjoint)
-    _bits(row, 0, 1 << bits, low, bits, sign, adjoint)
+        _bits(row, start, start + (1 << low), np.int64(0), low, sign, adjoint)
+    _bits(row, np.int64(0), 1 << bits, low, bits, sign, adjoint)
 
 
 def _transform(a: Array, sign: float, adjoint: bool, threads: int | None) -> Array:

@@ -1,21 +1,17 @@
 """Spanning trees of the lattice of menus, and the zero-flows they carry.
 
 The graph has a vertex per menu (2^n, the empty one too) and an edge (D, x) between D and D - x for every x in D. A
-*zero-flow* is conserved at every menu, with nothing entering at the top. Fix a spanning tree. Numbers on the other
-edges, the
-*co-tree*, extend to exactly one zero-flow, and numbers on fewer edges to many: the paper's matrix A_m (rows of K B) is
-invertible exactly when the rows left out form a spanning tree. The extension L and its adjoint cost one sweep over the
-tree each:
+*zero-flow* is conserved at every menu, with nothing entering at the top. Fix a spanning tree. Numbers on the other edges,
+the co-tree, extend to exactly one zero-flow: the paper's matrix A_m (rows of K B) is invertible exactly when the rows left
+out form a spanning tree. The extension L and its adjoint cost one sweep over the tree each:
 
-    L     balance[D] = flow out of D - flow into D over co-tree edges; from the leaves to the root, the edge between a
-    menu and its
-          parent carries the balance of the whole subtree.
-    L^T   potentials p with p[D] - p[D - x] = y(D, x) on tree edges, from the root to the leaves; then y(D, x) - p[D] +
-    p[D - x],
-          which is 0 on the tree.
+    L     balance[D] = flow out of D - flow into D over co-tree edges; then, from the leaves to the root, the edge between
+          a menu and its parent carries the balance of the whole subtree.
+    L^T   potentials p with p[D] - p[D - x] = y(D, x) on tree edges, from the root to the leaves; the result is
+          y(D, x) - p[D] + p[D - x], which is 0 on the tree.
 
-Flows are in the internal layout; the edge (D, x) is entry [x, D without bit x]. Both ends of an edge squeeze to the
-same column.
+Flows are in the internal layout; the edge (D, x) is entry [x, D without bit x]. Both ends of an edge squeeze to the same
+column.
 """
 
 from __future__ import annotations

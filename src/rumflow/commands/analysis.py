@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from typing import Any
 
@@ -155,25 +156,34 @@ def fit_as_dict(fit: Projection, data: ChoiceData, top: int) -> dict[str, Any]:
 
 def test(arguments: argparse.Namespace) -> int:
     """`rumflow test`."""
-    data = read_data(arguments)
+    if arguments.n_boot < 1:
+        raise InputError(f"--n-boot {arguments.n_boot}: at least 1 replicate is needed")
+    if arguments.by and len(arguments.data) > 1:
+        raise InputError("--by needs a single file; several files are groups already")
     options: dict[str, Any] = {
         "n_boot": arguments.n_boot,
         "tau": _taus(arguments.tau),
         "weights": None if arguments.weights == "none" else arguments.weights,
-        "cluster": True if arguments.cluster else None,
         "n_jobs": arguments.jobs,
         "progress": show_progress(arguments),
     }
-    if arguments.n_boot < 1:
-        raise InputError(f"--n-boot {arguments.n_boot}: at least 1 replicate is needed")
     if arguments.convention:
         options["convention"] = arguments.convention
     seed = int(np.random.SeedSequence().entropy % 2**32) if arguments.seed is None else arguments.seed  # type: ignore[operator]
-    if arguments.by:
-        return _test_each(data, arguments, options, seed)
+    files = {path: read_data(arguments, path) for path in arguments.data}
+    data = next(iter(files.values()))
+    if not arguments.cluster and not arguments.quiet and not arguments.json and _has_subjects(data):
+        print("choices are resampled one by one; --cluster resamples whole subjects", file=sys.stderr)
+    parts = parts_of(data, arguments.by) if arguments.by else files
+    if arguments.together and len(parts) < 2:
+        raise InputError("--together needs several groups (--by group) or several files")
+    if len(parts) > 1 and not arguments.together:
+        return _test_each(parts, arguments, options, seed)
     from rumflow.inference import rum_test
 
-    result = rum_test(data, seed=seed, **options)
+    result = rum_test(
+        parts if arguments.together else data, cluster=True if arguments.cluster else None, seed=seed, **options
+    )
     if arguments.out:
         columns: dict[str, Any] = {
             f"tau_{t:g}": list(d) for t, d in zip(result.taus, result.null_distributions, strict=True)
@@ -186,6 +196,10 @@ def test(arguments: argparse.Namespace) -> int:
         if arguments.out:
             say_written(arguments.out, arguments)
     return NOT_CONVERGED if result.interrupted or result.failed else OK
+
+
+def _has_subjects(data: ChoiceData) -> bool:
+    return data.rows is not None and data.rows.subject is not None and len(data.rows.subjects) > 1
 
 
 def _taus(given: list[str] | None) -> Any:
@@ -203,7 +217,8 @@ def test_as_dict(result: Any, data: ChoiceData) -> dict[str, Any]:
     return {
         "items": list(data.items),
         "menus": len(data.masks),
-        "choices": data.n_observations,
+        "choices": result.sample.n_observations,
+        "groups": result.sample.n_groups,
         "statistic": result.statistic,
         "pvalue": result.pvalue,
         "tau": result.tau,
@@ -224,11 +239,10 @@ def test_as_dict(result: Any, data: ChoiceData) -> dict[str, Any]:
     }
 
 
-def _test_each(data: ChoiceData, arguments: argparse.Namespace, options: dict[str, Any], seed: int) -> int:
+def _test_each(parts: dict[str, ChoiceData], arguments: argparse.Namespace, options: dict[str, Any], seed: int) -> int:
     from rumflow.inference import holm, rum_test_many
 
-    parts = parts_of(data, arguments.by)
-    results = rum_test_many(parts, seed=seed, **(options | {"cluster": bool(options["cluster"])})).tests
+    results = rum_test_many(parts, cluster=arguments.cluster, seed=seed, **options).tests
     names, values = list(parts), [r.pvalue for r in results]
     columns = {
         "name": names,
@@ -245,7 +259,7 @@ def _test_each(data: ChoiceData, arguments: argparse.Namespace, options: dict[st
             {"by": arguments.by, "seed": seed, "results": [dict(zip(columns, row, strict=True)) for row in rows]}
         )
     else:
-        title = f"Test of random utility by {arguments.by}; {arguments.n_boot} replicates each, seed {seed}"
+        title = f"Test of random utility by {arguments.by or 'file'}; {arguments.n_boot} replicates each, seed {seed}"
         note = "adjusted: Holm's correction for all of them together"
         show([Table(title, [c.replace("_", " ") for c in columns], rows, note)])
     return NOT_CONVERGED if any(r.interrupted or r.failed for r in results) else OK

@@ -15,8 +15,8 @@ from rumflow.data import ChoiceData, all_subsets
 from rumflow.errors import InputError
 
 
-def read_data(arguments: argparse.Namespace) -> ChoiceData:
-    """The file named on the command line; how it was read goes to standard error."""
+def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceData:
+    """The file named on the command line (or `path`); how it was read goes to standard error."""
     options: dict[str, Any] = {}
     for role in ("menu", "choice", "count", "weight", "total", "subject", "observation"):
         value = getattr(arguments, role)
@@ -36,7 +36,7 @@ def read_data(arguments: argparse.Namespace) -> ChoiceData:
     if delimiter is not None and len(delimiter) != 1:
         raise InputError(f"--delimiter {delimiter!r}: one character is needed, or 'tab'")
     data = ChoiceData.from_csv(
-        arguments.data, delimiter=delimiter, encoding=arguments.encoding, clean=arguments.clean, **options
+        path or arguments.data, delimiter=delimiter, encoding=arguments.encoding, clean=arguments.clean, **options
     )
     if not arguments.quiet and not arguments.json:
         print(data.understood, file=sys.stderr)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pickle
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from rumflow._jit import announce_compilation, thread_count
 from rumflow.errors import InputError
 from rumflow.inference.replicate import Draws, Replicator
+from rumflow.inference.resample import generators
 from rumflow.progress import Counter
 from rumflow.solvers import active_set
 
@@ -213,7 +213,9 @@ def _fingerprint(replicators: Sequence[Replicator]) -> str:
     digest = hashlib.sha256()
     for r in replicators:
         s = r.sample
-        for array in (s.unit_mask, s.unit_group, s.sizes, s.unit, s.item, s.frequency, s.weights, r.centres):
+        # The first draw tells the ways of resampling apart.
+        first = r.sampler.draw(generators(r.seed, r.key, [0]))
+        for array in (s.unit_mask, s.unit_group, s.sizes, s.unit, s.item, s.frequency, s.weights, r.centres, first):
             digest.update(np.ascontiguousarray(np.round(array, 9)).tobytes())
-        digest.update(pickle.dumps((r.taus, r.seed, r.key, s.scale, s.convention, type(r.sampler).__name__)))
+        digest.update(repr((r.taus, r.seed, r.key, s.scale, s.convention)).encode())
     return digest.hexdigest()

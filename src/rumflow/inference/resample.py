@@ -33,17 +33,29 @@ _SINGLY = 1 << 16  # up to this many choices in all, drawing them one by one bea
 
 
 @kernel
-def _count_choices(uniform, cumulative, sizes, counts):
-    """Counts of each menu's choices, one uniform number per choice."""
+def _search_choices(uniform, cumulative, sizes, counts):
+    """Counts of each menu's choices, one uniform number per choice, by its place among the cumulated shares."""
     t = 0
+    counts[:] = 0
     for u in range(sizes.shape[0]):
-        for x in range(counts.shape[1]):
-            counts[u, x] = 0
         for _ in range(sizes[u]):
             x = 0
             while uniform[t] >= cumulative[u, x]:
                 x += 1
             counts[u, x] += 1
+            t += 1
+
+
+@kernel
+def _repeat_choices(uniform, observed, first, sizes, counts):
+    """The same from a list of the observed choices, menu after menu: no search. The fastest way, for whole counts."""
+    t = 0
+    counts[:] = 0
+    for u in range(sizes.shape[0]):
+        begin = first[u]
+        length = first[u + 1] - begin
+        for _ in range(sizes[u]):
+            counts[u, observed[begin + int(uniform[t] * length)]] += 1
             t += 1
 
 
@@ -96,6 +108,14 @@ class CellSampler:
         last = shares.shape[1] - 1 - np.argmax(shares[:, ::-1] > 0, axis=1)
         self._cumulative[np.arange(shares.shape[1]) >= last[:, None]] = 2.0
         self._sizes = sizes
+        # The observed choices one by one, where the counts are whole.
+        whole = np.round(shares * sizes[:, None]).astype(np.int64)
+        self._first = np.concatenate([[0], np.cumsum(sizes)])
+        self._observed: NDArray[np.int32] | None = None
+        if (whole.sum(axis=1) == sizes).all() and np.allclose(whole, shares * sizes[:, None], rtol=0, atol=1e-6):
+            cells = np.tile(np.arange(shares.shape[1], dtype=np.int32), units)
+            if sizes.sum() <= _SINGLY:
+                self._observed = np.repeat(cells, whole.reshape(-1))
         self._groups = sample.unit_group if by == "row" else None
         self.smallest = float(sizes.min())
 
@@ -108,8 +128,10 @@ class CellSampler:
             number = int(totals[i].sum())
             if number > _SINGLY:
                 counts[i] = rng.multinomial(totals[i], self._shares)
+            elif self._observed is not None:
+                _repeat_choices(rng.random(number), self._observed, self._first, totals[i], counts[i])
             else:
-                _count_choices(rng.random(number), self._cumulative, totals[i], counts[i])
+                _search_choices(rng.random(number), self._cumulative, totals[i], counts[i])
         with np.errstate(invalid="ignore"):
             frequencies: Array = counts[:, self._unit, self._place] / totals[:, self._unit]
         return frequencies

@@ -186,6 +186,14 @@ class _Accumulator:
                 meaning.notes.append(
                     f"{len(listed)} menus have no choices and count as not offered: {', '.join(listed[:3])}"
                 )
+        if roles.form == "availability":
+            never = [
+                str(label) for label, total in zip(meaning.items, np.nansum(counts, axis=0), strict=True) if total == 0
+            ]
+            if never:
+                meaning.notes.append(
+                    f"never chosen: {', '.join(never)} (name the 0/1 columns with available= if these are not items)"
+                )
         rows = self._rows(number[menu_of_key], meaning) if self.keep else None
         text = self._describe(meaning, int(observed.sum()), float(totals.sum()), rows)
         return ChoiceData(meaning.items, masks[observed], counts[observed], totals[observed], rows, text)
@@ -209,12 +217,13 @@ class _Accumulator:
                 return np.where(partial, given, sums)
         for m in np.flatnonzero(partial):
             if sums[m] > 1 + 1e-9:
+                first = self.counter.first[int(np.argmax((menu_of_key == m) & (self.counter.unknown > 0)))]
                 raise InputError(
-                    f"{self.source.name}: menu {format_menu(items[x] for x in items_of(masks[m]))} has items "
-                    "without a count, so the "
-                    f"others must be shares, but they add up to {sums[m]:g}; write 0 for an item never chosen, or "
-                    "give the "
-                    "number of choices in a column 'total'"
+                    f"{self.source.where(first)}: menu {format_menu(items[x] for x in items_of(masks[m]))} has "
+                    "items without a count, "
+                    f"so the others must be shares, but they add up to {sums[m]:g}; write 0 for an item never "
+                    "chosen, or give "
+                    "the number of choices in a column 'total'"
                 )
         return np.where(partial & (np.isnan(counts) | ~inside).all(axis=1), 0.0, np.where(partial, 1.0, sums))
 

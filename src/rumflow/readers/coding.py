@@ -128,8 +128,8 @@ def to_numbers(source: Source, name: str, column: Any, positions: Codes, *, opti
         for value, position in zip(values, positions, strict=True):
             if _floats([value]) is None:
                 raise InputError(
-                    f"{source.where(int(position))}: {value!r} in column {name!r} is not a number"
-                    + (" (use a point for decimals)" if "," in str(value) else "")
+                    f"{source.where(int(position))}: {value!r} in column {name!r} is not a number; write 0 or more"
+                    + (", with a point for decimals" if "," in str(value) else "")
                 )
         raise InputError(f"{source.name}: column {name!r} does not hold numbers")
     bad = np.isinf(numbers) | (numbers < 0) | (np.isnan(numbers) & (not optional))

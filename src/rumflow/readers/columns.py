@@ -58,6 +58,11 @@ NAMES: dict[str, tuple[str, ...]] = {
 }
 # fmt: on
 
+#: What marks an availability column: at the beginning or at the end of its name.
+AFFIX = re.compile(
+    r"^(?:av|avail|availability|available)[_ .:-]+|[_ .:-]+(?:av|avail|availability|available)$", re.IGNORECASE
+)
+
 TRUE, FALSE = {"1", "true", "yes", "y", "t", "1.0"}, {"0", "false", "no", "n", "f", "0.0"}
 
 
@@ -240,6 +245,9 @@ class Recogniser:
         names = [
             c for c in self.source.columns if c not in taken and self._flags(c) and plain(c) not in NAMES["observation"]
         ]
+        marked = [c for c in names if AFFIX.search(c)]
+        if len(marked) >= 2:  # TRAIN_AV and the like: other 0/1 columns are something else
+            return _strip_affix(marked)
         names = self._with_suspects(names, taken) if len(names) >= 2 else names
         return _strip_affix(names) if len(names) >= 2 else {}
 
@@ -362,8 +370,6 @@ def _is_number(value: object) -> bool:
 
 
 def _strip_affix(names: list[str]) -> dict[str, Item]:
-    """Labels of availability columns: `TRAIN_AV`, `avail_train` and the like without the common part."""
-    for pattern in (r"^(?:av|avail|availability|available)[_ .:-]+", r"[_ .:-]+(?:av|avail|availability|available)$"):
-        if all(re.search(pattern, name, re.IGNORECASE) for name in names):
-            return {name: re.sub(pattern, "", name, flags=re.IGNORECASE) for name in names}
-    return {name: name for name in names}
+    """Labels of availability columns: `TRAIN_AV`, `avail_train` and the like without that part."""
+    marked = all(AFFIX.search(name) for name in names)
+    return {name: AFFIX.sub("", name) if marked else name for name in names}

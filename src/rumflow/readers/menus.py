@@ -156,6 +156,8 @@ class Interpreter:
 
     def _mask(self, value: Any, at: int, k: int, column: str | None) -> int:
         number = whole(value)
+        if number == 0 and self.outside is None:
+            raise InputError(f"{self._first(at, k)}: mask 0 is the empty menu; every menu must offer at least one item")
         if number is None or number < 0:
             raise InputError(
                 f"{self._first(at, k)}: {value!r} in column {column!r} is not a bit mask (a whole number from 1)"
@@ -190,7 +192,9 @@ class Interpreter:
                 raise InputError(f"{self._first(0, k)}: the menu is empty; every menu must offer at least one item")
             if len(set(labels)) < len(labels):
                 twice = next(x for i, x in enumerate(labels) if x in labels[:i])
-                raise InputError(f"{self._first(0, k)}: item {twice!r} stands twice in the menu {str(value)[:60]!r}")
+                raise InputError(
+                    f"{self._first(0, k)}: item {twice!r} stands twice in the menu {str(value)[:60]!r}; list it once"
+                )
             found.append(labels)
         if texts and separator:
             self.notes.append(
@@ -341,9 +345,9 @@ class Interpreter:
             ordered = [x for x in seen if x not in labels] + list(labels)
         if len(ordered) > MAX_ITEMS:
             raise InputError(
-                f"{self.name}, column {self.roles.menu!r}: {len(ordered)} different items ({short(ordered)}); at "
-                f"most {MAX_ITEMS} are "
-                "possible: is this the menu column?"
+                f"{self._where_label(str(list(seen)[MAX_ITEMS]))}: column {self.roles.menu!r} holds {len(ordered)} "
+                "different items "
+                f"({short(ordered)}); at most {MAX_ITEMS} are possible: is this the menu column?"
             )
         self._refuse_variants(ordered)
         return ordered

@@ -107,7 +107,7 @@ class TextSource:
     def _report_width(self, piece: list[tuple[list[str], int]], width: int) -> None:
         row, line = next((row, line) for row, line in piece if len(row) != width)
         raise InputError(
-            f"{self.where(line)}: {len(row)} fields, but the header has {width} "
+            f"{self.where(line)}: {len(row)} field{'s' * (len(row) != 1)}, but the header has {width} "
             f"({', '.join(self.columns[:8])}{', ...' if width > 8 else ''}); fields are separated by "
             f"{DELIMITERS.get(self.delimiter, repr(self.delimiter))}: put quotation marks around a menu that holds "
             "one, "

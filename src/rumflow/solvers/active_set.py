@@ -137,30 +137,27 @@ def weighted_square(weights, row):
 
 
 @kernel
-def gradient_rows(problem, paths, lam, count, cost, first, last):
-    """Rows first..last-1 of Z^T w (Z flow - rho_hat) for a mixture of paths, and their part of the objective."""
+def gradient_row(problem, paths, lam, count, cost, x):
+    """Row x of Z^T w (Z flow - rho_hat) for a mixture of `count` paths, and its part of the objective."""
     bits = problem.target.shape[0] - 1
-    weighted = problem.weights.shape[0] > 0
-    objective = 0.0
-    for x in range(first, last):
-        row, target = cost[x], problem.target[x]
-        row[:] = 0.0
-        for i in range(count):
-            row[paths[i, x]] += lam[i]
-        transform_row(row, bits, 1.0, False)
-        if weighted:
-            weights = problem.weights[x]
-            for j in range(row.shape[0]):
-                row[j] = row[j] - target[j] if weights[j] > 0.0 else 0.0
-            objective += weighted_square(weights, row)
-            for j in range(row.shape[0]):
-                row[j] *= weights[j]
-        else:
-            for j in range(row.shape[0]):
-                row[j] -= target[j]
-            objective += dot(row, 0, row, row.shape[0])
-        transform_row(row, bits, 1.0, True)
-    return 0.5 * objective
+    row, target = cost[x], problem.target[x]
+    row[:] = 0.0
+    for i in range(count):
+        row[paths[i, x]] += lam[i]
+    transform_row(row, bits, 1.0, np.bool_(False))
+    if problem.weights.shape[0] > 0:
+        weights = problem.weights[x]
+        for j in range(row.shape[0]):
+            row[j] = row[j] - target[j] if weights[j] > 0.0 else 0.0
+        objective = 0.5 * weighted_square(weights, row)
+        for j in range(row.shape[0]):
+            row[j] *= weights[j]
+    else:
+        for j in range(row.shape[0]):
+            row[j] -= target[j]
+        objective = 0.5 * dot(row, np.int64(0), row, row.shape[0])
+    transform_row(row, bits, 1.0, np.bool_(True))
+    return objective
 
 
 @kernel
@@ -168,24 +165,37 @@ def fill_pool(problem, pool, cost, above, below, nu):
     """The cheapest rankings through middle menus, those violated by a good share of the worst; how many."""
     n = cost.shape[0]
     menus = problem.menus
+    limit = pool.paths.shape[0]
     price = np.empty(menus.shape[0])
     best = np.inf
     for i in range(menus.shape[0]):
         price[i] = above[menus[i]] + below[menus[i]]
         best = min(best, price[i])
-    limit = pool.paths.shape[0]
-    bound = nu - 0.3 * (nu - best)
-    chosen = np.nonzero(price <= bound)[0]
-    if chosen.shape[0] > limit:
-        cut = np.partition(price[chosen], limit - 1)[limit - 1]
-        chosen = chosen[price[chosen] <= cut][:limit]
-    for i in range(chosen.shape[0]):
-        extract_path(cost, above, below, n, menus[chosen[i]], pool.paths[i])
-        pool.gradient[i] = path_cost(cost, pool.paths, i)
-        pool.open[i] = True
-        for x in range(n):
-            pool.columns[x, i] = pool.paths[i, x]
-    return chosen.shape[0]
+    # The highest price up to which no more than `limit` are found, to within a thousandth.
+    low, bound = best, nu - 0.3 * (nu - best)
+    cut = bound
+    for _ in range(10):
+        count = 0
+        for i in range(menus.shape[0]):
+            if price[i] <= cut:
+                count += 1
+        if count > limit:
+            bound = cut
+        elif cut == bound:
+            break
+        else:
+            low = cut
+        cut = 0.5 * (low + bound)
+    size = 0
+    for i in range(menus.shape[0]):
+        if price[i] <= cut and size < limit:
+            extract_path(cost, above, below, n, menus[i], pool.paths[size])
+            pool.gradient[size] = path_cost(cost, pool.paths, size)
+            pool.open[size] = True
+            for x in range(n):
+                pool.columns[x, size] = pool.paths[size, x]
+            size += 1
+    return size
 
 
 @kernel
@@ -241,16 +251,17 @@ def normalise(problem, active):
 def descend(problem, active, pool, size, nu):
     """Steps to the minimum over the affine hull, dropping rankings that reach weight 0; nu and the steps taken."""
     steps = 0
+    zero = np.int64(0)  # a literal would have the kernels it is passed to compiled once more, just for it
     while True:
         k = active.count[0]
         one, own, d = active.carried[0], active.carried[1], active.scratch[2]
-        s = -dot(one, 0, own, k) / dot(one, 0, one, k) if problem.ridge > 0.0 else 0.0
+        s = -dot(one, zero, own, k) / dot(one, zero, one, k) if problem.ridge > 0.0 else 0.0
         for i in range(k):
             d[i] = own[i] + s * one[i]
         solve_backward(active.factor, k, d)
         steps += 1
         step = 1.0
-        blocker = -1
+        blocker = np.int64(-1)
         for i in range(k):
             if d[i] < 0.0 and active.weights[i] + step * d[i] <= 0.0:
                 step = active.weights[i] / -d[i]
@@ -294,7 +305,7 @@ def run_pool(problem, active, pool, size, nu, least, most_steps):
     entering = np.empty((batch, active.paths.shape[0]))
     chosen = np.empty(batch, np.int64)
     whole = np.empty(size, np.int32)
-    gram_rows(problem, active, 0, active.count[0], pool, size, whole)
+    gram_rows(problem, active, np.int64(0), active.count[0], pool, size, whole)
     nu, steps = descend(problem, active, pool, size, nu)
     price_pool(active, pool, size)
     goal = least
@@ -329,7 +340,7 @@ def run_pool(problem, active, pool, size, nu, least, most_steps):
                 entering[t, :k] = 0.0
             solve_forward_4(active.factor, k, entering)
         else:
-            solve_forward(active.factor, 0, k, entering[0])
+            solve_forward(active.factor, np.int64(0), k, entering[0])
         added = 0
         for t in range(found):
             q = chosen[t]
@@ -413,11 +424,25 @@ def improve(problem, active, pool, cost, above, below, goal, most_steps):
             own[i] = nu - path_cost(cost, active.paths, i)
     else:
         active.fresh[0] = 0
-    solve_forward(active.factor, 0, k, own)
+    solve_forward(active.factor, np.int64(0), k, own)
     size = fill_pool(problem, pool, cost, above, below, nu)
     steps = run_pool(problem, active, pool, size, nu, 0.1 * goal, most_steps)
     normalise(problem, active)
     return gap, steps
+
+
+@kernel
+def begin(problem, active, cost, below, paths, lam):
+    """Start from the given rankings, or where none is given from the one that agrees best with the data."""
+    n = cost.shape[0]
+    if paths.shape[0] == 0:
+        for x in range(n):
+            gradient_row(problem, paths, lam, paths.shape[0], cost, x)
+        down_pass(cost, below, n, np.int64(0), np.int64(1 << n))
+        paths, lam = np.empty((1, n), np.int32), np.ones(1)
+        extract_path(cost, below, below, n, np.int64((1 << n) - 1), paths[0])
+    start_from(problem, active, paths, lam)
+    active.fresh[0] = 0
 
 
 @kernel
@@ -427,13 +452,16 @@ def iterate(problem, active, pool, cost, above, below, tol, floor):
     Returns the rounds, and whether it stalled instead.
     """
     n = cost.shape[0]
+    first, last, most_steps = np.int64(0), np.int64(1 << n), np.int64(1 << 40)
     best = np.inf
     rounds = stalled = 0
     while True:
-        objective = gradient_rows(problem, active.paths, active.weights, active.count[0], cost, 0, n)
-        down_pass(cost, below, n, 0, 1 << n)
-        up_pass(cost, above, n, 0, 1 << n)
-        _, steps = improve(problem, active, pool, cost, above, below, max(tol * objective, floor), 1 << 40)
+        objective = 0.0
+        for x in range(n):
+            objective += gradient_row(problem, active.paths, active.weights, active.count[0], cost, x)
+        down_pass(cost, below, n, first, last)
+        up_pass(cost, above, n, first, last)
+        _, steps = improve(problem, active, pool, cost, above, below, max(tol * objective, floor), most_steps)
         rounds += 1
         if steps == 0:
             return rounds, False
@@ -441,19 +469,3 @@ def iterate(problem, active, pool, cost, above, below, tol, floor):
         best = min(best, objective)
         if stalled > STALL_ROUNDS:
             return rounds, True
-
-
-@kernel
-def solve_small(problem, active, pool, cost, above, below, tol, floor, paths, lam):
-    """`iterate` from the given rankings, or from the best single one where none is given."""
-    n = cost.shape[0]
-    if paths.shape[0] == 0:
-        gradient_rows(problem, paths, lam, 0, cost, 0, n)
-        down_pass(cost, below, n, 0, 1 << n)
-        one = np.empty((1, n), np.int32)
-        extract_path(cost, below, below, n, (1 << n) - 1, one[0])
-        start_from(problem, active, one, np.ones(1))
-    else:
-        start_from(problem, active, paths, lam)
-    active.fresh[0] = 0
-    return iterate(problem, active, pool, cost, above, below, tol, floor)

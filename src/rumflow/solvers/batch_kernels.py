@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rumflow._jit import kernel
 from rumflow.paths import add_paths, conserve_kernel, path_cost, squeeze
-from rumflow.solvers.active_set import PIVOT, Problem, gram_entry, insert, iterate, solve_small, start_from
+from rumflow.solvers.active_set import PIVOT, Problem, begin, gram_entry, insert, iterate, start_from
 from rumflow.solvers.factor import dot, row_start, solve_backward, solve_forward
 from rumflow.transforms import transform_row
 
@@ -66,7 +66,7 @@ def inside_flow(target, flow, below, tolerance):
     n = target.shape[0]
     for x in range(n):
         flow[x] = target[x]
-        transform_row(flow[x], n - 1, -1.0, False)
+        transform_row(flow[x], n - 1, -1.0, np.bool_(False))
         for j in range(flow.shape[1]):
             if flow[x, j] < -tolerance:
                 return False
@@ -101,7 +101,7 @@ def load(active, paths, lam, factor):
         active.slot[i] = i
         one[i] = 1.0
     active.factor[: row_start(k)] = factor
-    solve_forward(active.factor, 0, k, one)
+    solve_forward(active.factor, np.int64(0), k, one)
 
 
 @kernel
@@ -113,7 +113,7 @@ def finish(problem, flow, rho, count, paths, lam):
     total = 0.0
     for x in range(n):
         rho[x] = flow[x]
-        transform_row(rho[x], n - 1, 1.0, False)
+        transform_row(rho[x], n - 1, 1.0, np.bool_(False))
         for j in range(rho.shape[1]):
             w = 1.0 if problem.weights.shape[0] == 0 else problem.weights[x, j]
             if w > 0.0:
@@ -179,14 +179,14 @@ def span_face(problem, active, flow, dimension):
             k = active.count[0]
             for i in range(k):
                 row[i] = gram_entry(problem.table, path, active.paths[i]) + problem.ridge
-            solve_forward(active.factor, 0, k, row)
+            solve_forward(active.factor, np.int64(0), k, row)
             diagonal = gram_entry(problem.table, path, path) + problem.ridge
             insert(active, path, row, diagonal, 0.0, 0.0, PIVOT * diagonal)
 
 
 @kernel
 def solve_piece(
-    shared, share, complete, active, pool, cost, above, below, targets, begin, start, tol, tolerance, keep, flows, rhos,
+    shared, share, complete, active, pool, cost, above, below, targets, where, start, tol, tolerance, keep, flows, rhos,
     kind, count, flat, used, stalled, first, resume,
 ):  # fmt: skip
     """Solve problems first.. of a piece and append their rankings to `flat`, from used[0] (rankings) and used[1]
@@ -205,24 +205,19 @@ def solve_piece(
             if complete and inside_flow(target, flows[i], below, tolerance):
                 for x in range(n):
                     rhos[i, x] = flows[i, x]
-                    transform_row(rhos[i, x], n - 1, 1.0, False)
+                    transform_row(rhos[i, x], n - 1, 1.0, np.bool_(False))
                 kind[i], count[i] = INSIDE, 0
                 continue
             problem = Problem(target, shared.weights, shared.table, shared.menus, shared.ridge)
             size = square(target, shared.weights)
             floor = FLOOR * size
-            a, b = begin[i, 0], begin[i + 1, 0]
-            if b > a:
-                if begin[i + 1, 1] > begin[i, 1]:
-                    load(active, start.paths[a:b], start.weights[a:b], start.factor[begin[i, 1] : begin[i + 1, 1]])
-                else:
-                    start_from(problem, active, start.paths[a:b], start.weights[a:b])
-                active.fresh[0] = 1  # not at its minimum, but not worn either
-                _, stalled[i] = iterate(problem, active, pool, cost, above, below, tol, floor)
+            a, b = where[i, 0], where[i + 1, 0]
+            if where[i + 1, 1] > where[i, 1]:
+                load(active, start.paths[a:b], start.weights[a:b], start.factor[where[i, 1] : where[i + 1, 1]])
             else:
-                _, stalled[i] = solve_small(
-                    problem, active, pool, cost, above, below, tol, floor, start.paths[:0], start.weights[:0]
-                )
+                begin(problem, active, cost, below, start.paths[a:b], start.weights[a:b])
+            active.fresh[0] = 1  # not at its minimum, but not worn either
+            _, stalled[i] = iterate(problem, active, pool, cost, above, below, tol, floor)
             objective = finish(problem, flows[i], rhos[i], active.count[0], active.paths, active.weights)
             kind[i] = INSIDE if objective <= NEARBY * size else FACE
             if keep and complete and kind[i] == FACE:
@@ -265,7 +260,7 @@ def tangent_weights(active, cost, d):
     one = active.carried[0]
     for i in range(k):
         d[i] = path_cost(cost, active.paths, i)
-    solve_forward(active.factor, 0, k, d)
+    solve_forward(active.factor, np.int64(0), k, d)
     s = -dot(one, 0, d, k) / dot(one, 0, one, k)
     for i in range(k):
         d[i] += s * one[i]
@@ -288,7 +283,7 @@ def pull_piece(shared, share, complete, active, work, kind, count, paths, factor
         if inside and complete:
             if by_flow.shape[0] > 0:
                 for x in range(n):
-                    transform_row(by_flow[i, x], n - 1, -1.0, True)
+                    transform_row(by_flow[i, x], n - 1, -1.0, np.bool_(True))
                     for j in range(half):
                         g[x, j] += by_flow[i, x, j]
             add_to_zero_adjoint(g, share, n)
@@ -301,7 +296,7 @@ def pull_piece(shared, share, complete, active, work, kind, count, paths, factor
                     g[x, j] = 0.0 if seen else g[x, j]
             add_to_zero_adjoint(work, share, n)
         for x in range(n):
-            transform_row(g[x], n - 1, 1.0, True)
+            transform_row(g[x], n - 1, 1.0, np.bool_(True))
             if by_flow.shape[0] > 0:
                 for j in range(half):
                     g[x, j] += by_flow[i, x, j]
@@ -315,7 +310,7 @@ def pull_piece(shared, share, complete, active, work, kind, count, paths, factor
         g[:] = 0.0
         add_paths(g, active.paths, d, active.count[0], 0, n)
         for x in range(n):
-            transform_row(g[x], n - 1, 1.0, False)
+            transform_row(g[x], n - 1, 1.0, np.bool_(False))
             for j in range(half):
                 if shared.weights.shape[0] > 0:
                     g[x, j] *= shared.weights[x, j]

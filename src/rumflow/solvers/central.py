@@ -102,10 +102,10 @@ def hessian(flow, out, scaling, weights):
         own, row, d = flow[x], out[x], scaling[x]
         row[:] = own
         if weights.shape[0] > 0:
-            transform_row(row, bits, 1.0, False)
+            transform_row(row, bits, 1.0, np.bool_(False))
             for j in range(row.shape[0]):
                 row[j] *= weights[x, j]
-            transform_row(row, bits, 1.0, True)
+            transform_row(row, bits, 1.0, np.bool_(True))
         else:
             gram_row(row, bits)
         for j in range(row.shape[0]):
@@ -121,12 +121,12 @@ def gradient(flow, target, weights, cost):
     for x in range(flow.shape[0]):
         row, goal = cost[x], target[x]
         row[:] = flow[x]
-        transform_row(row, bits, 1.0, False)
+        transform_row(row, bits, 1.0, np.bool_(False))
         for j in range(row.shape[0]):
             row[j] -= goal[j]
             if weights.shape[0] > 0:
                 row[j] *= weights[x, j]
-        transform_row(row, bits, 1.0, True)
+        transform_row(row, bits, 1.0, np.bool_(True))
 
 
 @kernel
@@ -250,7 +250,7 @@ def centre_piece(targets, weights, table, mu, uniform, room, edges, flows, trees
         conserve_kernel(flows[i], n, room.node)
         for x in range(n):
             rhos[i, x] = flows[i, x]
-            transform_row(rhos[i, x], n - 1, 1.0, False)
+            transform_row(rhos[i, x], n - 1, 1.0, np.bool_(False))
 
 
 @kernel
@@ -261,7 +261,7 @@ def pull_centres(weights, table, mu, room, edges, flows, trees, by_rho, by_flow,
         tree = Tree(edges, trees[i, 0], trees[i, 1], trees[i, 2])
         g, flow = by_rho[i], flows[i]
         for x in range(n):
-            transform_row(g[x], n - 1, 1.0, True)
+            transform_row(g[x], n - 1, 1.0, np.bool_(True))
             for j in range(half):
                 room.residual[x, j] = g[x, j] + (by_flow[i, x, j] if by_flow.shape[0] > 0 else 0.0)
                 room.scaling[x, j] = mu / (flow[x, j] * flow[x, j])
@@ -269,7 +269,7 @@ def pull_centres(weights, table, mu, room, edges, flows, trees, by_rho, by_flow,
         conjugate_gradients(room, weights, tree, tol, 40 * flow.size)
         for x in range(n):
             g[x] = room.solution[x]
-            transform_row(g[x], n - 1, 1.0, False)
+            transform_row(g[x], n - 1, 1.0, np.bool_(False))
             if weights.shape[0] > 0:
                 for j in range(half):
                     g[x, j] *= weights[x, j]

@@ -34,8 +34,9 @@ def _tangent_weights(active, cost, d):
     one = active.carried[0]
     for i in range(k):
         d[i] = path_cost(cost, active.paths, i)
-    solve_forward(active.factor, 0, k, d)
-    s = -dot(one, 0, d, k) / dot(one, 0, one, k)
+    zero = np.int64(0)
+    solve_forward(active.factor, zero, k, d)
+    s = -dot(one, zero, d, k) / dot(one, zero, one, k)
     for i in range(k):
         d[i] += s * one[i]
     solve_backward(active.factor, k, d)

@@ -88,7 +88,7 @@ def solve_backward(factor, k, b):
 @kernel
 def append_row(factor, k, row, diagonal, floor):
     """Append a row, given L^{-1} times the new off-diagonal entries; False where the matrix would be singular."""
-    pivot = diagonal - dot(row, 0, row, k)
+    pivot = diagonal - dot(row, np.int64(0), row, k)
     if not pivot > floor:
         return False
     start = row_start(k)

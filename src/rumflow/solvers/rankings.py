@@ -157,7 +157,8 @@ def solve_rankings(
     paths, weights = (np.empty((0, n), np.int32), np.empty(0)) if start is None else start
     workspace.reserve(len(weights))
     if n <= _WHOLE_IN_KERNEL:
-        rounds, stalled = active_set.solve_small(problem, *workspace.arrays, tol, floor, paths, weights)
+        active_set.begin(problem, workspace.active, workspace.cost, workspace.below, paths, weights)
+        rounds, stalled = active_set.iterate(problem, *workspace.arrays, tol, floor)
         return Outcome(*workspace.mixture(), "stalled" if stalled else "done", rounds)
     return _solve_rounds(problem, workspace, paths, weights, tol, floor, deadline, most_rankings, report, threads)
 
@@ -183,7 +184,7 @@ def _solve_rounds(
 
     def lattice_pass(paths: NDArray[np.int32], weights: Array, k: int) -> float:
         def row(x: int) -> None:
-            parts[x] = active_set.gradient_rows(problem, paths, weights, k, cost, x, x + 1)
+            parts[x] = active_set.gradient_row(problem, paths, weights, k, cost, x)
 
         run_threads(row, range(n), count)
         cheapest_below(cost, count, below)
@@ -194,12 +195,11 @@ def _solve_rounds(
     best = np.inf
     reason = "done"
     try:
-        if len(weights) == 0:
+        if len(weights) == 0 and count > 1:
             lattice_pass(paths, weights, 0)
             paths, weights = np.empty((1, n), np.int32), np.ones(1)
             extract_path(cost, above, below, n, (1 << n) - 1, paths[0])
-        active_set.start_from(problem, workspace.active, paths, weights)
-        workspace.active.fresh[0] = 0
+        active_set.begin(problem, workspace.active, cost, below, paths, weights)
         while True:
             k = int(workspace.active.count[0])
             if k + POOL_SIZE > len(workspace.active.weights):

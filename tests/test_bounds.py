@@ -1,0 +1,217 @@
+"""Bounds and shares: against linear programmes over all n! rankings."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog, nnls
+
+import rumflow as rf
+from rumflow.inference import bounds, programs, rationalizable_share, rum_test
+from rumflow.inference.confidence import add_hypothesis, uniform_joint
+from rumflow.inference.replicate import distances
+from rumflow.inference.sample import Convention, build_sample
+
+TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+def choices(n):
+    """(N, n!): does the ranking choose the cell?"""
+    orders = list(permutations(range(n)))
+    return np.array(
+        [[float(next(y for y in o if mask >> y & 1) == x) for o in orders] for mask, x in rf.Lattice(n).cells]
+    )
+
+
+def incomplete(n, seed, share=0.5, rational=True):
+    array = rf.simulate.noisy_rankings(n, 4, 30, seed=seed) if rational else rf.simulate.dirichlet(n, seed=seed)
+    return rf.simulate.hide(array, rf.simulate.observed_menus(n, share, seed))
+
+
+def by_enumeration(fit, data, cost):
+    n = data.shape[1]
+    mask, item = rf.Lattice(n).cells.T
+    seen = ~np.isnan(data[mask, item]) & (np.bitwise_count(mask) > 1)
+    matrix = choices(n)
+    rho = fit.rho[mask, item]
+    ends = [linprog(s * (cost @ matrix), A_eq=matrix[seen], b_eq=rho[seen], options=TIGHT) for s in (1, -1)]
+    return ends[0].fun, -ends[1].fun
+
+
+@pytest.fixture(params=["flows", "columns"])
+def method(request, monkeypatch):
+    if request.param == "columns":
+        monkeypatch.setattr(programs, "FLOW_ITEMS", 0)
+    return request.param
+
+
+@pytest.mark.parametrize("rational", [True, False])
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_bounds_agree_with_enumeration(n, rational, method):
+    lattice = rf.Lattice(n)
+    for seed in range(3 if n < 5 else 1):
+        data = incomplete(n, seed, rational=rational)
+        fit = rf.project(data, tol=1e-12)
+        hidden = [m for m in range(3, 1 << n) if m.bit_count() > 1 and np.isnan(data[m]).any()]
+        for mask in hidden[:: max(1, len(hidden) // 3)]:
+            menu = [x for x in range(n) if mask >> x & 1]
+            found = bounds(fit, menu)
+            for x in menu:
+                cost = (lattice.cells == (mask, x)).all(axis=1).astype(float)
+                assert found[x] == pytest.approx(by_enumeration(fit, data, cost), abs=1e-7)
+            assert found.gap <= 1e-7
+            inside = fit.rho[mask, menu]
+            assert (found.lower <= inside + 1e-9).all()
+            assert (inside <= found.upper + 1e-9).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_functionals(seed, method):
+    n = 4
+    data = incomplete(n, seed)
+    fit = rf.project(data, tol=1e-12)
+    c = np.random.default_rng(seed).normal(size=data.shape) * rf.Lattice(n).membership
+    found = bounds(fit, functional=c)
+    mask, item = rf.Lattice(n).cells.T
+    assert found.interval == pytest.approx(by_enumeration(fit, data, c[mask, item]), abs=1e-7)
+    assert "functional" in found.summary()
+
+
+def test_observed_menus_have_their_fitted_values():
+    data = incomplete(5, 1)
+    fit = rf.project(data)
+    for mask in range(3, 32):
+        menu = [x for x in range(5) if mask >> x & 1]
+        if len(menu) > 1 and not np.isnan(data[mask]).any():
+            found = bounds(fit, menu)
+            assert (found.lower == found.upper).all()
+            assert found.lower == pytest.approx(fit.rho[mask, menu], abs=1e-15)
+
+
+def test_complete_data_and_single_items():
+    rho = rf.simulate.noisy_rankings(4, seed=0)
+    assert bounds(rho, (0, 1, 3), 1).interval == pytest.approx((rf.project(rho).rho[0b1011, 1],) * 2)
+    assert bounds(rho, (2,)).interval == (1.0, 1.0)
+
+
+def test_a_cell_that_the_others_imply():
+    table = np.where(rf.Lattice(3).membership, np.nan, 0.0)
+    table[0b111, :2] = 0.5, 0.2
+    table[0] = 0
+    assert bounds(table, (0, 1, 2), 2).interval == pytest.approx((0.3, 0.3), abs=1e-9)
+    low, high = bounds(table, (0, 2), 0).interval
+    assert (low, high) == pytest.approx((0.5, 0.7), abs=1e-9)
+
+
+def test_labels_and_errors():
+    data = rf.ChoiceData.from_counts({("tea", "milk", "beer"): {"tea": 5, "milk": 3, "beer": 2}})
+    found = bounds(data, ("tea", "milk"))
+    assert found["tea"] == pytest.approx((0.5, 0.7))
+    assert "tea" in found.summary()
+    assert repr(found).startswith("Bounds(menu={tea, milk}")
+    for arguments, message in [
+        ({"menu": "tea"}, "as a tuple of items"),
+        ({"menu": ("tea", "rum")}, "item 'rum' is unknown"),
+        ({"menu": ("tea",), "item": "milk"}, "not in the menu"),
+        ({"menu": ()}, "empty"),
+        ({}, "either a menu"),
+        ({"functional": np.full((8, 3), np.inf)}, "finite"),
+        ({"menu": ("tea", "milk"), "confidence": 2.0}, "between 0 and 1"),
+        ({"menu": ("tea", "milk"), "confidence": 0.99, "n_boot": 50}, "at least 100 replicates"),
+    ]:
+        with pytest.raises(rf.InputError, match=message):
+            bounds(data, **arguments)
+    with pytest.raises(rf.InputError, match="computed for"):
+        found["beer"]
+    with pytest.raises(rf.InputError, match="take one by its label"):
+        _ = found.interval
+    with pytest.raises(rf.InputError, match="needs ChoiceData"):
+        bounds(data.to_array(), (0, 1), confidence=0.9)
+
+
+def test_larger_than_enumeration_can_do():
+    """Nine items, pairs only: between the bounds of Frechet type, and attained by the flow of the solution."""
+    n = 9
+    pairs = (np.bitwise_count(np.arange(1 << n)) == 2)[:, None] & rf.Lattice(n).membership
+    data = rf.simulate.hide(rf.simulate.noisy_rankings(n, 20, 100, seed=1), pairs)
+    fit = rf.project(data, tol=1e-12)
+    found = bounds(fit, range(4), 0)
+    low, high = found.interval
+    pair = [fit.rho[1 | 1 << x, 0] for x in (1, 2, 3)]
+    assert max(0, sum(pair) - 2) - 1e-9 <= low <= high <= min(pair) + 1e-9
+    assert found.gap <= 1e-8
+
+
+@pytest.mark.parametrize("rational", [True, False])
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_share_agrees_with_enumeration(n, rational, method):
+    mask, item = rf.Lattice(n).cells.T
+    for seed in range(3):
+        data = incomplete(n, seed, 0.7, rational)
+        values = data[mask, item]
+        seen = ~np.isnan(values) & (np.bitwise_count(mask) > 1)
+        matrix = choices(n)
+        expected = -linprog(-np.ones(matrix.shape[1]), A_ub=matrix[seen], b_ub=values[seen], options=TIGHT).fun
+        found = rationalizable_share(data)
+        assert found.share == pytest.approx(expected, abs=1e-8)
+        assert found.gap <= 1e-8
+        assert (found.part[mask, item][seen] <= values[seen] + 1e-8).all()
+        assert found.rankings.weights.sum() == pytest.approx(found.share, abs=1e-7)
+
+
+def test_share_of_rational_and_of_opposite_data():
+    assert rationalizable_share(rf.simulate.mixed_logit(4, seed=0)).share == pytest.approx(1, abs=1e-9)
+    cycle = rf.ChoiceData.from_counts({("a", "b"): {"a": 9}, ("b", "c"): {"b": 9}, ("a", "c"): {"c": 9}})
+    assert rationalizable_share(cycle).share == pytest.approx(0, abs=1e-9)
+    assert rationalizable_share(rf.ChoiceData.from_counts({("a",): {"a": 1}})).share == 1
+
+
+# Confidence intervals by test inversion
+
+
+def test_uniform_joint():
+    n = 4
+    mask, item = rf.Lattice(n).cells.T
+    matrix = choices(n)
+    for menu, x in [(0b0111, 0), (0b1010, 3), (0b1111, 2)]:
+        own = matrix[(mask == menu) & (item == x)][0]
+        assert uniform_joint(menu, x, mask, item) == pytest.approx((matrix * own).mean(axis=1), abs=1e-12)
+
+
+def test_hypothesis_restricts_the_projection():
+    data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 50, "b": 30, "c": 20}, ("a", "b"): {"a": 60, "b": 40}})
+    sample = build_sample(data, None, Convention())
+    for theta in (0.2, 0.55, 0.9):
+        joined = add_hypothesis(sample, 0b101, 0, theta)
+        found = distances(joined, joined.frequency[None], 0.0, 1e-9)
+        matrix = choices(3)
+        mask, item = rf.Lattice(3).cells.T
+        rows = [
+            int(np.flatnonzero((mask == m) & (item == x))[0])
+            for m, x in zip(sample.unit_mask[sample.unit], sample.item, strict=True)
+        ]
+        own = matrix[(mask == 0b101) & (item == 0)]
+        heavy = np.vstack([matrix[rows], 1e4 * own, np.full((1, 6), 1e4)])
+        distance = nnls(heavy, np.concatenate([sample.frequency, [1e4 * theta, 1e4]]))[1]
+        assert found.statistic[0] == pytest.approx(sample.scale * distance**2, rel=1e-3, abs=1e-4)
+
+
+def test_confidence_interval_contains_the_bounds():
+    data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 50, "b": 30, "c": 20}, ("a", "b"): {"a": 60, "b": 40}})
+    found = bounds(data, ("a", "c"), "a", confidence=0.9, n_boot=59, seed=0)
+    assert found.confidence_lower[0] < found.lower[0] <= found.upper[0] < found.confidence_upper[0]
+    wider = bounds(data, ("a", "c"), "a", confidence=0.98, n_boot=59, seed=0)
+    assert wider.confidence_lower[0] <= found.confidence_lower[0]
+    assert wider.confidence_upper[0] >= found.confidence_upper[0]
+    assert "90 % confidence" in found.summary()
+
+
+def test_confidence_of_an_observed_share_is_like_a_binomial_one():
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 60, "b": 40}})
+    found = bounds(data, ("a", "b"), "a", confidence=0.95, n_boot=399, seed=0)
+    half = 1.96 * np.sqrt(0.24 / 100)
+    assert found.confidence_lower[0] == pytest.approx(0.6 - half, abs=0.03)
+    assert found.confidence_upper[0] == pytest.approx(0.6 + half, abs=0.03)
+    assert rum_test(data, 19, seed=0).pvalue == 1

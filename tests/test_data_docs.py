@@ -1,0 +1,30 @@
+"""The examples of the documentation run as they stand."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from rumflow.cli import main
+
+DOCS = sorted(p for p in (Path(__file__).parents[1] / "docs").glob("*.md") if p.stem.startswith(("quickstart", "data")))
+NEEDS = {"rumflow.estimator": "sklearn", "report ": "jinja2", "import torch": "torch"}
+
+
+@pytest.mark.parametrize("page", DOCS, ids=[p.stem for p in DOCS])
+def test_examples(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for language, block in re.findall(r"```(\w+)[^\n]*\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        for line in block.splitlines() if language == "sh" else ():
+            if "report " in line:
+                pytest.importorskip("jinja2")
+                pytest.importorskip("matplotlib")
+            assert line.startswith("rumflow ")
+            assert main(shlex.split(line)[1:]) == 0, capsys.readouterr().err
+        if language == "python":
+            for words, module in NEEDS.items():
+                if words in block:
+                    pytest.importorskip(module)
+            exec(compile(block, str(page), "exec"), names)

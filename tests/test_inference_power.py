@@ -1,0 +1,71 @@
+"""The Monte Carlo of size and power, in small."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from rumflow.inference import rum_test
+from rumflow.inference.resample import CellSampler, generators
+from rumflow.reproduce.power import PROCEDURES, apply_all, make_truth, render_power, run_power
+
+
+def test_truths_are_where_they_should_be():
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        assert rf.block_marschak(make_truth("interior", 0.0, 4, rng))[rf.Lattice(4).membership].min() > 0
+        facet = rf.block_marschak(make_truth("facet", 0.0, 4, rng))[rf.Lattice(4).membership]
+        assert (np.abs(facet) < 1e-12).sum() == 1
+        assert facet.min() > -1e-12
+        vertex = rf.block_marschak(make_truth("vertex", 0.0, 4, rng))
+        assert (vertex > 0.5).sum() == 4
+        far = rf.project(make_truth("irrational", 0.5, 4, rng)).distance
+        near = rf.project(make_truth("irrational", 0.1, 4, rng)).distance
+        assert near < far
+
+
+def test_first_procedure_is_that_of_rum_test():
+    rng = np.random.default_rng(0)
+    lattice = rf.Lattice(4)
+    table = np.full(lattice.shape, np.nan)
+    for mask in range(3, 16):
+        items = [x for x in range(4) if mask >> x & 1]
+        if len(items) > 1:
+            table[mask, items] = rng.multinomial(40, rng.dirichlet(np.ones(len(items))))
+    data = rf.ChoiceData.from_matrix(table)
+    result = rum_test(data, n_boot=60, tau=[0.25, 0.0], seed=3)
+    p = np.where(np.isnan(data.to_array()), 1.0, data.to_array())[lattice.membership]
+    # The same draws, from the replicates' own generators.
+    sample = result.sample
+    drawn = np.tile(p, (60, 1))
+    drawn[:, sample.cells[sample.column]] = CellSampler(sample, "menu").draw(generators(3, (), range(60)))
+    assert apply_all(p[None], drawn[None], 4, 0.25)[:2, 0] == pytest.approx(result.pvalues)
+
+
+def test_files(tmp_path):
+    told = []
+    rows = run_power(
+        tmp_path,
+        data_sets=4,
+        alternatives=2,
+        n_boot=19,
+        choices=20,
+        nulls=("3 rankings",),
+        strengths=(0.5,),
+        progress=told.append,
+    )
+    assert len(rows) == 2 * len(PROCEDURES)
+    assert len(told) == 2
+    page = (tmp_path / "power.md").read_text()
+    assert "strength 0.5" in page
+    assert "| 3 rankings |" in page
+    stored = (tmp_path / "power.csv").read_text()
+    (tmp_path / "power.md").unlink()
+    render_power(tmp_path)
+    assert (tmp_path / "power.md").read_text() == page
+    again = run_power(
+        tmp_path, data_sets=4, alternatives=2, n_boot=19, choices=20, nulls=("3 rankings",), strengths=(0.5,)
+    )
+    assert (tmp_path / "power.csv").read_text() == stored
+    assert again == rows

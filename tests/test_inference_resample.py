@@ -1,0 +1,175 @@
+"""Resampling by menu, row, and subject; menus that vanish."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from rumflow.data import Rows
+from rumflow.inference import Convention, rum_test
+from rumflow.inference.resample import CellSampler, UnitSampler, generators, make_sampler
+from rumflow.inference.sample import build_sample
+
+MASKS = np.array([0b011, 0b101, 0b110, 0b111])
+
+
+def from_rows(menu, choice, subject=None, weight=None, names="abc"):
+    """ChoiceData over three items from arrays of menus (index into MASKS) and choices."""
+    menu, choice = np.asarray(menu), np.asarray(choice)
+    weight = np.ones(len(menu)) if weight is None else np.asarray(weight, float)
+    used = np.unique(menu)
+    counts = np.where(MASKS[used, None] >> np.arange(3) & 1, 0.0, np.nan)
+    index = np.searchsorted(used, menu)
+    np.add.at(counts, (index, choice), weight)
+    return rf.ChoiceData(
+        tuple(names),
+        MASKS[used],
+        counts,
+        np.nansum(counts, axis=1),
+        Rows(index.astype(np.int32), choice.astype(np.int16), weight, subject),
+    )
+
+
+def random_rows(seed, rows=120):
+    rng = np.random.default_rng(seed)
+    menu = rng.integers(4, size=rows)
+    choice = np.array([rng.choice([x for x in range(3) if MASKS[m] >> x & 1]) for m in menu])
+    return menu, choice
+
+
+def draws(data, resample="menu", cluster=None, count=400, seed=1):
+    sample = build_sample(data, None, Convention())
+    return sample, make_sampler(sample, [data], resample, cluster).draw(generators(seed, (), range(count)))
+
+
+def test_menu_draws_are_multinomial():
+    data = from_rows(*random_rows(0))
+    sample, p = draws(data, count=4000)
+    sizes = sample.sizes[sample.unit]
+    assert np.bincount(sample.unit, p[0]) == pytest.approx(1)
+    assert (p * sizes) == pytest.approx(np.round(p * sizes), abs=1e-9)
+    error = np.sqrt(sample.frequency * (1 - sample.frequency) / sizes)
+    assert (np.abs(p.mean(axis=0) - sample.frequency) <= 4 * error / np.sqrt(4000) + 1e-12).all()
+    assert p.std(axis=0) == pytest.approx(error, rel=0.08)
+
+
+def test_large_samples_are_drawn_by_binomials():
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 40_000, "b": 60_000}})
+    sample, p = draws(data, count=500)
+    assert p[:, 0].std() == pytest.approx(np.sqrt(0.24 / 100_000), rel=0.15)
+    assert p.sum(axis=1) == pytest.approx(1)
+    del sample
+
+
+def test_partly_recorded_menus_keep_the_rest():
+    table = np.full((8, 3), np.nan)
+    table[0b111, 0], table[0b111, 1] = 0.5, 0.2
+    data = rf.ChoiceData.from_matrix(table)
+    sample = build_sample(data, None, Convention(), 50)
+    p = CellSampler(sample, "menu").draw(generators(0, (), range(2000)))
+    assert p.mean(axis=0) == pytest.approx([0.5, 0.2], abs=0.01)
+    assert p.sum(axis=1).max() <= 1
+
+
+def test_row_draws_vary_the_sizes():
+    data = from_rows(*random_rows(1))
+    sample, p = draws(data, "row", count=2000)
+    assert np.nanmean(p, axis=0) == pytest.approx(sample.frequency, abs=0.02)
+    sizes = sample.sizes[sample.unit]
+    assert np.abs(p * sizes - np.round(p * sizes)).max() > 0.01  # not the observed sizes
+
+
+def test_one_row_a_subject_is_resampling_by_row():
+    menu, choice = random_rows(2)
+    data = from_rows(menu, choice)
+    _, by_row = draws(data, "row", count=3000)
+    _, by_subject = draws(data, cluster=np.arange(len(menu)), count=3000)
+    assert np.nanstd(by_subject, axis=0) == pytest.approx(np.nanstd(by_row, axis=0), rel=0.1)
+
+
+def test_subjects_with_equal_choices_widen_the_spread():
+    menu, choice = random_rows(3, 40)
+    four = from_rows(np.tile(menu, 4), np.tile(choice, 4), subject=np.tile(np.arange(40), 4))
+    _, rows = draws(four, "row", count=2000)
+    _, subjects = draws(four, cluster=True, count=2000)
+    assert np.nanmean(np.nanstd(subjects, axis=0) / np.nanstd(rows, axis=0)) == pytest.approx(2, rel=0.15)
+
+
+def test_cluster_matches_a_plain_loop():
+    menu, choice = random_rows(4)
+    who = np.random.default_rng(0).integers(15, size=len(menu))
+    data = from_rows(menu, choice, subject=who)
+    sample, p = draws(data, cluster=True, count=5)
+    labels = np.unique(who.astype(str))
+    for row, rng in zip(p, generators(1, (), range(5)), strict=True):
+        drawn = rng.integers(15, size=15)
+        counts = np.zeros((4, 3))
+        for s in drawn:
+            for m, x in zip(menu[who.astype(str) == labels[s]], choice[who.astype(str) == labels[s]], strict=True):
+                counts[m, x] += 1
+        expected = counts / counts.sum(axis=1, keepdims=True)
+        assert row == pytest.approx(expected[sample.unit, sample.item])
+
+
+def test_survey_weights_stay_with_their_rows():
+    menu, choice = random_rows(5)
+    weight = np.random.default_rng(1).uniform(0.3, 3, len(menu))
+    data = from_rows(menu, choice, weight=weight)
+    sample = build_sample(data, None, Convention())
+    sampler = make_sampler(sample, [data], "menu", None)
+    assert isinstance(sampler, UnitSampler)
+    assert sampler.smallest == np.bincount(menu).min()
+    p = sampler.draw(generators(0, (), range(2000)))
+    assert p.mean(axis=0) == pytest.approx(sample.frequency, abs=0.02)
+    assert 0 < rum_test(data, n_boot=19, seed=0).pvalue <= 1
+    whole = from_rows(menu, choice, weight=np.full(len(menu), 2.0))
+    assert isinstance(make_sampler(build_sample(whole, None, Convention()), [whole], "menu", None), CellSampler)
+
+
+def test_vanished_menus_are_counted_and_left_out():
+    data = rf.ChoiceData.from_counts(
+        {("a", "b"): {"a": 1}, ("b", "c"): {"b": 20, "c": 20}, ("a", "b", "c"): {"a": 10, "b": 10, "c": 20}}
+    )
+    result = rum_test(data, n_boot=200, resample="row", seed=0)
+    assert 40 < result.vanished < 110  # (1 - 1/81)^81 = 0.37 of the replicates
+    assert result.failed == 0
+    assert "vanished" in result.summary()
+    assert rum_test(data, n_boot=200, seed=0).vanished == 0
+
+
+def test_vanished_menus_do_not_depend_on_the_company():
+    data = rf.ChoiceData.from_counts(
+        {("a", "b"): {"a": 1}, ("b", "c"): {"b": 2}, ("a", "b", "c"): {"a": 1, "b": 1, "c": 2}, ("a", "c"): {"c": 3}}
+    )
+    many = rum_test(data, n_boot=60, resample="row", seed=0)
+    few = rum_test(data, n_boot=7, resample="row", seed=0)
+    assert (many.null_distribution[:7] == few.null_distribution).all()
+
+
+def test_groups_share_subjects_or_not():
+    menu, choice = random_rows(6, 60)
+    who = np.arange(60) % 12
+    one, two = from_rows(menu, choice, subject=who), from_rows(menu[::-1], choice[::-1], subject=who)
+    other = from_rows(menu[::-1], choice[::-1], subject=who + 100)
+    together = build_sample([one, two], None, Convention())
+    shared = make_sampler(together, [one, two], "menu", True)
+    apart = make_sampler(build_sample([one, other], None, Convention()), [one, other], "menu", True)
+    assert [len(m) for m in shared._members] == [12]
+    assert [len(m) for m in apart._members] == [12, 12]
+    assert 0 < rum_test([one, two], n_boot=19, cluster=True, seed=0).pvalue <= 1
+
+
+@pytest.mark.parametrize(
+    ("cluster", "message"),
+    [(np.arange(3), "one id for each of the 120 rows"), (np.zeros(120), "one subject in all"), (True, "which subject")],
+)
+def test_bad_clusters(cluster, message):
+    with pytest.raises(rf.InputError, match=message):
+        rum_test(from_rows(*random_rows(0)), cluster=cluster)
+
+
+def test_counts_have_no_subjects():
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 3, "b": 2}})
+    with pytest.raises(rf.InputError, match="without one row per choice"):
+        rum_test(data, cluster=np.arange(5))

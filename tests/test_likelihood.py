@@ -1,0 +1,147 @@
+"""Maximum likelihood: against EM over all rankings, with its certificate."""
+
+from __future__ import annotations
+
+import csv
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from rumflow.inference import LikelihoodError, fit_likelihood
+
+
+def em(data, rounds=4000):
+    """The log-likelihood that EM over all n! rankings reaches."""
+    orders = list(permutations(range(data.n)))
+    chosen = [
+        ([float(next(y for y in order if mask >> y & 1) == x) for order in orders], count[x])
+        for mask, count in zip(data.masks, data.counts, strict=True)
+        for x in range(data.n)
+        if count[x] > 0
+    ]
+    matrix, counts = np.array([c[0] for c in chosen]), np.array([c[1] for c in chosen])
+    share = np.full(len(orders), 1 / len(orders))
+    for _ in range(rounds):
+        share *= matrix.T @ (counts / (matrix @ share)) / counts.sum()
+    return float(counts @ np.log(matrix @ share))
+
+
+def read(path, n, *keys):
+    tables = {}
+    with path.open() as file:
+        for row in csv.DictReader(file):
+            table = tables.setdefault(tuple(row[k] for k in keys), np.zeros((1 << n, n)))
+            mask = int(row["menu_mask"])
+            items = [x for x in range(n) if mask >> x & 1]
+            table[mask, items[sorted(row["menu"]).index(row["alternative"])]] += float(row["count"])
+    return {key: rf.ChoiceData.from_matrix(table) for key, table in tables.items()}
+
+
+def simulated(n, choices, seed, rankings=6):
+    rng = np.random.default_rng(seed)
+    rho = rf.simulate.rankings_mixture(n, rankings, seed=seed)
+    table = np.zeros(rho.shape)
+    for mask in range(3, 1 << n):
+        items = [x for x in range(n) if mask >> x & 1]
+        if len(items) > 1:
+            table[mask, items] = rng.multinomial(choices, rho[mask, items] / rho[mask, items].sum())
+    return rf.ChoiceData.from_matrix(table)
+
+
+def check(fit):
+    """The point is a RUM, its likelihood and its certificate are what they say, computed afresh."""
+    assert fit.flow.min() >= 0
+    assert fit.rho[1:].sum(axis=1) == pytest.approx(1, abs=1e-12)
+    assert rf.block_marschak(fit.rho) == pytest.approx(fit.flow, abs=1e-12)
+    counts = np.nan_to_num(fit.data.counts)
+    p = fit.rho[fit.data.masks]
+    assert fit.loglik == pytest.approx(float((counts[counts > 0] * np.log(p[counts > 0])).sum()), rel=1e-12)
+    price = np.zeros_like(fit.rho)
+    price[fit.data.masks] = np.divide(counts, p, out=np.zeros_like(p), where=counts > 0)
+    large = np.bitwise_count(np.arange(len(price))) >= 2
+    dearest = max(
+        sum(price[mask, next(x for x in order if mask >> x & 1)] for mask in np.flatnonzero(large))
+        for order in permutations(range(fit.data.n))
+    )
+    total = counts[np.bitwise_count(fit.data.masks) >= 2].sum()
+    assert fit.gap == pytest.approx(max(dearest - total, 0), abs=1e-8)
+
+
+def test_real_data_sets_agree_with_em(data_folder):
+    sets = read(data_folder / "ranch/MG_2019_counts.csv", 4, "domain", "block")
+    assert len(sets) == 32
+    for data in sets.values():
+        fit = fit_likelihood(data)
+        assert fit.gap <= 1e-6
+        assert fit.iterations <= 12
+        assert fit.loglik == pytest.approx(em(data, 5000), abs=0.005)
+        assert fit.loglik <= fit.loglik_saturated
+
+
+def test_pairs_only(data_folder):
+    for data in list(read(data_folder / "ranch/T_1969_counts.csv", 5, "subject").values())[:3]:
+        fit = fit_likelihood(data)
+        check(fit)
+        assert fit.loglik == pytest.approx(em(data, 3000), abs=0.005)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_simulated(seed):
+    data = simulated(4, (1, 5, 40, 1000, 20, 3)[seed], seed, rankings=seed + 1)
+    fit = fit_likelihood(data)
+    check(fit)
+    assert fit.loglik >= em(data, 1000) - 1e-6
+
+
+def test_rational_data_reach_the_saturated_model():
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 10}, ("a", "b", "c"): {"a": 20, "b": 10, "c": 10}})
+    fit = fit_likelihood(data)
+    assert fit.loglik_gap == pytest.approx(0, abs=1e-6)
+    assert fit.lr_test(29, seed=0).pvalue > 0.5
+    assert fit.rankings.weights.sum() == pytest.approx(1)
+
+
+def test_large_samples():
+    data = simulated(5, 1_000_000, 3)
+    fit = fit_likelihood(data)
+    assert fit.converged
+    assert fit.gap <= 1e-5
+
+
+def test_likelihood_ratio_test():
+    irrational = rf.ChoiceData.from_counts(
+        {("a", "b", "c"): {"a": 60, "b": 30, "c": 10}, ("a", "b"): {"a": 15, "b": 85}, ("b", "c"): {"b": 50, "c": 50}}
+    )
+    fit = fit_likelihood(irrational)
+    test = fit.lr_test(99, seed=1)
+    assert test.statistic == pytest.approx(2 * (fit.loglik_saturated - fit.loglik))
+    assert test.pvalue == 0.01
+    assert test.failed == 0
+    again = fit.lr_test(99, seed=1, threads=1)
+    assert (again.null_distribution == test.null_distribution).all()
+
+
+def test_menus_of_one_item_only():
+    fit = fit_likelihood(rf.ChoiceData.from_counts({("a",): {"a": 4}, ("b",): {"b": 2}}))
+    assert fit.loglik == 0
+    assert fit.gap == 0
+
+
+def test_errors():
+    data = simulated(4, 20, 0)
+    with pytest.raises(LikelihoodError, match="stayed above tol") as caught:
+        fit_likelihood(data, max_iterations=1)
+    assert caught.value.fit.iterations == 1
+    assert not fit_likelihood(data, max_iterations=1, throw=False).converged
+    with pytest.raises(rf.InputError, match="tol=0"):
+        fit_likelihood(data, tol=0)
+    with pytest.raises(rf.InputError, match="a ChoiceData with counts"):
+        fit_likelihood(np.zeros((8, 3)))
+    table = np.full((8, 3), np.nan)
+    table[7, 0] = 0.5
+    with pytest.raises(rf.InputError, match="not recorded"):
+        fit_likelihood(rf.ChoiceData.from_matrix(table))
+    with pytest.raises(rf.InputError, match="n_boot=0"):
+        fit_likelihood(data).lr_test(0)
