@@ -55,7 +55,7 @@ def test_dask_cluster_loses_a_worker():
     joblib = pytest.importorskip("joblib")
     distributed = pytest.importorskip("distributed")
     data = make_data(1, n=5, choices=30)
-    expected = rum_test(data, n_boot=3000, seed=7, threads=1)
+    expected = rum_test(data, n_boot=1500, seed=7, threads=1)
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
@@ -69,7 +69,7 @@ def test_dask_cluster_loses_a_worker():
         killer = threading.Thread(target=kill)
         with joblib.parallel_config(backend="dask"):
             killer.start()
-            result = rum_test(data, n_boot=3000, seed=7, n_jobs=-1)
+            result = rum_test(data, n_boot=1500, seed=7, n_jobs=-1)
             killer.join()
         assert before[0] not in client.run(os.getpid).values()
     assert (result.null_distribution == expected.null_distribution).all()

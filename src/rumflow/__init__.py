@@ -1,5 +1,7 @@
 """rumflow: are these choices rational, how far from it are they, and what is the nearest rational model?"""
 
+from typing import TYPE_CHECKING, Any
+
 from rumflow import simulate
 from rumflow.certificate import Certificate
 from rumflow.data import ChoiceData
@@ -7,6 +9,16 @@ from rumflow.errors import InputError, NotConvergedError, RumflowError
 from rumflow.lattice import Lattice
 from rumflow.many import ProjectionBatch, project_many
 from rumflow.projection import Projection, Rankings, Status, block_marschak, is_rum, project
+
+if TYPE_CHECKING:
+    from rumflow.inference import (
+        bounds,
+        compare_groups,
+        fit_likelihood,
+        rationalizable_share,
+        rum_test,
+        rum_test_many,
+    )
 
 __version__ = "0.1.0"
 
@@ -23,8 +35,27 @@ __all__ = [
     "Status",
     "__version__",
     "block_marschak",
+    "bounds",
+    "compare_groups",
+    "fit_likelihood",
     "is_rum",
     "project",
     "project_many",
+    "rationalizable_share",
+    "rum_test",
+    "rum_test_many",
     "simulate",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Inference brings SciPy's optimisers along: loaded when first asked for.
+    if name in __all__:
+        from rumflow import inference
+
+        return getattr(inference, name)
+    raise AttributeError(f"module 'rumflow' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

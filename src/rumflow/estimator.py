@@ -23,7 +23,7 @@ try:
 
     HAVE_SKLEARN = True
 except ImportError:  # the module can still be imported; making an estimator says what to install
-    BaseEstimator = ClassifierMixin = object
+    BaseEstimator, ClassifierMixin = type("BaseEstimator", (), {}), type("ClassifierMixin", (), {})
     HAVE_SKLEARN = False
 
 Array = NDArray[np.float64]

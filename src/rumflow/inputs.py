@@ -130,7 +130,7 @@ def _from_array(lattice: Lattice, array: Array, items: tuple[Item, ...]) -> tupl
             _INFINITE: f"{name}, item {x}: the probability is infinite; it must be from 0 to 1, or NaN for not observed",
             _NEGATIVE: f"{name}, item {x}: the probability is {array[menu, x]:g}; it must be from 0 to 1",
             _OUTSIDE: f"{name}, item {x}: the entry is {array[menu, x]:g} but the item is not in the menu; it must be 0 or NaN",
-            _SUM: f"{name}: the probabilities add up to {values.sum():g}; they must add up to 1 (NaN marks what was not observed)",
+            _SUM: f"{name}: the probabilities add up to {values.sum():g}; they must add up to 1 (NaN: not observed)",
             _PARTIAL: f"{name}: the observed probabilities add up to {np.nansum(values):g}; they must add up to at most 1",
         }
         raise InputError(reason[code])

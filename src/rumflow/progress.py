@@ -41,7 +41,8 @@ class Reporter:
             return
         self._last = time.perf_counter()
         relative = now.gap / now.objective if now.objective > 0 else 0.0
-        line = f"rumflow: {now.seconds:6.1f} s  relative gap {relative:.1e}, wanted {self._tol:.0e}  objective {now.objective:.6g}"
+        goal = f"relative gap {relative:.1e}, wanted {self._tol:.0e}"
+        line = f"rumflow: {now.seconds:6.1f} s  {goal}  objective {now.objective:.6g}"
         sys.stderr.write("\r" + line.ljust(self._width))
         sys.stderr.flush()
         self._width = max(self._width, len(line))

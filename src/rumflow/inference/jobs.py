@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -151,6 +151,8 @@ def run(
         for one in collected:
             one.interrupted = not one.done.all()
         return collected
+    finally:
+        stream.close()
     store.save(collected, force=True)
     compiled()
     return collected
@@ -158,7 +160,7 @@ def run(
 
 def _in_threads(
     replicators: Sequence[Replicator], pieces: Sequence[_Piece], threads: int | None
-) -> Iterator[tuple[_Piece, Draws]]:
+) -> Generator[tuple[_Piece, Draws], None, None]:
     workers = thread_count(threads)
     if workers == 1:
         for piece in pieces:
@@ -188,7 +190,7 @@ def _do(replicator: Replicator, piece: _Piece) -> tuple[_Piece, Draws]:
 
 def _in_joblib(
     replicators: Sequence[Replicator], pieces: Sequence[_Piece], n_jobs: int
-) -> Iterator[tuple[_Piece, Draws]]:
+) -> Generator[tuple[_Piece, Draws], None, None]:
     try:
         joblib: Any = import_module("joblib")
     except ImportError:

@@ -280,10 +280,12 @@ def _predictions(data: ChoiceData, fit: Projection) -> tuple[_Table | None, str]
 
 
 def _test_text(test: Any) -> str:
+    reached = round(float(test.pvalue) * (1 + test.n_boot)) - 1
     return (
-        f"In {test.n_boot} samples drawn from a random utility model close to the data, the statistic was as large "
-        "as in the data in "
-        f"a share of {test.pvalue:.3g} (the p-value). A small value speaks against random utility."
+        f"In {reached} of {test.n_boot} samples drawn from a random utility model close to the data the statistic "
+        "was as large as in "
+        f"the data: the p-value is (1 + {reached}) / (1 + {test.n_boot}) = {test.pvalue:.3g}. A small value speaks "
+        "against random utility."
     )
 
 

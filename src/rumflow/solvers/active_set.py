@@ -13,19 +13,19 @@ minimum over the affine hull is
 
     M d = r + s 1,   s such that sum d = 0,   after which   nu <- nu + s   and   r <- 0.
 
-With M = L L^T and the carried vectors u = L^{-1} 1 and e = L^{-1} r it is d = L^{-T}(e + s u), s = -<u, e> / <u, u>: one triangular
-solve. Where d would make a weight negative the step stops there, that ranking leaves, and r shrinks by 1 - step.
-r is zero except on rankings that have just entered. Every lattice pass measures r afresh from the data, so
-errors of the factor are corrected (iterative refinement) and never add up.
+With M = L L^T and the carried vectors u = L^{-1} 1 and e = L^{-1} r it is d = L^{-T}(e + s u), s = -<u, e> / <u, u>: one
+triangular solve. Where d would make a weight negative the step stops there, that ranking leaves, and r shrinks by 1 - step.
+r is zero except on rankings that have just entered. Every lattice pass measures r afresh from the data, so errors of the
+factor are corrected (iterative refinement) and never add up.
 
 *Multiple pricing.* One lattice pass prices the cheapest ranking through every menu of the middle layer. The most violated
 form a pool whose Gram products with the active set are kept, so that it is priced without the lattice until it is dry.
 
 *Cone.* With c = 0 the sum of the weights is free (Lawson and Hanson): s = 0 and nu = 0 throughout.
 
-Departures from Wolfe: (1) the factor is that of G + c 1 1^T, not of the Gram matrix around rho_hat: it does not depend on the data, has
-integer entries without weights, and loses nothing when the distance is tiny; (2) several rankings enter at once; (3) entering
-rankings that the step would push below zero leave together, without a step.
+Departures from Wolfe: (1) the factor is that of G + c 1 1^T, not of the Gram matrix around rho_hat: it does not depend on the
+data, has whole entries without weights, and loses nothing when the distance is tiny; (2) several rankings enter at once;
+(3) entering rankings that the step would push below zero leave together, without a step.
 """
 
 from __future__ import annotations
@@ -356,9 +356,14 @@ def run_pool(problem, active, pool, size, nu, least, most_steps):
             else:
                 pool.open[q] = False
         if added:
+            before = nu
             nu, more = descend(problem, active, pool, size, nu)
             steps += more
             price_pool(active, pool, size)
+            if nu == before and active.count[0] == k:
+                # All of them left again without a step: the violations are rounding.
+                for t in range(found):
+                    pool.open[chosen[t]] = False
     return steps
 
 
@@ -452,7 +457,7 @@ def iterate(problem, active, pool, cost, above, below, tol, floor):
     Returns the rounds, and whether it stalled instead.
     """
     n = cost.shape[0]
-    first, last, most_steps = np.int64(0), np.int64(1 << n), np.int64(1 << 40)
+    first, last, most_steps = np.int64(0), np.int64(1 << n), np.int64(4000)
     best = np.inf
     rounds = stalled = 0
     while True:

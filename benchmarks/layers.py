@@ -1,0 +1,290 @@
+"""Forward and backward pass of `RUMLayer` against other differentiable layers, on the same inputs.
+
+    python benchmarks/layers.py --batch 256 --out layers.csv
+
+Rivals (each optional): moreau, cvxpylayers (default solver, and on moreau), qpth, proxsuite. Every tool runs in a
+process of its own, with a limit on time and memory; rivals get a smaller batch (printed) and are compared by the time
+per sample. Where the tool takes sparse matrices, two formulations of the projection are tried:
+
+    rho    min 1/2 |r - z|^2,  C r = 1, K r >= 0
+    flow   min 1/2 |r - z|^2,  r = Z k, k a unit flow, k >= 0        (variables r and k)
+
+Errors are measured against central differences of the certified projection, in four random directions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+import rumflow as rf
+from rumflow.transforms import moebius
+
+TOOLS = {
+    "rumflow": ("cold",),
+    "rumflow warm": ("second pass",),
+    "rumflow smoothed": ("mu = 1e-3",),
+    "moreau": ("rho", "flow"),
+    "cvxpylayers on moreau": ("rho", "flow"),
+    "cvxpylayers": ("rho", "flow"),
+    "qpth": ("rho",),
+    "proxsuite": ("rho",),
+}
+BATCHES = {"moreau": 16, "cvxpylayers on moreau": 8, "cvxpylayers": 4, "qpth": 1, "proxsuite": 1}
+
+
+def inputs(n: int, batch: int, seed: int) -> np.ndarray:
+    """What an untrained network might say: the uniform chooser plus noise."""
+    lattice = rf.Lattice(n)
+    sizes = np.bitwise_count(lattice.cells[:, 0].astype(np.uint32))
+    return 1 / sizes + 0.3 * np.random.default_rng(seed).normal(size=(batch, lattice.n_cells))
+
+
+def matrices(n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """K and C over the cells."""
+    lattice = rf.Lattice(n)
+    unit = lattice.cells_to_internal(np.eye(lattice.n_cells))
+    k = lattice.internal_to_cells(np.array([moebius(row) for row in unit])).T
+    c = sp.csr_matrix(
+        (np.ones(lattice.n_cells), (lattice.cells[:, 0] - 1, np.arange(lattice.n_cells))),
+        shape=(lattice.n_menus - 1, lattice.n_cells),
+    )
+    return sp.csr_matrix(k), c
+
+
+def flow_matrices(n: int) -> tuple[sp.csr_matrix, sp.csr_matrix, np.ndarray]:
+    """Z, and the conservation of flow: A k = b."""
+    lattice = rf.Lattice(n)
+    k, _ = matrices(n)
+    z = sp.csr_matrix(np.rint(np.linalg.inv(k.toarray())))
+    menu, item = lattice.cells.T
+    edge = np.arange(lattice.n_cells)
+    a = sp.csr_matrix((np.ones(lattice.n_cells), (menu, edge)), shape=(lattice.n_menus, lattice.n_cells))
+    a = a - sp.csr_matrix((np.ones(lattice.n_cells), (menu ^ (1 << item), edge)), shape=a.shape)
+    b = np.zeros(lattice.n_menus)
+    b[-1] = 1.0
+    return z, a.tocsr()[1:], b[1:]
+
+
+def make_layer(tool: str, form: str, n: int, batch: int):
+    """A function from z to the projection, for one of the tools."""
+    import torch
+
+    cells = rf.Lattice(n).n_cells
+    if tool.startswith("rumflow"):
+        from rumflow.torch import RUMLayer
+
+        return RUMLayer(n, warm_start=tool.endswith("warm"), smoothing=1e-3 if tool.endswith("smoothed") else 0.0)
+    k, c = matrices(n)
+    if tool == "moreau":
+        import moreau
+        from moreau.torch import Solver
+
+        if form == "rho":
+            p = sp.identity(cells, format="csr")
+            a, b = sp.vstack([c, -k]).tocsr(), np.concatenate([np.ones(c.shape[0]), np.zeros(cells)])
+            zero = c.shape[0]
+        else:
+            z, div, out = flow_matrices(n)
+            p = sp.block_diag([sp.identity(cells), sp.csr_matrix((cells, cells))]).tocsr()
+            empty = sp.csr_matrix((div.shape[0], cells))
+            a = sp.bmat([[sp.identity(cells), -z], [empty, div], [None, -sp.identity(cells)]]).tocsr()
+            b = np.concatenate([np.zeros(cells), out, np.zeros(cells)])
+            zero = cells + div.shape[0]
+        cones = moreau.Cones(num_zero_cones=zero, num_nonneg_cones=cells)
+        settings = moreau.Settings(device="cpu", batch_size=batch)
+        index = [torch.tensor(v, dtype=torch.int64) for v in (p.indptr, p.indices, a.indptr, a.indices)]
+        solver = Solver(p.shape[0], a.shape[0], *index, cones, settings)
+        values = [torch.tensor(np.tile(v, (batch, 1))) for v in (p.data, a.data, b)]
+
+        def layer(z):
+            q = torch.nn.functional.pad(-z, (0, p.shape[0] - cells))
+            return solver.solve(values[0], values[1], q, values[2]).x[:, :cells]
+
+        return layer
+    if tool.startswith("cvxpylayers"):
+        import cvxpy as cp
+        from cvxpylayers.torch import CvxpyLayer
+
+        r, target = cp.Variable(cells), cp.Parameter(cells)
+        if form == "rho":
+            constraints = [c @ r == 1, k @ r >= 0]
+        else:
+            z, div, out = flow_matrices(n)
+            flow = cp.Variable(cells, nonneg=True)
+            constraints = [r == z @ flow, div @ flow == out]
+        problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(r - target)), constraints)
+        solver = "MOREAU" if tool.endswith("moreau") else None
+        made = CvxpyLayer(problem, parameters=[target], variables=[r], solver=solver)
+        return lambda z: made(z)[0]
+    dense = [torch.tensor(m.toarray()) for m in (k, c)]
+    one, nothing, eye = (
+        torch.ones(c.shape[0], dtype=torch.float64),
+        torch.zeros(cells, dtype=torch.float64),
+        torch.eye(cells).double(),
+    )
+    if tool == "qpth":
+        from qpth.qp import QPFunction
+
+        return lambda z: QPFunction(verbose=-1)(eye, -z, -dense[0], nothing, dense[1], one)
+    from proxsuite.torch.qplayer import QPFunction
+
+    most = torch.full((cells,), 1e20, dtype=torch.float64)
+    return lambda z: QPFunction()(eye, -z, dense[1], one, dense[0], nothing, most)[0]
+
+
+def measure(tool: str, form: str, n: int, batch: int, seed: int, repeats: int) -> dict[str, float]:
+    """Seconds and errors of one tool."""
+    import torch
+
+    z = torch.tensor(inputs(n, batch, seed))
+    rng = np.random.default_rng(seed + 1)
+    g = torch.tensor(rng.normal(size=tuple(z.shape)))
+    layer = make_layer(tool, form, n, batch)
+    forward, backward = [], []
+    for i in range(repeats + (repeats > 1)):  # the first of several loads and compiles
+        own = z.clone()
+        if tool.endswith("warm"):
+            layer.warm.clear()
+            layer(own)
+            own += 1e-3 * torch.tensor(rng.normal(size=tuple(z.shape)))
+        point = own.clone().requires_grad_()
+        begin = time.perf_counter()
+        y = layer(point)
+        middle = time.perf_counter()
+        (gradient,) = torch.autograd.grad(y, point, g)
+        end = time.perf_counter()
+        if i or repeats == 1:
+            forward.append(middle - begin)
+            backward.append(end - middle)
+    few = min(batch, 4)
+    exact = rf.project_many(own[:few].numpy(), tol=1e-13, throw=False)
+    k, c = matrices(n)
+    answer = y.detach()[:few].numpy()
+    result = {
+        "forward": float(np.median(forward)),
+        "backward": float(np.median(backward)),
+        "output_error": float(np.abs(answer - exact.rho).max()),
+        "violation": float(max(-(answer @ k.T).min(), np.abs(answer @ c.T - 1).max())),
+    }
+    if "smoothed" not in tool:
+        worst = 0.0
+        for _ in range(4):
+            t = rng.normal(size=(few, z.shape[1]))
+            up, down = (rf.project_many(own[:few].numpy() + h * t, tol=1e-13, throw=False).rho for h in (1e-6, -1e-6))
+            reference = ((up - down) * g[:few].numpy()).sum(axis=1) / 2e-6
+            here = (gradient[:few].numpy() * t).sum(axis=1)
+            worst = max(worst, float(np.abs(here - reference).max() / np.abs(reference).max()))
+        result["gradient_error"] = worst
+    return result
+
+
+def one(arguments: argparse.Namespace) -> None:
+    """Run one tool in this process and print its numbers."""
+    if not arguments.tool.startswith("rumflow"):
+        limit = int(arguments.memory * 2**30)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    repeats = arguments.repeats if arguments.tool.startswith("rumflow") else 1
+    print(
+        "RESULT "
+        + json.dumps(measure(arguments.tool, arguments.form, arguments.n, arguments.batch, arguments.seed, repeats))
+    )
+
+
+def run(tool: str, form: str, batch: int, arguments: argparse.Namespace) -> dict[str, object]:
+    """One tool in a process of its own."""
+    command = [sys.executable, __file__, "--tool", tool, "--form", form, "--batch", str(batch), "--n", str(arguments.n)]
+    command += ["--seed", str(arguments.seed), "--repeats", str(arguments.repeats), "--memory", str(arguments.memory)]
+    with tempfile.TemporaryFile("w+") as log:
+        try:
+            done = subprocess.run(
+                command, stdout=subprocess.PIPE, stderr=log, text=True, timeout=arguments.timeout, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return {"note": f"more than {arguments.timeout:g} s for a batch of {batch}"}
+        for line in done.stdout.splitlines():
+            if line.startswith("RESULT "):
+                return dict(json.loads(line[7:]))
+        log.seek(0)
+        last = [line for line in log.read().splitlines() if line.strip()][-1:] or [f"exit code {done.returncode}"]
+        return {"note": f"failed: {last[0][:150]}"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--n", type=int, default=8)
+    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--timeout", type=float, default=180.0)
+    parser.add_argument("--memory", type=float, default=8.0, help="GiB a rival may take")
+    parser.add_argument("--tools", nargs="*", default=list(TOOLS), choices=list(TOOLS))
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--tool", help=argparse.SUPPRESS)
+    parser.add_argument("--form", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.tool:
+        one(arguments)
+        return
+    rows = []
+    for tool in arguments.tools:
+        batch = arguments.batch if tool.startswith("rumflow") else min(arguments.batch, BATCHES[tool])
+        for form in TOOLS[tool]:
+            found = run(tool, form, batch, arguments)
+            row: dict[str, object] = {"tool": tool, "form": form, "n": arguments.n, "batch": batch, "note": "", **found}
+            if "forward" in found:
+                row["ms_per_sample"] = 1e3 * (float(found["forward"]) + float(found["backward"])) / batch  # type: ignore[arg-type]
+            rows.append(row)
+            print(json.dumps(row), flush=True)
+    report(rows)
+    if arguments.out:
+        names = list(dict.fromkeys(key for row in rows for key in row))
+        with arguments.out.open("w", newline="") as file:
+            writer = csv.DictWriter(file, [*names, "machine", "versions"])
+            writer.writeheader()
+            machine = f"{platform.machine()}, {len(os.sched_getaffinity(0))} processors"
+            writer.writerows({**row, "machine": machine, "versions": versions()} for row in rows)
+
+
+def report(rows: list[dict[str, object]]) -> None:
+    """How many times faster, per sample, forward and backward together."""
+    own = next((row for row in rows if row["tool"] == "rumflow" and "ms_per_sample" in row), None)
+    if own is None:
+        return
+    print(f"\n{'tool':24}{'form':14}{'ms a sample':>14}{'times rumflow':>15}{'output error':>14}{'gradient error':>16}")
+    for row in rows:
+        if "ms_per_sample" not in row:
+            print(f"{row['tool']:24}{row['form']:14}  {row['note']}")
+            continue
+        ratio = float(row["ms_per_sample"]) / float(own["ms_per_sample"])  # type: ignore[arg-type]
+        gradient = row.get("gradient_error", float("nan"))
+        print(
+            f"{row['tool']:24}{row['form']:14}{row['ms_per_sample']:14.3f}{ratio:15.1f}{row['output_error']:14.1e}{gradient:16.1e}"
+        )
+
+
+def versions() -> str:
+    found = []
+    for name in ("rumflow", "torch", "numba", "moreau", "cvxpylayers", "cvxpy", "diffcp", "qpth", "proxsuite"):
+        try:
+            found.append(f"{name}={version(name)}")
+        except PackageNotFoundError:
+            continue
+    return " ".join(found)
+
+
+if __name__ == "__main__":
+    main()
