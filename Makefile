@@ -18,6 +18,10 @@ lint: $(VENV)/test
 check: $(VENV)/test
 	$(BIN)/python -m pytest
 
+reproduce: $(VENV)/test
+	$(BIN)/rumflow reproduce exp1 --out results
+	$(BIN)/rumflow reproduce exp2 --out results
+
 bench: $(VENV)/test
 	$(BIN)/pip install -q -e ".[bench]"
 	$(BIN)/python benchmarks/compare.py
@@ -29,6 +33,7 @@ $(VENV)/core: pyproject.toml
 
 $(VENV)/test: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q torch==2.13.0
 	$(BIN)/pip install -q -e ".[test]"
 	touch $@
 

@@ -208,6 +208,13 @@ def test_confidence_interval_contains_the_bounds():
     assert "90 % confidence" in found.summary()
 
 
+def test_no_confidence_interval_where_random_utility_is_rejected():
+    data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 80, "b": 10, "c": 10}, ("a", "b"): {"a": 10, "b": 90}})
+    found = bounds(data, ("a", "c"), "a", confidence=0.95, n_boot=59, seed=0)
+    assert np.isnan(found.confidence_lower[0])
+    assert "random utility itself is rejected" in found.summary()
+
+
 def test_confidence_of_an_observed_share_is_like_a_binomial_one():
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 60, "b": 40}})
     found = bounds(data, ("a", "b"), "a", confidence=0.95, n_boot=399, seed=0)

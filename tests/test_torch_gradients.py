@@ -85,7 +85,9 @@ def test_gradcheck_options(n: int, kind: str) -> None:
     if "all" in kind:
         options["all_menus"] = True
     if "weights" in kind:
-        options["weights"] = rng.uniform(0.5, 3.0, lattice.n_cells) * (rng.random(lattice.n_cells) > ("0" in kind) * 0.3)
+        options["weights"] = rng.uniform(0.5, 3.0, lattice.n_cells) * (
+            rng.random(lattice.n_cells) > ("0" in kind) * 0.3
+        )
     if "smoothing" in kind:
         options["smoothing"] = 1e-3
     layer = RUMLayer(n, **options)

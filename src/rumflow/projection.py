@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -226,6 +226,18 @@ class Projection:
             menu = tuple(self.items[y] for y in items_of(mask))
             found.append((menu, self.items[x], float(self.observed[mask, x]), float(self.rho[mask, x])))
         return found
+
+    def to_frame(self, data: ChoiceData | None = None, menus: str = "all", backend: str = "pandas") -> Any:
+        """A data frame of menus, items, observed and fitted probabilities; see `rumflow.fitted.fit_frame`."""
+        from rumflow.fitted import fit_frame
+
+        return fit_frame(self, data, menus, backend)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Observed against fitted probabilities; see `rumflow.plots` for more pictures."""
+        from rumflow.plots import plot_fit
+
+        return plot_fit(self, ax)
 
     def __repr__(self) -> str:
         return (

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import inspect
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -126,7 +128,8 @@ def reproduce(arguments: argparse.Namespace) -> int:
         if run is None:
             raise InputError(f"reproduce {name}: this experiment is not part of this version")
         begin = time.perf_counter()
-        run(Path(arguments.out))
+        loud = not arguments.json and "progress" in inspect.signature(run).parameters
+        run(Path(arguments.out), **({"progress": lambda text: print(text, file=sys.stderr)} if loud else {}))
         done[name] = {"seconds": time.perf_counter() - begin, "folder": arguments.out}
         if not arguments.json:
             print(f"{name}: done in {done[name]['seconds']:.0f} s, see {arguments.out}")

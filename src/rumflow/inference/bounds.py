@@ -40,7 +40,9 @@ class Bounds:
     gap: float  #: how far the bounds may be outside the sharp ones, certified
     distance: float  #: of the data to RUM: bounds are over the RUMs that fit as well as the nearest
     confidence: float | None = None
-    confidence_lower: Array | None = None  #: ends of the confidence intervals, where asked for
+    confidence_lower: Array | None = (
+        None  #: ends of the confidence intervals, where asked for; NaN where RUM is rejected
+    )
     confidence_upper: Array | None = None
     fit: Projection | None = field(default=None, repr=False)
 
@@ -68,6 +70,8 @@ class Bounds:
             line = f"  {name:<12} {self.lower[i]:.4f} to {self.upper[i]:.4f}"
             if self.confidence_lower is not None and self.confidence_upper is not None and self.confidence is not None:
                 ends = f"{self.confidence_lower[i]:.3f} to {self.confidence_upper[i]:.3f}"
+                if np.isnan(self.confidence_lower[i]):
+                    ends = "no value, because random utility itself is rejected"
                 line += f"   ({100 * self.confidence:g} % confidence: {ends})"
             lines.append(line)
         return "\n".join(lines)

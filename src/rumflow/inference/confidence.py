@@ -67,7 +67,7 @@ def invert(
     cluster: Any,
     threads: int | None,
 ) -> tuple[Array, Array]:
-    """Ends of the confidence intervals of the cells (menus, items), given their sharp bounds."""
+    """Ends of the confidence intervals of the cells (menus, items), given their sharp bounds; NaN where nothing is kept."""
     if not 0 < confidence < 1:
         raise InputError(f"confidence={confidence!r}: a number between 0 and 1 is needed, such as 0.95")
     if (1 - confidence) * (1 + n_boot) < 1:
@@ -87,17 +87,19 @@ def invert(
         def accepted(theta: float, menu: int = menu, item: int = item) -> bool:
             return pvalue_at(sample, sampler, menu, item, theta, taus[0], n_boot, number, threads) > 1 - confidence
 
-        low[i] = _end(accepted, float(lower[i]), 0.0)
-        high[i] = _end(accepted, float(upper[i]), 1.0)
+        inner = [t for t in (float(lower[i]), 0.5 * float(lower[i] + upper[i]), float(upper[i])) if accepted(t)]
+        if not inner:  # no RUM fits at this level, whatever its value here
+            low[i] = high[i] = np.nan
+            continue
+        low[i] = _end(accepted, inner[0], 0.0)
+        high[i] = _end(accepted, inner[-1], 1.0)
     return low, high
 
 
 def _end(accepted: Any, inner: float, outer: float) -> float:
-    """Where acceptance ends between a bound of the fit and the end of [0, 1]."""
+    """Where acceptance ends between an accepted value and the end of [0, 1]."""
     if accepted(outer):
         return outer
-    if not accepted(inner):
-        return inner
     for _ in range(_STEPS):
         middle = 0.5 * (inner + outer)
         if accepted(middle):

@@ -1,0 +1,37 @@
+"""Experiment III, made small; and its page from the stored numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="PyTorch is not installed: experiment III is not tested")
+
+from rumflow.reproduce.learning import METHODS, render_exp3, run_exp3
+
+
+def small(folder: Path) -> dict[str, dict[str, float]]:
+    return run_exp3(folder, seeds=[3], n=4, train=24, test=16, epochs=6, layer_epochs=4, width=16, batch=8, points=2)
+
+
+def test_experiment_three(tmp_path: Path) -> None:
+    summary = small(tmp_path / "a")
+    assert set(summary) == set(METHODS)
+    for name, numbers in summary.items():
+        rational = "layer" in name or "projected" in name
+        assert (numbers["test_violation"] <= 1e-12) == rational
+        assert (numbers["train_violation"] <= 1e-12) == rational
+        assert numbers["epochs"] == (4 if "layer" in name else 6)
+    assert summary["plain, projected"]["test_error"] <= summary["plain"]["test_error"]
+    page = (tmp_path / "a" / "exp3.md").read_text()
+    assert "orders of magnitude" in page
+    assert all(name in page for name in METHODS)
+    # The same numbers from the same seeds, and the same page from the stored numbers.
+    again = small(tmp_path / "b")
+    for name in METHODS:
+        for column in ("train_error", "test_error"):
+            assert again[name][column] == pytest.approx(summary[name][column], rel=1e-9)
+    (tmp_path / "a" / "exp3.md").unlink()
+    assert render_exp3(tmp_path / "a") == summary
+    assert (tmp_path / "a" / "exp3.md").read_text() == page
