@@ -173,3 +173,23 @@ def test_counts_have_no_subjects():
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 3, "b": 2}})
     with pytest.raises(rf.InputError, match="without one row per choice"):
         rum_test(data, cluster=np.arange(5))
+
+
+def test_from_a_file_to_subjects_and_groups(tmp_path):
+    rng = np.random.default_rng(0)
+    menus = [("a", "b"), ("b", "c"), ("a", "c"), ("a", "b", "c")]
+    lines = ["menu,choice,person,frame"]
+    for person in range(30):
+        for _ in range(8):
+            menu = menus[rng.integers(4)]
+            lines.append(f'"{",".join(menu)}",{rng.choice(menu)},p{person},{"xy"[person % 2]}')
+    file = tmp_path / "choices.csv"
+    file.write_text("\n".join(lines))
+    data = rf.ChoiceData.from_csv(file, subject="person", group="frame")
+    result = rum_test(data, n_boot=39, cluster=True, seed=0)
+    assert result.resample == "subject"
+    groups = data.split("group")
+    assert list(groups) == ["x", "y"]
+    together = rum_test(groups, n_boot=39, cluster=True, seed=0)
+    assert together.sample.n_groups == 2
+    assert together.n_boot == 39

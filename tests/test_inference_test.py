@@ -206,7 +206,9 @@ def test_rational_data_have_pvalue_one():
     for convention in (None, "abkk", "kitamura-stoye"):
         result = rum_test(order, n_boot=19, seed=0, convention=convention)
         assert result.pvalue == 1
-        assert result.statistic == pytest.approx(0, abs=1e-12)
+        assert result.statistic == 0
+        assert "are those of a random utility model" in result.summary()
+        assert result.misfits() == []
 
 
 def test_clear_violation_is_rejected():

@@ -14,8 +14,10 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the layer
 
 from torch import nn  # noqa: E402
 
+import rumflow as rf  # noqa: E402
 from rumflow.torch import MenuSoftmax, RUMLayer  # noqa: E402
 from rumflow.torch.cells import Cells  # noqa: E402
+from rumflow.transforms import moebius  # noqa: E402
 
 LAYERS = {
     "exact": {},
@@ -44,7 +46,7 @@ def assert_close(a: list[torch.Tensor], b: list[torch.Tensor], tolerance: float 
         assert float((one - other).abs().max()) <= tolerance
 
 
-@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize("kind", ["exact", "warm", "smooth"])
 def test_compile_without_graph_break(kind: str) -> None:
     model = network(kind)
     x = torch.randn(7, 5, generator=torch.Generator().manual_seed(1))
@@ -163,6 +165,41 @@ def test_training_stays_finite() -> None:
         optimiser.step()
         assert torch.isfinite(loss)
         assert all(torch.isfinite(p.grad).all() for p in model.parameters())
+
+
+README = """
+import torch
+from torch import nn
+import rumflow as rf
+from rumflow.torch import MenuSoftmax, RUMLayer
+
+n = 5                                       # items; every menu of them: N = n 2^(n-1) = 80 (menu, item) cells
+net = nn.Sequential(
+    nn.Linear(7, 64), nn.ReLU(), nn.Linear(64, n << (n - 1)),
+    MenuSoftmax(n),                         # probabilities in every menu ...
+    RUMLayer(n, warm_start=True),           # ... of the nearest random utility model
+)
+menu, item = rf.Lattice(n).cells.T          # what the last axis runs over
+truth = torch.tensor([rf.simulate.mixed_logit(n, seed=i)[menu, item].tolist() for i in range(32)])
+x = torch.randn(32, 7)
+optimiser = torch.optim.Adam(net.parameters(), lr=1e-2)
+for step in range(50):
+    optimiser.zero_grad()
+    loss = (net(x) - truth).square().mean()
+    loss.backward()
+    optimiser.step()
+"""
+
+
+def test_the_example_of_the_readme() -> None:
+    torch.manual_seed(0)
+    names: dict[str, object] = {}
+    exec(README, names)
+    net, x, loss = names["net"], names["x"], names["loss"]
+    assert float(loss.detach()) < 5e-3
+    y = net.double()(x.double()).detach().numpy()
+    rows = rf.Lattice(5).cells_to_internal(y)
+    assert min(moebius(row).min() for row in rows) > -1e-14
 
 
 def _free_port() -> int:

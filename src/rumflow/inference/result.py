@@ -112,7 +112,7 @@ class RumTest:
         part = sample.scale * sample.weights * (sample.frequency - fitted) ** 2
         found = []
         for s in np.argsort(-part, kind="stable")[:count]:
-            if part[s] == 0:
+            if part[s] <= 1e-20 * sample.scale * sample.weights[s]:  # rounding
                 break
             unit = sample.unit[s]
             menu = tuple(sample.items[x] for x in items_of(int(sample.unit_mask[unit])))
@@ -168,6 +168,8 @@ class RumTest:
             lines.append(
                 f"No replicate was as large: the p-value is the smallest that {self.n_boot} replicates can give."
             )
+        if self.statistic == 0:
+            lines.append("The observed frequencies are those of a random utility model themselves.")
         worst = self.misfits(3)
         if worst:
             lines.append("Furthest from the nearest RUM:")
@@ -195,6 +197,8 @@ def make_result(
     done = collected.done
     null = collected.statistic[:, done]
     statistic = float(observed.statistic[0])
+    if statistic <= observed.rounding[0]:
+        statistic = 0.0
     values = np.array([pvalue(statistic, row, float(observed.rounding[0])) for row in null])
     return RumTest(
         statistic,

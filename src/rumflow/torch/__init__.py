@@ -12,9 +12,10 @@ except ImportError as error:  # pragma: no cover - depends on what is installed
         'rumflow.torch needs PyTorch, which is not installed: pip install "rumflow[torch]" (or pip install torch)'
     ) from error
 
+from rumflow.torch.cells import Cells
 from rumflow.torch.head import MenuSoftmax
 from rumflow.torch.layer import RUMLayer, project_cells
 from rumflow.torch.monitor import ConflictMonitor, ConflictReport
 from rumflow.torch.warm import WarmStarts
 
-__all__ = ["ConflictMonitor", "ConflictReport", "MenuSoftmax", "RUMLayer", "WarmStarts", "project_cells"]
+__all__ = ["Cells", "ConflictMonitor", "ConflictReport", "MenuSoftmax", "RUMLayer", "WarmStarts", "project_cells"]
