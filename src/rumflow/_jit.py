@@ -23,13 +23,17 @@ from numba import types
 from numba.extending import intrinsic
 
 
+#: The environment variable NUMBA_DISABLE_JIT is set: kernels run as plain Python.
+_PLAIN: bool = bool(getattr(numba.config, "DISABLE_JIT", 0))
+
+
 @cache
 def _digest(file: str) -> str:
     return hashlib.sha1(Path(file).read_bytes()).hexdigest()
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
-    if numba.config.DISABLE_JIT:  # for debugging: plain Python, with its index errors
+    if _PLAIN:  # for debugging: plain Python, with its index errors
         plain: Any = function
         plain.py_func = function
         return plain
@@ -39,7 +43,7 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
     for value in function.__globals__.values():
         sources |= getattr(value, "rumflow_sources", set())
     dispatcher.rumflow_sources = sources
-    index = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    index: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if hasattr(index, "_source_stamp"):
         index._source_stamp = (index._source_stamp, *(_digest(file) for file in sorted(sources)))
     return dispatcher
@@ -71,7 +75,7 @@ def _popcount(typingctx: Any, value: Any) -> Any:
 
 
 #: Number of set bits, one machine instruction; only inside kernels.
-popcount: Any = (lambda bits: int(bits).bit_count()) if numba.config.DISABLE_JIT else _popcount
+popcount: Any = (lambda bits: int(bits).bit_count()) if _PLAIN else _popcount
 
 
 def thread_count(threads: int | None = None) -> int:
@@ -110,7 +114,7 @@ def announce_compilation(dispatcher: Any) -> Callable[[], None]:
     Returns what to call when they are.
     """
     global _announced  # noqa: PLW0603  # once per process
-    if _announced or numba.config.DISABLE_JIT:
+    if _announced or _PLAIN:
         return lambda: None
     _announced = True
     path = str(getattr(dispatcher.stats, "cache_path", ""))

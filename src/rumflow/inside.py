@@ -29,7 +29,7 @@ class Inside(NamedTuple):
 
 def inside_tolerance(n: int) -> float:
     """Rounding of a Block-Marschak polynomial: an alternating sum of up to 2^(n-1) probabilities."""
-    return 1.8e-15 * 2.0 ** (n / 2)
+    return float(1.8e-15 * 2.0 ** (n / 2))
 
 
 @kernel

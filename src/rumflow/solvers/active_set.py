@@ -265,7 +265,7 @@ def descend(problem, active, pool, size, nu):
         for i in range(k):
             if d[i] < 0.0 and active.weights[i] + step * d[i] <= 0.0:
                 step = active.weights[i] / -d[i]
-                blocker = i
+                blocker = np.int64(i)
         for i in range(k):
             active.weights[i] += step * d[i]
             active.moved[i] += step * d[i]
