@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,7 +160,7 @@ class RumTest:
         ]
         for t, tau in enumerate(self.taus):
             lines.append(
-                f"  tau = {tau:<7.4g}p-value {self.pvalues[t]:.4g}   "
+                f"  tau = {tau:<9.4g} p-value {self.pvalues[t]:.4g}   "
                 f"critical value at {level:g}: {self.critical_value(level, tau):.6g}"
             )
         verdict = "is rejected" if self.rejects(level) else "is not rejected"
@@ -185,6 +186,12 @@ class RumTest:
         if self.interrupted:
             lines.append("The run was interrupted: these are the replicates done by then.")
         return "\n".join(lines)
+
+    def plot(self, ax: Any = None, tau: float | None = None) -> Any:
+        """The null distribution with the statistic; see `rumflow.plots.plot_null`."""
+        from rumflow.plots import plot_null
+
+        return plot_null(self, ax, tau)
 
     def __repr__(self) -> str:
         return f"RumTest(statistic={self.statistic:.6g}, pvalue={self.pvalue:.4g}, tau={self.tau:.4g}, n_boot={self.n_boot})"

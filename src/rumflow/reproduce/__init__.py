@@ -5,5 +5,16 @@ printed ones.
 """
 
 from rumflow.reproduce.barrier import render_exp1, render_exp2, run_exp1, run_exp2
+from rumflow.reproduce.learning import render_exp3, run_exp3
+from rumflow.reproduce.power import render_power, run_power
 
-__all__ = ["render_exp1", "render_exp2", "run_exp1", "run_exp2"]
+__all__ = [
+    "render_exp1",
+    "render_exp2",
+    "render_exp3",
+    "render_power",
+    "run_exp1",
+    "run_exp2",
+    "run_exp3",
+    "run_power",
+]
