@@ -22,7 +22,6 @@ import numba
 from numba import types
 from numba.extending import intrinsic
 
-
 #: The environment variable NUMBA_DISABLE_JIT is set: kernels run as plain Python.
 _PLAIN: bool = bool(getattr(numba.config, "DISABLE_JIT", 0))
 
