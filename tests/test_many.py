@@ -1,9 +1,15 @@
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import reference
 from scipy.optimize import nnls
 
 import rumflow as rf
+from rumflow.paths import flow_from_paths, paths_from_orders
+from rumflow.transforms import moebius_adjoint, zeta
 
 
 def stack(n, count, seed=0):
@@ -15,8 +21,9 @@ def test_a_batch_equals_its_members(n):
     targets = stack(n, 12)
     batch = rf.project_many(targets)
     for target, rho, objective, gap in zip(targets, batch.rho, batch.objective, batch.gap, strict=True):
+        assert (rf.project_many([target]).rho[0] == rho).all()
         alone = rf.project(target)
-        assert (rho == alone.rho).all() or alone.inside
+        assert rho == pytest.approx(alone.rho, abs=1e-7)
         assert objective == pytest.approx(alone.objective, rel=1e-12, abs=1e-25)
         assert gap <= max(1e-9 * objective, 1e-12)
 
@@ -129,3 +136,90 @@ def test_cone_of_nothing_good_is_zero():
     batch = rf.project_many(-np.ones((1, 12)), cone=True)
     assert (batch.rho == 0).all()
     assert batch.objective[0] == pytest.approx(6)
+
+
+def test_derivatives_span_the_whole_face():
+    """A point that is a mixture of three rankings on a larger face moves along all of it."""
+    n = 4
+    lattice = rf.Lattice(n)
+    rng = np.random.default_rng(16)
+    orders = rng.permuted(np.tile(np.arange(n), (3, 1)), axis=1)
+    flow = flow_from_paths(paths_from_orders(orders), np.array([0.2, 0.3, 0.5]))
+    normal = np.where(flow > 0, 0.0, rng.uniform(0.5, 1, flow.shape) * 0.02)
+    data = lattice.from_internal(zeta(flow.copy()) - moebius_adjoint(normal))
+    t = rng.normal(size=data.shape) * lattice.membership
+    step = 1e-6
+    plus, minus = rf.project_many([data + step * t, data - step * t], tol=1e-13, throw=False).rho
+    expected = (plus - minus) / (2 * step)
+    assert rf.project_many([data]).jvp([t])[0] == pytest.approx(expected, abs=1e-5)
+
+
+def test_derivatives_on_cells_that_were_not_observed():
+    """Incomplete data that fit exactly: J and its transpose belong together on all cells."""
+    weights = np.where(rf.simulate.observed_menus(4, 0.5, 1), 1.0, 0.0)
+    targets = np.where(weights > 0, rf.simulate.mixed_logit(4, seed=0), 0.0)[None]
+    inside = rf.Lattice(4).membership
+    t, g = np.where(inside, np.random.default_rng(0).normal(size=(2, *inside.shape)), 0.0)
+    batch = rf.project_many(targets, weights)
+    assert batch.inside[0]
+    forward, backward = batch.jvp(t[None])[0], batch.vjp(g[None])[0]
+    assert np.abs(forward[inside & (weights == 0)]).max() > 1e-3
+    assert (forward * g).sum() == pytest.approx((t * backward).sum(), abs=1e-9)
+    fit = rf.project(rf.simulate.hide(rf.simulate.mixed_logit(4, seed=0), weights > 0))
+    assert (fit.jvp(t) * g).sum() == pytest.approx((t * fit.vjp(g)).sum(), abs=1e-9)
+
+
+def test_no_derivatives_on_the_cone():
+    with pytest.raises(rf.InputError, match="cone"):
+        rf.project_many(np.ones((1, 12)), cone=True).jvp(np.ones((1, 12)))
+
+
+def test_tasks_of_a_pool_do_not_wait_for_it():
+    """Derivatives for many items run transforms that would like threads of their own, inside threads."""
+    script = """
+import numpy as np, rumflow as rf
+a = np.stack([rf.simulate.rankings_mixture(15, 5, s) for s in range(3)])
+print(rf.project_many(a, threads=2).jvp(a, threads=2).shape)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "RUMFLOW_THREADS": "2"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=True,
+    )
+    assert "(3, 32768, 15)" in done.stdout
+
+
+def test_starts_of_other_sizes_and_broken_ones_are_refused():
+    four, five = (rf.simulate.dirichlet(n, 1) for n in (4, 5))
+    with pytest.raises(rf.InputError, match="a fit for n = 5 items, problems for n = 4"):
+        rf.project_many(four[None], start=rf.project(five))
+    paths, weights = rf.project(four).mixture
+    for broken in (
+        (paths[:, :3], weights),
+        (paths + 8, weights),
+        (np.zeros_like(paths), weights),
+        (paths, -weights),
+        (paths, weights[:-1]),
+    ):
+        with pytest.raises(rf.InputError, match="start: mixture 0 must be paths of rankings of 4 items"):
+            rf.project_many(four[None], start=[broken])
+
+
+def test_far_away_data_are_projected_as_accurately_as_near_ones():
+    """The distance that no RUM can change does not loosen the stopping rule."""
+    rho = rf.simulate.dirichlet(4, 0)
+    far = np.where(rf.Lattice(4).membership, rho + 1e3, 0.0)
+    batch = rf.project_many([rho, far])
+    assert batch.rho[1] == pytest.approx(batch.rho[0], abs=1e-9)
+
+
+def test_tolerances_and_overflow():
+    for tol in (5, -1.0, 0, float("nan"), "x"):
+        with pytest.raises(rf.InputError, match="a number between 0 and 1"):
+            rf.project_many(stack(3, 1), tol=tol)
+    with np.errstate(over="ignore", invalid="ignore"):
+        batch = rf.project_many(np.full((1, 12), 1e160), throw=False)
+    assert batch.status[0] is not rf.Status.OPTIMAL

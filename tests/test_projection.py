@@ -345,3 +345,9 @@ def test_derivatives_after_the_interior_point_method(weighted):
     assert interior.jvp(t) == pytest.approx(exact.jvp(t), abs=1e-4)
     assert interior.vjp(g) == pytest.approx(exact.vjp(g), abs=1e-4)
     assert (interior.jvp(t) * g).sum() == pytest.approx((t * interior.vjp(g)).sum(), abs=1e-6)
+
+
+def test_auto_turns_to_the_interior_point_method_where_rounding_stops_the_other():
+    weights = np.ones((16, 4))
+    weights[3], weights[15] = 1e12, 1e-12
+    assert_certified(rf.project(rf.simulate.dirichlet(4, 0), weights))

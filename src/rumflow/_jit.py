@@ -11,9 +11,10 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,7 @@ def thread_count(threads: int | None = None) -> int:
     """Threads to use: the argument, else RUMFLOW_THREADS, else the processors this process may run on."""
     if threads is None:
         text = os.environ.get("RUMFLOW_THREADS", "")
-        if text.isdigit() and int(text) > 0:
+        if text.isdecimal() and int(text) > 0:
             return int(text)
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
     return max(1, int(threads))
@@ -93,15 +94,33 @@ def _pool(threads: int, process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="rumflow")
 
 
+_inside = threading.local()  # set in the threads of a pool: a task that would wait for its own pool runs alone instead
+
+
 def run_threads(task: Callable[[Any], object], pieces: Iterable[Any], threads: int) -> None:
-    """Run `task` on every piece; wait for all of them, then raise the first error."""
+    """Run `task` on every piece and wait for all of them.
+
+    After an error, or an interrupt, pieces that have not begun are dropped and it is raised when the others are done.
+    """
     pieces = list(pieces)
-    if threads <= 1 or len(pieces) <= 1:
+    if threads <= 1 or len(pieces) <= 1 or getattr(_inside, "pool", False):
         for piece in pieces:
             task(piece)
         return
-    for done in [_pool(threads, os.getpid()).submit(task, piece) for piece in pieces]:
-        done.result()
+
+    def work(piece: Any) -> None:
+        _inside.pool = True
+        task(piece)
+
+    waiting = [_pool(threads, os.getpid()).submit(work, piece) for piece in pieces]
+    try:
+        for done in waiting:
+            done.result()
+    except BaseException:
+        for done in waiting:
+            done.cancel()
+        wait(waiting)
+        raise
 
 
 _announced = False

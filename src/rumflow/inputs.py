@@ -11,7 +11,7 @@ from rumflow._jit import kernel
 from rumflow.data import ChoiceData, Item, check_items, format_menu
 from rumflow.errors import InputError, require_memory
 from rumflow.lattice import MAX_ITEMS, Lattice, items_of
-from rumflow.paths import squeeze
+from rumflow.paths import squeeze, unsqueeze
 from rumflow.solvers.rankings import memory_needed
 
 Array = NDArray[np.float64]
@@ -76,6 +76,17 @@ def _inspect(array, n, tolerance, rows, seen):
     return _FINE, 0, 0, missing
 
 
+def as_floats(values: object, name: str) -> Array:
+    """An array of real numbers, or an error that names the argument."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "biufO" or isinstance(values, str):
+            raise TypeError
+        return np.asarray(array, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: an array of real numbers is needed, not {type(values).__name__}") from None
+
+
 def items_from_shape(shape: tuple[int, ...]) -> int:
     """n, from the shape (2^n, n) of an array over all menus."""
     if len(shape) != 2 or not 1 <= shape[1] <= MAX_ITEMS or shape[0] != 1 << shape[1]:
@@ -94,7 +105,7 @@ def prepare(data: ChoiceData | ArrayLike, weights: str | ArrayLike | None) -> Pr
         target, seen = _from_data(lattice, data)
         sizes: Array | None = data.totals
     else:
-        array = np.ascontiguousarray(data, np.float64)
+        array = np.ascontiguousarray(as_floats(data, "data"))
         lattice = Lattice(items_from_shape(array.shape))
         items = check_items(range(lattice.n))
         _require(lattice, weighted=weights is not None)
@@ -174,7 +185,7 @@ def _weigh(
 
 def check_weights(lattice: Lattice, weights: ArrayLike, items: tuple[Item, ...]) -> Array:
     """Weights given as a (2^n, n) array, checked, in the internal layout."""
-    array = np.asarray(weights, np.float64)
+    array = as_floats(weights, "weights")
     if array.shape != lattice.shape:
         raise InputError(f"weights: an array of shape {lattice.shape} is needed, not {array.shape}")
     given = lattice.to_internal(array)
@@ -191,5 +202,5 @@ def check_weights(lattice: Lattice, weights: ArrayLike, items: tuple[Item, ...])
 
 
 def _cell_name(items: tuple[Item, ...], x: int, column: int) -> str:
-    menu = (column & ((1 << x) - 1)) | ((column >> x) << (x + 1)) | (1 << x)
+    menu = unsqueeze.py_func(column, x)
     return f"menu {format_menu(items[y] for y in items_of(menu))} (row {menu}), item {items[x]!r}"

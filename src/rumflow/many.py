@@ -5,27 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from queue import Empty, SimpleQueue
-from threading import Event
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow._jit import announce_compilation, run_threads, thread_count
+from rumflow._jit import run_threads, thread_count
 from rumflow.certificate import Certificate, certify_stack, rounding_floor
 from rumflow.data import check_items, format_menu
 from rumflow.errors import InputError, NotConvergedError, require_memory
-from rumflow.inputs import check_weights
-from rumflow.inside import find_inside
+from rumflow.inputs import as_floats, check_weights
 from rumflow.lattice import MAX_ITEMS, Lattice, items_of
-from rumflow.methods import SOLVER_FLOOR
-from rumflow.paths import add_paths
+from rumflow.paths import orders_from_paths, paths_from_orders, unsqueeze
 from rumflow.progress import Counter
-from rumflow.projection import Projection, Status, is_exact, status_of
-from rumflow.solvers import active_set
+from rumflow.projection import Projection, Status, check_tol, status_of
 from rumflow.solvers.active_set import Problem
-from rumflow.solvers.face import Face, normal_product
-from rumflow.solvers.rankings import Mixture, Workspace, make_problem, solve_rankings
+from rumflow.solvers.batch import BatchProjector
+from rumflow.solvers.batch_kernels import Start
+from rumflow.solvers.face import Face, exact_product
+from rumflow.solvers.rankings import Mixture
 from rumflow.transforms import zeta
 
 Array = NDArray[np.float64]
@@ -42,6 +39,7 @@ class ProjectionBatch:
     seconds: float
     inside: NDArray[np.bool_]  #: the data are RUM themselves, up to rounding and menu sums other than 1
     mixtures: list[Mixture]  #: paths and weights of each problem, empty where the data are RUM; see `start`
+    cone: bool
     _problem: Problem = field(repr=False)
     _weights: Array | None = field(repr=False)
     _flows: Array = field(repr=False)  # (B, n, 2^(n-1))
@@ -86,18 +84,23 @@ class ProjectionBatch:
         return self._products(g, transpose=True, threads=threads)
 
     def _products(self, vectors: ArrayLike, *, transpose: bool, threads: int | None) -> Array:
+        if self.cone:
+            raise InputError("derivatives are those of the projection onto RUM; this batch was projected onto the cone")
         rows, _ = _to_internal(vectors, self.lattice)
         if len(rows) != len(self):
             raise InputError(f"{len(rows)} vectors for {len(self)} projections")
         out = np.empty_like(rows)
 
         def product(i: int) -> None:
+            def face() -> Face:
+                if i not in self._faces:
+                    self._faces[i] = Face(self._problem, *self.mixtures[i])
+                return self._faces[i]
+
             if self.inside[i]:
-                out[i] = normal_product(self.lattice, rows[i], self._weights, transpose=transpose)
-                return
-            if i not in self._faces:
-                self._faces[i] = Face(self._problem, *self.mixtures[i])
-            out[i] = self._faces[i].product(rows[i], transpose=transpose)
+                out[i] = exact_product(self.lattice, rows[i], self._weights, face, transpose=transpose)
+            else:
+                out[i] = face().product(rows[i], transpose=transpose)
 
         run_threads(product, range(len(self)), thread_count(threads))
         return self._shape(out)
@@ -132,9 +135,10 @@ def project_many(
     cone      project onto the cone of RUMs: mixtures with any total instead of 1.
     start     an earlier batch of the same length, one projection for all, or a mixture (or None) for each.
 
-    Problems run side by side in threads; results are the same for any number of them, and for a problem alone.
+    Problems run side by side in threads; results have the same bits for any number of them, and for a batch of one.
     """
     begin = time.perf_counter()
+    tol = check_tol(tol)
     rows, flat = _to_internal(targets, None)
     lattice = Lattice(rows.shape[1])
     count = len(rows)
@@ -143,63 +147,43 @@ def project_many(
     w = _weights(weights, lattice)
     if w is not None:
         rows = np.where(w > 0, rows, 0.0)
-    starts = _starts(start, count)
-    shared = make_problem(np.zeros(lattice.internal_shape), w, cone)
-    testable = not cone and (w is None or bool((w > 0).all()))
-
-    flows = np.empty_like(rows)
-    numbers = np.empty((count, 5))
-    iterations = np.zeros(count, np.int64)
-    mixtures: list[Mixture] = [(np.empty((0, lattice.n), np.int32), np.empty(0))] * count
-    reasons = ["done"] * count
-    spare: SimpleQueue[Workspace] = SimpleQueue()
-    stop = Event()
+    projector = BatchProjector(lattice.n, w, threads, cone)
     counter = Counter(progress, count, "projections")
-    inside = np.zeros(count, np.bool_)
-    none = np.empty((0, 0))
-    floors = SOLVER_FLOOR * np.einsum("bij,bij->b", rows, rows if w is None else w * rows)
-
-    def solve(piece: range) -> None:
-        try:
-            workspace = spare.get_nowait()
-        except Empty:
-            workspace = Workspace(lattice.n)
-        for i in piece:
-            if stop.is_set():
-                return
-            found = find_inside(rows[i], w, 1) if testable else None
-            if found is not None:
-                flows[i], inside[i] = found.flow, True
-            else:
-                outcome = solve_rankings(
-                    shared._replace(target=rows[i]), workspace, tol=tol, floor=floors[i], start=starts[i]
-                )
-                flows[i] = 0.0
-                add_paths(flows[i], outcome.paths, outcome.weights, len(outcome.weights), 0, lattice.n)
-                mixtures[i], reasons[i], iterations[i] = outcome[:2], outcome.reason, outcome.rounds
-        span = slice(piece.start, piece.stop)
-        certify_stack(
-            flows[span], rows[span], none if w is None else w, cone, workspace.cost, workspace.below, numbers[span]
-        )
-        spare.put(workspace)
-        counter.add(len(piece))
-
-    done = announce_compilation(active_set.improve)
-    workers = thread_count(threads)
-    size = max(1, min(64, count // (8 * workers)))
-    try:
-        run_threads(solve, [range(i, min(i + size, count)) for i in range(0, count, size)], workers)
-    except KeyboardInterrupt:
-        stop.set()
-        raise
-    done()
-    certificates = [Certificate(a, b, rounding_floor(c), d, e) for a, b, c, d, e in numbers.tolist()]
-    status = [status_of(c, tol, reason) for c, reason in zip(certificates, reasons, strict=True)]
-    inside |= np.array([not cone and is_exact(c) for c in certificates], np.bool_)
-    seconds = time.perf_counter() - begin
-    batch = ProjectionBatch(
-        lattice, certificates, status, iterations, seconds, inside, mixtures, shared, w, flows, flat
+    result = projector.solve(
+        rows.copy(),
+        _starts(start, count, lattice),
+        tol=tol,
+        keep_starts=True,
+        keep_factors=False,
+        warn=False,
+        advance=counter.add,
     )
+    numbers = np.empty((count, 5))
+    none = np.empty((0, 0)) if w is None else w
+
+    def check(piece: range) -> None:
+        span = slice(piece.start, piece.stop)
+        work, below = np.empty(lattice.internal_shape), np.empty(lattice.n_menus)
+        certify_stack(result.flows[span], rows[span], none, cone, work, below, numbers[span])
+
+    size = max(1, count // (4 * projector.threads))
+    run_threads(check, [range(i, min(i + size, count)) for i in range(0, count, size)], projector.threads)
+    certificates = [Certificate(a, b, rounding_floor(c), d, e) for a, b, c, d, e in numbers.tolist()]
+    batch = ProjectionBatch(
+        lattice=lattice,
+        certificates=certificates,
+        status=[status_of(certificate, tol, "stalled") for certificate in certificates],
+        iterations=result.rounds,
+        seconds=time.perf_counter() - begin,
+        inside=result.inside & (not cone),
+        mixtures=[(one.paths, one.weights) for one in result.starts or []],
+        cone=cone,
+        _problem=projector.problem,
+        _weights=w,
+        _flows=result.flows,
+        _flat=flat,
+    )
+    status = batch.status
     if throw and any(s is not Status.OPTIMAL for s in status):
         first = next(i for i, s in enumerate(status) if s is not Status.OPTIMAL)
         raise NotConvergedError(
@@ -212,7 +196,7 @@ def project_many(
 
 def _to_internal(values: ArrayLike, lattice: Lattice | None) -> tuple[Array, bool]:
     """A stack in the internal layout, and whether it came as cells."""
-    array = np.asarray(values, np.float64)
+    array = as_floats(values, "a stack of problems")
     if array.ndim == 3 and 1 <= array.shape[2] <= MAX_ITEMS and array.shape[1] == 1 << array.shape[2]:
         own = Lattice(array.shape[2])
         rows = np.empty((len(array), *own.internal_shape))
@@ -234,7 +218,7 @@ def _to_internal(values: ArrayLike, lattice: Lattice | None) -> tuple[Array, boo
 def _require_finite(rows: Array, lattice: Lattice) -> None:
     if not np.isfinite(rows).all():
         i, x, column = (int(v) for v in np.argwhere(~np.isfinite(rows))[0])
-        menu = (column & ((1 << x) - 1)) | ((column >> x) << (x + 1)) | (1 << x)
+        menu = unsqueeze.py_func(column, x)
         raise InputError(
             f"problem {i}: menu {format_menu(items_of(menu))} (mask {menu}), item {x} is {rows[i, x, column]}; "
             "every number must be finite (mark unobserved cells by weight 0)"
@@ -244,20 +228,38 @@ def _require_finite(rows: Array, lattice: Lattice) -> None:
 def _weights(weights: ArrayLike | None, lattice: Lattice) -> Array | None:
     if weights is None:
         return None
-    array = np.asarray(weights, np.float64)
+    array = as_floats(weights, "weights")
     if array.shape == (lattice.n_cells,):
         array = lattice.from_internal(lattice.cells_to_internal(array))
     return check_weights(lattice, array, check_items(range(lattice.n)))
 
 
 def _starts(
-    start: ProjectionBatch | Projection | Sequence[Mixture | None] | None, count: int
-) -> Sequence[Mixture | None]:
+    start: ProjectionBatch | Projection | Sequence[Mixture | None] | None, count: int, lattice: Lattice
+) -> list[Start | None] | None:
     if start is None:
-        return [None] * count
+        return None
+    if isinstance(start, Projection | ProjectionBatch) and start.lattice != lattice:
+        raise InputError(f"start: a fit for n = {start.lattice.n} items, problems for n = {lattice.n}")
     if isinstance(start, Projection):
-        return [start.mixture] * count
+        return [Start(*start.mixture, np.empty(0))] * count
     mixtures: Sequence[Mixture | None] = start.mixtures if isinstance(start, ProjectionBatch) else start
     if len(mixtures) != count:
         raise InputError(f"start: {len(mixtures)} mixtures for {count} problems")
-    return [None if m is None or len(m[1]) == 0 else m for m in mixtures]
+    return [None if m is None or len(m[1]) == 0 else _check_mixture(i, m, lattice) for i, m in enumerate(mixtures)]
+
+
+def _check_mixture(i: int, mixture: Mixture, lattice: Lattice) -> Start:
+    """A kernel trusts its paths: they must be rankings of these items."""
+    paths, weights = np.asarray(mixture[0]), np.asarray(mixture[1], np.float64)
+    n = lattice.n
+    fine = paths.ndim == 2 and paths.shape == (len(weights), n) and np.issubdtype(paths.dtype, np.integer)
+    if fine:
+        paths = np.ascontiguousarray(paths, np.int32)
+        fine = bool((paths >= 0).all() and (paths < 1 << (n - 1)).all())
+        fine = fine and bool((paths_from_orders(orders_from_paths(paths)) == paths).all())
+    if not fine or not np.isfinite(weights).all() or (weights < 0).any() or not weights.sum() > 0:
+        raise InputError(
+            f"start: mixture {i} must be paths of rankings of {n} items, (k, {n}) int32, and k weights >= 0, not all 0"
+        )
+    return Start(paths, weights, np.empty(0))

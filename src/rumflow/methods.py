@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow._jit import kernel
+from rumflow.certificate import certify
 from rumflow.inputs import Prepared
 from rumflow.paths import flow_from_paths
 from rumflow.solvers.ipm import IpmRecord, IpmResult, solve_ipm
@@ -79,7 +80,14 @@ def solve(
             return found
         outcome = _rankings(problem, tol, deadline, (outcome.paths, outcome.weights), report, threads, None)
     mixture = (outcome.paths, outcome.weights)
-    return Solved(flow_from_paths(*mixture), mixture, None, "rankings", outcome.rounds, outcome.reason)
+    flow = flow_from_paths(*mixture)
+    if method == "auto" and outcome.reason == "stalled":
+        here = certify(flow, problem.target, problem.weights, threads)
+        if here.gap > max(tol * here.objective, here.floor):
+            found = _interior(problem, tol, deadline, None, report, threads)
+            if found.interior is not None and found.interior.gap < here.gap:
+                return found
+    return Solved(flow, mixture, None, "rankings", outcome.rounds, outcome.reason)
 
 
 def _rankings(

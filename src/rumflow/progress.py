@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from threading import Lock
 from types import TracebackType
 from typing import Protocol
 
@@ -54,15 +55,17 @@ class Counter:
     def __init__(self, show: bool, total: int, what: str) -> None:
         self._show, self._total, self._what = show, total, what
         self._done = 0
+        self._lock = Lock()
         self._last = self._begin = time.perf_counter()
 
     def add(self, count: int) -> None:
-        """`count` more pieces are done."""
-        self._done += count
-        now = time.perf_counter()
-        if self._show and (now - self._last > 0.2 or self._done >= self._total):
-            self._last = now
-            rest = (now - self._begin) * (self._total - self._done) / max(self._done, 1)
-            end = "\n" if self._done >= self._total else ""
-            sys.stderr.write(f"\rrumflow: {self._done} of {self._total} {self._what}, {rest:.0f} s to go   {end}")
-            sys.stderr.flush()
+        """`count` more pieces are done; from any thread."""
+        with self._lock:
+            self._done += count
+            now = time.perf_counter()
+            if self._show and (now - self._last > 0.2 or self._done >= self._total):
+                self._last = now
+                rest = (now - self._begin) * (self._total - self._done) / max(self._done, 1)
+                end = "\n" if self._done >= self._total else ""
+                sys.stderr.write(f"\rrumflow: {self._done} of {self._total} {self._what}, {rest:.0f} s to go   {end}")
+                sys.stderr.flush()

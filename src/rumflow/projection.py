@@ -21,14 +21,14 @@ from rumflow._jit import announce_compilation
 from rumflow.certificate import Certificate, certify
 from rumflow.data import ChoiceData, Item, format_menu
 from rumflow.errors import InputError, NotConvergedError
-from rumflow.inputs import Prepared, items_from_shape, prepare
+from rumflow.inputs import Prepared, as_floats, items_from_shape, prepare
 from rumflow.inside import find_inside, inside_tolerance
 from rumflow.lattice import Lattice, items_of
 from rumflow.methods import METHODS, solve
 from rumflow.paths import decompose, orders_from_paths, paths_from_orders, sample
 from rumflow.progress import Reporter
 from rumflow.solvers import active_set
-from rumflow.solvers.face import Face, make_face, normal_product
+from rumflow.solvers.face import Face, exact_product, make_face
 from rumflow.solvers.ipm import IpmResult, solve_newton
 from rumflow.solvers.rankings import Progress
 from rumflow.transforms import moebius, zeta, zeta_adjoint
@@ -151,11 +151,15 @@ class Projection:
 
     def sample(self, size: int, seed: int | np.random.Generator | None = None) -> NDArray[np.int64]:
         """`size` rankings drawn from the fitted flow, as rows of item numbers, best first."""
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
+            raise InputError(f"size={size!r}: a number of rankings, 0 or more, is needed")
         rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
-        return orders_from_paths(sample(self._flow, size, rng))
+        return orders_from_paths(sample(self._flow, int(size), rng))
 
     def menu_mask(self, menu: Iterable[Item]) -> int:
         """The bit mask of a menu given by labels."""
+        if isinstance(menu, str) or not isinstance(menu, Iterable):
+            raise InputError(f"menu {menu!r}: give a menu as a list of items, such as {list(self.items[:2])!r}")
         members = tuple(menu)
         position = {label: x for x, label in enumerate(self.items)}
         for item in members:
@@ -189,7 +193,7 @@ class Projection:
         rows = self.lattice.to_internal(vector)
         weights = self.problem.weights
         if self.inside:
-            product = normal_product(self.lattice, rows, weights, transpose=transpose)
+            product = exact_product(self.lattice, rows, weights, lambda: self._face, transpose=transpose)
         elif self.interior is not None:
             # J = Z (Q + D)^{-1} Z^T W on zero-flows, D = multipliers / flow: the derivative of the point on the central path.
             if weights is not None and not transpose:
@@ -255,7 +259,7 @@ def project(
     throw: bool = True,
     progress: bool | Callable[[Progress], None] = False,
     *,
-    start: Rankings | None = None,
+    start: Rankings | Projection | None = None,
     threads: int | None = None,
 ) -> Projection:
     """Project choice probabilities onto the random utility models.
@@ -269,15 +273,14 @@ def project(
     tol       stop when gap <= tol * objective (or when the gap is rounding: 64 units in the last place of 1/2 sum w rho_hat^2).
     max_seconds, Ctrl-C   end with the best point so far; with throw=True as a NotConvergedError that holds it as `fit`.
     progress  True for a line on the terminal, or a function called after every round.
-    start     rankings to begin from, such as those of an earlier fit.
+    start     an earlier fit to begin from, or its rankings.
     threads   for the lattice passes; the result is the same for any number.
     """
     begin = time.perf_counter()
     if method not in METHODS:
         raise InputError(f"method={method!r}: accepted are {', '.join(map(repr, METHODS))}")
-    if not 0 < tol < 1:
-        raise InputError(f"tol={tol!r}: a number between 0 and 1 is needed")
-    if max_seconds is not None and not max_seconds > 0:
+    tol = check_tol(tol)
+    if max_seconds is not None and not (isinstance(max_seconds, int | float) and max_seconds > 0):
         raise InputError(f"max_seconds={max_seconds!r}: a positive number of seconds is needed, or None")
     problem = prepare(data, weights)
     done = announce_compilation(active_set.improve)
@@ -340,13 +343,24 @@ def is_exact(certificate: Certificate) -> bool:
 
 def status_of(certificate: Certificate, tol: float, reason: str) -> Status:
     """Converged means certified, whatever the solver thought."""
-    if certificate.gap <= max(tol * certificate.objective, certificate.floor):
+    finite = np.isfinite([certificate.objective, certificate.gap, certificate.floor]).all()
+    if finite and certificate.gap <= max(tol * certificate.objective, certificate.floor):
         return Status.OPTIMAL
     return {"max_seconds": Status.MAX_SECONDS, "interrupted": Status.INTERRUPTED}.get(reason, Status.STALLED)
 
 
-def _check_start(start: Rankings, n: int) -> tuple[NDArray[np.int32], Array]:
-    orders, weights = np.asarray(start.orders), np.asarray(start.weights, np.float64)
+def check_tol(tol: float) -> float:
+    """A relative tolerance, checked."""
+    if isinstance(tol, bool) or not isinstance(tol, int | float | np.floating) or not 0 < tol < 1:
+        raise InputError(f"tol={tol!r}: a number between 0 and 1 is needed")
+    return float(tol)
+
+
+def _check_start(start: Rankings | Projection, n: int) -> tuple[NDArray[np.int32], Array]:
+    given = start.rankings if isinstance(start, Projection) else start
+    if not hasattr(given, "orders") or not hasattr(given, "weights"):
+        raise InputError(f"start: an earlier fit or its rankings are needed, not {type(start).__name__}")
+    orders, weights = np.asarray(given.orders), np.asarray(given.weights, np.float64)
     if orders.ndim != 2 or orders.shape[1] != n or len(orders) != len(weights) or len(weights) == 0:
         raise InputError(
             f"start: orders of shape (k, {n}) and k weights are needed, k >= 1; got {orders.shape}, {weights.shape}"
@@ -366,7 +380,7 @@ def block_marschak(rho: ArrayLike) -> Array:
     >>> block_marschak(rho).tolist()
     [[0.0, 0.0], [0.7, 0.0], [0.0, 0.30000000000000004], [0.3, 0.7]]
     """
-    array = np.asarray(rho, np.float64)
+    array = as_floats(rho, "rho")
     lattice = Lattice(items_from_shape(array.shape))
     rows = lattice.to_internal(array)
     if np.isnan(rows).any():

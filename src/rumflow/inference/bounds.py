@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rumflow.data import ChoiceData, Item, format_menu
-from rumflow.errors import InputError
+from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference.confidence import invert
 from rumflow.inference.programs import minimise_fixed
 from rumflow.inference.sample import cell_numbers
@@ -105,6 +105,10 @@ def bounds(
                 at that level (test inversion, `n_boot` replicates each, ends to 0.001). Needs counts.
     """
     fit = data if isinstance(data, Projection) else project(data, weights, tol=1e-12, throw=False)
+    if fit.gap > max(1e-8 * fit.objective, fit.certificate.floor):
+        raise NotConvergedError(
+            f"bounds: the projection they start from is not accurate enough: {fit.status.explanation}", fit
+        )
     lattice = fit.lattice
     if (menu is None) == (functional is None):
         raise InputError("bounds: give either a menu (and an item), or a functional")

@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+import warnings
 from collections.abc import Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,8 +73,10 @@ class _Checkpoint:
                     for i in range(len(collected))
                     if f"statistic{i}" in stored
                 ]
-        except (OSError, ValueError, KeyError) as fault:
-            raise InputError(f"checkpoint {self.path}: not a checkpoint file of rumflow ({fault})") from None
+        except (OSError, ValueError, KeyError, EOFError, TypeError, BadZipFile):
+            raise InputError(
+                f"checkpoint {self.path}: not a checkpoint file of rumflow, or a damaged one: name another file, or remove it"
+            ) from None
         if own != self.fingerprint:
             raise InputError(
                 f"checkpoint {self.path} belongs to another test (other data, options or seed): name another file, or remove it"
@@ -83,6 +87,24 @@ class _Checkpoint:
             into.certified[:, :count] = certified[:, :count]
             into.vanished[:count] = vanished[:count]
 
+    def require_writable(self) -> None:
+        """Raise before the work starts where the file cannot be written."""
+        if self.path is None:
+            return
+        partial = self._partial()
+        try:
+            with open(partial, "wb"):
+                pass
+            partial.unlink()
+        except OSError as fault:
+            raise InputError(
+                f"checkpoint {self.path}: cannot be written ({fault.strerror}); name another file"
+            ) from None
+
+    def _partial(self) -> Path:
+        assert self.path is not None
+        return self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
+
     def save(self, collected: Sequence[Collected], force: bool = False) -> None:
         """Write all replicates done so far, in place of the old file."""
         if self.path is None or not (force or time.monotonic() - self.last > _SAVE_EVERY):
@@ -92,10 +114,13 @@ class _Checkpoint:
             for i, one in enumerate(collected)
             for name in ("statistic", "certified", "vanished")
         }
-        partial = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
-        with open(partial, "wb") as file:
-            np.savez(file, allow_pickle=False, fingerprint=np.array(self.fingerprint), **arrays)
-        os.replace(partial, self.path)
+        partial = self._partial()
+        try:
+            with open(partial, "wb") as file:
+                np.savez(file, allow_pickle=False, fingerprint=np.array(self.fingerprint), **arrays)
+            os.replace(partial, self.path)
+        except OSError as fault:  # the replicates are worth more than the file
+            warnings.warn(f"checkpoint {self.path}: not saved ({fault.strerror})", RuntimeWarning, stacklevel=2)
         self.last = time.monotonic()
 
 
@@ -113,6 +138,10 @@ def run(
     n_jobs = 1 runs in threads of this process; anything else goes through joblib, to whatever backend is active there.
     Ctrl-C ends the run and marks what there is as interrupted, unless a test has no replicate yet.
     """
+    if not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+        raise InputError(
+            f"n_jobs={n_jobs!r}: a number of workers is needed (1: threads of this process, -1: all processors)"
+        )
     if not isinstance(n_boot, int | np.integer) or n_boot < 1:
         raise InputError(f"n_boot={n_boot!r}: at least 1 bootstrap replicate is needed")
     collected = [
@@ -127,6 +156,7 @@ def run(
         None if checkpoint is None else Path(checkpoint), "" if checkpoint is None else _fingerprint(replicators)
     )
     store.load(collected)
+    store.require_writable()
     pieces = [
         _Piece(i, range(first, min(first + size, n_boot)))
         for i, (r, one) in enumerate(zip(replicators, collected, strict=True))

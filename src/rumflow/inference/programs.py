@@ -80,10 +80,10 @@ def conservation(lattice: Lattice) -> sparse.csr_matrix:
 def superset_sums(lattice: Lattice, cells: Ints) -> sparse.csr_matrix:
     """(len(cells), N): rows of Z; rho(D, x) sums the flow over all (E, x) with E containing D."""
     mask, item = lattice.cells.T
-    rows = []
+    rows = [np.empty(0, np.int64)]  # so that no cell at all gives an empty matrix
     for c in cells:
         rows.append(np.flatnonzero((item == item[c]) & (mask & mask[c] == mask[c])))
-    lengths = [len(r) for r in rows]
+    lengths = [len(r) for r in rows[1:]]
     return sparse.csr_matrix(
         (np.ones(sum(lengths)), (np.repeat(np.arange(len(cells)), lengths), np.concatenate(rows))),
         shape=(len(cells), lattice.n_cells),

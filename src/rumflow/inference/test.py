@@ -132,7 +132,7 @@ def find_taus(tau: Tau, smallest: float, convention: Convention) -> tuple[float,
             m = max(smallest, 3.0)
             found.append(float(np.sqrt(np.log(m) / m)))
         else:
-            value = float(one)  # type: ignore[arg-type]
+            value = float(one) if isinstance(one, int | float | np.number) else np.nan
             if not (0 <= value < 1 or (convention.set == "cone" and 0 <= value < np.inf)):
                 raise InputError(f"tau={one!r}: a number from 0 to below 1 is needed")
             found.append(value)

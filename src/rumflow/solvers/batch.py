@@ -16,7 +16,7 @@ others.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
@@ -33,16 +33,15 @@ from rumflow.solvers.batch_kernels import (
     NEARBY,
     Start,
     add_to_one,
-    face_dimension,
     finish,
     inside_flow,
     pack_piece,
     pull_piece,
     solve_piece,
-    span_face,
     square,
 )
 from rumflow.solvers.rankings import _WHOLE_IN_KERNEL, Workspace, make_problem, solve_rankings
+from rumflow.solvers.tangent import face_dimension, span_face
 from rumflow.transforms import zeta
 
 Array = NDArray[np.float64]
@@ -67,6 +66,9 @@ class BatchResult(NamedTuple):
 
     flows: Array  # (B, n, 2^(n-1))
     rhos: Array
+    inside: NDArray[np.bool_]  # (B,): the data are RUM once their menus add up to 1
+    rounds: NDArray[np.int64]  # (B,)
+    stalled: NDArray[np.bool_]  # (B,)
     faces: Faces | None
     starts: list[Start] | None
 
@@ -74,12 +76,13 @@ class BatchResult(NamedTuple):
 class BatchProjector:
     """One projector for stacks over the same cells: `solve`, and `pull` for the derivatives."""
 
-    def __init__(self, n: int, weights: Array | None = None, threads: int | None = None) -> None:
+    def __init__(self, n: int, weights: Array | None = None, threads: int | None = None, cone: bool = False) -> None:
         self.n = n
         self.weights = weights
-        self.complete = weights is None or bool((weights > 0).all())
-        self.problem = make_problem(np.zeros((n, 1 << (n - 1))), weights)
-        self.share = _share(n, weights)
+        self.complete = not cone and (weights is None or bool((weights > 0).all()))
+        self.problem = make_problem(np.zeros((n, 1 << (n - 1))), weights, cone)
+        # In the cone the menus may add up to anything: steps 1 and 2 fall away.
+        self.share = np.zeros((n, 1 << (n - 1))) if cone else _share(n, weights)
         self.threads = thread_count(threads)
         self._spare: SimpleQueue[Workspace] = SimpleQueue()
 
@@ -91,32 +94,41 @@ class BatchProjector:
         tol: float = DEFAULT_TOL,
         keep: bool = False,
         keep_starts: bool = False,
+        keep_factors: bool = True,
         factor_bytes: int = 1 << 30,
+        warn: bool = True,
+        advance: Callable[[int], None] | None = None,
     ) -> BatchResult:
         """Project a stack (B, n, 2^(n-1)); `targets` is used up. `keep`: the faces, for `pull`; `keep_starts`: for the
-        next call.
+        next call, with or without their factors.
 
-        Factors of more than `factor_bytes` in all are not kept but computed again.
+        Factors of more than `factor_bytes` in all are not kept but computed again. `warn` of problems that stalled;
+        `advance` is told how many more problems are done.
         """
         size = len(targets)
+        storing = (2 if keep or keep_factors else 1) if keep or keep_starts else 0
         flows, rhos = np.empty_like(targets), np.empty_like(targets)
-        kind, count, stalled = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.bool_)
+        kind, count, rounds = np.zeros((3, size), np.int64)
+        stalled = np.zeros(size, np.bool_)
         pieces = self._pieces(size)
         flats: dict[int, Start] = {}
 
         def task(piece: range) -> None:
             span = slice(piece.start, piece.stop)
             own = None if starts is None else starts[span]
-            arrays = (targets[span], flows[span], rhos[span], kind[span], count[span], stalled[span])
-            flats[piece.start] = self._solve_piece(*arrays, own, tol, keep or keep_starts)
+            arrays = (targets[span], flows[span], rhos[span], kind[span], count[span], rounds[span], stalled[span])
+            flats[piece.start] = self._solve_piece(*arrays, own, tol, storing)
+            if advance is not None:
+                advance(len(piece))
 
         done = announce_compilation(solve_piece)
         run_threads(task, pieces, self.threads)
         done()
-        for i in np.flatnonzero(stalled):
+        for i in np.flatnonzero(stalled & warn):
             self._say_stalled(int(i), flows[i], targets[i])
         faces = self._pack(kind, count, pieces, flats, factor_bytes) if keep else None
-        return BatchResult(flows, rhos, faces, _split(count, pieces, flats, self.n) if keep_starts else None)
+        kept = _split(count, pieces, flats, self.n) if keep_starts else None
+        return BatchResult(flows, rhos, kind == INSIDE, rounds, stalled, faces, kept)
 
     def pull(self, faces: Faces, by_rho: Array, by_flow: Array | None = None) -> Array:
         """The gradients by the targets, given those by the probabilities and the flow; both are used up."""
@@ -154,25 +166,26 @@ class BatchProjector:
         rhos: Array,
         kind: NDArray[np.int64],
         count: NDArray[np.int64],
+        rounds: NDArray[np.int64],
         stalled: NDArray[np.bool_],
         starts: Sequence[Start | None] | None,
         tol: float,
-        keep: bool,
+        keep: int,
     ) -> Start:
         workspace = self._workspace()
         if self.n > _WHOLE_IN_KERNEL:
-            flat = self._solve_large(targets, flows, rhos, kind, count, stalled, starts, tol, keep, workspace)
+            flat = self._solve_large(targets, flows, rhos, kind, count, rounds, stalled, starts, tol, keep, workspace)
             self._spare.put(workspace)
             return flat
         begin, start = _join(starts, len(targets), self.n)
         atoms = 128 * len(targets) if keep else 0
-        flat = Start(np.empty((atoms, self.n), np.int32), np.empty(atoms), np.empty(64 * atoms))
+        flat = Start(np.empty((atoms, self.n), np.int32), np.empty(atoms), np.empty(64 * atoms if keep > 1 else 0))
         used = np.zeros(2, np.int64)
         done, resume = 0, False
         while True:
             done = solve_piece(
                 self.problem, self.share, self.complete, *workspace.arrays, targets, begin, start, tol,
-                _tolerance(self.n), keep, flows, rhos, kind, count, flat, used, stalled, done, resume,
+                _tolerance(self.n), keep, flows, rhos, kind, count, rounds, flat, used, stalled, done, resume,
             )  # fmt: skip
             if done == len(targets):
                 break
@@ -194,10 +207,11 @@ class BatchProjector:
         rhos: Array,
         kind: NDArray[np.int64],
         count: NDArray[np.int64],
+        rounds: NDArray[np.int64],
         stalled: NDArray[np.bool_],
         starts: Sequence[Start | None] | None,
         tol: float,
-        keep: bool,
+        keep: int,
         workspace: Workspace,
     ) -> Start:
         """The same where a problem takes long enough for Python not to matter, and the active set has to grow."""
@@ -220,7 +234,7 @@ class BatchProjector:
             count[i] = len(outcome.weights)
             objective = finish(problem, flows[i], rhos[i], count[i], outcome.paths, outcome.weights)
             kind[i] = INSIDE if objective <= NEARBY * size else FACE
-            stalled[i] = outcome.reason == "stalled"
+            rounds[i], stalled[i] = outcome.rounds, outcome.reason == "stalled"
             if keep:
                 if self.complete and kind[i] == FACE:
                     dimension = int(face_dimension(flows[i], workspace.below))
@@ -229,7 +243,7 @@ class BatchProjector:
                     if count[i] <= dimension:
                         span_face(problem, workspace.active, flows[i], dimension)
                 count[i] = k = int(workspace.active.count[0])
-                factor = workspace.active.factor[: k * (k + 1) // 2].copy()
+                factor = workspace.active.factor[: k * (k + 1) // 2 if keep > 1 else 0].copy()
                 parts.append(Start(*workspace.mixture(), factor))
         if not parts:
             return Start(np.empty((0, self.n), np.int32), np.empty(0), np.empty(0))
@@ -307,7 +321,7 @@ def _split(count: NDArray[np.int64], pieces: list[range], flats: dict[int, Start
         flat = flats[piece.start]
         at = there = 0
         for k in count[piece.start : piece.stop].tolist():
-            end, stop = at + k, there + k * (k + 1) // 2
+            end, stop = at + k, min(there + k * (k + 1) // 2, len(flat.factor))
             starts.append(Start(flat.paths[at:end].copy(), flat.weights[at:end].copy(), flat.factor[there:stop].copy()))
             at, there = end, stop
     return starts

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow._jit import kernel
-from rumflow.paths import add_paths, conserve_kernel, path_cost, squeeze
-from rumflow.solvers.active_set import PIVOT, Problem, begin, gram_entry, insert, iterate, start_from
-from rumflow.solvers.factor import dot, row_start, solve_backward, solve_forward
+from rumflow.paths import add_paths, conserve_kernel, squeeze
+from rumflow.solvers.active_set import Problem, begin, iterate, start_from
+from rumflow.solvers.factor import row_start, solve_forward
+from rumflow.solvers.tangent import face_dimension, span_face, tangent_weights
 from rumflow.transforms import transform_row
 
 Array = NDArray[np.float64]
@@ -123,74 +124,12 @@ def finish(problem, flow, rho, count, paths, lam):
 
 
 @kernel
-def face_dimension(flow, seen):
-    """Dimension of the smallest face that holds a flow: edges in use, less menus in use, plus 1. `seen` is scratch."""
-    n = flow.shape[0]
-    full = (1 << n) - 1
-    seen[:] = 0.0
-    seen[full] = 1.0
-    edges = 0
-    menus = 1
-    for menu in range(full, 0, -1):
-        if seen[menu] > 0.0:
-            for x in range(n):
-                if (menu >> x) & 1 and flow[x, squeeze(menu, x)] > 0.0:
-                    edges += 1
-                    below = menu ^ (1 << x)
-                    if seen[below] == 0.0:
-                        seen[below] = 1.0
-                        menus += 1
-    return edges - menus + 1
-
-
-@kernel
-def span_face(problem, active, flow, dimension):
-    """Add rankings of weight 0 until the active ones span the face of `flow`.
-
-    Nothing is missing where the data are in general position. A point that is a mixture of few rankings of a larger
-    face, by luck or by construction, moves along the whole face all the same. One path through every edge in use is
-    enough to choose from.
-    """
-    n = flow.shape[0]
-    full = (1 << n) - 1
-    path = np.empty(n, np.int32)
-    row = active.scratch[1]
-    for menu in range(full, 0, -1):
-        for item in range(n):
-            if active.count[0] > dimension:
-                return
-            if not (menu >> item) & 1 or not flow[item, squeeze(menu, item)] > 0.0:
-                continue
-            path[item] = squeeze(menu, item)
-            here = menu ^ (1 << item)
-            while here:
-                for x in range(n):
-                    if (here >> x) & 1 and flow[x, squeeze(here, x)] > 0.0:
-                        path[x] = squeeze(here, x)
-                        here ^= 1 << x
-                        break
-            here = menu
-            while here != full:
-                for x in range(n):
-                    if not (here >> x) & 1 and flow[x, squeeze(here, x)] > 0.0:
-                        path[x] = squeeze(here, x)
-                        here |= 1 << x
-                        break
-            k = active.count[0]
-            for i in range(k):
-                row[i] = gram_entry(problem.table, path, active.paths[i]) + problem.ridge
-            solve_forward(active.factor, np.int64(0), k, row)
-            diagonal = gram_entry(problem.table, path, path) + problem.ridge
-            insert(active, path, row, diagonal, 0.0, 0.0, PIVOT * diagonal)
-
-
-@kernel
 def solve_piece(
     shared, share, complete, active, pool, cost, above, below, targets, where, start, tol, tolerance, keep, flows, rhos,
-    kind, count, flat, used, stalled, first, resume,
+    kind, count, rounds, flat, used, stalled, first, resume,
 ):  # fmt: skip
     """Solve problems first.. of a piece and append their rankings to `flat`, from used[0] (rankings) and used[1]
-    (factor) on.
+    (factor) on; keep: 0 nothing, 1 rankings, 2 their factors as well.
 
     Returns the problem at which `flat` was full (call again with more room and resume=True), or the length of the
     piece.
@@ -201,6 +140,7 @@ def solve_piece(
             target = targets[i]
             add_to_one(target, share, n)
             stalled[i] = False
+            rounds[i] = 0
             active.count[0] = 0
             if complete and inside_flow(target, flows[i], below, tolerance):
                 for x in range(n):
@@ -217,24 +157,25 @@ def solve_piece(
             else:
                 begin(problem, active, cost, below, start.paths[a:b], start.weights[a:b])
             active.fresh[0] = 1  # not at its minimum, but not worn either
-            _, stalled[i] = iterate(problem, active, pool, cost, above, below, tol, floor)
+            rounds[i], stalled[i] = iterate(problem, active, pool, cost, above, below, tol, floor)
             objective = finish(problem, flows[i], rhos[i], active.count[0], active.paths, active.weights)
             kind[i] = INSIDE if objective <= NEARBY * size else FACE
-            if keep and complete and kind[i] == FACE:
+            if keep > 0 and complete and kind[i] == FACE:
                 dimension = face_dimension(flows[i], below)
                 if active.count[0] <= dimension:
                     span_face(problem, active, flows[i], dimension)
             count[i] = active.count[0]
         resume = False
-        if keep:
+        if keep > 0:
             k = count[i]
+            length = row_start(k) if keep > 1 else 0
             at, there = used[0], used[1]
-            if at + k > flat.weights.shape[0] or there + row_start(k) > flat.factor.shape[0]:
+            if at + k > flat.weights.shape[0] or there + length > flat.factor.shape[0]:
                 return i
             flat.paths[at : at + k] = active.paths[:k]
             flat.weights[at : at + k] = active.weights[:k]
-            flat.factor[there : there + row_start(k)] = active.factor[: row_start(k)]
-            used[0], used[1] = at + k, there + row_start(k)
+            flat.factor[there : there + length] = active.factor[:length]
+            used[0], used[1] = at + k, there + length
     return targets.shape[0]
 
 
@@ -251,20 +192,6 @@ def pack_piece(flat, count, paths, factor):
             factor[i, row_start(k) :] = 0.0
         at += k
         there += row_start(k)
-
-
-@kernel
-def tangent_weights(active, cost, d):
-    """d with M d = <a_i, .> + const and sum d = 0, from edge costs; L^{-1} 1 must be in carried[0]."""
-    k = active.count[0]
-    one = active.carried[0]
-    for i in range(k):
-        d[i] = path_cost(cost, active.paths, i)
-    solve_forward(active.factor, np.int64(0), k, d)
-    s = -dot(one, 0, d, k) / dot(one, 0, one, k)
-    for i in range(k):
-        d[i] += s * one[i]
-    solve_backward(active.factor, k, d)
 
 
 @kernel

@@ -13,42 +13,37 @@ Data inside RUM are their own projection: there J only restores the menu sums (`
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow._jit import kernel
 from rumflow.lattice import Lattice
-from rumflow.paths import add_paths, path_cost
+from rumflow.paths import add_paths, flow_from_paths
 from rumflow.solvers.active_set import Problem, start_from
-from rumflow.solvers.factor import dot, solve_backward, solve_forward
 from rumflow.solvers.rankings import Workspace, make_problem
+from rumflow.solvers.tangent import face_dimension, span_face, tangent_weights
 from rumflow.transforms import zeta, zeta_adjoint
 
 Array = NDArray[np.float64]
 
 
-@kernel
-def _tangent_weights(active, cost, d):
-    """d with M d = <a_i, .> + const and sum d = 0, from edge costs."""
-    k = active.count[0]
-    one = active.carried[0]
-    for i in range(k):
-        d[i] = path_cost(cost, active.paths, i)
-    zero = np.int64(0)
-    solve_forward(active.factor, zero, k, d)
-    s = -dot(one, zero, d, k) / dot(one, zero, one, k)
-    for i in range(k):
-        d[i] += s * one[i]
-    solve_backward(active.factor, k, d)
-
-
 class Face:
-    """The tangent space of a mixture of rankings, with its factor."""
+    """The tangent space of a mixture of rankings, with its factor.
+
+    With every cell observed it is that of the whole face, also where the mixture needs fewer rankings than span it.
+    """
 
     def __init__(self, problem: Problem, paths: NDArray[np.int32], weights: Array) -> None:
         self._problem = problem
-        workspace = Workspace(problem.target.shape[0], len(weights) + 8)
+        n = problem.target.shape[0]
+        flow = flow_from_paths(paths, weights)
+        complete = bool((problem.weights > 0).all())  # no rows: every weight is 1
+        dimension = int(face_dimension(flow, np.empty(1 << n))) if complete else 0
+        workspace = Workspace(n, max(len(weights), dimension) + 8)
         start_from(problem, workspace.active, paths, weights)
+        if workspace.active.count[0] <= dimension:
+            span_face(problem, workspace.active, flow, dimension)
         self._active = workspace.active
 
     def product(self, rows: Array, *, transpose: bool) -> Array:
@@ -60,13 +55,29 @@ class Face:
         zeta_adjoint(cost)
         k = int(self._active.count[0])
         d = np.empty(len(self._active.weights))
-        _tangent_weights(self._active, cost, d)
+        tangent_weights(self._active, cost, d)
         cost[:] = 0.0
         add_paths(cost, self._active.paths, d, k, 0, cost.shape[0])
         zeta(cost)
         if weighted and transpose:
             cost *= self._problem.weights
         return cost
+
+
+def exact_product(
+    lattice: Lattice, rows: Array, weights: Array | None, face: Callable[[], Face], *, transpose: bool
+) -> Array:
+    """J (or J^T) where the data are RUM: `normal_product` on the observed cells, the face on those that are not."""
+    if weights is None or (weights > 0).all():
+        return normal_product(lattice, rows, weights, transpose=transpose)
+    hidden = weights == 0
+    if transpose:
+        product = normal_product(lattice, np.where(hidden, 0.0, rows), weights, transpose=True)
+        product += face().product(np.where(hidden, rows, 0.0), transpose=True)
+    else:
+        product = normal_product(lattice, rows, weights, transpose=False)
+        product[hidden] = face().product(rows, transpose=False)[hidden]
+    return product
 
 
 def normal_product(lattice: Lattice, rows: Array, weights: Array | None, *, transpose: bool) -> Array:

@@ -99,6 +99,7 @@ def project_op(
     known = None
     if starts is not None:
         names = keys.reshape(-1).tolist() if keys.numel() else list(range(shape.numel()))
+        starts.bind((n, hash(weights.numpy().tobytes())))
         known = [start if isinstance(start, Start) else None for start in starts.get(names)]
     result = projector(n, weights, threads).solve(
         to_rows(z, index, n), known, tol=tol, keep=keep, keep_starts=starts is not None

@@ -79,7 +79,7 @@ class RUMLayer(nn.Module):
     about 1e-15 in float64.
 
     n, menus      items, and the menus that are read: bit masks or collections of items; None for all.
-    weights       one per cell (or (2^n, n)), >= 0; a cell of weight 0 is not read and has gradient 0.
+    weights       one per cell (or (2^n, n)), >= 0; a cell of weight 0 counts for nothing (but must be finite) and has gradient 0.
     smoothing     mu > 0: the minimum of 1/2 sum w (rho - z)^2 - mu sum log flow instead, which moves with every
                   direction of z. The exact projection passes on gradients along its face only.
     warm_start    keep the active set of every sample for the next pass: by `index`, the sample numbers given with the

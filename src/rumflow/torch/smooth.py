@@ -49,6 +49,7 @@ def smooth_op(
     known = None
     if starts is not None:
         names = keys.reshape(-1).tolist() if keys.numel() else list(range(shape.numel()))
+        starts.bind((n, hash(weights.numpy().tobytes()), mu))
         known = [start if isinstance(start, Centre) else None for start in starts.get(names)]
     rhos, flows, trees = _projector(n, weights.numpy().tobytes(), mu, threads).solve(to_rows(z, index, n), known)
     if starts is not None:

@@ -37,6 +37,7 @@ class WarmStarts:
         self.handle = next(_handles)
         self._starts: OrderedDict[int, Kept] = OrderedDict()
         self._bytes = 0
+        self._problem: object = None
         self._lock = Lock()
         _registry[self.handle] = self
 
@@ -59,6 +60,14 @@ class WarmStarts:
         with self._lock:
             self._starts.clear()
             self._bytes = 0
+
+    def bind(self, problem: object) -> None:
+        """Forget everything that was kept of another problem (number of items, weights): its factors do not fit."""
+        with self._lock:
+            if problem != self._problem:
+                self._starts.clear()
+                self._bytes = 0
+                self._problem = problem
 
     def get(self, keys: Sequence[int]) -> list[Kept | None]:
         """What is known of these samples."""

@@ -1,0 +1,87 @@
+"""The tangent space of the face a projection landed on: its dimension, rankings that span it, and solves in it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rumflow._jit import kernel
+from rumflow.paths import path_cost, squeeze
+from rumflow.solvers.active_set import PIVOT, gram_entry, insert
+from rumflow.solvers.factor import dot, solve_backward, solve_forward
+
+
+@kernel
+def face_dimension(flow, seen):
+    """Dimension of the smallest face that holds a flow: edges in use, less menus in use, plus 1. `seen` is scratch."""
+    n = flow.shape[0]
+    full = (1 << n) - 1
+    seen[:] = 0.0
+    seen[full] = 1.0
+    edges = 0
+    menus = 1
+    for menu in range(full, 0, -1):
+        if seen[menu] > 0.0:
+            for x in range(n):
+                if (menu >> x) & 1 and flow[x, squeeze(menu, x)] > 0.0:
+                    edges += 1
+                    below = menu ^ (1 << x)
+                    if seen[below] == 0.0:
+                        seen[below] = 1.0
+                        menus += 1
+    return edges - menus + 1
+
+
+@kernel
+def span_face(problem, active, flow, dimension):
+    """Add rankings of weight 0 until the active ones span the face of `flow`.
+
+    Nothing is missing where the data are in general position. A point that is a mixture of few rankings of a larger
+    face, by luck or by construction, moves along the whole face all the same. One path through every edge in use is
+    enough to choose from.
+    """
+    n = flow.shape[0]
+    full = (1 << n) - 1
+    path = np.empty(n, np.int32)
+    row = active.scratch[1]
+    for menu in range(full, 0, -1):
+        for item in range(n):
+            if active.count[0] > dimension:
+                return
+            if not (menu >> item) & 1 or not flow[item, squeeze(menu, item)] > 0.0:
+                continue
+            path[item] = squeeze(menu, item)
+            here = menu ^ (1 << item)
+            while here:
+                for x in range(n):
+                    if (here >> x) & 1 and flow[x, squeeze(here, x)] > 0.0:
+                        path[x] = squeeze(here, x)
+                        here ^= 1 << x
+                        break
+            here = menu
+            while here != full:
+                for x in range(n):
+                    if not (here >> x) & 1 and flow[x, squeeze(here, x)] > 0.0:
+                        path[x] = squeeze(here, x)
+                        here |= 1 << x
+                        break
+            k = active.count[0]
+            for i in range(k):
+                row[i] = gram_entry(problem.table, path, active.paths[i]) + problem.ridge
+            solve_forward(active.factor, np.int64(0), k, row)
+            diagonal = gram_entry(problem.table, path, path) + problem.ridge
+            insert(active, path, row, diagonal, 0.0, 0.0, PIVOT * diagonal)
+
+
+@kernel
+def tangent_weights(active, cost, d):
+    """d with M d = <a_i, .> + const and sum d = 0, from edge costs; L^{-1} 1 must be in carried[0]."""
+    k = active.count[0]
+    one = active.carried[0]
+    for i in range(k):
+        d[i] = path_cost(cost, active.paths, i)
+    zero = np.int64(0)
+    solve_forward(active.factor, zero, k, d)
+    s = -dot(one, zero, d, k) / dot(one, zero, one, k)
+    for i in range(k):
+        d[i] += s * one[i]
+    solve_backward(active.factor, k, d)
