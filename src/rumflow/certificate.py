@@ -27,6 +27,12 @@ from rumflow.transforms import transform_row, zeta, zeta_adjoint
 Array = NDArray[np.float64]
 
 
+#: Data nearer to RUM than this share of sum w rho_hat^2 are taken to be RUM.
+NEARBY = 1e-24
+
+#: Solvers aim at a gap of this share of sum w rho_hat^2: a good deal lower than what passes as rounding.
+SOLVER_FLOOR = 0.5e-16
+
 _SMALL = 12  # up to this many items one kernel call is faster than threads
 
 
@@ -38,6 +44,19 @@ class Certificate(NamedTuple):
     floor: float  # a gap below this is rounding
     least_flow: float  # smallest entry of the flow
     menu_error: float  # largest |sum of a menu's probabilities - 1|
+
+
+@kernel
+def weighted_norm(target, weights):
+    """sum w rho_hat^2 over the observed cells; no rows of weights: all 1."""
+    total = 0.0
+    for x in range(target.shape[0]):
+        for j in range(target.shape[1]):
+            if weights.shape[0] == 0:
+                total += target[x, j] * target[x, j]
+            elif weights[x, j] > 0.0:
+                total += weights[x, j] * target[x, j] * target[x, j]
+    return total
 
 
 @kernel
@@ -128,6 +147,11 @@ def certify(flow: Array, target: Array, weights: Array | None, threads: int | No
     inner = sum(float(np.sum(cost[x] * flow[x])) for x in range(n))
     cheapest = float(cheapest_below(cost, threads)[-1])
     return Certificate(0.5 * square, max(inner - cheapest, 0.0), rounding_floor(size), float(flow.min()), error)
+
+
+def is_exact(objective: float, size: float) -> bool:
+    """Is the distance zero up to rounding, given size = sum w rho_hat^2? Some units in the last place, squared."""
+    return objective <= NEARBY * size
 
 
 def rounding_floor(size: float) -> float:

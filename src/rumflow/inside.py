@@ -33,17 +33,26 @@ def inside_tolerance(n: int) -> float:
 
 
 @kernel
-def _normalise(rho, weights, n):
-    """The w-orthogonal projection onto menus that add up to 1, in place; what adds up already is left alone."""
+def normalise_menus(rho, weights, n):
+    """The w-orthogonal projection onto menus that add up to 1, in place.
+
+    What adds up already is left alone, and so are menus with a cell that was not observed. No rows of weights: all 1.
+    """
     weighted = weights.shape[0] > 0
     for menu in range(1, 1 << n):
         total = inverse = 0.0
+        whole = True
         for x in range(n):
             if (menu >> x) & 1:
                 column = squeeze(menu, x)
                 total += rho[x, column]
-                inverse += 1.0 / weights[x, column] if weighted else 1.0
-        if abs(total - 1.0) > 1e-15 * n:
+                if not weighted:
+                    inverse += 1.0
+                elif weights[x, column] > 0.0:
+                    inverse += 1.0 / weights[x, column]
+                else:
+                    whole = False
+        if whole and abs(total - 1.0) > 1e-15 * n:
             share = (1.0 - total) / inverse
             for x in range(n):
                 if (menu >> x) & 1:
@@ -52,8 +61,8 @@ def _normalise(rho, weights, n):
 
 
 @kernel
-def _moebius_rows(rho, flow, tolerance):
-    """The flow of rho, row by row; False as soon as a negative entry shows."""
+def inside_flow(rho, flow, through, tolerance):
+    """The flow of complete data with menu sums of 1, free of rounding, if they are RUM; False where they are not."""
     n = rho.shape[0]
     for x in range(n):
         flow[x] = rho[x]
@@ -61,6 +70,7 @@ def _moebius_rows(rho, flow, tolerance):
         for j in range(flow.shape[1]):
             if flow[x, j] < -tolerance:
                 return False
+    conserve_kernel(flow, n, through)
     return True
 
 
@@ -69,14 +79,13 @@ def find_inside(target: Array, weights: Array | None, threads: int | None = None
     n = target.shape[0]
     tolerance = inside_tolerance(n)
     rho = target.copy()
-    _normalise(rho, np.empty((0, 0)) if weights is None else weights, n)
+    normalise_menus(rho, np.empty((0, 0)) if weights is None else weights, n)
+    through = np.empty(1 << n)
     if n <= _SMALL:
         flow = np.empty_like(rho)
-        if not _moebius_rows(rho, flow, tolerance):
-            return None
-    else:
-        flow = moebius(rho.copy(), threads)
-        if flow.min() < -tolerance:
-            return None
-    conserve_kernel(flow, n, np.empty(1 << n))
+        return Inside(flow, rho) if inside_flow(rho, flow, through, tolerance) else None
+    flow = moebius(rho.copy(), threads)
+    if flow.min() < -tolerance:
+        return None
+    conserve_kernel(flow, n, through)
     return Inside(flow, rho)

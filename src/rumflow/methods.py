@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow._jit import kernel
-from rumflow.certificate import certify
+from rumflow.certificate import SOLVER_FLOOR, certify, weighted_norm
 from rumflow.inputs import Prepared
 from rumflow.paths import flow_from_paths
 from rumflow.solvers.ipm import IpmRecord, IpmResult, solve_ipm
@@ -24,9 +23,6 @@ from rumflow.solvers.rankings import Mixture, Outcome, Progress, Workspace, make
 Array = NDArray[np.float64]
 
 METHODS = ("auto", "rankings", "ipm")
-
-#: The rankings solver aims at a gap of this share of sum w rho_hat^2: a good deal lower than what passes as rounding.
-SOLVER_FLOOR = 0.5e-16
 
 
 class Solved(NamedTuple):
@@ -38,16 +34,6 @@ class Solved(NamedTuple):
     method: str
     iterations: int  # lattice passes, or interior point steps
     reason: str
-
-
-@kernel
-def weighted_square(target, weights):
-    """Sum w rho_hat^2."""
-    total = 0.0
-    for x in range(target.shape[0]):
-        for j in range(target.shape[1]):
-            total += (weights[x, j] if weights.shape[0] else 1.0) * target[x, j] * target[x, j]
-    return total
 
 
 def most_rankings(n_cells: int) -> int:
@@ -104,7 +90,7 @@ def _rankings(
         kernel_problem,
         Workspace(problem.lattice.n),
         tol=tol,
-        floor=SOLVER_FLOOR * weighted_square(problem.target, kernel_problem.weights),
+        floor=SOLVER_FLOOR * weighted_norm(problem.target, kernel_problem.weights),
         start=start,
         deadline=deadline,
         most_rankings=budget,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rumflow._jit import announce_compilation
-from rumflow.certificate import Certificate, certify
+from rumflow.certificate import Certificate, certify, is_exact, weighted_norm
 from rumflow.data import ChoiceData, Item, format_menu
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.inputs import Prepared, as_floats, items_from_shape, prepare
@@ -324,7 +324,7 @@ def project(
         problem,
         solved.flow,
         solved.mixture,
-        inside=is_exact(certificate),
+        inside=is_exact(certificate.objective, weighted_norm(problem.target, _rows(problem.weights))),
         interior=solved.interior,
     )
     if throw and fit.status is not Status.OPTIMAL:
@@ -336,9 +336,8 @@ def project(
     return fit
 
 
-def is_exact(certificate: Certificate) -> bool:
-    """Is the distance zero up to rounding? `floor` is 32 eps sum w rho_hat^2; a distance of some eps squared is far less."""
-    return certificate.objective <= 1e-12 * certificate.floor
+def _rows(weights: Array | None) -> Array:
+    return np.empty((0, 0)) if weights is None else weights
 
 
 def status_of(certificate: Certificate, tol: float, reason: str) -> Status:

@@ -283,12 +283,14 @@ def _page(rows: Sequence[Row], names: Sequence[str], summary: dict[str, dict[str
         f"Teacher and student, n = {first['n']} ({Lattice(int(first['n'])).n_cells} cells), {first['train']} training and "
         f"{first['test']} test contexts of {first['context']} numbers; students with two hidden layers of {first['width']}, "
         f"Adam at {first['rate']:g}, batches of {first['batch']}, lambda = {first['penalty']:g}; "
-        f"means over {len(seeds)} seeds ({', '.join(map(str, seeds))}). Raw numbers, every epoch measured: `exp3.csv`.\n",
+        f"means over {len(seeds)} seeds ({', '.join(map(str, seeds))}). Raw numbers at every measurement: `exp3.csv`.\n",
         "![learning curves](exp3.png)\n" if figure else "(No figure: matplotlib is not installed.)\n",
         table,
+        "Settings are the same for all students and were not tuned for any. Those with a layer see the data fewer times; "
+        "the *best epoch* is picked on the test set, for every method alike, and shows who overfits.\n",
         *_claims(summary),
     ]
-    return "\n".join(parts)
+    return "\n".join(parts) + "\n"
 
 
 def _claims(summary: dict[str, dict[str, float]]) -> list[str]:

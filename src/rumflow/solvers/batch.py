@@ -24,21 +24,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow._jit import announce_compilation, run_threads, thread_count
-from rumflow.certificate import certify
+from rumflow.certificate import NEARBY, SOLVER_FLOOR, certify, weighted_norm
+from rumflow.inside import inside_flow, inside_tolerance, normalise_menus
 from rumflow.lattice import Lattice
 from rumflow.solvers.batch_kernels import (
     FACE,
-    FLOOR,
     INSIDE,
-    NEARBY,
     Start,
-    add_to_one,
     finish,
-    inside_flow,
     pack_piece,
     pull_piece,
     solve_piece,
-    square,
 )
 from rumflow.solvers.rankings import _WHOLE_IN_KERNEL, Workspace, make_problem, solve_rankings
 from rumflow.solvers.tangent import face_dimension, span_face
@@ -184,8 +180,8 @@ class BatchProjector:
         done, resume = 0, False
         while True:
             done = solve_piece(
-                self.problem, self.share, self.complete, *workspace.arrays, targets, begin, start, tol,
-                _tolerance(self.n), keep, flows, rhos, kind, count, rounds, flat, used, stalled, done, resume,
+                self.problem, self.complete, *workspace.arrays, targets, begin, start, tol,
+                inside_tolerance(self.n), keep, flows, rhos, kind, count, rounds, flat, used, stalled, done, resume,
             )  # fmt: skip
             if done == len(targets):
                 break
@@ -217,17 +213,18 @@ class BatchProjector:
         """The same where a problem takes long enough for Python not to matter, and the active set has to grow."""
         parts: list[Start] = []
         for i, target in enumerate(targets):
-            add_to_one(target, self.share, self.n)
-            if self.complete and inside_flow(target, flows[i], workspace.below, _tolerance(self.n)):
+            if self.problem.ridge > 0.0:
+                normalise_menus(target, self.problem.weights, self.n)
+            if self.complete and inside_flow(target, flows[i], workspace.below, inside_tolerance(self.n)):
                 rhos[i] = zeta(flows[i].copy(), 1)
                 continue
-            size = square(target, self.problem.weights)
+            size = weighted_norm(target, self.problem.weights)
             start = None if starts is None else starts[i]
             outcome = solve_rankings(
                 self.problem._replace(target=target),
                 workspace,
                 tol=tol,
-                floor=FLOOR * size,
+                floor=SOLVER_FLOOR * size,
                 start=None if start is None or len(start.weights) == 0 else (start.paths, start.weights),
             )
             problem = self.problem._replace(target=target)
@@ -278,11 +275,6 @@ class BatchProjector:
                 RuntimeWarning,
                 stacklevel=2,
             )
-
-
-def _tolerance(n: int) -> float:
-    """Rounding of a Block-Marschak polynomial: an alternating sum of up to 2^(n-1) probabilities."""
-    return 8 * float(np.finfo(float).eps) * 2 ** (n / 2)
 
 
 def _share(n: int, weights: Array | None) -> Array:

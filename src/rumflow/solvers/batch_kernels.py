@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow._jit import kernel
-from rumflow.paths import add_paths, conserve_kernel, squeeze
+from rumflow.certificate import NEARBY, SOLVER_FLOOR, weighted_norm
+from rumflow.inside import inside_flow, normalise_menus
+from rumflow.paths import add_paths, squeeze
 from rumflow.solvers.active_set import Problem, begin, iterate, start_from
 from rumflow.solvers.factor import row_start, solve_forward
 from rumflow.solvers.tangent import face_dimension, span_face, tangent_weights
@@ -18,9 +20,6 @@ Array = NDArray[np.float64]
 
 INSIDE, FACE = 0, 1
 
-FLOOR = 0.5e-16  # a gap within this share of sum w z^2 is rounding
-NEARBY = 1e-20  # data nearer to RUM than this share of their square are taken to be inside
-
 
 class Start(NamedTuple):
     """Rankings to begin from; `factor` is empty where it is not at hand."""
@@ -28,20 +27,6 @@ class Start(NamedTuple):
     paths: NDArray[np.int32]  # (k, n)
     weights: Array  # (k,)
     factor: Array  # (k (k + 1) / 2,) or (0,)
-
-
-@kernel
-def add_to_one(rows, share, n):
-    """P_S: spread what a menu's sum lacks of 1 by `share` (0 where the menu is not fully observed). In place."""
-    for menu in range(1, 1 << n):
-        total = -1.0
-        for x in range(n):
-            if (menu >> x) & 1:
-                total += rows[x, squeeze(menu, x)]
-        for x in range(n):
-            if (menu >> x) & 1:
-                column = squeeze(menu, x)
-                rows[x, column] -= share[x, column] * total
 
 
 @kernel
@@ -59,33 +44,6 @@ def add_to_zero_adjoint(rows, share, n):
                     column = squeeze(menu, x)
                     if share[x, column] > 0.0:
                         rows[x, column] -= mean
-
-
-@kernel
-def inside_flow(target, flow, below, tolerance):
-    """The flow of complete data with menu sums of 1, if they are RUM; False where they are not."""
-    n = target.shape[0]
-    for x in range(n):
-        flow[x] = target[x]
-        transform_row(flow[x], n - 1, -1.0, np.bool_(False))
-        for j in range(flow.shape[1]):
-            if flow[x, j] < -tolerance:
-                return False
-    conserve_kernel(flow, n, below)
-    return True
-
-
-@kernel
-def square(rows, weights):
-    """sum w z^2, over cells that count."""
-    total = 0.0
-    for x in range(rows.shape[0]):
-        for j in range(rows.shape[1]):
-            if weights.shape[0] == 0:
-                total += rows[x, j] * rows[x, j]
-            elif weights[x, j] > 0.0:
-                total += weights[x, j] * rows[x, j] * rows[x, j]
-    return total
 
 
 @kernel
@@ -125,7 +83,7 @@ def finish(problem, flow, rho, count, paths, lam):
 
 @kernel
 def solve_piece(
-    shared, share, complete, active, pool, cost, above, below, targets, where, start, tol, tolerance, keep, flows, rhos,
+    shared, complete, active, pool, cost, above, below, targets, where, start, tol, tolerance, keep, flows, rhos,
     kind, count, rounds, flat, used, stalled, first, resume,
 ):  # fmt: skip
     """Solve problems first.. of a piece and append their rankings to `flat`, from used[0] (rankings) and used[1]
@@ -138,7 +96,8 @@ def solve_piece(
     for i in range(first, targets.shape[0]):
         if not resume:
             target = targets[i]
-            add_to_one(target, share, n)
+            if shared.ridge > 0.0:
+                normalise_menus(target, shared.weights, n)
             stalled[i] = False
             rounds[i] = 0
             active.count[0] = 0
@@ -149,8 +108,8 @@ def solve_piece(
                 kind[i], count[i] = INSIDE, 0
                 continue
             problem = Problem(target, shared.weights, shared.table, shared.menus, shared.ridge)
-            size = square(target, shared.weights)
-            floor = FLOOR * size
+            size = weighted_norm(target, shared.weights)
+            floor = SOLVER_FLOOR * size
             a, b = where[i, 0], where[i + 1, 0]
             if where[i + 1, 1] > where[i, 1]:
                 load(active, start.paths[a:b], start.weights[a:b], start.factor[where[i, 1] : where[i + 1, 1]])
