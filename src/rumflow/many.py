@@ -246,7 +246,12 @@ def _starts(
     mixtures: Sequence[Mixture | None] = start.mixtures if isinstance(start, ProjectionBatch) else start
     if len(mixtures) != count:
         raise InputError(f"start: {len(mixtures)} mixtures for {count} problems")
-    return [None if m is None or len(m[1]) == 0 else _check_mixture(i, m, lattice) for i, m in enumerate(mixtures)]
+    checked: dict[int, Start | None] = {}  # many problems often begin from the same mixture
+    for i, mixture in enumerate(mixtures):
+        if id(mixture) not in checked:
+            empty = mixture is None or len(mixture[1]) == 0
+            checked[id(mixture)] = None if empty else _check_mixture(i, mixture, lattice)  # type: ignore[arg-type]
+    return [checked[id(mixture)] for mixture in mixtures]
 
 
 def _check_mixture(i: int, mixture: Mixture, lattice: Lattice) -> Start:
