@@ -16,11 +16,11 @@ Row = dict[str, Any]
 def versions() -> dict[str, str]:
     """Of the software that the numbers depend on."""
     found = {"python": platform.python_version()}
-    for name in ("rumflow", "numpy", "scipy", "numba"):
+    for name in ("rumflow", "numpy", "scipy", "numba", "torch"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "unknown"
+            found[name] = "none"
     return found
 
 

@@ -23,10 +23,14 @@ from rumflow.transforms import zeta_adjoint
 Array = NDArray[np.float64]
 Mixture = tuple[NDArray[np.int32], Array]  # paths and their weights
 
-POOL_SIZE = 256
 _WHOLE_IN_KERNEL = 8  # up to this many items a problem takes milliseconds and cannot be interrupted
 _THREADED = 13  # from this many items on a lattice pass is worth several threads
 _STEP_WORK = 2e9  # multiplications between two looks at the clock
+
+
+def pool_size(n: int) -> int:
+    """Rankings priced without the lattice between two passes: the more, the dearer a pass."""
+    return min(_middle_size(n), 256 if n < 18 else 1024)
 
 
 class Progress(NamedTuple):
@@ -67,7 +71,7 @@ class Workspace:
         self.n = n
         # An affinely independent set is no larger than the dimension of RUM, plus one: the most a small problem needs.
         largest = (n << (n - 1)) - (1 << n) + 8
-        capacity = max(capacity, largest if n <= _WHOLE_IN_KERNEL else 2 * POOL_SIZE)
+        capacity = max(capacity, largest if n <= _WHOLE_IN_KERNEL else 2 * pool_size(n))
         self.cost = np.empty((n, 1 << (n - 1)))
         self.above, self.below = np.empty(1 << n), np.empty(1 << n)
         self.active: Active
@@ -88,7 +92,7 @@ class Workspace:
             scratch=np.empty((3, capacity)),
             fresh=np.zeros(1, np.int64),
         )
-        size = min(POOL_SIZE, _middle_size(n))
+        size = pool_size(n)
         self.pool = Pool(
             paths=np.empty((size, n), np.int32),
             columns=np.empty((n, size), np.int32),
@@ -134,7 +138,7 @@ def memory_needed(n: int, weighted: bool) -> int:
     """Bytes a solve takes beside its input: lattice arrays, and a factor of the usual size for n items."""
     lattice = (3 if weighted else 2) * 8 * (n << (n - 1)) + 2 * 8 * (1 << n) + 24 * _middle_size(n)
     atoms = 2.0 ** (0.53 * n + 2.6)  # rankings at the optimum of data far from RUM; twice as many fit
-    return int(lattice + 2 * 8 * atoms**2 + 2 * 8 * POOL_SIZE * atoms)
+    return int(lattice + 2 * 8 * atoms**2 + 2 * 8 * pool_size(n) * atoms)
 
 
 def solve_rankings(
@@ -202,7 +206,7 @@ def _solve_rounds(
         active_set.begin(problem, workspace.active, cost, below, paths, weights)
         while True:
             k = int(workspace.active.count[0])
-            if k + POOL_SIZE > len(workspace.active.weights):
+            if k + pool_size(n) > len(workspace.active.weights):
                 workspace.grow()
             active = workspace.active
             objective = lattice_pass(active.paths, active.weights, k)
