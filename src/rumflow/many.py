@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -117,6 +118,14 @@ class ProjectionBatch:
         )
 
 
+_KEPT = 8  # up to this many items the arrays of a solve are small, and worth keeping for the next call
+
+
+@lru_cache(maxsize=4)
+def _kept(n: int, threads: int, cone: bool) -> BatchProjector:
+    return BatchProjector(n, None, threads, cone)
+
+
 def project_many(
     targets: ArrayLike,
     weights: ArrayLike | None = None,
@@ -147,7 +156,9 @@ def project_many(
     w = _weights(weights, lattice)
     if w is not None:
         rows = np.where(w > 0, rows, 0.0)
-    projector = BatchProjector(lattice.n, w, threads, cone)
+    workers = thread_count(threads)
+    small = w is None and lattice.n <= _KEPT
+    projector = _kept(lattice.n, workers, cone) if small else BatchProjector(lattice.n, w, workers, cone)
     counter = Counter(progress, count, "projections")
     result = projector.solve(
         rows.copy(),
