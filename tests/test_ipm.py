@@ -241,3 +241,24 @@ def test_threads_do_not_change_a_bit():
     assert (one.flow == two.flow).all()
     assert one.gap == two.gap
     assert_unit_flow(one.flow)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_flows_stay_positive_and_conserved_throughout(monkeypatch, weighted):
+    n = 8
+    lattice = Lattice(n)
+    seen = []
+    plain = ipm._Iterate.certify
+
+    def watched(self):
+        sums = lattice.from_internal(zeta(self.flow.copy())).sum(axis=1)[1:]
+        seen.append((self.flow.min(), np.abs(sums - 1).max()))
+        return plain(self)
+
+    monkeypatch.setattr(ipm._Iterate, "certify", watched)
+    weights = np.random.default_rng(0).uniform(0, 2, lattice.internal_shape) if weighted else None
+    solve_ipm(lattice.to_internal(noisy_rankings(n, seed=0)), weights, tol=1e-9)
+    least, error = np.array(seen).T
+    assert len(seen) > 5
+    assert least.min() > 0
+    assert error.max() <= 1e-13
