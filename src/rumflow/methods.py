@@ -18,7 +18,8 @@ from rumflow.certificate import SOLVER_FLOOR, certify, weighted_norm
 from rumflow.inputs import Prepared
 from rumflow.paths import flow_from_paths
 from rumflow.solvers.ipm import IpmRecord, IpmResult, solve_ipm
-from rumflow.solvers.rankings import Mixture, Outcome, Progress, Workspace, make_problem, solve_rankings
+from rumflow.solvers.rankings import Mixture, Outcome, Progress, Workspace, make_problem, solve_rankings, solve_whole
+from rumflow.solvers.room import is_small
 
 Array = NDArray[np.float64]
 
@@ -67,12 +68,10 @@ def solve(
         outcome = _rankings(problem, tol, deadline, (outcome.paths, outcome.weights), report, threads, None)
     mixture = (outcome.paths, outcome.weights)
     flow = flow_from_paths(*mixture)
-    if method == "auto" and outcome.reason == "stalled":
-        here = certify(flow, problem.target, problem.weights, threads)
-        if here.gap > max(tol * here.objective, here.floor):
-            found = _interior(problem, tol, deadline, None, report, threads)
-            if found.interior is not None and found.interior.gap < here.gap:
-                return found
+    if method == "auto" and outcome.reason == "stalled" and not _certified(outcome, problem, tol):
+        found = _interior(problem, tol, deadline, None, report, threads)
+        if found.interior is not None and found.interior.gap < certify(flow, problem.target, problem.weights).gap:
+            return found
     return Solved(flow, mixture, None, "rankings", outcome.rounds, outcome.reason)
 
 
@@ -85,18 +84,29 @@ def _rankings(
     threads: int | None,
     budget: int | None,
 ) -> Outcome:
-    kernel_problem = make_problem(problem.target, problem.weights)
+    target, weights, n = problem.target, problem.weights, problem.lattice.n
+    floor = SOLVER_FLOOR * weighted_norm(target, np.empty((0, 0)) if weights is None else weights)
+    if is_small(n, weights):
+        outcome = solve_whole(target, weights, tol=tol, floor=floor, start=start)
+        if outcome.reason == "done" or _certified(outcome, problem, tol):
+            return outcome
+        start = (outcome.paths, outcome.weights)  # worn out by rounding: the factor lasts longer than the inverse
     return solve_rankings(
-        kernel_problem,
-        Workspace(problem.lattice.n),
+        make_problem(target, weights),
+        Workspace(n),
         tol=tol,
-        floor=SOLVER_FLOOR * weighted_norm(problem.target, kernel_problem.weights),
+        floor=floor,
         start=start,
         deadline=deadline,
         most_rankings=budget,
         report=report,
         threads=threads,
     )
+
+
+def _certified(outcome: Outcome, problem: Prepared, tol: float) -> bool:
+    here = certify(flow_from_paths(outcome.paths, outcome.weights), problem.target, problem.weights)
+    return here.gap <= max(tol * here.objective, here.floor)
 
 
 def _interior(

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow._jit import kernel, popcount, run_threads, thread_count
+from rumflow._jit import kernel, leaf, popcount, run_threads, thread_count
 
 Array = NDArray[np.float64]
 Paths = NDArray[np.int32]
@@ -27,19 +27,19 @@ _SPLIT_BITS = 4  # the highest bits cut the lattice into 16 parts for threads
 _THREADED_ITEMS = 18
 
 
-@kernel
+@leaf
 def squeeze(menu, item):
     """The menu with bit `item` taken out and the higher bits moved down."""
     return (menu & ((1 << item) - 1)) | ((menu >> (item + 1)) << item)
 
 
-@kernel
+@leaf
 def unsqueeze(column, item):
     """The menu that contains `item` and whose other bits are `column`."""
     return (column & ((1 << item) - 1)) | ((column >> item) << (item + 1)) | (1 << item)
 
 
-@kernel
+@leaf
 def down_pass(cost, below, n, first, last):
     """Fill below[first:last] (a multiple of the block size, or all); everything under them must be there."""
     b = min(4, n)
@@ -64,7 +64,7 @@ def down_pass(cost, below, n, first, last):
             below[menu] = best
 
 
-@kernel
+@leaf
 def up_pass(cost, above, n, first, last):
     """Fill above[first:last], the mirror of `down_pass`; everything over them must be there."""
     b = min(4, n)
@@ -90,7 +90,7 @@ def up_pass(cost, above, n, first, last):
             above[menu] = best
 
 
-@kernel
+@leaf
 def extract_path(cost, above, below, n, menu, path):
     """Write the cheapest path through `menu` into `path`."""
     here = menu
@@ -121,7 +121,7 @@ def extract_path(cost, above, below, n, menu, path):
         here |= 1 << item
 
 
-@kernel
+@leaf
 def path_cost(cost, paths, i):
     """Sum of the costs of the edges of path i."""
     total = 0.0
@@ -130,7 +130,7 @@ def path_cost(cost, paths, i):
     return total
 
 
-@kernel
+@leaf
 def add_paths(flow, paths, weights, count, first, last):
     """Add `count` weighted paths to rows first..last-1 of a flow."""
     for x in range(first, last):

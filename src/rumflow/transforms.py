@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow._jit import kernel, run_threads, thread_count
+from rumflow._jit import leaf, run_threads, thread_count
 
 Array = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 THREADED_ROW = 1 << 13
 
 
-@kernel
+@leaf
 def _one_bit(row, start, stop, h, sign, adjoint):
     """The bit of value h, on row[start:stop]."""
     for base in range(start, stop, 2 * h):
@@ -35,7 +35,7 @@ def _one_bit(row, start, stop, h, sign, adjoint):
                 row[j] += sign * row[j + h]
 
 
-@kernel
+@leaf
 def _two_bits(row, base, h, sign, adjoint):
     """The bits of values h and 2 h, on row[base : base + 4 h]: half the trips to memory."""
     for j in range(base, base + h):
@@ -53,7 +53,7 @@ def _two_bits(row, base, h, sign, adjoint):
         row[j], row[j + h], row[j + 2 * h], row[j + 3 * h] = a, b, c, d
 
 
-@kernel
+@leaf
 def _three_bits(row, base, h, sign, adjoint):
     """The bits of values h, 2 h and 4 h, on row[base : base + 8 h]."""
     for j in range(base, base + h):
@@ -89,7 +89,7 @@ def _three_bits(row, base, h, sign, adjoint):
         row[j + 4 * h], row[j + 5 * h], row[j + 6 * h], row[j + 7 * h] = a4, a5, a6, a7
 
 
-@kernel
+@leaf
 def _bits(row, start, stop, first, last, sign, adjoint):
     """Bits first..last-1, on row[start:stop]."""
     bit = first
@@ -116,7 +116,7 @@ def _bits(row, start, stop, first, last, sign, adjoint):
             bit += 1
 
 
-@kernel
+@leaf
 def transform_row(row, bits, sign, adjoint):
     """One transform of one row of 2^bits numbers, in place."""
     low = min(bits, 11)  # 16 KiB of doubles: these bits are done block by block inside the first-level cache
@@ -125,11 +125,20 @@ def transform_row(row, bits, sign, adjoint):
     _bits(row, np.int64(0), 1 << bits, low, bits, sign, adjoint)
 
 
+@leaf
+def transform_rows(a, bits, sign, adjoint):
+    """One transform of every row, in place."""
+    for x in range(a.shape[0]):
+        transform_row(a[x], bits, sign, adjoint)
+
+
 def _transform(a: Array, sign: float, adjoint: bool, threads: int | None) -> Array:
     n, size = a.shape
     bits = size.bit_length() - 1
-    count = thread_count(threads) if size >= THREADED_ROW else 1
-    run_threads(lambda x: transform_row(a[x], bits, sign, adjoint), range(n), count)
+    if size < THREADED_ROW:
+        transform_rows(a, bits, sign, adjoint)
+    else:
+        run_threads(lambda x: transform_row(a[x], bits, sign, adjoint), range(n), thread_count(threads))
     return a
 
 

@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow._jit import kernel, popcount, reduction
+from rumflow._jit import kernel, leaf, popcount, reduction
 from rumflow.paths import down_pass, extract_path, path_cost, up_pass
 from rumflow.solvers.factor import (
     append_row,
@@ -76,7 +76,7 @@ class Active(NamedTuple):
     slot: NDArray[np.int64]  # the row of `Pool.gram` that belongs to each ranking
     free: NDArray[np.int64]  # unused slots: free[count:]
     scratch: Array  # (3, capacity)
-    fresh: NDArray[np.int64]  # (1,): 1 where the factor has just been built anew
+    fresh: NDArray[np.int64]  # (1,): 1 where the factor has just been built
 
 
 class Pool(NamedTuple):
@@ -89,7 +89,7 @@ class Pool(NamedTuple):
     gram: Array  # (capacity, size): one row per slot
 
 
-@kernel
+@leaf
 def gram_entry(table, p, q):
     """<a_p, a_q>_w for two paths."""
     if table.shape[0] == 0:
@@ -103,7 +103,7 @@ def gram_entry(table, p, q):
     return total
 
 
-@kernel
+@leaf
 def gram_rows(problem, active, first, last, pool, size, whole):
     """Gram products of the active rankings first..last-1 with the pool; `whole` is scratch for whole numbers."""
     n = active.paths.shape[1]
@@ -136,7 +136,7 @@ def weighted_square(weights, row):
     return total
 
 
-@kernel
+@leaf
 def gradient_row(problem, paths, lam, count, cost, x):
     """Row x of Z^T w (Z flow - rho_hat) for a mixture of `count` paths, and its part of the objective."""
     bits = problem.target.shape[0] - 1
@@ -198,7 +198,7 @@ def fill_pool(problem, pool, cost, above, below, nu):
     return size
 
 
-@kernel
+@leaf
 def remove(active, gone, pool, size):
     """Take ranking `gone` out of the active set; its weight must be 0 by now."""
     k = active.count[0]
@@ -218,7 +218,7 @@ def remove(active, gone, pool, size):
     active.count[0] = k - 1
 
 
-@kernel
+@leaf
 def insert(active, path, row, diagonal, residual, weight, floor):
     """Append a ranking, given row = L^{-1} (its entries of M); False where it depends on the active ones."""
     k = active.count[0]
@@ -237,7 +237,7 @@ def insert(active, path, row, diagonal, residual, weight, floor):
     return True
 
 
-@kernel
+@leaf
 def normalise(problem, active):
     """Make the weights sum to 1 again, unless their total is free."""
     if problem.ridge > 0.0:
@@ -247,7 +247,7 @@ def normalise(problem, active):
             active.weights[i] /= total
 
 
-@kernel
+@leaf
 def descend(problem, active, pool, size, nu):
     """Steps to the minimum over the affine hull, dropping rankings that reach weight 0; nu and the steps taken."""
     steps = 0
@@ -283,7 +283,7 @@ def descend(problem, active, pool, size, nu):
                     remove(active, i, pool, size)
 
 
-@kernel
+@leaf
 def price_pool(active, pool, size):
     """Bring the pool's gradients up to date with the weights."""
     for i in range(active.count[0]):
@@ -447,30 +447,4 @@ def begin(problem, active, cost, below, paths, lam):
         paths, lam = np.empty((1, n), np.int32), np.ones(1)
         extract_path(cost, below, below, n, np.int64((1 << n) - 1), paths[0])
     start_from(problem, active, paths, lam)
-    active.fresh[0] = 0
-
-
-@kernel
-def iterate(problem, active, pool, cost, above, below, tol, floor):
-    """Whole rounds on one thread until the gap is within max(tol * objective, floor), for problems that take milliseconds.
-
-    Returns the rounds, and whether it stalled instead.
-    """
-    n = cost.shape[0]
-    first, last, most_steps = np.int64(0), np.int64(1 << n), np.int64(4000)
-    best = np.inf
-    rounds = stalled = 0
-    while True:
-        objective = 0.0
-        for x in range(n):
-            objective += gradient_row(problem, active.paths, active.weights, active.count[0], cost, x)
-        down_pass(cost, below, n, first, last)
-        up_pass(cost, above, n, first, last)
-        _, steps = improve(problem, active, pool, cost, above, below, max(tol * objective, floor), most_steps)
-        rounds += 1
-        if steps == 0:
-            return rounds, False
-        stalled = 0 if objective < (1.0 - 1e-13) * best else stalled + 1
-        best = min(best, objective)
-        if stalled > STALL_ROUNDS:
-            return rounds, True
+    active.fresh[0] = 1

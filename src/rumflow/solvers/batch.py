@@ -1,7 +1,8 @@
 """Projections and their derivatives for stacks of vectors, many small problems at a time without Python in between.
 
 A stack of targets z_1 .. z_B in the internal layout is projected; what the derivatives need is kept per problem: the
-active rankings and the Cholesky factor that the solver left (`rumflow.solvers.active_set`). Three steps a problem:
+active rankings and what the solver left of M: its inverse for few items (`rumflow.solvers.small`), else its Cholesky factor
+(`rumflow.solvers.active_set`). Three steps a problem:
 
  1. *Menu sums.* RUM lies in the affine space S where the cells of each menu add up to 1, so P(z) = P(P_S z), and P_S is
     explicit: a fully observed menu gives up its surplus in the proportions 1/w. This also takes the part of the
@@ -27,17 +28,23 @@ from rumflow._jit import announce_compilation, run_threads, thread_count
 from rumflow.certificate import NEARBY, SOLVER_FLOOR, certify, weighted_norm
 from rumflow.inside import inside_flow, inside_tolerance, normalise_menus
 from rumflow.lattice import Lattice
+from rumflow.paths import flow_from_paths
+from rumflow.solvers.active_set import start_from
 from rumflow.solvers.batch_kernels import (
     FACE,
     INSIDE,
     Start,
-    finish,
+    from_flow,
+    load,
+    measure,
     pack_piece,
     pull_piece,
     solve_piece,
+    to_edges,
 )
-from rumflow.solvers.rankings import _WHOLE_IN_KERNEL, Workspace, make_problem, solve_rankings
-from rumflow.solvers.tangent import face_dimension, span_face
+from rumflow.solvers.rankings import Workspace, make_problem, solve_rankings
+from rumflow.solvers.room import Room, is_small, make_room, make_small
+from rumflow.solvers.tangent import face_dimension, span_face, tangent_weights
 from rumflow.transforms import zeta
 
 Array = NDArray[np.float64]
@@ -54,7 +61,7 @@ class Faces(NamedTuple):
     kind: NDArray[np.int64]  # (B,): INSIDE or FACE
     atoms: NDArray[np.int64]  # (B,): rankings in use
     paths: NDArray[np.int32]  # (B, K, n)
-    factor: Array  # (B, K (K + 1) / 2), or (B, 0): to be computed again
+    factor: Array  # (B, K (K + 1) / 2), factor or inverse; or (B, 0): to be computed again
 
 
 class BatchResult(NamedTuple):
@@ -80,7 +87,9 @@ class BatchProjector:
         # In the cone the menus may add up to anything: steps 1 and 2 fall away.
         self.share = np.zeros((n, 1 << (n - 1))) if cone else _share(n, weights)
         self.threads = thread_count(threads)
-        self._spare: SimpleQueue[Workspace] = SimpleQueue()
+        self._small = make_small(self.problem) if is_small(n, weights) else None
+        self._rooms: SimpleQueue[Room] = SimpleQueue()
+        self._workspaces: SimpleQueue[Workspace] = SimpleQueue()
 
     def solve(
         self,
@@ -132,24 +141,49 @@ class BatchProjector:
 
         def task(piece: range) -> None:
             span = slice(piece.start, piece.stop)
-            workspace = self._workspace(int(faces.atoms[span].max(initial=0)))
-            flow = none if by_flow is None else by_flow[span]
-            own = (part[span] for part in faces)
-            pull_piece(
-                self.problem, self.share, self.complete, workspace.active, workspace.cost, *own, by_rho[span], flow
-            )
-            self._spare.put(workspace)
+            pull = self._pull_large if self._small is None else self._pull_small
+            pull(Faces(*(part[span] for part in faces)), by_rho[span], none if by_flow is None else by_flow[span])
 
         run_threads(task, self._pieces(len(by_rho)), self.threads)
         return by_rho
+
+    def _pull_small(self, faces: Faces, by_rho: Array, by_flow: Array) -> None:
+        room, work = self._room(), np.empty(by_rho.shape[1:])
+        arrays = (self.problem.weights, self.share, self.complete, room, work, *faces, by_rho, by_flow)
+        pull_piece(self._small, *arrays)
+        self._rooms.put(room)
+
+    def _pull_large(self, faces: Faces, by_rho: Array, by_flow: Array) -> None:
+        workspace = self._workspace(int(faces.atoms.max(initial=0)))
+        weights, active, work = self.problem.weights, workspace.active, workspace.cost
+        none = np.empty((0, by_rho.shape[2]))
+        for i, g in enumerate(by_rho):
+            inside, k = bool(faces.kind[i] == INSIDE), int(faces.atoms[i])
+            if to_edges(weights, self.share, self.complete, inside, g, by_flow[i] if len(by_flow) else none, work):
+                if faces.factor.shape[1]:
+                    load(active, faces.paths[i, :k], np.empty(0), faces.factor[i, : k * (k + 1) // 2])
+                else:
+                    start_from(self.problem, active, faces.paths[i, :k], np.ones(k))
+                k = int(active.count[0])
+                d = active.scratch[2]
+                tangent_weights(active, g, d)
+                g[:] = flow_from_paths(active.paths[:k], d[:k])
+                from_flow(weights, inside, g, work)
+        self._workspaces.put(workspace)
 
     def _pieces(self, size: int) -> list[range]:
         step = max(1, min(32, size // (8 * self.threads)))
         return [range(i, min(i + step, size)) for i in range(0, size, step)]
 
+    def _room(self) -> Room:
+        try:
+            return self._rooms.get_nowait()
+        except Empty:
+            return make_room(self.n)
+
     def _workspace(self, count: int = 0) -> Workspace:
         try:
-            workspace = self._spare.get_nowait()
+            workspace = self._workspaces.get_nowait()
         except Empty:
             workspace = Workspace(self.n)
         workspace.reserve(count)
@@ -168,11 +202,9 @@ class BatchProjector:
         tol: float,
         keep: int,
     ) -> Start:
-        workspace = self._workspace()
-        if self.n > _WHOLE_IN_KERNEL:
-            flat = self._solve_large(targets, flows, rhos, kind, count, rounds, stalled, starts, tol, keep, workspace)
-            self._spare.put(workspace)
-            return flat
+        if self._small is None:
+            return self._solve_large(targets, flows, rhos, kind, count, rounds, stalled, starts, tol, keep)
+        room = self._room()
         begin, start = _join(starts, len(targets), self.n)
         atoms = 128 * len(targets) if keep else 0
         flat = Start(np.empty((atoms, self.n), np.int32), np.empty(atoms), np.empty(64 * atoms if keep > 1 else 0))
@@ -180,7 +212,7 @@ class BatchProjector:
         done, resume = 0, False
         while True:
             done = solve_piece(
-                self.problem, self.complete, *workspace.arrays, targets, begin, start, tol,
+                self._small, self.problem.weights, self.complete, room, targets, begin, start, tol,
                 inside_tolerance(self.n), keep, flows, rhos, kind, count, rounds, flat, used, stalled, done, resume,
             )  # fmt: skip
             if done == len(targets):
@@ -193,7 +225,7 @@ class BatchProjector:
                 _grown(flat.weights, int(used[0]), k),
                 _grown(flat.factor, int(used[1]), k * (k + 1) // 2),
             )
-        self._spare.put(workspace)
+        self._rooms.put(room)
         return Start(flat.paths[: used[0]], flat.weights[: used[0]], flat.factor[: used[1]])
 
     def _solve_large(
@@ -208,9 +240,9 @@ class BatchProjector:
         starts: Sequence[Start | None] | None,
         tol: float,
         keep: int,
-        workspace: Workspace,
     ) -> Start:
         """The same where a problem takes long enough for Python not to matter, and the active set has to grow."""
+        workspace = self._workspace()
         parts: list[Start] = []
         for i, target in enumerate(targets):
             if self.problem.ridge > 0.0:
@@ -229,7 +261,8 @@ class BatchProjector:
             )
             problem = self.problem._replace(target=target)
             count[i] = len(outcome.weights)
-            objective = finish(problem, flows[i], rhos[i], count[i], outcome.paths, outcome.weights)
+            flows[i] = flow_from_paths(outcome.paths, outcome.weights)
+            objective = measure(flows[i], rhos[i], target, problem.weights)
             kind[i] = INSIDE if objective <= NEARBY * size else FACE
             rounds[i], stalled[i] = outcome.rounds, outcome.reason == "stalled"
             if keep:
@@ -242,6 +275,7 @@ class BatchProjector:
                 count[i] = k = int(workspace.active.count[0])
                 factor = workspace.active.factor[: k * (k + 1) // 2 if keep > 1 else 0].copy()
                 parts.append(Start(*workspace.mixture(), factor))
+        self._workspaces.put(workspace)
         if not parts:
             return Start(np.empty((0, self.n), np.int32), np.empty(0), np.empty(0))
         return Start(*(np.concatenate(column) for column in zip(*parts, strict=True)))

@@ -7,13 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow._jit import kernel
+from rumflow._jit import kernel, leaf
 from rumflow.certificate import NEARBY, SOLVER_FLOOR, weighted_norm
 from rumflow.inside import inside_flow, normalise_menus
-from rumflow.paths import add_paths, squeeze
-from rumflow.solvers.active_set import Problem, begin, iterate, start_from
+from rumflow.paths import squeeze
 from rumflow.solvers.factor import row_start, solve_forward
-from rumflow.solvers.tangent import face_dimension, span_face, tangent_weights
+from rumflow.solvers.room import load_small, load_target, store_flow, store_rankings
+from rumflow.solvers.small import begin_small, solve_small
+from rumflow.solvers.tangent import face_dimension, span_small, tangent_small
 from rumflow.transforms import transform_row
 
 Array = NDArray[np.float64]
@@ -22,7 +23,7 @@ INSIDE, FACE = 0, 1
 
 
 class Start(NamedTuple):
-    """Rankings to begin from; `factor` is empty where it is not at hand."""
+    """Rankings to begin from; `factor` (with few items the inverse), packed, is empty where it is not at hand."""
 
     paths: NDArray[np.int32]  # (k, n)
     weights: Array  # (k,)
@@ -46,7 +47,7 @@ def add_to_zero_adjoint(rows, share, n):
                         rows[x, column] -= mean
 
 
-@kernel
+@leaf
 def load(active, paths, lam, factor):
     """Make rankings active whose factor is known."""
     k = paths.shape[0]
@@ -55,39 +56,39 @@ def load(active, paths, lam, factor):
         active.free[i] = i
     one = active.carried[0]
     for i in range(k):
-        active.paths[i] = paths[i]
+        for x in range(paths.shape[1]):
+            active.paths[i, x] = paths[i, x]
         active.weights[i] = lam[i] if lam.shape[0] > 0 else 0.0
         active.slot[i] = i
         one[i] = 1.0
-    active.factor[: row_start(k)] = factor
+    for j in range(row_start(k)):
+        active.factor[j] = factor[j]
     solve_forward(active.factor, np.int64(0), k, one)
 
 
 @kernel
-def finish(problem, flow, rho, count, paths, lam):
-    """Flow and probabilities of a mixture; 1/2 sum w (rho - z)^2."""
+def measure(flow, rho, target, weights):
+    """The probabilities of a flow; 1/2 sum w (rho - z)^2. No rows of weights: all 1."""
     n = flow.shape[0]
-    flow[:] = 0.0
-    add_paths(flow, paths, lam, count, 0, n)
-    total = 0.0
+    square = 0.0
     for x in range(n):
         rho[x] = flow[x]
         transform_row(rho[x], n - 1, 1.0, np.bool_(False))
         for j in range(rho.shape[1]):
-            w = 1.0 if problem.weights.shape[0] == 0 else problem.weights[x, j]
+            w = 1.0 if weights.shape[0] == 0 else weights[x, j]
             if w > 0.0:
-                difference = rho[x, j] - problem.target[x, j]
-                total += w * difference * difference
-    return 0.5 * total
+                difference = rho[x, j] - target[x, j]
+                square += w * difference * difference
+    return 0.5 * square
 
 
 @kernel
 def solve_piece(
-    shared, complete, active, pool, cost, above, below, targets, where, start, tol, tolerance, keep, flows, rhos,
-    kind, count, rounds, flat, used, stalled, first, resume,
+    problem, weights, complete, room, targets, where, start, tol, tolerance, keep, flows, rhos, kind, count, rounds, flat,
+    used, stalled, first, resume,
 ):  # fmt: skip
     """Solve problems first.. of a piece and append their rankings to `flat`, from used[0] (rankings) and used[1]
-    (factor) on; keep: 0 nothing, 1 rankings, 2 their factors as well.
+    (inverses) on; keep: 0 nothing, 1 rankings, 2 their inverses as well.
 
     Returns the problem at which `flat` was full (call again with more room and resume=True), or the length of the
     piece.
@@ -96,34 +97,32 @@ def solve_piece(
     for i in range(first, targets.shape[0]):
         if not resume:
             target = targets[i]
-            if shared.ridge > 0.0:
-                normalise_menus(target, shared.weights, n)
+            if problem.ridge > 0.0:
+                normalise_menus(target, weights, n)
             stalled[i] = False
             rounds[i] = 0
-            active.count[0] = 0
-            if complete and inside_flow(target, flows[i], below, tolerance):
+            if complete and inside_flow(target, flows[i], room.below, tolerance):
                 for x in range(n):
                     rhos[i, x] = flows[i, x]
                     transform_row(rhos[i, x], n - 1, 1.0, np.bool_(False))
                 kind[i], count[i] = INSIDE, 0
                 continue
-            problem = Problem(target, shared.weights, shared.table, shared.menus, shared.ridge)
-            size = weighted_norm(target, shared.weights)
-            floor = SOLVER_FLOOR * size
+            load_target(room, target)
+            size = weighted_norm(target, weights)
             a, b = where[i, 0], where[i + 1, 0]
             if where[i + 1, 1] > where[i, 1]:
-                load(active, start.paths[a:b], start.weights[a:b], start.factor[where[i, 1] : where[i + 1, 1]])
+                load_small(room, start.paths[a:b], start.weights[a:b], start.factor[where[i, 1] : where[i + 1, 1]])
             else:
-                begin(problem, active, cost, below, start.paths[a:b], start.weights[a:b])
-            active.fresh[0] = 1  # not at its minimum, but not worn either
-            rounds[i], stalled[i] = iterate(problem, active, pool, cost, above, below, tol, floor)
-            objective = finish(problem, flows[i], rhos[i], active.count[0], active.paths, active.weights)
+                begin_small(problem, room, start.paths[a:b], start.weights[a:b])
+            rounds[i], stalled[i] = solve_small(problem, room, tol, SOLVER_FLOOR * size)
+            store_flow(room, flows[i])
+            objective = measure(flows[i], rhos[i], target, weights)
             kind[i] = INSIDE if objective <= NEARBY * size else FACE
             if keep > 0 and complete and kind[i] == FACE:
-                dimension = face_dimension(flows[i], below)
-                if active.count[0] <= dimension:
-                    span_face(problem, active, flows[i], dimension)
-            count[i] = active.count[0]
+                dimension = face_dimension(flows[i], room.below)
+                if room.count[0] <= dimension:
+                    span_small(problem, room, flows[i], dimension)
+            count[i] = room.count[0]
         resume = False
         if keep > 0:
             k = count[i]
@@ -131,9 +130,7 @@ def solve_piece(
             at, there = used[0], used[1]
             if at + k > flat.weights.shape[0] or there + length > flat.factor.shape[0]:
                 return i
-            flat.paths[at : at + k] = active.paths[:k]
-            flat.weights[at : at + k] = active.weights[:k]
-            flat.factor[there : there + length] = active.factor[:length]
+            store_rankings(room, flat.paths[at : at + k], flat.weights[at : at + k], flat.factor[there : there + length])
             used[0], used[1] = at + k, there + length
     return targets.shape[0]
 
@@ -154,51 +151,64 @@ def pack_piece(flat, count, paths, factor):
 
 
 @kernel
-def pull_piece(shared, share, complete, active, work, kind, count, paths, factor, by_rho, by_flow):
+def to_edges(weights, share, complete, inside, g, by_flow, work):
+    """Gradients by rho and by the flow (no rows: none; used up) to edge costs, in place; False where g is the answer already.
+
+    Inside RUM the answer is P_S^T (g + K^T g_flow). Inside with cells that are not observed it is P_S^T of what is observed,
+    put aside in `work`, and that of the face for the rest.
+    """
+    n, half = g.shape
+    if inside and complete:
+        if by_flow.shape[0] > 0:
+            for x in range(n):
+                transform_row(by_flow[x], n - 1, -1.0, np.bool_(True))
+                for j in range(half):
+                    g[x, j] += by_flow[x, j]
+        add_to_zero_adjoint(g, share, n)
+        return False
+    if inside:
+        for x in range(n):
+            for j in range(half):
+                seen = weights[x, j] > 0.0
+                work[x, j] = g[x, j] if seen else 0.0
+                g[x, j] = 0.0 if seen else g[x, j]
+        add_to_zero_adjoint(work, share, n)
+    for x in range(n):
+        transform_row(g[x], n - 1, 1.0, np.bool_(True))
+        if by_flow.shape[0] > 0:
+            for j in range(half):
+                g[x, j] += by_flow[x, j]
+    return True
+
+
+@kernel
+def from_flow(weights, inside, g, work):
+    """The flow of the tangent weights to gradients by the target, in place."""
+    n, half = g.shape
+    for x in range(n):
+        transform_row(g[x], n - 1, 1.0, np.bool_(False))
+        for j in range(half):
+            if weights.shape[0] > 0:
+                g[x, j] *= weights[x, j]
+            if inside:
+                g[x, j] += work[x, j]
+
+
+@kernel
+def pull_piece(problem, weights, share, complete, room, work, kind, count, paths, inverse, by_rho, by_flow):
     """Gradients by the targets, in place of the gradients by rho; `by_flow` (no rows: none) is used up.
 
-    J^T g = w Z A d with M d = A^T (Z^T g + g_flow) + const, A the flows of the active rankings; inside RUM P_S^T (g +
-    K^T g_flow). Inside with cells that are not observed: P_S^T of what is observed, and the face for the rest.
+    J^T g = w Z A d with M d = A^T (Z^T g + g_flow) + const, A the flows of the active rankings.
     """
-    n = by_rho.shape[1]
-    half = by_rho.shape[2]
     none = np.empty(0)
+    no_rows = np.empty((0, by_rho.shape[2]))
     for i in range(by_rho.shape[0]):
-        g = by_rho[i]
-        inside = kind[i] == INSIDE
-        if inside and complete:
-            if by_flow.shape[0] > 0:
-                for x in range(n):
-                    transform_row(by_flow[i, x], n - 1, -1.0, np.bool_(True))
-                    for j in range(half):
-                        g[x, j] += by_flow[i, x, j]
-            add_to_zero_adjoint(g, share, n)
-            continue
-        if inside:
-            for x in range(n):
-                for j in range(half):
-                    seen = shared.weights[x, j] > 0.0
-                    work[x, j] = g[x, j] if seen else 0.0
-                    g[x, j] = 0.0 if seen else g[x, j]
-            add_to_zero_adjoint(work, share, n)
-        for x in range(n):
-            transform_row(g[x], n - 1, 1.0, np.bool_(True))
-            if by_flow.shape[0] > 0:
-                for j in range(half):
-                    g[x, j] += by_flow[i, x, j]
-        k = count[i]
-        if factor.shape[1] > 0:
-            load(active, paths[i, :k], none, factor[i, : row_start(k)])
-        else:
-            start_from(shared, active, paths[i, :k], np.ones(k))
-        d = active.scratch[2]
-        tangent_weights(active, g, d)
-        g[:] = 0.0
-        add_paths(g, active.paths, d, active.count[0], 0, n)
-        for x in range(n):
-            transform_row(g[x], n - 1, 1.0, np.bool_(False))
-            for j in range(half):
-                if shared.weights.shape[0] > 0:
-                    g[x, j] *= shared.weights[x, j]
-                if inside:
-                    g[x, j] += work[x, j]
+        g, inside, k = by_rho[i], kind[i] == INSIDE, count[i]
+        if to_edges(weights, share, complete, inside, g, by_flow[i] if by_flow.shape[0] > 0 else no_rows, work):
+            if inverse.shape[1] > 0:
+                load_small(room, paths[i, :k], none, inverse[i, : row_start(k)])
+            else:
+                begin_small(problem, room, paths[i, :k], np.ones(k))
+            tangent_small(room, g)
+            store_flow(room, g)
+            from_flow(weights, inside, g, work)

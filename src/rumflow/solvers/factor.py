@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rumflow._jit import kernel, reduction
+from rumflow._jit import leaf, reduction
 
 
-@kernel
+@leaf
 def row_start(r):
     """Where row r of a packed lower triangle begins."""
     return r * (r + 1) // 2
@@ -40,7 +40,7 @@ def dot_4(a, start, b0, b1, b2, b3, count):
     return s0, s1, s2, s3
 
 
-@kernel
+@leaf
 def solve_forward(factor, first, last, b):
     """Entries first..last-1 of L^{-1} b, in place; the entries before them are solved already."""
     for r in range(first, last):
@@ -48,7 +48,7 @@ def solve_forward(factor, first, last, b):
         b[r] = (b[r] - dot(factor, start, b, r)) * factor[start + r]
 
 
-@kernel
+@leaf
 def solve_forward_4(factor, k, b):
     """L^{-1} applied to four right-hand sides, b[0..3, :k], in place: the factor is read once for all."""
     b0, b1, b2, b3 = b[0], b[1], b[2], b[3]
@@ -62,7 +62,7 @@ def solve_forward_4(factor, k, b):
         b3[r] = (b3[r] - s3) * inverse
 
 
-@kernel
+@leaf
 def solve_backward(factor, k, b):
     """L^{-T} b, in place, four rows a sweep."""
     r = k
@@ -85,7 +85,7 @@ def solve_backward(factor, k, b):
             b[j] -= z * factor[start + j]
 
 
-@kernel
+@leaf
 def append_row(factor, k, row, diagonal, floor):
     """Append a row, given L^{-1} times the new off-diagonal entries; False where the matrix would be singular."""
     pivot = diagonal - dot(row, np.int64(0), row, k)
@@ -98,7 +98,7 @@ def append_row(factor, k, row, diagonal, floor):
     return True
 
 
-@kernel
+@leaf
 def delete_row(factor, k, gone, cosine, sine, carried):
     """Delete row and column `gone` of the matrix: Givens rotations of the rows below, four rows abreast.
 

@@ -1,14 +1,16 @@
 """The exact solver: rounds of lattice pass and active set, up to the certificate.
 
 `solve_rankings` owns what the kernels of `active_set` do not: memory that grows, threads for the lattice passes, time limits,
-interruption and progress. Small problems run whole rounds inside one kernel.
+interruption and progress. `solve_whole` runs problems of few items inside one kernel.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from math import comb
+from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 import numpy as np
@@ -18,12 +20,13 @@ from rumflow._jit import run_threads, thread_count
 from rumflow.paths import cheapest_above, cheapest_below, extract_path, middle_menus
 from rumflow.solvers import active_set
 from rumflow.solvers.active_set import Active, Pool, Problem
+from rumflow.solvers.room import MOST_ITEMS, Room, SmallProblem, make_room, make_small
+from rumflow.solvers.small import solve_from
 from rumflow.transforms import zeta_adjoint
 
 Array = NDArray[np.float64]
 Mixture = tuple[NDArray[np.int32], Array]  # paths and their weights
 
-_WHOLE_IN_KERNEL = 8  # up to this many items a problem takes milliseconds and cannot be interrupted
 _THREADED = 13  # from this many items on a lattice pass is worth several threads
 _STEP_WORK = 2e9  # multiplications between two looks at the clock
 
@@ -69,14 +72,11 @@ class Workspace:
 
     def __init__(self, n: int, capacity: int = 0) -> None:
         self.n = n
-        # An affinely independent set is no larger than the dimension of RUM, plus one: the most a small problem needs.
-        largest = (n << (n - 1)) - (1 << n) + 8
-        capacity = max(capacity, largest if n <= _WHOLE_IN_KERNEL else 2 * pool_size(n))
         self.cost = np.empty((n, 1 << (n - 1)))
         self.above, self.below = np.empty(1 << n), np.empty(1 << n)
         self.active: Active
         self.pool: Pool
-        self._allocate(max(capacity, 16))
+        self._allocate(max(capacity, 2 * pool_size(n), 16))
 
     def _allocate(self, capacity: int) -> None:
         n = self.n
@@ -158,30 +158,9 @@ def solve_rankings(
     Without `start` it begins from the ranking that agrees best with the data, the cheapest at the gradient of the empty mixture.
     """
     n = workspace.n
+    begin = time.perf_counter()
     paths, weights = (np.empty((0, n), np.int32), np.empty(0)) if start is None else start
     workspace.reserve(len(weights))
-    if n <= _WHOLE_IN_KERNEL:
-        active_set.begin(problem, workspace.active, workspace.cost, workspace.below, paths, weights)
-        rounds, stalled = active_set.iterate(problem, *workspace.arrays, tol, floor)
-        return Outcome(*workspace.mixture(), "stalled" if stalled else "done", rounds)
-    return _solve_rounds(problem, workspace, paths, weights, tol, floor, deadline, most_rankings, report, threads)
-
-
-def _solve_rounds(
-    problem: Problem,
-    workspace: Workspace,
-    paths: NDArray[np.int32],
-    weights: Array,
-    tol: float,
-    floor: float,
-    deadline: float | None,
-    most_rankings: int | None,
-    report: Callable[[Progress], None] | None,
-    threads: int | None,
-) -> Outcome:
-    """Round by round, with threads for the lattice passes and a look at the clock in between."""
-    n = workspace.n
-    begin = time.perf_counter()
     count = thread_count(threads) if n >= _THREADED else 1
     cost, above, below = workspace.cost, workspace.above, workspace.below
     parts = np.zeros(n)
@@ -235,3 +214,29 @@ def _solve_rounds(
         if workspace.active.count[0] == 0:
             raise
     return Outcome(*workspace.mixture(), reason, rounds)
+
+
+_rooms: tuple[SimpleQueue[Room], ...] = tuple(SimpleQueue() for _ in range(MOST_ITEMS + 1))
+
+
+@lru_cache(maxsize=MOST_ITEMS)
+def _unweighted(n: int) -> SmallProblem:
+    return make_small(make_problem(np.empty((n, 1 << (n - 1))), None))
+
+
+def solve_whole(
+    target: Array, weights: Array | None, *, tol: float, floor: float, start: Mixture | None = None
+) -> Outcome:
+    """The same for problems that `is_small` accepts: microseconds to milliseconds, without a look at the clock."""
+    n = target.shape[0]
+    problem = _unweighted(n) if weights is None else make_small(make_problem(target, weights))
+    paths, lam = (np.empty((0, n), np.int32), np.empty(0)) if start is None else start
+    try:
+        room = _rooms[n].get_nowait()
+    except Empty:
+        room = make_room(n)
+    rounds, stalled = solve_from(problem, room, target, paths, lam, tol, floor)
+    k = int(room.count[0])
+    found = room.columns[:k, :n].astype(np.int32), room.weights[:k].copy()
+    _rooms[n].put(room)
+    return Outcome(*found, "stalled" if stalled else "done", rounds)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rumflow._jit import kernel
+from rumflow._jit import kernel, leaf
 from rumflow.paths import path_cost, squeeze
 from rumflow.solvers.active_set import PIVOT, gram_entry, insert
 from rumflow.solvers.factor import dot, solve_backward, solve_forward
+from rumflow.solvers.room import padded, total
+from rumflow.solvers.small import enter, multiply
 
 
 @kernel
@@ -31,6 +33,27 @@ def face_dimension(flow, seen):
     return edges - menus + 1
 
 
+@leaf
+def path_through(flow, menu, item, path):
+    """Some path through the edge (menu, item) along edges in use."""
+    n = flow.shape[0]
+    path[item] = squeeze(menu, item)
+    here = menu ^ (1 << item)
+    while here:
+        for x in range(n):
+            if (here >> x) & 1 and flow[x, squeeze(here, x)] > 0.0:
+                path[x] = squeeze(here, x)
+                here ^= 1 << x
+                break
+    here = menu
+    while here != (1 << n) - 1:
+        for x in range(n):
+            if not (here >> x) & 1 and flow[x, squeeze(here, x)] > 0.0:
+                path[x] = squeeze(here, x)
+                here |= 1 << x
+                break
+
+
 @kernel
 def span_face(problem, active, flow, dimension):
     """Add rankings of weight 0 until the active ones span the face of `flow`.
@@ -40,36 +63,34 @@ def span_face(problem, active, flow, dimension):
     enough to choose from.
     """
     n = flow.shape[0]
-    full = (1 << n) - 1
     path = np.empty(n, np.int32)
     row = active.scratch[1]
-    for menu in range(full, 0, -1):
+    for menu in range((1 << n) - 1, 0, -1):
         for item in range(n):
-            if active.count[0] > dimension:
-                return
-            if not (menu >> item) & 1 or not flow[item, squeeze(menu, item)] > 0.0:
-                continue
-            path[item] = squeeze(menu, item)
-            here = menu ^ (1 << item)
-            while here:
-                for x in range(n):
-                    if (here >> x) & 1 and flow[x, squeeze(here, x)] > 0.0:
-                        path[x] = squeeze(here, x)
-                        here ^= 1 << x
-                        break
-            here = menu
-            while here != full:
-                for x in range(n):
-                    if not (here >> x) & 1 and flow[x, squeeze(here, x)] > 0.0:
-                        path[x] = squeeze(here, x)
-                        here |= 1 << x
-                        break
             k = active.count[0]
-            for i in range(k):
-                row[i] = gram_entry(problem.table, path, active.paths[i]) + problem.ridge
-            solve_forward(active.factor, np.int64(0), k, row)
-            diagonal = gram_entry(problem.table, path, path) + problem.ridge
-            insert(active, path, row, diagonal, 0.0, 0.0, PIVOT * diagonal)
+            if k > dimension:
+                return
+            if (menu >> item) & 1 and flow[item, squeeze(menu, item)] > 0.0:
+                path_through(flow, menu, item, path)
+                for i in range(k):
+                    row[i] = gram_entry(problem.table, path, active.paths[i]) + problem.ridge
+                solve_forward(active.factor, np.int64(0), k, row)
+                diagonal = gram_entry(problem.table, path, path) + problem.ridge
+                insert(active, path, row, diagonal, 0.0, 0.0, PIVOT * diagonal)
+
+
+@leaf
+def span_small(problem, room, flow, dimension):
+    """The same for few items."""
+    n = flow.shape[0]
+    for menu in range((1 << n) - 1, 0, -1):
+        for item in range(n):
+            if room.count[0] > dimension:
+                return
+            if (menu >> item) & 1 and flow[item, squeeze(menu, item)] > 0.0:
+                path_through(flow, menu, item, room.new_columns[0])
+                room.new_weights[0] = room.residual[0] = 0.0
+                enter(problem, room, np.int64(0), np.int64(1))
 
 
 @kernel
@@ -85,3 +106,19 @@ def tangent_weights(active, cost, d):
     for i in range(k):
         d[i] += s * one[i]
     solve_backward(active.factor, k, d)
+
+
+@leaf
+def tangent_small(room, cost):
+    """The same for few items, in place of the weights."""
+    k = room.count[0]
+    own, d, one = room.scratch[0], room.scratch[1], room.carried[0]
+    for i in range(padded(k)):
+        own[i] = 0.0
+    for i in range(k):
+        for x in range(cost.shape[0]):
+            own[i] += cost[x, room.columns[i, x]]
+    multiply(room.inverse, k, own, d)
+    s = -total(d, k) / total(one, k)
+    for i in range(k):
+        room.weights[i] = d[i] + s * one[i]
