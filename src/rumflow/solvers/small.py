@@ -21,12 +21,13 @@ from __future__ import annotations
 import numpy as np
 
 from rumflow._jit import inlined, leaf
-from rumflow.solvers.active_set import PIVOT, STALL_ROUNDS
+from rumflow.solvers.active_set import STALL_ROUNDS
 from rumflow.solvers.factor import dot, dot_4
 from rumflow.solvers.lanes import follow, price_cells, price_menus
 from rumflow.solvers.room import BATCH, clear, load_target, padded, total
 
 _SHARE = 0.2  # how violated a ranking must be to enter, as a share of the worst
+_PIVOT = 1e-8  # a ranking whose pivot is below this share of its norm depends on the active ones; rounding makes up to 1e-10
 
 _ONES, _BYTES = np.uint64(0x0101010101010101), np.uint64(0x00FF00FF00FF00FF)
 _PAIRS, _QUADS, _EIGHTS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -118,7 +119,7 @@ def enter(problem, room, first, found):
         a0, a1, a2 = a0 if t > 0 else 0.0, a1 if t > 1 else 0.0, a2 if t > 2 else 0.0
         diagonal = gram_self(problem, room, first + t)
         pivot = diagonal - square - a0 * a0 - a1 * a1 - a2 * a2
-        scale = 1.0 / np.sqrt(pivot) if pivot > PIVOT * diagonal else 0.0
+        scale = 1.0 / np.sqrt(pivot) if pivot > _PIVOT * diagonal else 0.0
         for j in range(width):
             u[t, j] = scale * (u[t, j] + a0 * u0[j] + a1 * u1[j] + a2 * u2[j])
         if scale == 0.0:
@@ -309,12 +310,13 @@ def solve_small(problem, room, tol, floor):
             worst = max(worst, abs(own[i]))
         for i in range(k, padded(k)):
             own[i] = 0.0
-        # After a full step r is zero but for rounding. Where it is not small against what is sought, the inverse has worn out.
+        # After a full step r is zero but for rounding. Where it is not small against what is sought, the inverse has worn out,
+        # unless it has just been built: then rounding allows no more.
         if worst > 0.05 * gap and not fresh:
             rebuild(problem, room)
             fresh = True
             continue
-        fresh = False
+        fresh = fresh and stalled > 0
         multiply(room.inverse, k, own, room.carried[1])
         found = min(choose(problem, room, nu), room.words.shape[0] - 16 - k)
         for t in range(found):
