@@ -33,6 +33,9 @@ NEARBY = 1e-24
 #: Solvers aim at a gap of this share of sum w rho_hat^2: a good deal lower than what passes as rounding.
 SOLVER_FLOOR = 0.5e-16
 
+#: Stands for weights of 1 on every cell.
+NO_WEIGHTS = np.empty((0, 0))
+
 _SMALL = 12  # up to this many items one kernel call is faster than threads
 
 
@@ -94,49 +97,56 @@ def _residual_row(rho, target, weights):
 
 
 @kernel
-def certify_stack(flows, targets, weights, cone, work, below, out):
-    """Certificates of small problems one after another: rows of `out` are the fields of `Certificate`."""
-    n = work.shape[0]
+def certify_small(flow, target, weights, cone, work, below):
+    """The certificate of a small problem: objective, gap, sum w rho_hat^2, least flow, menu error. `work`, `below`: scratch."""
+    n, half = flow.shape
     none = np.empty(0)
+    least = np.inf
+    for x in range(n):
+        for j in range(half):
+            work[x, j] = flow[x, j]
+            least = min(least, flow[x, j])
+        transform_row(work[x], n - 1, 1.0, np.bool_(False))
+    expected = 1.0
+    if cone:
+        expected = flow[:, half - 1].sum()
+    error = menu_error(work, n, expected)
+    square = size = mass = inverse = inner = 0.0
+    for x in range(n):
+        a, b, c, d = _residual_row(work[x], target[x], weights[x] if weights.shape[0] else none)
+        square += a
+        size += b
+        mass += c
+        inverse += d
+        transform_row(work[x], n - 1, 1.0, np.bool_(True))
+        for j in range(half):
+            inner += work[x, j] * flow[x, j]
+    down_pass(work, below, n, np.int64(0), np.int64(1 << n))
+    cheapest = below[below.shape[0] - 1]
+    if cone:
+        miss = max(0.0, -cheapest)
+        gap = inner + miss * mass + 0.5 * miss * miss * inverse
+    else:
+        gap = inner - cheapest
+    return 0.5 * square, max(gap, 0.0), size, least, error
+
+
+@kernel
+def certify_stack(flows, targets, weights, cone, work, below, out):
+    """Certificates of small problems one after another, as rows of `out`."""
     for i in range(flows.shape[0]):
-        work[:] = flows[i]
-        for x in range(n):
-            transform_row(work[x], n - 1, 1.0, np.bool_(False))
-        expected = 1.0
-        if cone:
-            expected = flows[i, :, flows.shape[2] - 1].sum()
-        error = menu_error(work, n, expected)
-        square = size = mass = inverse = inner = 0.0
-        for x in range(n):
-            a, b, c, d = _residual_row(work[x], targets[i, x], weights[x] if weights.shape[0] else none)
-            square += a
-            size += b
-            mass += c
-            inverse += d
-            transform_row(work[x], n - 1, 1.0, np.bool_(True))
-            for j in range(work.shape[1]):
-                inner += work[x, j] * flows[i, x, j]
-        down_pass(work, below, n, np.int64(0), np.int64(1 << n))
-        out[i, 0] = 0.5 * square
-        cheapest = below[below.shape[0] - 1]
-        if cone:
-            miss = max(0.0, -cheapest)
-            out[i, 1] = max(inner + miss * mass + 0.5 * miss * miss * inverse, 0.0)
-        else:
-            out[i, 1] = max(inner - cheapest, 0.0)
-        out[i, 2] = size
-        out[i, 3] = flows[i].min()
-        out[i, 4] = error
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3], out[i, 4] = certify_small(
+            flows[i], targets[i], weights, cone, work, below
+        )
 
 
 def certify(flow: Array, target: Array, weights: Array | None, threads: int | None = None) -> Certificate:
     """The certificate of a flow, given the data; all in the internal layout, `weights` None for 1 everywhere."""
     n = flow.shape[0]
     if n <= _SMALL:
-        out = np.empty((1, 5))
-        none = np.empty((0, 0)) if weights is None else weights
-        certify_stack(flow[None], target[None], none, False, np.empty_like(flow), np.empty(1 << n), out)
-        objective, gap, size, least, error = out[0].tolist()
+        work, below = np.empty_like(flow), np.empty(1 << n)
+        w = NO_WEIGHTS if weights is None else weights
+        objective, gap, size, least, error = certify_small(flow, target, w, False, work, below)
         return Certificate(objective, gap, rounding_floor(size), least, error)
     work = zeta(flow.copy(), threads)
     error = menu_error(work, n, 1.0)
@@ -149,11 +159,14 @@ def certify(flow: Array, target: Array, weights: Array | None, threads: int | No
     return Certificate(0.5 * square, max(inner - cheapest, 0.0), rounding_floor(size), float(flow.min()), error)
 
 
-def is_exact(objective: float, size: float) -> bool:
-    """Is the distance zero up to rounding, given size = sum w rho_hat^2? Some units in the last place, squared."""
-    return objective <= NEARBY * size
+_ROUNDING = 32 * float(np.finfo(float).eps)
 
 
 def rounding_floor(size: float) -> float:
     """A gap this small is rounding, given size = sum w rho_hat^2: 64 units in the last place of 1/2 size."""
-    return 32 * float(np.finfo(float).eps) * size
+    return _ROUNDING * size
+
+
+def is_exact(certificate: Certificate) -> bool:
+    """Is the distance zero up to rounding? Some units in the last place of the data, squared."""
+    return certificate.objective <= NEARBY / _ROUNDING * certificate.floor

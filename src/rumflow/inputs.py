@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rumflow._jit import kernel
-from rumflow.data import ChoiceData, Item, check_items, format_menu
+from rumflow.data import ChoiceData, Item, format_menu
 from rumflow.errors import InputError, require_memory
 from rumflow.lattice import MAX_ITEMS, Lattice, items_of
 from rumflow.paths import squeeze, unsqueeze
 from rumflow.solvers.rankings import memory_needed
 
 Array = NDArray[np.float64]
+
+_ALWAYS_FITS = 10  # items; a megabyte
 
 #: How far the sum of a fully observed menu may be from 1.
 SUM_TOLERANCE = 1e-6
@@ -78,6 +81,8 @@ def _inspect(array, n, tolerance, rows, seen):
 
 def as_floats(values: object, name: str) -> Array:
     """An array of real numbers, or an error that names the argument."""
+    if type(values) is np.ndarray and values.dtype == np.float64:
+        return values
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "biufO" or isinstance(values, str):
@@ -106,15 +111,23 @@ def prepare(data: ChoiceData | ArrayLike, weights: str | ArrayLike | None) -> Pr
         sizes: Array | None = data.totals
     else:
         array = np.ascontiguousarray(as_floats(data, "data"))
-        lattice = Lattice(items_from_shape(array.shape))
-        items = check_items(range(lattice.n))
+        lattice, items = _numbered(items_from_shape(array.shape))
         _require(lattice, weighted=weights is not None)
-        target, seen = _from_array(lattice, array, items)
+        target, seen, missing = _from_array(lattice, array, items)
+        if weights is None and missing == 0:
+            return Prepared(lattice, items, target, None, True)
         sizes = None
     return _weigh(lattice, items, target, seen, weights, data, sizes)
 
 
+@lru_cache(maxsize=MAX_ITEMS)
+def _numbered(n: int) -> tuple[Lattice, tuple[Item, ...]]:
+    return Lattice(n), tuple(range(n))
+
+
 def _require(lattice: Lattice, weighted: bool) -> None:
+    if lattice.n <= _ALWAYS_FITS:
+        return
     require_memory(
         memory_needed(lattice.n, weighted) + (2 + weighted) * 8 * lattice.n_cells,
         f"the projection for n = {lattice.n} items ({lattice.n_cells:,} cells)",
@@ -131,7 +144,7 @@ def _from_data(lattice: Lattice, data: ChoiceData) -> tuple[Array, NDArray[np.bo
     return target, seen
 
 
-def _from_array(lattice: Lattice, array: Array, items: tuple[Item, ...]) -> tuple[Array, NDArray[np.bool_]]:
+def _from_array(lattice: Lattice, array: Array, items: tuple[Item, ...]) -> tuple[Array, NDArray[np.bool_], int]:
     target, seen = np.empty(lattice.internal_shape), np.empty(lattice.internal_shape, np.bool_)
     code, menu, x, missing = _inspect(array, lattice.n, SUM_TOLERANCE, target, seen)
     if code != _FINE:
@@ -147,7 +160,7 @@ def _from_array(lattice: Lattice, array: Array, items: tuple[Item, ...]) -> tupl
         raise InputError(reason[code])
     if missing == lattice.n_cells - lattice.n and lattice.n > 1:
         raise InputError("no cell is observed: every menu of two or more items is NaN")
-    return target, seen
+    return target, seen, missing
 
 
 def _weigh(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow._jit import kernel
+from rumflow.certificate import NO_WEIGHTS
 from rumflow.paths import conserve_kernel, squeeze
 from rumflow.transforms import moebius, transform_row
 
@@ -74,18 +75,27 @@ def inside_flow(rho, flow, through, tolerance):
     return True
 
 
+@kernel
+def _try_inside(target, weights, rho, flow, tolerance):
+    n = target.shape[0]
+    for x in range(n):
+        rho[x] = target[x]
+    normalise_menus(rho, weights, n)
+    return inside_flow(rho, flow, np.empty(1 << n), tolerance)
+
+
 def find_inside(target: Array, weights: Array | None, threads: int | None = None) -> Inside | None:
     """The projection of complete data where it needs no solver; None where it does."""
     n = target.shape[0]
     tolerance = inside_tolerance(n)
-    rho = target.copy()
-    normalise_menus(rho, np.empty((0, 0)) if weights is None else weights, n)
-    through = np.empty(1 << n)
+    w = NO_WEIGHTS if weights is None else weights
     if n <= _SMALL:
-        flow = np.empty_like(rho)
-        return Inside(flow, rho) if inside_flow(rho, flow, through, tolerance) else None
+        rho, flow = np.empty_like(target), np.empty_like(target)
+        return Inside(flow, rho) if _try_inside(target, w, rho, flow, tolerance) else None
+    rho = target.copy()
+    normalise_menus(rho, w, n)
     flow = moebius(rho.copy(), threads)
     if flow.min() < -tolerance:
         return None
-    conserve_kernel(flow, n, through)
+    conserve_kernel(flow, n, np.empty(1 << n))
     return Inside(flow, rho)

@@ -128,17 +128,23 @@ class Lattice:
         if source.shape != self.shape:
             raise InputError(f"an array over the menus of {self.n} items has shape {self.shape}, not {source.shape}")
         rows = np.empty(self.internal_shape)
-        run_threads(lambda i: _array_to_rows(source, rows, i, min(i + _PIECE, self.n_menus)), *self._pieces(threads))
+        self._convert(_array_to_rows, source, rows, threads)
         return rows
 
     def from_internal(self, rows: Array, threads: int | None = None) -> Array:
         """Internal layout to (2^n, n) array, 0 outside the menus."""
         array = np.empty(self.shape)
-        run_threads(lambda i: _rows_to_array(rows, array, i, min(i + _PIECE, self.n_menus)), *self._pieces(threads))
+        self._convert(_rows_to_array, rows, array, threads)
         return array
 
-    def _pieces(self, threads: int | None) -> tuple[range, int]:
-        return range(0, self.n_menus, _PIECE), thread_count(threads)
+    def _convert(self, kernel: Any, source: Array, target: Array, threads: int | None) -> None:
+        end = self.n_menus
+        if end <= _PIECE:
+            kernel(source, target, 0, end)
+        else:
+            run_threads(
+                lambda i: kernel(source, target, i, min(i + _PIECE, end)), range(0, end, _PIECE), thread_count(threads)
+            )
 
     def cells_to_internal(self, cells: ArrayLike) -> Array:
         """(..., N) cells to (..., n, 2^(n-1))."""

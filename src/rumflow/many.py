@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rumflow._jit import run_threads, thread_count
-from rumflow.certificate import Certificate, certify_stack, rounding_floor
+from rumflow.certificate import NO_WEIGHTS, Certificate, certify_stack, rounding_floor
 from rumflow.data import check_items, format_menu
 from rumflow.errors import InputError, NotConvergedError, require_memory
 from rumflow.inputs import as_floats, check_weights
@@ -118,6 +118,7 @@ class ProjectionBatch:
         )
 
 
+_ITEMS = {n << (n - 1): n for n in range(1, MAX_ITEMS + 1)}  # by the number of cells
 _KEPT = 8  # up to this many items the arrays of a solve are small, and worth keeping for the next call
 
 
@@ -170,7 +171,7 @@ def project_many(
         advance=counter.add,
     )
     numbers = np.empty((count, 5))
-    none = np.empty((0, 0)) if w is None else w
+    none = NO_WEIGHTS if w is None else w
 
     def check(piece: range) -> None:
         span = slice(piece.start, piece.stop)
@@ -214,8 +215,8 @@ def _to_internal(values: ArrayLike, lattice: Lattice | None) -> tuple[Array, boo
         for i, one in enumerate(array):
             rows[i] = own.to_internal(one, 1)
         flat = False
-    elif array.ndim == 2 and array.shape[1] in (sizes := {n << (n - 1): n for n in range(1, MAX_ITEMS + 1)}):
-        own = Lattice(sizes[array.shape[1]])
+    elif array.ndim == 2 and array.shape[1] in _ITEMS:
+        own = Lattice(_ITEMS[array.shape[1]])
         rows, flat = own.cells_to_internal(array), True
     else:
         raise InputError(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow.certificate import SOLVER_FLOOR, certify, weighted_norm
+from rumflow.certificate import NO_WEIGHTS, SOLVER_FLOOR, certify, weighted_norm
 from rumflow.inputs import Prepared
 from rumflow.paths import flow_from_paths
 from rumflow.solvers.ipm import IpmRecord, IpmResult, solve_ipm
@@ -62,17 +62,15 @@ def solve(
     budget = most_rankings(problem.lattice.n_cells) if method == "auto" else None
     outcome = _rankings(problem, tol, deadline, start, report, threads, budget)
     if outcome.reason == "too_large":
-        found = _interior(problem, tol, deadline, flow_from_paths(outcome.paths, outcome.weights), report, threads)
+        found = _interior(problem, tol, deadline, outcome.flow, report, threads)
         if found.reason not in ("stalled", "max_iterations"):
             return found
         outcome = _rankings(problem, tol, deadline, (outcome.paths, outcome.weights), report, threads, None)
-    mixture = (outcome.paths, outcome.weights)
-    flow = flow_from_paths(*mixture)
     if method == "auto" and outcome.reason == "stalled" and not _certified(outcome, problem, tol):
         found = _interior(problem, tol, deadline, None, report, threads)
-        if found.interior is not None and found.interior.gap < certify(flow, problem.target, problem.weights).gap:
+        if found.interior is not None and found.interior.gap < certify(outcome.flow, problem.target, problem.weights).gap:
             return found
-    return Solved(flow, mixture, None, "rankings", outcome.rounds, outcome.reason)
+    return Solved(outcome.flow, (outcome.paths, outcome.weights), None, "rankings", outcome.rounds, outcome.reason)
 
 
 def _rankings(
@@ -85,9 +83,8 @@ def _rankings(
     budget: int | None,
 ) -> Outcome:
     target, weights, n = problem.target, problem.weights, problem.lattice.n
-    floor = SOLVER_FLOOR * weighted_norm(target, np.empty((0, 0)) if weights is None else weights)
     if is_small(n, weights):
-        outcome = solve_whole(target, weights, tol=tol, floor=floor, start=start)
+        outcome = solve_whole(target, weights, tol=tol, start=start)
         if outcome.reason == "done" or _certified(outcome, problem, tol):
             return outcome
         start = (outcome.paths, outcome.weights)  # worn out by rounding: the factor lasts longer than the inverse
@@ -95,7 +92,7 @@ def _rankings(
         make_problem(target, weights),
         Workspace(n),
         tol=tol,
-        floor=floor,
+        floor=SOLVER_FLOOR * weighted_norm(target, NO_WEIGHTS if weights is None else weights),
         start=start,
         deadline=deadline,
         most_rankings=budget,
@@ -105,7 +102,7 @@ def _rankings(
 
 
 def _certified(outcome: Outcome, problem: Prepared, tol: float) -> bool:
-    here = certify(flow_from_paths(outcome.paths, outcome.weights), problem.target, problem.weights)
+    here = certify(outcome.flow, problem.target, problem.weights)
     return here.gap <= max(tol * here.objective, here.floor)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rumflow._jit import announce_compilation
-from rumflow.certificate import Certificate, certify, is_exact, weighted_norm
+from rumflow.certificate import Certificate, certify, is_exact
 from rumflow.data import ChoiceData, Item, format_menu
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.inputs import Prepared, as_floats, items_from_shape, prepare
@@ -325,7 +325,7 @@ def project(
         problem,
         solved.flow,
         solved.mixture,
-        inside=is_exact(certificate.objective, weighted_norm(problem.target, _rows(problem.weights))),
+        inside=is_exact(certificate),
         interior=solved.interior,
     )
     if throw and fit.status is not Status.OPTIMAL:
@@ -335,10 +335,6 @@ def project(
             fit,
         )
     return fit
-
-
-def _rows(weights: Array | None) -> Array:
-    return np.empty((0, 0)) if weights is None else weights
 
 
 def status_of(certificate: Certificate, tol: float, reason: str) -> Status:

@@ -146,13 +146,13 @@ def bounds(
     for i, cost in enumerate(costs):
         if not (cost[~implied & large] != 0).any():
             lower[i] = upper[i] = float(cost @ rho)  # only cells whose fitted value is unique
-            continue
-        low = minimise_fixed(lattice, cost, cells, rho[cells], fit.mixture)
-        high = minimise_fixed(lattice, -cost, cells, rho[cells], fit.mixture)
-        lower[i], upper[i] = low.bound, -high.bound
-        gap = max(gap, low.value - low.bound, high.value - high.bound)
+        else:
+            low = minimise_fixed(lattice, cost, cells, rho[cells], fit.mixture)
+            high = minimise_fixed(lattice, -cost, cells, rho[cells], fit.mixture)
+            lower[i], upper[i] = low.bound, -high.bound
+            gap = max(gap, low.value - low.bound, high.value - high.bound)
         if functional is None:
-            lower[i], upper[i] = max(lower[i], 0.0), min(upper[i], 1.0)
+            lower[i], upper[i] = np.clip([lower[i], upper[i]], 0.0, 1.0)
     ends: tuple[Array, Array] | None = None
     if confidence is not None:
         if functional is not None or not isinstance(data, ChoiceData):

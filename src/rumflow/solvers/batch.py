@@ -129,8 +129,9 @@ class BatchProjector:
         done = announce_compilation(solve_piece)
         run_threads(task, pieces, self.threads)
         done()
-        for i in np.flatnonzero(stalled & warn):
-            self._say_stalled(int(i), flows[i], targets[i])
+        if warn:
+            for i in np.flatnonzero(stalled):
+                self._say_stalled(int(i), flows[i], targets[i])
         faces = self._pack(kind, count, pieces, flats, factor_bytes) if keep else None
         kept = _split(count, pieces, flats, self.n) if keep_starts else None
         return BatchResult(flows, rhos, kind == INSIDE, rounds, stalled, faces, kept)
@@ -261,12 +262,12 @@ class BatchProjector:
             )
             problem = self.problem._replace(target=target)
             count[i] = len(outcome.weights)
-            flows[i] = flow_from_paths(outcome.paths, outcome.weights)
+            flows[i] = outcome.flow
             objective = measure(flows[i], rhos[i], target, problem.weights)
             kind[i] = INSIDE if objective <= NEARBY * size else FACE
             rounds[i], stalled[i] = outcome.rounds, outcome.reason == "stalled"
             if keep:
-                if self.complete and kind[i] == FACE:
+                if keep > 1 and self.complete and kind[i] == FACE:
                     dimension = int(face_dimension(flows[i], workspace.below))
                     while count[i] <= dimension and dimension + 8 > len(workspace.active.weights):
                         workspace.grow()

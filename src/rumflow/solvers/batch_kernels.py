@@ -88,7 +88,7 @@ def solve_piece(
     used, stalled, first, resume,
 ):  # fmt: skip
     """Solve problems first.. of a piece and append their rankings to `flat`, from used[0] (rankings) and used[1]
-    (inverses) on; keep: 0 nothing, 1 rankings, 2 their inverses as well.
+    (inverses) on; keep: 0 nothing, 1 rankings, 2 rankings that span the face, and their inverses.
 
     Returns the problem at which `flat` was full (call again with more room and resume=True), or the length of the
     piece.
@@ -118,7 +118,7 @@ def solve_piece(
             store_flow(room, flows[i])
             objective = measure(flows[i], rhos[i], target, weights)
             kind[i] = INSIDE if objective <= NEARBY * size else FACE
-            if keep > 0 and complete and kind[i] == FACE:
+            if keep > 1 and complete and kind[i] == FACE:
                 dimension = face_dimension(flows[i], room.below)
                 if room.count[0] <= dimension:
                     span_small(problem, room, flows[i], dimension)

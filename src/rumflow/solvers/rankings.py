@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow._jit import run_threads, thread_count
-from rumflow.paths import cheapest_above, cheapest_below, extract_path, middle_menus
+from rumflow.paths import cheapest_above, cheapest_below, extract_path, flow_from_paths, middle_menus
 from rumflow.solvers import active_set
 from rumflow.solvers.active_set import Active, Pool, Problem
 from rumflow.solvers.room import MOST_ITEMS, Room, SmallProblem, make_room, make_small
@@ -47,10 +47,11 @@ class Progress(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Where a solver stopped: a mixture of rankings, and why."""
+    """Where a solver stopped: a mixture of rankings and its flow, and why."""
 
     paths: NDArray[np.int32]
     weights: Array
+    flow: Array
     reason: str  # "done", "stalled", "max_seconds", "interrupted", "too_large"
     rounds: int
 
@@ -213,9 +214,11 @@ def solve_rankings(
         reason = "interrupted"
         if workspace.active.count[0] == 0:
             raise
-    return Outcome(*workspace.mixture(), reason, rounds)
+    mixture = workspace.mixture()
+    return Outcome(*mixture, flow_from_paths(*mixture), reason, rounds)
 
 
+_NOTHING = tuple((np.empty((0, n), np.int32), np.empty(0)) for n in range(MOST_ITEMS + 1))
 _rooms: tuple[SimpleQueue[Room], ...] = tuple(SimpleQueue() for _ in range(MOST_ITEMS + 1))
 
 
@@ -224,19 +227,17 @@ def _unweighted(n: int) -> SmallProblem:
     return make_small(make_problem(np.empty((n, 1 << (n - 1))), None))
 
 
-def solve_whole(
-    target: Array, weights: Array | None, *, tol: float, floor: float, start: Mixture | None = None
-) -> Outcome:
+def solve_whole(target: Array, weights: Array | None, *, tol: float, start: Mixture | None = None) -> Outcome:
     """The same for problems that `is_small` accepts: microseconds to milliseconds, without a look at the clock."""
     n = target.shape[0]
     problem = _unweighted(n) if weights is None else make_small(make_problem(target, weights))
-    paths, lam = (np.empty((0, n), np.int32), np.empty(0)) if start is None else start
+    paths, lam = _NOTHING[n] if start is None else start
     try:
         room = _rooms[n].get_nowait()
     except Empty:
         room = make_room(n)
-    rounds, stalled = solve_from(problem, room, target, paths, lam, tol, floor)
-    k = int(room.count[0])
+    flow = np.empty_like(target)
+    rounds, stalled, k = solve_from(problem, room, target, paths, lam, tol, flow)
     found = room.columns[:k, :n].astype(np.int32), room.weights[:k].copy()
     _rooms[n].put(room)
-    return Outcome(*found, "stalled" if stalled else "done", rounds)
+    return Outcome(*found, flow, "stalled" if stalled else "done", rounds)

@@ -21,10 +21,11 @@ from __future__ import annotations
 import numpy as np
 
 from rumflow._jit import inlined, leaf
+from rumflow.certificate import SOLVER_FLOOR
 from rumflow.solvers.active_set import STALL_ROUNDS
 from rumflow.solvers.factor import dot, dot_4
 from rumflow.solvers.lanes import follow, price_cells, price_menus
-from rumflow.solvers.room import BATCH, clear, load_target, padded, total
+from rumflow.solvers.room import BATCH, clear, load_target, padded, store_flow, total
 
 _SHARE = 0.2  # how violated a ranking must be to enter, as a share of the worst
 _PIVOT = 1e-8  # a ranking whose pivot is below this share of its norm depends on the active ones; rounding makes up to 1e-10
@@ -329,8 +330,15 @@ def solve_small(problem, room, tol, floor):
 
 
 @leaf
-def solve_from(problem, room, target, paths, lam, tol, floor):
-    """The whole of it for one target in the internal layout."""
+def solve_from(problem, room, target, paths, lam, tol, flow):
+    """The whole of it for one target in the internal layout; writes the flow, returns the rounds, stalled, and the rankings."""
     load_target(room, target)
     begin_small(problem, room, paths, lam)
-    return solve_small(problem, room, tol, floor)
+    size = 0.0
+    for j in range(room.target.shape[0]):
+        w = problem.weights[j] if problem.weights.shape[0] > 0 else 1.0
+        if w > 0.0:
+            size += w * room.target[j] * room.target[j]
+    rounds, stalled = solve_small(problem, room, tol, SOLVER_FLOOR * size)
+    store_flow(room, flow)
+    return rounds, stalled, room.count[0]
