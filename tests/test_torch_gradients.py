@@ -94,7 +94,7 @@ def test_gradcheck_options(n: int, kind: str) -> None:
     keep = np.isin(lattice.cells[:, 0], seen) if "menus" in kind else slice(None)
     # Cells that are not read are not unique near RUM and may jump: there only what is read is compared.
     read = torch.tensor((options.get("weights", np.ones(lattice.n_cells)) > 0)[keep])
-    for z in (far(n, 11),) if "all" in kind else (far(n, 11), inside(n, 12), far(n, 13)):
+    for z in (far(n, 11), far(n, 13)) if "all" in kind else (far(n, 11), inside(n, 12), far(n, 13)):
         point = z[keep].clone().requires_grad_()
         check = layer if "all" in kind else lambda v: layer(v)[..., read]
         assert torch.autograd.gradcheck(check, (point,), eps=1e-7, atol=2e-6, rtol=1e-5)

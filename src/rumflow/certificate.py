@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow._jit import kernel
+from rumflow._jit import leaf
 from rumflow.paths import cheapest_below, down_pass, squeeze
 from rumflow.transforms import transform_row, zeta, zeta_adjoint
 
@@ -49,7 +49,7 @@ class Certificate(NamedTuple):
     menu_error: float  # largest |sum of a menu's probabilities - 1|
 
 
-@kernel
+@leaf
 def weighted_norm(target, weights):
     """sum w rho_hat^2 over the observed cells; no rows of weights: all 1."""
     total = 0.0
@@ -62,7 +62,7 @@ def weighted_norm(target, weights):
     return total
 
 
-@kernel
+@leaf
 def menu_error(rho, n, expected):
     """Largest distance of a menu's sum from what it should be."""
     worst = 0.0
@@ -75,7 +75,7 @@ def menu_error(rho, n, expected):
     return worst
 
 
-@kernel
+@leaf
 def _residual_row(rho, target, weights):
     """w (rho - rho_hat) in place of rho, for one row.
 
@@ -96,11 +96,11 @@ def _residual_row(rho, target, weights):
     return square, size, mass, inverse
 
 
-@kernel
+@leaf
 def certify_small(flow, target, weights, cone, work, below):
     """The certificate of a small problem: objective, gap, sum w rho_hat^2, least flow, menu error. `work`, `below`: scratch."""
     n, half = flow.shape
-    none = np.empty(0)
+    none = below[:0]
     least = np.inf
     for x in range(n):
         for j in range(half):
@@ -109,7 +109,9 @@ def certify_small(flow, target, weights, cone, work, below):
         transform_row(work[x], n - 1, 1.0, np.bool_(False))
     expected = 1.0
     if cone:
-        expected = flow[:, half - 1].sum()
+        expected = 0.0
+        for x in range(n):
+            expected += flow[x, half - 1]
     error = menu_error(work, n, expected)
     square = size = mass = inverse = inner = 0.0
     for x in range(n):
@@ -131,7 +133,7 @@ def certify_small(flow, target, weights, cone, work, below):
     return 0.5 * square, max(gap, 0.0), size, least, error
 
 
-@kernel
+@leaf
 def certify_stack(flows, targets, weights, cone, work, below, out):
     """Certificates of small problems one after another, as rows of `out`."""
     for i in range(flows.shape[0]):
@@ -146,7 +148,7 @@ def certify(flow: Array, target: Array, weights: Array | None, threads: int | No
     if n <= _SMALL:
         work, below = np.empty_like(flow), np.empty(1 << n)
         w = NO_WEIGHTS if weights is None else weights
-        objective, gap, size, least, error = certify_small(flow, target, w, False, work, below)
+        objective, gap, size, least, error = map(float, certify_small(flow, target, w, False, work, below))
         return Certificate(objective, gap, rounding_floor(size), least, error)
     work = zeta(flow.copy(), threads)
     error = menu_error(work, n, 1.0)

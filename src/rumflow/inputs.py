@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow._jit import kernel
+from rumflow._jit import leaf
 from rumflow.data import ChoiceData, Item, format_menu
 from rumflow.errors import InputError, require_memory
 from rumflow.lattice import MAX_ITEMS, Lattice, items_of
@@ -37,7 +37,7 @@ class Prepared(NamedTuple):
 _FINE, _INFINITE, _NEGATIVE, _OUTSIDE, _SUM, _PARTIAL = range(6)
 
 
-@kernel
+@leaf
 def _inspect(array, n, tolerance, rows, seen):
     """Copy an array to the internal layout and mark its observed cells; the first fault as (code, menu, item)."""
     missing = 0

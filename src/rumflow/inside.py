@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow._jit import kernel
+from rumflow._jit import kernel, leaf
 from rumflow.certificate import NO_WEIGHTS
 from rumflow.paths import conserve_kernel, squeeze
 from rumflow.transforms import moebius, transform_row
@@ -33,7 +33,7 @@ def inside_tolerance(n: int) -> float:
     return float(1.8e-15 * 2.0 ** (n / 2))
 
 
-@kernel
+@leaf
 def normalise_menus(rho, weights, n):
     """The w-orthogonal projection onto menus that add up to 1, in place.
 
@@ -61,12 +61,13 @@ def normalise_menus(rho, weights, n):
                     rho[x, column] += share / weights[x, column] if weighted else share
 
 
-@kernel
+@leaf
 def inside_flow(rho, flow, through, tolerance):
     """The flow of complete data with menu sums of 1, free of rounding, if they are RUM; False where they are not."""
     n = rho.shape[0]
     for x in range(n):
-        flow[x] = rho[x]
+        for j in range(flow.shape[1]):
+            flow[x, j] = rho[x, j]
         transform_row(flow[x], n - 1, -1.0, np.bool_(False))
         for j in range(flow.shape[1]):
             if flow[x, j] < -tolerance:
@@ -79,7 +80,8 @@ def inside_flow(rho, flow, through, tolerance):
 def _try_inside(target, weights, rho, flow, tolerance):
     n = target.shape[0]
     for x in range(n):
-        rho[x] = target[x]
+        for j in range(target.shape[1]):
+            rho[x, j] = target[x, j]
     normalise_menus(rho, weights, n)
     return inside_flow(rho, flow, np.empty(1 << n), tolerance)
 

@@ -17,7 +17,7 @@ from typing import Any, SupportsInt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow._jit import kernel, run_threads, thread_count
+from rumflow._jit import leaf, run_threads, thread_count
 from rumflow.errors import InputError, require_memory
 from rumflow.paths import squeeze
 
@@ -28,7 +28,7 @@ MAX_ITEMS = 30  # columns of the internal layout are int32
 _PIECE = 1 << 14  # menus a thread converts at a time
 
 
-@kernel
+@leaf
 def _array_to_rows(array, rows, first, last):
     for menu in range(first, last):
         for x in range(rows.shape[0]):
@@ -36,7 +36,7 @@ def _array_to_rows(array, rows, first, last):
                 rows[x, squeeze(menu, x)] = array[menu, x]
 
 
-@kernel
+@leaf
 def _rows_to_array(rows, array, first, last):
     for menu in range(first, last):
         for x in range(rows.shape[0]):
@@ -137,13 +137,13 @@ class Lattice:
         self._convert(_rows_to_array, rows, array, threads)
         return array
 
-    def _convert(self, kernel: Any, source: Array, target: Array, threads: int | None) -> None:
+    def _convert(self, convert: Any, source: Array, target: Array, threads: int | None) -> None:
         end = self.n_menus
         if end <= _PIECE:
-            kernel(source, target, 0, end)
+            convert(source, target, 0, end)
         else:
             run_threads(
-                lambda i: kernel(source, target, i, min(i + _PIECE, end)), range(0, end, _PIECE), thread_count(threads)
+                lambda i: convert(source, target, i, min(i + _PIECE, end)), range(0, end, _PIECE), thread_count(threads)
             )
 
     def cells_to_internal(self, cells: ArrayLike) -> Array:

@@ -68,7 +68,10 @@ def solve(
         outcome = _rankings(problem, tol, deadline, (outcome.paths, outcome.weights), report, threads, None)
     if method == "auto" and outcome.reason == "stalled" and not _certified(outcome, problem, tol):
         found = _interior(problem, tol, deadline, None, report, threads)
-        if found.interior is not None and found.interior.gap < certify(outcome.flow, problem.target, problem.weights).gap:
+        if (
+            found.interior is not None
+            and found.interior.gap < certify(outcome.flow, problem.target, problem.weights).gap
+        ):
             return found
     return Solved(outcome.flow, (outcome.paths, outcome.weights), None, "rankings", outcome.rounds, outcome.reason)
 

@@ -196,7 +196,7 @@ def _peel(flow, n, floor, paths, weights):
     return count
 
 
-@kernel
+@leaf
 def conserve_kernel(flow, n, through):
     """Rescale the edges that leave each menu so that as much leaves as arrives, from the full menu down."""
     full = (1 << n) - 1

@@ -28,10 +28,12 @@ from rumflow.lattice import Lattice, items_of
 from rumflow.methods import METHODS, solve
 from rumflow.paths import decompose, orders_from_paths, paths_from_orders, sample
 from rumflow.progress import Reporter
-from rumflow.solvers import active_set
+from rumflow.solvers.active_set import improve
 from rumflow.solvers.face import Face, exact_product, make_face
 from rumflow.solvers.ipm import IpmResult, solve_newton
 from rumflow.solvers.rankings import Progress
+from rumflow.solvers.room import is_small
+from rumflow.solvers.small import solve_from
 from rumflow.transforms import moebius, zeta, zeta_adjoint
 
 Array = NDArray[np.float64]
@@ -284,7 +286,7 @@ def project(
     if max_seconds is not None and not (isinstance(max_seconds, int | float) and max_seconds > 0):
         raise InputError(f"max_seconds={max_seconds!r}: a positive number of seconds is needed, or None")
     problem = prepare(data, weights)
-    done = announce_compilation(active_set.improve)
+    done = announce_compilation(solve_from if is_small(problem.lattice.n, problem.weights) else improve)
     if problem.complete:
         found = find_inside(problem.target, problem.weights, threads)
         if found is not None:

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow._jit import kernel, leaf, popcount, reduction
-from rumflow.paths import down_pass, extract_path, path_cost, up_pass
+from rumflow.paths import down_pass, extract_path, path_cost
 from rumflow.solvers.factor import (
     append_row,
     delete_row,

@@ -143,7 +143,8 @@ class BatchProjector:
         def task(piece: range) -> None:
             span = slice(piece.start, piece.stop)
             pull = self._pull_large if self._small is None else self._pull_small
-            pull(Faces(*(part[span] for part in faces)), by_rho[span], none if by_flow is None else by_flow[span])
+            own = Faces(faces.kind[span], faces.atoms[span], faces.paths[span], faces.factor[span])
+            pull(own, by_rho[span], none if by_flow is None else by_flow[span])
 
         run_threads(task, self._pieces(len(by_rho)), self.threads)
         return by_rho

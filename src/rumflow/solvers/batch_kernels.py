@@ -30,7 +30,7 @@ class Start(NamedTuple):
     factor: Array  # (k (k + 1) / 2,) or (0,)
 
 
-@kernel
+@leaf
 def add_to_zero_adjoint(rows, share, n):
     """The transposed derivative of P_S: every cell of a menu gives up the `share`-weighted mean of the menu. In place."""
     for menu in range(1, 1 << n):
@@ -66,13 +66,14 @@ def load(active, paths, lam, factor):
     solve_forward(active.factor, np.int64(0), k, one)
 
 
-@kernel
+@leaf
 def measure(flow, rho, target, weights):
     """The probabilities of a flow; 1/2 sum w (rho - z)^2. No rows of weights: all 1."""
     n = flow.shape[0]
     square = 0.0
     for x in range(n):
-        rho[x] = flow[x]
+        for j in range(rho.shape[1]):
+            rho[x, j] = flow[x, j]
         transform_row(rho[x], n - 1, 1.0, np.bool_(False))
         for j in range(rho.shape[1]):
             w = 1.0 if weights.shape[0] == 0 else weights[x, j]
@@ -82,7 +83,7 @@ def measure(flow, rho, target, weights):
     return 0.5 * square
 
 
-@kernel
+@leaf
 def solve_piece(
     problem, weights, complete, room, targets, where, start, tol, tolerance, keep, flows, rhos, kind, count, rounds, flat,
     used, stalled, first, resume,
@@ -102,9 +103,7 @@ def solve_piece(
             stalled[i] = False
             rounds[i] = 0
             if complete and inside_flow(target, flows[i], room.below, tolerance):
-                for x in range(n):
-                    rhos[i, x] = flows[i, x]
-                    transform_row(rhos[i, x], n - 1, 1.0, np.bool_(False))
+                measure(flows[i], rhos[i], target, weights)
                 kind[i], count[i] = INSIDE, 0
                 continue
             load_target(room, target)
@@ -130,7 +129,9 @@ def solve_piece(
             at, there = used[0], used[1]
             if at + k > flat.weights.shape[0] or there + length > flat.factor.shape[0]:
                 return i
-            store_rankings(room, flat.paths[at : at + k], flat.weights[at : at + k], flat.factor[there : there + length])
+            store_rankings(
+                room, flat.paths[at : at + k], flat.weights[at : at + k], flat.factor[there : there + length]
+            )
             used[0], used[1] = at + k, there + length
     return targets.shape[0]
 
@@ -150,7 +151,7 @@ def pack_piece(flat, count, paths, factor):
         there += row_start(k)
 
 
-@kernel
+@leaf
 def to_edges(weights, share, complete, inside, g, by_flow, work):
     """Gradients by rho and by the flow (no rows: none; used up) to edge costs, in place; False where g is the answer already.
 
@@ -181,7 +182,7 @@ def to_edges(weights, share, complete, inside, g, by_flow, work):
     return True
 
 
-@kernel
+@leaf
 def from_flow(weights, inside, g, work):
     """The flow of the tangent weights to gradients by the target, in place."""
     n, half = g.shape

@@ -5,8 +5,8 @@ The method is that of `rumflow.solvers.active_set`; the same steps on other data
 *Words and lanes* (`rumflow.solvers.room`). A ranking is one machine word, so a Gram entry is a sum of 2^|E & F| over the bytes of
 one word, all of them at once; the lattice is done eight items at a time.
 
-*Inverse instead of factor.* M^{-1} is held, with y = M^{-1} 1 and e = M^{-1} r beside it. The step d = e + s y, s = -sum e / sum y,
-is there for the asking; a ranking enters or leaves by an update of rank one,
+*Inverse instead of factor.* M^{-1} is held, with y = M^{-1} 1 and e = M^{-1} r beside it. The step d = e + s y, where
+s = -sum e / sum y, is there for the asking; a ranking enters or leaves by an update of rank one,
 
     M^{-1} + u u^T,   u = (M^{-1} g, -1) / sqrt(pivot)          or          M^{-1} - b b^T / b_i,   b = column i.
 
@@ -28,7 +28,8 @@ from rumflow.solvers.lanes import follow, price_cells, price_menus
 from rumflow.solvers.room import BATCH, clear, load_target, padded, store_flow, total
 
 _SHARE = 0.2  # how violated a ranking must be to enter, as a share of the worst
-_PIVOT = 1e-8  # a ranking whose pivot is below this share of its norm depends on the active ones; rounding makes up to 1e-10
+_TIE = 1e-9  # violations closer than this share of the worst are ties, for the menu that comes first to win, not rounding
+_PIVOT = 1e-8  # below this share of its norm a ranking's pivot is rounding: it depends on the active ones
 
 _ONES, _BYTES = np.uint64(0x0101010101010101), np.uint64(0x00FF00FF00FF00FF)
 _PAIRS, _QUADS, _EIGHTS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -209,14 +210,15 @@ def descend(problem, room):
 def choose(problem, room, nu):
     """The most violated middle menus, worst first, with their violations; how many."""
     n = problem.layer.shape[0] - 2
-    least = _SHARE * (nu - room.below[room.below.shape[0] - 1])
+    worst = nu - room.below[room.below.shape[0] - 1]
+    least, tie = _SHARE * worst, _TIE * worst
     found = 0
     for place in range(problem.layer[n // 2], problem.layer[n // 2 + 1]):
         menu = problem.order[place]
         violation = nu - room.above[menu] - room.below[menu]
-        if violation > least and (found < BATCH or violation > room.residual[BATCH - 1]):
+        if violation > least and (found < BATCH or violation > room.residual[BATCH - 1] + tie):
             at = found if found < BATCH else BATCH - 1
-            while at > 0 and room.residual[at - 1] < violation:
+            while at > 0 and room.residual[at - 1] + tie < violation:
                 room.residual[at] = room.residual[at - 1]
                 room.menus[at] = room.menus[at - 1]
                 at -= 1

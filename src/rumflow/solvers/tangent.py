@@ -12,7 +12,7 @@ from rumflow.solvers.room import padded, total
 from rumflow.solvers.small import enter, multiply
 
 
-@kernel
+@leaf
 def face_dimension(flow, seen):
     """Dimension of the smallest face that holds a flow: edges in use, less menus in use, plus 1. `seen` is scratch."""
     n = flow.shape[0]
@@ -93,7 +93,7 @@ def span_small(problem, room, flow, dimension):
                 enter(problem, room, np.int64(0), np.int64(1))
 
 
-@kernel
+@leaf
 def tangent_weights(active, cost, d):
     """d with M d = <a_i, .> + const and sum d = 0, from edge costs; L^{-1} 1 must be in carried[0]."""
     k = active.count[0]
