@@ -63,15 +63,17 @@ def normalise_menus(rho, weights, n):
 
 @leaf
 def inside_flow(rho, flow, through, tolerance):
-    """The flow of complete data with menu sums of 1, free of rounding, if they are RUM; False where they are not."""
+    """The flow of complete data with menu sums of 1, free of rounding, if they are RUM; where they are not False, and K rho."""
     n = rho.shape[0]
+    least = 0.0
     for x in range(n):
         for j in range(flow.shape[1]):
             flow[x, j] = rho[x, j]
         transform_row(flow[x], n - 1, -1.0, np.bool_(False))
         for j in range(flow.shape[1]):
-            if flow[x, j] < -tolerance:
-                return False
+            least = min(least, flow[x, j])
+    if least < -tolerance:
+        return False
     conserve_kernel(flow, n, through)
     return True
 

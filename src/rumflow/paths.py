@@ -164,8 +164,8 @@ def _walk(flow, n, draws, paths):
             menu ^= 1 << item
 
 
-@kernel
-def _peel(flow, n, floor, paths, weights):
+@leaf
+def peel(flow, n, floor, paths, weights):
     """Take heaviest-edge paths off `flow` (destroyed) until less than `floor` is left; how many were taken."""
     full = (1 << n) - 1
     count = 0
@@ -312,7 +312,7 @@ def decompose(flow: Array, floor: float = 1e-15, limit: int | None = None) -> tu
     most = int(np.count_nonzero(flow > 0)) + 1 if limit is None else limit
     paths = np.empty((most, n), np.int32)
     weights = np.zeros(most)
-    count = _peel(flow.copy(), n, floor, paths, weights)
+    count = peel(flow.copy(), n, floor, paths, weights)
     return paths[:count].copy(), weights[:count].copy()
 
 

@@ -13,7 +13,7 @@ from rumflow.inside import inside_flow, normalise_menus
 from rumflow.paths import squeeze
 from rumflow.solvers.factor import row_start, solve_forward
 from rumflow.solvers.room import load_small, load_target, store_flow, store_rankings
-from rumflow.solvers.small import begin_small, solve_small
+from rumflow.solvers.small import begin_peeled, begin_small, solve_small
 from rumflow.solvers.tangent import face_dimension, span_small, tangent_small
 from rumflow.transforms import transform_row
 
@@ -111,6 +111,8 @@ def solve_piece(
             a, b = where[i, 0], where[i + 1, 0]
             if where[i + 1, 1] > where[i, 1]:
                 load_small(room, start.paths[a:b], start.weights[a:b], start.factor[where[i, 1] : where[i + 1, 1]])
+            elif complete and a == b:
+                begin_peeled(problem, room, flows[i])  # K target, from the look inside
             else:
                 begin_small(problem, room, start.paths[a:b], start.weights[a:b])
             rounds[i], stalled[i] = solve_small(problem, room, tol, SOLVER_FLOOR * size)

@@ -237,7 +237,8 @@ def solve_whole(target: Array, weights: Array | None, *, tol: float, start: Mixt
     except Empty:
         room = make_room(n)
     flow = np.empty_like(target)
-    rounds, stalled, k = solve_from(problem, room, target, paths, lam, tol, flow)
+    complete = weights is None or bool((weights > 0).all())
+    rounds, stalled, k = solve_from(problem, room, target, complete, paths, lam, tol, flow)
     found = room.columns[:k, :n].astype(np.int32), room.weights[:k].copy()
     _rooms[n].put(room)
     return Outcome(*found, flow, "stalled" if stalled else "done", rounds)

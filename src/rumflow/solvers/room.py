@@ -68,6 +68,7 @@ class Room(NamedTuple):
     new_weights: Array  # (8,)
     residual: Array  # (8,): their r
     menus: NDArray[np.int64]  # (8,): the middle menus they go through
+    first_paths: NDArray[np.int32]  # (4, n): rankings to begin with
 
 
 @lru_cache(maxsize=MOST_ITEMS)
@@ -131,6 +132,7 @@ def make_room(n: int) -> Room:
         new_weights=np.empty(BATCH),
         residual=np.empty(BATCH),
         menus=np.empty(BATCH, np.int64),
+        first_paths=np.empty((4, n), np.int32),
     )
 
 

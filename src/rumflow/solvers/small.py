@@ -22,13 +22,17 @@ import numpy as np
 
 from rumflow._jit import inlined, leaf
 from rumflow.certificate import SOLVER_FLOOR
+from rumflow.paths import conserve_kernel, peel
 from rumflow.solvers.active_set import STALL_ROUNDS
 from rumflow.solvers.factor import dot, dot_4
 from rumflow.solvers.lanes import follow, price_cells, price_menus
 from rumflow.solvers.room import BATCH, clear, load_target, padded, store_flow, total
+from rumflow.transforms import transform_row
 
 _SHARE = 0.2  # how violated a ranking must be to enter, as a share of the worst
-_TIE = 1e-9  # violations closer than this share of the worst are ties, for the menu that comes first to win, not rounding
+_TIE = (
+    1e-9  # violations closer than this share of the worst are ties, for the menu that comes first to win, not rounding
+)
 _PIVOT = 1e-8  # below this share of its norm a ranking's pivot is rounding: it depends on the active ones
 
 _ONES, _BYTES = np.uint64(0x0101010101010101), np.uint64(0x00FF00FF00FF00FF)
@@ -275,6 +279,16 @@ def begin_small(problem, room, paths, lam):
 
 
 @leaf
+def begin_peeled(problem, room, flow):
+    """Start from the heaviest few paths of the positive part of the flow K rho_hat of complete data, which is used up."""
+    n = flow.shape[0]
+    conserve_kernel(flow, n, room.above)
+    weights = room.new_weights[4:]  # `enter` takes them from the first four
+    count = peel(flow, n, 0.0, room.first_paths, weights[:4])
+    begin_small(problem, room, room.first_paths[:count], weights[:count])
+
+
+@leaf
 def solve_small(problem, room, tol, floor):
     """Rounds until the gap is within max(tol * objective, floor); their number, and whether it stalled instead."""
     n = problem.layer.shape[0] - 2
@@ -332,10 +346,17 @@ def solve_small(problem, room, tol, floor):
 
 
 @leaf
-def solve_from(problem, room, target, paths, lam, tol, flow):
+def solve_from(problem, room, target, complete, paths, lam, tol, flow):
     """The whole of it for one target in the internal layout; writes the flow, returns the rounds, stalled, and the rankings."""
     load_target(room, target)
-    begin_small(problem, room, paths, lam)
+    if complete and paths.shape[0] == 0:
+        for x in range(flow.shape[0]):
+            for j in range(flow.shape[1]):
+                flow[x, j] = target[x, j]
+            transform_row(flow[x], flow.shape[0] - 1, -1.0, np.bool_(False))
+        begin_peeled(problem, room, flow)
+    else:
+        begin_small(problem, room, paths, lam)
     size = 0.0
     for j in range(room.target.shape[0]):
         w = problem.weights[j] if problem.weights.shape[0] > 0 else 1.0
