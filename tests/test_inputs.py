@@ -149,3 +149,22 @@ def test_violations_are_the_negative_polynomials():
     menu, item, worst = found[0]
     assert worst == values.min()
     assert values[rf.Lattice(4).mask(menu), item] == worst
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: rf.ChoiceData.from_counts(None), "a mapping of menus"),
+        (lambda: rf.ChoiceData.from_counts({("a", "b"): {"a": 1}}, items=[["a"], "b"]), "item ['a']"),
+        (lambda: rf.ChoiceData.from_matrix("abc"), "not str 'abc'"),
+        (lambda: rf.simulate.noisy_rankings(3, draws=1.5), "draws"),
+        (lambda: rf.simulate.dirichlet(3, seed="a"), "seed='a'"),
+        (lambda: rf.project(rf.simulate.dirichlet(3, 0)).sample(3, seed=-1), "seed=-1"),
+        (lambda: rf.project(rf.simulate.dirichlet(3, 0)).probabilities((1, 1)), "item 1 stands twice"),
+        (lambda: rf.Lattice(3).mask(["ab"]), "item 'ab'"),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_named(call, words):
+    with pytest.raises(rf.InputError) as caught:
+        call()
+    assert words in str(caught.value)

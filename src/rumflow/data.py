@@ -86,6 +86,8 @@ class ChoiceData:
 
         `items` fixes the order of the items; without it they stand in order of first appearance.
         """
+        if not isinstance(counts, Mapping):
+            raise InputError(f"counts: a mapping of menus to choices is needed, not {type(counts).__name__}")
         menus: list[tuple[Item, ...]] = []
         for menu in counts:
             if isinstance(menu, str | bytes) or not isinstance(menu, Iterable):
@@ -127,7 +129,10 @@ class ChoiceData:
         With 2^n - 1 rows the first row is mask 1. A row of NaN, or of zeros, was not observed. Where some cells of a menu are NaN
         the others are read as shares of that menu, so they must be at most 1 together.
         """
-        matrix = np.array(a, np.float64)
+        try:
+            matrix = np.array(a, np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"a matrix of counts is needed, not {type(a).__name__} {str(a)[:40]!r}") from None
         if matrix.ndim != 2 or matrix.shape[1] < 1:
             raise InputError(f"a matrix of counts has shape (2^n, n) or (2^n - 1, n), not {matrix.shape}")
         rows, n = matrix.shape
@@ -353,6 +358,8 @@ def check_items(items: Iterable[Item]) -> tuple[Item, ...]:
         raise InputError(f"there are {len(labels)} items; at most {MAX_ITEMS} are possible")
     seen: set[Item] = set()
     for label in labels:
+        if not isinstance(label, Hashable):
+            raise InputError(f"item {label!r}: a label is text or a number, not {type(label).__name__}")
         if label in seen:
             raise InputError(f"item {label!r} stands twice in the list of items")
         seen.add(label)

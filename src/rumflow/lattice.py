@@ -115,7 +115,7 @@ class Lattice:
         """The bit mask of a menu given as item numbers."""
         mask = 0
         for item in items:
-            if not 0 <= item < self.n:
+            if not isinstance(item, int | np.integer) or not 0 <= item < self.n:
                 raise InputError(f"item {item!r} is unknown: items are 0 to {self.n - 1}")
             if mask >> item & 1:
                 raise InputError(f"item {item} stands twice in one menu")

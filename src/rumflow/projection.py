@@ -28,6 +28,7 @@ from rumflow.lattice import Lattice, items_of
 from rumflow.methods import METHODS, solve
 from rumflow.paths import decompose, orders_from_paths, paths_from_orders, sample
 from rumflow.progress import Reporter
+from rumflow.seeds import Seed, generator
 from rumflow.solvers.active_set import improve
 from rumflow.solvers.face import Face, exact_product, make_face
 from rumflow.solvers.ipm import IpmResult, solve_newton
@@ -152,12 +153,11 @@ class Projection:
         heaviest = np.argsort(-weights, kind="stable")
         return Rankings(orders_from_paths(paths[heaviest]), weights[heaviest], self.items)
 
-    def sample(self, size: int, seed: int | np.random.Generator | None = None) -> NDArray[np.int64]:
+    def sample(self, size: int, seed: Seed = None) -> NDArray[np.int64]:
         """`size` rankings drawn from the fitted flow, as rows of item numbers, best first."""
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
             raise InputError(f"size={size!r}: a number of rankings, 0 or more, is needed")
-        rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
-        return orders_from_paths(sample(self._flow, int(size), rng))
+        return orders_from_paths(sample(self._flow, int(size), generator(seed)))
 
     def menu_mask(self, menu: Iterable[Item]) -> int:
         """The bit mask of a menu given by labels."""
@@ -168,6 +168,9 @@ class Projection:
         for item in members:
             if item not in position:
                 raise InputError(f"item {item!r} is unknown: the items are {format_menu(self.items)}")
+        if len(set(members)) < len(members):
+            twice = next(item for i, item in enumerate(members) if item in members[:i])
+            raise InputError(f"menu {format_menu(members)}: item {twice!r} stands twice")
         return self.lattice.mask(position[item] for item in members)
 
     def probabilities(self, menu: Iterable[Item]) -> dict[Item, float]:

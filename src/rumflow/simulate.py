@@ -15,14 +15,10 @@ from rumflow._jit import kernel
 from rumflow.errors import InputError, require_memory
 from rumflow.lattice import Lattice
 from rumflow.paths import flow_from_paths, paths_from_orders
+from rumflow.seeds import Seed, generator
 from rumflow.transforms import moebius_adjoint, zeta
 
 Array = NDArray[np.float64]
-Seed = int | np.random.Generator | None
-
-
-def _generator(seed: Seed) -> np.random.Generator:
-    return seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
 
 
 def _lattice(n: int) -> Lattice:
@@ -70,8 +66,8 @@ def _multinomial_rows(array, draws, uniform, first):
 
 def _draw(array: Array, draws: int, rng: np.random.Generator) -> Array:
     """Frequencies of multinomial samples from each menu's probabilities, in place."""
-    if draws < 1:
-        raise InputError(f"draws: each menu needs at least 1 draw, not {draws}")
+    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
+        raise InputError(f"draws: each menu needs a whole number of draws, at least 1, not {draws!r}")
     if draws > 1000:  # NumPy's binomials beat single choices when there are many
         array[1:] = rng.multinomial(draws, array[1:] / array[1:].sum(axis=1, keepdims=True)) / draws
         return array
@@ -84,7 +80,7 @@ def _draw(array: Array, draws: int, rng: np.random.Generator) -> Array:
 
 def dirichlet(n: int, seed: Seed = None) -> Array:
     """Every menu an independent Dirichlet(1) draw: no rationality at all."""
-    lattice, rng = _lattice(n), _generator(seed)
+    lattice, rng = _lattice(n), generator(seed)
     array = rng.standard_exponential(lattice.shape)
     array[0] = 0.0
     _dirichlet_rows(array, 1, lattice.n_menus)
@@ -93,7 +89,7 @@ def dirichlet(n: int, seed: Seed = None) -> Array:
 
 def rankings_mixture(n: int, n_rankings: int = 50, seed: Seed = None) -> Array:
     """Exact probabilities of a population: `n_rankings` random rankings with Dirichlet(1) weights."""
-    lattice, rng = _lattice(n), _generator(seed)
+    lattice, rng = _lattice(n), generator(seed)
     if n_rankings < 1:
         raise InputError(f"n_rankings: at least 1 ranking is needed, not {n_rankings}")
     orders = rng.permuted(np.tile(np.arange(n), (n_rankings, 1)), axis=1)
@@ -103,14 +99,14 @@ def rankings_mixture(n: int, n_rankings: int = 50, seed: Seed = None) -> Array:
 
 def noisy_rankings(n: int, n_rankings: int = 50, draws: int | None = 100, seed: Seed = None) -> Array:
     """`draws` choices from each menu by a population of `n_rankings` random rankings; None: its exact probabilities."""
-    rng = _generator(seed)
+    rng = generator(seed)
     array = rankings_mixture(n, n_rankings, rng)
     return array if draws is None else _draw(array, draws, rng)
 
 
 def mixed_logit(n: int, n_types: int = 5, draws: int | None = None, seed: Seed = None) -> Array:
     """A mixture of `n_types` logit choosers with normal utilities: inside RUM, until `draws` choices a menu are sampled."""
-    lattice, rng = _lattice(n), _generator(seed)
+    lattice, rng = _lattice(n), generator(seed)
     if n_types < 1:
         raise InputError(f"n_types: at least 1 type is needed, not {n_types}")
     array = np.zeros(lattice.shape)
@@ -137,7 +133,7 @@ def known_projection(n: int, seed: Seed = None, dimension: int | None = None, di
     data = answer - K^T z, and the answer is optimal for it by the Karush-Kuhn-Tucker conditions. The entries of
     `data` add up to 1 in each menu but may leave [0, 1]: shorten `distance` where that matters.
     """
-    lattice, rng = _lattice(n), _generator(seed)
+    lattice, rng = _lattice(n), generator(seed)
     count = (n if dimension is None else dimension) + 1
     if count < 1:
         raise InputError(f"dimension: must be 0 or more, not {dimension}")
@@ -156,7 +152,7 @@ def known_projection(n: int, seed: Seed = None, dimension: int | None = None, di
 
 def observed_menus(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]:
     """(2^n, n) mask of a random `share` of the menus of two items or more, whole menus, at least one of them."""
-    lattice, rng = _lattice(n), _generator(seed)
+    lattice, rng = _lattice(n), generator(seed)
     if not 0 <= share <= 1:
         raise InputError(f"share: must be from 0 to 1, not {share}")
     menus = np.flatnonzero(lattice.membership.sum(axis=1) >= 2)
@@ -169,7 +165,7 @@ def observed_menus(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]
 
 def observed_cells(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]:
     """(2^n, n) mask of a random `share` of the single cells of menus of two items or more, at least one of them."""
-    lattice, rng = _lattice(n), _generator(seed)
+    lattice, rng = _lattice(n), generator(seed)
     if not 0 <= share <= 1:
         raise InputError(f"share: must be from 0 to 1, not {share}")
     large = lattice.membership & (lattice.membership.sum(axis=1, keepdims=True) >= 2)

@@ -22,9 +22,10 @@ from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference.confidence import invert
 from rumflow.inference.programs import minimise_fixed
 from rumflow.inference.sample import cell_numbers
-from rumflow.inference.test import Seed, Tau
+from rumflow.inference.test import Tau
 from rumflow.lattice import items_of
 from rumflow.projection import Projection, project
+from rumflow.seeds import Seed
 
 Array = NDArray[np.float64]
 

@@ -30,7 +30,8 @@ from rumflow.inference.replicate import distances, make_replicator
 from rumflow.inference.resample import Sampler, make_sampler
 from rumflow.inference.result import pvalue
 from rumflow.inference.sample import Convention, Sample, build_sample, cell_numbers
-from rumflow.inference.test import Seed, Tau, entropy, find_taus
+from rumflow.inference.test import Tau, find_taus
+from rumflow.seeds import Seed, entropy
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -22,7 +22,8 @@ from rumflow.errors import InputError
 from rumflow.inference.jobs import run
 from rumflow.inference.result import RumTest, make_result
 from rumflow.inference.sample import Convention, find_convention, named_groups
-from rumflow.inference.test import Seed, Tau, describe_weights, entropy, prepare_test, rum_test
+from rumflow.inference.test import Tau, describe_weights, prepare_test, rum_test
+from rumflow.seeds import Seed, entropy
 
 Array = NDArray[np.float64]
 

@@ -31,11 +31,11 @@ from rumflow.data import ChoiceData, Item
 from rumflow.errors import InputError, RumflowError
 from rumflow.inference.resample import generators
 from rumflow.inference.result import pvalue
-from rumflow.inference.test import Seed, entropy
 from rumflow.lattice import Lattice
 from rumflow.paths import cheapest_below, decompose, flow_from_paths, orders_from_paths, squeeze
 from rumflow.progress import Counter
 from rumflow.projection import Rankings
+from rumflow.seeds import Seed, entropy
 from rumflow.solvers.rankings import Mixture, Workspace, make_problem, solve_rankings
 from rumflow.transforms import zeta, zeta_adjoint
 

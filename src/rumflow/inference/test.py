@@ -33,8 +33,8 @@ from rumflow.inference.replicate import Distances, Replicator, distances, make_r
 from rumflow.inference.resample import make_sampler
 from rumflow.inference.result import RumTest, make_result
 from rumflow.inference.sample import Convention, build_sample, find_convention, named_groups
+from rumflow.seeds import Seed, entropy
 
-Seed = int | np.random.SeedSequence | np.random.Generator | None
 Tau = str | float | Sequence[str | float]
 
 
@@ -137,19 +137,6 @@ def find_taus(tau: Tau, smallest: float, convention: Convention) -> tuple[float,
                 raise InputError(f"tau={one!r}: a number from 0 to below 1 is needed")
             found.append(value)
     return tuple(found)
-
-
-def entropy(seed: Seed) -> int:
-    """The seed as one whole number, drawn where none is given."""
-    if seed is None:
-        seed = np.random.SeedSequence()
-    if isinstance(seed, np.random.Generator):
-        return int(seed.integers(1 << 62))
-    if isinstance(seed, np.random.SeedSequence):
-        return int.from_bytes(seed.generate_state(4).tobytes(), "little")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed={seed!r}: a whole number >= 0, a numpy Generator or SeedSequence, or None is needed")
-    return int(seed)
 
 
 def describe_weights(weights: str | ArrayLike | None) -> str:

@@ -3,7 +3,7 @@
     forward   y = P(z) = argmin 1/2 sum w (rho - z)^2 over RUM              for every sample of a batch
     backward  g -> J^T g,   J = V (V^T W V)^{-1} V^T W,                      V the tangent space of the face of P(z)
 
-from the active rankings and the Cholesky factor of the forward pass (`rumflow.solvers.batch`). Where strict
+from the active rankings and their matrix, factored or inverted, of the forward pass (`rumflow.solvers.batch`). Where strict
 complementarity fails J is one element of the generalised Jacobian. J is constant on a face: there are no second
 derivatives to be had.
 
