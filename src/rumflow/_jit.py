@@ -42,7 +42,8 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
         plain: Any = function
         plain.py_func = function
         return plain
-    dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
+    options["no_cfunc_wrapper"] = True  # nothing but Python and other kernels calls them
+    dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     # Numba's cache on disk watches the file of a kernel, not the files of the kernels it calls: let it watch those, too.
     sources = {function.__code__.co_filename}
     for value in function.__globals__.values():
