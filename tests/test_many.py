@@ -216,10 +216,48 @@ def test_far_away_data_are_projected_as_accurately_as_near_ones():
     assert batch.rho[1] == pytest.approx(batch.rho[0], abs=1e-9)
 
 
-def test_tolerances_and_overflow():
+def test_tolerances():
     for tol in (5, -1.0, 0, float("nan"), "x"):
         with pytest.raises(rf.InputError, match="a number between 0 and 1"):
             rf.project_many(stack(3, 1), tol=tol)
-    with np.errstate(over="ignore", invalid="ignore"):
-        batch = rf.project_many(np.full((1, 12), 1e160), throw=False)
-    assert batch.status[0] is not rf.Status.OPTIMAL
+
+
+def test_nothing_chosen_in_the_cone():
+    """Data on the far side of the cone are nearest to 0, also where the factor takes the place of the inverse."""
+    for weights in (None, np.r_[1e6, np.ones(11)]):
+        batch = rf.project_many(-np.ones((2, 12)), weights, cone=True)
+        assert not batch.rho.any()
+        assert batch.objective == pytest.approx(6.0 if weights is None else 0.5 * weights.sum())
+
+
+def test_a_start_with_weights_of_zero():
+    target = rf.simulate.dirichlet(4, 0)
+    path = rf.project(target).mixture[0][:1]
+    start = [(np.repeat(path, 2, axis=0), np.array([0.0, 1.0]))]
+    assert rf.project_many([target], start=start).objective == pytest.approx(rf.project(target).objective)
+
+
+def test_numbers_that_would_overflow():
+    with pytest.raises(rf.InputError, match="1e\\+150"):
+        rf.project_many(np.full((1, 12), 1e200))
+    with pytest.raises(rf.InputError, match="1e\\+150"):
+        rf.project_many(np.ones((1, 12)), np.full(12, 1e200))
+
+
+@pytest.mark.parametrize("spread", [0.0, 4.0])
+@pytest.mark.parametrize("n", [6, 7, 8])
+def test_gradients_on_large_faces(n, spread, rng):
+    """What the batch gets from the inverse that the solver left, against a factor of its own."""
+    from rumflow.solvers.batch import BatchProjector
+    from rumflow.solvers.face import Face
+
+    target = rf.Lattice(n).to_internal(rf.simulate.mixed_logit(n, draws=20_000, seed=1))
+    weights = 10 ** rng.uniform(0, spread, target.shape) if spread else None
+    projector = BatchProjector(n, weights)
+    result = projector.solve(target[None].copy(), keep=True, keep_starts=True)
+    assert not result.inside[0]
+    g = rng.normal(size=target.shape)
+    pulled = projector.pull(result.faces, g[None].copy())[0]
+    face = Face(projector.problem, result.starts[0].paths, result.starts[0].weights)
+    expected = face.product(g, transpose=True)
+    assert pulled == pytest.approx(expected, abs=1e-8 * np.abs(expected).max())

@@ -33,8 +33,11 @@ _COUNTED, _UNCOUNTED = ({"_nrt": True}, {"_nrt": False}) if hasattr(DefaultOptio
 
 
 @cache
-def _digest(file: str) -> str:
-    return hashlib.sha1(Path(file).read_bytes()).hexdigest()
+def _stamp() -> str:
+    """Of all the sources a kernel may draw on: those of this folder and of the solvers."""
+    here = Path(__file__).parent
+    files = [*here.glob("*.py"), *here.glob("solvers/*.py")]
+    return hashlib.sha1(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
@@ -44,14 +47,10 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
         return plain
     options["no_cfunc_wrapper"] = True  # nothing but Python and other kernels calls them
     dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
-    # Numba's cache on disk watches the file of a kernel, not the files of the kernels it calls: let it watch those, too.
-    sources = {function.__code__.co_filename}
-    for value in function.__globals__.values():
-        sources |= getattr(value, "rumflow_sources", set())
-    dispatcher.rumflow_sources = sources
+    # Numba's cache on disk watches the file of a kernel, not those of the kernels and constants it uses: let it watch those, too.
     index: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if hasattr(index, "_source_stamp"):
-        index._source_stamp = (index._source_stamp, *(_digest(file) for file in sorted(sources)))
+        index._source_stamp = (index._source_stamp, _stamp())
     return dispatcher
 
 

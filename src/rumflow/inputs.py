@@ -19,6 +19,9 @@ Array = NDArray[np.float64]
 
 _ALWAYS_FITS = 10  # items; a megabyte
 
+#: Numbers beyond this would overflow when squared.
+LARGEST = 1e150
+
 #: How far the sum of a fully observed menu may be from 1.
 SUM_TOLERANCE = 1e-6
 
@@ -202,12 +205,12 @@ def check_weights(lattice: Lattice, weights: ArrayLike, items: tuple[Item, ...])
     if array.shape != lattice.shape:
         raise InputError(f"weights: an array of shape {lattice.shape} is needed, not {array.shape}")
     given = lattice.to_internal(array)
-    bad = ~np.isfinite(given) | (given < 0)
+    bad = ~(given <= LARGEST) | (given < 0)
     if bad.any():
         x, column = np.argwhere(bad)[0]
         raise InputError(
             f"weights: {_cell_name(items, int(x), int(column))} has weight {given[x, column]:g}; "
-            "weights must be finite and 0 or more"
+            f"weights must be finite and 0 or more, at most {LARGEST:g}"
         )
     if not (given > 0).any():
         raise InputError("weights: every weight is 0, so no cell is observed; at least one must be positive")

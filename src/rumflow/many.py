@@ -14,7 +14,7 @@ from rumflow._jit import run_threads, thread_count
 from rumflow.certificate import NO_WEIGHTS, Certificate, certify_stack, rounding_floor
 from rumflow.data import check_items, format_menu
 from rumflow.errors import InputError, NotConvergedError, require_memory
-from rumflow.inputs import as_floats, check_weights
+from rumflow.inputs import LARGEST, as_floats, check_weights
 from rumflow.lattice import MAX_ITEMS, Lattice, items_of
 from rumflow.paths import orders_from_paths, paths_from_orders, unsqueeze
 from rumflow.progress import Counter
@@ -24,6 +24,7 @@ from rumflow.solvers.batch import BatchProjector
 from rumflow.solvers.batch_kernels import Start
 from rumflow.solvers.face import Face, exact_product
 from rumflow.solvers.rankings import Mixture
+from rumflow.solvers.room import MOST_ITEMS
 from rumflow.transforms import zeta
 
 Array = NDArray[np.float64]
@@ -119,7 +120,6 @@ class ProjectionBatch:
 
 
 _ITEMS = {n << (n - 1): n for n in range(1, MAX_ITEMS + 1)}  # by the number of cells
-_KEPT = 8  # up to this many items the arrays of a solve are small, and worth keeping for the next call
 
 
 @lru_cache(maxsize=4)
@@ -158,7 +158,7 @@ def project_many(
     if w is not None:
         rows = np.where(w > 0, rows, 0.0)
     workers = thread_count(threads)
-    small = w is None and lattice.n <= _KEPT
+    small = w is None and lattice.n <= MOST_ITEMS
     projector = _kept(lattice.n, workers, cone) if small else BatchProjector(lattice.n, w, workers, cone)
     counter = Counter(progress, count, "projections")
     result = projector.solve(
@@ -228,12 +228,13 @@ def _to_internal(values: ArrayLike, lattice: Lattice | None) -> tuple[Array, boo
 
 
 def _require_finite(rows: Array, lattice: Lattice) -> None:
-    if not np.isfinite(rows).all():
-        i, x, column = (int(v) for v in np.argwhere(~np.isfinite(rows))[0])
+    fine = np.abs(rows) <= LARGEST
+    if not fine.all():
+        i, x, column = (int(v) for v in np.argwhere(~fine)[0])
         menu = unsqueeze.py_func(column, x)
         raise InputError(
             f"problem {i}: menu {format_menu(items_of(menu))} (mask {menu}), item {x} is {rows[i, x, column]}; "
-            "every number must be finite (mark unobserved cells by weight 0)"
+            f"every number must be finite, at most {LARGEST:g} (mark unobserved cells by weight 0)"
         )
 
 
@@ -279,4 +280,5 @@ def _check_mixture(i: int, mixture: Mixture, lattice: Lattice) -> Start:
         raise InputError(
             f"start: mixture {i} must be paths of rankings of {n} items, (k, {n}) int32, and k weights >= 0, not all 0"
         )
-    return Start(paths, weights, np.empty(0))
+    keep = weights > 0
+    return Start(paths[keep], weights[keep], np.empty(0))

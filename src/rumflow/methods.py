@@ -86,16 +86,18 @@ def _rankings(
     budget: int | None,
 ) -> Outcome:
     target, weights, n = problem.target, problem.weights, problem.lattice.n
+    floor = SOLVER_FLOOR * weighted_norm(target, NO_WEIGHTS if weights is None else weights)
     if is_small(n, weights):
-        outcome = solve_whole(target, weights, tol=tol, start=start)
+        outcome = solve_whole(target, weights, tol=tol, floor=floor, start=start)
         if outcome.reason == "done" or _certified(outcome, problem, tol):
             return outcome
-        start = (outcome.paths, outcome.weights)  # worn out by rounding: the factor lasts longer than the inverse
+        if len(outcome.weights) and np.isfinite(outcome.weights).all():
+            start = (outcome.paths, outcome.weights)  # worn out by rounding: the factor lasts longer than the inverse
     return solve_rankings(
         make_problem(target, weights),
         Workspace(n),
         tol=tol,
-        floor=SOLVER_FLOOR * weighted_norm(target, NO_WEIGHTS if weights is None else weights),
+        floor=floor,
         start=start,
         deadline=deadline,
         most_rankings=budget,

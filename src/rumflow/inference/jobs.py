@@ -26,7 +26,9 @@ from rumflow.errors import InputError
 from rumflow.inference.replicate import Draws, Replicator
 from rumflow.inference.resample import generators
 from rumflow.progress import Counter
+from rumflow.solvers.active_set import improve
 from rumflow.solvers.batch_kernels import solve_piece
+from rumflow.solvers.room import MOST_ITEMS
 
 Array = NDArray[np.float64]
 
@@ -166,7 +168,9 @@ def run(
     ]
     counter = Counter(progress, len(replicators) * n_boot, "replicates")
     counter.add(len(replicators) * n_boot - sum(len(p.indices) for p in pieces))
-    compiled = announce_compilation(solve_piece)
+    compiled = announce_compilation(
+        improve if all(r.sample.lattice.n > MOST_ITEMS for r in replicators) else solve_piece
+    )
     stream = _in_threads(replicators, pieces, threads) if n_jobs == 1 else _in_joblib(replicators, pieces, n_jobs)
     try:
         for piece, draws in stream:

@@ -36,7 +36,8 @@ from rumflow.paths import cheapest_below, decompose, flow_from_paths, orders_fro
 from rumflow.progress import Counter
 from rumflow.projection import Rankings
 from rumflow.seeds import Seed, entropy
-from rumflow.solvers.rankings import Mixture, Workspace, make_problem, solve_rankings
+from rumflow.solvers.rankings import Mixture, Workspace, make_problem, solve_rankings, solve_whole
+from rumflow.solvers.room import is_small
 from rumflow.transforms import zeta, zeta_adjoint
 
 Array = NDArray[np.float64]
@@ -204,11 +205,15 @@ class _State:
 
     def move(self, weights: Array, target: Array, accuracy: float) -> None:
         """Project, then go as far that way as the likelihood rises."""
-        problem = make_problem(target, weights)
-        outcome = solve_rankings(problem, self.workspace, tol=1e-14, floor=accuracy, start=self.mixture)
-        self.mixture = outcome[:2]
+        outcome = None
+        if is_small(len(target), weights):
+            outcome = solve_whole(target, weights, tol=1e-14, floor=accuracy, start=self.mixture)
+        if outcome is None or outcome.reason == "stalled":
+            problem = make_problem(target, weights)
+            outcome = solve_rankings(problem, self.workspace, tol=1e-14, floor=accuracy, start=self.mixture)
+        self.mixture = (outcome.paths, outcome.weights)
         self.rounds += 1
-        flow = flow_from_paths(*self.mixture)
+        flow = outcome.flow
         rho = zeta(flow.copy())
         slope = float((self.counts[self.chosen] / self.rho[self.chosen] * (rho - self.rho)[self.chosen]).sum())
         # Near the maximum the gain of a step is below the rounding of L itself: what is not a loss beyond rounding passes.

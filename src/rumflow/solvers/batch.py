@@ -8,7 +8,7 @@ active rankings and what the solver left of M: its inverse for few items (`rumfl
     explicit: a fully observed menu gives up its surplus in the proportions 1/w. This also takes the part of the
     distance that no RUM can change out of the stopping rule.
  2. *Inside?* With every cell observed, K P_S z >= 0 says that P_S z is the answer, and P_S is the derivative.
- 3. *Active set*, from a start where one is given. A start that brings its factor is not factored again.
+ 3. *Active set*, from a start where one is given. With few items a start that brings its inverse is not inverted again.
 
 Pieces of the stack run side by side in threads; each problem is solved alone, so its result does not depend on the
 others.
@@ -29,7 +29,7 @@ from rumflow.certificate import NEARBY, SOLVER_FLOOR, certify, weighted_norm
 from rumflow.inside import inside_flow, inside_tolerance, normalise_menus
 from rumflow.lattice import Lattice
 from rumflow.paths import flow_from_paths
-from rumflow.solvers.active_set import start_from
+from rumflow.solvers.active_set import improve, start_from
 from rumflow.solvers.batch_kernels import (
     FACE,
     INSIDE,
@@ -126,7 +126,7 @@ class BatchProjector:
             if advance is not None:
                 advance(len(piece))
 
-        done = announce_compilation(solve_piece)
+        done = announce_compilation(improve if self._small is None else solve_piece)
         run_threads(task, pieces, self.threads)
         done()
         if warn:
@@ -163,7 +163,7 @@ class BatchProjector:
             inside, k = bool(faces.kind[i] == INSIDE), int(faces.atoms[i])
             if to_edges(weights, self.share, self.complete, inside, g, by_flow[i] if len(by_flow) else none, work):
                 if faces.factor.shape[1]:
-                    load(active, faces.paths[i, :k], np.empty(0), faces.factor[i, : k * (k + 1) // 2])
+                    load(active, faces.paths[i, :k], faces.factor[i, : k * (k + 1) // 2])
                 else:
                     start_from(self.problem, active, faces.paths[i, :k], np.ones(k))
                 k = int(active.count[0])
@@ -254,14 +254,14 @@ class BatchProjector:
                 continue
             size = weighted_norm(target, self.problem.weights)
             start = None if starts is None else starts[i]
+            problem = self.problem._replace(target=target)
             outcome = solve_rankings(
-                self.problem._replace(target=target),
+                problem,
                 workspace,
                 tol=tol,
                 floor=SOLVER_FLOOR * size,
                 start=None if start is None or len(start.weights) == 0 else (start.paths, start.weights),
             )
-            problem = self.problem._replace(target=target)
             count[i] = len(outcome.weights)
             flows[i] = outcome.flow
             objective = measure(flows[i], rhos[i], target, problem.weights)

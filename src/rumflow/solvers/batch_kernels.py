@@ -48,18 +48,14 @@ def add_to_zero_adjoint(rows, share, n):
 
 
 @leaf
-def load(active, paths, lam, factor):
-    """Make rankings active whose factor is known."""
+def load(active, paths, factor):
+    """Rankings whose factor is known, with all that `tangent_weights` needs of them."""
     k = paths.shape[0]
     active.count[0] = k
-    for i in range(active.free.shape[0]):
-        active.free[i] = i
     one = active.carried[0]
     for i in range(k):
         for x in range(paths.shape[1]):
             active.paths[i, x] = paths[i, x]
-        active.weights[i] = lam[i] if lam.shape[0] > 0 else 0.0
-        active.slot[i] = i
         one[i] = 1.0
     for j in range(row_start(k)):
         active.factor[j] = factor[j]
@@ -212,6 +208,6 @@ def pull_piece(problem, weights, share, complete, room, work, kind, count, paths
                 load_small(room, paths[i, :k], none, inverse[i, : row_start(k)])
             else:
                 begin_small(problem, room, paths[i, :k], np.ones(k))
-            tangent_small(room, g)
+            tangent_small(problem, room, g)
             store_flow(room, g)
             from_flow(weights, inside, g, work)

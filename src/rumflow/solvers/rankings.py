@@ -120,11 +120,6 @@ class Workspace:
         if count + 8 > len(self.active.weights):
             self._allocate(2 * count + 8)
 
-    @property
-    def arrays(self) -> tuple[Active, Pool, Array, Array, Array]:
-        """What the kernels take."""
-        return self.active, self.pool, self.cost, self.above, self.below
-
     def mixture(self) -> tuple[NDArray[np.int32], Array]:
         """The active rankings and their weights, copied."""
         k = int(self.active.count[0])
@@ -190,7 +185,7 @@ def solve_rankings(
                 workspace.grow()
             active = workspace.active
             objective = lattice_pass(active.paths, active.weights, k)
-            most = max(32, int(_STEP_WORK / (k * k)))
+            most = max(32, int(_STEP_WORK / max(k * k, 1)))
             gap, steps = active_set.improve(
                 problem, active, workspace.pool, cost, above, below, max(tol * objective, floor), most
             )
@@ -227,7 +222,9 @@ def _unweighted(n: int) -> SmallProblem:
     return make_small(make_problem(np.empty((n, 1 << (n - 1))), None))
 
 
-def solve_whole(target: Array, weights: Array | None, *, tol: float, start: Mixture | None = None) -> Outcome:
+def solve_whole(
+    target: Array, weights: Array | None, *, tol: float, floor: float, start: Mixture | None = None
+) -> Outcome:
     """The same for problems that `is_small` accepts: microseconds to milliseconds, without a look at the clock."""
     n = target.shape[0]
     problem = _unweighted(n) if weights is None else make_small(make_problem(target, weights))
@@ -238,7 +235,7 @@ def solve_whole(target: Array, weights: Array | None, *, tol: float, start: Mixt
         room = make_room(n)
     flow = np.empty_like(target)
     complete = weights is None or bool((weights > 0).all())
-    rounds, stalled, k = solve_from(problem, room, target, complete, paths, lam, tol, flow)
+    rounds, stalled, k = solve_from(problem, room, target, complete, paths, lam, tol, floor, flow)
     found = room.columns[:k, :n].astype(np.int32), room.weights[:k].copy()
     _rooms[n].put(room)
     return Outcome(*found, flow, "stalled" if stalled else "done", rounds)

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 MOST_ITEMS = 8
 BATCH = 8  # rankings that enter between two lattice passes
-_SPREAD = 1e3  # where weights differ by more than this factor the inverse wears out too soon
+_SPREAD = 1e5  # where weights differ by more than this factor the inverse wears out too soon
 
 
 class Edges(NamedTuple):

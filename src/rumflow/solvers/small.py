@@ -21,7 +21,6 @@ from __future__ import annotations
 import numpy as np
 
 from rumflow._jit import inlined, leaf
-from rumflow.certificate import SOLVER_FLOOR
 from rumflow.paths import conserve_kernel, peel
 from rumflow.solvers.active_set import STALL_ROUNDS
 from rumflow.solvers.factor import dot, dot_4
@@ -30,9 +29,8 @@ from rumflow.solvers.room import BATCH, clear, load_target, padded, store_flow, 
 from rumflow.transforms import transform_row
 
 _SHARE = 0.2  # how violated a ranking must be to enter, as a share of the worst
-_TIE = (
-    1e-9  # violations closer than this share of the worst are ties, for the menu that comes first to win, not rounding
-)
+# Violations closer than this share of the worst are ties: the menu that comes first is to win, not rounding.
+_TIE = 1e-9
 _PIVOT = 1e-8  # below this share of its norm a ranking's pivot is rounding: it depends on the active ones
 
 _ONES, _BYTES = np.uint64(0x0101010101010101), np.uint64(0x00FF00FF00FF00FF)
@@ -125,11 +123,13 @@ def enter(problem, room, first, found):
         a0, a1, a2 = a0 if t > 0 else 0.0, a1 if t > 1 else 0.0, a2 if t > 2 else 0.0
         diagonal = gram_self(problem, room, first + t)
         pivot = diagonal - square - a0 * a0 - a1 * a1 - a2 * a2
-        scale = 1.0 / np.sqrt(pivot) if pivot > _PIVOT * diagonal else 0.0
+        if not pivot > _PIVOT * diagonal:
+            for j in range(width):
+                u[t, j] = 0.0
+            continue
+        scale = 1.0 / np.sqrt(pivot)
         for j in range(width):
             u[t, j] = scale * (u[t, j] + a0 * u0[j] + a1 * u1[j] + a2 * u2[j])
-        if scale == 0.0:
-            continue
         u[t, here] = -scale
         y = total(u[t], width)
         e = scale * (dot(g[t], zero, own, width) + a0 * e0 + a1 * e1 + a2 * e2 - room.residual[first + t])
@@ -327,9 +327,9 @@ def solve_small(problem, room, tol, floor):
             worst = max(worst, abs(own[i]))
         for i in range(k, padded(k)):
             own[i] = 0.0
-        # After a full step r is zero but for rounding. Where it is not small against what is sought, the inverse has worn out,
-        # unless it has just been built: then rounding allows no more.
-        if worst > 0.05 * gap and not fresh:
+        # After a full step r is zero but for rounding. Where it is not small against what is sought, or nothing is gained, the
+        # inverse has worn out, unless it has just been built: then rounding allows no more.
+        if (worst > 0.05 * gap or stalled > 0) and not fresh:
             rebuild(problem, room)
             fresh = True
             continue
@@ -346,7 +346,7 @@ def solve_small(problem, room, tol, floor):
 
 
 @leaf
-def solve_from(problem, room, target, complete, paths, lam, tol, flow):
+def solve_from(problem, room, target, complete, paths, lam, tol, floor, flow):
     """The whole of it for one target in the internal layout; writes the flow, returns the rounds, stalled, and the rankings."""
     load_target(room, target)
     if complete and paths.shape[0] == 0:
@@ -357,11 +357,6 @@ def solve_from(problem, room, target, complete, paths, lam, tol, flow):
         begin_peeled(problem, room, flow)
     else:
         begin_small(problem, room, paths, lam)
-    size = 0.0
-    for j in range(room.target.shape[0]):
-        w = problem.weights[j] if problem.weights.shape[0] > 0 else 1.0
-        if w > 0.0:
-            size += w * room.target[j] * room.target[j]
-    rounds, stalled = solve_small(problem, room, tol, SOLVER_FLOOR * size)
+    rounds, stalled = solve_small(problem, room, tol, floor)
     store_flow(room, flow)
     return rounds, stalled, room.count[0]

@@ -8,6 +8,7 @@ from rumflow._jit import kernel, leaf
 from rumflow.paths import path_cost, squeeze
 from rumflow.solvers.active_set import PIVOT, gram_entry, insert
 from rumflow.solvers.factor import dot, solve_backward, solve_forward
+from rumflow.solvers.lanes import price_cells
 from rumflow.solvers.room import padded, total
 from rumflow.solvers.small import enter, multiply
 
@@ -109,16 +110,23 @@ def tangent_weights(active, cost, d):
 
 
 @leaf
-def tangent_small(room, cost):
-    """The same for few items, in place of the weights."""
+def tangent_small(problem, room, cost):
+    """The same for few items, in place of the weights; the inverse is not to the last digit, so d is refined once."""
     k = room.count[0]
     own, d, one = room.scratch[0], room.scratch[1], room.carried[0]
-    for i in range(padded(k)):
-        own[i] = 0.0
+    for j in range(room.target.shape[0]):
+        room.target[j] = 0.0
     for i in range(k):
-        for x in range(cost.shape[0]):
-            own[i] += cost[x, room.columns[i, x]]
-    multiply(room.inverse, k, own, d)
-    s = -total(d, k) / total(one, k)
-    for i in range(k):
-        room.weights[i] = d[i] + s * one[i]
+        room.weights[i] = 0.0
+    for _ in range(2):
+        price_cells(problem, room)  # Z^T w Z times the flow of what there is of d
+        for i in range(padded(k)):
+            own[i] = 0.0
+        for i in range(k):
+            for x in range(cost.shape[0]):
+                column = np.int64(room.columns[i, x])
+                own[i] += cost[x, column] - room.cost[8 * column + x]
+        multiply(room.inverse, k, own, d)
+        s = -total(d, k) / total(one, k)
+        for i in range(k):
+            room.weights[i] += d[i] + s * one[i]

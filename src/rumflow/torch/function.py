@@ -24,6 +24,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from rumflow.errors import InputError
+from rumflow.inputs import LARGEST
 from rumflow.lattice import Lattice, items_of
 from rumflow.paths import unsqueeze
 from rumflow.solvers.batch import BatchProjector, Faces
@@ -66,15 +67,15 @@ def all_cells(n: int) -> Tensor:
 
 def require_finite(z: Tensor, index: Tensor, n: int) -> None:
     """An error that names the first sample, menu and item that is not a finite number."""
-    if np.isfinite(z.detach().numpy()).all():  # one thread: cheaper here than waking up all of them
+    if (np.abs(z.detach().numpy()) <= LARGEST).all():  # one thread: cheaper here than waking up all of them
         return
-    *sample, cell = torch.nonzero(~torch.isfinite(z))[0].tolist()
+    *sample, cell = torch.nonzero(~(z.abs() <= LARGEST))[0].tolist()
     item, column = divmod(int(index[cell]), 1 << (n - 1))
     menu = unsqueeze.py_func(column, item)
     name = "the sample" if not sample else f"sample {sample[0] if len(sample) == 1 else tuple(sample)}"
     raise InputError(
         f"{name}: menu {items_of(menu)} (mask {menu}), item {item} is {float(z[(*sample, cell)])}; "
-        "every number must be finite"
+        f"every number must be finite, at most {LARGEST:g}"
     )
 
 

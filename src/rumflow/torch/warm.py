@@ -1,7 +1,7 @@
 """Active sets that are kept from one pass to the next.
 
 After a small step of training the projection of a sample has nearly the same active rankings as before. Starting from
-them, with their factor, changes how long the solver takes and not what it returns.
+them, with their factor or inverse, changes how long the solver takes and not what it returns.
 """
 
 from __future__ import annotations
