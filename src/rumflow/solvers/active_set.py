@@ -410,7 +410,7 @@ def improve(problem, active, pool, cost, above, below, goal, most_steps):
         mass += active.weights[i]
     gap = nu - below[below.shape[0] - 1]
     if problem.ridge == 0.0:
-        # A cautious stand-in for the certificate, which needs the probabilities: they add up to at most mass 2^n.
+        # A stand-in for the certificate, which needs the probabilities: those of this mixture add up to at most mass 2^n.
         gap = abs(nu) - max(mass, 1.0) * below.shape[0] * min(0.0, below[below.shape[0] - 1])
         nu = 0.0
     if gap <= goal:

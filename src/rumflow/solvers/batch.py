@@ -105,7 +105,7 @@ class BatchProjector:
         advance: Callable[[int], None] | None = None,
     ) -> BatchResult:
         """Project a stack (B, n, 2^(n-1)); `targets` is used up. `keep`: the faces, for `pull`; `keep_starts`: for the
-        next call, with or without their factors.
+        next call, with or without their factors (with few items: inverses, here and below).
 
         Factors of more than `factor_bytes` in all are not kept but computed again. `warn` of problems that stalled;
         `advance` is told how many more problems are done.

@@ -311,7 +311,7 @@ def solve_small(problem, room, tol, floor):
             mass += room.weights[i]
         gap = nu - room.below[full]
         if problem.ridge == 0.0:
-            # A cautious stand-in for the certificate, which needs the probabilities: they add up to at most mass 2^n.
+            # A stand-in for the certificate, which needs the probabilities: those of this mixture add up to at most mass 2^n.
             gap = abs(nu) - max(mass, 1.0) * (full + 1) * min(0.0, room.below[full])
             nu = 0.0
         goal = max(tol * objective, floor)
