@@ -31,7 +31,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import rumflow as rf
-from rumflow.transforms import moebius
+from rumflow.core.transforms import moebius
 
 TOOLS = {
     "rumflow": ("cold",),

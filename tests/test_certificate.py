@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rumflow as rf
-from rumflow.certificate import certify, certify_stack, rounding_floor
-from rumflow.paths import flow_from_paths, paths_from_orders
+from rumflow.core.certificate import certify, certify_stack, rounding_floor
+from rumflow.core.paths import flow_from_paths, paths_from_orders
 
 
 def mixture(n, count, seed):

@@ -2,18 +2,18 @@
 
 import numpy as np
 import pytest
-
-from rumflow.errors import InputError
-from rumflow.lattice import Lattice
-from rumflow.operators import (
+from experiments.operators import (
     operator_b,
     operator_h,
     operator_k,
     preconditioner_m,
 )
-from rumflow.solvers import cg
-from rumflow.solvers.cg import PRECONDITIONERS, apply_hessian, build_system, diagonal_table, pcg, restart
-from rumflow.tree import flow_divergence
+
+from rumflow.core.lattice import Lattice
+from rumflow.core.tree import flow_divergence
+from rumflow.errors import InputError
+from rumflow.solvers.interior import cg
+from rumflow.solvers.interior.cg import PRECONDITIONERS, apply_hessian, build_system, diagonal_table, pcg, restart
 
 
 def problem(n, seed=0, spread=3.0, weighted=False, observed=1.0):

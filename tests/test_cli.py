@@ -9,9 +9,9 @@ import sys
 import numpy as np
 import pytest
 
-from rumflow.cli import EXAMPLES, HELP, main
-from rumflow.data import ChoiceData
-from rumflow.tables import Table, show
+from rumflow.cli.main import EXAMPLES, HELP, main
+from rumflow.data.choices import ChoiceData
+from rumflow.output.tables import Table, show
 
 
 @pytest.fixture(scope="module")
@@ -297,6 +297,6 @@ def test_tables_with_rich():
 
 def test_module_runs_in_a_process_of_its_own():
     done = subprocess.run(
-        [sys.executable, "-m", "rumflow.cli", "--version"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "rumflow.cli.main", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("rumflow ")

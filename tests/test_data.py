@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rumflow as rf
-from rumflow.data import ChoiceData, all_subsets
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import all_subsets
 
 MENUS = [("tea", "milk"), ("tea", "juice"), ("milk", "juice"), ("tea", "milk", "juice")]
 ITEMS = ("tea", "milk", "juice")

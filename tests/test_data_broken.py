@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import rumflow as rf
-from rumflow.cli import main
-from rumflow.data import ChoiceData
+from rumflow.cli.main import main
+from rumflow.data.choices import ChoiceData
 
 GOOD = 'menu,choice\n"tea,milk",tea\n"tea,juice",juice\n"milk,juice",milk\n"tea,milk,juice",tea\n'
 LONG = "menu,item,count\nab,a,3\nab,b,4\nabc,a,1\nabc,b,2\nabc,c,5\n"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from rumflow.cli import main
+from rumflow.cli.main import main
 
 DOCS = sorted(p for p in (Path(__file__).parents[1] / "docs").glob("*.md") if p.stem.startswith(("quickstart", "data")))
-NEEDS = {"rumflow.estimator": "sklearn", "report ": "jinja2", "import torch": "torch"}
+NEEDS = {"rumflow.sklearn.estimator": "sklearn", "report ": "jinja2", "import torch": "torch"}
 
 
 @pytest.mark.parametrize("page", DOCS, ids=[p.stem for p in DOCS])

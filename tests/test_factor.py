@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rumflow.solvers import factor as f
+from rumflow.solvers.active_set import factor as f
 
 
 def random_matrix(k, rng):

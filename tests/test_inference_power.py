@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from experiments.power import PROCEDURES, apply_all, make_truth, render_power, run_power
 
 import rumflow as rf
 from rumflow.inference import rum_test
 from rumflow.inference.resample import CellSampler, generators
-from rumflow.reproduce.power import PROCEDURES, apply_all, make_truth, render_power, run_power
 
 
 def test_truths_are_where_they_should_be():

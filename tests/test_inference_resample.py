@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rumflow as rf
-from rumflow.data import Rows
+from rumflow.data.labels import Rows
 from rumflow.inference import Convention, rum_test
 from rumflow.inference.resample import CellSampler, UnitSampler, generators, make_sampler
 from rumflow.inference.sample import build_sample

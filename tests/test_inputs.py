@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rumflow as rf
-from rumflow import errors
+from rumflow.core import memory as errors
 
 
 def good():

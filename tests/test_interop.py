@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import rumflow as rf
-from rumflow import interop
-from rumflow.data import ChoiceData
-from rumflow.fitted import fit_frame, fit_table
+from rumflow.data import interop
+from rumflow.data.choices import ChoiceData
+from rumflow.projection.table import fit_frame, fit_table
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_estimator():
     pytest.importorskip("sklearn")
     from sklearn.base import clone
 
-    from rumflow.estimator import RUMClassifier
+    from rumflow.sklearn.estimator import RUMClassifier
 
     X, y = menus_and_choices()
     model = clone(RUMClassifier()).fit(X, y)
@@ -127,7 +127,7 @@ def test_estimator():
 def test_estimator_checks_that_apply():
     """scikit-learn's own checks feed features that are no menus: those may only end in our error that says so."""
     checks = pytest.importorskip("sklearn.utils.estimator_checks")
-    from rumflow.estimator import RUMClassifier
+    from rumflow.sklearn.estimator import RUMClassifier
 
     not_a_menu = ("is not an item", "is not on offer", "offers no item", "at most 20 items")
     passed = 0

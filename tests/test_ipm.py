@@ -8,14 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rumflow as rf
-from rumflow.certificate import certify
+from rumflow.core.certificate import certify
+from rumflow.core.lattice import Lattice
+from rumflow.core.transforms import zeta, zeta_adjoint
+from rumflow.core.tree import flow_divergence
+from rumflow.data.simulate import (
+    dirichlet,
+    known_projection,
+    mixed_logit,
+    noisy_rankings,
+    observed_cells,
+    observed_menus,
+)
 from rumflow.errors import InputError
-from rumflow.lattice import Lattice
-from rumflow.simulate import dirichlet, known_projection, mixed_logit, noisy_rankings, observed_cells, observed_menus
-from rumflow.solvers import ipm
-from rumflow.solvers.ipm import solve_ipm, solve_newton, uniform_flow
-from rumflow.transforms import zeta, zeta_adjoint
-from rumflow.tree import flow_divergence
+from rumflow.solvers.interior import ipm
+from rumflow.solvers.interior.ipm import solve_ipm, solve_newton, uniform_flow
 
 FAMILIES = {
     "dirichlet": dirichlet,

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rumflow as rf
-from rumflow.lattice import items_of
-from rumflow.paths import squeeze, unsqueeze
-from rumflow.transforms import moebius, moebius_adjoint, zeta, zeta_adjoint
+from rumflow.core.lattice import items_of
+from rumflow.core.paths import squeeze, unsqueeze
+from rumflow.core.transforms import moebius, moebius_adjoint, zeta, zeta_adjoint
 
 
 def inside(n, rng):

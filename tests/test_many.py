@@ -8,8 +8,8 @@ import reference
 from scipy.optimize import nnls
 
 import rumflow as rf
-from rumflow.paths import flow_from_paths, paths_from_orders
-from rumflow.transforms import moebius_adjoint, zeta
+from rumflow.core.paths import flow_from_paths, paths_from_orders
+from rumflow.core.transforms import moebius_adjoint, zeta
 
 
 def stack(n, count, seed=0):
@@ -248,8 +248,8 @@ def test_numbers_that_would_overflow():
 @pytest.mark.parametrize("n", [6, 7, 8])
 def test_gradients_on_large_faces(n, spread, rng):
     """What the batch gets from the inverse that the solver left, against a factor of its own."""
-    from rumflow.solvers.batch import BatchProjector
-    from rumflow.solvers.face import Face
+    from rumflow.solvers.batch.projector import BatchProjector
+    from rumflow.solvers.derivatives import Face
 
     target = rf.Lattice(n).to_internal(rf.simulate.mixed_logit(n, draws=20_000, seed=1))
     weights = 10 ** rng.uniform(0, spread, target.shape) if spread else None

@@ -4,10 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.sparse.linalg import LinearOperator
-
-from rumflow.lattice import Lattice
-from rumflow.operators import (
+from experiments.operators import (
     cotree_cells,
     operator_am,
     operator_b,
@@ -19,8 +16,11 @@ from rumflow.operators import (
     reduced_cells,
     vector_u,
 )
-from rumflow.simulate import dirichlet, rankings_mixture
-from rumflow.tree import flow_divergence, is_spanning_tree, minimum_spanning_tree, tree_from_edges
+from scipy.sparse.linalg import LinearOperator
+
+from rumflow.core.lattice import Lattice
+from rumflow.core.tree import flow_divergence, is_spanning_tree, minimum_spanning_tree, tree_from_edges
+from rumflow.data.simulate import dirichlet, rankings_mixture
 
 SIZES = [2, 3, 4]
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import reference
 
-from rumflow import paths as p
-from rumflow.lattice import Lattice
-from rumflow.transforms import zeta
+from rumflow.core import paths as p
+from rumflow.core.lattice import Lattice
+from rumflow.core.transforms import zeta
 
 
 def costs(n, rng):

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import rumflow as rf
-from rumflow.data import ChoiceData
+from rumflow.data.choices import ChoiceData
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 Text = pytest.importorskip("matplotlib.text").Text
-plots = pytest.importorskip("rumflow.plots")
+plots = pytest.importorskip("rumflow.output.plots")
 
 LONG = [
     "Shared ride with two or more strangers",

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rumflow as rf
-from rumflow import methods
-from rumflow.paths import orders_from_paths, paths_from_orders
-from rumflow.simulate import hide, observed_cells, observed_menus
+from rumflow.core.paths import orders_from_paths, paths_from_orders
+from rumflow.data.simulate import hide, observed_cells, observed_menus
+from rumflow.solvers import dispatch as methods
 
 FAMILIES = {
     "dirichlet": rf.simulate.dirichlet,

@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 import rumflow as rf
-from rumflow import demo
-from rumflow.cli import main
+from rumflow.cli import demo
+from rumflow.cli.main import main
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")

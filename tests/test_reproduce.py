@@ -4,9 +4,8 @@ import math
 import sys
 
 import pytest
-
-from rumflow.reproduce import render_exp1, render_exp2, run_exp1, run_exp2
-from rumflow.reproduce.files import read_csv
+from experiments import render_exp1, render_exp2, run_exp1, run_exp2
+from experiments.files import read_csv
 
 
 def test_exp1_small(tmp_path):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import rumflow as rf
-from rumflow import simulate
+from rumflow.data import simulate
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rumflow as rf
-from rumflow._jit import leaf
-from rumflow.certificate import SOLVER_FLOOR, certify
-from rumflow.paths import cheapest_above, cheapest_below, cheapest_through, flow_from_paths, paths_from_orders
-from rumflow.solvers import room, small
-from rumflow.solvers.lanes import follow, price_cells, price_menus, transform_lanes
-from rumflow.solvers.rankings import Workspace, make_problem, solve_rankings, solve_whole
-from rumflow.solvers.small import leave, powers
-from rumflow.transforms import zeta, zeta_adjoint
+from rumflow.core.certificate import SOLVER_FLOOR, certify
+from rumflow.core.compile import leaf
+from rumflow.core.paths import cheapest_above, cheapest_below, cheapest_through, flow_from_paths, paths_from_orders
+from rumflow.core.transforms import zeta, zeta_adjoint
+from rumflow.solvers.active_set.solve import Workspace, make_problem, solve_rankings, solve_whole
+from rumflow.solvers.small import solve as small
+from rumflow.solvers.small import workspace as room
+from rumflow.solvers.small.lanes import follow, price_cells, price_menus, transform_lanes
+from rumflow.solvers.small.solve import leave, powers
 
 
 def random_paths(n, k, rng):

@@ -73,7 +73,7 @@ def test_the_public_names():
 
 
 def test_threads_by_environment(monkeypatch):
-    from rumflow._jit import thread_count
+    from rumflow.core.threads import thread_count
 
     monkeypatch.setenv("RUMFLOW_THREADS", "3")
     assert thread_count() == 3

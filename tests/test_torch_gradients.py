@@ -8,9 +8,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the layer is not tested")
 
 import rumflow as rf  # noqa: E402
-from rumflow.paths import decompose, flow_from_paths, paths_from_orders  # noqa: E402
+from rumflow.core.paths import decompose, flow_from_paths, paths_from_orders  # noqa: E402
+from rumflow.core.transforms import moebius, moebius_adjoint, zeta  # noqa: E402
 from rumflow.torch import RUMLayer  # noqa: E402
-from rumflow.transforms import moebius, moebius_adjoint, zeta  # noqa: E402
 
 
 def cells(array: np.ndarray) -> torch.Tensor:
@@ -177,7 +177,7 @@ def test_second_derivatives_are_refused() -> None:
 
 
 def test_the_factor_may_be_computed_again() -> None:
-    from rumflow.solvers.batch import BatchProjector
+    from rumflow.solvers.batch.projector import BatchProjector
 
     rng = np.random.default_rng(5)
     rows = rng.normal(0.2, 0.4, (5, 6, 32))

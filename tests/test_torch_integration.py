@@ -15,9 +15,9 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the layer
 from torch import nn  # noqa: E402
 
 import rumflow as rf  # noqa: E402
+from rumflow.core.transforms import moebius  # noqa: E402
 from rumflow.torch import MenuSoftmax, RUMLayer  # noqa: E402
 from rumflow.torch.cells import Cells  # noqa: E402
-from rumflow.transforms import moebius  # noqa: E402
 
 LAYERS = {
     "exact": {},

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch", reason="PyTorch is not installed: experiment III is not tested")
 
-from rumflow.reproduce.learning import METHODS, render_exp3, run_exp3
+from experiments.learning import METHODS, render_exp3, run_exp3
 
 
 def small(folder: Path) -> dict[str, dict[str, float]]:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumflow import tree as module
-from rumflow.tree import (
+from rumflow.core import tree as module
+from rumflow.core.tree import (
     extend,
     extend_adjoint,
     flow_divergence,

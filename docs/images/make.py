@@ -8,7 +8,8 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 
-from rumflow import demo, plots
+from rumflow.cli import demo
+from rumflow.output import plots
 
 if __name__ == "__main__":
     fit = demo.run(0).fit

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rumflow import simulate
-from rumflow.certificate import Certificate
-from rumflow.data import ChoiceData
+from rumflow.core.certificate import Certificate
+from rumflow.core.lattice import Lattice
+from rumflow.data import simulate
+from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError, NotConvergedError, RumflowError
-from rumflow.lattice import Lattice
-from rumflow.many import ProjectionBatch, project_many
-from rumflow.projection import Projection, Rankings, Status, block_marschak, is_rum, project
+from rumflow.projection.batch import ProjectionBatch, project_many
+from rumflow.projection.single import Projection, Rankings, Status, block_marschak, is_rum, project
 
 if TYPE_CHECKING:
     from rumflow.inference import (

@@ -1,13 +1,8 @@
-"""What can go wrong, and the check that a problem fits in memory before it starts."""
+"""What can go wrong."""
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rumflow.many import ProjectionBatch
-    from rumflow.projection import Projection
+from typing import Any
 
 
 class RumflowError(Exception):
@@ -21,42 +16,6 @@ class InputError(RumflowError, ValueError):
 class NotConvergedError(RumflowError, RuntimeError):
     """The solver stopped before the certificate was small enough; `fit` holds the best point so far."""
 
-    def __init__(self, message: str, fit: Projection | ProjectionBatch) -> None:
+    def __init__(self, message: str, fit: Any) -> None:
         super().__init__(message)
         self.fit = fit
-
-
-_SMALL = 1 << 26  # so little is always there; asking the system takes longer than a small projection
-
-
-def available_memory() -> int | None:
-    """Bytes this process may still take, or None where the system does not say."""
-    free: list[int] = []
-    try:
-        with open("/proc/meminfo") as file:
-            free += [1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable:")]
-        with open("/sys/fs/cgroup/memory.max") as most, open("/sys/fs/cgroup/memory.current") as now:
-            limit = most.read().strip()
-            if limit != "max":
-                free.append(int(limit) - int(now.read()))
-    except (OSError, ValueError):
-        pass
-    if not free and hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
-        free.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    return min(free) if free else None
-
-
-def require_memory(needed: float, what: str) -> None:
-    """Raise before the work starts where `needed` bytes are not to be had."""
-    if needed < _SMALL:
-        return
-    free = available_memory()
-    if free is not None and needed > free:
-        raise InputError(
-            f"{what} needs about {_size(needed)} of memory and {_size(free)} is free: "
-            "take fewer items, or a machine with more memory"
-        )
-
-
-def _size(number: float) -> str:
-    return f"{number / 2**30:,.1f} GiB" if number >= 2**29 else f"{number / 2**20:,.0f} MiB"

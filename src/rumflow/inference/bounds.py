@@ -15,19 +15,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rumflow.data import ChoiceData, Item, format_menu
+from rumflow.core.arrays import Array
+from rumflow.core.lattice import items_of
+from rumflow.core.seeds import Seed
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference.confidence import invert
-from rumflow.inference.programs import minimise_fixed
 from rumflow.inference.sample import cell_numbers
 from rumflow.inference.test import Tau
-from rumflow.lattice import items_of
-from rumflow.projection import Projection, project
-from rumflow.seeds import Seed
-
-Array = NDArray[np.float64]
+from rumflow.projection.single import Projection, project
+from rumflow.solvers.linear_programs import minimise_fixed
 
 
 @dataclass(frozen=True, eq=False, repr=False)

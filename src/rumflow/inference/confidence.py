@@ -21,9 +21,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rumflow.data import ChoiceData
+from rumflow.core.arrays import Array, Ints
+from rumflow.core.seeds import Seed, entropy
+from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.inference.jobs import run
 from rumflow.inference.replicate import distances, make_replicator
@@ -31,10 +33,6 @@ from rumflow.inference.resample import Sampler, make_sampler
 from rumflow.inference.result import pvalue
 from rumflow.inference.sample import Convention, Sample, build_sample, cell_numbers
 from rumflow.inference.test import Tau, find_taus
-from rumflow.seeds import Seed, entropy
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _HEAVY = 1e5
 _STEPS = 10  # halvings of the interval: ends to 1/1000

@@ -15,17 +15,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rumflow.data import ChoiceData, Item
+from rumflow.core.arrays import Array
+from rumflow.core.seeds import Seed, entropy
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.inference.jobs import run
 from rumflow.inference.result import RumTest, make_result
 from rumflow.inference.sample import Convention, find_convention, named_groups
 from rumflow.inference.test import Tau, describe_weights, prepare_test, rum_test
-from rumflow.seeds import Seed, entropy
-
-Array = NDArray[np.float64]
 
 
 def holm(pvalues: ArrayLike) -> Array:

@@ -21,16 +21,16 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow._jit import announce_compilation, thread_count
+from rumflow.core.arrays import Array
+from rumflow.core.compile import announce_compilation
+from rumflow.core.threads import thread_count
 from rumflow.errors import InputError
 from rumflow.inference.replicate import Draws, Replicator
 from rumflow.inference.resample import generators
-from rumflow.progress import Counter
-from rumflow.solvers.active_set import improve
-from rumflow.solvers.batch_kernels import solve_piece
-from rumflow.solvers.room import MOST_ITEMS
-
-Array = NDArray[np.float64]
+from rumflow.output.progress import Counter
+from rumflow.solvers.active_set.kernels import improve
+from rumflow.solvers.batch.kernels import solve_piece
+from rumflow.solvers.small.workspace import MOST_ITEMS
 
 _SAVE_EVERY = 10.0  # seconds between two writes of the checkpoint
 

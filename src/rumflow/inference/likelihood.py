@@ -24,23 +24,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rumflow._jit import run_threads, thread_count
-from rumflow.data import ChoiceData, Item
+from rumflow.core.arrays import Array, Mixture
+from rumflow.core.lattice import Lattice
+from rumflow.core.paths import cheapest_below, decompose, flow_from_paths, orders_from_paths, squeeze
+from rumflow.core.seeds import Seed, entropy
+from rumflow.core.threads import run_threads, thread_count
+from rumflow.core.transforms import zeta, zeta_adjoint
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import Item
 from rumflow.errors import InputError, RumflowError
 from rumflow.inference.resample import generators
 from rumflow.inference.result import pvalue
-from rumflow.lattice import Lattice
-from rumflow.paths import cheapest_below, decompose, flow_from_paths, orders_from_paths, squeeze
-from rumflow.progress import Counter
-from rumflow.projection import Rankings
-from rumflow.seeds import Seed, entropy
-from rumflow.solvers.rankings import Mixture, Workspace, make_problem, solve_rankings, solve_whole
-from rumflow.solvers.room import is_small
-from rumflow.transforms import zeta, zeta_adjoint
-
-Array = NDArray[np.float64]
+from rumflow.output.progress import Counter
+from rumflow.projection.single import Rankings
+from rumflow.solvers.active_set.solve import Workspace, make_problem, solve_rankings, solve_whole
+from rumflow.solvers.small.workspace import is_small
 
 _SCORING_ROUNDS = 4
 _MOST_ROUNDS = 200

@@ -21,13 +21,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rumflow.core.arrays import Array, Mixture
 from rumflow.inference.resample import Sampler, generators
 from rumflow.inference.sample import Sample
-from rumflow.many import ProjectionBatch, project_many
-from rumflow.projection import Status
-from rumflow.solvers.rankings import Mixture
-
-Array = NDArray[np.float64]
+from rumflow.projection.batch import ProjectionBatch, project_many
+from rumflow.projection.single import Status
 
 
 class Distances(NamedTuple):

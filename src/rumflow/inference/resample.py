@@ -19,13 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from rumflow._jit import kernel
-from rumflow.data import ChoiceData
+from rumflow.core.arrays import Array, Ints
+from rumflow.core.compile import kernel
+from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.inference.sample import Sample
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 RESAMPLE = ("menu", "row", "cluster")
 

@@ -6,19 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rumflow.data import Item, format_menu
+from rumflow.core.arrays import Array
+from rumflow.core.lattice import items_of
+from rumflow.core.paths import cheapest_below, squeeze
+from rumflow.core.transforms import zeta_adjoint
+from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.inference.jobs import Collected
 from rumflow.inference.replicate import Distances, Replicator
 from rumflow.inference.sample import Convention, Sample
-from rumflow.lattice import items_of
-from rumflow.many import ProjectionBatch
-from rumflow.paths import cheapest_below, squeeze
-from rumflow.transforms import zeta_adjoint
-
-Array = NDArray[np.float64]
+from rumflow.projection.batch import ProjectionBatch
 
 
 def pvalue(statistic: float, null: Array, rounding: float = 0.0) -> float:
@@ -188,8 +186,8 @@ class RumTest:
         return "\n".join(lines)
 
     def plot(self, ax: Any = None, tau: float | None = None) -> Any:
-        """The null distribution with the statistic; see `rumflow.plots.plot_null`."""
-        from rumflow.plots import plot_null
+        """The null distribution with the statistic; see `rumflow.output.plots.plot_null`."""
+        from rumflow.output.plots import plot_null
 
         return plot_null(self, ax, tau)
 

@@ -17,16 +17,15 @@ from math import comb, factorial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rumflow.data import ChoiceData, Item, check_items, format_menu
+from rumflow.core.arrays import Array, Ints
+from rumflow.core.lattice import Lattice, items_of
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import Item, check_items, format_menu
 from rumflow.errors import InputError
-from rumflow.inputs import check_weights
-from rumflow.lattice import Lattice, items_of
-from rumflow.many import project_many
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from rumflow.projection.batch import project_many
+from rumflow.projection.inputs import check_weights
 
 WEIGHTS = (None, "counts", "inverse-variance")
 

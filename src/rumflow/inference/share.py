@@ -13,17 +13,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rumflow.data import ChoiceData, Item
-from rumflow.inference.programs import maximise_packing
-from rumflow.inputs import prepare
-from rumflow.lattice import Lattice
-from rumflow.paths import decompose, orders_from_paths
-from rumflow.projection import Rankings, project
-from rumflow.transforms import zeta
-
-Array = NDArray[np.float64]
+from rumflow.core.arrays import Array
+from rumflow.core.lattice import Lattice
+from rumflow.core.paths import decompose, orders_from_paths
+from rumflow.core.transforms import zeta
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import Item
+from rumflow.projection.inputs import prepare
+from rumflow.projection.single import Rankings, project
+from rumflow.solvers.linear_programs import maximise_packing
 
 
 @dataclass(frozen=True, eq=False, repr=False)

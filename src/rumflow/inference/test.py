@@ -26,14 +26,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.data import ChoiceData
+from rumflow.core.seeds import Seed, entropy
+from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.inference.jobs import run
 from rumflow.inference.replicate import Distances, Replicator, distances, make_replicator
 from rumflow.inference.resample import make_sampler
 from rumflow.inference.result import RumTest, make_result
 from rumflow.inference.sample import Convention, build_sample, find_convention, named_groups
-from rumflow.seeds import Seed, entropy
 
 Tau = str | float | Sequence[str | float]
 

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from rumflow import plots
-from rumflow.data import ChoiceData, Item, format_menu
+from rumflow.core.lattice import items_of
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
-from rumflow.lattice import items_of
-from rumflow.projection import Projection, project
+from rumflow.output import plots
+from rumflow.output.frames import optional
+from rumflow.projection.single import Projection, project
 from rumflow.report.svg import draw
-from rumflow.writers import optional
 
 #: Menus that were not offered and are shown with predictions, and rows of the long tables.
 MOST_PREDICTED, MOST_ROWS = 12, 300

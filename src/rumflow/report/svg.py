@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from rumflow.writers import optional
+from rumflow.output.frames import optional
 
 # Colours that no picture uses: they stand for the page's text and card colours.
 TEXT, CARD = "#010203", "#fdfcfb"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from rumflow._jit import kernel, leaf
-from rumflow.paths import path_cost, squeeze
-from rumflow.solvers.active_set import PIVOT, gram_entry, insert
-from rumflow.solvers.factor import dot, solve_backward, solve_forward
-from rumflow.solvers.lanes import price_cells
-from rumflow.solvers.room import padded, total
-from rumflow.solvers.small import enter, multiply
+from rumflow.core.compile import kernel, leaf
+from rumflow.core.paths import path_cost, squeeze
+from rumflow.solvers.active_set.factor import dot, solve_backward, solve_forward
+from rumflow.solvers.active_set.kernels import PIVOT, gram_entry, insert
+from rumflow.solvers.small.lanes import price_cells
+from rumflow.solvers.small.solve import enter, multiply
+from rumflow.solvers.small.workspace import padded, total
 
 
 @leaf

@@ -9,8 +9,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from rumflow.core.lattice import Lattice, items_of
 from rumflow.errors import InputError
-from rumflow.lattice import Lattice, items_of
 
 #: A menu as a bit mask or as its items.
 Menu = int | Iterable[int]

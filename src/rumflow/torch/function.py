@@ -3,7 +3,7 @@
     forward   y = P(z) = argmin 1/2 sum w (rho - z)^2 over RUM              for every sample of a batch
     backward  g -> J^T g,   J = V (V^T W V)^{-1} V^T W,                      V the tangent space of the face of P(z)
 
-from the active rankings and their matrix, factored or inverted, of the forward pass (`rumflow.solvers.batch`). Where strict
+from the active rankings and their matrix, factored or inverted, of the forward pass (`rumflow.solvers.batch.projector`). Where strict
 complementarity fails J is one element of the generalised Jacobian. J is constant on a face: there are no second
 derivatives to be had.
 
@@ -19,19 +19,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from rumflow.core.arrays import Array
+from rumflow.core.lattice import Lattice, items_of
+from rumflow.core.paths import unsqueeze
 from rumflow.errors import InputError
-from rumflow.inputs import LARGEST
-from rumflow.lattice import Lattice, items_of
-from rumflow.paths import unsqueeze
-from rumflow.solvers.batch import BatchProjector, Faces
-from rumflow.solvers.batch_kernels import Start
+from rumflow.projection.inputs import LARGEST
+from rumflow.solvers.batch.kernels import Start
+from rumflow.solvers.batch.projector import BatchProjector, Faces
 from rumflow.torch.warm import find
-
-Array = NDArray[np.float64]
 
 
 @lru_cache(maxsize=16)

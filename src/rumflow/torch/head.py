@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
+from rumflow.core.lattice import Lattice, items_of
 from rumflow.errors import InputError
-from rumflow.lattice import Lattice, items_of
 from rumflow.torch.cells import Menu, menu_masks
 
 

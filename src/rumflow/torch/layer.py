@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from rumflow.errors import InputError
-from rumflow.solvers.batch import DEFAULT_TOL
+from rumflow.solvers.batch.projector import DEFAULT_TOL
 from rumflow.torch.cells import Cells, Menu
 from rumflow.torch.function import Project
 from rumflow.torch.smooth import Smooth

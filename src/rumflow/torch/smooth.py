@@ -3,7 +3,7 @@
     forward   y = Z k(mu, z),   k(mu, z) = argmin 1/2 sum w (Z k - z)^2 - mu sum log k  over unit flows k
     backward  g -> w Z S Z^T g,   S the solution operator of the Newton system at k(mu, z)
 
-See `rumflow.solvers.central`. The operators are `rumflow::smooth` and `rumflow::pull_smooth`; the flow and the spanning
+See `rumflow.solvers.interior.smoothed`. The operators are `rumflow::smooth` and `rumflow::pull_smooth`; the flow and the spanning
 tree of the forward pass serve the backward pass.
 """
 
@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from rumflow.solvers.central import CentralProjector, Centre
+from rumflow.solvers.interior.smoothed import CentralProjector, Centre
 from rumflow.torch.function import all_cells, batch_first, from_rows, require_finite, to_rows
 from rumflow.torch.warm import find
 

@@ -14,8 +14,8 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from rumflow.errors import InputError
-from rumflow.solvers.batch_kernels import Start
-from rumflow.solvers.central import Centre
+from rumflow.solvers.batch.kernels import Start
+from rumflow.solvers.interior.smoothed import Centre
 
 #: What is kept of a sample: an active set, or a point of the central path.
 Kept = Start | Centre

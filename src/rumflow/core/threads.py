@@ -1,0 +1,59 @@
+"""How work is spread over threads.
+
+Work is always cut into the same pieces, whatever the number of threads, and each piece writes only what it owns: results
+have the same bits for any number of threads. Kernels release the interpreter lock, so threads run them side by side.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import lru_cache
+from typing import Any
+
+
+def thread_count(threads: int | None = None) -> int:
+    """Threads to use: the argument, else RUMFLOW_THREADS, else the processors this process may run on."""
+    if threads is None:
+        text = os.environ.get("RUMFLOW_THREADS", "")
+        if text.isdecimal() and int(text) > 0:
+            return int(text)
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    return max(1, int(threads))
+
+
+@lru_cache(maxsize=8)
+def _pool(threads: int, process: int) -> ThreadPoolExecutor:
+    # Keyed by process: a pool does not survive a fork.
+    return ThreadPoolExecutor(threads, thread_name_prefix="rumflow")
+
+
+_inside = threading.local()  # set in the threads of a pool: a task that would wait for its own pool runs alone instead
+
+
+def run_threads(task: Callable[[Any], object], pieces: Iterable[Any], threads: int) -> None:
+    """Run `task` on every piece and wait for all of them.
+
+    After an error, or an interrupt, pieces that have not begun are dropped and it is raised when the others are done.
+    """
+    pieces = list(pieces)
+    if threads <= 1 or len(pieces) <= 1 or getattr(_inside, "pool", False):
+        for piece in pieces:
+            task(piece)
+        return
+
+    def work(piece: Any) -> None:
+        _inside.pool = True
+        task(piece)
+
+    waiting = [_pool(threads, os.getpid()).submit(work, piece) for piece in pieces]
+    try:
+        for done in waiting:
+            done.result()
+    except BaseException:
+        for done in waiting:
+            done.cancel()
+        wait(waiting)
+        raise

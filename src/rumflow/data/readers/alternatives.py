@@ -1,0 +1,74 @@
+"""Long tables with a row an alternative: an observation id, the alternative, and 1 where it was chosen."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rumflow.data.choices import ChoiceData
+from rumflow.data.readers.coding import Coder
+from rumflow.data.readers.columns import Options, Roles, as_flag
+from rumflow.data.readers.sources import Source
+from rumflow.errors import InputError
+
+
+def read_alternatives(source: Source, roles: Roles, options: Options) -> ChoiceData:
+    """Collect the alternatives of each observation into a menu, then read it as one row a choice."""
+    from rumflow.data.readers.build import read
+    from rumflow.data.readers.sources import FrameSource
+
+    observation, item = Coder(), Coder()
+    weight: dict[int, object] = {}
+    person: dict[int, object] = {}
+    pieces, positions = [], []
+    for chunk in source.chunks(roles.columns()):
+        columns = chunk.columns
+        flags = Coder()
+        codes = flags.encode(columns[str(roles.choice)])
+        meaning = [as_flag(v) for v in flags.values]
+        if None in meaning:
+            wrong = meaning.index(None)
+            row = int(np.argmax(codes == wrong))
+            raise InputError(
+                f"{source.where(int(chunk.positions[row]))}: {flags.values[wrong]!r} in column {roles.choice!r}; it "
+                "must be 1 for the "
+                "alternative chosen and 0 for the others"
+            )
+        owner = observation.encode(columns[str(roles.observation)])
+        pieces.append(np.stack([owner, item.encode(columns[str(roles.menu)]), np.array(meaning, np.int64)[codes]]))
+        positions.append(chunk.positions)
+        for name, store in ((roles.weight, weight), (roles.subject, person)):
+            if name is not None and name != roles.observation:
+                coder = Coder()
+                values = coder.encode(columns[name])
+                store.update(zip(owner.tolist(), [coder.values[v] for v in values], strict=True))
+    owner, alternative, chosen = np.concatenate(pieces, axis=1)
+    place = np.concatenate(positions)
+    count = np.bincount(owner, weights=chosen, minlength=len(observation))
+    if (count != 1).any() and not (options.outside_option is not None and (count <= 1).all()):
+        bad = int(np.argmax((count != 1) if options.outside_option is None else (count > 1)))
+        row = int(np.argmax(owner == bad))
+        raise InputError(
+            f"{source.where(int(place[row]))}: observation {observation.values[bad]!r} has {count[bad]:g} chosen "
+            "alternatives; exactly one "
+            "must be 1" + (" (or name an outside_option=)" if count[bad] == 0 else "")
+        )
+    order = np.lexsort((alternative, owner))
+    sizes = np.bincount(owner, minlength=len(observation))
+    labels = item.values
+    menus = [tuple(labels[x] for x in part) for part in np.split(alternative[order], np.cumsum(sizes)[:-1])]
+    choices: list[object] = [None] * len(menus)
+    for who, what in zip(owner[chosen == 1], alternative[chosen == 1], strict=True):
+        choices[who] = labels[what]
+    frame: dict[str, object] = {"menu": menus, "choice": choices}
+    if weight:
+        frame["weight"] = [float(str(weight[k])) for k in range(len(menus))]
+    if person:
+        frame["subject"] = [person[k] for k in range(len(menus))]
+    inner = Options(items=options.items, outside_option=options.outside_option, clean=options.clean, rows=options.rows)
+    data = read(FrameSource(frame, source.name), inner)
+    first = (
+        f"{source.name}: one row an alternative; observation = {roles.observation!r}, alternative = {roles.menu!r}, "
+        f"chosen = {roles.choice!r}"
+    )
+    rest = data.understood.splitlines()[1:]
+    return ChoiceData(data.items, data.masks, data.counts, data.totals, data.rows, "\n".join([first, *rest]))

@@ -1,0 +1,153 @@
+"""Values of columns as small numbers, chunk by chunk, and what was counted under them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumflow.core.arrays import Array
+from rumflow.data.readers.sources import Coded, Source
+from rumflow.errors import InputError
+
+Codes = NDArray[np.int64]
+
+
+class Coder:
+    """Numbers for the different values of a column, in order of first appearance."""
+
+    def __init__(self) -> None:
+        self.index: dict[Any, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @property
+    def values(self) -> list[Any]:
+        """The different values."""
+        return list(self.index)
+
+    def encode(self, column: Any) -> Codes:
+        """The numbers of a chunk's values; missing values are the value None."""
+        if isinstance(column, Coded):
+            used = np.unique(column.codes)
+            table = np.zeros(len(column.values) + 1, np.int64)  # the last entry is code -1: missing
+            for code in used:
+                table[code] = self._one(None if code < 0 else column.values[code])
+            return table[column.codes]
+        if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
+            different, inverse = np.unique(column, return_inverse=True)
+            return np.array([self._one(v) for v in different.tolist()], np.int64)[inverse]
+        index = self.index
+        if column and set(map(type, column)) == {str}:
+            return np.fromiter((index.setdefault(v, len(index)) for v in column), np.int64, len(column))
+        return np.fromiter((self._one(v) for v in column), np.int64, len(column))
+
+    def _one(self, value: Any) -> int:
+        key = clean_value(value)
+        return self.index.setdefault(key, len(self.index))
+
+
+def clean_value(value: Any) -> Any:
+    """A value that can be a key: numbers as Python numbers, lists as tuples, NaN as None."""
+    if isinstance(value, str) or value is None:
+        return value
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return None if np.isnan(value) else int(value) if value.is_integer() else value
+    if isinstance(value, list | tuple | np.ndarray):
+        return tuple(clean_value(v) for v in value)
+    if isinstance(value, set | frozenset):
+        return frozenset(clean_value(v) for v in value)
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    return value
+
+
+class KeyCounter:
+    """The different rows of a few coded columns: their number, where each came first, and their summed weights."""
+
+    def __init__(self) -> None:
+        self._index: dict[int, int] = {}
+        self._keys: list[tuple[int, int, int]] = []
+        self.first: list[int] = []
+        self.weight = np.zeros(0)
+        self.unknown = np.zeros(0)  # how many rows had no weight
+        self.rows = np.zeros(0)
+
+    def add(self, codes: Sequence[Codes], weights: Array | None, positions: Codes) -> Codes:
+        """Count a chunk; the key number of each of its rows."""
+        joined = codes[0]
+        for more in codes[1:]:
+            joined = (joined << 21) | more
+        different, first, inverse = np.unique(joined, return_index=True, return_inverse=True)
+        numbers = np.empty(len(different), np.int64)
+        for j in np.argsort(first):
+            key = int(different[j])
+            if key not in self._index:
+                self._index[key] = len(self._keys)
+                a, b, c = (int(code[first[j]]) for code in codes)
+                self._keys.append((a, b, c))
+                self.first.append(int(positions[first[j]]))
+            numbers[j] = self._index[key]
+        keys = numbers[inverse]
+        size = len(self._keys)
+        if size > len(self.weight):
+            self.weight = np.pad(self.weight, (0, size - len(self.weight)))
+            self.unknown = np.pad(self.unknown, (0, size - len(self.unknown)))
+            self.rows = np.pad(self.rows, (0, size - len(self.rows)))
+        number = np.bincount(keys, minlength=size)
+        self.rows += number
+        if weights is None:
+            self.weight += number
+        else:
+            missing = np.isnan(weights)
+            self.weight += np.bincount(keys, weights=np.where(missing, 0.0, weights), minlength=size)
+            self.unknown += np.bincount(keys[missing], minlength=size)
+        return keys
+
+    @property
+    def keys(self) -> Codes:
+        """(K, 3) the codes of each key."""
+        return np.array(self._keys, np.int64).reshape(-1, 3)
+
+
+def to_numbers(source: Source, name: str, column: Any, positions: Codes, *, optional: bool) -> Array:
+    """A column of weights or counts: finite and 0 or more; NaN where missing, if that is allowed."""
+    if isinstance(column, Coded):
+        table = np.array([np.nan if v is None else v for v in [*column.values, None]], dtype=object)
+        known = _floats(table)
+        values: Any = (table if known is None else known)[column.codes]
+    else:
+        values = column
+    numbers = _floats(values)
+    if numbers is None:
+        for value, position in zip(values, positions, strict=True):
+            if _floats([value]) is None:
+                raise InputError(
+                    f"{source.where(int(position))}: {value!r} in column {name!r} is not a number; write 0 or more"
+                    + (", with a point for decimals" if "," in str(value) else "")
+                )
+        raise InputError(f"{source.name}: column {name!r} does not hold numbers")
+    bad = np.isinf(numbers) | (numbers < 0) | (np.isnan(numbers) & (not optional))
+    if bad.any():
+        k = int(np.argmax(bad))
+        what = "missing" if np.isnan(numbers[k]) else f"{numbers[k]:g}"
+        raise InputError(
+            f"{source.where(int(positions[k]))}: column {name!r} is {what}; it must be a number, 0 or more"
+        )
+    return numbers
+
+
+def _floats(values: Any) -> Array | None:
+    try:
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        pass
+    try:
+        return np.array([np.nan if v is None or str(v).strip() in ("", "NA", "<NA>") else float(v) for v in values])
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,375 @@
+"""Which column means what: by the arguments, by name, then by content. Ambiguity is an error that shows the options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rumflow.data.labels import Item
+from rumflow.data.readers.sources import Chunk, Coded, Source
+from rumflow.errors import InputError
+
+# fmt: off
+NAMES: dict[str, tuple[str, ...]] = {
+    "mask": (
+        "mask", "menu_mask", "bitmask", "bit_mask", "menu_bits",
+    ),
+    "menu": (
+        "menu", "menus", "choice_set", "choiceset", "set", "assortment", "offered", "alternatives",
+        "options", "slate", "offer", "available", "items",
+    ),
+    "losers": (
+        "losers", "loser", "rejected", "not_chosen", "unchosen",
+    ),
+    "choice": (
+        "choice", "chosen", "choose", "selected", "selection", "pick", "picked", "winner", "decision",
+        "response", "purchase", "bought",
+    ),
+    "item": (
+        "item", "alternative", "alt", "alts", "option", "object", "product", "mode",
+    ),
+    "count": (
+        "count", "counts", "freq", "frequency", "frequencies", "times", "n_choices", "n", "number", "num",
+        "share", "shares", "probability", "prob",
+    ),
+    "weight": (
+        "weight", "weights", "w", "sample_weight",
+    ),
+    "total": (
+        "total", "totals", "menu_total", "sample_size",
+    ),
+    "subject": (
+        "subject", "subjects", "subject_id", "person", "person_id", "respondent", "respondent_id",
+        "participant", "participant_id", "user", "user_id", "individual", "panel", "panels", "household",
+        "customer", "customer_id", "consumer",
+    ),
+    "group": (
+        "group", "groups", "domain", "block", "frame", "treatment", "period", "wave", "condition",
+        "dataset", "study", "experiment",
+    ),
+    "observation": (
+        "id", "ids", "obs", "observation", "observation_id", "chid", "choice_id", "custom_id", "case",
+        "task", "situation", "occasion", "session", "session_id", "trip_id",
+    ),
+}
+# fmt: on
+
+#: What marks an availability column: at the beginning or at the end of its name.
+AFFIX = re.compile(
+    r"^(?:av|avail|availability|available)[_ .:-]+|[_ .:-]+(?:av|avail|availability|available)$", re.IGNORECASE
+)
+
+TRUE, FALSE = {"1", "true", "yes", "y", "t", "1.0"}, {"0", "false", "no", "n", "f", "0.0"}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the caller said. A role is a column name, None (find it) or False (there is none)."""
+
+    menu: str | bool | None = None
+    choice: str | bool | None = None
+    item: str | bool | None = None
+    count: str | bool | None = None
+    weight: str | bool | None = None
+    total: str | bool | None = None
+    subject: str | bool | None = None
+    observation: str | bool | None = None
+    group: str | Sequence[str] | bool | None = None
+    available: Sequence[str] | Mapping[str, Item] | None = None
+    items: Sequence[Item] | None = None
+    menus: Sequence[Iterable[Item]] | Mapping[Any, Iterable[Item]] | None = None
+    outside_option: Item | None = None
+    separator: str | None = None
+    base: int | None = None
+    clean: bool = False
+    rows: bool | None = None
+
+
+@dataclass
+class Roles:
+    """The columns and their meaning. `form` is choices, counts, availability, losers, alternatives or matrix."""
+
+    form: str
+    menu: str | None = None
+    mask: str | None = None
+    choice: str | None = None
+    weight: str | None = None
+    counted: bool = False  # the weight column holds counts
+    total: str | None = None
+    subject: str | None = None
+    observation: str | None = None
+    group: list[str] = field(default_factory=list)
+    available: dict[str, Item] = field(default_factory=dict)
+
+    def columns(self) -> list[str]:
+        """Every column to read, each once."""
+        single = [self.menu, self.mask, self.choice, self.weight, self.total, self.subject, self.observation]
+        return list(dict.fromkeys([c for c in single if c] + self.group + list(self.available)))
+
+
+def as_flag(value: object) -> int | None:
+    """0, 1 or None where the value is neither."""
+    if isinstance(value, bool | np.bool_):
+        return int(value)
+    if isinstance(value, int | float | np.number):
+        return int(value) if value in (0, 1) else None
+    text = str(value).strip().lower()
+    return 1 if text in TRUE else 0 if text in FALSE else None
+
+
+def plain(name: str) -> str:
+    """A column name in lower case with underscores."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+class Recogniser:
+    """Finds the roles of the columns of a source."""
+
+    def __init__(self, source: Source, options: Options, sample: Chunk) -> None:
+        self.source, self.options = source, options
+        self.values = {name: _distinct(sample.columns[name]) for name in source.columns}
+        self.used: set[str] = set()
+
+    def run(self) -> Roles:
+        """Decide the form and the columns."""
+        found = {role: self._find(role) for role in ("mask", "menu", "losers", "choice", "item")}
+        if self.options.available is None and (matrix := self._matrix(found)):
+            return matrix
+        count, weight = self._find("count"), self._find("weight")
+        if count and weight and self.options.count is None and self.options.weight is None:
+            raise InputError(
+                f"{self.source.name}: {count!r} looks like a count and {weight!r} like a weight; say which to use: "
+                f"count={count!r} or weight={weight!r} (--count, --weight)"
+            )
+        if count and weight:
+            count, weight = (count, None) if self.options.count else (None, weight)
+        roles = Roles("choices", weight=count or weight, counted=count is not None)
+        roles.subject, roles.total = self._find("subject"), self._find("total") if count else None
+        roles.group = self._groups()
+        self.used |= {c for c in [count, weight, roles.subject, roles.total, *roles.group] if c}
+        self._menu_and_choice(roles, found)
+        if roles.form == "choices" and roles.counted:
+            roles.form = "counts"
+        return roles
+
+    def _menu_and_choice(self, roles: Roles, found: dict[str, str | None]) -> None:
+        menu, mask, choice, item = found["menu"], found["mask"], found["choice"], found["item"]
+        available = self._available(taken=self.used | {c for c in (choice, item) if c}) if not (menu or mask) else {}
+        if choice and item and not (menu or mask or available):
+            flags = self._flags(choice)
+            observation = self._find("observation") or (self._find_unused_id() if flags else None)
+            if flags and observation:
+                roles.form, roles.choice, roles.weight = "alternatives", choice, roles.weight
+                roles.menu, roles.observation = item, observation
+                return
+        if choice and item and self.options.choice is None and self.options.item is None:
+            if roles.counted:
+                choice = item if self._flags(choice) else choice
+            elif set(self.values[choice]) != set(self.values[item]) or menu or mask or available:
+                raise self._ambiguous("choice", [choice, item])
+        choice = choice or item
+        if found["losers"] and choice and not menu:
+            roles.form, roles.menu, roles.choice = "losers", found["losers"], choice
+            return
+        if available:
+            roles.form, roles.available = "availability", available
+            roles.choice = choice or self._choice_among(available)
+            return
+        if not (menu or mask):
+            menu, choice = self._pair(choice)
+        if not choice:
+            choice = self._choice_for(menu)
+        roles.menu, roles.mask, roles.choice = menu, mask, choice
+
+    def _given(self, role: str) -> str | bool | None:
+        value = getattr(self.options, role, None)
+        if isinstance(value, str) and value not in self.source.columns:
+            raise InputError(
+                f"{self.source.name}: there is no column {value!r} (given as {role}); the columns are "
+                f"{', '.join(self.source.columns[:20])}"
+            )
+        return value if isinstance(value, str | bool) else None
+
+    def _find(self, role: str) -> str | None:
+        given = self._given(role)
+        if given is False or (role in ("mask", "losers") and self.options.menu):
+            return None
+        if isinstance(given, str):
+            self.used.add(given)
+            return given
+        explicit = {v for v in vars(self.options).values() if isinstance(v, str)}
+        explicit |= set(self.options.available or ())
+        explicit |= set(self.options.group) if isinstance(self.options.group, list | tuple) else set()
+        names = [c for c in self.source.columns if plain(c) in NAMES[role] and c not in explicit]
+        if len(names) > 1:
+            exact = [c for c in names if plain(c) == NAMES[role][0]]
+            if len(exact) == 1 and role not in ("menu", "choice"):
+                return exact[0]
+            if self.options.available is None or role not in ("menu", "item"):
+                raise self._ambiguous(role, names)
+        return names[0] if names else None
+
+    def _groups(self) -> list[str]:
+        given = self.options.group
+        if given is False:
+            return []
+        if given is None or given is True:
+            return [c for c in self.source.columns if plain(c) in NAMES["group"] and not self._is_explicit(c)]
+        names = [given] if isinstance(given, str) else list(given)
+        for name in names:
+            if name not in self.source.columns:
+                raise InputError(
+                    f"{self.source.name}: there is no column {name!r} (given as group); the columns are "
+                    f"{', '.join(self.source.columns[:20])}"
+                )
+        return names
+
+    def _is_explicit(self, column: str) -> bool:
+        return column in {v for v in vars(self.options).values() if isinstance(v, str)}
+
+    def _available(self, taken: set[str]) -> dict[str, Item]:
+        """The availability columns with their labels."""
+        given = self.options.available
+        if given is not None:
+            for name in given:
+                if name not in self.source.columns:
+                    raise InputError(
+                        f"{self.source.name}: there is no column {name!r} (given as available); the columns are "
+                        f"{', '.join(self.source.columns[:20])}"
+                    )
+            return dict(given) if isinstance(given, Mapping) else {name: name for name in given}
+        names = [
+            c for c in self.source.columns if c not in taken and self._flags(c) and plain(c) not in NAMES["observation"]
+        ]
+        marked = [c for c in names if AFFIX.search(c)]
+        if len(marked) >= 2:  # TRAIN_AV and the like: other 0/1 columns are something else
+            return _strip_affix(marked)
+        names = self._with_suspects(names, taken) if len(names) >= 2 else names
+        return _strip_affix(names) if len(names) >= 2 else {}
+
+    def _with_suspects(self, names: list[str], taken: set[str]) -> list[str]:
+        """Columns that would be availability but for a wrong value, where the choices ask for them; they are reported later."""
+        choices = {str(v) for c in self.source.columns if plain(c) in NAMES["choice"] for v in self.values[c]}
+        numbers = [int(c) for c in choices if c.isdecimal()]
+        beyond = len(numbers) == len(choices) > 0 and max(numbers) > len(names)
+        suspects = [
+            c
+            for c in self.source.columns
+            if c not in taken
+            and c not in names
+            and (beyond or c in choices)
+            and any(as_flag(v) is not None for v in self.values[c])
+        ]
+        return [c for c in self.source.columns if c in names or c in suspects]
+
+    def _flags(self, column: str) -> bool:
+        return all(as_flag(v) is not None for v in self.values[column])
+
+    def _choice_among(self, available: dict[str, Item]) -> str:
+        """The choice that goes with availability columns, by content."""
+        labels = {str(v) for v in available.values()} | set(available)
+        numbers = {str(k) for k in range(len(available) + 1)}
+        rest = [c for c in self.source.columns if c not in available and c not in self.used]
+        fits = [c for c in rest if (seen := {str(v) for v in self.values[c]}) <= labels or (seen <= numbers)]
+        if len(fits) == 1:
+            return fits[0]
+        raise self._missing("choice", fits or rest)
+
+    def _choice_for(self, menu: str | None) -> str:
+        rest = [c for c in self.source.columns if c != menu and c not in self.used]
+        if len(rest) == 1:
+            return rest[0]
+        raise self._missing("choice", rest)
+
+    def _pair(self, choice: str | None) -> tuple[str, str | None]:
+        """A menu column by content: its texts split into items, and the choices are among them."""
+        from rumflow.data.readers.texts import find_separator
+
+        rest = [c for c in self.source.columns if c not in self.used and c != choice]
+        fits: list[tuple[str, str]] = []
+        for menu in rest:
+            for other in [choice] if choice else [c for c in rest if c != menu]:
+                choices = {str(v) for v in self.values[other]}
+                members = find_separator([str(v) for v in self.values[menu]], choices)
+                if members is not None and len(choices) <= 30:
+                    fits.append((menu, other))
+        if len(fits) == 1:
+            menu, other = fits[0]
+            if self.source.text and find_separator([menu], {other}) is not None:
+                raise InputError(
+                    f"{self.source.name}, line 1: the first line looks like data ({menu!r}, {other!r}), not like a "
+                    "header; add a line "
+                    "with the column names, such as menu,choice"
+                )
+            return menu, other
+        if fits:
+            raise InputError(
+                f"{self.source.name}: menu and choice could be "
+                + " or ".join(f"{m!r} and {c!r}" for m, c in fits[:4])
+                + "; say which with menu= and choice= (--menu, --choice)"
+            )
+        raise self._missing("menu", rest)
+
+    def _find_unused_id(self) -> str | None:
+        return self._find("subject")
+
+    def _matrix(self, found: dict[str, str | None]) -> Roles | None:
+        """A matrix of counts by menu: every column numeric, 2^n or 2^n - 1 rows; no column is a menu or a choice."""
+        n = len(self.source.columns)
+        if any(found.values()) or n > 12 or self.options.menu or self.options.choice:
+            return None
+        numeric = all(_is_number(v) for c in self.source.columns for v in self.values[c])
+        return Roles("matrix") if numeric and n >= 2 and not all(self._flags(c) for c in self.source.columns) else None
+
+    def _ambiguous(self, role: str, names: Sequence[str]) -> InputError:
+        return InputError(
+            f"{self.source.name}: the {role} could be column {' or '.join(repr(c) for c in names[:6])}; say which, "
+            f"such as {role}={names[0]!r} (--{role} {names[0]})"
+        )
+
+    def _missing(self, role: str, names: Sequence[str]) -> InputError:
+        hint = "" if role == "choice" else ", or have a 0/1 availability column for each item"
+        return InputError(
+            f"{self.source.name}, line 1: no {role} column found among {', '.join(self.source.columns[:12])}"
+            f"{', ...' if len(self.source.columns) > 12 else ''}; name it with {role}= (--{role}){hint}"
+        )
+
+
+def _distinct(column: Any) -> list[Any]:
+    """The different values of a column of the sample, missing ones left out."""
+    if isinstance(column, Coded):
+        return [v for v in column.values if v is not None]
+    seen: dict[Any, None] = {}
+    for value in column[:20000]:
+        key = value if isinstance(value, str) else _hashable(value)
+        if key is not None and key != "":
+            seen.setdefault(key)
+    return list(seen)
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return None if np.isnan(value) else int(value) if value.is_integer() else value
+    if isinstance(value, list | np.ndarray):
+        return tuple(_hashable(v) for v in value)
+    return frozenset(value) if isinstance(value, set) else value
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(str(value))
+    except ValueError:
+        return str(value).strip() in ("", "NA", "nan")
+    return True
+
+
+def _strip_affix(names: list[str]) -> dict[str, Item]:
+    """Labels of availability columns: `TRAIN_AV`, `avail_train` and the like without that part."""
+    marked = all(AFFIX.search(name) for name in names)
+    return {name: AFFIX.sub("", name) if marked else name for name in names}

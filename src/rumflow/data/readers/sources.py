@@ -1,0 +1,331 @@
+"""Where tables come from: text files, Parquet files and data frames, all as chunks of columns.
+
+A source has a name, the names of its columns and `chunks(columns)`, which yields the rows piece by piece, so that a file need
+not fit in memory. `where(row)` names a row for an error message: the line of a text file, the row of anything else.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumflow.errors import InputError
+from rumflow.output.frames import optional
+
+CHUNK = 100_000
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some rows: for each column wanted its values (a sequence, an array or a `Coded`), and where each row stands."""
+
+    columns: dict[str, Any]
+    positions: NDArray[np.int64]  # line numbers, or row numbers
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column as numbers into a short list of values; -1 where missing."""
+
+    codes: NDArray[np.int64]
+    values: list[Any]
+
+
+class Source(Protocol):
+    """A table that can be read in chunks, more than once."""
+
+    name: str
+    columns: list[str]
+    text: bool  # values are texts, types are guessed
+
+    def chunks(self, wanted: Sequence[str]) -> Iterator[Chunk]:
+        """The rows, piece by piece, with the columns wanted."""
+
+    def where(self, position: int) -> str:
+        """A row, for a message."""
+
+
+class TextSource:
+    """A delimited text file (CSV, TSV; also gzip)."""
+
+    text = True
+
+    def __init__(self, path: str | Path, delimiter: str | None = None, encoding: str = "utf-8") -> None:
+        self.path = Path(path)
+        self.name = str(path)
+        self.encoding = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+        self._refuse_binary()
+        with self._open() as file:
+            first = self._header_line(file)
+        self.delimiter = self._delimiter(first) if delimiter is None else delimiter
+        self.columns = [name.strip() for name in self._parse(first)]
+        self._check_columns(first)
+
+    def where(self, position: int) -> str:
+        """`choices.csv, line 17`."""
+        return f"{self.name}, line {position}"
+
+    def chunks(self, wanted: Sequence[str]) -> Iterator[Chunk]:
+        """The rows, checked to have as many fields as the header."""
+        index = [self.columns.index(name) for name in wanted]
+        width = len(self.columns)
+        with self._open() as file:
+            reader = csv.reader(file, delimiter=self.delimiter, skipinitialspace=True)
+            numbered = ((row, reader.line_num) for row in reader if row)
+            try:
+                next(numbered, None)
+                while piece := list(islice(numbered, CHUNK)):
+                    rows = [row for row, _ in piece]
+                    if set(map(len, rows)) != {width}:
+                        self._report_width(piece, width)
+                    columns = list(zip(*rows, strict=True))
+                    lines = np.fromiter((line for _, line in piece), np.int64, len(piece))
+                    yield Chunk({name: columns[i] for name, i in zip(wanted, index, strict=True)}, lines)
+            except UnicodeDecodeError as error:
+                raise self._decode_error(error) from None
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                raise InputError(f"{self.where(reader.line_num)}: the gzip file is cut or damaged ({error})") from None
+            except csv.Error as error:
+                raise InputError(
+                    f"{self.where(reader.line_num)}: {error}; check for a quotation mark that is never closed"
+                ) from None
+
+    def _report_width(self, piece: list[tuple[list[str], int]], width: int) -> None:
+        row, line = next((row, line) for row, line in piece if len(row) != width)
+        raise InputError(
+            f"{self.where(line)}: {len(row)} field{'s' * (len(row) != 1)}, but the header has {width} "
+            f"({', '.join(self.columns[:8])}{', ...' if width > 8 else ''}); fields are separated by "
+            f"{DELIMITERS.get(self.delimiter, repr(self.delimiter))}: put quotation marks around a menu that holds "
+            "one, "
+            "or name another delimiter"
+        )
+
+    def _open(self) -> IO[str]:
+        try:
+            opener: Any = gzip.open if self.path.suffix == ".gz" else open
+            return io.TextIOWrapper(opener(self.path, "rb"), encoding=self.encoding, newline="")
+        except LookupError:
+            raise InputError(f"encoding={self.encoding!r} is unknown; try 'utf-8', 'latin-1' or 'utf-16'") from None
+
+    def _refuse_binary(self) -> None:
+        if not self.path.exists():
+            raise InputError(f"{self.name}: there is no such file")
+        if self.path.is_dir():
+            raise InputError(f"{self.name} is a folder; name one file")
+        with open(self.path, "rb") as file:
+            start = file.read(4096)
+        if not start.strip():
+            raise InputError(f"{self.name} is empty; a header line and at least one row are needed")
+        kinds = {
+            b"PK\x03\x04": "an Excel or zip file: save it as CSV",
+            b"PAR1": "a Parquet file: read it with from_parquet",
+        }
+        for magic, kind in kinds.items():
+            if start.startswith(magic):
+                raise InputError(f"{self.name} is {kind}")
+        if start[:2] in (b"\xff\xfe", b"\xfe\xff") and "16" not in self.encoding:
+            raise InputError(f"{self.name} is UTF-16 text, line 1: pass encoding='utf-16' (--encoding utf-16)")
+        if b"\x00" in start and "16" not in self.encoding and "32" not in self.encoding and self.path.suffix != ".gz":
+            raise InputError(
+                f"{self.name}, line {start[: start.index(0)].count(10) + 1}: this is not a text file (it holds zero "
+                "bytes); "
+                "CSV and Parquet are read"
+            )
+
+    def _header_line(self, file: IO[str]) -> str:
+        try:
+            for line in islice(file, 1000):
+                if line.strip():
+                    if len(line) > 100_000:
+                        raise InputError(
+                            f"{self.name}, line 1: the header has {len(line):,} characters; is this a table?"
+                        )
+                    return line
+        except (UnicodeDecodeError, UnicodeError) as error:
+            raise self._decode_error(error) from None
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"{self.name}: it cannot be read as gzip ({error})") from None
+        raise InputError(f"{self.name} is empty; a header line and at least one row are needed")
+
+    def _decode_error(self, error: UnicodeError) -> InputError:
+        """Name the line that is not in the encoding."""
+        opener: Any = gzip.open if self.path.suffix == ".gz" else open
+        line, found = 1, ""
+        with opener(self.path, "rb") as raw:
+            for line, content in enumerate(raw, 1):  # noqa: B007
+                try:
+                    content.decode(self.encoding)
+                except UnicodeDecodeError as wrong:
+                    found = f" (byte 0x{content[wrong.start]:02x})"
+                    break
+        return InputError(
+            f"{self.where(line)}: not {self.encoding.removesuffix('-sig')} text{found}; save the file as UTF-8, or "
+            "pass "
+            "encoding='latin-1' (--encoding latin-1)"
+        )
+
+    def _parse(self, line: str) -> list[str]:
+        return next(csv.reader([line], delimiter=self.delimiter, skipinitialspace=True))
+
+    def _delimiter(self, line: str) -> str:
+        """The delimiter that cuts the header into the most fields."""
+        counts = {d: len(next(csv.reader([line], delimiter=d))) for d in DELIMITERS}
+        best = max(counts, key=lambda d: counts[d])
+        if counts[best] == 1:
+            raise InputError(
+                f"{self.name}, line 1: only one column, {line.strip()[:60]!r}; fields may be separated by comma, "
+                "semicolon, tab "
+                "or bar, or pass delimiter= (--delimiter)"
+            )
+        return best
+
+    def _check_columns(self, line: str) -> None:
+        for k, name in enumerate(self.columns):
+            if not name:
+                if k == len(self.columns) - 1 or k == 0:
+                    self.columns[k] = f"column {k + 1}"  # an index column, or a delimiter at the end of every line
+                    continue
+                raise InputError(f"{self.name}, line 1: column {k + 1} has no name; give every column a name")
+            if name in self.columns[:k]:
+                raise InputError(f"{self.name}, line 1: column {name!r} stands twice; rename one of them")
+        if all(_is_number(name) for name in self._parse(line) if name):
+            raise InputError(
+                f"{self.name}, line 1: the header holds only numbers ({line.strip()[:40]}); add a line with the "
+                "column names"
+            )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+class ParquetSource:
+    """A Parquet file, read in batches of rows and only the columns that are needed."""
+
+    text = False
+
+    def __init__(self, path: str | Path) -> None:
+        parquet = optional("pyarrow.parquet", "data")
+        self.name = str(path)
+        if not Path(path).exists():
+            raise InputError(f"{self.name}: there is no such file")
+        try:
+            self._file = parquet.ParquetFile(path, memory_map=True)
+        except Exception as error:
+            raise InputError(
+                f"{self.name} is not a Parquet file that can be read: {str(error).splitlines()[0][:120]}"
+            ) from None
+        self.columns = [str(name) for name in self._file.schema_arrow.names]
+        if self._file.metadata.num_rows == 0:
+            raise InputError(f"{self.name} has no rows; at least one is needed")
+
+    def where(self, position: int) -> str:
+        """`choices.parquet, row 17`."""
+        return f"{self.name}, row {position}"
+
+    def chunks(self, wanted: Sequence[str]) -> Iterator[Chunk]:
+        """Batches; texts, lists and whole numbers come as codes."""
+        begin = 0
+        try:
+            for batch in self._file.iter_batches(batch_size=1 << 18, columns=list(wanted), use_threads=False):
+                columns = {name: from_arrow(batch.column(i)) for i, name in enumerate(batch.schema.names)}
+                yield Chunk(columns, np.arange(begin, begin + batch.num_rows))
+                begin += batch.num_rows
+        except OSError as error:
+            raise InputError(f"{self.where(begin)}: the file is damaged: {str(error).splitlines()[0][:120]}") from None
+
+
+def from_arrow(array: Any) -> Any:
+    """An Arrow array as codes (texts, whole numbers, dictionaries), a NumPy array (floats) or a list (anything else)."""
+    types = optional("pyarrow.types", "data")
+    kind = array.type
+    if types.is_floating(kind):
+        return array.to_numpy(zero_copy_only=False)
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_integer(kind) or types.is_boolean(kind):
+        array = array.dictionary_encode()
+    if types.is_dictionary(array.type):
+        codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        return Coded(codes, array.dictionary.to_pylist())
+    return array.to_pylist()
+
+
+class FrameSource:
+    """A data frame (pandas, polars, Arrow: through narwhals) or a mapping of column names to values."""
+
+    text = False
+
+    def __init__(self, frame: Any, name: str = "the data frame") -> None:
+        self.name = name
+        if isinstance(frame, Mapping):
+            self._columns: dict[str, Any] = {str(key): _sequence(name, key, value) for key, value in frame.items()}
+        else:
+            narwhals = optional("narwhals", "data")
+            try:
+                wrapped = narwhals.from_native(frame)
+            except TypeError:
+                raise InputError(
+                    f"a {type(frame).__name__} is not a table: give a pandas, polars or Arrow frame, or a dict of "
+                    "columns"
+                ) from None
+            if hasattr(wrapped, "collect"):
+                wrapped = wrapped.collect()
+            self._columns = {}
+            for key in wrapped.columns:
+                series = wrapped[key]
+                numeric = series.dtype.is_float() and not series.is_null().any()
+                self._columns[str(key)] = series.to_numpy() if numeric else series.to_list()
+            if len(self._columns) != len(wrapped.columns):
+                raise InputError(f"{name}: two columns have the same name; rename one of them")
+        self.columns = list(self._columns)
+        lengths = {len(values) for values in self._columns.values()}
+        if len(lengths) > 1:
+            raise InputError(f"{name}: the columns have different lengths, {sorted(lengths)}")
+        if not lengths or lengths == {0}:
+            raise InputError(f"{name} has no rows; at least one is needed")
+        self._length = lengths.pop()
+
+    def where(self, position: int) -> str:
+        """`the data frame, row 17`."""
+        return f"{self.name}, row {position}"
+
+    def chunks(self, wanted: Sequence[str]) -> Iterator[Chunk]:
+        """Pieces of the frame."""
+        for begin in range(0, self._length, CHUNK):
+            end = min(begin + CHUNK, self._length)
+            yield Chunk({name: self._columns[name][begin:end] for name in wanted}, np.arange(begin, end))
+
+
+def _sequence(name: str, key: object, values: Any) -> Any:
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+        raise InputError(f"{name}, column {key!r}: a list or an array of values is needed")
+    return values if isinstance(values, list | tuple | np.ndarray) else list(values)
+
+
+def open_source(path: str | Path, delimiter: str | None, encoding: str) -> Source:
+    """A file, by its content rather than its name."""
+    file = Path(path)
+    if file.is_file():
+        with open(file, "rb") as stream:
+            if stream.read(4) == b"PAR1":
+                return ParquetSource(path)
+    if file.suffix.lower() in (".parquet", ".pq"):
+        return ParquetSource(path)
+    return TextSource(path, delimiter, encoding)

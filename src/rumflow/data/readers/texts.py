@@ -1,0 +1,85 @@
+"""Menus and labels as they stand in texts: separators, lists, whole numbers, natural order."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from rumflow.core.lattice import MAX_ITEMS
+from rumflow.data.labels import Item
+
+SEPARATORS = (",", ";", "|", "/", "+", "&", "-", " ")
+WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})$")
+
+
+def split_text(text: str, separator: str) -> list[str]:
+    """The items of a menu written as text."""
+    stripped = text.strip()
+    if separator == "":
+        return list(stripped)
+    if len(stripped) > 1 and stripped[0] + stripped[-1] in ("{}", "()", "[]"):
+        stripped = stripped[1:-1]
+    parts = [part.strip() for part in stripped.split(separator)]
+    return [p[1:-1] if len(p) > 1 and p[0] == p[-1] and p[0] in "'\"" else p for p in parts if p]
+
+
+def parse_list(text: str) -> tuple[Any, ...] | None:
+    """A menu written as a JSON or Python list, set or tuple; None where it is not one."""
+    if len(text) < 2 or text[0] + text[-1] not in ("[]", "()", "{}"):
+        return None
+    for read in (json.loads, ast.literal_eval):
+        try:
+            value = read(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+        if isinstance(value, list | tuple | set | frozenset) and all(isinstance(v, str | int) for v in value):
+            return tuple(sorted(value, key=str) if isinstance(value, set | frozenset) else value)
+    return None
+
+
+def find_separator(menus: Sequence[str], choices: set[str]) -> str | None:
+    """The first separator that cuts the menus so that every choice is an item and some menu holds two or more."""
+    if not menus or not choices:
+        return None
+    parsed = [parse_list(menu) for menu in menus]
+    if all(p is not None for p in parsed):
+        return "[]" if choices <= {str(x) for p in parsed if p for x in p} else None
+    for separator in SEPARATORS:
+        members = [split_text(menu, separator) for menu in menus]
+        if choices <= {x for m in members for x in m} and max(map(len, members)) > 1:
+            return separator
+    if all(len(c) == 1 for c in choices) and choices <= set("".join(menus)) and max(map(len, menus)) > 1:
+        return "" if all(len(set(m)) == len(m) <= MAX_ITEMS for m in menus) else None
+    return None
+
+
+def missing(value: Any) -> bool:
+    """Is there nothing in this field?"""
+    return value is None or (isinstance(value, str) and value.strip().lower() in ("", "na", "nan"))
+
+
+def whole(value: Any) -> int | None:
+    """The value as a whole number, or None."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    text = str(value).strip()
+    return int(text) if WHOLE.match(text) else None
+
+
+def natural(label: Item) -> tuple[Any, ...]:
+    """Sorts numbers by size, texts by their numbers and letters."""
+    if isinstance(label, int | float):
+        return (0, label, ())
+    parts = re.split(r"(\d+)", str(label))
+    return (1, 0, tuple((0, int(p), "") if p.isdigit() and p.isascii() else (1, 0, p) for p in parts))
+
+
+def short(labels: Sequence[Item]) -> str:
+    """The first few labels, for a message."""
+    shown = [str(x)[:24] for x in labels[:6]]
+    return "{" + ", ".join(shown) + (", ..." if len(labels) > 6 else "") + "}"

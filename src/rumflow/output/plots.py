@@ -1,0 +1,374 @@
+"""Pictures of results, drawn with matplotlib: of a projection, a test, bounds, a trace.
+
+Every function takes an Axes, or makes a figure of a fitting size, and returns the Axes. Where labels are too long for
+the picture, letters stand for them, with a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rumflow.core.arrays import Array
+from rumflow.core.lattice import items_of
+from rumflow.data.labels import Item
+from rumflow.errors import InputError
+from rumflow.output.frames import optional
+from rumflow.projection.single import Projection, block_marschak
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+BLUE, RED, GREY, ORANGE, GREEN = "#2f6fb0", "#c8402f", "#8a8f98", "#d98c1f", "#3f9b63"
+CYCLE = [BLUE, ORANGE, GREEN, RED, "#8660b5", "#5aa9c9", "#b8729a", "#8c7a4f", GREY, "#4f6d46"]
+
+
+def new_axes(width: float, height: float) -> Axes:
+    """The Axes of a new figure."""
+    pyplot = optional("matplotlib.pyplot", "plots")
+    _, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
+    axes: Axes = ax
+    return axes
+
+
+def shorten(label: object, length: int = 18) -> str:
+    """A label that fits: cut in the middle of long texts, `$` made harmless."""
+    text = str(label).replace("$", r"\$")
+    if len(text) <= length:
+        return text
+    head = (length - 1) * 2 // 3
+    return text[:head].rstrip() + "…" + text[-(length - 1 - head) :].lstrip()
+
+
+class Names:
+    """Short names for items: their labels where a menu of all fits on a line, else letters with a key."""
+
+    def __init__(self, items: Sequence[Item], length: int = 44, letters: bool = False) -> None:
+        self.items = list(items)
+        self.coded = letters or sum(len(str(x)) + 2 for x in self.items) > length
+        self.short = {x: chr(ord("A") + k) if self.coded else shorten(x, length) for k, x in enumerate(self.items)}
+
+    def item(self, label: Item) -> str:
+        """One item."""
+        return f"{self.short[label]}" if label in self.short else shorten(label)
+
+    def menu(self, menu: Iterable[Item]) -> str:
+        """A menu: {tea, milk}, or {A, C} where letters stand for the labels."""
+        return "{" + ", ".join(self.item(x) for x in menu) + "}"
+
+    def key(self) -> list[str]:
+        """What the letters mean; empty where there are none."""
+        return [f"{self.short[x]} = {shorten(x, 28)}" for x in self.items] if self.coded else []
+
+
+def plot_fit(fit: Projection, ax: Axes | None = None, label: int = 5) -> Axes:
+    """Observed against fitted probabilities; the `label` worst cells are numbered and named beside the picture."""
+    ax = new_axes(7.6, 4.2) if ax is None else ax
+    seen = ~np.isnan(fit.observed) & fit.lattice.membership
+    seen &= fit.lattice.membership.sum(axis=1, keepdims=True) >= 2
+    observed, fitted = fit.observed[seen], fit.rho[seen]
+    ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, zorder=1)
+    size = 26 if len(observed) < 500 else 8
+    ax.scatter(observed, fitted, s=size, color=BLUE, alpha=0.55, linewidths=0, zorder=2, label=f"{len(observed)} cells")
+    worst = [] if fit.inside else fit.misfits(label)
+    short, names = Names(fit.items, 44), []
+    placed: list[tuple[float, float]] = []
+    for k, (menu, item, x, y) in enumerate(worst, 1):
+        ax.scatter([x], [y], s=30, color=RED, zorder=3)
+        side = 1 if x >= y else -1
+        spot = (x + 0.03 * side, y - 0.03 * side)
+        while any(abs(spot[0] - a) < 0.035 and abs(spot[1] - b) < 0.045 for a, b in placed):
+            spot = (spot[0] + 0.03 * side, spot[1] - 0.03 * side)
+        placed.append(spot)
+        ax.annotate(
+            str(k), (x, y), spot, color=RED, fontsize=9, ha="center", va="center", zorder=4,
+            arrowprops={"arrowstyle": "-", "color": RED, "linewidth": 0.5, "shrinkA": 4, "shrinkB": 2},
+        )  # fmt: skip
+        names.append(f"{k}  {short.item(item)} from {short.menu(menu)}\n    {x:.3f}, fitted {y:.3f}")
+    if names and short.coded:
+        names += ["", *short.key()]
+    low, high = min(observed.min(), fitted.min()), max(observed.max(), fitted.max())
+    low, high = min([low, *(v for spot in placed for v in spot)]), max([high, *(v for spot in placed for v in spot)])
+    room = 0.06 * (high - low) + 0.01
+    ax.set(
+        xlabel="observed share",
+        ylabel="fitted probability",
+        xlim=(low - room, high + room),
+        ylim=(low - room, high + room),
+    )
+    ax.set_aspect("equal", "box", anchor="W")
+    title = "Observed and fitted" if not fit.inside else "Observed shares are a random utility model"
+    ax.set_title(title, loc="left", fontsize=11)
+    if names:
+        ax.annotate(
+            "\n".join(names),
+            (1.03, 1.0),
+            xycoords="axes fraction",
+            va="top",
+            fontsize=7.5,
+            linespacing=1.35,
+            annotation_clip=False,
+        )
+    _clean(ax)
+    return ax
+
+
+def plot_block_marschak(
+    source: Projection | ArrayLike, ax: Axes | None = None, label: int = 8, items: Sequence[Item] | None = None
+) -> Axes:
+    """Block-Marschak terms of the data, in order of size; the negative ones, which no population of rankings has, in red.
+
+    source    a projection of complete data, or a (2^n, n) array of probabilities.
+    """
+    if isinstance(source, Projection):
+        if not source.problem.complete:
+            raise InputError("the Block-Marschak terms need every menu; these data are incomplete")
+        rho, items = source.observed, source.items
+    else:
+        rho = np.asarray(source, float)
+        items = range(rho.shape[1]) if items is None else items
+    values = block_marschak(rho)
+    n = values.shape[1]
+    inside = (np.arange(len(values))[:, None] >> np.arange(n) & 1).astype(bool)
+    cells = np.argwhere(inside)
+    heights = values[inside]
+    order = np.argsort(heights, kind="stable")
+    heights = heights[order]
+    ax = new_axes(7.6, 3.8) if ax is None else ax
+    negative = heights < -1e-12
+    where = np.arange(len(heights))
+    ax.fill_between(where, heights, 0, where=~negative, step="mid", color=BLUE, alpha=0.75, linewidth=0)
+    ax.bar(where[negative], heights[negative], width=1.0, color=RED)
+    ax.axhline(0, color=GREY, linewidth=0.8)
+    short, lines = Names(items, 60), []
+    for k in range(min(label, int(negative.sum()))):
+        mask, x = (int(v) for v in cells[order[k]])
+        lines.append(f"{heights[k]:+.3f}  {short.item(items[x])} from {short.menu(items[y] for y in items_of(mask))}")
+    head = f"{int(negative.sum())} of {len(heights)} are negative" + (
+        ", the worst:" if len(lines) < negative.sum() else ":"
+    )
+    if not lines:
+        head = f"none of {len(heights)} is negative"
+    ax.text(0.02, 0.97, "\n".join([head, *lines]), transform=ax.transAxes, va="top", fontsize=7.5, linespacing=1.4)
+    top = float(np.sort(heights)[-1])
+    ax.set_ylim(min(float(heights[0]) * 1.15, -0.02 * top), top * (1.15 + 0.09 * (len(lines) + 1)))
+    ax.set(xlabel="menus and items, in order of the term", ylabel="Block-Marschak term", xticks=[])
+    if lines and short.coded:
+        _legend_below(ax, [_line("none", text) for text in short.key()], short.key(), 20)
+    ax.set_title("Block-Marschak terms of the data", loc="left", fontsize=11)
+    ax.margins(x=0.01)
+    _clean(ax)
+    return ax
+
+
+def plot_lattice(fit: Projection, ax: Axes | None = None) -> Axes:
+    """The lattice of menus with the fitted flow: every edge takes the best item off its menu, as wide as its share of people.
+
+    Beyond five items the menus of a size are drawn as one: which item is how often the best, the second best, and so on.
+    """
+    return _draw_lattice(fit, ax) if fit.lattice.n <= 5 else _draw_layers(fit, ax)
+
+
+def _draw_lattice(fit: Projection, ax: Axes | None) -> Axes:
+    n = fit.lattice.n
+    ax = new_axes(7.6, 1.3 + 0.95 * n) if ax is None else ax
+    short = Names(fit.items, letters=True)
+    layers = [[m for m in range(1 << n) if m.bit_count() == size] for size in range(n, -1, -1)]
+    layers = [sorted(layer, key=items_of) for layer in layers]
+    place = {m: ((k + 0.5) / len(layer), n - row) for row, layer in enumerate(layers) for k, m in enumerate(layer)}
+    for mask in range(1, 1 << n):
+        for x in items_of(mask):
+            flow = float(fit.flow[mask, x])
+            (x0, y0), (x1, y1) = place[mask], place[mask ^ (1 << x)]
+            if flow > 1e-9:
+                ax.plot(
+                    [x0, x1],
+                    [y0, y1],
+                    color=CYCLE[x],
+                    linewidth=0.4 + 14 * flow,
+                    alpha=0.75,
+                    solid_capstyle="butt",
+                    zorder=2,
+                )
+            else:
+                ax.plot([x0, x1], [y0, y1], color=GREY, linewidth=0.3, alpha=0.35, linestyle=":", zorder=1)
+    size = 7.5 if n == 5 else 9
+    face = ax.get_facecolor()
+    for mask, (across, level) in place.items():
+        name = "".join(short.item(fit.items[k]) for k in items_of(mask)) or "∅"
+        box = {"boxstyle": "round,pad=0.25", "facecolor": face, "edgecolor": GREY, "linewidth": 0.6}
+        ax.text(across, level, name, ha="center", va="center", fontsize=size, bbox=box, zorder=4)
+    _legend_below(ax, [_line(CYCLE[x], text) for x, text in enumerate(short.key())], short.key())
+    ax.set(ylim=(-0.35, n + 0.35), xlim=(0, 1))
+    ax.axis("off")
+    ax.set_title(
+        "From all items to none: width is the share whose best item of the menu it is", loc="left", fontsize=10
+    )
+    return ax
+
+
+def position_shares(fit: Projection) -> Array:
+    """(n, n): the share of people who rank item x at position p, row p from 0 (best); fixed by the probabilities."""
+    n = fit.lattice.n
+    sizes = fit.lattice.membership.sum(axis=1)
+    return np.array([fit.flow[sizes == n - p].sum(axis=0) for p in range(n)])
+
+
+def _draw_layers(fit: Projection, ax: Axes | None) -> Axes:
+    n = fit.lattice.n
+    ax = new_axes(7.6, 1.6 + 0.36 * n) if ax is None else ax
+    shares = position_shares(fit)
+    left = np.zeros(n)
+    for x in range(n):
+        color = CYCLE[x % len(CYCLE)]
+        ax.barh(np.arange(n), shares[:, x], left=left, color=color, edgecolor="white", linewidth=0.4, height=0.78)
+        for p in range(n):
+            if shares[p, x] > 0.075:
+                ax.text(
+                    left[p] + shares[p, x] / 2,
+                    p,
+                    f"{shares[p, x]:.0%}",
+                    ha="center",
+                    va="center",
+                    fontsize=7,
+                    color="white",
+                )
+        left += shares[:, x]
+    names = ["best", *(f"{p + 1}." for p in range(1, n - 1)), "worst"]
+    ax.set(yticks=np.arange(n), yticklabels=names, xlim=(0, 1), xticks=[])
+    ax.invert_yaxis()
+    handles = [_patch(CYCLE[x % len(CYCLE)], shorten(fit.items[x], 28)) for x in range(n)]
+    _legend_below(ax, handles, [str(item) for item in fit.items])
+    ax.set_title("Which item stands where: flow by size of the menu", loc="left", fontsize=11)
+    for side in ("top", "right", "bottom"):
+        ax.spines[side].set_visible(False)
+    return ax
+
+
+def plot_rankings(fit: Projection, ax: Axes | None = None, top: int = 10) -> Axes:
+    """The heaviest rankings of the fitted mixture: one mixture among many that give the same probabilities when n >= 4."""
+    found = fit.rankings.labelled(top)
+    ax = new_axes(7.6, 1.1 + 0.34 * len(found)) if ax is None else ax
+    short = Names(fit.items, 56)
+    weights = [weight for _, weight in found]
+    rows = np.arange(len(found))
+    ax.barh(rows, weights, color=BLUE, height=0.7)
+    for row, weight in zip(rows, weights, strict=True):
+        ax.text(weight, float(row), f" {weight:.1%}", va="center", fontsize=8)
+    texts = [" > ".join(short.item(x) for x in order) for order, _ in found]
+    if short.coded:
+        _legend_below(ax, [_line("none", text) for text in short.key()], short.key(), 34)
+    ax.set_yticks(rows, texts, fontsize=8)
+    ax.invert_yaxis()
+    ax.set_xlim(0, max(weights) * 1.18)
+    rest = f"{len(found)} of {len(fit.rankings.weights)} rankings"
+    ax.set_title(
+        ("One mixture among many: " if fit.lattice.n >= 4 else "The mixture: ") + rest, loc="left", fontsize=11
+    )
+    ax.set_xlabel("share of people")
+    _clean(ax)
+    return ax
+
+
+def plot_null(result: Any, ax: Axes | None = None, tau: float | None = None) -> Axes:
+    """The bootstrap distribution of the statistic if the choices were rational, and the statistic of the data."""
+    taus = [float(t) for t in result.taus]
+    k = 0 if tau is None else int(np.argmin(np.abs(np.array(taus) - tau)))
+    null = np.asarray(result.null_distributions[k], float)
+    statistic, pvalue = float(result.statistic), float(result.pvalues[k])
+    ax = new_axes(7.6, 3.4) if ax is None else ax
+    most = max(float(null.max()), statistic, 1e-12)
+    bins = np.linspace(0, most * 1.03, 41).tolist()
+    counts, _, bars = ax.hist(null, bins=bins, color=BLUE, alpha=0.75)
+    for bar, start in zip(bars, bins, strict=False):  # type: ignore[arg-type]
+        if start >= statistic:
+            bar.set_facecolor(ORANGE)
+    height = float(np.max(counts))
+    ax.axvline(statistic, color=RED, linewidth=2)
+    right = statistic < 0.6 * most
+    ax.annotate(
+        f"data: {statistic:.4g}\np = {pvalue:.3g}", (statistic, height * 1.18), (6 if right else -6, 0),
+        textcoords="offset points", ha="left" if right else "right", va="top", color=RED, fontsize=9,
+    )  # fmt: skip
+    ax.set(xlabel="statistic", ylabel="replicates", ylim=(0, height * 1.22), xlim=(0, most * 1.03))
+    ax.set_title(f"If the choices were rational: {len(null)} replicates, τ = {taus[k]:.3g}", loc="left", fontsize=11)
+    _clean(ax)
+    return ax
+
+
+def plot_bounds(bounds: Mapping[Any, tuple[float, float]], ax: Axes | None = None, title: str = "") -> Axes:
+    """Lowest and highest probabilities, as {item or (menu, item): (lower, upper)}."""
+    if not bounds:
+        raise InputError("there are no bounds to draw")
+    cells = [k if _is_cell(k) else (None, k) for k in bounds]
+    menus = {menu for menu, _ in cells}
+    ax = new_axes(7.6, 1.2 + (0.34 if len(menus) == 1 else 0.5) * len(bounds)) if ax is None else ax
+    everything = list(dict.fromkeys(x for menu, item in cells for x in (*(menu or ()), item)))
+    short = Names(everything, 44)
+    rows = np.arange(len(bounds)).tolist()
+    for row, (low, high) in zip(rows, bounds.values(), strict=True):
+        ax.plot([low, high], [row, row], color=BLUE, linewidth=6, solid_capstyle="butt")
+        ax.plot([low, high], [row, row], color=BLUE, marker="|", markersize=12, linewidth=0)
+        text = f"{low:.3f}" if high - low < 5e-4 else f"{low:.3f} to {high:.3f}"
+        ax.annotate(
+            text, (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=8, annotation_clip=False
+        )
+    names = [shorten(x, 36) + ("" if len(menus) == 1 else f"\nfrom {short.menu(menu or ())}") for menu, x in cells]
+    ax.set_yticks(rows, names, fontsize=8)
+    ax.invert_yaxis()
+    ax.set(xlim=(0, 1), xlabel="probability", ylim=(len(bounds) - 0.4, -0.6))
+    if len(menus) > 1 and short.coded:
+        _legend_below(ax, [_line("none", text) for text in short.key()], short.key(), 34)
+    ax.set_title(title or "Lowest to highest probability under random utility", loc="right", fontsize=10)
+    _clean(ax)
+    return ax
+
+
+def plot_trace(trace: Sequence[Any], ax: Axes | None = None) -> Axes:
+    """Convergence: relative gap against time, from the reports of `project(..., progress=trace.append)`."""
+    if not trace:
+        raise InputError("the trace is empty: pass progress=trace.append to project(), with trace = []")
+    ax = new_axes(7.6, 3.2) if ax is None else ax
+    seconds = [float(now.seconds) for now in trace]
+    gaps = [max(float(now.gap) / max(float(now.objective), 1e-300), 1e-17) for now in trace]
+    ax.semilogy(seconds, gaps, color=BLUE, marker="o", markersize=3)
+    ax.set(xlabel="seconds", ylabel="gap / objective")
+    ax.set_title(f"Convergence: {len(trace)} rounds", loc="left", fontsize=11)
+    ax.grid(True, axis="y", linewidth=0.3)
+    _clean(ax)
+    return ax
+
+
+def _is_cell(key: object) -> bool:
+    return isinstance(key, tuple) and len(key) == 2 and isinstance(key[0], tuple)
+
+
+def _legend_below(ax: Axes, handles: list[Any], labels: list[str], points: float = 2.0) -> None:
+    """A key `points` under the picture, in as many columns as fit."""
+    transforms = optional("matplotlib.transforms", "plots")
+    longest = max(min(len(text), 32) for text in labels)
+    columns = max(1, min(len(labels), 92 // (longest + 8)))
+    hidden = all(getattr(handle, "get_color", str)() == "none" for handle in handles)
+    figure: Any = ax.get_figure()
+    down = transforms.ScaledTranslation(0, -points / 72, figure.dpi_scale_trans)
+    ax.legend(
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=ax.transAxes + down, ncols=columns,
+        frameon=False, fontsize=7.5, handlelength=0 if hidden else 1.2, handletextpad=0 if hidden else 0.6, columnspacing=1.2,
+    )  # fmt: skip
+
+
+def _line(color: str, label: str) -> Any:
+    return optional("matplotlib.lines", "plots").Line2D([], [], color=color, linewidth=3, label=label)
+
+
+def _patch(color: str, label: str) -> Any:
+    return optional("matplotlib.patches", "plots").Patch(color=color, label=label)
+
+
+def _clean(ax: Axes) -> None:
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)

@@ -1,0 +1,121 @@
+"""A scikit-learn style estimator: availability in, choice probabilities of the nearest random utility model out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rumflow.core.arrays import Array
+from rumflow.data.choices import ChoiceData
+from rumflow.errors import InputError
+from rumflow.projection.single import project
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    from sklearn.utils.multiclass import (  # type: ignore[import-untyped,import-not-found,unused-ignore]
+        check_classification_targets,
+    )
+    from sklearn.utils.validation import (  # type: ignore[import-untyped,import-not-found,unused-ignore]
+        check_is_fitted,
+        validate_data,
+    )
+
+    HAVE_SKLEARN = True
+except ImportError:  # the module can still be imported; making an estimator says what to install
+    BaseEstimator, ClassifierMixin = type("BaseEstimator", (), {}), type("ClassifierMixin", (), {})
+    HAVE_SKLEARN = False
+
+
+class RUMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unused-ignore]
+    """Predicts which of the available items is chosen, by the random utility model nearest to the observed shares.
+
+    Each row of X is a menu: column x is positive where item x is on offer. `y` holds the items chosen: numbers of columns,
+    or labels where `items` gives them in the order of the columns. An item that was never chosen is an item still.
+
+    items      labels of the columns, or None for 0, 1, ...
+    weights    None, or "counts": menus count by their number of observations
+    tol        certified relative gap of the projection
+
+    After `fit`: `classes_` (the labels), `projection_` (with its certificate), `data_`, `n_features_in_`.
+    """
+
+    def __init__(self, items: Any = None, weights: str | None = "counts", tol: float = 1e-9) -> None:
+        if not HAVE_SKLEARN:
+            raise InputError('scikit-learn 1.6 or later is needed for this: pip install "rumflow[sklearn]"')
+        self.items = items
+        self.weights = weights
+        self.tol = tol
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True  # it looks at what is available, not at features
+        return tags
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> RUMClassifier:
+        """Fit to menus X (rows, items) and choices y (rows,)."""
+        offered, picks = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(picks)
+        n, size = offered.shape[1], len(offered)
+        if n < 2:
+            raise InputError(f"n_features={n}: at least 2 items (columns) are needed")
+        masks = _masks(offered)
+        labels = np.arange(n) if self.items is None else np.asarray(self.items)
+        if len(labels) != n:
+            raise InputError(f"items: {len(labels)} labels for {n} columns of X")
+        position = {label: x for x, label in enumerate(labels.tolist())}
+        chosen = np.array([position.get(v, -1) for v in picks.tolist()])
+        if (chosen < 0).any():
+            bad = picks[chosen < 0][0]
+            raise InputError(f"y: {bad!r} is not an item; the items are {', '.join(map(str, labels[:10]))}")
+        outside = (masks >> chosen & 1) == 0
+        if outside.any():
+            k = int(np.argmax(outside))
+            raise InputError(
+                f"row {k}: the choice {labels[chosen[k]]!r} is not on offer (its entry of X is not positive)"
+            )
+        weight = np.ones(size) if sample_weight is None else np.asarray(sample_weight, float)
+        if weight.shape != (size,) or not np.isfinite(weight).all() or (weight < 0).any():
+            raise InputError(f"sample_weight: one number, 0 or more, for each of the {size} rows is needed")
+        if not weight.any():
+            raise InputError("sample_weight: every weight is zero")
+        different, row = np.unique(masks, return_inverse=True)
+        inside = (different[:, None] >> np.arange(n) & 1).astype(bool)
+        counts = np.where(inside, 0.0, np.nan)
+        np.add.at(counts, (row, chosen), weight)
+        totals = np.nansum(counts, axis=1)
+        seen = totals > 0
+        self.classes_ = labels
+        self.data_ = ChoiceData(tuple(labels.tolist()), different[seen], counts[seen], totals[seen])
+        self.projection_ = project(self.data_, weights=self.weights, tol=self.tol)
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """(rows, items) probabilities, 0 for what is not on offer. On menus never seen one fitting model among many speaks."""
+        check_is_fitted(self)
+        offered = validate_data(self, X, dtype=np.float64, reset=False)
+        rho: Array = self.projection_.rho[_masks(offered)]
+        return rho
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The likeliest item of each menu."""
+        best = np.argmax(self.predict_proba(X), axis=1)
+        labels: NDArray[Any] = self.classes_[best]
+        return labels
+
+
+def _masks(X: Array) -> NDArray[np.int64]:
+    """Bit masks of the menus: item x is on offer where X[:, x] > 0."""
+    if (X < 0).any():
+        raise InputError(
+            "Negative values in data passed to RUMClassifier: X is 1 where an item is on offer and 0 elsewhere"
+        )
+    if X.shape[1] > 20:
+        raise InputError(f"X has {X.shape[1]} columns; at most 20 items are possible here")
+    masks: NDArray[np.int64] = ((X > 0) @ (1 << np.arange(X.shape[1], dtype=np.int64))).astype(np.int64)
+    if (masks == 0).any():
+        raise InputError(f"row {int(np.argmax(masks == 0))} of X offers no item: every menu needs a positive entry")
+    return masks

@@ -1,0 +1,449 @@
+"""An active set of rankings: the kernels of the exact solver.
+
+Minimise f(lam) = 1/2 || sum_i lam_i a_i - rho_hat ||_w^2 over mixtures (lam >= 0, sum 1) of rankings a_i (Wolfe's
+minimum-norm-point method). A few rankings are active; the rest are priced by shortest paths on the lattice.
+
+*Gram entries cost O(n).* a_p(D, x) = 1 exactly when D is contained in E_p(x), so
+
+    <a_p, a_q>_w = sum_x T[x, E_p(x) & E_q(x)],     T = Z^T w  (2^(|E| - 1) when every weight is 1).
+
+*Steps on the active set.* M = G + c 1 1^T (G the Gram matrix, c > 0) is positive definite exactly when the active rankings
+are affinely independent. With the common gradient value nu and r_i = nu - <a_i, w (rho - rho_hat)>, the step to the
+minimum over the affine hull is
+
+    M d = r + s 1,   s such that sum d = 0,   after which   nu <- nu + s   and   r <- 0.
+
+With M = L L^T and the carried vectors u = L^{-1} 1 and e = L^{-1} r it is d = L^{-T}(e + s u), s = -<u, e> / <u, u>: one
+triangular solve. Where d would make a weight negative the step stops there, that ranking leaves, and r shrinks by 1 - step.
+r is zero except on rankings that have just entered. Every lattice pass measures r afresh from the data, so errors of the
+factor are corrected (iterative refinement) and never add up.
+
+*Multiple pricing.* One lattice pass prices the cheapest ranking through every menu of the middle layer. The most violated
+form a pool whose Gram products with the active set are kept, so that it is priced without the lattice until it is dry.
+
+*Cone.* With c = 0 the sum of the weights is free (Lawson and Hanson): s = 0 and nu = 0 throughout.
+
+Departures from Wolfe: (1) the factor is that of G + c 1 1^T, not of the Gram matrix around rho_hat: it does not depend on the
+data, has whole entries without weights, and loses nothing when the distance is tiny; (2) several rankings enter at once;
+(3) entering rankings that the step would push below zero leave together, without a step.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumflow.core.arrays import Array
+from rumflow.core.compile import kernel, leaf, popcount, reduction
+from rumflow.core.paths import down_pass, extract_path, path_cost
+from rumflow.core.transforms import transform_row
+from rumflow.solvers.active_set.factor import (
+    append_row,
+    delete_row,
+    dot,
+    row_start,
+    solve_backward,
+    solve_forward,
+    solve_forward_4,
+)
+
+STALL_ROUNDS = 8  # rounds without a lower objective before giving up
+PIVOT = 1e-11  # a ranking whose pivot is below this share of its norm depends on the active ones
+
+
+class Problem(NamedTuple):
+    """What is to be approximated, in the internal layout. Without weights (all 1), `weights` and `table` have no rows."""
+
+    target: Array  # rho_hat, (n, 2^(n-1)); anything where the weight is 0
+    weights: Array
+    table: Array  # T = Z^T w
+    menus: NDArray[np.int64]  # the middle layer
+    ridge: float  # c; 0: any total weight (the cone)
+
+
+class Active(NamedTuple):
+    """The active set; the first `count[0]` entries of each array are in use, up to the common capacity."""
+
+    count: NDArray[np.int64]  # type: ignore[assignment]  # (1,)
+    paths: NDArray[np.int32]  # (capacity, n)
+    weights: Array  # lam
+    carried: Array  # (2, capacity): u = L^{-1} 1 and e = L^{-1} r
+    factor: Array  # packed rows of L
+    moved: Array  # change of each weight since the pool was last priced
+    slot: NDArray[np.int64]  # the row of `Pool.gram` that belongs to each ranking
+    free: NDArray[np.int64]  # unused slots: free[count:]
+    scratch: Array  # (3, capacity)
+    fresh: NDArray[np.int64]  # (1,): 1 where the factor has just been built
+
+
+class Pool(NamedTuple):
+    """Violated rankings and their Gram products with the active ones."""
+
+    paths: NDArray[np.int32]  # (size, n)
+    columns: NDArray[np.int32]  # (n, size): the same, transposed, for vector instructions
+    gradient: Array  # (size,)
+    open: NDArray[np.bool_]  # may enter
+    gram: Array  # (capacity, size): one row per slot
+
+
+@leaf
+def gram_entry(table, p, q):
+    """<a_p, a_q>_w for two paths."""
+    if table.shape[0] == 0:
+        whole = 0
+        for x in range(p.shape[0]):
+            whole += 1 << popcount(p[x] & q[x])
+        return float(whole)
+    total = 0.0
+    for x in range(p.shape[0]):
+        total += table[x, p[x] & q[x]]
+    return total
+
+
+@leaf
+def gram_rows(problem, active, first, last, pool, size, whole):
+    """Gram products of the active rankings first..last-1 with the pool; `whole` is scratch for whole numbers."""
+    n = active.paths.shape[1]
+    for i in range(first, last):
+        slot = active.slot[i]
+        if problem.table.shape[0] == 0:
+            for q in range(size):
+                whole[q] = 0
+            for x in range(n):
+                own = active.paths[i, x]
+                for q in range(size):
+                    whole[q] += np.int32(1) << popcount(own & pool.columns[x, q])
+            for q in range(size):
+                pool.gram[slot, q] = whole[q]
+        else:
+            for q in range(size):
+                pool.gram[slot, q] = 0.0
+            for x in range(n):
+                own = active.paths[i, x]
+                for q in range(size):
+                    pool.gram[slot, q] += problem.table[x, own & pool.columns[x, q]]
+
+
+@reduction
+def weighted_square(weights, row):
+    """sum w row^2."""
+    total = 0.0
+    for j in range(row.shape[0]):
+        total += weights[j] * row[j] * row[j]
+    return total
+
+
+@leaf
+def gradient_row(problem, paths, lam, count, cost, x):
+    """Row x of Z^T w (Z flow - rho_hat) for a mixture of `count` paths, and its part of the objective."""
+    bits = problem.target.shape[0] - 1
+    row, target = cost[x], problem.target[x]
+    row[:] = 0.0
+    for i in range(count):
+        row[paths[i, x]] += lam[i]
+    transform_row(row, bits, 1.0, np.bool_(False))
+    if problem.weights.shape[0] > 0:
+        weights = problem.weights[x]
+        for j in range(row.shape[0]):
+            row[j] = row[j] - target[j] if weights[j] > 0.0 else 0.0
+        objective = 0.5 * weighted_square(weights, row)
+        for j in range(row.shape[0]):
+            row[j] *= weights[j]
+    else:
+        for j in range(row.shape[0]):
+            row[j] -= target[j]
+        objective = 0.5 * dot(row, np.int64(0), row, row.shape[0])
+    transform_row(row, bits, 1.0, np.bool_(True))
+    return objective
+
+
+@kernel
+def fill_pool(problem, pool, cost, above, below, nu):
+    """The cheapest rankings through middle menus, those violated by a good share of the worst; how many."""
+    n = cost.shape[0]
+    menus = problem.menus
+    limit = pool.paths.shape[0]
+    price = np.empty(menus.shape[0])
+    best = np.inf
+    for i in range(menus.shape[0]):
+        price[i] = above[menus[i]] + below[menus[i]]
+        best = min(best, price[i])
+    # The highest price up to which no more than `limit` are found, to within a thousandth.
+    low, bound = best, nu - 0.3 * (nu - best)
+    cut = bound
+    for _ in range(10):
+        count = 0
+        for i in range(menus.shape[0]):
+            if price[i] <= cut:
+                count += 1
+        if count > limit:
+            bound = cut
+        elif cut == bound:
+            break
+        else:
+            low = cut
+        cut = 0.5 * (low + bound)
+    size = 0
+    for i in range(menus.shape[0]):
+        if price[i] <= cut and size < limit:
+            extract_path(cost, above, below, n, menus[i], pool.paths[size])
+            pool.gradient[size] = path_cost(cost, pool.paths, size)
+            pool.open[size] = True
+            for x in range(n):
+                pool.columns[x, size] = pool.paths[size, x]
+            size += 1
+    return size
+
+
+@leaf
+def remove(active, gone, pool, size):
+    """Take ranking `gone` out of the active set; its weight must be 0 by now."""
+    k = active.count[0]
+    if active.moved[gone] != 0.0:
+        row = pool.gram[active.slot[gone]]
+        for q in range(size):
+            pool.gradient[q] += active.moved[gone] * row[q]
+    delete_row(active.factor, k, gone, active.scratch[0], active.scratch[1], active.carried)
+    slot = active.slot[gone]
+    for i in range(gone, k - 1):
+        for x in range(active.paths.shape[1]):
+            active.paths[i, x] = active.paths[i + 1, x]
+        active.weights[i] = active.weights[i + 1]
+        active.moved[i] = active.moved[i + 1]
+        active.slot[i] = active.slot[i + 1]
+    active.free[k - 1] = slot
+    active.count[0] = k - 1
+
+
+@leaf
+def insert(active, path, row, diagonal, residual, weight, floor):
+    """Append a ranking, given row = L^{-1} (its entries of M); False where it depends on the active ones."""
+    k = active.count[0]
+    if not append_row(active.factor, k, row, diagonal, floor):
+        return False
+    start = row_start(k)
+    inverse = active.factor[start + k]
+    active.carried[0, k] = (1.0 - dot(active.factor, start, active.carried[0], k)) * inverse
+    active.carried[1, k] = (residual - dot(active.factor, start, active.carried[1], k)) * inverse
+    for x in range(path.shape[0]):
+        active.paths[k, x] = path[x]
+    active.weights[k] = weight
+    active.moved[k] = 0.0
+    active.slot[k] = active.free[k]
+    active.count[0] = k + 1
+    return True
+
+
+@leaf
+def normalise(problem, active):
+    """Make the weights sum to 1 again, unless their total is free."""
+    if problem.ridge > 0.0:
+        k = active.count[0]
+        total = active.weights[:k].sum()
+        for i in range(k):
+            active.weights[i] /= total
+
+
+@leaf
+def descend(problem, active, pool, size, nu):
+    """Steps to the minimum over the affine hull, dropping rankings that reach weight 0; nu and the steps taken."""
+    steps = 0
+    zero = np.int64(0)  # a literal would have the kernels it is passed to compiled once more, just for it
+    while True:
+        k = active.count[0]
+        one, own, d = active.carried[0], active.carried[1], active.scratch[2]
+        s = -dot(one, zero, own, k) / dot(one, zero, one, k) if problem.ridge > 0.0 else 0.0
+        for i in range(k):
+            d[i] = own[i] + s * one[i]
+        solve_backward(active.factor, k, d)
+        steps += 1
+        step = 1.0
+        blocker = np.int64(-1)
+        for i in range(k):
+            if d[i] < 0.0 and active.weights[i] + step * d[i] <= 0.0:
+                step = active.weights[i] / -d[i]
+                blocker = np.int64(i)
+        for i in range(k):
+            active.weights[i] += step * d[i]
+            active.moved[i] += step * d[i]
+            own[i] *= 1.0 - step
+        nu += step * s
+        if blocker < 0:
+            return nu, steps
+        if step > 0.0:
+            active.moved[blocker] -= active.weights[blocker]
+            active.weights[blocker] = 0.0
+            remove(active, blocker, pool, size)
+        else:
+            for i in range(k - 1, -1, -1):
+                if d[i] < 0.0 and active.weights[i] <= 0.0:
+                    remove(active, i, pool, size)
+
+
+@leaf
+def price_pool(active, pool, size):
+    """Bring the pool's gradients up to date with the weights."""
+    for i in range(active.count[0]):
+        change = active.moved[i]
+        if change != 0.0:
+            slot = active.slot[i]
+            for q in range(size):
+                pool.gradient[q] += change * pool.gram[slot, q]
+            active.moved[i] = 0.0
+
+
+@kernel
+def run_pool(problem, active, pool, size, nu, least, most_steps):
+    """Enter rankings from the pool until none is violated by a good share of the worst at first, or by `least`.
+
+    The capacity must hold the active set and the pool together. Returns the steps taken.
+    """
+    batch = 4
+    entering = np.empty((batch, active.paths.shape[0]))
+    chosen = np.empty(batch, np.int64)
+    whole = np.empty(size, np.int32)
+    gram_rows(problem, active, np.int64(0), active.count[0], pool, size, whole)
+    nu, steps = descend(problem, active, pool, size, nu)
+    price_pool(active, pool, size)
+    goal = least
+    first = True
+    while steps < most_steps and active.count[0] + batch <= active.paths.shape[0]:
+        k = active.count[0]
+        # The most violated few, worst first.
+        found = 0
+        worst = 0.0
+        for q in range(size):
+            violation = nu - pool.gradient[q]
+            if pool.open[q] and violation > goal:
+                worst = max(worst, violation)
+                at = found if found < batch else batch - 1
+                if found == batch and pool.gradient[q] >= pool.gradient[chosen[at]]:
+                    continue
+                while at > 0 and pool.gradient[chosen[at - 1]] > pool.gradient[q]:
+                    chosen[at] = chosen[at - 1]
+                    at -= 1
+                chosen[at] = q
+                found = min(found + 1, batch)
+        if found == 0:
+            return steps
+        if first:
+            first = False
+            goal = max(least, 0.2 * worst)
+        for t in range(found):
+            for i in range(k):
+                entering[t, i] = pool.gram[active.slot[i], chosen[t]] + problem.ridge
+        if found > 1:
+            for t in range(found, batch):
+                entering[t, :k] = 0.0
+            solve_forward_4(active.factor, k, entering)
+        else:
+            solve_forward(active.factor, np.int64(0), k, entering[0])
+        added = 0
+        for t in range(found):
+            q = chosen[t]
+            here = active.count[0]
+            path = pool.paths[q]
+            for i in range(k, here):
+                entering[t, i] = gram_entry(problem.table, path, active.paths[i]) + problem.ridge
+            solve_forward(active.factor, k, here, entering[t])
+            diagonal = gram_entry(problem.table, path, path) + problem.ridge
+            if insert(active, path, entering[t], diagonal, nu - pool.gradient[q], 0.0, PIVOT * diagonal):
+                gram_rows(problem, active, here, here + 1, pool, size, whole)
+                added += 1
+            else:
+                pool.open[q] = False
+        if added:
+            before = nu
+            nu, more = descend(problem, active, pool, size, nu)
+            steps += more
+            price_pool(active, pool, size)
+            if nu == before and active.count[0] == k:
+                # All of them left again without a step: the violations are rounding.
+                for t in range(found):
+                    pool.open[chosen[t]] = False
+    return steps
+
+
+@kernel
+def start_from(problem, active, paths, lam):
+    """Make these rankings active, four rows of the factor at a time; those that depend on others are left out."""
+    active.count[0] = 0
+    for i in range(active.free.shape[0]):
+        active.free[i] = i
+    block = np.empty((4, active.paths.shape[0]))
+    for first in range(0, paths.shape[0], 4):
+        found = min(4, paths.shape[0] - first)
+        k = active.count[0]
+        for t in range(4):
+            for i in range(k):
+                if t < found:
+                    block[t, i] = gram_entry(problem.table, paths[first + t], active.paths[i]) + problem.ridge
+                else:
+                    block[t, i] = 0.0
+        solve_forward_4(active.factor, k, block)
+        for t in range(found):
+            path = paths[first + t]
+            here = active.count[0]
+            for i in range(k, here):
+                block[t, i] = gram_entry(problem.table, path, active.paths[i]) + problem.ridge
+            solve_forward(active.factor, k, here, block[t])
+            diagonal = gram_entry(problem.table, path, path) + problem.ridge
+            insert(active, path, block[t], diagonal, 0.0, lam[first + t], PIVOT * diagonal)
+    normalise(problem, active)
+
+
+@kernel
+def improve(problem, active, pool, cost, above, below, goal, most_steps):
+    """One round from a finished lattice pass: measure r, fill the pool, run it.
+
+    Returns the gap <g, rho> - cheapest and the steps taken: none when the gap is within `goal`.
+    """
+    k = active.count[0]
+    own = active.carried[1]
+    nu = mass = 0.0
+    for i in range(k):
+        own[i] = path_cost(cost, active.paths, i)
+        nu += active.weights[i] * own[i]
+        mass += active.weights[i]
+    gap = nu - below[below.shape[0] - 1]
+    if problem.ridge == 0.0:
+        # A stand-in for the certificate, which needs the probabilities: those of this mixture add up to at most mass 2^n.
+        gap = abs(nu) - max(mass, 1.0) * below.shape[0] * min(0.0, below[below.shape[0] - 1])
+        nu = 0.0
+    if gap <= goal:
+        return gap, 0
+    worst = 0.0
+    for i in range(k):
+        own[i] = nu - own[i]
+        active.moved[i] = 0.0
+        worst = max(worst, abs(own[i]))
+    # After a full step r is zero but for rounding. Where it is not small against what is sought, the factor has worn out.
+    if worst > 0.05 * gap and active.fresh[0] == 0 and k > 1:
+        start_from(problem, active, active.paths[:k].copy(), active.weights[:k].copy())
+        active.fresh[0] = 1
+        k = active.count[0]
+        for i in range(k):
+            own[i] = nu - path_cost(cost, active.paths, i)
+    else:
+        active.fresh[0] = 0
+    solve_forward(active.factor, np.int64(0), k, own)
+    size = fill_pool(problem, pool, cost, above, below, nu)
+    steps = run_pool(problem, active, pool, size, nu, 0.1 * goal, most_steps)
+    normalise(problem, active)
+    return gap, steps
+
+
+@kernel
+def begin(problem, active, cost, below, paths, lam):
+    """Start from the given rankings, or where none is given from the one that agrees best with the data."""
+    n = cost.shape[0]
+    if paths.shape[0] == 0:
+        for x in range(n):
+            gradient_row(problem, paths, lam, paths.shape[0], cost, x)
+        down_pass(cost, below, n, np.int64(0), np.int64(1 << n))
+        paths, lam = np.empty((1, n), np.int32), np.ones(1)
+        extract_path(cost, below, below, n, np.int64((1 << n) - 1), paths[0])
+    start_from(problem, active, paths, lam)
+    active.fresh[0] = 1

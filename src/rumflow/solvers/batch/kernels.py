@@ -1,0 +1,212 @@
+"""The kernels of `rumflow.solvers.batch.projector`: a piece of a stack of projections, and the way back through it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumflow.core.arrays import Array
+from rumflow.core.certificate import NEARBY, SOLVER_FLOOR, weighted_norm
+from rumflow.core.compile import kernel, leaf
+from rumflow.core.membership import inside_flow, normalise_menus
+from rumflow.core.paths import squeeze
+from rumflow.core.transforms import transform_row
+from rumflow.solvers.active_set.factor import row_start, solve_forward
+from rumflow.solvers.small.solve import begin_peeled, begin_small, solve_small
+from rumflow.solvers.small.workspace import load_small, load_target, store_flow, store_rankings
+from rumflow.solvers.tangent import face_dimension, span_small, tangent_small
+
+INSIDE, FACE = 0, 1
+
+
+class Start(NamedTuple):
+    """Rankings to begin from; `factor` (with few items the inverse), packed, is empty where it is not at hand."""
+
+    paths: NDArray[np.int32]  # (k, n)
+    weights: Array  # (k,)
+    factor: Array  # (k (k + 1) / 2,) or (0,)
+
+
+@leaf
+def add_to_zero_adjoint(rows, share, n):
+    """The transposed derivative of P_S: every cell of a menu gives up the `share`-weighted mean of the menu. In place."""
+    for menu in range(1, 1 << n):
+        mean = 0.0
+        for x in range(n):
+            if (menu >> x) & 1:
+                column = squeeze(menu, x)
+                mean += share[x, column] * rows[x, column]
+        if mean != 0.0:
+            for x in range(n):
+                if (menu >> x) & 1:
+                    column = squeeze(menu, x)
+                    if share[x, column] > 0.0:
+                        rows[x, column] -= mean
+
+
+@leaf
+def load(active, paths, factor):
+    """Rankings whose factor is known, with all that `tangent_weights` needs of them."""
+    k = paths.shape[0]
+    active.count[0] = k
+    one = active.carried[0]
+    for i in range(k):
+        for x in range(paths.shape[1]):
+            active.paths[i, x] = paths[i, x]
+        one[i] = 1.0
+    for j in range(row_start(k)):
+        active.factor[j] = factor[j]
+    solve_forward(active.factor, np.int64(0), k, one)
+
+
+@leaf
+def measure(flow, rho, target, weights):
+    """The probabilities of a flow; 1/2 sum w (rho - z)^2. No rows of weights: all 1."""
+    n = flow.shape[0]
+    square = 0.0
+    for x in range(n):
+        for j in range(rho.shape[1]):
+            rho[x, j] = flow[x, j]
+        transform_row(rho[x], n - 1, 1.0, np.bool_(False))
+        for j in range(rho.shape[1]):
+            w = 1.0 if weights.shape[0] == 0 else weights[x, j]
+            if w > 0.0:
+                difference = rho[x, j] - target[x, j]
+                square += w * difference * difference
+    return 0.5 * square
+
+
+@leaf
+def solve_piece(
+    problem, weights, complete, room, targets, where, start, tol, tolerance, keep, flows, rhos, kind, count, rounds, flat,
+    used, stalled, first, resume,
+):  # fmt: skip
+    """Solve problems first.. of a piece and append their rankings to `flat`, from used[0] (rankings) and used[1]
+    (inverses) on; keep: 0 nothing, 1 rankings, 2 rankings that span the face, and their inverses.
+
+    Returns the problem at which `flat` was full (call again with more room and resume=True), or the length of the
+    piece.
+    """
+    n = targets.shape[1]
+    for i in range(first, targets.shape[0]):
+        if not resume:
+            target = targets[i]
+            if problem.ridge > 0.0:
+                normalise_menus(target, weights, n)
+            stalled[i] = False
+            rounds[i] = 0
+            if complete and inside_flow(target, flows[i], room.below, tolerance):
+                measure(flows[i], rhos[i], target, weights)
+                kind[i], count[i] = INSIDE, 0
+                continue
+            load_target(room, target)
+            size = weighted_norm(target, weights)
+            a, b = where[i, 0], where[i + 1, 0]
+            if where[i + 1, 1] > where[i, 1]:
+                load_small(room, start.paths[a:b], start.weights[a:b], start.factor[where[i, 1] : where[i + 1, 1]])
+            elif complete and a == b:
+                begin_peeled(problem, room, flows[i])  # K target, from the look inside
+            else:
+                begin_small(problem, room, start.paths[a:b], start.weights[a:b])
+            rounds[i], stalled[i] = solve_small(problem, room, tol, SOLVER_FLOOR * size)
+            store_flow(room, flows[i])
+            objective = measure(flows[i], rhos[i], target, weights)
+            kind[i] = INSIDE if objective <= NEARBY * size else FACE
+            if keep > 1 and complete and kind[i] == FACE:
+                dimension = face_dimension(flows[i], room.below)
+                if room.count[0] <= dimension:
+                    span_small(problem, room, flows[i], dimension)
+            count[i] = room.count[0]
+        resume = False
+        if keep > 0:
+            k = count[i]
+            length = row_start(k) if keep > 1 else 0
+            at, there = used[0], used[1]
+            if at + k > flat.weights.shape[0] or there + length > flat.factor.shape[0]:
+                return i
+            store_rankings(
+                room, flat.paths[at : at + k], flat.weights[at : at + k], flat.factor[there : there + length]
+            )
+            used[0], used[1] = at + k, there + length
+    return targets.shape[0]
+
+
+@kernel
+def pack_piece(flat, count, paths, factor):
+    """From one after another to one row a problem."""
+    at = there = 0
+    for i in range(count.shape[0]):
+        k = count[i]
+        paths[i, :k] = flat.paths[at : at + k]
+        paths[i, k:] = 0
+        if factor.shape[1] > 0:
+            factor[i, : row_start(k)] = flat.factor[there : there + row_start(k)]
+            factor[i, row_start(k) :] = 0.0
+        at += k
+        there += row_start(k)
+
+
+@leaf
+def to_edges(weights, share, complete, inside, g, by_flow, work):
+    """Gradients by rho and by the flow (no rows: none; used up) to edge costs, in place; False where g is the answer already.
+
+    Inside RUM the answer is P_S^T (g + K^T g_flow). Inside with cells that are not observed it is P_S^T of what is observed,
+    put aside in `work`, and that of the face for the rest.
+    """
+    n, half = g.shape
+    if inside and complete:
+        if by_flow.shape[0] > 0:
+            for x in range(n):
+                transform_row(by_flow[x], n - 1, -1.0, np.bool_(True))
+                for j in range(half):
+                    g[x, j] += by_flow[x, j]
+        add_to_zero_adjoint(g, share, n)
+        return False
+    if inside:
+        for x in range(n):
+            for j in range(half):
+                seen = weights[x, j] > 0.0
+                work[x, j] = g[x, j] if seen else 0.0
+                g[x, j] = 0.0 if seen else g[x, j]
+        add_to_zero_adjoint(work, share, n)
+    for x in range(n):
+        transform_row(g[x], n - 1, 1.0, np.bool_(True))
+        if by_flow.shape[0] > 0:
+            for j in range(half):
+                g[x, j] += by_flow[x, j]
+    return True
+
+
+@leaf
+def from_flow(weights, inside, g, work):
+    """The flow of the tangent weights to gradients by the target, in place."""
+    n, half = g.shape
+    for x in range(n):
+        transform_row(g[x], n - 1, 1.0, np.bool_(False))
+        for j in range(half):
+            if weights.shape[0] > 0:
+                g[x, j] *= weights[x, j]
+            if inside:
+                g[x, j] += work[x, j]
+
+
+@kernel
+def pull_piece(problem, weights, share, complete, room, work, kind, count, paths, inverse, by_rho, by_flow):
+    """Gradients by the targets, in place of the gradients by rho; `by_flow` (no rows: none) is used up.
+
+    J^T g = w Z A d with M d = A^T (Z^T g + g_flow) + const, A the flows of the active rankings.
+    """
+    none = np.empty(0)
+    no_rows = np.empty((0, by_rho.shape[2]))
+    for i in range(by_rho.shape[0]):
+        g, inside, k = by_rho[i], kind[i] == INSIDE, count[i]
+        if to_edges(weights, share, complete, inside, g, by_flow[i] if by_flow.shape[0] > 0 else no_rows, work):
+            if inverse.shape[1] > 0:
+                load_small(room, paths[i, :k], none, inverse[i, : row_start(k)])
+            else:
+                begin_small(problem, room, paths[i, :k], np.ones(k))
+            tangent_small(problem, room, g)
+            store_flow(room, g)
+            from_flow(weights, inside, g, work)

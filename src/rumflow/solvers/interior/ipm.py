@@ -1,0 +1,393 @@
+"""The interior point solver: predictor and corrector in flow space, systems by tree-preconditioned conjugate gradients.
+
+Minimise f(k) = 1/2 || Z k - rho_hat ||_w^2 over unit flows k >= 0. On the *central path*, k(mu) = argmin f(k) - mu sum log k,
+
+    <h, grad f(k) - lam> = 0  for every zero-flow h,      k lam = mu  edge by edge,
+
+a Newton step (dk, dlam) towards mu = s solves, with D = lam / k and Q = Z^T diag(w) Z,
+
+    <h, (Q + D) dk> = <h, -grad f(k) + e> for every zero-flow h,     e = (s - dk' dlam') / k,     dlam = e - lam - D dk,
+
+where dk' dlam' is Mehrotra's second-order term. An iteration is
+
+ 1. the *predictor*, s = 0 and no second-order term, solved to 0.05; its longest steps would leave mu' = <k, lam> / N;
+ 2. sigma = (mu' / mu)^3, s = sigma mu;
+ 3. the *corrector*, started from the predictor, solved to 0.05, or until the residual is below sqrt(mu) in the norm of
+    M^-1: sqrt(mu) is the radius of the region where Newton's model is good;
+ 4. the longest steps that keep 0.005 of every flow and of every multiplier.
+
+Flows stay conserved and positive: the step is a zero-flow by construction. What counts in the end is the certificate:
+the shortest-path gap of the flow (`rumflow.core.certificate`), which does not use the multipliers.
+
+Departures from the paper: (1) no slack variables, the flow is its own slack; (2) steps of different length for flows
+and multipliers: the right side does not contain the multipliers, so they need not be dual feasible and only shape D;
+(3) the start is centred, lam = mu / k at the uniform flow, with mu = 3 gap / N; (4) inexact solves as above; (5) the tree
+is kept while few edges have moved.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from rumflow.core.arrays import Array
+from rumflow.core.certificate import rounding_floor
+from rumflow.core.compile import kernel, reduction
+from rumflow.core.paths import cheapest_below, conserve
+from rumflow.core.threads import run_threads, thread_count
+from rumflow.core.transforms import zeta, zeta_adjoint
+from rumflow.core.tree import Tree, row_parts
+from rumflow.errors import InputError
+from rumflow.solvers.interior.cg import CgResult, System, build_system, diagonal_table, dot, pcg, restart
+
+_ACCURACY, _CENTRING = 0.05, 1e-5  # of the solves
+_STEP = 0.995
+_CENTRED = 1e-5  # largest relative step of a flow at which the point at mu_stop is taken to be found
+_MOVED = 0.5  # mean change of log(D + T) that calls for a new tree,
+_SLOWER = 1.3  # and growth of the iterations that does
+_CARE = 5  # iterations without a gap lower by a tenth that call for more accurate solves,
+_PATIENCE = 25  # and that end the run
+
+
+class IpmRecord(NamedTuple):
+    """One iteration: the point it started from, and the step it took."""
+
+    iteration: int
+    mu: float  # <flow, multipliers> / N
+    gap: float
+    objective: float
+    sigma: float
+    cg_iterations: int  # of the predictor and the corrector together
+    flow_step: float
+    multiplier_step: float
+    rebuilt: bool  # a new tree
+    seconds: float  # since the start
+
+
+class IpmResult(NamedTuple):
+    """The flow reached and what is known of it; also the state from which `solve_newton` goes on."""
+
+    flow: Array  # (n, 2^(n-1)), >= 0, conserved, total 1
+    multipliers: Array
+    mu: float
+    objective: float  # of `flow`
+    gap: float  # shortest-path certificate of `flow`: objective - optimum <= gap
+    iterations: int
+    cg_iterations: int
+    trace: list[IpmRecord]
+    status: str  # "optimal", "max_iterations", "max_seconds", "interrupted", "stalled"
+    system: System  # Q + D with its preconditioner; with mu_stop, D = mu / flow^2
+
+
+@reduction
+def dot_3(a, b, c):
+    """Sum of a b c."""
+    total = 0.0
+    for j in range(a.shape[0]):
+        total += a[j] * b[j] * c[j]
+    return total
+
+
+@kernel
+def residual_rows(cost, target, weights, partial, first, last):
+    """cost <- w (cost - rho_hat) in place, given Z k; 1/2 w (rho - rho_hat)^2 of each row into `partial`."""
+    for x in range(first, last):
+        row, goal = cost[x], target[x]
+        if weights.shape[0] > 0:
+            w = weights[x]
+            for j in range(row.shape[0]):
+                row[j] = row[j] - goal[j] if w[j] > 0.0 else 0.0
+            partial[0, x] = 0.5 * dot_3(row, row, w)
+            for j in range(row.shape[0]):
+                row[j] *= w[j]
+        else:
+            for j in range(row.shape[0]):
+                row[j] -= goal[j]
+            partial[0, x] = 0.5 * dot(row, row)
+
+
+@reduction
+def measure_row(k, dual, dk, e, corrected):
+    """`measure_rows` for one row."""
+    most_flow = most_lam = down = up = both = 0.0
+    for j in range(k.shape[0]):
+        relative = dk[j] / k[j]
+        change = (e[j] / dual[j] if corrected else 0.0) - 1.0 - relative
+        product = k[j] * dual[j]
+        most_flow = max(most_flow, -relative)
+        most_lam = max(most_lam, -change)
+        down += relative * product
+        up += change * product
+        both += relative * change * product
+    return most_flow, most_lam, down, up, both
+
+
+@kernel
+def measure_rows(flow, lam, step, extra, corrected, partial, first, last):
+    """Of dk = step and dlam = extra - lam - (lam / k) dk (extra taken as 0 unless `corrected`), for each row: the
+    largest of -dk / k and of -dlam / lam, whose inverses are the longest steps, and the sums of dk lam, k dlam and dk
+    dlam.
+    """
+    for x in range(first, last):
+        row = measure_row(flow[x], lam[x], step[x], extra[x], corrected)
+        for i in range(5):
+            partial[i, x] = row[i]
+
+
+@kernel
+def correct_rows(flow, lam, step, goal, extra, first, last):
+    """e = (goal - dk' dlam') / k for the predictor dk' = step, dlam' = -lam - (lam / k) dk'."""
+    for x in range(first, last):
+        k, dual, dk, e = flow[x], lam[x], step[x], extra[x]
+        for j in range(k.shape[0]):
+            e[j] = (goal + dk[j] * dual[j] * (1.0 + dk[j] / k[j])) / k[j]
+
+
+@kernel
+def move_rows(flow, lam, step, extra, flow_step, lam_step, partial, first, last):
+    """k += flow_step dk, lam += lam_step dlam; the sum of k lam of each row."""
+    for x in range(first, last):
+        k, dual, dk, e = flow[x], lam[x], step[x], extra[x]
+        for j in range(k.shape[0]):
+            change = e[j] - dual[j] - dual[j] / k[j] * dk[j]
+            k[j] += flow_step * dk[j]
+            dual[j] += lam_step * change
+        partial[0, x] = dot(k, dual)
+
+
+def uniform_flow(n: int) -> Array:
+    """All n! rankings with the same weight: flow (|D| - 1)! (n - |D|)! / n! on the edge (D, x)."""
+    by_size = np.array([1.0 / (n * math.comb(n - 1, k)) for k in range(n)])
+    row = by_size[np.bitwise_count(np.arange(1 << (n - 1), dtype=np.uint32))]
+    return np.tile(row, (n, 1))
+
+
+class _Iterate:
+    """Flow, multipliers, and the passes over them."""
+
+    def __init__(self, target: Array, weights: Array | None, flow: Array, threads: int) -> None:
+        self.target, self.flow, self.threads = target, flow, threads
+        self.n, half = flow.shape
+        self.weights = np.empty((0, half)) if weights is None else weights
+        self.cost, self.lam = np.empty_like(flow), np.empty_like(flow)
+        self.below = np.empty(2 * half)
+        self.partial = np.empty((5, self.n))
+        self.rows = row_parts(self.n, threads)
+
+    def _each(self, task: Callable[[tuple[int, int]], object]) -> None:
+        run_threads(task, self.rows, self.threads)
+
+    def certify(self) -> tuple[float, float]:
+        """Fill the gradient; the objective and the gap."""
+        np.copyto(self.cost, self.flow)
+        zeta(self.cost, self.threads)
+        self._each(lambda part: residual_rows(self.cost, self.target, self.weights, self.partial, *part))
+        zeta_adjoint(self.cost, self.threads)
+        objective = float(self.partial[0].sum())
+        inner = sum(float(dot(row, own)) for row, own in zip(self.cost, self.flow, strict=True))
+        return objective, max(inner - float(cheapest_below(self.cost, self.threads, self.below)[-1]), 0.0)
+
+    def measure(self, step: Array, extra: Array | None = None) -> tuple[float, float, float, float, float]:
+        """The largest shares of a flow and of a multiplier that the step takes; sums of dk lam, k dlam and dk dlam."""
+        e, corrected = (step, False) if extra is None else (extra, True)
+        self._each(lambda part: measure_rows(self.flow, self.lam, step, e, corrected, self.partial, *part))
+        p = self.partial
+        return float(p[0].max()), float(p[1].max()), float(p[2].sum()), float(p[3].sum()), float(p[4].sum())
+
+    def correct(self, step: Array, goal: float) -> Array:
+        """The right side's barrier term e, with the second-order term of the predictor."""
+        extra = np.empty_like(self.flow)
+        self._each(lambda part: correct_rows(self.flow, self.lam, step, goal, extra, *part))
+        return extra
+
+    def move(self, step: Array, extra: Array, flow_step: float, lam_step: float) -> float:
+        """Take the step; the new mu."""
+        self._each(lambda part: move_rows(self.flow, self.lam, step, extra, flow_step, lam_step, self.partial, *part))
+        return float(self.partial[0].sum()) / self.flow.size
+
+
+class _Trees:
+    """Keeps a tree until D + T has moved by a factor, or the solves with it take long."""
+
+    def __init__(self, problem: _Iterate, preconditioner: str) -> None:
+        self.problem, self.preconditioner = problem, preconditioner
+        self.table = diagonal_table(problem.weights, problem.n, problem.threads)
+        self.stride = max(1, self.table.shape[1] >> 12)
+        self.tree: Tree | None = None
+        self.built: Array | None = None  # log(D + T) when the tree was built, on a sample of edges
+        self.first = self.last = 0  # iterations of the first and of the latest solves with this tree
+        self.rebuilt = False
+
+    def system(self) -> System:
+        """The system at the current point."""
+        it = self.problem
+        scaling = it.lam / it.flow
+        now = np.log(scaling[:, :: self.stride] + self.table[:, :: self.stride])
+        moved = math.inf if self.built is None else float(np.abs(now - self.built).mean())
+        self.rebuilt = self.tree is None or moved > _MOVED or self.last > _SLOWER * self.first
+        if self.rebuilt:
+            self.tree, self.built, self.first = None, now, 0
+        weights = it.weights if len(it.weights) else None
+        system = build_system(
+            scaling, weights, self.preconditioner, table=self.table, tree=self.tree, threads=it.threads
+        )
+        self.tree = system.tree
+        return system
+
+    def used(self, iterations: int) -> None:
+        """Take note of what the solves cost."""
+        self.first = self.first or iterations
+        self.last = iterations
+
+
+def solve_ipm(
+    target: Array,
+    weights: Array | None,
+    *,
+    tol: float = 1e-9,
+    max_iterations: int = 200,
+    max_seconds: float | None = None,
+    mu_stop: float | None = None,
+    preconditioner: str = "tree-scaled",
+    start_flow: Array | None = None,
+    threads: int | None = None,
+    callback: Callable[[IpmRecord], None] | None = None,
+) -> IpmResult:
+    """Project `target` onto RUM; all arrays in the internal layout, weights None for 1 everywhere and 0 where nothing
+    was observed.
+
+    Stops when gap <= tol * objective, or the gap is rounding. With `mu_stop` it stops at the point k(mu_stop) of the
+    central path and not before: there the largest relative Newton step is below 1e-5 (the error then about 1e-10), tol
+    is not looked at, and `system` is the Hessian Q + mu / k^2 of the barrier problem. `start_flow`: a unit flow to
+    start from; a tenth of the uniform flow is mixed in. An interrupt (KeyboardInterrupt) ends the run, not the program:
+    the flow with the least gap so far is returned.
+    """
+    if mu_stop is not None and not mu_stop > 0.0:
+        raise InputError(f"mu_stop: the barrier parameter must be above 0, not {mu_stop}")
+    begin = time.perf_counter()
+    deadline = math.inf if max_seconds is None else begin + max_seconds
+    n = target.shape[0]
+    flow = uniform_flow(n)
+    if start_flow is not None:
+        flow *= 0.1
+        flow += 0.9 * start_flow
+    it = _Iterate(target, weights, flow, thread_count(threads))
+    observed = target if weights is None else np.sqrt(weights) * np.where(weights > 0.0, target, 0.0)
+    floor = rounding_floor(float(np.einsum("ij,ij", observed, observed)))
+    trees = _Trees(it, preconditioner)
+    objective, gap = it.certify()
+    mu = max(3.0 * gap / flow.size, mu_stop or 0.0, 1e-300)
+    np.divide(mu, flow, out=it.lam)
+    best = flow.copy()
+    best_objective, best_gap, patience, reference = objective, gap, 0, gap
+    trace: list[IpmRecord] = []
+    system: System | None = None
+    care = 1.0
+    status = "max_iterations"
+    try:
+        while True:
+            if mu_stop is None and gap <= max(tol * objective, floor):
+                status = "optimal"
+                break
+            if len(trace) >= max_iterations:
+                break
+            if patience >= _PATIENCE:
+                status = "stalled"
+                break
+            if time.perf_counter() > deadline:
+                status = "max_seconds"
+                break
+            if patience and patience % _CARE == 0:
+                # The multipliers have run ahead of the flow: begin again from a centred point, with more accurate solves.
+                care *= 0.1
+                mu = gap / flow.size
+                np.divide(mu, flow, out=it.lam)
+            system = trees.system()
+            step = _direction(it, system, mu, mu_stop, care, deadline)
+            if not step.usable:
+                status = "max_seconds" if time.perf_counter() > deadline else "stalled"
+                break
+            shrink, shrink_lam, *_ = it.measure(step.flow, step.extra)
+            flow_step = min(1.0, _STEP / shrink) if shrink > 0.0 else 1.0
+            lam_step = min(1.0, _STEP / shrink_lam) if shrink_lam > 0.0 else 1.0
+            record = (len(trace), mu, gap, objective, step.sigma, step.cg, flow_step, lam_step, trees.rebuilt)
+            centred = step.centring and float(np.abs(step.flow / flow).max()) <= _CENTRED
+            mu = it.move(step.flow, step.extra, flow_step, lam_step)
+            trees.used(step.cg)
+            objective, gap = it.certify()
+            trace.append(IpmRecord(*record, time.perf_counter() - begin))
+            if gap < best_gap or mu_stop is not None:
+                np.copyto(best, flow)
+                best_objective, best_gap = objective, gap
+            patience = 0 if gap < 0.9 * reference or mu_stop is not None else patience + 1
+            reference = min(reference, gap) if patience == 0 else reference
+            if callback is not None:
+                callback(trace[-1])
+            if centred:
+                status = "optimal"
+                break
+    except KeyboardInterrupt:
+        status = "interrupted"
+    if mu_stop is not None and status == "optimal":
+        mu = mu_stop
+        np.divide(mu, flow, out=it.lam)
+        system = None
+    if system is None:
+        system = trees.system()
+    cg = sum(record.cg_iterations for record in trace)
+    return IpmResult(conserve(best), it.lam, mu, best_objective, best_gap, len(trace), cg, trace, status, system)
+
+
+class _Step(NamedTuple):
+    """A direction: dk, the barrier term e, and how it was found."""
+
+    flow: Array
+    extra: Array
+    sigma: float
+    cg: int
+    centring: bool
+    usable: bool
+
+
+def _direction(it: _Iterate, system: System, mu: float, mu_stop: float | None, care: float, deadline: float) -> _Step:
+    """Predictor and corrector; close to mu_stop one accurate Newton step towards it."""
+    rhs = -it.cost
+    # Without a tree the norm of M^-1 says little: solve more accurately, and by the relative residual alone.
+    trust, radius = (care, care * math.sqrt(mu)) if system.tree is not None else (1e-5 * care, 0.0)
+    if mu_stop is not None and mu <= 2.0 * mu_stop:
+        extra = mu_stop / it.flow
+        rhs += extra
+        result = pcg(system, rhs, tol=trust * _CENTRING, verify=False, deadline=deadline)
+        return _Step(result.flow, extra, mu_stop / mu, result.iterations, True, _usable(result))
+    predictor = pcg(system, rhs, tol=trust * _ACCURACY, verify=False, deadline=deadline)
+    shrink, shrink_lam, down, up, both = it.measure(predictor.flow)
+    a, b = 1.0 / max(shrink, 1.0), 1.0 / max(shrink_lam, 1.0)
+    left = mu + (a * down + b * up + a * b * both) / it.flow.size
+    goal = max(min(max(left / mu, 0.0), 1.0) ** 3 * mu, mu_stop or 0.0)
+    extra = it.correct(predictor.flow, goal)
+    rhs += extra
+    start = restart(system, predictor, extra)
+    result = pcg(system, rhs, tol=trust * _ACCURACY, goal=radius, start=start, verify=False, deadline=deadline)
+    used = predictor.iterations + result.iterations
+    return _Step(result.flow, extra, goal / mu, used, False, _usable(predictor) and _usable(result))
+
+
+def _usable(result: CgResult) -> bool:
+    """Any step of conjugate gradients gives a descent direction; only a solve that was cut short or broke down does not count."""
+    return result.status in ("converged", "max_iterations", "stalled") or (
+        result.status == "breakdown" and result.iterations > 0
+    )
+
+
+def solve_newton(state: IpmResult, rhs: Array, tol: float = 1e-8) -> Array:
+    """The zero-flow dk with <h, (Q + D) dk> = <h, rhs> for every zero-flow h, at the point of a finished run.
+
+    At k(mu), reached with mu_stop = mu, the derivative of the flow along a change dt of the target is
+    `solve_newton(state, Z^T (w dt))`, and the operator is symmetric: the same solve serves the backward pass. Accurate
+    to tol in the norm of the preconditioner.
+    """
+    return pcg(state.system, np.ascontiguousarray(rhs, np.float64), tol=tol).flow

@@ -1,0 +1,344 @@
+"""Points of the central path and their derivatives for stacks of vectors: the smoothed projection.
+
+For mu > 0 the smoothed projection of z is rho = Z k with
+
+    k(mu, z) = argmin 1/2 || Z k - z ||_w^2 - mu sum log k   over unit flows k,
+
+which differs from the projection by at most mu N in the objective, and is smooth: with Q = Z^T diag(w) Z and
+D = mu / k^2,
+
+    <h, (Q + D) dk> = <h, Z^T (w dz)>  for every zero-flow h,
+
+so J = Z S Z^T diag(w) and J^T g = w Z S Z^T g, S the symmetric solution operator (for the input itself: the paper's
+theorem stops at the linear term). Forward and backward solve with the same matrix, by conjugate gradients with the tree
+of `rumflow.solvers.interior.cg`; the backward pass takes the tree that the forward pass ended with.
+
+The path is followed by primal-dual Newton steps with s = max(mu_now / 10, mu), then at mu until the largest relative
+step of a flow is below 1e-6. The tree is *lazy*: it is kept, also from one pass to the next, until a solve takes
+clearly more iterations than the first with it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumflow.core.arrays import Array
+from rumflow.core.compile import announce_compilation, kernel
+from rumflow.core.paths import conserve_kernel
+from rumflow.core.threads import run_threads, thread_count
+from rumflow.core.transforms import transform_row
+from rumflow.core.tree import (
+    Tree,
+    breadth_first,
+    divergence,
+    spanning_edges,
+    subtract_differences,
+    sweep_down,
+    sweep_up,
+)
+from rumflow.solvers.interior.cg import diagonal_table, gram_row
+from rumflow.solvers.interior.ipm import uniform_flow
+
+_BACKWARD_TOL = 1e-11
+
+
+class Centre(NamedTuple):
+    """A point of the central path, to begin from or to differentiate at."""
+
+    flow: Array  # (n, 2^(n-1)), > 0
+    tree: NDArray[np.int32]  # (3, 2^n): order, parent and edge of `Tree`
+
+
+class Room(NamedTuple):
+    """Work space of one thread."""
+
+    cost: Array
+    lam: Array
+    inverse: Array
+    scaling: Array
+    direction: Array
+    image: Array
+    solution: Array
+    residual: Array
+    node: Array
+    carried: Array
+
+
+def make_room(n: int) -> Room:
+    """Work space for n items."""
+    half = 1 << (n - 1)
+    shapes: list[tuple[int, ...]] = [(n, half)] * 8 + [(2 * half,)] * 2
+    return Room(*map(np.empty, shapes))
+
+
+@kernel
+def plant(diagonal, tree, n):
+    """The spanning tree that is light in `diagonal`."""
+    spanning_edges(diagonal, tree.edges, n)
+    breadth_first(tree.edges, tree.order, tree.parent, tree.edge, n)
+
+
+@kernel
+def precondition(room, tree, table, build):
+    """1 / (D + T) on the co-tree, 0 on the tree, which is built first if asked for."""
+    n = table.shape[0]
+    for x in range(n):
+        for j in range(table.shape[1]):
+            room.inverse[x, j] = room.scaling[x, j] + table[x, j]
+    if build:
+        plant(room.inverse, tree, n)
+    for x in range(n):
+        for j in range(table.shape[1]):
+            room.inverse[x, j] = 1.0 / room.inverse[x, j]
+    flat = room.inverse.reshape(-1)
+    for i in range(1, tree.edge.shape[0]):
+        e = tree.edge[i]
+        flat[e if e >= 0 else ~e] = 0.0
+
+
+@kernel
+def hessian(flow, out, scaling, weights):
+    """out = (Q + D) flow; returns <flow, out>."""
+    bits = flow.shape[0] - 1
+    total = 0.0
+    for x in range(flow.shape[0]):
+        own, row, d = flow[x], out[x], scaling[x]
+        row[:] = own
+        if weights.shape[0] > 0:
+            transform_row(row, bits, 1.0, np.bool_(False))
+            for j in range(row.shape[0]):
+                row[j] *= weights[x, j]
+            transform_row(row, bits, 1.0, np.bool_(True))
+        else:
+            gram_row(row, bits)
+        for j in range(row.shape[0]):
+            row[j] += d[j] * own[j]
+            total += own[j] * row[j]
+    return total
+
+
+@kernel
+def gradient(flow, target, weights, cost):
+    """cost = Z^T w (Z flow - z)."""
+    bits = flow.shape[0] - 1
+    for x in range(flow.shape[0]):
+        row, goal = cost[x], target[x]
+        row[:] = flow[x]
+        transform_row(row, bits, 1.0, np.bool_(False))
+        for j in range(row.shape[0]):
+            row[j] -= goal[j]
+            if weights.shape[0] > 0:
+                row[j] *= weights[x, j]
+        transform_row(row, bits, 1.0, np.bool_(True))
+
+
+@kernel
+def move(flow, lam, step, aim):
+    """The longest steps along dk = step and dlam = aim / k - lam - (lam / k) dk, up to 1 and 0.995 of the way to 0.
+
+    Returns the new mean of k lam, the length of the flow's step, and the largest |dk| / k.
+    """
+    shrink = shrink_lam = relative = total = 0.0
+    for x in range(flow.shape[0]):
+        for j in range(flow.shape[1]):
+            change = step[x, j] / flow[x, j]
+            change_lam = aim / (flow[x, j] * lam[x, j]) - 1.0 - change
+            shrink = max(shrink, -change)
+            shrink_lam = max(shrink_lam, -change_lam)
+            relative = max(relative, abs(change))
+    by_flow = 1.0 if shrink <= 0.995 else 0.995 / shrink
+    by_lam = 1.0 if shrink_lam <= 0.995 else 0.995 / shrink_lam
+    for x in range(flow.shape[0]):
+        for j in range(flow.shape[1]):
+            change_lam = aim / flow[x, j] - lam[x, j] * (1.0 + step[x, j] / flow[x, j])
+            flow[x, j] += by_flow * step[x, j]
+            lam[x, j] += by_lam * change_lam
+            total += flow[x, j] * lam[x, j]
+    return total / flow.size, by_flow, relative
+
+
+@kernel
+def conjugate_gradients(room, weights, tree, tol, most):
+    """Solve for `room.solution`, the right side in `room.residual` (overwritten); the iterations."""
+    n = room.residual.shape[0]
+    sweep_down(tree, room.node, room.carried, room.residual.reshape(-1))
+    subtract_differences(room.residual, room.node, 0, n)
+    room.solution[:] = 0.0
+    room.direction[:] = 0.0
+    rz = 0.0
+    for x in range(n):
+        for j in range(room.residual.shape[1]):
+            rz += room.inverse[x, j] * room.residual[x, j] * room.residual[x, j]
+    goal = tol * tol * rz
+    beta = 0.0
+    count = 0
+    while rz > goal and count < most:
+        for x in range(n):
+            p, r, m = room.direction[x], room.residual[x], room.inverse[x]
+            for j in range(p.shape[0]):
+                p[j] = m[j] * r[j] + beta * p[j] if m[j] > 0.0 else 0.0
+        divergence(room.direction, room.node, n, 0, 1 << n)
+        sweep_up(tree, room.node, room.carried, room.direction.reshape(-1))
+        curvature = hessian(room.direction, room.image, room.scaling, weights)
+        if not curvature > 0.0:
+            break
+        sweep_down(tree, room.node, room.carried, room.image.reshape(-1))
+        subtract_differences(room.image, room.node, 0, n)
+        step = rz / curvature
+        new = 0.0
+        for x in range(n):
+            y, p, k, r, m = room.image[x], room.direction[x], room.solution[x], room.residual[x], room.inverse[x]
+            for j in range(p.shape[0]):
+                k[j] += step * p[j]
+                r[j] -= step * y[j]
+                new += m[j] * r[j] * r[j]
+        beta = new / rz
+        rz = new
+        count += 1
+    return count
+
+
+@kernel
+def follow(target, weights, table, mu, flow, tree, planted, room, most_steps):
+    """Newton steps from `flow` to the point k(mu), in place; True when it is found."""
+    n, half = flow.shape
+    gradient(flow, target, weights, room.cost)
+    # Begin centred, at the mu that fits the slope there; from a point of the path with a tree, at mu itself.
+    now = mu
+    if not planted:
+        slope = 0.0
+        for x in range(n):
+            for j in range(half):
+                slope += flow[x, j] * abs(room.cost[x, j])
+        now = max(mu, slope / flow.size)
+    for x in range(n):
+        for j in range(half):
+            room.lam[x, j] = now / flow[x, j]
+    usual = 0
+    last = 0
+    build = not planted
+    for _ in range(most_steps):
+        aim = max(0.1 * now, mu) if now > 2.0 * mu else mu
+        for x in range(n):
+            for j in range(half):
+                room.scaling[x, j] = room.lam[x, j] / flow[x, j]
+                room.residual[x, j] = aim / flow[x, j] - room.cost[x, j]
+        build = build or (usual > 0 and last > 1.3 * usual + 4)
+        precondition(room, tree, table, build)
+        last = conjugate_gradients(room, weights, tree, 1e-6 if aim == mu else 1e-2, 40 * flow.size)
+        if build or usual == 0:
+            usual = last
+        build = aim > mu
+        now, by_flow, relative = move(flow, room.lam, room.solution, aim)
+        if not np.isfinite(now):
+            return False
+        if aim == mu and by_flow == 1.0 and relative <= 1e-6:
+            return True
+        gradient(flow, target, weights, room.cost)
+    return False
+
+
+@kernel
+def centre_piece(targets, weights, table, mu, uniform, room, edges, flows, trees, planted, found, rhos):
+    """The points k(mu) of a piece, from `flows` and `trees` where `planted`, else from the uniform flow."""
+    n = uniform.shape[0]
+    for i in range(targets.shape[0]):
+        tree = Tree(edges, trees[i, 0], trees[i, 1], trees[i, 2])
+        found[i] = False
+        if planted[i]:
+            found[i] = follow(targets[i], weights, table, mu, flows[i], tree, True, room, 25)
+        if not found[i]:
+            flows[i] = uniform
+            found[i] = follow(targets[i], weights, table, mu, flows[i], tree, False, room, 100)
+        conserve_kernel(flows[i], n, room.node)
+        for x in range(n):
+            rhos[i, x] = flows[i, x]
+            transform_row(rhos[i, x], n - 1, 1.0, np.bool_(False))
+
+
+@kernel
+def pull_centres(weights, table, mu, room, edges, flows, trees, by_rho, by_flow, tol):
+    """w Z S (Z^T g + g_flow) in place of g = by_rho (by_flow without rows: 0)."""
+    n, half = table.shape
+    for i in range(by_rho.shape[0]):
+        tree = Tree(edges, trees[i, 0], trees[i, 1], trees[i, 2])
+        g, flow = by_rho[i], flows[i]
+        for x in range(n):
+            transform_row(g[x], n - 1, 1.0, np.bool_(True))
+            for j in range(half):
+                room.residual[x, j] = g[x, j] + (by_flow[i, x, j] if by_flow.shape[0] > 0 else 0.0)
+                room.scaling[x, j] = mu / (flow[x, j] * flow[x, j])
+        precondition(room, tree, table, False)
+        conjugate_gradients(room, weights, tree, tol, 40 * flow.size)
+        for x in range(n):
+            g[x] = room.solution[x]
+            transform_row(g[x], n - 1, 1.0, np.bool_(False))
+            if weights.shape[0] > 0:
+                for j in range(half):
+                    g[x, j] *= weights[x, j]
+
+
+class CentralProjector:
+    """Smoothed projections of stacks over the same cells: `solve`, and `pull` for the derivatives."""
+
+    def __init__(self, n: int, weights: Array | None, mu: float, threads: int | None = None) -> None:
+        self.n, self.mu, self.threads = n, mu, thread_count(threads)
+        self.weights = np.empty((0, 1 << (n - 1))) if weights is None else weights
+        self.table = diagonal_table(self.weights, n, 1)
+        self.uniform = uniform_flow(n)
+
+    def _pieces(self, size: int) -> list[slice]:
+        step = max(1, min(32, size // (8 * self.threads)))
+        return [slice(i, min(i + step, size)) for i in range(0, size, step)]
+
+    def solve(
+        self, targets: Array, starts: Sequence[Centre | None] | None = None
+    ) -> tuple[Array, Array, NDArray[np.int32]]:
+        """Probabilities, flows and trees of a stack (B, n, 2^(n-1))."""
+        size = len(targets)
+        flows, rhos = np.empty_like(targets), np.empty_like(targets)
+        trees = np.zeros((size, 3, 1 << self.n), np.int32)
+        planted, found = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
+        for i, start in enumerate(starts or ()):
+            if start is not None:
+                flows[i], trees[i], planted[i] = start.flow, start.tree, True
+        if len(self.weights):
+            targets = np.where(self.weights > 0, targets, 0.0)
+
+        def task(span: slice) -> None:
+            edges = np.empty(self.uniform.shape, np.bool_)
+            centre_piece(
+                targets[span], self.weights, self.table, self.mu, self.uniform, make_room(self.n), edges, flows[span],
+                trees[span], planted[span], found[span], rhos[span],
+            )  # fmt: skip
+
+        done = announce_compilation(centre_piece)
+        run_threads(task, self._pieces(size), self.threads)
+        done()
+        if not found.all():
+            warnings.warn(
+                f"sample {int(np.argmin(found))}: the smoothed projection was not found to full accuracy: "
+                "take a larger smoothing, or inputs of a smaller scale",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return rhos, flows, trees
+
+    def pull(self, flows: Array, trees: NDArray[np.int32], by_rho: Array, by_flow: Array | None = None) -> Array:
+        """The gradients by the targets, given those by the probabilities (used up) and by the flow."""
+        none = np.empty((0, *by_rho.shape[1:]))
+
+        def task(span: slice) -> None:
+            edges = np.empty(self.uniform.shape, np.bool_)
+            pull_centres(
+                self.weights, self.table, self.mu, make_room(self.n), edges, flows[span], trees[span], by_rho[span],
+                none if by_flow is None else by_flow[span], _BACKWARD_TOL,
+            )  # fmt: skip
+
+        run_threads(task, self._pieces(len(by_rho)), self.threads)
+        return by_rho

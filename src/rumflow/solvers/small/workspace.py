@@ -1,0 +1,211 @@
+"""Where problems of few items are solved: the arrays of `rumflow.solvers.small.solve`, and the ways in and out of them.
+
+*Lanes.* A number per cell is held transposed, row = column m of the internal layout, eight lanes = items, so that every butterfly
+of a transform is eight lanes wide. Lanes of items that are not there stay 0.
+
+*A ranking is one machine word*, byte x = its column in row x.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumflow.core.arrays import Array
+from rumflow.core.compile import inlined, leaf, reduction
+from rumflow.core.paths import squeeze
+from rumflow.solvers.active_set.factor import row_start
+from rumflow.solvers.active_set.kernels import Problem
+
+MOST_ITEMS = 8
+BATCH = 8  # rankings that enter between two lattice passes
+_SPREAD = 1e5  # where weights differ by more than this factor the inverse wears out too soon
+
+
+class Edges(NamedTuple):
+    """The edges of the lattice in the order of the dynamic programmes: menus by size."""
+
+    order: NDArray[np.int64]  # (2^n,): menus, small ones first
+    layer: NDArray[np.int64]  # (n + 2,): where each size begins
+    down: NDArray[np.int64]  # (N, 2): for each menu in order, its edges: place in the lanes, menu below
+    up: NDArray[np.int64]  # (N, 2): for each menu, layers from the full menu on: place of the edge above, menu above
+
+
+class SmallProblem(NamedTuple):
+    """What a stack of problems shares; all in lanes, `weights` and `table` without entries where every weight is 1."""
+
+    weights: Array
+    table: Array  # T = Z^T w
+    order: NDArray[np.int64]
+    layer: NDArray[np.int64]
+    down: NDArray[np.int64]
+    up: NDArray[np.int64]
+    ridge: float
+
+
+class Room(NamedTuple):
+    """The arrays of one solve. The first `count[0]` entries are in use; M^{-1}, y and e are 0 beyond them."""
+
+    count: NDArray[np.int64]  # type: ignore[assignment]  # (1,)
+    target: Array  # rho_hat in lanes
+    cost: Array  # Z^T w (rho - rho_hat) in lanes
+    below: Array  # (2^n,): cheapest way from each menu to the empty one, and
+    above: Array  # from the full menu to it
+    edge: NDArray[np.int64]  # (2, 2^n): the first edge of each
+    columns: NDArray[np.uint8]  # (capacity, 8): the active rankings, and
+    words: NDArray[np.uint64]  # (capacity,): the same memory
+    weights: Array  # lam
+    inverse: Array  # (capacity, capacity): M^{-1}
+    carried: Array  # (2, capacity): y and e
+    scratch: Array  # (4, capacity)
+    unit: Array  # (4, capacity): the vectors u of entering rankings
+    new_columns: NDArray[np.uint8]  # (8, 8): entering rankings, and
+    new_words: NDArray[np.uint64]  # (8,): the same memory
+    new_weights: Array  # (8,)
+    residual: Array  # (8,): their r
+    menus: NDArray[np.int64]  # (8,): the middle menus they go through
+    first_paths: NDArray[np.int32]  # (4, n): rankings to begin with
+
+
+@lru_cache(maxsize=MOST_ITEMS)
+def _edges(n: int) -> Edges:
+    menus = np.arange(1 << n)
+    size = np.bitwise_count(menus)
+    order = np.argsort(size, kind="stable")
+    member = (order[:, None] >> np.arange(n) & 1).astype(np.bool_)
+    place = 8 * squeeze.py_func(order[:, None], np.arange(n)) + np.arange(n)
+    other = order[:, None] ^ 1 << np.arange(n)
+    layer = np.searchsorted(size[order], np.arange(n + 2))
+    down = np.stack([place[member], other[member]], axis=1)
+    rows = np.concatenate([np.arange(layer[s], layer[s + 1]) for s in range(n - 1, -1, -1)])
+    outside = ~member[rows]
+    up = np.stack([place[rows][outside], other[rows][outside]], axis=1)
+    return Edges(order, layer, down, up)
+
+
+def is_small(n: int, weights: Array | None) -> bool:
+    """Is this solver the right one?"""
+    if n > MOST_ITEMS or weights is None:
+        return n <= MOST_ITEMS
+    seen = weights[weights > 0]
+    return bool(seen.max() <= _SPREAD * seen.min())
+
+
+def make_small(problem: Problem) -> SmallProblem:
+    """A problem of at most `MOST_ITEMS` items in the form of these kernels; its target goes to a `Room` instead."""
+    n = problem.target.shape[0]
+
+    def lanes(rows: Array) -> Array:
+        if not len(rows):
+            return np.empty(0)
+        out = np.zeros((rows.shape[1], 8))
+        out[:, :n] = rows.T
+        return out.ravel()
+
+    return SmallProblem(lanes(problem.weights), lanes(problem.table), *_edges(n), problem.ridge)
+
+
+def make_room(n: int) -> Room:
+    """Room for any problem of n items: an affinely independent set is no larger than the dimension of RUM, plus one."""
+    capacity = ((n << (n - 1)) - (1 << n) + 2 + BATCH + 15) // 16 * 16 + 16
+    columns, new_columns = np.zeros((capacity, 8), np.uint8), np.zeros((BATCH, 8), np.uint8)
+    return Room(
+        count=np.zeros(1, np.int64),
+        target=np.zeros(8 << (n - 1)),
+        cost=np.empty(8 << (n - 1)),
+        below=np.empty(1 << n),
+        above=np.empty(1 << n),
+        edge=np.empty((2, 1 << n), np.int64),
+        columns=columns,
+        words=columns.view(np.uint64).ravel(),
+        weights=np.empty(capacity),
+        inverse=np.zeros((capacity, capacity)),
+        carried=np.zeros((2, capacity)),
+        scratch=np.zeros((4, capacity)),
+        unit=np.zeros((4, capacity)),
+        new_columns=new_columns,
+        new_words=new_columns.view(np.uint64).ravel(),
+        new_weights=np.empty(BATCH),
+        residual=np.empty(BATCH),
+        menus=np.empty(BATCH, np.int64),
+        first_paths=np.empty((4, n), np.int32),
+    )
+
+
+@inlined
+def padded(k):
+    """k rounded up to what vector loops take at a time."""
+    return (k + 7) & ~7
+
+
+@reduction
+def total(vector, count):
+    """The sum of the first `count` entries."""
+    s = 0.0
+    for i in range(count):
+        s += vector[i]
+    return s
+
+
+@inlined
+def clear(room):
+    """No active rankings."""
+    width = padded(room.count[0])
+    for i in range(width):
+        room.carried[0, i] = 0.0
+        room.carried[1, i] = 0.0
+        for j in range(width):
+            room.inverse[i, j] = 0.0
+    room.count[0] = 0
+
+
+@leaf
+def load_target(room, target):
+    """Data in the internal layout to lanes."""
+    for j in range(target.shape[1]):
+        for x in range(target.shape[0]):
+            room.target[8 * j + x] = target[x, j]
+
+
+@leaf
+def load_small(room, paths, lam, inverse):
+    """Make rankings active whose inverse is known, packed."""
+    clear(room)
+    k = paths.shape[0]
+    room.count[0] = k
+    for i in range(k):
+        for x in range(paths.shape[1]):
+            room.columns[i, x] = paths[i, x]
+        room.weights[i] = lam[i] if lam.shape[0] > 0 else 0.0
+        start = row_start(i)
+        for j in range(i + 1):
+            room.inverse[i, j] = room.inverse[j, i] = inverse[start + j]
+    for i in range(k):
+        room.carried[0, i] = total(room.inverse[i], k)
+
+
+@leaf
+def store_rankings(room, paths, weights, inverse):
+    """The active rankings out of the room; their inverse, packed, where there is room for it."""
+    k = room.count[0]
+    for i in range(k):
+        for x in range(paths.shape[1]):
+            paths[i, x] = room.columns[i, x]
+        weights[i] = room.weights[i]
+    if inverse.shape[0] > 0:
+        for i in range(k):
+            start = row_start(i)
+            for j in range(i + 1):
+                inverse[start + j] = room.inverse[i, j]
+
+
+@leaf
+def store_flow(room, flow):
+    """The flow of the active rankings."""
+    flow[:] = 0.0
+    for i in range(room.count[0]):
+        for x in range(flow.shape[0]):
+            flow[x, room.columns[i, x]] += room.weights[i]
