@@ -1,4 +1,4 @@
-"""Certificate and membership beyond 12 items: against the kernels for few items, plain NumPy, and problems with a known answer."""
+"""Certificate and membership beyond 12 items: against the kernels for few items, plain NumPy, and known answers."""
 
 import numpy as np
 import pytest
