@@ -35,6 +35,7 @@ class Case:
             self.weights = rng.uniform(0.3, 3.0, self.target.shape)
             self.weights[rng.random(self.target.shape) < hidden] = 0.0
             self.weights[:, 0] = 1.0
+            self.target[self.weights == 0] = np.nan  # what was not observed is not read
         self.w = np.ones_like(self.target) if self.weights is None else self.weights
         self.problem = make_problem(self.target, self.weights, cone)
         self.orders = [np.array(order) for order in permutations(range(n))]
