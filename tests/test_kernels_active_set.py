@@ -340,8 +340,12 @@ def objective(case, lam):
     return 0.5 * np.sum(case.w * difference**2)
 
 
-def test_improve_measures_the_gap_and_lowers_the_objective(case, form):
+@pytest.mark.parametrize("fresh", [0, 1])
+def test_improve_measures_the_gap_and_lowers_the_objective(case, form, fresh):
     case.begin(3)
+    if case.problem.ridge == 0:
+        case.active.weights[:3] *= 0.1  # too little of them, so that more are wanted
+    case.active.fresh[0] = fresh  # 1: the factor is used as it is
     spread = case.spread()
     costs, price = case.costs(spread), case.gradient(spread)
     inner, cheapest = float(spread @ price), float(price.min())

@@ -137,7 +137,7 @@ def test_conjugate_gradients(case, form):
     smoothed.precondition(case.room, case.tree, case.table, True)
     case.room.residual[:] = right
     count = form(smoothed.conjugate_gradients)(case.room, case.weights, case.tree, 1e-12, 40 * case.size)
-    assert 1 <= count < 40 * case.size
+    assert 1 <= count <= 2 * case.circulations.shape[1] + 5  # in exact arithmetic as many as there are dimensions
     assert case.room.solution.ravel() == pytest.approx(case.solve(right), abs=1e-9)
     assert case.balance @ case.room.solution.ravel() == pytest.approx(np.zeros(1 << case.n), abs=1e-11)
     # Stopped early it says how far it came.
