@@ -8,7 +8,8 @@ from rumflow.data import simulate
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError, NotConvergedError, RumflowError
 from rumflow.projection.batch import ProjectionBatch, project_many
-from rumflow.projection.single import Projection, Rankings, Status, block_marschak, is_rum, project
+from rumflow.projection.results import Projection, Rankings, Status
+from rumflow.projection.single import block_marschak, is_rum, project
 
 if TYPE_CHECKING:
     from rumflow.inference import (

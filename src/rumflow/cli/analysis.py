@@ -15,7 +15,7 @@ from rumflow.data.labels import format_menu
 from rumflow.errors import InputError
 from rumflow.output.files import write_table
 from rumflow.output.tables import Table, show
-from rumflow.projection.single import Projection, Status
+from rumflow.projection.results import Projection, Status
 from rumflow.projection.single import project as run_projection
 from rumflow.projection.table import fit_table
 
@@ -87,7 +87,9 @@ def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]
     if fit.inside:
         parts.append("These choices are consistent with random utility: the distance is 0.")
     else:
-        unit = "" if fit.problem.weights is None or set(np.unique(fit.problem.weights)) <= {0.0, 1.0} else " (weighted)"
+        unit = (
+            "" if not len(fit.problem.weights) or set(np.unique(fit.problem.weights)) <= {0.0, 1.0} else " (weighted)"
+        )
         parts.append(
             f"Distance to the nearest random utility model: {fit.distance:.6g}{unit}"
             + (f"\nTypical difference of an observed share from the fit: {typical:.4f}" if not unit else "")

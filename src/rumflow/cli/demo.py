@@ -11,7 +11,8 @@ from rumflow.core.lattice import Lattice
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
 from rumflow.output.tables import Table
-from rumflow.projection.single import Projection, block_marschak, project
+from rumflow.projection.results import Projection
+from rumflow.projection.single import block_marschak, project
 
 DRINKS = ("coffee", "tea", "cocoa", "juice", "milk", "water")
 

@@ -145,7 +145,8 @@ def bench(arguments: argparse.Namespace) -> int:
     from rumflow.core.threads import thread_count
     from rumflow.data import simulate as families
     from rumflow.output.files import write_table
-    from rumflow.projection.single import Status, project
+    from rumflow.projection.results import Status
+    from rumflow.projection.single import project
 
     if not 2 <= arguments.max_n <= 22:
         raise InputError(f"--max-n {arguments.max_n}: from 2 to 22 items can be timed")

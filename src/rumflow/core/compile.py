@@ -96,6 +96,11 @@ popcount: Any = (lambda bits: int(bits).bit_count()) if _PLAIN else _popcount
 _announced = False
 
 
+def clock() -> float:
+    """Seconds on a clock for time limits."""
+    return time.perf_counter()
+
+
 def announce_compilation(dispatcher: Any) -> Callable[[], None]:
     """Before the first work of a process: say that kernels are being compiled, if they are not in the cache on disk.
 

@@ -1,0 +1,1 @@
+"""Choice data with labels: reading, writing, simulating."""

@@ -1,0 +1,1 @@
+"""Tables, frames, files, pictures and progress; knows no result class."""

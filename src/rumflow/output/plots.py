@@ -17,7 +17,8 @@ from rumflow.core.lattice import items_of
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.output.frames import optional
-from rumflow.projection.single import Projection, block_marschak
+from rumflow.projection.results import Projection
+from rumflow.projection.single import block_marschak
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

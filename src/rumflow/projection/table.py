@@ -11,7 +11,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
 from rumflow.errors import InputError
 from rumflow.output.frames import make_frame
-from rumflow.projection.single import Projection
+from rumflow.projection.results import Projection
 
 #: Tables over every menu of more items than this are refused: they would have millions of rows.
 MOST_ITEMS = 16

@@ -18,7 +18,8 @@ from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.output import plots
 from rumflow.output.frames import optional
-from rumflow.projection.single import Projection, project
+from rumflow.projection.results import Projection
+from rumflow.projection.single import project
 from rumflow.report.svg import draw
 
 #: Menus that were not offered and are shown with predictions, and rows of the long tables.

@@ -3,8 +3,8 @@
     forward   y = P(z) = argmin 1/2 sum w (rho - z)^2 over RUM              for every sample of a batch
     backward  g -> J^T g,   J = V (V^T W V)^{-1} V^T W,                      V the tangent space of the face of P(z)
 
-from the active rankings and their matrix, factored or inverted, of the forward pass (`rumflow.solvers.batch.projector`). Where strict
-complementarity fails J is one element of the generalised Jacobian. J is constant on a face: there are no second
+from the active rankings and their matrix, factored or inverted, of the forward pass (`rumflow.solvers.batch.projector`). Where
+strict complementarity fails J is one element of the generalised Jacobian. J is constant on a face: there are no second
 derivatives to be had.
 
 Two operators do the work, `rumflow::project` and `rumflow::pull`, on float64 tensors of the CPU. They are registered
@@ -25,9 +25,10 @@ from torch.autograd.function import once_differentiable
 from rumflow.core.arrays import Array
 from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.paths import unsqueeze
+from rumflow.core.problem import NO_WEIGHTS
 from rumflow.errors import InputError
 from rumflow.projection.inputs import LARGEST
-from rumflow.solvers.batch.kernels import Start
+from rumflow.solvers.batch.kernels import Keep, Start
 from rumflow.solvers.batch.projector import BatchProjector, Faces
 from rumflow.torch.warm import find
 
@@ -35,7 +36,7 @@ from rumflow.torch.warm import find
 @lru_cache(maxsize=16)
 def _projector(n: int, weights: bytes, threads: int) -> BatchProjector:
     shape = (n, 1 << (n - 1))
-    return BatchProjector(n, np.frombuffer(weights).reshape(shape).copy() if weights else None, threads or None)
+    return BatchProjector(n, np.frombuffer(weights).reshape(shape).copy() if weights else NO_WEIGHTS, threads or None)
 
 
 def projector(n: int, weights: Tensor, threads: int) -> BatchProjector:
@@ -100,14 +101,15 @@ def project_op(
         names = keys.reshape(-1).tolist() if keys.numel() else list(range(shape.numel()))
         starts.bind((n, hash(weights.numpy().tobytes())))
         known = [start if isinstance(start, Start) else None for start in starts.get(names)]
-    result = projector(n, weights, threads).solve(
-        to_rows(z, index, n), known, tol=tol, keep=keep, keep_starts=starts is not None
-    )
-    if starts is not None and result.starts is not None:
-        starts.put(names, result.starts)
+    solver = projector(n, weights, threads)
+    what = Keep.FACES if keep or starts is not None else Keep.NOTHING
+    result = solver.solve(to_rows(z, index, n), known, tol=tol, keep=what)
+    solver.warn(result)
+    if starts is not None:
+        starts.put(names, result.starts())
     rho = from_rows(result.rhos, output, shape)
     flow = from_rows(result.flows, all_cells(n), shape) if with_flow else z.new_empty((*shape, 0))
-    if result.faces is None:
+    if not keep:
         whole = torch.empty(shape, dtype=torch.int64)
         return (
             rho,
@@ -117,7 +119,7 @@ def project_op(
             whole.new_empty((*shape, 0, n), dtype=torch.int32),
             z.new_empty((*shape, 0)),
         )
-    kind, atoms, paths, factor = (torch.from_numpy(part) for part in result.faces)
+    kind, atoms, paths, factor = (torch.from_numpy(part) for part in result.faces(solver.threads))
     return (
         rho,
         flow,
@@ -189,7 +191,11 @@ def pull_op(
     )
     rows = to_rows(by_rho, output, n)
     flows = to_rows(by_flow, all_cells(n), n) if by_flow.shape[-1] else None
-    return from_rows(projector(n, weights, threads).pull(faces, rows, flows), index, shape)
+    solver = projector(n, weights, threads)
+    product = solver.tangent(faces, rows, flows, forward=False)
+    if len(solver.weights):
+        product *= solver.weights
+    return from_rows(product, index, shape)
 
 
 @pull_op.register_fake

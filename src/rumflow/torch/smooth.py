@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from rumflow.core.problem import NO_WEIGHTS
 from rumflow.solvers.interior.smoothed import CentralProjector, Centre
 from rumflow.torch.function import all_cells, batch_first, from_rows, require_finite, to_rows
 from rumflow.torch.warm import find
@@ -25,7 +26,9 @@ from rumflow.torch.warm import find
 @lru_cache(maxsize=16)
 def _projector(n: int, weights: bytes, mu: float, threads: int) -> CentralProjector:
     shape = (n, 1 << (n - 1))
-    return CentralProjector(n, np.frombuffer(weights).reshape(shape).copy() if weights else None, mu, threads or None)
+    return CentralProjector(
+        n, np.frombuffer(weights).reshape(shape).copy() if weights else NO_WEIGHTS, mu, threads or None
+    )
 
 
 @torch.library.custom_op("rumflow::smooth", mutates_args=())

@@ -1,29 +1,28 @@
 """The exact solver: rounds of lattice pass and active set, up to the certificate.
 
-`solve_rankings` owns what the kernels of `active_set` do not: memory that grows, threads for the lattice passes, time limits,
-interruption and progress. `solve_whole` runs problems of few items inside one kernel.
+`solve_rankings` owns what the kernels do not: memory that grows, threads for the lattice passes, time limits, interruption and
+progress.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import lru_cache
 from math import comb
-from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array, Mixture
+from rumflow.core.compile import clock
 from rumflow.core.paths import cheapest_above, cheapest_below, extract_path, flow_from_paths, middle_menus
+from rumflow.core.problem import NO_WEIGHTS
+from rumflow.core.problem import Problem as Projection
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import zeta_adjoint
 from rumflow.solvers.active_set import kernels
 from rumflow.solvers.active_set.kernels import Active, Pool, Problem
-from rumflow.solvers.small.solve import solve_from
-from rumflow.solvers.small.workspace import MOST_ITEMS, Room, SmallProblem, make_room, make_small
 
 _THREADED = 13  # from this many items on a lattice pass is worth several threads
 _STEP_WORK = 2e9  # multiplications between two looks at the clock
@@ -54,16 +53,13 @@ class Outcome(NamedTuple):
     rounds: int
 
 
-def make_problem(target: Array, weights: Array | None, cone: bool = False) -> Problem:
-    """The problem in the form of the kernels; `weights` None means 1 on every cell, `cone` any total."""
-    n = target.shape[0]
-    none = np.empty((0, 0))
-    table = none if weights is None else zeta_adjoint(weights.copy())
+def make_problem(problem: Projection) -> Problem:
+    """The problem in the form of the kernels."""
+    n, weights = problem.n, problem.weights
+    table = zeta_adjoint(weights.copy()) if len(weights) else NO_WEIGHTS
     # c of the order of the Gram entries: a ranking's squared norm is the total weight of the cells it chooses.
-    ridge = float(1 << (n - 1)) if weights is None else max(float(table[:, -1].mean()), 1e-300)
-    if cone:
-        ridge = 0.0
-    return Problem(target, none if weights is None else weights, table, middle_menus(n), ridge)
+    ridge = max(float(table[:, -1].mean()), 1e-300) if len(weights) else float(1 << (n - 1))
+    return Problem(problem.target, weights, table, middle_menus(n), 0.0 if problem.cone else ridge)
 
 
 class Workspace:
@@ -143,7 +139,7 @@ def solve_rankings(
     floor: float,
     start: Mixture | None = None,
     deadline: float | None = None,
-    most_rankings: int | None = None,
+    most_work: float | None = None,
     report: Callable[[Progress], None] | None = None,
     threads: int | None = 1,
 ) -> Outcome:
@@ -169,7 +165,8 @@ def solve_rankings(
         return float(parts.sum())
 
     rounds = stalled = 0
-    best = np.inf
+    best, work, size = np.inf, 0.0, pool_size(n)
+    scale = float(problem.weights.sum()) if len(problem.weights) else float(problem.target.size)
     reason = "done"
     try:
         if len(weights) == 0 and count > 1:
@@ -179,13 +176,13 @@ def solve_rankings(
         kernels.begin(problem, workspace.active, cost, below, paths, weights)
         while True:
             k = int(workspace.active.count[0])
-            if k + pool_size(n) > len(workspace.active.weights):
+            if k + size > len(workspace.active.weights):
                 workspace.grow()
             active = workspace.active
             objective = lattice_pass(active.paths, active.weights, k)
             most = max(32, int(_STEP_WORK / max(k * k, 1)))
             gap, steps = kernels.improve(
-                problem, active, workspace.pool, cost, above, below, max(tol * objective, floor), most
+                problem, active, workspace.pool, cost, above, below, max(tol * min(objective, scale), floor), most
             )
             rounds += 1
             if report is not None:
@@ -197,10 +194,13 @@ def solve_rankings(
             if stalled > kernels.STALL_ROUNDS:
                 reason = "stalled"
                 break
-            if deadline is not None and time.perf_counter() > deadline:
+            if deadline is not None and clock() > deadline:
                 reason = "max_seconds"
                 break
-            if most_rankings is not None and active.count[0] > most_rankings:
+            work += steps * k * (k + size)
+            # What is still to come: how many rankings there are in the end can be told from the gap that is left.
+            ahead = (1.0 + 1.5 * np.sqrt(gap / max(objective, 1e-300))) ** 3
+            if most_work is not None and work * ahead > most_work:
                 reason = "too_large"
                 break
     except KeyboardInterrupt:
@@ -209,31 +209,3 @@ def solve_rankings(
             raise
     mixture = workspace.mixture()
     return Outcome(*mixture, flow_from_paths(*mixture), reason, rounds)
-
-
-_NOTHING = tuple((np.empty((0, n), np.int32), np.empty(0)) for n in range(MOST_ITEMS + 1))
-_rooms: tuple[SimpleQueue[Room], ...] = tuple(SimpleQueue() for _ in range(MOST_ITEMS + 1))
-
-
-@lru_cache(maxsize=MOST_ITEMS)
-def _unweighted(n: int) -> SmallProblem:
-    return make_small(make_problem(np.empty((n, 1 << (n - 1))), None))
-
-
-def solve_whole(
-    target: Array, weights: Array | None, *, tol: float, floor: float, start: Mixture | None = None
-) -> Outcome:
-    """The same for problems that `is_small` accepts: microseconds to milliseconds, without a look at the clock."""
-    n = target.shape[0]
-    problem = _unweighted(n) if weights is None else make_small(make_problem(target, weights))
-    paths, lam = _NOTHING[n] if start is None else start
-    try:
-        room = _rooms[n].get_nowait()
-    except Empty:
-        room = make_room(n)
-    flow = np.empty_like(target)
-    complete = weights is None or bool((weights > 0).all())
-    rounds, stalled, k = solve_from(problem, room, target, complete, paths, lam, tol, floor, flow)
-    found = room.columns[:k, :n].astype(np.int32), room.weights[:k].copy()
-    _rooms[n].put(room)
-    return Outcome(*found, flow, "stalled" if stalled else "done", rounds)

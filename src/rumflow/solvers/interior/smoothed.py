@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array
 from rumflow.core.compile import announce_compilation, kernel
-from rumflow.core.paths import conserve_kernel
+from rumflow.core.paths import conserve_kernel, uniform_flow
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import transform_row
 from rumflow.core.tree import (
@@ -42,7 +42,6 @@ from rumflow.core.tree import (
     sweep_up,
 )
 from rumflow.solvers.interior.cg import diagonal_table, gram_row
-from rumflow.solvers.interior.ipm import uniform_flow
 
 _BACKWARD_TOL = 1e-11
 
@@ -286,10 +285,10 @@ def pull_centres(weights, table, mu, room, edges, flows, trees, by_rho, by_flow,
 class CentralProjector:
     """Smoothed projections of stacks over the same cells: `solve`, and `pull` for the derivatives."""
 
-    def __init__(self, n: int, weights: Array | None, mu: float, threads: int | None = None) -> None:
+    def __init__(self, n: int, weights: Array, mu: float, threads: int | None = None) -> None:
         self.n, self.mu, self.threads = n, mu, thread_count(threads)
-        self.weights = np.empty((0, 1 << (n - 1))) if weights is None else weights
-        self.table = diagonal_table(self.weights, n, 1)
+        self.weights = weights
+        self.table = diagonal_table(weights, n, 1)
         self.uniform = uniform_flow(n)
 
     def _pieces(self, size: int) -> list[slice]:

@@ -86,9 +86,9 @@ def _edges(n: int) -> Edges:
     return Edges(order, layer, down, up)
 
 
-def is_small(n: int, weights: Array | None) -> bool:
+def is_small(n: int, weights: Array) -> bool:
     """Is this solver the right one?"""
-    if n > MOST_ITEMS or weights is None:
+    if n > MOST_ITEMS or not len(weights):
         return n <= MOST_ITEMS
     seen = weights[weights > 0]
     return bool(seen.max() <= _SPREAD * seen.min())
