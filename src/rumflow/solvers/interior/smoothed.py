@@ -261,12 +261,12 @@ def centre_piece(targets, weights, table, mu, uniform, room, edges, flows, trees
 
 
 @kernel
-def pull_centres(weights, table, mu, room, edges, flows, trees, by_rho, by_flow, tol):
-    """w Z S (Z^T g + g_flow) in place of g = by_rho (by_flow without rows: 0)."""
+def tangent_centres(weights, table, mu, room, edges, flows, trees, rows, by_flow, tol):
+    """Z (Q + D)^-1 (Z^T g + g_flow) in place of each g of `rows` (by_flow without rows: 0)."""
     n, half = table.shape
-    for i in range(by_rho.shape[0]):
+    for i in range(rows.shape[0]):
         tree = Tree(edges, trees[i, 0], trees[i, 1], trees[i, 2])
-        g, flow = by_rho[i], flows[i]
+        g, flow = rows[i], flows[i]
         for x in range(n):
             transform_row(g[x], n - 1, 1.0, np.bool_(True))
             for j in range(half):
@@ -277,13 +277,10 @@ def pull_centres(weights, table, mu, room, edges, flows, trees, by_rho, by_flow,
         for x in range(n):
             g[x] = room.solution[x]
             transform_row(g[x], n - 1, 1.0, np.bool_(False))
-            if weights.shape[0] > 0:
-                for j in range(half):
-                    g[x, j] *= weights[x, j]
 
 
-class CentralProjector:
-    """Smoothed projections of stacks over the same cells: `solve`, and `pull` for the derivatives."""
+class SmoothedProjector:
+    """Smoothed projections of stacks over the same cells: `solve`, and `tangent` for the derivatives."""
 
     def __init__(self, n: int, weights: Array, mu: float, threads: int | None = None) -> None:
         self.n, self.mu, self.threads = n, mu, thread_count(threads)
@@ -328,16 +325,16 @@ class CentralProjector:
             )
         return rhos, flows, trees
 
-    def pull(self, flows: Array, trees: NDArray[np.int32], by_rho: Array, by_flow: Array | None = None) -> Array:
-        """The gradients by the targets, given those by the probabilities (used up) and by the flow."""
-        none = np.empty((0, *by_rho.shape[1:]))
+    def tangent(self, flows: Array, trees: NDArray[np.int32], rows: Array, by_flow: Array | None = None) -> Array:
+        """S times each of a stack of vectors, in place (`rumflow.solvers.derivatives`); `by_flow`: gradients by the flow."""
+        none = np.empty((0, *rows.shape[1:]))
 
         def task(span: slice) -> None:
             edges = np.empty(self.uniform.shape, np.bool_)
-            pull_centres(
-                self.weights, self.table, self.mu, make_room(self.n), edges, flows[span], trees[span], by_rho[span],
+            tangent_centres(
+                self.weights, self.table, self.mu, make_room(self.n), edges, flows[span], trees[span], rows[span],
                 none if by_flow is None else by_flow[span], _BACKWARD_TOL,
             )  # fmt: skip
 
-        run_threads(task, self._pieces(len(by_rho)), self.threads)
-        return by_rho
+        run_threads(task, self._pieces(len(rows)), self.threads)
+        return rows
