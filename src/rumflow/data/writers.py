@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,8 @@ import numpy as np
 
 from rumflow.core.lattice import items_of
 from rumflow.errors import InputError
-from rumflow.output.files import write_table
-from rumflow.output.frames import make_frame, optional
+from rumflow.output.files import write_csv, write_parquet
+from rumflow.output.frames import make_frame
 
 if TYPE_CHECKING:
     from rumflow.data.choices import ChoiceData
@@ -92,12 +91,11 @@ def to_csv(data: ChoiceData, path: str | Path, form: str) -> None:
             cache[menu] = ",".join(map(str, menu)) if plain else json.dumps([str(x) for x in menu], ensure_ascii=False)
         menus.append(cache[menu])
     table["menu"] = menus
-    write_table(table, path)
+    write_csv(table, path)
 
 
 def to_parquet(data: ChoiceData, path: str | Path, form: str) -> None:
     """Parquet, menus as lists; labels keep their type."""
-    arrow, parquet = optional("pyarrow", "data"), optional("pyarrow.parquet", "data")
     table = make_table(data, form)
     kinds = {type(label) for label in data.items}
     if len(kinds) > 1 or not kinds <= {str, int}:
@@ -105,13 +103,7 @@ def to_parquet(data: ChoiceData, path: str | Path, form: str) -> None:
             f"labels of {data.items!r} are not all text or all whole numbers: Parquet needs one type; rename the items"
         )
     table["menu"] = [list(menu) for menu in table["menu"]]
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        parquet.write_table(arrow.table(table), temporary)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_parquet(table, path)
 
 
 def to_pairs(data: ChoiceData) -> list[tuple[Item, tuple[Item, ...]]]:
