@@ -12,7 +12,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from rumflow.errors import InputError
 from rumflow.output.frames import optional
@@ -102,12 +102,17 @@ def harmless(value: Any) -> Any:
     return value
 
 
-def write_csv(table: Mapping[str, Any], path: str | Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
-    """Columns as CSV, every text exactly as it is."""
+def write_csv(
+    table: Mapping[str, Any],
+    path: str | Path,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    quoting: Literal[0, 2] = csv.QUOTE_MINIMAL,
+) -> None:
+    """Columns as CSV, every text exactly as it is; `quoting` as in the module csv."""
 
     def write(file: IO[bytes]) -> None:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        writer = csv.writer(text)
+        writer = csv.writer(text, quoting=quoting)
         writer.writerow(table)
         writer.writerows(zip(*table.values(), strict=True))
         text.detach()
@@ -118,5 +123,10 @@ def write_csv(table: Mapping[str, Any], path: str | Path, inputs: Iterable[str |
 def write_parquet(table: Mapping[str, Any], path: str | Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
     """Columns as Parquet, with their types."""
     arrow, parquet = optional("pyarrow", "data"), optional("pyarrow.parquet", "data")
-    columns = arrow.table(dict(table))
+    try:
+        columns = arrow.table(dict(table))
+    except (arrow.ArrowException, OverflowError) as fault:
+        raise InputError(
+            f"{path}: a column cannot be written as Parquet ({str(fault).splitlines()[0][:120]})"
+        ) from None
     write_whole(path, lambda file: parquet.write_table(columns, file), inputs)
