@@ -18,7 +18,7 @@ def from_matrix(a: ArrayLike, items: Sequence[Item] | None) -> Counted:
     """Counts from a (2^n, n) or (2^n - 1, n) matrix; NaN, or masked: not observed."""
     try:
         matrix = np.array(nan_where_masked(a), np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"a matrix of counts is needed, not {type(a).__name__} {str(a)[:40]!r}") from None
     if matrix.ndim != 2 or matrix.shape[1] < 1:
         raise InputError(f"a matrix of counts has shape (2^n, n) or (2^n - 1, n), not {matrix.shape}")

@@ -236,8 +236,7 @@ class Interpreter:
         found = find_separator(texts, choices)
         return self._best_separator(texts) if found is None else found
 
-    @staticmethod
-    def _contents(value: Any, separator: str | None) -> list[Any]:
+    def _contents(self, value: Any, separator: str | None) -> list[Any]:
         """The items of one menu as they stand; None for an empty column."""
         if isinstance(value, str):
             text = value.strip()
@@ -246,7 +245,7 @@ class Interpreter:
                 split_text(value, "," if separator in (None, "[]") else separator) if parsed is None else list(parsed)
             )
         if isinstance(value, tuple):
-            return [None if missing(x) else x for x in value]
+            return [None if missing(x) else x for x in value] if self.roles.menu_columns else list(value)
         if isinstance(value, frozenset):
             return sorted(value, key=str)
         return [] if missing(value) else [value]
