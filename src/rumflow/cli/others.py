@@ -93,7 +93,7 @@ def simulated(arguments: argparse.Namespace) -> ChoiceData:
         np.repeat(item, times)[order].astype(np.int16),
         np.ones(len(order)),
     )
-    return ChoiceData(data.items, data.masks, data.counts, data.totals, rows)
+    return ChoiceData(data.items, data.membership, data.counts, data.totals, rows)
 
 
 def report(arguments: argparse.Namespace) -> int:

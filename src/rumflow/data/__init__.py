@@ -1,1 +1,1 @@
-"""Choice data with labels: reading, writing, simulating."""
+"""Choices: what was offered, what was chosen; readers, writers, conversions, simulated families."""

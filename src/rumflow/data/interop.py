@@ -13,8 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rumflow.core.memory import require_memory
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, Rows, check_items
+from rumflow.data.menus import labels_of
+from rumflow.data.writers import pair_numbers
 from rumflow.errors import InputError
 
 
@@ -25,8 +28,10 @@ def to_choix(data: ChoiceData) -> tuple[int, list[tuple[int, tuple[int, ...]]]]:
     >>> to_choix(data)
     (2, [(0, (1,)), (0, (1,)), (1, (0,))])
     """
-    number = {label: x for x, label in enumerate(data.items)}
-    return data.n, [(number[w], tuple(number[x] for x in losers)) for w, losers in data.to_pairs()]
+    pairs: list[tuple[int, tuple[int, ...]]] = []
+    for winner, losers, times in pair_numbers(data.counted()):
+        pairs += [(winner, losers)] * times
+    return data.n, pairs
 
 
 def from_choix(n_items: int, choices: Iterable[tuple[int, Any]], items: Sequence[Item] | None = None) -> ChoiceData:
@@ -44,18 +49,24 @@ def from_choix(n_items: int, choices: Iterable[tuple[int, Any]], items: Sequence
     return ChoiceData.from_pairs(pairs, items=labels)
 
 
-def to_xlogit(data: ChoiceData) -> dict[str, NDArray[Any]]:
+def to_xlogit(data: ChoiceData, constants: bool = True) -> dict[str, NDArray[Any]]:
     """Arguments for xlogit's `fit(X, y, varnames, alts, ids, avail=, weights=, panels=)`: item constants as variables.
 
-    The first item is the base, without a constant. Weighted rows stay one observation with their weight.
+    The first item is the base, without a constant. Weighted rows stay one observation with their weight. constants=False leaves
+    out X and varnames, for variables of your own: with many items the constants take much memory.
     """
     rows = _rows(data)
     n, size = data.n, len(rows.menu)
-    inside = (data.masks[rows.menu][:, None] >> np.arange(n) & 1).astype(int)
-    out: dict[str, NDArray[Any]] = {
-        "X": np.tile(np.eye(n)[:, 1:], (size, 1)),
+    inside = data.membership[rows.menu].astype(int)
+    out: dict[str, NDArray[Any]] = {}
+    if constants:
+        require_memory(
+            8.0 * size * n * n, f"X with {n - 1} item constants for {size:,} choices (constants=False leaves it out)"
+        )
+        out["X"] = np.tile(np.eye(n)[:, 1:], (size, 1))
+        out["varnames"] = np.array([f"is {label}" for label in data.items[1:]])
+    out |= {
         "y": (np.arange(n) == rows.choice[:, None]).astype(int).ravel(),
-        "varnames": np.array([f"is {label}" for label in data.items[1:]]),
         "alts": np.tile(np.array([str(label) for label in data.items]), size),
         "ids": np.repeat(np.arange(size), n),
         "avail": inside.ravel(),
@@ -107,7 +118,7 @@ def to_torch_choice(data: ChoiceData) -> dict[str, NDArray[Any]]:
     out: dict[str, NDArray[Any]] = {
         "item_index": np.repeat(rows.choice.astype(np.int64), times),
         "session_index": np.repeat(rows.menu.astype(np.int64), times),
-        "item_availability": (data.masks[:, None] >> np.arange(data.n) & 1).astype(np.bool_),
+        "item_availability": data.membership.copy(),
     }
     if rows.subject is not None:
         out["user_index"] = np.repeat(rows.subject.astype(np.int64), times)
@@ -132,7 +143,7 @@ def from_torch_choice(
     offered = (
         np.ones((int(session.max()) + 1, n), bool) if item_availability is None else np.asarray(item_availability) != 0
     )
-    menus = [tuple(labels[x] for x in np.flatnonzero(row)) for row in offered]
+    menus = [labels_of(labels, row) for row in offered]
     table: dict[str, list[Any]] = {"menu": [menus[s] for s in session], "choice": [labels[x] for x in chosen]}
     if user_index is not None:
         table["subject"] = np.asarray(user_index).tolist()

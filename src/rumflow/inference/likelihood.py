@@ -124,7 +124,7 @@ class LikelihoodFit:
         def replicate(i: int) -> None:
             rng = generators(number, (), [i])[0]
             counts = np.where(inside, rng.multinomial(sizes.astype(np.int64), shares), np.nan)
-            state = _maximise(ChoiceData(self.items, self.data.masks, counts, sizes), max(self.tol, 1e-5), start)
+            state = _maximise(ChoiceData(self.items, self.data.membership, counts, sizes), max(self.tol, 1e-5), start)
             null[i] = 2 * max(state.saturated - state.value, 0.0)
             gaps[i] = state.gap
             counter.add(1)

@@ -1,1 +1,1 @@
-"""Tables, frames, files, pictures and progress; knows no result class."""
+"""What leaves the package: files, data frames, printed tables, plots, progress bars."""

@@ -1,21 +1,17 @@
-"""Long tables with a row an alternative: an observation id, the alternative, and 1 where it was chosen."""
+"""Long tables with one row per alternative: an observation id, the alternative, and 1 where it was chosen."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from rumflow.data.choices import ChoiceData
 from rumflow.data.readers.coding import Coder
 from rumflow.data.readers.columns import Options, Roles, as_flag
-from rumflow.data.readers.sources import Source
+from rumflow.data.readers.sources import FrameSource, Source
 from rumflow.errors import InputError
 
 
-def read_alternatives(source: Source, roles: Roles, options: Options) -> ChoiceData:
-    """Collect the alternatives of each observation into a menu, then read it as one row a choice."""
-    from rumflow.data.readers.build import read
-    from rumflow.data.readers.sources import FrameSource
-
+def collect_alternatives(source: Source, roles: Roles, options: Options) -> tuple[FrameSource, Options]:
+    """The same choices as a table with one row per choice: the alternatives of each observation are its menu."""
     observation, item = Coder(), Coder()
     weight: dict[int, object] = {}
     person: dict[int, object] = {}
@@ -65,10 +61,4 @@ def read_alternatives(source: Source, roles: Roles, options: Options) -> ChoiceD
     if person:
         frame["subject"] = [person[k] for k in range(len(menus))]
     inner = Options(items=options.items, outside_option=options.outside_option, clean=options.clean, rows=options.rows)
-    data = read(FrameSource(frame, source.name), inner)
-    first = (
-        f"{source.name}: one row an alternative; observation = {roles.observation!r}, alternative = {roles.menu!r}, "
-        f"chosen = {roles.choice!r}"
-    )
-    rest = data.understood.splitlines()[1:]
-    return ChoiceData(data.items, data.masks, data.counts, data.totals, data.rows, "\n".join([first, *rest]))
+    return FrameSource(frame, source.name, source.text), inner
