@@ -25,12 +25,15 @@ from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.membership import find_inside, inside_tolerance
 from rumflow.core.paths import decompose, orders_from_paths, paths_from_orders, sample
 from rumflow.core.seeds import Seed, generator
+from rumflow.core.threads import check_threads
 from rumflow.core.transforms import moebius, zeta, zeta_adjoint
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError, NotConvergedError
+from rumflow.output.frames import make_frame
 from rumflow.output.progress import Reporter
 from rumflow.projection.inputs import Prepared, as_floats, items_from_shape, prepare
+from rumflow.projection.table import fit_table
 from rumflow.solvers.active_set.kernels import improve
 from rumflow.solvers.active_set.solve import Progress
 from rumflow.solvers.derivatives import Face, exact_product, make_face
@@ -238,10 +241,9 @@ class Projection:
         return found
 
     def to_frame(self, data: ChoiceData | None = None, menus: str = "all", backend: str = "pandas") -> Any:
-        """A data frame of menus, items, observed and fitted probabilities; see `rumflow.projection.table.fit_frame`."""
-        from rumflow.projection.table import fit_frame
-
-        return fit_frame(self, data, menus, backend)
+        """A data frame of menus, items, observed and fitted probabilities; see `rumflow.projection.table.fit_table`."""
+        counts = None if data is None else (data.masks, data.counts)
+        return make_frame(fit_table(self.items, self.observed, self.rho, self.flow, counts, menus), backend)
 
     def plot(self, ax: Any = None) -> Any:
         """Observed against fitted probabilities; see `rumflow.output.plots` for more pictures."""
@@ -288,6 +290,7 @@ def project(
     tol = check_tol(tol)
     if max_seconds is not None and not (isinstance(max_seconds, int | float) and max_seconds > 0):
         raise InputError(f"max_seconds={max_seconds!r}: a positive number of seconds is needed, or None")
+    check_threads(threads)
     problem = prepare(data, weights)
     done = announce_compilation(solve_from if is_small(problem.lattice.n, problem.weights) else improve)
     if problem.complete:
