@@ -9,7 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from rumflow.cli.main import COMMANDS, main
+from rumflow.cli.main import main
+from rumflow.cli.parser import COMMANDS
 from rumflow.data.choices import ChoiceData
 from rumflow.output.tables import Table, show
 

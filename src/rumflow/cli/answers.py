@@ -10,7 +10,7 @@ from typing import Any
 
 from rumflow.output.files import check_target, write_table
 
-OK, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 0, 1, 2, 130
+OK, BAD_INPUT, NOT_CONVERGED = 0, 1, 2  # 130 where Ctrl-C ends a command without an answer
 
 
 def print_json(content: Mapping[str, Any]) -> None:

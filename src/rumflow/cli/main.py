@@ -1,87 +1,59 @@
-"""The commands: `rumflow demo | project | test | bounds | simulate | report | bench | completion`.
-
-Each command is a module of this folder with an `EXAMPLE`, `add_arguments(parser)` and `run(arguments)`, which returns the exit
-code. Only the module of the command that is called is loaded.
-"""
+"""`rumflow`: run a command, and turn what goes wrong into a line and an exit code."""
 
 from __future__ import annotations
 
-import argparse
 import os
+import signal
 import sys
-from collections.abc import Collection, Sequence
-from importlib import import_module
-from typing import NoReturn
+from types import FrameType
 
-from rumflow.cli.answers import BAD_INPUT, INTERRUPTED, NOT_CONVERGED, OK
 from rumflow.errors import NotConvergedError, RumflowError
-from rumflow.version import __version__
-
-COMMANDS = {
-    "demo": "simulated data with a known violation, projected and explained",
-    "project": "the nearest random utility model, how far it is and what drives the distance",
-    "test": "bootstrap test: could these choices come from a population of utility maximisers?",
-    "bounds": "what any random utility model near the data predicts for a menu that was not offered",
-    "simulate": "write simulated choices to a file",
-    "report": "one self-contained HTML page about a data set",
-    "bench": "how fast projections are on this machine",
-    "completion": "print a shell completion script",
-}
 
 
-class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, without the list of all options."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f"rumflow: {message.removeprefix('argument ')} (see {self.prog} --help)\n")
-
-
-def make_parser(commands: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
-    """The command line, with the arguments of some of the commands."""
-    top = _Parser(
-        prog="rumflow",
-        description="Are these choices rational, how far from it are they, and what is the nearest rational model?",
-        epilog="exit codes: 0 done, 1 wrong input or usage, 2 not converged, 130 interrupted",
-    )
-    top.add_argument("--version", action="version", version=f"rumflow {__version__}")
-    parsers = top.add_subparsers(dest="command", metavar="command", required=True)
-    for name, text in COMMANDS.items():
-        one = parsers.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-        if name in commands:
-            module = import_module(f"rumflow.cli.{name}")
-            one.epilog = f"example: {module.EXAMPLE}"
-            one.set_defaults(run=module.run, parser=top)
-            module.add_arguments(one)
-    return top
+def _leave(number: int, frame: FrameType | None) -> None:
+    # NumPy makes an ImportError of a KeyboardInterrupt while it loads. There is nothing to clean up yet.
+    os.write(2, b"rumflow: interrupted\n")
+    os._exit(130)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: list[str] | None = None) -> int:
     """Run a command; the exit code is 0, 1 (input or usage), 2 (not converged) or 130 (interrupted)."""
+    alone = argv is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     try:
-        words = list(sys.argv[1:] if argv is None else argv)
+        if alone:
+            signal.signal(signal.SIGINT, _leave)
+        from rumflow.cli.parser import COMMANDS, make_parser
+
+        words = sys.argv[1:] if argv is None else list(argv)
         if not words:
             make_parser(()).print_help()
-            return BAD_INPUT
+            return 1
         # The completion script names the options of all commands.
         arguments = make_parser(COMMANDS if words[0] == "completion" else words[:1]).parse_args(words)
         arguments.words = words
+        if alone:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         code: int = arguments.run(arguments)
         sys.stdout.flush()
         return code
     except SystemExit as stop:  # of the parser
-        return BAD_INPUT if stop.code else OK
+        return 1 if stop.code else 0
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
+        return 0
     except KeyboardInterrupt:
         print("rumflow: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        return 130
     except NotConvergedError as error:
         print(f"rumflow: {error}", file=sys.stderr)
-        return NOT_CONVERGED
+        return 2
     except (RumflowError, OSError) as error:
         print(f"rumflow: {error}", file=sys.stderr)
-        return BAD_INPUT
+        return 1
     except MemoryError as error:
         print(f"rumflow: not enough memory: {error}", file=sys.stderr)
-        return BAD_INPUT
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
