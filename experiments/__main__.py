@@ -27,7 +27,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument(
         "name",
         choices=[*EXPERIMENTS, "all"],
-        help="exp1, exp2: preconditioning; exp3: teacher and students; power: size and power of the test (the last two take long)",
+        help="exp1, exp2: preconditioning; exp3: teacher and students; power: size and power of the test (both take long)",
     )
     parser.add_argument(
         "--out", default="results", type=Path, metavar="FOLDER", help="where to write (default results)"

@@ -300,7 +300,9 @@ def test_module_runs_in_a_process_of_its_own():
 
 
 def test_help_loads_nothing_heavy():
-    script = "import sys; from rumflow.cli.main import main; main(['--help']); print(sorted(sys.modules), file=sys.stderr)"
+    script = (
+        "import sys; from rumflow.cli.main import main; main(['--help']); print(sorted(sys.modules), file=sys.stderr)"
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "numpy" not in done.stderr
     assert "rumflow.cli.main" in done.stderr

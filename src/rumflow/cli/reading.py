@@ -37,7 +37,7 @@ def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceD
     if delimiter is not None and len(delimiter) != 1:
         raise InputError(f"--delimiter {delimiter!r}: one character is needed, or 'tab'")
     data = ChoiceData.from_csv(
-        path or arguments.data, delimiter=delimiter, encoding=arguments.encoding, clean=arguments.clean, **options
+        arguments.data if path is None else path, delimiter=delimiter, encoding=arguments.encoding, clean=arguments.clean, **options
     )
     if not arguments.quiet and not arguments.json:
         print(data.understood, file=sys.stderr)
