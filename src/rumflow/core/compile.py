@@ -9,9 +9,11 @@ it owns: results have the same bits for any number of threads.
 from __future__ import annotations
 
 import hashlib
+import pickle
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,12 +45,50 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
         plain.py_func = function
         return plain
     options["no_cfunc_wrapper"] = True  # nothing but Python and other kernels calls them
-    dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+    options |= {"nogil": True, "error_model": "numpy"}
+    try:
+        dispatcher = numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # no folder can be written to
+        _say_uncached("no folder can be written to")
+        return numba.njit(**options)(function)
+    _forgive(dispatcher._cache)
     # Numba's cache on disk watches the file of a kernel, not those of the kernels and constants it uses: let it watch those, too.
     index: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if hasattr(index, "_source_stamp"):
         index._source_stamp = (index._source_stamp, _stamp())
     return dispatcher
+
+
+def _forgive(store: Any) -> None:
+    """Let a cache on disk that is full or damaged cost time, not the answer."""
+    load, save = store.load_overload, store.save_overload
+
+    def load_or_compile(signature: Any, context: Any) -> Any:
+        try:
+            return load(signature, context)
+        except (OSError, EOFError, ValueError, pickle.UnpicklingError):
+            return None
+
+    def save_or_say(signature: Any, compiled: Any) -> None:
+        try:
+            save(signature, compiled)
+        except OSError as fault:
+            _say_uncached(fault.strerror or str(fault))
+        except (EOFError, ValueError, pickle.UnpicklingError):  # a damaged index: begin it anew
+            with suppress(OSError):
+                store.flush()
+
+    store.load_overload, store.save_overload = load_or_compile, save_or_say
+
+
+@cache
+def _say_uncached(why: str) -> None:
+    print(
+        f"rumflow: compiled kernels cannot be kept on disk ({why}): they are compiled again in every process; "
+        "NUMBA_CACHE_DIR may name another folder",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array
 from rumflow.core.compile import announce_compilation
+from rumflow.core.memory import require_memory
 from rumflow.core.threads import thread_count
 from rumflow.errors import InputError
 from rumflow.inference.replicate import Draws, Replicator
@@ -31,6 +32,9 @@ from rumflow.output.progress import Counter
 from rumflow.solvers.active_set.kernels import improve
 from rumflow.solvers.batch.kernels import solve_piece
 from rumflow.solvers.small.workspace import MOST_ITEMS
+
+#: More replicates than this are a slip of the finger: the p-value is then known to 2e-4.
+MOST_REPLICATES = 10_000_000
 
 _SAVE_EVERY = 10.0  # seconds between two writes of the checkpoint
 
@@ -144,8 +148,13 @@ def run(
         raise InputError(
             f"n_jobs={n_jobs!r}: a number of workers is needed (1: threads of this process, -1: all processors)"
         )
-    if not isinstance(n_boot, int | np.integer) or n_boot < 1:
-        raise InputError(f"n_boot={n_boot!r}: at least 1 bootstrap replicate is needed")
+    if isinstance(n_boot, bool) or not isinstance(n_boot, int | np.integer) or not 1 <= n_boot <= MOST_REPLICATES:
+        raise InputError(f"n_boot={n_boot!r}: a number of bootstrap replicates from 1 to {MOST_REPLICATES:,} is needed")
+    require_memory(
+        n_boot * sum(9 * len(r.taus) + 8 for r in replicators),
+        f"keeping {n_boot:,} replicates of {len(replicators):,} tests",
+        "take fewer replicates",
+    )
     collected = [
         Collected(
             np.full((len(r.taus), n_boot), np.nan),

@@ -314,6 +314,16 @@ def _slot_weights(sample: Sample, weights: str | ArrayLike | None) -> Array:
     return np.asarray(given[sample.cells][sample.column], np.float64)
 
 
+def inverse_variance(data: ChoiceData) -> Array:
+    """(2^n, n) the weights "inverse-variance" of `rum_test`, for `project`; 1 on menus of one item, which leave no choice."""
+    sample = build_sample(data, "inverse-variance", Convention())
+    array = np.zeros(sample.lattice.shape)
+    array[sample.unit_mask[sample.unit], sample.item] = sample.weights
+    item = np.arange(sample.lattice.n)
+    array[1 << item, item] = 1.0
+    return array
+
+
 def fitted(sample: Sample) -> Array:
     """The nearest RUM to all groups together, on the recorded cells."""
     means, _, total = sample.pool(sample.frequency[None], sample.weights)

@@ -52,6 +52,17 @@ def write_whole(
         raise InputError(f"{path}: cannot be written ({fault.strerror or fault}); name another file") from None
 
 
+def check_target(path: str | Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
+    """Raise before the work starts where `write_whole` would refuse to write."""
+    try:
+        mode = _mode(path, inputs)
+    except OSError as fault:
+        raise InputError(f"{path}: cannot be written ({fault.strerror or fault}); name another file") from None
+    regular = mode is None or stat.S_ISREG(mode)  # replaced by a new file: the folder must be writable
+    if not os.access(Path(os.path.realpath(path)).parent if regular else path, os.W_OK):
+        raise InputError(f"{path}: cannot be written (no permission); name another file")
+
+
 def _mode(path: str | Path, inputs: Iterable[str | os.PathLike[str]]) -> int | None:
     """The kind and the permissions of what stands at `path`, None where nothing does; an error where it must not be written."""
     if not str(path):

@@ -22,7 +22,9 @@ from rumflow.core.transforms import moebius, zeta
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
+from rumflow.output.frames import make_frame
 from rumflow.projection.inputs import Prepared
+from rumflow.projection.table import fit_table
 from rumflow.solvers.batch.projector import BatchProjector
 from rumflow.solvers.derivatives import FaceTangent, InteriorTangent, Tangent, jvp, vjp
 from rumflow.solvers.interior.ipm import IpmResult
@@ -219,10 +221,9 @@ class Projection:
         return found
 
     def to_frame(self, data: ChoiceData | None = None, menus: str = "all", backend: str = "pandas") -> Any:
-        """A data frame of menus, items, observed and fitted probabilities; see `rumflow.projection.table.fit_frame`."""
-        from rumflow.projection.table import fit_frame
-
-        return fit_frame(self, data, menus, backend)
+        """A data frame of menus, items, observed and fitted probabilities; see `rumflow.projection.table.fit_table`."""
+        counts = None if data is None else (data.masks, data.counts)
+        return make_frame(fit_table(self.items, self.observed, self.rho, self.flow, counts, menus), backend)
 
     def plot(self, ax: Any = None) -> Any:
         """Observed against fitted probabilities; see `rumflow.output.plots` for more pictures."""

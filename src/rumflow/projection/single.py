@@ -19,6 +19,7 @@ from rumflow.core.compile import announce_compilation
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import paths_from_orders
 from rumflow.core.problem import Problem, Stop
+from rumflow.core.threads import check_threads
 from rumflow.core.transforms import moebius
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError, NotConvergedError
@@ -64,6 +65,7 @@ def project(
     tol = check_tol(tol)
     if max_seconds is not None and not (isinstance(max_seconds, int | float) and max_seconds > 0):
         raise InputError(f"max_seconds={max_seconds!r}: a positive number of seconds is needed, or None")
+    check_threads(threads)
     problem = prepare(data, weights)
     certifier = Certifier(problem.lattice.n, problem.weights, threads=threads)
     done = announce_compilation(solve_from if is_small(problem.lattice.n, problem.weights) else improve)

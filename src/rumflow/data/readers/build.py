@@ -330,7 +330,7 @@ class _Accumulator:
         if rows is not None and rows.subject is not None:
             lines.append(f"{len(rows.subjects)} subjects")
         if rows is not None and rows.group is not None and len(rows.groups) > 1:
-            lines.append(f"{len(rows.groups)} groups, taken together here; split() or --by group separates them")
+            lines.append(f"{len(rows.groups)} groups; split() or --by group takes each on its own")
         if self.n_missing:
             lines.append(f"{self.n_missing:,} rows without a recorded choice are left out")
         if roles.group and self.keep and self.n_rows >= 20 and 2 * len(self.group) > self.n_rows:
