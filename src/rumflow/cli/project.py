@@ -114,7 +114,7 @@ def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]
     if fit.inside:
         parts.append("These choices are consistent with random utility: the distance is 0.")
     else:
-        unit = "" if fit.problem.weights is None or set(np.unique(fit.problem.weights)) <= {0.0, 1.0} else " (weighted)"
+        unit = "" if set(np.unique(fit.problem.weights)) <= {0.0, 1.0} else " (weighted)"
         parts.append(
             f"Distance to the nearest random utility model: {fit.distance:.6g}{unit}"
             + (f"\nTypical difference of an observed share from the fit: {typical:.4f}" if not unit else "")
