@@ -200,7 +200,7 @@ def solve_rankings(
             work += steps * k * (k + size)
             # What is still to come: how many rankings there are in the end can be told from the gap that is left.
             ahead = (1.0 + 1.5 * np.sqrt(min(gap / max(objective, 1e-300), 16.0))) ** 3
-            if most_work is not None and work > 0.05 * most_work and work * ahead > most_work:
+            if most_work is not None and work > 0.12 * most_work and work * ahead > most_work:
                 reason = "too_large"
                 break
     except KeyboardInterrupt:
