@@ -22,16 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array
-from rumflow.core.compile import announce_compilation
 from rumflow.core.memory import require_memory
 from rumflow.core.threads import thread_count
 from rumflow.errors import InputError
 from rumflow.inference.replicate import Draws, Replicator
 from rumflow.inference.resample import generators
 from rumflow.output.progress import Counter
-from rumflow.solvers.active_set.kernels import improve
-from rumflow.solvers.batch.kernels import solve_piece
-from rumflow.solvers.small.workspace import MOST_ITEMS
 
 #: More replicates than this are a slip of the finger: the p-value is then known to 2e-4.
 MOST_REPLICATES = 10_000_000
@@ -177,9 +173,6 @@ def run(
     ]
     counter = Counter(progress, len(replicators) * n_boot, "replicates")
     counter.add(len(replicators) * n_boot - sum(len(p.indices) for p in pieces))
-    compiled = announce_compilation(
-        improve if all(r.sample.lattice.n > MOST_ITEMS for r in replicators) else solve_piece
-    )
     stream = _in_threads(replicators, pieces, threads) if n_jobs == 1 else _in_joblib(replicators, pieces, n_jobs)
     try:
         for piece, draws in stream:
@@ -197,7 +190,6 @@ def run(
     finally:
         stream.close()
     store.save(collected, force=True)
-    compiled()
     return collected
 
 

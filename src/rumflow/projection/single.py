@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rumflow.core.arrays import Array
 from rumflow.core.certificate import Certifier
-from rumflow.core.compile import announce_compilation
+from rumflow.core.compile import clock
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import paths_from_orders
 from rumflow.core.problem import Problem, Stop
@@ -26,11 +26,8 @@ from rumflow.errors import InputError, NotConvergedError
 from rumflow.output.progress import Reporter
 from rumflow.projection.inputs import as_floats, check_tol, items_from_shape, prepare
 from rumflow.projection.results import Projection, Rankings, Status, status_of
-from rumflow.solvers.active_set.kernels import improve
 from rumflow.solvers.active_set.solve import Progress
 from rumflow.solvers.dispatch import METHODS, solve
-from rumflow.solvers.small.solve import solve_from
-from rumflow.solvers.small.workspace import is_small
 
 
 def project(
@@ -68,7 +65,6 @@ def project(
     check_threads(threads)
     problem = prepare(data, weights)
     certifier = Certifier(problem.lattice.n, problem.weights, threads=threads)
-    done = announce_compilation(solve_from if is_small(problem.lattice.n, problem.weights) else improve)
     with Reporter(progress, tol) as report:
         solved = solve(
             Problem(problem.target, problem.weights),
@@ -76,11 +72,10 @@ def project(
             method=method,
             start=None if start is None else _check_start(start, problem.lattice.n),
             certifier=certifier,
-            deadline=None if max_seconds is None else begin + max_seconds,
+            deadline=None if max_seconds is None else clock() + max_seconds,
             report=report,
             threads=threads,
         )
-    done()
     fit = Projection(
         solved.certificate,
         status_of(solved.certificate, tol, solved.reason),

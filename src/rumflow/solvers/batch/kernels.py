@@ -146,17 +146,17 @@ def solve_piece(
     return targets.shape[0]
 
 
-@kernel
+@leaf
 def pack_piece(flat, count, paths, factor):
     """From one after another to one row a problem."""
     at = there = 0
     for i in range(count.shape[0]):
         k = count[i]
-        paths[i, :k] = flat.paths[at : at + k]
-        paths[i, k:] = 0
-        if factor.shape[1] > 0:
-            factor[i, : row_start(k)] = flat.factor[there : there + row_start(k)]
-            factor[i, row_start(k) :] = 0.0
+        for j in range(paths.shape[1]):
+            for x in range(paths.shape[2]):
+                paths[i, j, x] = flat.paths[at + j, x] if j < k else np.int32(0)
+        for j in range(factor.shape[1]):
+            factor[i, j] = flat.factor[there + j] if j < row_start(k) else 0.0
         at += k
         there += row_start(k)
 

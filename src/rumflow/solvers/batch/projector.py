@@ -29,14 +29,13 @@ from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array, Ints, Mask, Mixture
 from rumflow.core.certificate import Certificate, Certifier
-from rumflow.core.compile import announce_compilation
 from rumflow.core.lattice import Lattice
 from rumflow.core.membership import inside_tolerance
 from rumflow.core.paths import decompose, flow_from_paths, uniform_flow
 from rumflow.core.problem import NO_WEIGHTS, Problem, Stop, is_complete
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import zeta
-from rumflow.solvers.active_set.kernels import improve, start_from
+from rumflow.solvers.active_set.kernels import start_from
 from rumflow.solvers.active_set.solve import Workspace, make_problem
 from rumflow.solvers.batch.kernels import (
     FACE,
@@ -175,12 +174,10 @@ class BatchProjector:
             elif advance is not None:
                 advance(len(piece))
 
-        done = announce_compilation(improve if self._small is None else solve_piece)
         try:
             run_threads(task, result.pieces, self.threads)
         except KeyboardInterrupt:
             stopped.set()
-        done()
         if stopped.is_set():
             if not partial:
                 raise KeyboardInterrupt

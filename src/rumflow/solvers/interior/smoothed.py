@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array
-from rumflow.core.compile import announce_compilation, kernel
+from rumflow.core.compile import kernel
 from rumflow.core.paths import conserve_kernel, uniform_flow
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import transform_row
@@ -313,9 +313,7 @@ class SmoothedProjector:
                 trees[span], planted[span], found[span], rhos[span],
             )  # fmt: skip
 
-        done = announce_compilation(centre_piece)
         run_threads(task, self._pieces(size), self.threads)
-        done()
         if not found.all():
             warnings.warn(
                 f"sample {int(np.argmin(found))}: the smoothed projection was not found to full accuracy: "
