@@ -14,7 +14,7 @@ from rumflow.core.paths import cheapest_above, cheapest_below, cheapest_through,
 from rumflow.core.transforms import zeta, zeta_adjoint
 from rumflow.solvers.active_set.solve import Workspace, make_problem, solve_rankings, solve_whole
 from rumflow.solvers.small import solve as small
-from rumflow.solvers.small import workspace as room
+from rumflow.solvers.small import workspace
 from rumflow.solvers.small.lanes import follow, price_cells, price_menus, transform_lanes
 from rumflow.solvers.small.solve import leave, powers
 
@@ -24,13 +24,13 @@ def random_paths(n, k, rng):
 
 
 def setting(n, rng, weighted=False, cone=False):
-    """A problem with random data, its form for few items, and room for it."""
+    """A problem with random data, its form for few items, and a workspace for it."""
     target = rng.normal(0.3, 0.3, (n, 1 << (n - 1)))
     weights = rng.uniform(0.5, 2.0, target.shape) if weighted else None
     problem = make_problem(target, weights, cone)
-    place = room.make_room(n)
-    room.load_target(place, target)
-    return problem, room.make_small(problem), place
+    place = workspace.make_workspace(n)
+    workspace.load_target(place, target)
+    return problem, workspace.make_small(problem), place
 
 
 def matrix(problem, paths):
@@ -166,14 +166,14 @@ def test_what_is_stored_is_what_is_loaded(n, rng):
     paths, weights, inverse = held(place, n)
     k = len(paths)
     stored = np.empty((k, n), np.int32), np.empty(k), np.empty(k * (k + 1) // 2)
-    room.store_rankings(place, *stored)
+    workspace.store_rankings(place, *stored)
     assert (stored[0] == paths).all()
     flow = np.empty((n, 1 << (n - 1)))
-    room.store_flow(place, flow)
+    workspace.store_flow(place, flow)
     assert flow == pytest.approx(flow_from_paths(paths, weights))
-    other = room.make_room(n)
+    other = workspace.make_workspace(n)
     small.begin_small(few, other, random_paths(n, 20, rng), np.ones(20))
-    room.load_small(other, *stored)
+    workspace.load_small(other, *stored)
     assert_inverse(problem, other, n)
     assert (held(other, n)[1] == weights).all()
     assert held(other, n)[2] == pytest.approx(inverse)
@@ -218,7 +218,7 @@ def test_a_start_does_not_change_the_answer(n, seed):
         assert a.objective == pytest.approx(b.objective, rel=1e-11)
 
 
-def test_a_start_of_more_rankings_than_there_is_room_for(rng):
+def test_a_start_of_more_rankings_than_there_is_space_for(rng):
     target = rf.Lattice(4).to_internal(rf.simulate.dirichlet(4, seed=0))
     paths = random_paths(4, 5000, rng)
     warm = solve_whole(target, None, tol=1e-12, floor=1e-16, start=(paths, np.ones(5000)))
@@ -228,7 +228,7 @@ def test_a_start_of_more_rankings_than_there_is_room_for(rng):
 
 
 def test_weights_far_apart_are_left_to_the_factor():
-    assert room.is_small(8, None)
-    assert not room.is_small(9, None)
-    assert room.is_small(6, np.array([[1.0, 0.0, 9e4]]))
-    assert not room.is_small(6, np.array([[1.0, 0.0, 1.1e5]]))
+    assert workspace.is_small(8, None)
+    assert not workspace.is_small(9, None)
+    assert workspace.is_small(6, np.array([[1.0, 0.0, 9e4]]))
+    assert not workspace.is_small(6, np.array([[1.0, 0.0, 1.1e5]]))

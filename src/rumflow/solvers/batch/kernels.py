@@ -35,7 +35,7 @@ KEEP_NOTHING, KEEP_FACES = int(Keep.NOTHING), int(Keep.FACES)
 
 
 class Start(NamedTuple):
-    """Rankings to begin from; `factor` (with few items the inverse), packed, is empty where it is not at hand."""
+    """Rankings to begin from; `factor` (with few items the inverse), packed, is empty where it is not known."""
 
     paths: NDArray[np.int32]  # (k, n)
     weights: Array  # (k,)
@@ -93,13 +93,13 @@ def measure(flow, rho, target, weights):
 
 @leaf
 def solve_piece(
-    problem, weights, complete, room, targets, where, start, tol, tolerance, keep, flows, rhos, kind, count, rounds, flat,
+    problem, weights, complete, workspace, targets, where, start, tol, tolerance, keep, flows, rhos, kind, count, rounds, flat,
     used, stalled, first, resume,
 ):  # fmt: skip
     """Solve problems first.. of a piece and append their rankings to `flat`, from used[0] (rankings) and used[1]
     (inverses) on; keep: see `Keep`.
 
-    Returns the problem at which `flat` was full (call again with more room and resume=True), or the length of the
+    Returns the problem at which `flat` was full (call again with longer arrays and resume=True), or the length of the
     piece.
     """
     n = targets.shape[1]
@@ -110,28 +110,28 @@ def solve_piece(
                 normalise_menus(target, weights, n)
             stalled[i] = False
             rounds[i] = 0
-            if complete and inside_flow(target, flows[i], room.below, tolerance):
+            if complete and inside_flow(target, flows[i], workspace.below, tolerance):
                 measure(flows[i], rhos[i], target, weights)
                 kind[i], count[i] = INSIDE, 0
                 continue
-            load_target(room, target)
+            load_target(workspace, target)
             size = data_size(target, weights)
             a, b = where[i, 0], where[i + 1, 0]
             if where[i + 1, 1] > where[i, 1]:
-                load_small(room, start.paths[a:b], start.weights[a:b], start.factor[where[i, 1] : where[i + 1, 1]])
+                load_small(workspace, start.paths[a:b], start.weights[a:b], start.factor[where[i, 1] : where[i + 1, 1]])
             elif complete and a == b:
-                begin_peeled(problem, room, flows[i])  # K target, from the look inside
+                begin_peeled(problem, workspace, flows[i])  # K target, from the look inside
             else:
-                begin_small(problem, room, start.paths[a:b], start.weights[a:b])
-            rounds[i], stalled[i] = solve_small(problem, room, tol, SOLVER_FLOOR * size)
-            store_flow(room, flows[i])
+                begin_small(problem, workspace, start.paths[a:b], start.weights[a:b])
+            rounds[i], stalled[i] = solve_small(problem, workspace, tol, SOLVER_FLOOR * size)
+            store_flow(workspace, flows[i])
             objective = measure(flows[i], rhos[i], target, weights)
             kind[i] = INSIDE if objective <= RELATIVE_RUM_TOLERANCE * size else FACE
             if keep == KEEP_FACES and complete and kind[i] == FACE:
-                dimension = face_dimension(flows[i], room.below)
-                if room.count[0] <= dimension:
-                    span_small(problem, room, flows[i], dimension)
-            count[i] = room.count[0]
+                dimension = face_dimension(flows[i], workspace.below)
+                if workspace.count[0] <= dimension:
+                    span_small(problem, workspace, flows[i], dimension)
+            count[i] = workspace.count[0]
         resume = False
         if keep > KEEP_NOTHING:
             k = count[i]
@@ -140,7 +140,7 @@ def solve_piece(
             if at + k > flat.weights.shape[0] or there + length > flat.factor.shape[0]:
                 return i
             store_rankings(
-                room, flat.paths[at : at + k], flat.weights[at : at + k], flat.factor[there : there + length]
+                workspace, flat.paths[at : at + k], flat.weights[at : at + k], flat.factor[there : there + length]
             )
             used[0], used[1] = at + k, there + length
     return targets.shape[0]
@@ -148,7 +148,7 @@ def solve_piece(
 
 @leaf
 def pack_piece(flat, count, paths, factor):
-    """From one after another to one row a problem."""
+    """From one after another to one row per problem."""
     at = there = 0
     for i in range(count.shape[0]):
         k = count[i]
@@ -211,7 +211,9 @@ def from_flow(weights, inside, forward, g, work):
 
 
 @kernel
-def tangent_piece(problem, weights, share, complete, forward, room, work, kind, count, paths, inverse, rows, by_flow):
+def tangent_piece(
+    problem, weights, share, complete, forward, workspace, work, kind, count, paths, inverse, rows, by_flow
+):
     """S times each row of a piece, in place; `by_flow` (no rows: none) is used up.
 
     On a face S g = Z A d with M d = A^T (Z^T g + g_flow) + const, A the flows of the active rankings.
@@ -223,9 +225,9 @@ def tangent_piece(problem, weights, share, complete, forward, room, work, kind, 
         own = by_flow[i] if by_flow.shape[0] > 0 else no_rows
         if to_edges(weights, share, complete, inside, forward, g, own, work):
             if inverse.shape[1] > 0:
-                load_small(room, paths[i, :k], none, inverse[i, : row_start(k)])
+                load_small(workspace, paths[i, :k], none, inverse[i, : row_start(k)])
             else:
-                begin_small(problem, room, paths[i, :k], np.ones(k))
-            tangent_small(problem, room, g)
-            store_flow(room, g)
+                begin_small(problem, workspace, paths[i, :k], np.ones(k))
+            tangent_small(problem, workspace, g)
+            store_flow(workspace, g)
             from_flow(weights, inside, forward, g, work)

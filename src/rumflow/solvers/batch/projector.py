@@ -51,7 +51,7 @@ from rumflow.solvers.batch.kernels import (
 )
 from rumflow.solvers.dispatch import Solved, solve
 from rumflow.solvers.small.solve import begin_small
-from rumflow.solvers.small.workspace import Room, is_small, make_room, make_small, store_rankings
+from rumflow.solvers.small.workspace import SmallWorkspace, is_small, make_small, make_workspace, store_rankings
 from rumflow.solvers.tangent import face_dimension, span_face, span_small, tangent_weights
 
 #: Stop when the gap is within this share of the objective (or is rounding).
@@ -128,7 +128,7 @@ class BatchProjector:
         # In the cone the menus may add up to anything: steps 1 and 2 fall away.
         self.share = np.zeros((n, 1 << (n - 1))) if cone else _share(n, weights)
         self._small = make_small(self.problem) if is_small(n, weights) else None
-        self._rooms: SimpleQueue[Room] = SimpleQueue()
+        self._small_workspaces: SimpleQueue[SmallWorkspace] = SimpleQueue()
         self._workspaces: SimpleQueue[Workspace] = SimpleQueue()
 
     def solve(
@@ -215,10 +215,10 @@ class BatchProjector:
             if self._small is None:
                 self._tangent_large(own, rows[span], flows, forward)
                 return
-            room, work = self._room(), np.empty(rows.shape[1:])
-            arrays = (self.weights, self.share, self.complete, forward, room, work, *own, rows[span], flows)
+            small, work = self._small_workspace(), np.empty(rows.shape[1:])
+            arrays = (self.weights, self.share, self.complete, forward, small, work, *own, rows[span], flows)
             tangent_piece(self._small, *arrays)
-            self._rooms.put(room)
+            self._small_workspaces.put(small)
 
         run_threads(task, self._pieces(len(rows)), self.threads)
         return rows
@@ -252,11 +252,11 @@ class BatchProjector:
         step = max(1, min(32, size // (8 * self.threads)))
         return [range(i, min(i + step, size)) for i in range(0, size, step)]
 
-    def _room(self) -> Room:
+    def _small_workspace(self) -> SmallWorkspace:
         try:
-            return self._rooms.get_nowait()
+            return self._small_workspaces.get_nowait()
         except Empty:
-            return make_room(self.n)
+            return make_workspace(self.n)
 
     def _workspace(self, count: int = 0) -> Workspace:
         try:
@@ -268,7 +268,7 @@ class BatchProjector:
 
     def _solve_few(self, part: _Part) -> bool:
         """A piece of a stack of few items in one kernel, then what it left unsolved. False after Ctrl-C."""
-        room, size = self._room(), len(part)
+        small, size = self._small_workspace(), len(part)
         begin, start = _join(part.starts, size, self.n)
         atoms = 128 * size if part.keep else 0
         flat = Start(
@@ -279,7 +279,7 @@ class BatchProjector:
         targets = part.targets.copy()
         while True:
             done = solve_piece(
-                self._small, self.weights, self.complete, room, targets, begin, start, part.stop.tol,
+                self._small, self.weights, self.complete, small, targets, begin, start, part.stop.tol,
                 inside_tolerance(self.n), int(part.keep), part.flows, part.rhos, part.kind, part.count, part.rounds, flat, used,
                 part.stalled, done, resume,
             )  # fmt: skip
@@ -293,7 +293,7 @@ class BatchProjector:
                 _grown(flat.weights, int(used[0]), k),
                 _grown(flat.factor, int(used[1]), k * (k + 1) // 2),
             )
-        self._rooms.put(room)
+        self._small_workspaces.put(small)
         flat = Start(flat.paths[: used[0]], flat.weights[: used[0]], flat.factor[: used[1]])
         certificates: Sequence[Certificate | None] = (
             self.certifier.stack(part.flows, part.targets) if part.certify else [None] * size
@@ -365,15 +365,15 @@ class BatchProjector:
             return Start(*mixture, np.empty(0))
         spanned = self.complete and kind == FACE
         if self._small is not None:
-            room = self._room()
-            begin_small(self._small, room, *mixture)
-            dimension = int(face_dimension(flow, room.below)) if spanned else 0
-            if room.count[0] <= dimension:
-                span_small(self._small, room, flow, dimension)
-            k = int(room.count[0])
+            small = self._small_workspace()
+            begin_small(self._small, small, *mixture)
+            dimension = int(face_dimension(flow, small.below)) if spanned else 0
+            if small.count[0] <= dimension:
+                span_small(self._small, small, flow, dimension)
+            k = int(small.count[0])
             start = Start(np.empty((k, self.n), np.int32), np.empty(k), np.empty(k * (k + 1) // 2))
-            store_rankings(room, *start)
-            self._rooms.put(room)
+            store_rankings(small, *start)
+            self._small_workspaces.put(small)
             return start
         workspace = self._workspace(len(mixture[1]))
         start_from(self.problem, workspace.active, *mixture)

@@ -11,10 +11,10 @@ from rumflow.core.arrays import Mixture
 from rumflow.core.problem import Problem
 from rumflow.solvers.active_set.solve import Outcome, make_problem
 from rumflow.solvers.small.solve import solve_from
-from rumflow.solvers.small.workspace import MOST_ITEMS, Room, SmallProblem, make_room, make_small
+from rumflow.solvers.small.workspace import MOST_ITEMS, SmallProblem, SmallWorkspace, make_small, make_workspace
 
 _NOTHING = tuple((np.empty((0, n), np.int32), np.empty(0)) for n in range(MOST_ITEMS + 1))
-_rooms: tuple[SimpleQueue[Room], ...] = tuple(SimpleQueue() for _ in range(MOST_ITEMS + 1))
+_workspaces: tuple[SimpleQueue[SmallWorkspace], ...] = tuple(SimpleQueue() for _ in range(MOST_ITEMS + 1))
 
 
 @lru_cache(maxsize=2 * MOST_ITEMS)
@@ -28,12 +28,12 @@ def solve_few_items(problem: Problem, *, tol: float, floor: float, start: Mixtur
     small = make_small(make_problem(problem)) if len(problem.weights) else _unweighted(n, problem.cone)
     paths, lam = _NOTHING[n] if start is None else start
     try:
-        room = _rooms[n].get_nowait()
+        workspace = _workspaces[n].get_nowait()
     except Empty:
-        room = make_room(n)
+        workspace = make_workspace(n)
     flow = np.empty_like(problem.target)
     complete = problem.complete and not problem.cone
-    rounds, stalled, k = solve_from(small, room, problem.target, complete, paths, lam, tol, floor, flow)
-    found = room.columns[:k, :n].astype(np.int32), room.weights[:k].copy()
-    _rooms[n].put(room)
+    rounds, stalled, k = solve_from(small, workspace, problem.target, complete, paths, lam, tol, floor, flow)
+    found = workspace.columns[:k, :n].astype(np.int32), workspace.weights[:k].copy()
+    _workspaces[n].put(workspace)
     return Outcome(*found, flow, "stalled" if stalled else "done", rounds)
