@@ -311,5 +311,5 @@ def test_parquet_with_records(tmp_path):
     parquet.write_table(arrow.table(table), tmp_path / "a.parquet")
     assert ChoiceData.from_csv(tmp_path / "a.parquet").n_observations == 2
     for role in ("menu", "choice", "subject", "group", "weight"):
-        with pytest.raises(rf.InputError, match="neither a label nor a menu|not a number"):
+        with pytest.raises(rf.InputError, match=r"neither a label nor a menu|not a number"):
             ChoiceData.from_csv(tmp_path / "a.parquet", **{role: "who"})
