@@ -11,14 +11,16 @@ from rumflow.data.labels import Rows
 
 LABELS = [
     # quotation marks, separators, brackets
-    'say "tea"', '"', '"tea"', "'tea'", "'", "it's", "tea,milk", ",", "tea;milk", "a|b", "|", "[a]", "(a)", "{a}", "[1, 2]", '["a"]',
+    'say "tea"', '"', '"tea"', "'tea'", "'", "it's", "tea,milk", ",", "tea;milk", "a|b", "|", "[a]", "(a)", "{a}", "[1, 2]",
+    '["a"]',
     "a/b", "a+b", "a&b", "a-b", "a\\b", "\\n", "a:b", "#", "%", "$1",
     # blanks and line breaks
     " a", "a ", "  a  ", "\ta", "a b", "a  b", "a\nb", "a\r\nb", "a\rb", "\u00a0a", "a\u2028b",
     # what is read as missing, as a number or as a truth value elsewhere
     "NA", "na", "None", "nan", "NaN", "null", "N/A", "1", "01", "1.0", "-0", "1e3", "True", "False", "yes", "\u0661", "inf",
     # letters of the world, accents in both forms, right to left, pictures, marks that cannot be seen
-    "caf\u00e9", "cafe\u0301", "\u05e9\u05dc\u05d5\u05dd", "\u0634\u0627\u064a", "\u8336", "\U0001f375", "\U0001f468\u200d\U0001f469",
+    "caf\u00e9", "cafe\u0301", "\u05e9\u05dc\u05d5\u05dd", "\u0634\u0627\u064a", "\u8336", "\U0001f375",
+    "\U0001f468\u200d\U0001f469",
     "te\u200ba", "\ufefftea", "stra\u00dfe", "STRASSE",
     # formulas, and a very long one
     "=1+1", "+tea", "-tea", "@SUM(A1)", "=cmd|' /C calc'!A0", "x" * 5000,

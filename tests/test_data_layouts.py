@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rumflow as rf
+from rumflow.cli.main import main
 from rumflow.data.choices import ChoiceData
 
 ITEMS = ("tea", "milk", "juice")
@@ -311,5 +312,15 @@ def test_parquet_with_records(tmp_path):
     parquet.write_table(arrow.table(table), tmp_path / "a.parquet")
     assert ChoiceData.from_csv(tmp_path / "a.parquet").n_observations == 2
     for role in ("menu", "choice", "subject", "group", "weight"):
-        with pytest.raises(rf.InputError, match="neither a label nor a menu|not a number"):
+        with pytest.raises(rf.InputError, match=r"neither a label nor a menu|not a number"):
             ChoiceData.from_csv(tmp_path / "a.parquet", **{role: "who"})
+
+
+def test_layouts_from_the_command_line(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text("first,second,answer\ntea,milk,1\nmilk,juice,2\ntea,juice,9\ntea,milk,2\n")
+    options = ["--menu", "first,second", "--choice", "answer", "--missing", "9", "--base", "1"]
+    assert main(["project", str(path), *options]) == 0
+    printed = capsys.readouterr()
+    assert "1 rows without a recorded choice" in printed.err
+    assert "Traceback" not in printed.err

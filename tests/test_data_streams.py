@@ -81,7 +81,7 @@ def test_errors_name_the_stream(tmp_path):
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom", "/dev/null"])
 def test_devices_that_hold_no_table(device):
-    with pytest.raises(rf.InputError, match="zero bytes|empty"):
+    with pytest.raises(rf.InputError, match=r"zero bytes|empty"):
         ChoiceData.from_csv(device)
 
 
@@ -95,7 +95,7 @@ def test_a_line_without_end(tmp_path, start):
             file.write(b"a" * (1 << 23))
     tracemalloc.start()
     begin = time.perf_counter()
-    with pytest.raises(rf.InputError, match="longer than 16 MiB|not utf-8 text|field larger"):
+    with pytest.raises(rf.InputError, match=r"longer than 16 MiB|not utf-8 text|field larger"):
         ChoiceData.from_csv(path)
     assert time.perf_counter() - begin < 10
     assert tracemalloc.get_traced_memory()[1] < 200 << 20

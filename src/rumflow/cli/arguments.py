@@ -32,7 +32,9 @@ def add_data(parser: ArgumentParser, by: bool = False, several: bool = False) ->
     if by:
         parser.add_argument("--by", metavar="WHAT", help="group, subject or group,subject: each on its own")
     group = parser.add_argument_group("reading the data (found by name and content where not given)")
-    for role in ("menu", "choice", "count", "weight", "total", "subject", "observation"):
+    group.add_argument("--menu", metavar="COLUMNS", help="column of the menu, or one column for each item offered")
+    group.add_argument("--choice", metavar="COLUMNS", help="column of the choice, or 0/1 columns, one for each item")
+    for role in ("count", "weight", "total", "subject", "observation", "menu-id", "status-quo"):
         group.add_argument(f"--{role}", metavar="COLUMN", help=f"column of the {role}; 'no' for none")
     group.add_argument("--group", metavar="COLUMNS", help="columns that tell groups apart; 'no' for none")
     group.add_argument("--available", metavar="COLUMNS", help="0/1 columns, one for each item")
@@ -42,7 +44,10 @@ def add_data(parser: ArgumentParser, by: bool = False, several: bool = False) ->
     )
     group.add_argument("--outside-option", metavar="ITEM", help="an item that is in every menu")
     group.add_argument("--separator", help="between the items of a menu")
-    group.add_argument("--base", type=int, choices=[0, 1], help="do numbers of items count from 0 or from 1?")
+    group.add_argument("--missing", metavar="CODES", help="what stands for a choice that was not recorded")
+    group.add_argument(
+        "--base", choices=["0", "1", "label"], help="do numbers of items count from 0 or 1, or are they labels?"
+    )
     group.add_argument("--clean", action="store_true", help="labels that differ by blanks or case are one")
     group.add_argument("--delimiter", help="between the fields of a line")
     group.add_argument("--encoding", default="utf-8", help="of the text (default utf-8)")

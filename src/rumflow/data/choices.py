@@ -142,9 +142,10 @@ class ChoiceData:
     def from_csv(
         cls, path: str | Path, *, delimiter: str | None = None, encoding: str = "utf-8", **options: Any
     ) -> ChoiceData:
-        """From a file: delimited text (also gzip) or Parquet, by content. Options as for `from_frame`.
+        """From a file: delimited text (also gzip) or Parquet, by content; "-" is standard input. Options as for `from_frame`.
 
-        The file is read in pieces, so it may be larger than memory; `understood` says how it was read.
+        The file is read in pieces, so it may be larger than memory; a pipe is copied to a temporary file first. `understood` says
+        how it was read.
         """
         chosen = make_options(options)
         return cls(*read(open_source(path, delimiter, encoding), chosen))
@@ -161,13 +162,19 @@ class ChoiceData:
 
         menu, choice (or item), count, weight, total, subject, observation
                    the column with that meaning; None finds it, False says that there is none
+        menu       may be a list of columns, one for each item offered; choice may be a list of 0/1 columns, or {column: label}
+        menu_id    beside counts: an id of the menu, which holds the items in the rows of that id
+        status_quo a column with an item that is in the menu of its row, listed or not; a missing choice means it
         group      a column or several (domain, period, ...); `split()` separates them
-        available  the 0/1 columns, one an item, as a list or as {column: label}
+        available  the 0/1 columns, one for each item, as a list or as {column: label}
         items      the labels in order; for bit masks the label of bit 0, bit 1, ...
         menus      the menus behind ids in the menu column: a list (ids count from 1) or a mapping
         outside_option  an item that is in every menu, listed or not; a missing choice means it
-        separator  between the items of a menu written as text; base: 0 or 1, where choices are numbers of columns or bits
-        clean      treat labels that differ by blanks or case as one; rows: keep every row (default: up to 5 million)
+        missing    codes for a choice that was not recorded, one or a list: such rows are left out
+        separator  between the items of a menu written as text
+        base       0 or 1: choices are numbers of columns, of bits or of places in the menu, counted from there; "label"
+        clean      treat labels that look the same, or differ by blanks or case, as one
+        rows       keep every row (default: up to 5 million)
         """
         chosen = make_options(options)
         return cls(*read(FrameSource(frame), chosen))
@@ -241,7 +248,8 @@ class ChoiceData:
     def to_frame(self, form: str = "long", backend: str = "pandas") -> Any:
         """A data frame (backend "pandas", "polars", "pyarrow" or "dict"); `from_frame` reads it back exactly.
 
-        form "long": menu_mask, menu, item, count. form "rows": a row a choice, with weight, subject and group.
+        form "long": menu_mask, menu, item, count; beyond 62 items menu_id, item, item_number, count. form "rows": one row per
+        choice, with weight, subject and group.
         """
         return writers.to_frame(self.counted(), form, backend)
 

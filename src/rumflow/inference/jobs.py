@@ -27,6 +27,7 @@ from rumflow.core.threads import thread_count
 from rumflow.errors import InputError
 from rumflow.inference.replicate import Draws, Replicator
 from rumflow.inference.resample import generators
+from rumflow.output.files import check_target, write_whole
 from rumflow.output.progress import Counter
 
 #: More replicates than this are a slip of the finger: the p-value is then known to 2e-4.
@@ -93,19 +94,10 @@ class _Checkpoint:
         """Raise before the work starts where the file cannot be written."""
         if self.path is None:
             return
-        partial = self._partial()
         try:
-            with open(partial, "wb"):
-                pass
-            partial.unlink()
-        except OSError as fault:
-            raise InputError(
-                f"checkpoint {self.path}: cannot be written ({fault.strerror}); name another file"
-            ) from None
-
-    def _partial(self) -> Path:
-        assert self.path is not None
-        return self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
+            check_target(self.path)
+        except InputError as fault:
+            raise InputError(f"checkpoint {fault}") from None
 
     def save(self, collected: Sequence[Collected], force: bool = False) -> None:
         """Write all replicates done so far, in place of the old file."""
@@ -116,13 +108,11 @@ class _Checkpoint:
             for i, one in enumerate(collected)
             for name in ("statistic", "certified", "vanished")
         }
-        partial = self._partial()
+        content = {"fingerprint": np.array(self.fingerprint), **arrays}
         try:
-            with open(partial, "wb") as file:
-                np.savez(file, allow_pickle=False, fingerprint=np.array(self.fingerprint), **arrays)
-            os.replace(partial, self.path)
-        except OSError as fault:  # the replicates are worth more than the file
-            warnings.warn(f"checkpoint {self.path}: not saved ({fault.strerror})", RuntimeWarning, stacklevel=2)
+            write_whole(self.path, lambda file: np.savez(file, allow_pickle=False, **content))
+        except InputError as fault:  # the replicates are worth more than the file
+            warnings.warn(f"checkpoint not saved: {fault}", RuntimeWarning, stacklevel=2)
         self.last = time.monotonic()
 
 

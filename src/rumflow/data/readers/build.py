@@ -261,8 +261,9 @@ class _Accumulator:
         if self.roles.form != "counts" or not self.kept.position:
             return
         kept = self.kept
-        n = len(meaning.items)
-        cell = (meaning.menus * n + meaning.choices)[np.concatenate(kept.key)]
+        key = np.concatenate(kept.key)
+        # Ids tell menus apart that hold the same items: their counts are added up.
+        cell = key if self.roles.listed else (meaning.menus * len(meaning.items) + meaning.choices)[key]
         parts = [cell] + [np.concatenate(c).astype(np.int64) for c in (kept.subject, kept.group) if c]
         order = np.lexsort(parts)
         same = np.ones(len(order) - 1, bool)
@@ -273,7 +274,7 @@ class _Accumulator:
             k = at[np.argmin(order[at + 1])]
             positions = np.concatenate(kept.position)
             first, second = sorted((int(positions[order[k]]), int(positions[order[k + 1]])))
-            menu, item = divmod(int(cell[order[k]]), n)
+            menu, item = meaning.menus[key[order[k]]], meaning.choices[key[order[k]]]
             raise InputError(
                 f"{self.source.where(second)}: menu {format_menu(labels_of(meaning.items, meaning.membership[menu]))}, item "
                 f"{meaning.items[item]!r} stands twice (first in {first}); add the counts up, or name the column "

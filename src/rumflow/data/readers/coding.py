@@ -42,8 +42,10 @@ class Coder:
             different, inverse = np.unique(column, return_inverse=True)
             return np.array([self._one(v) for v in different.tolist()], np.int64)[inverse]
         index = self.index
-        if column and set(map(type, column)) == {str}:
-            return np.fromiter((index.setdefault(v, len(index)) for v in column), np.int64, len(column))
+        if set(map(type, column)) <= {str, int}:
+            for value in dict.fromkeys(column):
+                self._one(value)
+            return np.fromiter(map(index.__getitem__, column), np.int64, len(column))
         return np.fromiter((self._one(v) for v in column), np.int64, len(column))
 
     def _one(self, value: Any) -> int:
@@ -94,15 +96,17 @@ class KeyCounter:
         for more in codes[1:]:
             joined = (joined << 21) | more
         different, first, inverse = np.unique(joined, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        begin = first[order]
         numbers = np.empty(len(different), np.int64)
-        for j in np.argsort(first):
-            key = int(different[j])
-            if key not in self._index:
-                self._index[key] = len(self._keys)
-                a, b, c = (int(code[first[j]]) for code in codes)
+        parts = [code[begin].tolist() for code in codes]
+        values = zip(different[order].tolist(), *parts, positions[begin].tolist(), strict=True)
+        for j, (key, a, b, c, position) in zip(order.tolist(), values, strict=True):
+            known = self._index.setdefault(key, len(self._keys))
+            if known == len(self._keys):
                 self._keys.append((a, b, c))
-                self.first.append(int(positions[first[j]]))
-            numbers[j] = self._index[key]
+                self.first.append(position)
+            numbers[j] = known
         keys = numbers[inverse]
         size = len(self._keys)
         if size > len(self.weight):

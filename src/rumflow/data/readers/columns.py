@@ -458,8 +458,13 @@ def _distinct(column: Any) -> list[Any]:
     """The different values of a column of the sample, missing ones left out."""
     if isinstance(column, Coded):
         return [v for v in column.values if v is not None]
+    some: Any = column[:20000]
+    if isinstance(some, np.ndarray) and some.dtype.kind in "biuf":
+        some = np.unique(some)
+    elif set(map(type, some)) <= {str, int}:
+        some = dict.fromkeys(some)
     seen: dict[Any, None] = {}
-    for value in column[:20000]:
+    for value in some:
         try:
             key = value if isinstance(value, str) else clean_value(value)
         except InputError:  # reported where the column is used

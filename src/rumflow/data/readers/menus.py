@@ -206,7 +206,14 @@ class Interpreter:
             and any(type(v) is int for v in [*self.table.choices, *(x for content in contents for x in content)])
         )
         self.outside = self._outside()
-        self.ordered = [tuple(None if x is None else self._label(x) for x in content) for content in contents]
+        same = {str} if self.text or self.as_text else {str, int}  # labels that stay as they are
+        plain = not self.options.clean
+        self.ordered = [
+            tuple(content)
+            if plain and set(map(type, content)) <= same
+            else tuple(None if x is None else self._label(x) for x in content)
+            for content in contents
+        ]
         found = []
         for k, content in enumerate(self.ordered):
             labels = tuple(x for x in content if x is not None)
@@ -292,8 +299,9 @@ class Interpreter:
     def _order_from_numbers(self, choices: list[Item | None]) -> list[Item]:
         """The order of the items where a column gives the number of the item in each row."""
         place: dict[Item, int] = {}
-        for k, (choice, code) in enumerate(zip(choices, self.table.keys[:, 1], strict=True)):
-            number = whole(self.table.extras[code])
+        numbers = [whole(value) for value in self.table.extras]
+        for k, (choice, code) in enumerate(zip(choices, self.table.keys[:, 1].tolist(), strict=True)):
+            number = numbers[code]
             if choice is None or number is None or place.setdefault(choice, number) != number:
                 raise InputError(
                     f"{self.table.where(k)}: {self.table.extras[code]!r} in column {self.roles.extra_column!r}; it must be a "
@@ -401,9 +409,10 @@ class Interpreter:
     def _with_winners(self, members: list[Menu], choices: list[Item | None]) -> list[Menu]:
         menus = []
         for k, (m, winner) in enumerate(zip(self.table.keys[:, 0].tolist(), choices, strict=True)):
-            if winner in members[m] and winner != self.outside:
+            inside = winner in members[m]
+            if inside and winner != self.outside:
                 raise InputError(f"{self.table.where(k)}: the winner {winner!r} is among its own losers")
-            menus.append(members[m] if winner is None or winner in members[m] else (winner, *members[m]))
+            menus.append(members[m] if winner is None or inside else (winner, *members[m]))
         return menus
 
     def _with_status_quo(

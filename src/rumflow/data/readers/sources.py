@@ -15,7 +15,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
@@ -338,7 +338,26 @@ def from_arrow(array: Any) -> Any:
     if types.is_dictionary(array.type):
         codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
         return Coded(codes, array.dictionary.to_pylist())
+    if (
+        (types.is_list(kind) or types.is_large_list(kind))
+        and array.null_count == 0
+        and not types.is_nested(kind.value_type)
+    ):
+        return _coded_lists(array)
     return array.to_pylist()
+
+
+def _coded_lists(array: Any) -> Any:
+    """A column of lists as numbers into the different lists: few menus fill many rows."""
+    flat = array.values.dictionary_encode()
+    if flat.null_count:
+        return array.to_pylist()
+    content, labels = flat.indices.to_numpy(zero_copy_only=False), flat.dictionary.to_pylist()
+    index: dict[bytes, int] = {}
+    bounds = array.offsets.to_numpy().tolist()
+    codes = [index.setdefault(content[a:b].tobytes(), len(index)) for a, b in pairwise(bounds)]
+    lists = [tuple(labels[k] for k in np.frombuffer(key, content.dtype).tolist()) for key in index]
+    return Coded(np.array(codes, np.int64), lists)
 
 
 class FrameSource:
