@@ -229,6 +229,25 @@ def test_a_file_named_twice(capsys, counts):
     assert "named twice" in err
 
 
+def test_layouts_of_several_columns(capsys, tmp_path):
+    path = tmp_path / "places.csv"
+    path.write_text("a1,a2,pick\ntea,milk,1\ntea,milk,2\nmilk,juice,1\ntea,juice,9\n")
+    reading = ["--menu", "a1,a2", "--choice", "pick", "--base", "1", "--missing", "9"]
+    code, printed, err = run(capsys, "project", path, *reading, "--json")
+    assert code == 0, err
+    assert json.loads(printed)["choices"] == 3
+
+
+def test_doubts_about_the_data_are_said_once(capsys, tmp_path):
+    path = tmp_path / "groups.csv"
+    path.write_text("group,menu,choice\n" + "".join(f'g{k},"a,b",{"ab"[k % 2]}\n' for k in range(30)))
+    for quiet in ([], ["-q"], ["--json"]):
+        code, _, err = run(capsys, "project", path, *quiet)
+        assert code == 0
+        assert err.count("is it a group?") == 1
+        assert "UserWarning" not in err
+
+
 def test_choices_from_a_pipe(counts):
     process = start("test", "-", "--n-boot", "19", "--seed", "1", "--json")
     printed, err = process.communicate(COUNTS, timeout=120)
@@ -286,6 +305,7 @@ def test_memory_of_many_tests_is_asked_for_first(counts, monkeypatch):
 def test_projection_by_inverse_variance_is_the_statistic_of_the_test(capsys, tmp_path):
     path = tmp_path / "data.csv"
     assert main(["simulate", "dirichlet", "-n", "4", "--seed", "2", "--share", "0.7", "--out", str(path)]) == 0
+    capsys.readouterr()
     data = rf.ChoiceData.from_csv(path)
     for weights in ("inverse-variance", "counts"):
         distance = json.loads(run(capsys, "project", path, "--weights", weights, "--json")[1])["distance"]
