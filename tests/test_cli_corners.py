@@ -88,8 +88,11 @@ def test_the_input_is_not_overwritten(capsys, counts, tmp_path, command):
         assert code == 1
         assert "is the file that was read" in err
     assert counts.read_text() == COUNTS
+
+
+def test_the_input_is_not_overwritten_through_a_pipe(counts):
     with counts.open() as file:
-        done = start(command, "-", *out(command, counts), stdin=file)
+        done = start("project", "-", "--out", counts, stdin=file)
         _, err = done.communicate()
     assert done.returncode == 1
     assert "is the file that was read" in err
@@ -252,8 +255,7 @@ def test_choices_from_a_pipe(counts):
     process = start("test", "-", "--n-boot", "19", "--seed", "1", "--json")
     printed, err = process.communicate(COUNTS, timeout=120)
     assert process.returncode == 0, err
-    from_file = start("test", counts, "--n-boot", "19", "--seed", "1", "--json").communicate(timeout=120)[0]
-    assert json.loads(printed)["statistic"] == json.loads(from_file)["statistic"]
+    assert json.loads(printed)["pvalue"] == rf.rum_test(rf.ChoiceData.from_csv(counts), n_boot=19, seed=1).pvalue
 
 
 # Numbers beyond sense.
@@ -376,12 +378,10 @@ def test_without_room_for_compiled_kernels(tmp_path, disk):
 
     if disk == "damaged":
         compute("fine")
-        for file in folder.rglob("*.nb*"):
-            file.write_bytes(file.read_bytes()[: -len(file.read_bytes()) // 2])
-        assert compute("fine") == ""
-        assert compute("fine") == ""
-        for file in folder.rglob("*.nb*"):
-            file.write_bytes(b"")
+        files = list(folder.rglob("*.nb*"))
+        assert files
+        for k, file in enumerate(files):
+            file.write_bytes(file.read_bytes()[: 100 * (k % 2)])
         assert compute("fine") == ""
         return
     err = compute(disk)
