@@ -43,7 +43,9 @@ def make_parser(commands: Collection[str] = tuple(COMMANDS)) -> argparse.Argumen
     top.add_argument("--version", action="version", version=f"rumflow {__version__}")
     parsers = top.add_subparsers(dest="command", metavar="command", required=True)
     for name, text in COMMANDS.items():
-        one = parsers.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        one = parsers.add_parser(
+            name, help=text, description=text[0].upper() + text[1:] + "." * (not text.endswith("?"))
+        )
         if name in commands:
             module = import_module(f"rumflow.cli.{name}")
             one.epilog = f"example: {module.EXAMPLE}"

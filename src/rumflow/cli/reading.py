@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rumflow.cli.arguments import LISTS, ROLES
 from rumflow.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceD
     from rumflow.data.choices import ChoiceData
 
     options: dict[str, Any] = {}
+<<<<<<< HEAD
     for role in ("count", "weight", "total", "subject", "observation", "menu_id", "status_quo"):
         value = getattr(arguments, role)
         if value is not None:
@@ -30,12 +33,21 @@ def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceD
             options[role] = False if value == "no" else several if len(several) > 1 else value
     if arguments.group is not None:
         options["group"] = False if arguments.group == "no" else split_labels(arguments.group)
+=======
+    for role in (*ROLES, *LISTS):
+        value = getattr(arguments, role)
+        if value is not None:
+            columns = split_labels(value) if role in LISTS else []
+            options[role] = False if value == "no" else columns if len(columns) > 1 else value
+>>>>>>> cli
     for name in ("available", "items", "missing"):
         if getattr(arguments, name) is not None:
             options[name] = split_labels(getattr(arguments, name))
     if arguments.menus is not None:
         options["menus"] = _menus(arguments.menus)
-    for name in ("outside_option", "separator", "base"):
+    if arguments.base is not None:
+        options["base"] = "label" if arguments.base == "label" else int(arguments.base)
+    for name in ("outside_option", "separator"):
         if getattr(arguments, name) is not None:
             options[name] = getattr(arguments, name)
     if options.get("base") in ("0", "1"):
@@ -43,15 +55,21 @@ def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceD
     delimiter = {"tab": "\t", "\\t": "\t"}.get(arguments.delimiter, arguments.delimiter)
     if delimiter is not None and len(delimiter) != 1:
         raise InputError(f"--delimiter {delimiter!r}: one character is needed, or 'tab'")
-    data = ChoiceData.from_csv(
-        arguments.data if path is None else path,
-        delimiter=delimiter,
-        encoding=arguments.encoding,
-        clean=arguments.clean,
-        **options,
-    )
-    if not arguments.quiet and not arguments.json:
-        print(data.understood, file=sys.stderr)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        data = ChoiceData.from_csv(
+            arguments.data if path is None else path,
+            delimiter=delimiter,
+            encoding=arguments.encoding,
+            clean=arguments.clean,
+            **options,
+        )
+    told = "" if arguments.quiet or arguments.json else data.understood
+    if told:
+        print(told, file=sys.stderr)
+    for text in dict.fromkeys(str(one.message) for one in caught):
+        if text not in told:
+            print(f"rumflow: {text}", file=sys.stderr)
     return data
 
 

@@ -72,6 +72,8 @@ def plot_fit(fit: Fit, ax: Axes | None = None, label: int = 5) -> Axes:
     seen = ~np.isnan(fit.observed) & fit.lattice.membership
     seen &= fit.lattice.membership.sum(axis=1, keepdims=True) >= 2
     observed, fitted = fit.observed[seen], fit.rho[seen]
+    if not seen.any():
+        raise InputError("there is nothing to draw: no menu of two items or more was observed")
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, zorder=1)
     size = 26 if len(observed) < 500 else 8
     ax.scatter(observed, fitted, s=size, color=BLUE, alpha=0.55, linewidths=0, zorder=2, label=f"{len(observed)} cells")

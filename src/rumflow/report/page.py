@@ -88,6 +88,8 @@ def make_report(
         raise InputError(f"n_boot={n_boot}: 0 or more replicates are needed")
     if data.n > 16:
         raise InputError(f"a report shows every menu; {data.n} items are too many for that, at most 16 are possible")
+    if not (np.bitwise_count(data.masks) > 1).any():
+        raise InputError("no menu of two items or more was observed, so there is nothing to report")
     check_target(path, inputs)
     try:
         fit = project(data, progress=progress)
