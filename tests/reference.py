@@ -69,3 +69,80 @@ def projection(rho_hat, weights=None):
     lam[active] = np.concatenate([[1 - mu.sum()], mu])
     rho = sum(weight * c for weight, c in zip(lam, columns, strict=True))
     return rho, 0.5 * float((w[used] * (rho - rho_hat)[used] ** 2).sum())
+
+
+# The internal layout: one row per item, one column per set of other items.
+
+
+def column(mask, item):
+    """The column of the cell (mask, item)."""
+    return mask % 2**item + mask // 2 ** (item + 1) * 2**item
+
+
+def to_rows(array):
+    """A (2^n, n) array in the internal layout."""
+    n = array.shape[1]
+    rows = np.empty((n, 1 << (n - 1)))
+    for mask in range(1 << n):
+        for x in range(n):
+            if mask >> x & 1:
+                rows[x, column(mask, x)] = array[mask, x]
+    return rows
+
+
+def ranking_rows(order):
+    """The choices of a ranking in the internal layout."""
+    return to_rows(choice_array(order))
+
+
+def path_of(order):
+    """The columns of the edges that a ranking takes: each item with everything ranked below it."""
+    path = np.empty(len(order), np.int32)
+    for place, item in enumerate(order):
+        path[item] = column(sum(1 << int(other) for other in order[place:]), int(item))
+    return path
+
+
+def superset_sums(rows):
+    """Z on every row, by one axis of length 2 for each other item."""
+    n = len(rows)
+    cube = rows.reshape(n, *(2,) * (n - 1)).copy()
+    for axis in range(1, n):
+        lower, upper = np.split(cube, 2, axis)
+        cube = np.concatenate([lower + upper, upper], axis)
+    return cube.reshape(rows.shape)
+
+
+def subset_sums(rows):
+    """Z^T on every row."""
+    n = len(rows)
+    cube = rows.reshape(n, *(2,) * (n - 1)).copy()
+    for axis in range(1, n):
+        lower, upper = np.split(cube, 2, axis)
+        cube = np.concatenate([lower, upper + lower], axis)
+    return cube.reshape(rows.shape)
+
+
+def cheapest(cost):
+    """The cost of the cheapest ranking: menus of one item first, then of two, and so on."""
+    n = len(cost)
+    masks = np.arange(1 << n)
+    sizes = sum(masks >> x & 1 for x in range(n))
+    best = np.full(1 << n, np.inf)
+    best[0] = 0.0
+    for size in range(1, n + 1):
+        for x in range(n):
+            here = masks[(sizes == size) & (masks >> x & 1 == 1)]
+            best[here] = np.minimum(best[here], cost[x, column(here, x)] + best[here - 2**x])
+    return float(best[-1])
+
+
+def menu_sums(rows):
+    """The sum of every menu, (2^n,)."""
+    n = len(rows)
+    masks = np.arange(1 << n)
+    total = np.zeros(1 << n)
+    for x in range(n):
+        here = masks[masks >> x & 1 == 1]
+        total[here] += rows[x, column(here, x)]
+    return total

@@ -6,19 +6,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1] / "src" / "rumflow"
 LEVELS = [
-    *(
-        "errors version",
-        "core",
-        "output",
-        "data",
-        "models",
-        "solvers",
-        "projection",
-        "inference",
-        "torch sklearn",
-        "report",
-    ),
-    *("cli", "__init__ __main__"),
+    "\nerrors version ",
+    " core ",
+    " output ",
+    " data ",
+    " models ",
+    " solvers ",
+    " projection ",
+    " inference ",
+    " torch sklearn ",
+    " report ",
+    " cli ",
+    " __init__ __main__\n",
 ]
 LEVEL = {folder: level for level, folders in enumerate(LEVELS) for folder in folders.split()}
 

@@ -40,13 +40,6 @@ def add_data(parser: ArgumentParser, by: bool = False, several: bool = False) ->
     if by:
         parser.add_argument("--by", metavar="WHAT", help="group, subject or group,subject: each on its own")
     group = parser.add_argument_group("reading the data (found by name and content where not given)")
-<<<<<<< HEAD
-    group.add_argument("--menu", metavar="COLUMNS", help="column of the menu, or one column for each item offered")
-    group.add_argument("--choice", metavar="COLUMNS", help="column of the choice, or 0/1 columns, one for each item")
-    for role in ("count", "weight", "total", "subject", "observation", "menu-id", "status-quo"):
-        group.add_argument(f"--{role}", metavar="COLUMN", help=f"column of the {role}; 'no' for none")
-    group.add_argument("--group", metavar="COLUMNS", help="columns that tell groups apart; 'no' for none")
-=======
     for role, what in LISTS.items():
         group.add_argument(f"--{role}", metavar="COLUMNS", help=f"{what}; 'no' for none")
     for role in ROLES:
@@ -55,7 +48,6 @@ def add_data(parser: ArgumentParser, by: bool = False, several: bool = False) ->
             metavar="COLUMN",
             help=f"column of the {role.replace('_', ' ')}; 'no' for none",
         )
->>>>>>> cli
     group.add_argument("--available", metavar="COLUMNS", help="0/1 columns, one for each item")
     group.add_argument("--items", metavar="LABELS", help="labels in order (for bit masks: of bit 0, bit 1, ...)")
     group.add_argument(
@@ -63,17 +55,11 @@ def add_data(parser: ArgumentParser, by: bool = False, several: bool = False) ->
     )
     group.add_argument("--outside-option", metavar="ITEM", help="an item that is in every menu")
     group.add_argument("--separator", help="between the items of a menu")
-<<<<<<< HEAD
-    group.add_argument("--missing", metavar="CODES", help="what stands for a choice that was not recorded")
-    group.add_argument(
-        "--base", choices=["0", "1", "label"], help="do numbers of items count from 0 or 1, or are they labels?"
-=======
     group.add_argument("--missing", metavar="CODES", help="what stands for a choice that was not recorded (left out)")
     group.add_argument(
         "--base",
         choices=["0", "1", "label"],
         help="do choices that are numbers count from 0, from 1, or are they labels?",
->>>>>>> cli
     )
     group.add_argument("--clean", action="store_true", help="labels that differ by blanks or case are one")
     group.add_argument("--delimiter", help="between the fields of a line")

@@ -21,25 +21,11 @@ def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceD
     from rumflow.data.choices import ChoiceData
 
     options: dict[str, Any] = {}
-<<<<<<< HEAD
-    for role in ("count", "weight", "total", "subject", "observation", "menu_id", "status_quo"):
-        value = getattr(arguments, role)
-        if value is not None:
-            options[role] = False if value == "no" else value
-    for role in ("menu", "choice"):
-        value = getattr(arguments, role)
-        if value is not None:
-            several = split_labels(value)
-            options[role] = False if value == "no" else several if len(several) > 1 else value
-    if arguments.group is not None:
-        options["group"] = False if arguments.group == "no" else split_labels(arguments.group)
-=======
     for role in (*ROLES, *LISTS):
         value = getattr(arguments, role)
         if value is not None:
             columns = split_labels(value) if role in LISTS else []
             options[role] = False if value == "no" else columns if len(columns) > 1 else value
->>>>>>> cli
     for name in ("available", "items", "missing"):
         if getattr(arguments, name) is not None:
             options[name] = split_labels(getattr(arguments, name))
@@ -50,8 +36,6 @@ def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceD
     for name in ("outside_option", "separator"):
         if getattr(arguments, name) is not None:
             options[name] = getattr(arguments, name)
-    if options.get("base") in ("0", "1"):
-        options["base"] = int(options["base"])
     delimiter = {"tab": "\t", "\\t": "\t"}.get(arguments.delimiter, arguments.delimiter)
     if delimiter is not None and len(delimiter) != 1:
         raise InputError(f"--delimiter {delimiter!r}: one character is needed, or 'tab'")
