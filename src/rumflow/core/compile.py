@@ -31,9 +31,9 @@ _COUNTED, _UNCOUNTED = ({"_nrt": True}, {"_nrt": False}) if hasattr(DefaultOptio
 
 @cache
 def _stamp() -> str:
-    """Of all the sources a kernel may draw on: those of this folder and of the solvers."""
-    here = Path(__file__).parent
-    files = [*here.glob("*.py"), *here.glob("solvers/*.py")]
+    """Of all the sources a kernel may draw on: those of this folder, of the models and of the solvers."""
+    package = Path(__file__).parents[1]
+    files = [file for folder in ("core", "models", "solvers") for file in package.glob(f"{folder}/**/*.py")]
     return hashlib.sha1(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()
 
 

@@ -32,7 +32,6 @@ from rumflow.core.threads import run_threads, thread_count
 from rumflow.errors import InputError
 
 _THREADED = 50_000  # arcs from which a second thread pays
-_PIECES = 8  # of the work of pricing, for threads
 
 Index = NDArray[np.int32]
 
@@ -223,13 +222,13 @@ def price_arcs(graph: Graph, cost: Array, sweep: Sweep, threads: int = 1) -> Non
     if len(graph.base):
         n = graph.column.shape[1]
         by_item = np.where(graph.column >= 0, np.take_along_axis(cost, np.maximum(graph.column, 0), axis=1), 0.0)
-        size = max(8, -(-n // _PIECES) + 7 & ~7)
+        size = max(16, -(-n // threads) + 7 & ~7)  # every entry is priced alone: the cut may depend on the number of threads
         pieces = [(first, min(first + size, n)) for first in range(0, n, size)]
         run_threads(lambda part: price_rows(graph, by_item, sweep.price, *part), pieces, threads)
     else:
         price_labels(graph, cost.reshape(-1), sweep.label)
-        cuts = np.linspace(0, len(graph.head), _PIECES + 1).astype(np.int64)
-        run_threads(lambda i: gather_prices(graph, sweep.label, sweep.price, cuts[i], cuts[i + 1]), range(_PIECES), threads)
+        cuts = np.linspace(0, len(graph.head), threads + 1).astype(np.int64)
+        run_threads(lambda i: gather_prices(graph, sweep.label, sweep.price, cuts[i], cuts[i + 1]), range(threads), threads)
 
 
 def run_sweep(graph: Graph, cost: Array, sweep: Sweep, threads: int | None = 1, *, up: bool = True) -> float:
