@@ -1,8 +1,9 @@
 """Choice graphs: types as the paths of an acyclic graph whose arcs decide menus.
 
 Nodes are numbered so that arcs lead to higher numbers; node 0 is the source, the last node the sink, and every path from the one
-to the other is a type. An arc fills cells (`rumflow.core.graph_cells`), and every path fills one cell of every menu. With C[cell, arc] = 1
-where the arc fills the cell, a unit flow f gives the probabilities rho = C f, and prices g of cells give prices C^T g of arcs.
+to the other is a type. An arc fills cells (`rumflow.core.graph_cells`), and every path fills one cell of every menu.
+With C[cell, arc] = 1 where the arc fills the cell, a unit flow f gives the probabilities rho = C f, and prices g of cells give
+prices C^T g of arcs.
 
 *Cheapest ways*, one pass over the arcs each:
 
@@ -14,8 +15,8 @@ where the arc fills the cell, a unit flow f gives the probabilities rho = C f, a
 * labels  arcs that fill the same cells share a label; a label is another label and one cell more,
           price[label] = price[parent[label]] + g[cell[label]]. Label 0 fills nothing. For graphs of any kind.
 * rows    node u is a set of open menus and has one arc per item, which fills the cells (D, item) for every D in u that has
-          the item (`rumflow.models.open_menus`). u is the set `base[u]` and the menus `added` to it, so the prices of all arcs of u are
-          those of base[u] plus one row of g for each menu added: whole rows at a time, in the order of memory.
+          the item (`rumflow.models.open_menus`). u is the set `base[u]` and the menus `added` to it, so the prices of all
+          arcs of u are those of base[u] plus one row of g for each menu added: whole rows at a time, in the order of memory.
           Items that no open menu has lead to a node beyond the sink from which there is no way on.
 """
 
@@ -73,7 +74,7 @@ def label_graph(shape: tuple[int, int], first: Ints, head: Index, label: Index, 
 
 
 class GraphTooLargeError(InputError):
-    """A graph outgrew its limit while it was built: how many nodes and arcs there were, and how many nodes had been dealt with."""
+    """A graph outgrew its limit while it was built; how many nodes and arcs there were, and how many nodes were dealt with."""
 
     def __init__(self, message: str, nodes: int, arcs: int, n_bytes: int, done: int) -> None:
         super().__init__(message)
@@ -155,7 +156,7 @@ def sweep_down(graph, price, below, arc_out):
             value = price[a] + below[head[a]]
             if value < best:
                 best = value
-                arc = a
+                arc = np.int64(a)
         below[node] = best
         arc_out[node] = arc
 
@@ -222,7 +223,8 @@ def price_arcs(graph: Graph, cost: Array, sweep: Sweep, threads: int = 1) -> Non
     if len(graph.base):
         n = graph.column.shape[1]
         by_item = np.where(graph.column >= 0, np.take_along_axis(cost, np.maximum(graph.column, 0), axis=1), 0.0)
-        size = max(16, -(-n // threads) + 7 & ~7)  # every entry is priced alone: the cut may depend on the number of threads
+        # Every entry is priced alone, so the cut may depend on the number of threads.
+        size = max(16, -(-n // threads) + 7 & ~7)
         pieces = [(first, min(first + size, n)) for first in range(0, n, size)]
         run_threads(lambda part: price_rows(graph, by_item, sweep.price, *part), pieces, threads)
     else:
@@ -290,3 +292,37 @@ def cells_of_types(types: Paths, weights: Array, shape: tuple[int, int]) -> Arra
     table = np.zeros(shape)
     np.add.at(table, (np.arange(shape[0])[None, :], types), np.broadcast_to(weights[:, None], types.shape))
     return table
+
+
+@kernel
+def follow_type(graph, row, arcs):
+    """Find a path that is the type `row` and write its arcs; how many, or -1 where the type is none of the graph's.
+
+    Of several ways, that of the first arc at every node.
+    """
+    nodes = graph.first.shape[0] - 1
+    own = np.full(row.shape[0], np.int32(-1), np.int32)
+    possible = np.zeros(nodes + 1, np.bool_)
+    possible[nodes - 1] = True
+    step = np.full(nodes, np.int64(-1), np.int64)
+    for node in range(nodes - 2, -1, -1):
+        for a in range(graph.first[node], graph.first[node + 1]):
+            if possible[graph.head[a]]:
+                fill_cells(graph, np.int64(a), own)
+                agree = True
+                for j in range(row.shape[0]):
+                    agree &= own[j] < 0 or own[j] == row[j]
+                    own[j] = -1
+                if agree:
+                    step[node] = a
+                    possible[node] = True
+                    break
+    if not possible[0]:
+        return -1
+    node = np.int64(0)
+    count = 0
+    while node != nodes - 1:
+        arcs[count] = step[node]
+        node = np.int64(graph.head[step[node]])
+        count += 1
+    return count

@@ -69,7 +69,7 @@ class Cells:
     @property
     def n_items(self) -> int:
         """Number of items."""
-        return self.membership.shape[1]
+        return int(self.membership.shape[1])
 
     @cached_property
     def item(self) -> Ints:
@@ -116,3 +116,7 @@ class Cells:
             offered = np.flatnonzero(members)
             types[:, j] = self.column[j, offered[rank[:, offered].argmin(axis=1)]]
         return types
+
+    def part(self, menus: Ints) -> Cells:
+        """Some of the menus; their columns stay."""
+        return Cells(self.membership[menus], self.recorded[menus], self.items)

@@ -12,8 +12,8 @@ menu that contains x. So
 items), the order between groups decides nothing: the group of the first open menu goes first.
 
 A set of menus is a row of 64-bit words. Nodes are found by hashing and dealt with in the order of how many menus are open, most
-first: an arc leads to fewer open menus, so this order is that of the graph. The result is a graph of rows (`rumflow.core.graph`): the
-base of a node is where its arc with the fewest cells leads.
+first: an arc leads to fewer open menus, so this order is that of the graph. The result is a graph of rows
+(`rumflow.core.graph`): the base of a node is where its arc with the fewest cells leads.
 """
 
 from __future__ import annotations
@@ -73,10 +73,10 @@ def hash_words(key):
 @leaf
 def same_words(a, b):
     """Are two sets of menus equal?"""
+    different = np.uint64(0)
     for w in range(a.shape[0]):
-        if a[w] != b[w]:
-            return False
-    return True
+        different |= a[w] ^ b[w]
+    return different == np.uint64(0)
 
 
 @leaf
@@ -248,6 +248,9 @@ class Limit(NamedTuple):
     seconds: float | None = None
 
 
+DEFAULT_LIMIT = Limit()
+
+
 def as_words(rows: Mask) -> Words:
     """Rows of truth values as rows of 64-bit words."""
     k, count = rows.shape
@@ -263,16 +266,18 @@ def link_menus(membership: Mask, above: Mask) -> Mask:
     return np.asarray(items @ together @ items.T > 0)
 
 
-def build(cells: Cells, above: Mask, limit: Limit = Limit()) -> Graph:
+def build(cells: Cells, above: Mask, limit: Limit = DEFAULT_LIMIT) -> Graph:
     """The graph of open menus for the observed cells; `above[a, b]`: everybody prefers a to b, transitively closed.
 
     Counts while it builds, and stops with a `GraphTooLargeError` at the limit.
     """
-    m, n = cells.membership.shape
+    offered = cells.membership.any(axis=0)  # items in no menu have no arcs
+    membership, above = cells.membership[:, offered], above[np.ix_(offered, offered)]
+    m, n = membership.shape
     menus = Menus(
-        as_words(cells.membership.T),
-        as_words((cells.membership.astype(np.float32) @ above > 0).T),
-        as_words(link_menus(cells.membership, above)),
+        as_words(membership.T),
+        as_words((membership.astype(np.float32) @ above > 0).T),
+        as_words(link_menus(membership, above)),
     )
     most_bytes = limit.bytes if limit.bytes is not None else 0.5 * (available_memory() or 2**34)
     begin = time.perf_counter()
@@ -298,7 +303,7 @@ def build(cells: Cells, above: Mask, limit: Limit = Limit()) -> Graph:
                     done,
                 )
         g = _grow(g, m, n)
-    return _finish(g, cells)
+    return _finish(g, cells.shape, np.ascontiguousarray(cells.column[:, offered]))
 
 
 def _start(menus: Menus, m: int) -> Growing:
@@ -344,10 +349,10 @@ def _longer(array: NDArray[Any], length: int) -> NDArray[Any]:
     return new
 
 
-def _finish(g: Growing, cells: Cells) -> Graph:
+def _finish(g: Growing, shape: tuple[int, int], column: Index) -> Graph:
     """Nodes in the order they were dealt with."""
     nodes, arcs, added, _, _ = map(int, g.used)
-    n = cells.n_items
+    n = column.shape[1]
     rank = np.empty(nodes, np.int32)
     rank[g.order[:nodes]] = np.arange(nodes, dtype=np.int32)
     head = g.head[: nodes - 1].copy()
@@ -355,7 +360,7 @@ def _finish(g: Growing, cells: Cells) -> Graph:
     first = n * np.arange(nodes + 1)
     first[-1] = first[-2]
     return Graph(
-        shape=cells.shape,
+        shape=shape,
         n_arcs=arcs,
         first=first,
         head=head.reshape(-1),
@@ -365,5 +370,5 @@ def _finish(g: Growing, cells: Cells) -> Graph:
         base=rank[g.base[:nodes]],
         added_first=g.added_first[: nodes + 1].copy(),
         added=g.added[:added].copy(),
-        column=cells.column,
+        column=column,
     )

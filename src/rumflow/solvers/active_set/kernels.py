@@ -4,8 +4,8 @@ Minimise f(lam) = 1/2 || sum_i lam_i a_i - rho_hat ||_w^2 over mixtures (lam >= 
 minimum-norm-point method). A few types are active; the rest are priced by shortest paths.
 
 *A type is a row of columns*: it takes `cost[j, type[j]]` at position j of a cost table, and its price is the sum. On the lattice
-of menus types are rankings, positions items and columns menus (`rumflow.core.paths`); on a choice graph positions are the observed
-menus and columns their cells (`rumflow.core.graph_cells`). Gram entries are all that differs here:
+of menus types are rankings, positions items and columns menus (`rumflow.core.paths`); on a choice graph positions are the
+observed menus and columns their cells (`rumflow.core.graph_cells`). Gram entries are all that differs here:
 
     lattice   a_p(D, x) = 1 exactly when D is contained in E_p(x), so <a_p, a_q>_w = sum_x T[x, E_p(x) & E_q(x)],
               T = Z^T w  (2^(|E| - 1) when every weight is 1)
@@ -245,9 +245,9 @@ def price_pool(active, pool, size):
 
 @kernel
 def improve(problem, active, pool, size, nu, least, most_steps):
-    """Steps on the active set after `measure`: enter types from the pool until none is violated by a good share of the worst at first, or by `least`.
+    """Steps on the active set after `measure`, with a pool of `size` types.
 
-    The capacity must hold the active set and the pool together. Returns the steps taken.
+    Types enter from the pool until none is violated by a good share of the worst at first, or by `least`. The capacity must hold the active set and the pool together. Returns the steps taken.
     """
     batch = 4
     entering = np.empty((batch, active.paths.shape[0]))

@@ -1,8 +1,8 @@
 """Prices of types on a choice graph, for the active set.
 
-The cost table is w (rho - rho_hat) on the cells; a sweep over the graph (`rumflow.core.graph`) finds the cheapest type through every
-node. The cheapest type through u is also that through the next node v on its way unless a cheaper way leads to v, so each is taken
-once, at the last node it is cheapest for.
+The cost table is w (rho - rho_hat) on the cells; a sweep over the graph (`rumflow.core.graph`) finds the cheapest type through
+every node. The cheapest type through u is also that through the next node v on its way unless a cheaper way leads to v, so
+each is taken once, at the last node it is cheapest for.
 """
 
 from __future__ import annotations

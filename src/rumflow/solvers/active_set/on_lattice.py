@@ -1,7 +1,7 @@
 """Prices of rankings on the lattice of menus, for the active set.
 
-One pass costs O(n N): the gradient of a mixture, Z^T w (Z flow - rho_hat), row by row, then the cheapest ways from the full menu to every
-menu and from there to the empty one. The pool is made of the cheapest rankings through menus of the middle layer.
+One pass costs O(n N): the gradient of a mixture, Z^T w (Z flow - rho_hat), row by row, then the cheapest ways from the full
+menu to every menu and from there to the empty one. The pool is made of the cheapest rankings through menus of the middle layer.
 """
 
 from __future__ import annotations
