@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import permutations
 
 import numpy as np
-from rumflow.core.graph_cells import Cells
 from scipy.optimize import nnls
+
+from rumflow.core.graph_cells import Cells
 
 
 def random_cells(rng, n, m, partly=False, size=0.6):
@@ -151,7 +152,9 @@ def open_menus(cells, above=()):
         closed |= more
 
     def linked(i, j):
-        return bool(menus[i] & menus[j]) or any((a, b) in closed or (b, a) in closed for a in menus[i] for b in menus[j])
+        return bool(menus[i] & menus[j]) or any(
+            (a, b) in closed or (b, a) in closed for a in menus[i] for b in menus[j]
+        )
 
     nodes, todo, arcs = set(), [frozenset(range(len(menus)))], 0
     while todo:

@@ -2,10 +2,28 @@
 
 import numpy as np
 import pytest
-from graph_reference import arcs_of, behaviour, cheapest_ways, open_menus, paths_of, random_cells, random_tables, types_of
+from graph_reference import (
+    arcs_of,
+    behaviour,
+    cheapest_ways,
+    open_menus,
+    paths_of,
+    random_cells,
+    random_tables,
+    types_of,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rumflow.core.graph import cells_of_types, cheapest_type, extract_type, follow_type, inner_point, make_sweep, run_sweep
+
+from rumflow.core.graph import (
+    cells_of_types,
+    cheapest_type,
+    extract_type,
+    follow_type,
+    inner_point,
+    make_sweep,
+    run_sweep,
+)
 from rumflow.core.graph_build import build_graph, label_arcs
 from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import certify_table, certify_types, plain_cheapest
@@ -20,7 +38,9 @@ MODELS = {
     "above": lambda n: RandomUtility([(0, 1)] if n > 1 else []),
     "labels": lambda n: SinglePeaked(range(n)),
 }
-cases = st.tuples(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 5), st.booleans(), st.sampled_from(sorted(MODELS)))
+cases = st.tuples(
+    st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 5), st.booleans(), st.sampled_from(sorted(MODELS))
+)
 
 
 def make(case):
@@ -156,8 +176,8 @@ def test_labels_hold_the_cells_of_their_arcs():
     sets = [sorted(rng.choice(20, rng.integers(0, 6), replace=False).tolist()) for _ in range(50)]
     start = np.concatenate([[0], np.cumsum([len(s) for s in sets])])
     label, parent, cell = label_arcs(start, np.array([c for s in sets for c in s]), 20)
-    for own, i in zip(sets, label.tolist(), strict=True):
-        found = []
+    for own, last in zip(sets, label.tolist(), strict=True):
+        found, i = [], last
         while i:
             assert parent[i] < i
             found.append(int(cell[i]))
@@ -190,7 +210,11 @@ def test_own_graph():
         (4, [(t, 3 if h == 2 else h, c) for t, h, c in GOOD] + [(2, 3, [])], "node 2 cannot be reached"),
         (4, [(t, 3 if h == 2 else h, c) for t, h, c in GOOD] + [(0, 2, [])], "node 2 leads nowhere"),
         (3, [*GOOD, (0, 5, [])], "arc 4: node 5"),
-        (3, [*GOOD, (1, 2, [(AB, "a"), (BC, "b")])], r"arc 4 from node 1 to 2 decides menu 0 \{a, b\}, which a way to node 1"),
+        (
+            3,
+            [*GOOD, (1, 2, [(AB, "a"), (BC, "b")])],
+            r"arc 4 from node 1 to 2 decides menu 0 \{a, b\}, which a way to node 1",
+        ),
         (3, [*GOOD, (1, 2, [(BC, "b"), (BC, "c")])], r"arc 4 from node 1 to 2 decides menu 1 \{b, c\} twice"),
         (3, [*GOOD, (1, 2, [])], r"one way to node 2 decides menu 1 \{b, c\}, another does not"),
         (3, [(0, 1, []), (1, 2, [(AB, "a")])], r"no path decides menu 1 \{b, c\}"),

@@ -1,8 +1,9 @@
 """Projections onto models: against all their types, against the lattice, and what the models refuse."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
-import rumflow as rf
 from graph_reference import (
     is_single_peaked,
     orders,
@@ -15,6 +16,8 @@ from graph_reference import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import rumflow as rf
 from rumflow.core.graph import GraphTooLargeError, follow_type
 from rumflow.core.graph_cells import Cells
 from rumflow.core.problem import Problem
@@ -35,7 +38,7 @@ def random_model(kind, n, m, rng, cells):
         return RandomUtility(), orders(n)
     if kind == "above":
         path = rng.permutation(n).tolist()
-        pairs = list(zip(path, path[1:], strict=False))[: rng.integers(1, 3)] if n > 1 else []
+        pairs = list(pairwise(path))[: rng.integers(1, 3)] if n > 1 else []
         return RandomUtility(pairs), orders(n, respects(pairs))
     if kind == "peaked":
         axis = rng.permutation(n).tolist()
@@ -252,7 +255,10 @@ def test_rankings_are_completed_as_documented():
         (lambda: SinglePeaked("abcd").geometry(CELLS), "'d' is not among the items"),
         (lambda: Types(["a"]), "one row per type"),
         (lambda: Types([["a"]]).geometry(CELLS), "2 columns are needed"),
-        (lambda: Types([["a", "a"]]).geometry(CELLS), r"type 0 takes 'a' from menu 1 \{b, c\}, which does not offer it"),
+        (
+            lambda: Types([["a", "a"]]).geometry(CELLS),
+            r"type 0 takes 'a' from menu 1 \{b, c\}, which does not offer it",
+        ),
         (lambda: ChoiceGraph(2, []).orders(CELLS, None), "no rankings"),
     ],
 )

@@ -69,7 +69,17 @@ NO_INDEX = np.empty(0, np.int32)
 def label_graph(shape: tuple[int, int], first: Ints, head: Index, label: Index, parent: Index, cell: Index) -> Graph:
     """A graph whose arcs have labels."""
     return Graph(
-        shape, len(head), first, head, label, parent, cell, NO_INDEX, np.zeros(1, np.int64), NO_INDEX, NO_INDEX.reshape(0, 1)
+        shape,
+        len(head),
+        first,
+        head,
+        label,
+        parent,
+        cell,
+        NO_INDEX,
+        np.zeros(1, np.int64),
+        NO_INDEX,
+        NO_INDEX.reshape(0, 1),
     )
 
 
@@ -230,7 +240,9 @@ def price_arcs(graph: Graph, cost: Array, sweep: Sweep, threads: int = 1) -> Non
     else:
         price_labels(graph, cost.reshape(-1), sweep.label)
         cuts = np.linspace(0, len(graph.head), threads + 1).astype(np.int64)
-        run_threads(lambda i: gather_prices(graph, sweep.label, sweep.price, cuts[i], cuts[i + 1]), range(threads), threads)
+        run_threads(
+            lambda i: gather_prices(graph, sweep.label, sweep.price, cuts[i], cuts[i + 1]), range(threads), threads
+        )
 
 
 def run_sweep(graph: Graph, cost: Array, sweep: Sweep, threads: int | None = 1, *, up: bool = True) -> float:
@@ -305,8 +317,8 @@ def follow_type(graph, row, arcs):
     possible = np.zeros(nodes + 1, np.bool_)
     possible[nodes - 1] = True
     step = np.full(nodes, np.int64(-1), np.int64)
-    for node in range(nodes - 2, -1, -1):
-        for a in range(graph.first[node], graph.first[node + 1]):
+    for u in range(nodes - 2, -1, -1):
+        for a in range(graph.first[u], graph.first[u + 1]):
             if possible[graph.head[a]]:
                 fill_cells(graph, np.int64(a), own)
                 agree = True
@@ -314,8 +326,8 @@ def follow_type(graph, row, arcs):
                     agree &= own[j] < 0 or own[j] == row[j]
                     own[j] = -1
                 if agree:
-                    step[node] = a
-                    possible[node] = True
+                    step[u] = a
+                    possible[u] = True
                     break
     if not possible[0]:
         return -1

@@ -1,8 +1,8 @@
 """Graphs from lists of nodes and arcs: put in order, checked, and labelled.
 
-Every path from the first to the last node must decide every menu exactly once. Paths need not be listed to see that: from each node that
-lies on such a path the rest of the way decides the same menus, whichever way led there. So the set of menus decided before a
-node must be the same for all ways to it; it grows along every arc, and at the last node it holds all menus.
+Every path from the first to the last node must decide every menu exactly once. Paths need not be listed to see that: from each
+node that lies on such a path the rest of the way decides the same menus, whichever way led there. So the set of menus decided
+before a node must be the same for all ways to it; it grows along every arc, and at the last node it holds all menus.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def build_graph(n_nodes: int, arcs: Sequence[Arc], shape: tuple[int, int], name:
     head = rank[[arc[1] for arc in arcs]][by_tail]
     sets = [sorted(arcs[i][2]) for i in by_tail]
     start = np.concatenate([[0], np.cumsum([len(cells) for cells in sets])]).astype(np.int64)
-    label, parent, cell = label_arcs(start, np.array([c for cells in sets for c in cells], np.int64), shape[0] * shape[1])
+    label, parent, cell = label_arcs(
+        start, np.array([c for cells in sets for c in cells], np.int64), shape[0] * shape[1]
+    )
     first = np.searchsorted(tail[by_tail], np.arange(n_nodes + 1)).astype(np.int64)
     return label_graph(shape, first, head.astype(np.int32), label, parent, cell)
 
@@ -78,7 +80,10 @@ def _order(n_nodes: int, arcs: Sequence[Arc]) -> list[int]:
                 ready.append(head)
     if len(order) < n_nodes:
         raise InputError(f"the graph has a cycle: {' -> '.join(map(str, _cycle(back, waiting)))}")
-    for start, ways, words in ((0, out, "cannot be reached from node 0"), (n_nodes - 1, back, f"leads nowhere: no way to node {n_nodes - 1}")):
+    for start, ways, words in (
+        (0, out, "cannot be reached from node 0"),
+        (n_nodes - 1, back, f"leads nowhere: no way to node {n_nodes - 1}"),
+    ):
         seen = [u == start for u in range(n_nodes)]
         for u in order if start == 0 else reversed(order):
             if seen[u]:
@@ -116,7 +121,9 @@ def _check_menus(
             new = 0
             for cell in cells:
                 if not 0 <= cell < m * width:
-                    raise InputError(f"arc {i} from node {tail} to {head}: cell {cell} is not among 0 .. {m * width - 1}")
+                    raise InputError(
+                        f"arc {i} from node {tail} to {head}: cell {cell} is not among 0 .. {m * width - 1}"
+                    )
                 bit = 1 << cell // width
                 if new & bit:
                     raise InputError(f"arc {i} from node {tail} to {head} decides menu {name(cell // width)} twice")
@@ -124,13 +131,17 @@ def _check_menus(
             if new & so_far:
                 menu = (new & so_far).bit_length() - 1
                 raise InputError(
-                    f"arc {i} from node {tail} to {head} decides menu {name(menu)}, which a way to node {tail} has decided already"
+                    f"arc {i} from node {tail} to {head} decides menu {name(menu)}, which a way to node {tail} has decided"
                 )
             if decided[head] is None:
                 decided[head] = so_far | new
             elif decided[head] != so_far | new:
                 menu = ((decided[head] or 0) ^ (so_far | new)).bit_length() - 1
-                raise InputError(f"one way to node {head} decides menu {name(menu)}, another does not (arc {i} from node {tail})")
+                raise InputError(
+                    f"one way to node {head} decides menu {name(menu)}, another does not (arc {i} from node {tail})"
+                )
     missing = ((1 << m) - 1) & ~(decided[order[-1]] or 0)
     if missing:
-        raise InputError(f"no path decides menu {name(missing.bit_length() - 1)}: every path must decide every menu once")
+        raise InputError(
+            f"no path decides menu {name(missing.bit_length() - 1)}: every path must decide every menu once"
+        )

@@ -4,8 +4,9 @@ The bounds are those of `rumflow.core.certificate`, with types instead of rankin
 
     f(rho) - f(rho') <= <g, rho> - (price of the cheapest type)          for every rho' of the model,
 
-and over the cone <g, rho> + eps sum rho + 1/2 eps^2 sum 1/w with eps = max(0, -cheapest). The price of every arc is the sum of the
-prices of its cells, added up one by one, and one pass over the nodes finds the cheapest type: nothing a solver has computed enters.
+and over the cone <g, rho> + eps sum rho + 1/2 eps^2 sum 1/w with eps = max(0, -cheapest). The price of every arc is the sum of
+the prices of its cells, added up one by one, and one pass over the nodes finds the cheapest type: nothing a solver has
+computed enters.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def plain_cheapest(graph, cost):
     for node in range(nodes - 2, -1, -1):
         count = 0
         if graph.base.shape[0] > 0:
-            at = node
+            at = np.int64(node)
             while at != nodes - 1:
                 for i in range(graph.added_first[at], graph.added_first[at + 1]):
                     opened[count] = graph.added[i]
@@ -60,7 +61,8 @@ def plain_cheapest(graph, cost):
 def certify_types(graph: Graph, mixture: Mixture, problem: Problem) -> Certificate:
     """The certificate of a mixture of types, given the data as tables of cells.
 
-    `least_flow` is the smallest weight of a type, `menu_error` the distance of a menu's probabilities from 1 (of their total on the cone).
+    `least_flow` is the smallest weight of a type, `menu_error` how far a menu's probabilities are from adding up to 1 (on the
+    cone: to the total of the weights).
     """
     types, lam = mixture
     target, weights, cone = problem

@@ -18,8 +18,8 @@ from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 class ChoiceGraph:
     """Nodes 0 .. n_nodes - 1 and arcs (from, to, cells); the paths from node 0 to the last node are the types.
 
-    A cell is a pair (menu, item): the number of the observed menu, or its items, and the item taken from it. Every path must decide every
-    observed menu exactly once.
+    A cell is a pair (menu, item): the number of the observed menu, or its items, and the item taken from it. Every path must
+    decide every observed menu exactly once.
 
     >>> ChoiceGraph(2, [(0, 1, [(0, "a"), (1, "a")]), (0, 1, [(0, "b"), (1, "c")])])
     ChoiceGraph(2 nodes, 2 arcs)
@@ -60,7 +60,9 @@ class ChoiceGraph:
 
     def orders(self, cells: Cells, types: Paths) -> Ints:
         """Types of a graph are no rankings."""
-        raise InputError("types of a graph given by hand have no rankings: ask for what they take from the observed menus")
+        raise InputError(
+            "types of a graph given by hand have no rankings: ask for what they take from the observed menus"
+        )
 
     def parts(self, cells: Cells) -> list[Ints]:
         """One part."""

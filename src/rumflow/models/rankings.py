@@ -2,8 +2,9 @@
 
 A type says what is taken from the observed menus; many rankings may do that. The one given here is documented, not identified:
 as long as a menu is open, take the first item (in the order of the items) that some open menu contains, that the type takes from
-every open menu which contains it, and whose superiors (items everybody prefers to it) are in no open menu; its superiors that are not placed
-yet go right before it, first items first. When no menu is open, the other items follow in their order, superiors first.
+every open menu which contains it, and whose superiors (items everybody prefers to it) are in no open menu; its superiors that
+are not placed yet go right before it, first items first. When no menu is open, the other items follow in their order, superiors
+first.
 """
 
 from __future__ import annotations
@@ -108,9 +109,9 @@ def choice_probabilities(orders: Ints, weights: Array, membership: Mask) -> Arra
     rank = np.empty((k, n), np.int64)
     np.put_along_axis(rank, orders, np.broadcast_to(np.arange(n), (k, n)), axis=1)
     probabilities = np.zeros(membership.shape)
-    for row, members in zip(probabilities, membership, strict=True):
+    for q, members in enumerate(membership):
         offered = np.flatnonzero(members)
         if len(offered) == 0:
             raise InputError("a menu is empty: every menu must offer at least one item")
-        row += np.bincount(offered[rank[:, offered].argmin(axis=1)], weights, n)
+        probabilities[q] = np.bincount(offered[rank[:, offered].argmin(axis=1)], weights, n)
     return probabilities

@@ -1,8 +1,9 @@
 """Single-peaked preferences on an axis: everybody likes one item best and others the less, the further they lie to one side.
 
-The best k items of such a ranking are an interval of the axis. Nodes are the intervals and the empty start, arcs add the next item
-to the left or to the right. The arc from [l, r] to x fills (D, x) for menus D with x but nothing of [l, r]. To the left, x = l - 1, that is
-every D whose next item after x lies beyond r: the fewer, the larger r, so the labels of x form one chain, and another to the right.
+The best k items of such a ranking are an interval of the axis. Nodes are the intervals and the empty start, arcs add the next
+item to the left or to the right. The arc from [l, r] to x fills (D, x) for menus D with x but nothing of [l, r]. To the left,
+x = l - 1, that is every D whose next item after x lies beyond r: the fewer, the larger r. So the labels of x form one chain,
+and another to the right.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
-from rumflow.core.arrays import Ints, Paths
+from rumflow.core.arrays import Ints, Mask, Paths
 from rumflow.core.graph import Graph, follow_type, label_graph
 from rumflow.core.graph_cells import Cells
 from rumflow.errors import InputError
@@ -98,7 +99,8 @@ def _number(n: int, length: int) -> int:
 def _chains(cells: Cells, items: Ints) -> tuple[Ints, Ints, Paths, Paths]:
     """Labels by places on the axis.
 
-    after[x, r]: the cells (D, x) of menus whose next item after x lies beyond r (r >= x); before[x, l]: whose item before lies before l.
+    after[x, r]: the cells (D, x) of menus whose next item after x lies beyond r (r >= x);
+    before[x, l]: of menus whose last item before x lies before l (l <= x).
     """
     n, width = len(items), cells.width
     member = cells.membership[:, items]
@@ -124,6 +126,6 @@ def _chains(cells: Cells, items: Ints) -> tuple[Ints, Ints, Paths, Paths]:
     return after, before, np.array(parent, np.int32), np.array(cell, np.int32)
 
 
-def _first(members: Ints) -> int:
+def _first(members: Mask) -> int:
     """The place of the first member; beyond all places where there is none."""
     return int(members.argmax()) if members.any() else 1 << 40

@@ -25,7 +25,9 @@ class Types:
     def __init__(self, table: ArrayLike) -> None:
         self.table: NDArray[Any] = np.array(table, object)
         if self.table.ndim != 2 or 0 in self.table.shape:
-            raise InputError(f"types: a table with one row per type and one column per menu is needed, not shape {self.table.shape}")
+            raise InputError(
+                f"types: a table with one row per type and one column per menu is needed, not shape {self.table.shape}"
+            )
 
     def __repr__(self) -> str:
         return f"Types({self.table.shape[0]} types, {self.table.shape[1]} menus)"
@@ -41,7 +43,9 @@ class Types:
             column = {item: int(cells.column[j, x]) for item, x in place.items() if cells.membership[j, x]}
             for i, item in enumerate(self.table[:, j]):
                 if item not in column:
-                    raise InputError(f"types: type {i} takes {item!r} from menu {cells.name(j)}, which does not offer it")
+                    raise InputError(
+                        f"types: type {i} takes {item!r} from menu {cells.name(j)}, which does not offer it"
+                    )
                 rows[i, j] = column[item]
         return np.unique(rows, axis=0)
 

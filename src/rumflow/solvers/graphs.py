@@ -1,8 +1,8 @@
 """Projections onto models given as choice graphs: one graph, or several where the observed menus fall apart.
 
-Where menus fall into groups whose types combine freely, the projection onto the simplex is that of each group alone (on the cone the
-total weight ties them together). The mixtures of the groups are then coupled into one mixture of types over all menus, with at most
-as many types as the groups have together.
+Where menus fall into groups whose types combine freely, the projection onto the simplex is that of each group alone (on the cone
+the total weight ties them together). The mixtures of the groups are then coupled into one mixture of types over all menus, with
+at most as many types as the groups have together.
 """
 
 from __future__ import annotations
@@ -130,7 +130,9 @@ class ModelProjector:
 def _restrict(mixture: Mixture, menus: Ints) -> Mixture:
     """A mixture as seen on some of the menus: types that are equal there become one."""
     types, place = np.unique(mixture[0][:, menus], axis=0, return_inverse=True)
-    return types, np.bincount(place.reshape(-1), mixture[1])
+    weights = np.zeros(len(types))
+    np.add.at(weights, place.reshape(-1), mixture[1])
+    return types, weights
 
 
 def _total(parts: list[Certificate]) -> Certificate:

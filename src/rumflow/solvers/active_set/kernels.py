@@ -247,7 +247,8 @@ def price_pool(active, pool, size):
 def improve(problem, active, pool, size, nu, least, most_steps):
     """Steps on the active set after `measure`, with a pool of `size` types.
 
-    Types enter from the pool until none is violated by a good share of the worst at first, or by `least`. The capacity must hold the active set and the pool together. Returns the steps taken.
+    Types enter from the pool until none is violated by a good share of the worst at first, or by `least`. The capacity must
+    hold the active set and the pool together. Returns the steps taken.
     """
     batch = 4
     entering = np.empty((batch, active.paths.shape[0]))
