@@ -5,20 +5,19 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1] / "src" / "rumflow"
-LEVELS = [
-    "\nerrors version ",
-    " core ",
-    " output ",
-    " data ",
-    " models ",
-    " solvers ",
-    " projection ",
-    " inference ",
-    " torch sklearn ",
-    " report ",
-    " cli ",
-    " __init__ __main__\n",
-]
+LEVELS = (
+    "errors version",
+    "core",
+    "output",
+    "data",
+    "models",
+    "solvers",
+    "projection",
+    "inference",
+    "torch sklearn",
+    "report",
+)
+LEVELS += ("cli", "__init__ __main__")
 LEVEL = {folder: level for level, folders in enumerate(LEVELS) for folder in folders.split()}
 
 
