@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint check bench reproduce clean
+.PHONY: demo test lint check bench reproduce fuzz clean
 
 demo: $(VENV)/core
 	$(BIN)/rumflow demo
@@ -19,8 +19,14 @@ check: $(VENV)/test
 	$(BIN)/python -m pytest
 
 reproduce: $(VENV)/test
-	$(BIN)/rumflow reproduce exp1 --out results
-	$(BIN)/rumflow reproduce exp2 --out results
+	$(BIN)/python -m experiments exp1 --out results
+	$(BIN)/python -m experiments exp2 --out results
+
+# Random files, command lines and problems; what breaks is printed. Not part of the tests: it takes as long as it is given.
+MINUTES ?= 10
+SEED ?= 0
+fuzz: $(VENV)/test
+	$(BIN)/python -m experiments.fuzz --minutes $(MINUTES) --seed $(SEED)
 
 bench: $(VENV)/test
 	$(BIN)/pip install -q -e ".[bench]"

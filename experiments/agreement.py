@@ -24,8 +24,9 @@ import numpy as np
 import torch
 
 import rumflow as rf
-from rumflow.core.arrays import Array
+from rumflow.core.arrays import Array, Mask
 from rumflow.core.certificate import Certificate, certify
+from rumflow.core.problem import NO_WEIGHTS, Problem, Stop
 from rumflow.core.transforms import zeta
 from rumflow.torch import project_cells
 from rumflow.torch.cells import Cells
@@ -94,7 +95,7 @@ def _one_heavy(n: int, rng: np.random.Generator) -> Array:
     return weights
 
 
-def _seen(mask: Callable[..., Array]) -> Callable[[int, np.random.Generator], Array]:
+def _seen(mask: Callable[..., Mask]) -> Callable[[int, np.random.Generator], Array]:
     def draw(n: int, rng: np.random.Generator) -> Array:
         weights = mask(n, float(rng.uniform(0.05, 0.95)), rng).astype(float)
         weights[1 << np.arange(n), np.arange(n)] = 1.0  # a menu of one item leaves no choice
@@ -140,7 +141,7 @@ def answers(stack: Stack, tol: float) -> Iterator[tuple[Answer, Answer, Answer]]
     n = stack.data.shape[2]
     lattice = rf.Lattice(n)
     w = stack.weights
-    weights = None if w is None else lattice.to_internal(w)
+    weights = NO_WEIGHTS if w is None else lattice.to_internal(w)
     unit = w is None or bool(np.isin(w, (0.0, 1.0)).all())
     hidden = lattice.membership & (np.zeros_like(lattice.membership) if w is None else w == 0)
     many = rf.project_many(stack.data, w, tol, throw=False)
@@ -148,15 +149,15 @@ def answers(stack: Stack, tol: float) -> Iterator[tuple[Answer, Answer, Answer]]
     cells = Cells(n, None, w, all_menus=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of samples that rounding stopped: they are counted below
-        flows = project_cells(whole, cells, tol=tol, return_flow=True)[1].numpy()  # type: ignore[index]
+        flows = project_cells(whole, cells, tol=tol, return_flow=True)[1].numpy()
     for i, data in enumerate(stack.data):
         fit = rf.project(np.where(hidden, np.nan, data), None if unit else w, tol=tol, throw=False)
         one = Answer(fit.certificate, lattice.to_internal(fit.rho), fit.status == rf.Status.OPTIMAL)
         two = Answer(many.certificates[i], lattice.to_internal(many.rho[i]), many.status[i] == rf.Status.OPTIMAL)
         flow = lattice.cells_to_internal(flows[i])
-        seen = certify(flow, lattice.to_internal(data), weights)
+        seen = certify(Problem(lattice.to_internal(data), weights), flow)
         rho = zeta(flow.copy())
-        yield one, two, Answer(seen, rho, seen.gap <= max(tol * seen.objective, seen.floor))
+        yield one, two, Answer(seen, rho, seen.is_optimal(Stop(tol)))
 
 
 @dataclass

@@ -18,6 +18,7 @@ from experiments.files import Row, draw, markdown_table, read_csv, write_csv
 from experiments.operators import reduced_residual
 from rumflow.core.arrays import Array
 from rumflow.core.lattice import Lattice
+from rumflow.core.problem import NO_WEIGHTS
 from rumflow.core.reduced import fill_largest
 from rumflow.core.transforms import moebius, zeta_adjoint
 from rumflow.solvers.interior.cg import System, apply_hessian, build_system, pcg
@@ -104,7 +105,7 @@ def run_exp1(
             weights, menus, rank = _observe(n, share, rng)
             rhs = zeta_adjoint(_reduced(n, rng))  # of flow space: B^T K^T of it is b
             for name in preconditioners:
-                system = build_system(scaling, None if share == 1.0 else weights, name)
+                system = build_system(scaling, NO_WEIGHTS if share == 1.0 else weights, name)
                 begin = time.perf_counter()
                 result = pcg(system, rhs, tol=1e-10)
                 rows.append(
@@ -214,7 +215,7 @@ def run_exp2(
         fill_largest(solution, n)  # B x ...
         flow = moebius(solution)  # ... and K B x, the flow that belongs to x
         for name in preconditioners:
-            system = build_system(scaling, None, name)
+            system = build_system(scaling, NO_WEIGHTS, name)
             rows += [
                 {"seed": seed, "n": n, "preconditioner": name, "iteration": i, "residual": f"{value:.6e}"}
                 for i, value in enumerate(_history(system, flow, iterations))

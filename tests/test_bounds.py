@@ -9,10 +9,11 @@ import pytest
 from scipy.optimize import linprog, nnls
 
 import rumflow as rf
-from rumflow.inference import bounds, programs, rationalizable_share, rum_test
+from rumflow.inference import bounds, rationalizable_share, rum_test
 from rumflow.inference.confidence import add_hypothesis, uniform_joint
 from rumflow.inference.replicate import distances
 from rumflow.inference.sample import Convention, build_sample
+from rumflow.solvers import linear_programs as programs
 
 TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rumflow as rf
-from rumflow.core.certificate import certify, certify_stack, rounding_floor
+from rumflow.core.certificate import Certifier, certify
 from rumflow.core.paths import flow_from_paths, paths_from_orders
+from rumflow.core.problem import NO_WEIGHTS, Problem, Stop, rounding_floor
 
 
 def mixture(n, count, seed):
@@ -31,17 +32,17 @@ def test_gap_against_all_rankings(n, seed, weighted):
     lattice = rf.Lattice(n)
     flow = flow_from_paths(paths_from_orders(orders), shares)
     target, weights = lattice.to_internal(rho_hat), lattice.to_internal(w)
-    found = certify(flow, target, weights if weighted else None)
+    problem = Problem(target, weights if weighted else NO_WEIGHTS)
+    found = certify(problem, flow)
     assert found.objective == pytest.approx(0.5 * (w * (rho - rho_hat) ** 2).sum(), abs=1e-13)
     assert found.gap == pytest.approx((g * rho).sum() - cheapest, abs=1e-12)
-    assert found.floor == pytest.approx(rounding_floor((w * rho_hat**2).sum()))
+    assert found.size == pytest.approx((w * rho_hat**2).sum())
+    assert found.floor == pytest.approx(rounding_floor(found.size, w[w > 0].min()))
+    assert found.scale == pytest.approx(w.sum())
     assert found.least_flow == flow.min()
     assert found.menu_error <= 1e-14
-    out = np.empty((1, 5))
-    args = (np.empty_like(flow), np.empty(1 << n), out)
-    certify_stack(flow[None], target[None], weights if weighted else np.empty((0, 0)), False, *args)
-    out[0, 2] = rounding_floor(out[0, 2])
-    assert out[0] == pytest.approx(list(found), abs=1e-13)
+    (stacked,) = Certifier(n, problem.weights).stack(flow[None], target[None])
+    assert list(stacked) == pytest.approx(list(found), abs=1e-13)
 
 
 @pytest.mark.parametrize("n", [4, 7, 10])
@@ -58,6 +59,24 @@ def test_a_flow_that_leaks_is_seen():
     target = rf.Lattice(3).to_internal(rf.simulate.dirichlet(3, 0))
     flow[0, 3] -= 0.25
     flow[1, 3] -= 0.125
-    found = certify(flow, target, None)
+    found = certify(Problem(target), flow)
     assert found.menu_error >= 0.1
     assert found.least_flow == -0.125
+
+
+def test_rounding_in_heavy_cells_excuses_nothing_about_light_ones():
+    """Sum w rho_hat^2 is 2e14, its rounding 1.4: a gap of 0.2 must not pass where some cells weigh 1."""
+    target = rf.Lattice(2).to_internal(np.array([[0, 0], [1, 0], [0, 1], [0.3, 0.7]]))
+    weights = np.ones_like(target)
+    weights[0, 0] = weights[1, 0] = 1e14
+    flow = flow_from_paths(paths_from_orders(np.array([[0, 1], [1, 0]])), np.array([0.5, 0.5]))
+    found = certify(Problem(target, weights), flow)
+    assert found.gap == pytest.approx(0.2)
+    assert not found.is_optimal(Stop(1e-9))
+    assert certify(Problem(target), flow)._replace(gap=1e-15).is_optimal(Stop(1e-9))
+
+
+def test_the_tolerance_does_not_grow_with_data_far_outside():
+    found = certify(Problem(np.full((2, 2), 1e9)), flow_from_paths(paths_from_orders(np.array([[0, 1]])), np.ones(1)))
+    assert found.objective > 1e18
+    assert not found._replace(gap=1.0).is_optimal(Stop(1e-9))

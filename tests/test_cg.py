@@ -10,6 +10,7 @@ from experiments.operators import (
 )
 
 from rumflow.core.lattice import Lattice
+from rumflow.core.problem import NO_WEIGHTS
 from rumflow.core.tree import flow_divergence
 from rumflow.errors import InputError
 from rumflow.solvers.interior import cg
@@ -21,14 +22,14 @@ def problem(n, seed=0, spread=3.0, weighted=False, observed=1.0):
     rng = np.random.default_rng(seed)
     shape = (n, 1 << (n - 1))
     scaling = 10 ** rng.uniform(-spread, spread, shape)
-    weights = rng.uniform(0.5, 2.0, shape) * (rng.random(shape) < observed) if weighted else None
+    weights = rng.uniform(0.5, 2.0, shape) * (rng.random(shape) < observed) if weighted else NO_WEIGHTS
     return scaling, weights, rng.standard_normal(shape)
 
 
 def dense_solution(n, scaling, weights, rhs):
     """K B xi for the paper's H xi = B^T K^T rhs."""
     lattice = Lattice(n)
-    w = None if weights is None else lattice.internal_to_cells(weights)
+    w = lattice.internal_to_cells(weights) if len(weights) else None
     h = operator_h(n, lattice.internal_to_cells(scaling), w)
     kb = operator_k(n) @ operator_b(n)
     xi = np.linalg.solve(h @ np.eye(h.shape[0]), kb.rmatvec(lattice.internal_to_cells(rhs)))
@@ -56,7 +57,7 @@ def test_same_iterates_in_flow_space_and_in_the_papers_coordinates(preconditione
     n = 5
     lattice = Lattice(n)
     scaling, _, rhs = problem(n, 1, 1.0)
-    system = build_system(scaling, None, preconditioner)
+    system = build_system(scaling, NO_WEIGHTS, preconditioner)
     ours = []
     pcg(system, rhs, tol=0.0, max_iterations=8, callback=lambda i, error, flow: ours.append(flow.copy()))
     cells = lattice.internal_to_cells(scaling)
@@ -114,7 +115,7 @@ def test_gram_row_is_zeta_and_its_adjoint(bits):
 def test_result_says_what_is_true():
     """The error returned is that of the residual computed afresh, also after many steps on a badly scaled system."""
     scaling, _, rhs = problem(7, 3, 6.0)
-    system = build_system(scaling, None)
+    system = build_system(scaling)
     result = pcg(system, rhs, tol=1e-9)
     assert result.status == "converged"
     assert result.error <= 1.01 * result.goal
@@ -126,14 +127,14 @@ def test_result_says_what_is_true():
 
 def test_impossible_accuracy_is_not_claimed():
     scaling, _, rhs = problem(6, 4, 7.0)
-    result = pcg(build_system(scaling, None), rhs, tol=1e-30, max_iterations=3000)
+    result = pcg(build_system(scaling), rhs, tol=1e-30, max_iterations=3000)
     assert result.status in ("stalled", "max_iterations")
     assert result.error > result.goal
 
 
 def test_limits_and_failures():
     scaling, _, rhs = problem(5)
-    system = build_system(scaling, None)
+    system = build_system(scaling)
     short = pcg(system, rhs, tol=1e-12, max_iterations=3)
     assert (short.status, short.iterations) == ("max_iterations", 3)
     assert pcg(system, rhs, tol=1e-12, deadline=0.0).status == "deadline"
@@ -144,7 +145,7 @@ def test_limits_and_failures():
     assert (zero.status, zero.iterations) == ("converged", 0)
     assert not zero.flow.any()
     with pytest.raises(InputError, match="tree-scaled"):
-        build_system(scaling, None, "ilu")
+        build_system(scaling, NO_WEIGHTS, "ilu")
 
 
 def test_potentials_on_the_right_side_do_not_matter():
@@ -152,14 +153,14 @@ def test_potentials_on_the_right_side_do_not_matter():
     p = np.random.default_rng(0).standard_normal(32)
     shifted = rhs.copy()
     cg.subtract_differences(shifted, p, 0, 5)
-    system = build_system(scaling, None)
+    system = build_system(scaling)
     one, two = pcg(system, rhs, tol=1e-11), pcg(system, shifted, tol=1e-11)
     assert two.flow == pytest.approx(one.flow, abs=1e-9 * np.abs(one.flow).max())
 
 
 def test_warm_start():
     scaling, _, rhs = problem(6, 7)
-    system = build_system(scaling, None)
+    system = build_system(scaling)
     change = 0.01 * np.random.default_rng(1).standard_normal(rhs.shape)
     first = pcg(system, rhs, tol=1e-8)
     cold = pcg(system, rhs + change, tol=1e-8)
@@ -175,7 +176,7 @@ def test_iteration_budget_on_a_frozen_barrier():
     scaling = np.where(rng.random((8, 128)) < 0.8, 1e6, 1e-2)
     rhs = rng.standard_normal(scaling.shape)
     used = {
-        name: pcg(build_system(scaling, None, name), rhs, tol=1e-8, max_iterations=2000).iterations
+        name: pcg(build_system(scaling, NO_WEIGHTS, name), rhs, tol=1e-8, max_iterations=2000).iterations
         for name in PRECONDITIONERS
     }
     assert used["tree-scaled"] <= 120

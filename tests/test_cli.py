@@ -9,7 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from rumflow.cli.main import EXAMPLES, HELP, main
+from rumflow.cli.main import main
+from rumflow.cli.parser import COMMANDS
 from rumflow.data.choices import ChoiceData
 from rumflow.output.tables import Table, show
 
@@ -183,7 +184,7 @@ def test_simulate_and_read_back(capsys, tmp_path):
         assert (data.rows is None) == (form == "long")
     code, _, err = run(capsys, "simulate", "noisy", "-n", 40, "--out", tmp_path / "x.csv")
     assert code == 1
-    assert "-n 40" in err
+    assert "-n: '40' is not a whole number, from 2 to 16" in err
 
 
 def test_not_converged_is_exit_code_2(capsys, tmp_path):
@@ -230,12 +231,10 @@ def test_real_files(capsys, data_folder):
         assert run(capsys, "project", path, "-q")[0] == 0
 
 
-@pytest.mark.parametrize("command", HELP)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_an_example(capsys, command):
     assert main([command, "--help"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert "example: rumflow" in text
-    assert " ".join(EXAMPLES[command].split()[:3]) in text
+    assert f"example: rumflow {command}" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(
@@ -246,7 +245,7 @@ def test_help_has_an_example(capsys, command):
         ["project"],
         ["project", "no-such-file.csv"],
         ["bounds", "x.csv"],
-        ["reproduce", "exp9"],
+        ["completion", "tcsh"],
         ["bench", "--max-n", "99"],
     ],
 )
@@ -296,7 +295,14 @@ def test_tables_with_rich():
 
 
 def test_module_runs_in_a_process_of_its_own():
-    done = subprocess.run(
-        [sys.executable, "-m", "rumflow.cli.main", "--version"], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-m", "rumflow", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("rumflow ")
+
+
+def test_help_loads_nothing_heavy():
+    script = (
+        "import sys; from rumflow.cli.main import main; main(['--help']); print(sorted(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "numpy" not in done.stderr
+    assert "rumflow.cli.main" in done.stderr

@@ -245,7 +245,7 @@ def any_data(draw):
         inside = [x for x in range(n) if mask >> x & 1]
         counts[k, inside] = rng.integers(0, 50, len(inside)) if whole else rng.random(len(inside))
         counts[k, inside[0]] += 1
-    return ChoiceData(items, np.array(masks, np.int64), counts, np.nansum(counts, axis=1))
+    return ChoiceData(items, ~np.isnan(counts), counts, np.nansum(counts, axis=1))
 
 
 @given(any_data())

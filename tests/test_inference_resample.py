@@ -24,7 +24,7 @@ def from_rows(menu, choice, subject=None, weight=None, names="abc"):
     np.add.at(counts, (index, choice), weight)
     return rf.ChoiceData(
         tuple(names),
-        MASKS[used],
+        ~np.isnan(counts),
         counts,
         np.nansum(counts, axis=1),
         Rows(index.astype(np.int32), choice.astype(np.int16), weight, subject),

@@ -8,7 +8,6 @@ import pytest
 import rumflow as rf
 from rumflow.data import interop
 from rumflow.data.choices import ChoiceData
-from rumflow.projection.table import fit_frame, fit_table
 
 
 @pytest.fixture
@@ -79,14 +78,14 @@ def test_torch_choice(data):
 
 def test_fit_table(data):
     fit = rf.project(data)
-    table = fit_table(fit, data)
+    table = fit.to_frame(data, backend="dict")
     assert len(table["menu"]) == 9
     assert sum(table["count"]) == 120
     np.testing.assert_allclose(table["observed"], np.array(table["count"]) / 30)
-    frame = fit_frame(fit, backend="dict", menus="observed")
+    frame = fit.to_frame(backend="dict", menus="observed")
     assert "count" not in frame
     pandas = pytest.importorskip("pandas")
-    assert isinstance(fit_frame(fit), pandas.DataFrame)
+    assert isinstance(fit.to_frame(), pandas.DataFrame)
 
 
 def menus_and_choices(seed=0, rows=300, n=4):

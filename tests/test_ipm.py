@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 import rumflow as rf
 from rumflow.core.certificate import certify
+from rumflow.core.compile import clock
 from rumflow.core.lattice import Lattice
+from rumflow.core.paths import uniform_flow
+from rumflow.core.problem import NO_WEIGHTS, Problem, Stop
 from rumflow.core.transforms import zeta, zeta_adjoint
 from rumflow.core.tree import flow_divergence
 from rumflow.data.simulate import (
@@ -22,7 +25,7 @@ from rumflow.data.simulate import (
 )
 from rumflow.errors import InputError
 from rumflow.solvers.interior import ipm
-from rumflow.solvers.interior.ipm import solve_ipm, solve_newton, uniform_flow
+from rumflow.solvers.interior.ipm import solve_ipm, solve_newton
 
 FAMILIES = {
     "dirichlet": dirichlet,
@@ -42,11 +45,12 @@ def weights_of(case, n, seed=0):
     return (observed_menus if case == "menus" else observed_cells)(n, 0.4, seed).astype(float)
 
 
-def run(rho_hat, weights=None, **options):
+def run(rho_hat, weights=None, tol=1e-9, max_seconds=None, **options):
     lattice = Lattice(rho_hat.shape[1])
     target = lattice.to_internal(rho_hat)
-    w = None if weights is None else lattice.to_internal(weights)
-    result = solve_ipm(target, w, **options)
+    w = NO_WEIGHTS if weights is None else lattice.to_internal(weights)
+    deadline = None if max_seconds is None else clock() + max_seconds
+    result = solve_ipm(Problem(target, w), Stop(tol), deadline=deadline, **options)
     return result, target, w
 
 
@@ -60,7 +64,7 @@ def assert_unit_flow(flow):
 def assert_certified(result, target, weights, tol):
     assert result.status == "optimal"
     assert_unit_flow(result.flow)
-    certificate = certify(result.flow, target, weights)
+    certificate = certify(Problem(target, weights), result.flow)
     assert certificate.gap <= max(1.01 * tol * certificate.objective, 2 * certificate.floor)
     assert result.gap == pytest.approx(certificate.gap, abs=0.01 * tol * certificate.objective + 2 * certificate.floor)
     assert result.objective == pytest.approx(certificate.objective, rel=1e-9, abs=certificate.floor)
@@ -147,7 +151,7 @@ def test_smoothed_point_is_on_the_central_path(case):
     assert_unit_flow(result.flow)
     assert result.multipliers * result.flow == pytest.approx(mu)
     rho = zeta(result.flow.copy())
-    difference = rho - target if w is None else np.where(w > 0, w * (rho - target), 0.0)
+    difference = np.where(w > 0, w * (rho - target), 0.0) if len(w) else rho - target
     slope = zeta_adjoint(difference) - mu / result.flow
     basis = ipm.pcg(result.system, slope, tol=0.0, max_iterations=0)
     size = ipm.pcg(result.system, mu / result.flow, tol=0.0, max_iterations=0)
@@ -163,11 +167,11 @@ def test_derivative_of_the_smoothed_point(case):
     result, target, w = run(dirichlet(n, seed=3), weights, mu_stop=mu)
     rng = np.random.default_rng(0)
     change = rng.standard_normal(target.shape)
-    weighted = change if w is None else w * change
+    weighted = w * change if len(w) else change
     dk = solve_newton(result, zeta_adjoint(weighted.copy()), tol=1e-12)
     assert np.abs(flow_divergence(dk)).max() <= 1e-12
     h = 1e-4
-    ends = [solve_ipm(target + s * h * change, w, mu_stop=mu).flow for s in (1, -1)]
+    ends = [solve_ipm(Problem(target + s * h * change, w), Stop(1e-9), mu_stop=mu).flow for s in (1, -1)]
     assert dk == pytest.approx((ends[0] - ends[1]) / (2 * h), abs=1e-5 * np.abs(dk).max())
     other = rng.standard_normal(target.shape)
     back = solve_newton(result, other, tol=1e-12)
@@ -214,7 +218,7 @@ def test_interrupt_returns_the_best_flow():
     result, target, w = run(dirichlet(6, seed=0), callback=stop)
     assert (result.status, result.iterations) == ("interrupted", 5)
     assert_unit_flow(result.flow)
-    assert result.gap == pytest.approx(certify(result.flow, target, w).gap)
+    assert result.gap == pytest.approx(certify(Problem(target, w), result.flow).gap)
     assert result.gap < result.trace[0].gap
 
 
@@ -222,7 +226,7 @@ def test_inputs_are_not_changed():
     rho_hat, weights = dirichlet(5, seed=1), weights_of("weights", 5)
     lattice = Lattice(5)
     target, w = lattice.to_internal(rho_hat), lattice.to_internal(weights)
-    solve_ipm(target, w)
+    solve_ipm(Problem(target, w), Stop(1e-9))
     assert (target == lattice.to_internal(rho_hat)).all()
     assert (w == lattice.to_internal(weights)).all()
 
@@ -244,7 +248,7 @@ def test_uniform_flow_is_all_rankings(n):
 
 def test_threads_do_not_change_a_bit():
     target = Lattice(15).to_internal(dirichlet(15, seed=0))
-    one, two = (solve_ipm(target, None, max_iterations=1, threads=threads) for threads in (1, 2))
+    one, two = (solve_ipm(Problem(target), Stop(1e-9), max_iterations=1, threads=threads) for threads in (1, 2))
     assert (one.flow == two.flow).all()
     assert one.gap == two.gap
     assert_unit_flow(one.flow)
@@ -263,8 +267,8 @@ def test_flows_stay_positive_and_conserved_throughout(monkeypatch, weighted):
         return plain(self)
 
     monkeypatch.setattr(ipm._Iterate, "certify", watched)
-    weights = np.random.default_rng(0).uniform(0, 2, lattice.internal_shape) if weighted else None
-    solve_ipm(lattice.to_internal(noisy_rankings(n, seed=0)), weights, tol=1e-9)
+    weights = np.random.default_rng(0).uniform(0, 2, lattice.internal_shape) if weighted else NO_WEIGHTS
+    solve_ipm(Problem(lattice.to_internal(noisy_rankings(n, seed=0)), weights), Stop(1e-9))
     least, error = np.array(seen).T
     assert len(seen) > 5
     assert least.min() > 0

@@ -9,6 +9,7 @@ from scipy.optimize import nnls
 
 import rumflow as rf
 from rumflow.core.paths import flow_from_paths, paths_from_orders
+from rumflow.core.problem import NO_WEIGHTS
 from rumflow.core.transforms import moebius_adjoint, zeta
 
 
@@ -179,7 +180,7 @@ def test_tasks_of_a_pool_do_not_wait_for_it():
     script = """
 import numpy as np, rumflow as rf
 a = np.stack([rf.simulate.rankings_mixture(15, 5, s) for s in range(3)])
-print(rf.project_many(a, threads=2).jvp(a, threads=2).shape)
+print(rf.project_many(a, threads=2).jvp(a).shape)
 """
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -248,16 +249,23 @@ def test_numbers_that_would_overflow():
 @pytest.mark.parametrize("n", [6, 7, 8])
 def test_gradients_on_large_faces(n, spread, rng):
     """What the batch gets from the inverse that the solver left, against a factor of its own."""
+    from rumflow.solvers.batch.kernels import Keep
     from rumflow.solvers.batch.projector import BatchProjector
-    from rumflow.solvers.derivatives import Face
+    from rumflow.solvers.derivatives import FaceTangent, vjp
 
     target = rf.Lattice(n).to_internal(rf.simulate.mixed_logit(n, draws=20_000, seed=1))
-    weights = 10 ** rng.uniform(0, spread, target.shape) if spread else None
+    weights = 10 ** rng.uniform(0, spread, target.shape) if spread else NO_WEIGHTS
     projector = BatchProjector(n, weights)
-    result = projector.solve(target[None].copy(), keep=True, keep_starts=True)
+    result = projector.solve(target[None].copy(), keep=Keep.FACES)
     assert not result.inside[0]
     g = rng.normal(size=target.shape)
-    pulled = projector.pull(result.faces, g[None].copy())[0]
-    face = Face(projector.problem, result.starts[0].paths, result.starts[0].weights)
-    expected = face.product(g, transpose=True)
-    assert pulled == pytest.approx(expected, abs=1e-8 * np.abs(expected).max())
+    found = vjp(FaceTangent(projector, result.faces(1)), weights, g[None].copy())[0]
+    start = result.starts()[0]
+    # The span of the rankings themselves: J^T = W V (V^T W V)^+ V^T.
+    cells = np.array([zeta(flow_from_paths(path[None], np.ones(1))).ravel() for path in start.paths])
+    v = (cells[1:] - cells[0]).T
+    w = weights.ravel() if len(weights) else np.ones(target.size)
+    expected = (w * (v @ np.linalg.lstsq(np.sqrt(w)[:, None] * v, g.ravel() / np.sqrt(w), rcond=1e-13)[0])).reshape(
+        g.shape
+    )
+    assert found == pytest.approx(expected, abs=1e-8 * np.abs(expected).max())

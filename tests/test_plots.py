@@ -137,3 +137,16 @@ def test_block_marschak_needs_every_menu():
     fit = rf.project(ChoiceData.from_counts({("a", "b"): {"a": 1}, ("b", "c"): {"b": 1}}))
     with pytest.raises(rf.InputError, match="incomplete"):
         plots.plot_block_marschak(fit)
+
+
+def test_nothing_to_draw():
+    fit = rf.project(ChoiceData.from_counts({("a",): {"a": 6}, ("b",): {"b": 4}}))
+    with pytest.raises(rf.InputError, match="nothing to draw"):
+        plots.plot_fit(fit)
+    rho = rf.simulate.dirichlet(3, 0)
+    rho[3] = np.nan
+    for source in (rho, rf.project(rho)):
+        with pytest.raises(rf.InputError, match="every menu"):
+            plots.plot_block_marschak(source)
+    with pytest.raises(rf.InputError, match="shape"):
+        plots.plot_block_marschak(np.ones(5))

@@ -54,6 +54,14 @@ def test_menus_not_offered(tmp_path):
     assert "explains every observed share exactly" in text
 
 
+def test_data_without_a_choice(tmp_path):
+    with pytest.raises(rf.InputError, match="nothing to report"):
+        report.make_report(
+            rf.ChoiceData.from_counts({("a",): {"a": 6}, ("b",): {"b": 4}}), tmp_path / "a.html", n_boot=0
+        )
+    assert not (tmp_path / "a.html").exists()
+
+
 def test_command(tmp_path, capsys):
     data = tmp_path / "data.csv"
     data.write_text('menu,choice\n"a,b",a\n"a,b",b\n"a,b,c",c\n"b,c",b\n')

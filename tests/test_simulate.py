@@ -69,6 +69,34 @@ def test_masks():
     assert simulate.observed_cells(4, 0.0, seed=0).sum() == 1
 
 
+def test_some_menus_of_many_items():
+    data = simulate.random_menus(300, 200, 12, seed=0)
+    assert data.membership.shape == (200, 300)
+    assert (data.membership.sum(axis=1) == 12).all()
+    assert len({row.tobytes() for row in data.membership}) == 200
+    assert (data.totals == 100).all()
+    assert (np.isnan(data.counts) == ~data.membership).all()
+    assert simulate.random_menus(300, 200, 12, seed=0).equals(data)
+    assert not simulate.random_menus(300, 200, 12, seed=1).equals(data)
+    shop = simulate.stock_outs(300, 300, 0.05, seed=np.random.default_rng(2))
+    assert (shop.membership.sum(axis=1) == 285).all()
+    assert shop.n_observations == 30_000
+    assert (simulate.stock_outs(3, 3, 0.01, seed=0).membership.sum(axis=1) == 2).all()
+    assert len(simulate.random_menus(5, 10, 2, seed=0).menus) == 10
+
+
+def test_exact_shares_of_some_menus_are_rum():
+    """Every menu of one size, so the array has whole menus; one ranking makes every choice sure."""
+    data = simulate.random_menus(5, 10, 3, draws=None, seed=4)
+    assert np.nansum(data.counts, axis=1) == pytest.approx(1, abs=1e-12)
+    assert rf.project(data).distance == pytest.approx(0, abs=1e-7)
+    sure = simulate.random_menus(40, 20, 5, n_rankings=1, draws=7, seed=4)
+    assert set(np.nan_to_num(sure.counts).max(axis=1)) == {7}
+    again = simulate.random_menus(6, 15, 2, n_rankings=8, draws=200_000, seed=4)
+    exact = simulate.random_menus(6, 15, 2, n_rankings=8, draws=None, seed=4)
+    np.testing.assert_allclose(again.frequencies, exact.frequencies, atol=0.01)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -79,6 +107,14 @@ def test_masks():
         (lambda: simulate.observed_menus(3, 1.5), "share"),
         (lambda: simulate.observed_cells(3, -1), "share"),
         (lambda: simulate.dirichlet("3"), "whole number"),
+        (lambda: simulate.random_menus(4, 7, 2), "n_menus: there are 6 menus"),
+        (lambda: simulate.random_menus(4, 2, 5), "size"),
+        (lambda: simulate.random_menus(4, 2, 0), "size"),
+        (lambda: simulate.random_menus(4, 2, 2, n_rankings=0), "n_rankings"),
+        (lambda: simulate.random_menus(4, 2, 2, draws=0), "draws"),
+        (lambda: simulate.random_menus(4.5, 2, 2), "whole number"),
+        (lambda: simulate.stock_outs(4, 2, 1.5), "missing"),
+        (lambda: simulate.stock_outs(1, 2), "n: a whole number"),
     ],
 )
 def test_bad_options(call, words):

@@ -8,14 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rumflow as rf
-from rumflow.core.certificate import SOLVER_FLOOR, certify
+from rumflow.core.certificate import certify
 from rumflow.core.compile import leaf
 from rumflow.core.paths import cheapest_above, cheapest_below, cheapest_through, flow_from_paths, paths_from_orders
+from rumflow.core.problem import NO_WEIGHTS, SOLVER_FLOOR, Problem
 from rumflow.core.transforms import zeta, zeta_adjoint
-from rumflow.solvers.active_set.solve import Workspace, make_problem, solve_rankings, solve_whole
+from rumflow.solvers.active_set.solve import Workspace, make_problem, solve_rankings
+from rumflow.solvers.batch.kernels import Start, pack_piece
 from rumflow.solvers.small import solve as small
-from rumflow.solvers.small import workspace as room
+from rumflow.solvers.small import workspace
 from rumflow.solvers.small.lanes import follow, price_cells, price_menus, transform_lanes
+from rumflow.solvers.small.run import solve_few_items
 from rumflow.solvers.small.solve import leave, powers
 
 
@@ -24,13 +27,13 @@ def random_paths(n, k, rng):
 
 
 def setting(n, rng, weighted=False, cone=False):
-    """A problem with random data, its form for few items, and room for it."""
+    """A problem with random data, its form for few items, and a workspace for it."""
     target = rng.normal(0.3, 0.3, (n, 1 << (n - 1)))
-    weights = rng.uniform(0.5, 2.0, target.shape) if weighted else None
-    problem = make_problem(target, weights, cone)
-    place = room.make_room(n)
-    room.load_target(place, target)
-    return problem, room.make_small(problem), place
+    weights = rng.uniform(0.5, 2.0, target.shape) if weighted else NO_WEIGHTS
+    problem = make_problem(Problem(target, weights, cone))
+    place = workspace.make_workspace(n)
+    workspace.load_target(place, target)
+    return problem, workspace.make_small(problem), place
 
 
 def matrix(problem, paths):
@@ -166,14 +169,14 @@ def test_what_is_stored_is_what_is_loaded(n, rng):
     paths, weights, inverse = held(place, n)
     k = len(paths)
     stored = np.empty((k, n), np.int32), np.empty(k), np.empty(k * (k + 1) // 2)
-    room.store_rankings(place, *stored)
+    workspace.store_rankings(place, *stored)
     assert (stored[0] == paths).all()
     flow = np.empty((n, 1 << (n - 1)))
-    room.store_flow(place, flow)
+    workspace.store_flow(place, flow)
     assert flow == pytest.approx(flow_from_paths(paths, weights))
-    other = room.make_room(n)
+    other = workspace.make_workspace(n)
     small.begin_small(few, other, random_paths(n, 20, rng), np.ones(20))
-    room.load_small(other, *stored)
+    workspace.load_small(other, *stored)
     assert_inverse(problem, other, n)
     assert (held(other, n)[1] == weights).all()
     assert held(other, n)[2] == pytest.approx(inverse)
@@ -191,13 +194,13 @@ FAMILIES = {
 def test_both_solvers_agree(family, n):
     target = rf.Lattice(n).to_internal(FAMILIES[family](n, 3))
     rng = np.random.default_rng(n)
-    for weights in (None, rng.uniform(0.1, 10.0, target.shape), rng.integers(0, 3, target.shape).astype(float)):
-        if weights is not None:
-            weights[:, 0] = 1.0
-        size = float(np.sum((1.0 if weights is None else weights) * target**2))
-        one = solve_whole(target, weights, tol=1e-12, floor=SOLVER_FLOOR * size)
-        two = solve_rankings(make_problem(target, weights), Workspace(n), tol=1e-12, floor=SOLVER_FLOOR * size)
-        first, second = (certify(found.flow, target, weights) for found in (one, two))
+    for weights in (NO_WEIGHTS, rng.uniform(0.1, 10.0, target.shape), rng.integers(0, 3, target.shape).astype(float)):
+        weights[:, :1] = 1.0
+        problem = Problem(target, weights)
+        floor = SOLVER_FLOOR * float(np.sum((weights if len(weights) else 1.0) * target**2))
+        one = solve_few_items(problem, tol=1e-12, floor=floor)
+        two = solve_rankings(make_problem(problem), Workspace(n), tol=1e-12, floor=floor)
+        first, second = (certify(problem, found.flow) for found in (one, two))
         assert first.gap <= max(1e-12 * first.objective, first.floor)
         assert second.gap <= max(1e-12 * second.objective, second.floor)
         assert first.objective == pytest.approx(second.objective, rel=1e-11, abs=first.floor)
@@ -208,27 +211,41 @@ def test_both_solvers_agree(family, n):
 @given(st.integers(2, 6), st.integers(0, 10**6))
 def test_a_start_does_not_change_the_answer(n, seed):
     rng = np.random.default_rng(seed)
-    target = rng.normal(0.3, 0.4, (n, 1 << (n - 1)))
-    cold = solve_whole(target, None, tol=1e-12, floor=1e-16)
+    problem = Problem(rng.normal(0.3, 0.4, (n, 1 << (n - 1))))
+    cold = solve_few_items(problem, tol=1e-12, floor=1e-16)
     paths = random_paths(n, 30, rng)
     for start in ((cold.paths, cold.weights), (paths, rng.uniform(size=30))):
-        warm = solve_whole(target, None, tol=1e-12, floor=1e-16, start=start)
+        warm = solve_few_items(problem, tol=1e-12, floor=1e-16, start=start)
         assert zeta(warm.flow.copy()) == pytest.approx(zeta(cold.flow.copy()), abs=1e-6)
-        a, b = (certify(found.flow, target, None) for found in (cold, warm))
+        a, b = (certify(problem, found.flow) for found in (cold, warm))
         assert a.objective == pytest.approx(b.objective, rel=1e-11)
 
 
-def test_a_start_of_more_rankings_than_there_is_room_for(rng):
-    target = rf.Lattice(4).to_internal(rf.simulate.dirichlet(4, seed=0))
-    paths = random_paths(4, 5000, rng)
-    warm = solve_whole(target, None, tol=1e-12, floor=1e-16, start=(paths, np.ones(5000)))
-    assert certify(warm.flow, target, None).objective == pytest.approx(
-        certify(solve_whole(target, None, tol=1e-12, floor=1e-16).flow, target, None).objective
-    )
+def test_a_start_of_more_rankings_than_there_is_space_for(rng):
+    problem = Problem(rf.Lattice(4).to_internal(rf.simulate.dirichlet(4, seed=0)))
+    cold = solve_few_items(problem, tol=1e-12, floor=1e-16)
+    warm = solve_few_items(problem, tol=1e-12, floor=1e-16, start=(random_paths(4, 5000, rng), np.ones(5000)))
+    assert certify(problem, warm.flow).objective == pytest.approx(certify(problem, cold.flow).objective)
+
+
+@pytest.mark.parametrize("with_factors", [False, True])
+def test_rankings_of_a_piece_in_rows(with_factors, rng):
+    """One problem after another, of different lengths, to one row per problem: zeros beyond its own."""
+    count = np.array([3, 0, 5, 1])
+    lengths = count * (count + 1) // 2
+    paths, factors = rng.integers(0, 9, (count.sum(), 4)).astype(np.int32), rng.uniform(1, 2, lengths.sum())
+    rows, packed = np.full((4, 5, 4), 7, np.int32), np.full((4, 15 if with_factors else 0), 7.0)
+    pack_piece(Start(paths, np.ones(len(paths)), factors), count, rows, packed)
+    for i, (own, triangle) in enumerate(
+        zip(np.split(paths, np.cumsum(count)[:-1]), np.split(factors, np.cumsum(lengths)[:-1]), strict=True)
+    ):
+        assert (rows[i] == np.concatenate([own, np.zeros((5 - len(own), 4))])).all()
+        if with_factors:
+            assert (packed[i] == np.concatenate([triangle, np.zeros(15 - len(triangle))])).all()
 
 
 def test_weights_far_apart_are_left_to_the_factor():
-    assert room.is_small(8, None)
-    assert not room.is_small(9, None)
-    assert room.is_small(6, np.array([[1.0, 0.0, 9e4]]))
-    assert not room.is_small(6, np.array([[1.0, 0.0, 1.1e5]]))
+    assert workspace.is_small(8, NO_WEIGHTS)
+    assert not workspace.is_small(9, NO_WEIGHTS)
+    assert workspace.is_small(6, np.array([[1.0, 0.0, 9e4]]))
+    assert not workspace.is_small(6, np.array([[1.0, 0.0, 1.1e5]]))

@@ -1,13 +1,16 @@
 """What a user waits for: compilation once per machine, and said; a quick start after that; no import of extras."""
 
 import os
+import re
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 
 import rumflow as rf
+from rumflow.core.compile import clock, leaf
 
 SCRIPT = """
 import sys, rumflow as rf
@@ -41,11 +44,92 @@ def test_workers_that_start_together_share_a_fresh_cache(tmp_path):
     for process in together:
         out, err = finish(process)
         assert out.startswith(expected)
-        assert "compiling its kernels, once per machine" in err
-        assert "compiled in" in err
+        for name in ("solve_from", "solve_piece"):  # each set of kernels, not the first alone
+            assert re.search(rf"compiling {name}, once per machine \(about \d+ s\) \.\.\. compiled in [\d.]+ s\n", err)
     out, err = finish(start(SCRIPT, NUMBA_CACHE_DIR=str(tmp_path)))
     assert out.startswith(expected)
     assert err == ""
+
+
+PACKAGE = {
+    "constants.py": "HALF = 0.5\n",
+    "inner.py": """
+from rumflow.core.compile import leaf
+from package.constants import HALF
+@leaf
+def middle(a, b):
+    return HALF * (a + b)
+""",
+    "outer.py": """
+from typing import NamedTuple
+from rumflow.core.compile import leaf
+from package.inner import middle
+class Pair(NamedTuple):
+    low: float
+    high: float
+@leaf
+def spread(pair):
+    return middle(pair.low, pair.high) - pair.low
+def report(value):
+    return f"spread {value}"
+""",
+    "run.py": """
+import sys
+sys.path.insert(0, sys.argv[1])
+from package.outer import Pair, report, spread
+print(report(spread(Pair(low=1.0, high=3.0))), sum(spread.stats.cache_misses.values()))
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "expected"),
+    [
+        ("outer.py", "spread {value}", "the spread {value}", "the spread 1.0 0"),  # no kernel, though in its file
+        ("constants.py", "HALF", "QUARTER = 0.25\nHALF", "spread 1.0 0"),  # a constant that is not used
+        ("run.py", "import sys", "import os, sys", "spread 1.0 0"),
+        ("inner.py", "HALF * (a + b)", "HALF * (a - b)", "spread -2.0 1"),  # a kernel that is called
+        ("constants.py", "0.5", "2.0", "spread 7.0 1"),  # a constant that it uses
+        ("outer.py", "    low: float\n    high: float", "    high: float\n    low: float", "spread 1.0 1"),
+        ("outer.py", "@leaf", "from rumflow.core.compile import kernel as leaf\n@leaf", "spread 1.0 1"),
+    ],
+)
+def test_the_cache_on_disk_watches_what_a_kernel_is_made_of(tmp_path, file, old, new, expected):
+    folder = tmp_path / "package"
+    folder.mkdir()
+    for name, text in PACKAGE.items():
+        (folder / name).write_text(text)
+
+    def run():
+        command = [sys.executable, "-B", str(folder / "run.py"), str(tmp_path)]
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert run() == "spread 1.0 1"
+    assert run() == "spread 1.0 0"
+    (folder / file).write_text(PACKAGE[file].replace(old, new))
+    assert run() == expected
+
+
+def test_the_clock_of_time_limits_stands_still_while_kernels_are_compiled():
+    @leaf
+    def spread(x):
+        return x[-1] - x[0]
+
+    begin, limit = time.perf_counter(), clock()
+    assert spread(np.arange(3.0)) == 2.0
+    assert 0.0 <= clock() - limit < 0.8 * (time.perf_counter() - begin)
+    begin, limit = time.perf_counter(), clock()
+    assert spread(np.arange(4.0)) == 3.0
+    assert clock() - limit == pytest.approx(time.perf_counter() - begin, abs=0.01)
+
+
+def test_import_leaves_the_large_parts_of_scipy_out():
+    script = """
+import sys, rumflow
+assert not {"scipy.sparse", "scipy.optimize", "scipy.linalg", "scipy.special", "scipy.stats"} & set(sys.modules)
+"""
+    finish(start(script))
 
 
 def test_plain_python_takes_the_same_steps():

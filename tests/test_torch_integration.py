@@ -87,16 +87,13 @@ def test_operators_are_registered_as_they_behave(kind: str) -> None:
     cells = Cells(3, None, None)
     z = torch.randn(2, 12, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
     keys = torch.empty(0, dtype=torch.int64)
-    operator = torch.ops.rumflow.project if kind == "exact" else torch.ops.rumflow.smooth
-    args = (z, cells.index, cells.output, cells.weights, keys, 3, 1e-2 if kind == "smooth" else 1e-12, 0, 0, True, True)
+    operator, mu = torch.ops.rumflow.project, 1e-2 if kind == "smooth" else 0.0
+    args = (z, cells.index, cells.output, cells.weights, keys, 3, mu, 1e-12, 0, 0, True, True)
     utilities = ("test_schema", "test_faketensor")
     torch.library.opcheck(operator.default, args, test_utils=utilities)
     rho, flow, *state = operator(*args)
-    tail = (3, 1e-2, 0) if kind == "smooth" else (3, 0)
-    pull = torch.ops.rumflow.pull_smooth if kind == "smooth" else torch.ops.rumflow.pull
-    torch.library.opcheck(
-        pull.default, (rho, flow, *state, cells.index, cells.output, cells.weights, *tail), test_utils=utilities
-    )
+    args = (rho, flow, *state, cells.index, cells.output, cells.weights, 3, mu, 0)
+    torch.library.opcheck(torch.ops.rumflow.vjp.default, args, test_utils=utilities)
 
 
 @pytest.mark.parametrize("kind", LAYERS)

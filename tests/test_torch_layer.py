@@ -12,6 +12,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the layer is not tested")
 
 import rumflow as rf  # noqa: E402
+from rumflow.core.transforms import moebius  # noqa: E402
 from rumflow.torch import ConflictMonitor, MenuSoftmax, RUMLayer, WarmStarts, project_cells  # noqa: E402
 from rumflow.torch.cells import Cells  # noqa: E402
 
@@ -24,7 +25,7 @@ def assert_rational(y: torch.Tensor, flow: torch.Tensor, n: int, tolerance: floa
     assert float((menus[..., 1:] - 1).abs().max()) <= tolerance
     assert float(flow.min()) >= 0
     rows = lattice.cells_to_internal(y.reshape(-1, lattice.n_cells).numpy())
-    again = np.array([rf.transforms.moebius(row) for row in rows])
+    again = np.array([moebius(row) for row in rows])
     assert np.abs(lattice.internal_to_cells(again) - flow.reshape(-1, lattice.n_cells).numpy()).max() <= tolerance
 
 

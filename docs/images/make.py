@@ -12,7 +12,7 @@ from rumflow.cli import demo
 from rumflow.output import plots
 
 if __name__ == "__main__":
-    fit = demo.run(0).fit
+    fit = demo.make_demo(0).fit
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.2), layout="constrained", width_ratios=[1.15, 1])
     plots.plot_fit(fit, left)
     plots.plot_lattice(fit, right)

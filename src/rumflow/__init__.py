@@ -1,17 +1,18 @@
 """rumflow: are these choices rational, how far from it are they, and what is the nearest rational model?"""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from rumflow.core.certificate import Certificate
-from rumflow.core.lattice import Lattice
-from rumflow.data import simulate
-from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError, NotConvergedError, RumflowError
-from rumflow.projection.batch import ProjectionBatch, project_many
-from rumflow.projection.single import Projection, Rankings, Status, block_marschak, is_rum, project
+from rumflow.version import __version__
 
 if TYPE_CHECKING:
+    from rumflow.core.certificate import Certificate
+    from rumflow.core.lattice import Lattice
+    from rumflow.data import simulate
+    from rumflow.data.choices import ChoiceData
     from rumflow.inference import (
+        Convention,
         bounds,
         compare_groups,
         fit_likelihood,
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
         rum_test,
         rum_test_many,
     )
-
-__version__ = "0.1.0"
+    from rumflow.projection.batch import ProjectionBatch, project_many
+    from rumflow.projection.results import Projection, Rankings, Status
+    from rumflow.projection.single import block_marschak, is_rum, project
 
 __all__ = [
     "Certificate",
     "ChoiceData",
+    "Convention",
     "InputError",
     "Lattice",
     "NotConvergedError",
@@ -47,14 +50,29 @@ __all__ = [
     "simulate",
 ]
 
+# Where the names live that bring NumPy, Numba and SciPy along: loaded when first asked for, so that `rumflow --help` is quick
+# and Ctrl-C while they load is caught by the command.
+_HOMES = {
+    "core.certificate": "Certificate",
+    "core.lattice": "Lattice",
+    "data.choices": "ChoiceData",
+    "projection.batch": "ProjectionBatch project_many",
+    "projection.results": "Projection Rankings Status",
+    "projection.single": "block_marschak is_rum project",
+    "inference": "Convention bounds compare_groups fit_likelihood rationalizable_share rum_test rum_test_many",
+}
+_HOME = {name: f"rumflow.{module}" for module, names in _HOMES.items() for name in names.split()}
+
 
 def __getattr__(name: str) -> Any:
-    # Inference brings SciPy's optimisers along: loaded when first asked for.
-    if name in __all__:
-        from rumflow import inference
-
-        return getattr(inference, name)
-    raise AttributeError(f"module 'rumflow' has no attribute {name!r}")
+    if name == "simulate":
+        value = import_module("rumflow.data.simulate")
+    elif name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    else:
+        raise AttributeError(f"module 'rumflow' has no attribute {name!r}")
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

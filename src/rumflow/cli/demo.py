@@ -1,22 +1,44 @@
-"""A demonstration on simulated data with a known violation of rationality."""
+"""`rumflow demo`: simulated data with a known violation of rationality, projected and explained."""
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import dataclass
 
 import numpy as np
 
+from rumflow.cli.answers import OK, print_json
+from rumflow.cli.arguments import add_json, add_seed
 from rumflow.core.arrays import Array
 from rumflow.core.lattice import Lattice
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
-from rumflow.output.tables import Table
-from rumflow.projection.single import Projection, block_marschak, project
+from rumflow.output.tables import Table, show
+from rumflow.projection.results import Projection
+from rumflow.projection.single import block_marschak, project
+
+EXAMPLE = "rumflow demo --seed 1"
 
 DRINKS = ("coffee", "tea", "cocoa", "juice", "milk", "water")
 
 #: Share of the other choosers who move to coffee where cocoa is on the menu: no population of rankings does that.
 DECOY = 0.25
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The seed of the data."""
+    add_seed(parser, 0)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Simulate, project, print."""
+    demo = make_demo(arguments.seed)
+    if arguments.json:
+        print_json(as_dict(demo, arguments.seed))
+    else:
+        show(tables(demo))
+    return OK
 
 
 @dataclass(frozen=True)
@@ -60,7 +82,7 @@ def sample(rho: Array, draws: int, seed: int) -> ChoiceData:
     return ChoiceData.from_matrix(matrix, DRINKS)
 
 
-def run(seed: int = 0, draws: int = 5000) -> Demo:
+def make_demo(seed: int = 0, draws: int = 5000) -> Demo:
     """Simulate and project."""
     rational, decoyed = population(seed)
     plain = project(sample(rational, draws, seed + 1))

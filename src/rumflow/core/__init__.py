@@ -1,0 +1,1 @@
+"""Mathematics of lattices and graphs: no policy, no input or output."""

@@ -15,6 +15,7 @@ the sums over observed cells.
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -22,18 +23,10 @@ import numpy as np
 from rumflow.core.arrays import Array
 from rumflow.core.compile import leaf
 from rumflow.core.paths import cheapest_below, down_pass, squeeze
+from rumflow.core.problem import Problem, Stop, data_size, is_rum_distance, least_weight, rounding_floor
 from rumflow.core.transforms import transform_row, zeta, zeta_adjoint
 
-#: Data nearer to RUM than this share of sum w rho_hat^2 are taken to be RUM.
-NEARBY = 1e-24
-
-#: Solvers aim at a gap of this share of sum w rho_hat^2: a good deal lower than what passes as rounding.
-SOLVER_FLOOR = 0.5e-16
-
-#: Stands for weights of 1 on every cell.
-NO_WEIGHTS = np.empty((0, 0))
-
-_SMALL = 12  # up to this many items one kernel call is faster than threads
+_ONE_CALL = 12  # up to this many items one kernel call is faster than threads
 
 
 class Certificate(NamedTuple):
@@ -44,19 +37,21 @@ class Certificate(NamedTuple):
     floor: float  # a gap below this is rounding
     least_flow: float  # smallest entry of the flow
     menu_error: float  # largest |sum of a menu's probabilities - 1|
+    size: float  # `data_size`
+    scale: float  # sum of the weights: no two RUMs are further apart than this
 
+    def is_optimal(self, stop: Stop) -> bool:
+        """Is the gap small enough? Converged means this, whatever a solver says.
 
-@leaf
-def weighted_norm(target, weights):
-    """sum w rho_hat^2 over the observed cells; no rows of weights: all 1."""
-    total = 0.0
-    for x in range(target.shape[0]):
-        for j in range(target.shape[1]):
-            if weights.shape[0] == 0:
-                total += target[x, j] * target[x, j]
-            elif weights[x, j] > 0.0:
-                total += weights[x, j] * target[x, j] * target[x, j]
-    return total
+        The tolerance is relative to the objective, or to the size of RUM where the data lie far outside of it.
+        """
+        goal = max(stop.tol * min(self.objective, self.scale), self.floor if stop.floor is None else stop.floor)
+        return isfinite(self.objective) and self.gap <= goal
+
+    @property
+    def is_rum(self) -> bool:
+        """Are the data RUM up to rounding?"""
+        return is_rum_distance(self.objective, self.size)
 
 
 @leaf
@@ -76,26 +71,25 @@ def menu_error(rho, n, expected):
 def _residual_row(rho, target, weights):
     """w (rho - rho_hat) in place of rho, for one row.
 
-    Returns sum w (rho - rho_hat)^2, sum w rho_hat^2, and over the observed cells sum rho and sum 1 / w.
+    Returns sum w (rho - rho_hat)^2, and over the observed cells sum rho and sum 1 / w.
     """
-    square = size = mass = inverse = 0.0
+    square = mass = inverse = 0.0
     for j in range(rho.shape[0]):
         w = 1.0 if weights.shape[0] == 0 else weights[j]
         if w > 0.0:
             difference = rho[j] - target[j]
             square += w * difference * difference
-            size += w * target[j] * target[j]
             mass += rho[j]
             inverse += 1.0 / w
             rho[j] = w * difference
         else:
             rho[j] = 0.0
-    return square, size, mass, inverse
+    return square, mass, inverse
 
 
 @leaf
 def certify_small(flow, target, weights, cone, work, below):
-    """The certificate of a small problem: objective, gap, sum w rho_hat^2, least flow, menu error. `work`, `below`: scratch."""
+    """The certificate of a small problem: objective, gap, least flow, menu error, data size. `work`, `below`: scratch."""
     n, half = flow.shape
     none = below[:0]
     least = np.inf
@@ -110,24 +104,18 @@ def certify_small(flow, target, weights, cone, work, below):
         for x in range(n):
             expected += flow[x, half - 1]
     error = menu_error(work, n, expected)
-    square = size = mass = inverse = inner = 0.0
+    square = mass = inverse = inner = 0.0
     for x in range(n):
-        a, b, c, d = _residual_row(work[x], target[x], weights[x] if weights.shape[0] else none)
+        a, b, c = _residual_row(work[x], target[x], weights[x] if weights.shape[0] else none)
         square += a
-        size += b
-        mass += c
-        inverse += d
+        mass += b
+        inverse += c
         transform_row(work[x], n - 1, 1.0, np.bool_(True))
         for j in range(half):
             inner += work[x, j] * flow[x, j]
     down_pass(work, below, n, np.int64(0), np.int64(1 << n))
-    cheapest = below[below.shape[0] - 1]
-    if cone:
-        miss = max(0.0, -cheapest)
-        gap = inner + miss * mass + 0.5 * miss * miss * inverse
-    else:
-        gap = inner - cheapest
-    return 0.5 * square, max(gap, 0.0), size, least, error
+    gap = _gap(inner, below[below.shape[0] - 1], cone, mass, inverse)
+    return 0.5 * square, gap, least, error, data_size(target, weights)
 
 
 @leaf
@@ -139,33 +127,52 @@ def certify_stack(flows, targets, weights, cone, work, below, out):
         )
 
 
-def certify(flow: Array, target: Array, weights: Array | None, threads: int | None = None) -> Certificate:
-    """The certificate of a flow, given the data; all in the internal layout, `weights` None for 1 everywhere."""
-    n = flow.shape[0]
-    if n <= _SMALL:
-        work, below = np.empty_like(flow), np.empty(1 << n)
-        w = NO_WEIGHTS if weights is None else weights
-        objective, gap, size, least, error = map(float, certify_small(flow, target, w, False, work, below))
-        return Certificate(objective, gap, rounding_floor(size), least, error)
-    work = zeta(flow.copy(), threads)
-    error = menu_error(work, n, 1.0)
-    row = np.empty(0)
-    parts = [_residual_row(work[x], target[x], row if weights is None else weights[x]) for x in range(n)]
-    square, size, _, _ = (float(sum(part)) for part in zip(*parts, strict=True))
-    cost = zeta_adjoint(work, threads)
-    inner = sum(float(np.sum(cost[x] * flow[x])) for x in range(n))
-    cheapest = float(cheapest_below(cost, threads)[-1])
-    return Certificate(0.5 * square, max(inner - cheapest, 0.0), rounding_floor(size), float(flow.min()), error)
+@leaf
+def _gap(inner, cheapest, cone, mass, inverse):
+    """The bounds of the module's docstring."""
+    if not cone:
+        return max(inner - cheapest, 0.0)
+    miss = max(0.0, -cheapest)
+    return max(inner + miss * mass + 0.5 * miss * miss * inverse, 0.0)
 
 
-_ROUNDING = 32 * float(np.finfo(float).eps)
+class Certifier:
+    """Certificates of flows for data with the same weights, onto RUM or onto its cone."""
+
+    def __init__(self, n: int, weights: Array, cone: bool = False, threads: int | None = None) -> None:
+        self.n, self.weights, self.cone, self.threads = n, weights, cone, threads
+        self._least = least_weight(weights)
+        self._scale = float(weights.sum()) if len(weights) else float(n << (n - 1))
+
+    def __call__(self, flow: Array, target: Array) -> Certificate:
+        """The certificate of one flow, both in the internal layout."""
+        if self.n <= _ONE_CALL:
+            work, below = np.empty_like(flow), np.empty(1 << self.n)
+            return self._make(*certify_small(flow, target, self.weights, self.cone, work, below))
+        n, weights = self.n, self.weights
+        work = zeta(flow.copy(), self.threads)
+        total = float(flow[:, -1].sum())
+        error = menu_error(work, n, total if self.cone else 1.0)
+        row = np.empty(0)
+        parts = [_residual_row(work[x], target[x], weights[x] if len(weights) else row) for x in range(n)]
+        square, mass, inverse = (float(sum(part)) for part in zip(*parts, strict=True))
+        cost = zeta_adjoint(work, self.threads)
+        inner = sum(float(np.sum(cost[x] * flow[x])) for x in range(n))
+        gap = _gap(inner, float(cheapest_below(cost, self.threads)[-1]), self.cone, mass, inverse)
+        return self._make(0.5 * square, gap, float(flow.min()), error, data_size(target, weights))
+
+    def stack(self, flows: Array, targets: Array) -> list[Certificate]:
+        """Those of small problems, in one call."""
+        numbers = np.empty((len(flows), 5))
+        work, below = np.empty(flows.shape[1:]), np.empty(1 << self.n)
+        certify_stack(flows, targets, self.weights, self.cone, work, below, numbers)
+        return [self._make(*row) for row in numbers.tolist()]
+
+    def _make(self, objective: float, gap: float, least: float, error: float, size: float) -> Certificate:
+        floor = rounding_floor(size, self._least)
+        return Certificate(objective, gap, floor, least, error, size, self._scale)
 
 
-def rounding_floor(size: float) -> float:
-    """A gap this small is rounding, given size = sum w rho_hat^2: 64 units in the last place of 1/2 size."""
-    return _ROUNDING * size
-
-
-def is_exact(certificate: Certificate) -> bool:
-    """Is the distance zero up to rounding? Some units in the last place of the data, squared."""
-    return certificate.objective <= NEARBY / _ROUNDING * certificate.floor
+def certify(problem: Problem, flow: Array, threads: int | None = None) -> Certificate:
+    """The certificate of a flow for one problem."""
+    return Certifier(problem.n, problem.weights, problem.cone, threads)(flow, problem.target)

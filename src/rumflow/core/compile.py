@@ -1,9 +1,15 @@
-"""How the kernels of this package are compiled, and how work is spread over threads.
+"""How the kernels of this package are compiled, kept on disk, and announced.
 
-A *kernel* is a function compiled by Numba: no Python objects, no exceptions, clean contiguous input. It
-releases the interpreter lock, so threads outside run kernels side by side; inside, a kernel is sequential.
-Work is always cut into the same pieces, whatever the number of threads, and each piece writes only what
-it owns: results have the same bits for any number of threads.
+A *kernel* is a function compiled by Numba: no Python objects, no exceptions, clean contiguous input. It releases the interpreter
+lock, so threads outside run kernels side by side; inside, a kernel is sequential.
+
+A kernel that Python calls is optimised and turned into machine code as a whole, with all the kernels it calls. For this every
+kernel has two forms: one for Python, and one for other kernels, which stops at LLVM's intermediate code and is linked into its
+callers. Numba alone would optimise each kernel, emit its machine code and do both again inside every caller: twice the time to
+compile, and slower code, because loops are laid out before it is known what surrounds them.
+
+Machine code is kept on disk by Numba (`NUMBA_CACHE_DIR`) and used again while the kernel, the kernels it calls and the constants
+they use are the same: `_fingerprint`.
 """
 
 from __future__ import annotations
@@ -12,13 +18,22 @@ import hashlib
 import sys
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numba
+import numpy as np
 from numba import types
+from numba.core import event
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.options import DefaultOptions
+from numba.core.registry import CPUDispatcher
+from numba.core.typed_passes import NativeLowering
 from numba.extending import intrinsic
 
 #: The environment variable NUMBA_DISABLE_JIT is set: kernels run as plain Python.
@@ -29,12 +44,67 @@ _PLAIN: bool = bool(getattr(numba.config, "DISABLE_JIT", 0))
 _COUNTED, _UNCOUNTED = ({"_nrt": True}, {"_nrt": False}) if hasattr(DefaultOptions, "_nrt") else ({}, {})
 
 
-@cache
-def _stamp() -> str:
-    """Of all the sources a kernel may draw on: those of this folder and of the solvers."""
-    here = Path(__file__).parent
-    files = [*here.glob("*.py"), *here.glob("solvers/*.py")]
-    return hashlib.sha1(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()
+class _LinkedLibrary(JITCodeLibrary):
+    """Intermediate code for callers to link: neither optimised as a whole nor turned into machine code."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LinkedLowering(NativeLowering):
+    """From typed code to a `_LinkedLibrary`."""
+
+    _name = "rumflow_linked_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _LinkedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags = state.flags.copy()
+        state.flags.no_compile = True
+        super().run_pass(state)
+        key = object()  # in place of the address of machine code: callers find the library by it
+        state.targetctx.insert_user_function(key, state.cr.fndesc, [state.library])
+        state.cr = state.cr._replace(cfunc=key)
+        return True
+
+
+class _LinkedCompiler(CompilerBase):
+    """Numba's own steps, up to the last."""
+
+    def define_pipelines(self) -> list[Any]:
+        pipeline = PassManager("rumflow_linked")
+        for step, description in DefaultPassBuilder.define_nopython_pipeline(self.state).passes:
+            pipeline.add_pass(_LinkedLowering if step is NativeLowering else step, description)
+        pipeline.finalize()
+        return [pipeline]
+
+
+class _LinkedKernel(CPUDispatcher):
+    """The form of a kernel that other kernels call."""
+
+    def add_overload(self, result: Any) -> None:
+        self.overloads[tuple(result.signature.args)] = result  # not where calls from Python would look for machine code
+
+
+class Kernel(CPUDispatcher):
+    """A compiled function as Python sees it. Nothing is prepared before it is called: there are many, most are not used."""
+
+    def __init__(self, function: Callable[..., Any], *rest: Any, **options: Any) -> None:
+        super().__init__(function, *rest, **options)
+        self._cache = _Cache(self)
+
+    @cached_property
+    def linked(self) -> Any:
+        """The form for other kernels."""
+        options = {**self.targetoptions, "no_cpython_wrapper": True}
+        return _LinkedKernel(self.py_func, {}, options, pipeline_class=_LinkedCompiler)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return types.Dispatcher(self.linked)
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
@@ -42,13 +112,18 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
         plain: Any = function
         plain.py_func = function
         return plain
-    options["no_cfunc_wrapper"] = True  # nothing but Python and other kernels calls them
-    dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
-    # Numba's cache on disk watches the file of a kernel, not those of the kernels and constants it uses: let it watch those, too.
-    index: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    if hasattr(index, "_source_stamp"):
-        index._source_stamp = (index._source_stamp, _stamp())
-    return dispatcher
+    # Nothing but Python and other kernels calls a kernel: no wrapper for C.
+    return Kernel(
+        function,
+        targetoptions={
+            "nopython": True,
+            "nogil": True,
+            "error_model": "numpy",
+            "boundscheck": None,
+            "no_cfunc_wrapper": True,
+            **options,
+        },
+    )
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -93,21 +168,162 @@ def _popcount(typingctx: Any, value: Any) -> Any:
 popcount: Any = (lambda bits: int(bits).bit_count()) if _PLAIN else _popcount
 
 
-_announced = False
+# --- What is kept on disk -----------------------------------------------------------------------------------------------------
 
 
-def announce_compilation(dispatcher: Any) -> Callable[[], None]:
-    """Before the first work of a process: say that kernels are being compiled, if they are not in the cache on disk.
+def _names(code: CodeType) -> set[str]:
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*(_names(constant) for constant in inner))
 
-    Returns what to call when they are.
-    """
-    global _announced  # noqa: PLW0603  # once per process
-    if _announced or _PLAIN:
-        return lambda: None
-    _announced = True
-    path = str(getattr(dispatcher.stats, "cache_path", ""))
-    if path and any(Path(path).glob(f"*{dispatcher.py_func.__qualname__}-*.nbc")):
-        return lambda: None
-    begin = time.perf_counter()
-    print("rumflow: compiling its kernels, once per machine (about half a minute) ...", file=sys.stderr, flush=True)
-    return lambda: print(f"rumflow: compiled in {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
+
+def _closure(kernel: Kernel) -> list[Kernel]:
+    """A kernel and all that it calls, directly or not."""
+    found: dict[Kernel, None] = {}
+    waiting = [kernel]
+    while waiting:
+        here = waiting.pop()
+        if here not in found:
+            found[here] = None
+            scope = here.py_func.__globals__
+            waiting += [
+                scope[name] for name in sorted(_names(here.py_func.__code__)) if isinstance(scope.get(name), Kernel)
+            ]
+    return list(found)
+
+
+def _describe(code: CodeType) -> str:
+    constants = [_describe(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {constants}"
+
+
+def _fingerprint(kernel: Kernel) -> str:
+    """Of all that the machine code of a kernel depends on: the code of the kernels it is made of, their options and constants."""
+    parts = [Path(__file__).read_text()]
+    for part in _closure(kernel):
+        scope = part.py_func.__globals__
+        constants = {
+            name: scope[name]
+            for name in sorted(_names(part.py_func.__code__))
+            if isinstance(scope.get(name), int | float | complex | str | tuple | frozenset | np.generic | np.ndarray)
+        }
+        options = sorted((name, repr(value)) for name, value in part.targetoptions.items() if name != "fastmath")
+        fastmath = sorted(part.targetoptions.get("fastmath", ()))
+        parts.append(f"{part.py_func.__qualname__} {_describe(part.py_func.__code__)} {constants} {options} {fastmath}")
+    return hashlib.sha1("\n".join(sorted(parts)).encode()).hexdigest()
+
+
+class _Index(IndexDataCacheFile):
+    """Numba's files on disk. What cannot be read counts as missing: cut short, or of types that have other names by now."""
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except Exception:  # unpickling raises anything
+            return {}
+
+    def _load_data(self, name: str) -> Any:
+        try:
+            return super()._load_data(name)
+        except Exception as error:
+            raise OSError from error  # for the caller, which takes this for a missing file
+
+
+class _Cache(FunctionCache):
+    """Numba's cache, asked about what a kernel is made of instead of about its file. Where it cannot be written work goes on."""
+
+    _cache_path = ""
+    _opened = False
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    def _open(self) -> None:
+        # Not when the kernel is defined: it may call kernels that are defined after it.
+        self._opened = True
+        try:
+            super().__init__(self._kernel.py_func)
+            self._cache_file = _Index(self._cache_path, self._impl.filename_base, _fingerprint(self._kernel))
+        except RuntimeError:  # NUMBA_CACHE_DIR, the folder of the sources and that of the user: none can be written to
+            self.disable()
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        # Arguments that are named tuples: kernels know their entries by position.
+        return *super()._index_key(sig, codegen), tuple(getattr(argument, "fields", None) for argument in sig)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        if not self._opened:
+            self._open()
+        return super().load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            self.disable()
+            _say_not_kept(f"{self._cache_path}: {error.strerror or error}")
+        else:
+            if not self._enabled:
+                _say_not_kept("no folder can be written to")
+
+
+@cache
+def _say_not_kept(reason: str) -> None:
+    _say(f"rumflow: compiled kernels cannot be kept on disk ({reason}); NUMBA_CACHE_DIR may name another folder")
+
+
+# --- What is said about it, and how long it took -------------------------------------------------------------------------------
+
+_SILENCE = 4.0  # seconds of compiling that need no word
+
+
+def _say(text: str, end: str = "\n") -> None:
+    print(text, file=sys.stderr, flush=True, end=end)
+
+
+def _estimate(kernel: Kernel) -> float:
+    """Seconds to compile a kernel, by the size of its parts; those that other kernels have used before are typed already."""
+    sizes = [(len(part.py_func.__code__.co_code), bool(part.linked.overloads)) for part in _closure(kernel)]
+    return sum((2e-4 if typed else 5e-4) * size for size, typed in sizes)  # measured on one machine
+
+
+class _Clock(event.Listener):
+    """Hears from Numba when a kernel that is not on disk is compiled. Numba compiles one at a time, whatever the threads."""
+
+    def __init__(self) -> None:
+        self.finished = 0.0  # seconds, in all
+        self.silent = 0.0  # of them since something was said
+        self.since: float | None = None
+        self.expected: float | None = None  # as announced
+        self.pace = 1.0  # of this machine, by what it has compiled so far
+
+    def on_start(self, heard: Any) -> None:
+        kernel = heard.data["dispatcher"]
+        if isinstance(kernel, Kernel):
+            self.since, self.expected = time.perf_counter(), None
+            seconds = self.pace * _estimate(kernel)
+            if self.silent + seconds > _SILENCE:
+                name = kernel.py_func.__name__
+                _say(f"rumflow: compiling {name}, once per machine (about {max(seconds, 1.0):.0f} s) ...", end="")
+                self.silent, self.expected = 0.0, seconds
+
+    def on_end(self, heard: Any) -> None:
+        kernel = heard.data["dispatcher"]
+        if isinstance(kernel, Kernel) and self.since is not None:
+            seconds = time.perf_counter() - self.since
+            self.finished += seconds  # before `since`: a clock read between the two may stand still, not jump ahead
+            self.since = None
+            if self.expected is None:
+                self.silent += seconds
+            else:
+                _say(f" compiled in {seconds:.1f} s")
+                self.pace *= seconds / self.expected
+
+
+_clock = _Clock()
+event.register("numba:compile", _clock)
+
+
+def clock() -> float:
+    """Seconds on a clock for time limits: it stands still while kernels are compiled, in whatever thread."""
+    since = _clock.since
+    return (time.perf_counter() if since is None else since) - _clock.finished

@@ -6,24 +6,15 @@ onto RUM. Where the latter has no negative Block-Marschak polynomial it is the a
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from rumflow.core.arrays import Array
-from rumflow.core.certificate import NO_WEIGHTS
 from rumflow.core.compile import kernel, leaf
 from rumflow.core.paths import conserve_kernel, squeeze
+from rumflow.core.problem import Problem
 from rumflow.core.transforms import moebius, transform_row
 
-_SMALL = 12  # up to this many items one kernel call is faster than threads
-
-
-class Inside(NamedTuple):
-    """The answer, in the internal layout."""
-
-    flow: Array
-    rho: Array  # the data themselves where they add up to 1
+_ONE_CALL = 12  # up to this many items one kernel call is faster than threads
 
 
 def inside_tolerance(n: int) -> float:
@@ -77,27 +68,31 @@ def inside_flow(rho, flow, through, tolerance):
 
 
 @kernel
-def _try_inside(target, weights, rho, flow, tolerance):
+def _try_inside(target, weights, complete, rho, flow, tolerance):
     n = target.shape[0]
     for x in range(n):
         for j in range(target.shape[1]):
             rho[x, j] = target[x, j]
     normalise_menus(rho, weights, n)
-    return inside_flow(rho, flow, np.empty(1 << n), tolerance)
+    return complete and inside_flow(rho, flow, np.empty(1 << n), tolerance)
 
 
-def find_inside(target: Array, weights: Array | None, threads: int | None = None) -> Inside | None:
-    """The projection of complete data where it needs no solver; None where it does."""
-    n = target.shape[0]
-    tolerance = inside_tolerance(n)
-    w = NO_WEIGHTS if weights is None else weights
-    if n <= _SMALL:
+def rum_membership(problem: Problem, threads: int | None = None) -> tuple[Array, Array | None]:
+    """The data with menus that add up to 1, and their flow where they are RUM, which makes them the answer.
+
+    Only complete data can be told to be RUM this way.
+    """
+    target, weights, n = problem.target, problem.weights, problem.n
+    tolerance, complete = inside_tolerance(n), problem.complete
+    if n <= _ONE_CALL:
         rho, flow = np.empty_like(target), np.empty_like(target)
-        return Inside(flow, rho) if _try_inside(target, w, rho, flow, tolerance) else None
+        return rho, flow if _try_inside(target, weights, complete, rho, flow, tolerance) else None
     rho = target.copy()
-    normalise_menus(rho, w, n)
+    normalise_menus(rho, weights, n)
+    if not complete:
+        return rho, None
     flow = moebius(rho.copy(), threads)
     if flow.min() < -tolerance:
-        return None
+        return rho, None
     conserve_kernel(flow, n, np.empty(1 << n))
-    return Inside(flow, rho)
+    return rho, flow

@@ -90,16 +90,13 @@ def available_memory() -> int | None:
     return min(free) if free else None
 
 
-def require_memory(needed: float, what: str) -> None:
+def require_memory(needed: float, what: str, remedy: str = "take fewer items, or a machine with more memory") -> None:
     """Raise before the work starts where `needed` bytes are not to be had."""
     if needed < _SMALL:
         return
     free = available_memory()
     if free is not None and needed > free:
-        raise InputError(
-            f"{what} needs about {_size(needed)} of memory and {_size(free)} is free: "
-            "take fewer items, or a machine with more memory"
-        )
+        raise InputError(f"{what} needs about {_size(needed)} of memory and {_size(free)} is free: {remedy}")
 
 
 def _size(number: float) -> str:

@@ -14,6 +14,8 @@ in O(N) each; `below[full]` is the cost of the cheapest ranking, and `above[D] +
 
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -300,6 +302,13 @@ def flow_from_paths(paths: Paths, weights: Array) -> Array:
     flow = np.zeros((n, 1 << (n - 1)))
     add_paths(flow, paths, weights, len(weights), 0, n)
     return flow
+
+
+def uniform_flow(n: int) -> Array:
+    """All n! rankings with the same weight: flow (|D| - 1)! (n - |D|)! / n! on the edge (D, x)."""
+    by_size = np.array([1.0 / (n * comb(n - 1, k)) for k in range(n)])
+    row = by_size[np.bitwise_count(np.arange(1 << (n - 1), dtype=np.uint32))]
+    return np.tile(row, (n, 1))
 
 
 def decompose(flow: Array, floor: float = 1e-15, limit: int | None = None) -> tuple[Paths, Array]:

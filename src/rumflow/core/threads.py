@@ -13,15 +13,38 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
+from rumflow.errors import InputError
+
+#: More threads than this are a slip of the finger; every one of them takes memory.
+MOST_THREADS = 1024
+
 
 def thread_count(threads: int | None = None) -> int:
     """Threads to use: the argument, else RUMFLOW_THREADS, else the processors this process may run on."""
     if threads is None:
         text = os.environ.get("RUMFLOW_THREADS", "")
-        if text.isdecimal() and int(text) > 0:
-            return int(text)
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-    return max(1, int(threads))
+        if not text:
+            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+        if not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= MOST_THREADS):
+            raise InputError(
+                f"RUMFLOW_THREADS={text[:40]!r}: a whole number from 1 to {MOST_THREADS} is needed, or nothing"
+            )
+        return int(text)
+    check_threads(threads)
+    return int(threads)
+
+
+def check_threads(threads: object) -> None:
+    """Raise where this is not a number of threads."""
+    if threads is None:
+        return
+    whole = isinstance(threads, int | np.integer) and not isinstance(threads, bool)
+    if not (whole and 1 <= threads <= MOST_THREADS):  # type: ignore[operator]
+        raise InputError(
+            f"threads={threads!r}: a number of threads from 1 to {MOST_THREADS} is needed, or None for all processors"
+        )
 
 
 @lru_cache(maxsize=8)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from rumflow.core.arrays import Array
-from rumflow.core.compile import leaf
+from rumflow.core.compile import inlined, leaf
 from rumflow.core.threads import run_threads, thread_count
 
 #: Rows shorter than this are not worth a second thread.
@@ -52,7 +52,7 @@ def _two_bits(row, base, h, sign, adjoint):
         row[j], row[j + h], row[j + 2 * h], row[j + 3 * h] = a, b, c, d
 
 
-@leaf
+@inlined
 def _three_bits(row, base, h, sign, adjoint):
     """The bits of values h, 2 h and 4 h, on row[base : base + 8 h]."""
     for j in range(base, base + h):
@@ -101,7 +101,7 @@ def _bits(row, start, stop, first, last, sign, adjoint):
         elif bit + 3 <= last:
             if h == 4:  # said once more as a constant: the compiler then lays the loop out flat
                 for base in range(start, stop, 32):
-                    _three_bits(row, base, 4, sign, adjoint)
+                    _three_bits(row, base, np.int64(4), sign, adjoint)
             else:
                 for base in range(start, stop, 8 * h):
                     _three_bits(row, base, h, sign, adjoint)

@@ -1,0 +1,1 @@
+"""Choices: what was offered, what was chosen; readers, writers, conversions, simulated families."""

@@ -13,8 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rumflow.core.arrays import Ints, Mask
+from rumflow.core.memory import require_memory
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, Rows, check_items
+from rumflow.data.menus import tally, unique_menus
+from rumflow.data.writers import pair_numbers
 from rumflow.errors import InputError
 
 
@@ -25,8 +29,10 @@ def to_choix(data: ChoiceData) -> tuple[int, list[tuple[int, tuple[int, ...]]]]:
     >>> to_choix(data)
     (2, [(0, (1,)), (0, (1,)), (1, (0,))])
     """
-    number = {label: x for x, label in enumerate(data.items)}
-    return data.n, [(number[w], tuple(number[x] for x in losers)) for w, losers in data.to_pairs()]
+    pairs: list[tuple[int, tuple[int, ...]]] = []
+    for winner, losers, times in pair_numbers(data.counted()):
+        pairs += [(winner, losers)] * times
+    return data.n, pairs
 
 
 def from_choix(n_items: int, choices: Iterable[tuple[int, Any]], items: Sequence[Item] | None = None) -> ChoiceData:
@@ -34,28 +40,50 @@ def from_choix(n_items: int, choices: Iterable[tuple[int, Any]], items: Sequence
     labels = check_items(range(n_items) if items is None else items)
     if len(labels) != n_items:
         raise InputError(f"items: {len(labels)} labels for {n_items} items")
-    pairs = []
-    for k, (winner, losers) in enumerate(choices):
-        others = tuple(losers) if isinstance(losers, Iterable) else (losers,)
-        for x in (winner, *others):
-            if not 0 <= int(x) < n_items:
-                raise InputError(f"choice {k}: item {x!r} is not from 0 to {n_items - 1}")
-        pairs.append((labels[int(winner)], tuple(labels[int(x)] for x in others)))
-    return ChoiceData.from_pairs(pairs, items=labels)
+    winners: list[int] = []
+    losers: list[int] = []
+    sizes: list[int] = []
+    for winner, rest in choices:
+        others = tuple(rest) if isinstance(rest, Iterable) else (rest,)
+        winners.append(winner)
+        losers.extend(others)
+        sizes.append(len(others))
+    if not winners:
+        raise InputError("there are no data: at least one (winner, losers) pair is needed")
+    chosen, other = np.array(winners, np.int64), np.array(losers, np.int64)
+    row = np.repeat(np.arange(len(chosen)), sizes)
+    for who, k in ((chosen, np.arange(len(chosen))), (other, row)):
+        if (bad := (who < 0) | (who >= n_items)).any():
+            at = int(np.argmax(bad))
+            raise InputError(f"choice {k[at]}: item {who[at]} is not from 0 to {n_items - 1}")
+    require_memory(3.0 * len(chosen) * n_items, f"{len(chosen):,} choices of {n_items:,} items")
+    offered = np.zeros((len(chosen), n_items), np.bool_)
+    offered[row, other] = True
+    twice = (offered.sum(axis=1) < sizes) | offered[np.arange(len(chosen)), chosen]
+    if twice.any():
+        raise InputError(f"choice {int(np.argmax(twice))}: an item stands twice among the winner and the losers")
+    offered[np.arange(len(chosen)), chosen] = True
+    return _count(labels, offered, np.arange(len(chosen)), chosen)
 
 
-def to_xlogit(data: ChoiceData) -> dict[str, NDArray[Any]]:
+def to_xlogit(data: ChoiceData, constants: bool = True) -> dict[str, NDArray[Any]]:
     """Arguments for xlogit's `fit(X, y, varnames, alts, ids, avail=, weights=, panels=)`: item constants as variables.
 
-    The first item is the base, without a constant. Weighted rows stay one observation with their weight.
+    The first item is the base, without a constant. Weighted rows stay one observation with their weight. constants=False leaves
+    out X and varnames, for variables of your own: with many items the constants take much memory.
     """
     rows = _rows(data)
     n, size = data.n, len(rows.menu)
-    inside = (data.masks[rows.menu][:, None] >> np.arange(n) & 1).astype(int)
-    out: dict[str, NDArray[Any]] = {
-        "X": np.tile(np.eye(n)[:, 1:], (size, 1)),
+    inside = data.membership[rows.menu].astype(int)
+    out: dict[str, NDArray[Any]] = {}
+    if constants:
+        require_memory(
+            8.0 * size * n * n, f"X with {n - 1} item constants for {size:,} choices (constants=False leaves it out)"
+        )
+        out["X"] = np.tile(np.eye(n)[:, 1:], (size, 1))
+        out["varnames"] = np.array([f"is {label}" for label in data.items[1:]])
+    out |= {
         "y": (np.arange(n) == rows.choice[:, None]).astype(int).ravel(),
-        "varnames": np.array([f"is {label}" for label in data.items[1:]]),
         "alts": np.tile(np.array([str(label) for label in data.items]), size),
         "ids": np.repeat(np.arange(size), n),
         "avail": inside.ravel(),
@@ -94,7 +122,8 @@ def from_xlogit(
         table["weight"] = arrays["weights"][keep]
     if "panels" in arrays:
         table["subject"] = arrays["panels"][keep]
-    return ChoiceData.from_frame({k: v.tolist() for k, v in table.items()}, items=items)
+    frame = {k: v if v.dtype.kind in "biuf" else v.tolist() for k, v in table.items()}
+    return ChoiceData.from_frame(frame, items=items)
 
 
 def to_torch_choice(data: ChoiceData) -> dict[str, NDArray[Any]]:
@@ -107,7 +136,7 @@ def to_torch_choice(data: ChoiceData) -> dict[str, NDArray[Any]]:
     out: dict[str, NDArray[Any]] = {
         "item_index": np.repeat(rows.choice.astype(np.int64), times),
         "session_index": np.repeat(rows.menu.astype(np.int64), times),
-        "item_availability": (data.masks[:, None] >> np.arange(data.n) & 1).astype(np.bool_),
+        "item_availability": data.membership.copy(),
     }
     if rows.subject is not None:
         out["user_index"] = np.repeat(rows.subject.astype(np.int64), times)
@@ -132,11 +161,30 @@ def from_torch_choice(
     offered = (
         np.ones((int(session.max()) + 1, n), bool) if item_availability is None else np.asarray(item_availability) != 0
     )
-    menus = [tuple(labels[x] for x in np.flatnonzero(row)) for row in offered]
-    table: dict[str, list[Any]] = {"menu": [menus[s] for s in session], "choice": [labels[x] for x in chosen]}
-    if user_index is not None:
-        table["subject"] = np.asarray(user_index).tolist()
-    return ChoiceData.from_frame(table, items=labels)
+    for name, index, end in (("item_index", chosen, n), ("session_index", session, len(offered))):
+        if (bad := (index < 0) | (index >= end)).any():
+            at = int(np.argmax(bad))
+            raise InputError(f"{name}[{at}] = {index[at]} is not from 0 to {end - 1}")
+    if (outside := ~offered[session, chosen]).any():
+        at = int(np.argmax(outside))
+        raise InputError(f"choice {at}: item {labels[chosen[at]]!r} is not available in session {session[at]}")
+    user = None if user_index is None else np.asarray(user_index)
+    return _count(labels, offered, session, chosen, user)
+
+
+def _count(
+    labels: tuple[Item, ...], offered: Mask, menu: Ints, chosen: Ints, user: NDArray[Any] | None = None
+) -> ChoiceData:
+    """Data from menus (rows of `offered`), and the menu and the item of each choice."""
+    used, menu = np.unique(menu, return_inverse=True)
+    membership, number = unique_menus(offered[used])
+    menu = number[menu]
+    counts = tally(membership, menu, chosen, np.ones(len(chosen)))
+    rows = Rows(menu.astype(np.int32), chosen.astype(np.int16), np.ones(len(chosen)))
+    if user is not None:
+        names, subject = np.unique(user, return_inverse=True)
+        rows = rows._replace(subject=subject.astype(np.int32), subjects=tuple(names.tolist()))
+    return ChoiceData(labels, membership, counts, np.nansum(counts, axis=1), rows)
 
 
 def _rows(data: ChoiceData) -> Rows:

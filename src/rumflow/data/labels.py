@@ -1,4 +1,4 @@
-"""Items and menus by label, and choices one by one."""
+"""Items and menus by label, choices counted, and choices one by one."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow.core.arrays import Array
-from rumflow.core.lattice import MAX_ITEMS
+from rumflow.core.arrays import Array, Mask
 from rumflow.errors import InputError
 
 Item = Hashable
+
+#: Items are numbered with 16 bits. How many can be projected is for the solvers to say.
+MOST_ITEMS = 32_767
+
+#: The largest count and the largest total of a menu: up to here double precision counts by ones.
+LARGEST_TOTAL = 2.0**53
 
 
 class Rows(NamedTuple):
@@ -22,13 +27,24 @@ class Rows(NamedTuple):
     A row may stand for several equal choices: `weight` says how many.
     """
 
-    menu: NDArray[np.int32]  # (r,) index into `masks`
+    menu: NDArray[np.int32]  # (r,) number of the menu
     choice: NDArray[np.int16]  # (r,) item number
     weight: Array  # (r,)
     subject: NDArray[np.int32] | None = None  # (r,) index into `subjects`
     group: NDArray[np.int32] | None = None  # (r,) index into `groups`
     subjects: tuple[Any, ...] = ()
     groups: tuple[Any, ...] = ()
+
+
+class Counted(NamedTuple):
+    """What readers make and writers take: the fields of `ChoiceData`."""
+
+    items: tuple[Item, ...]
+    membership: Mask  # (m, n): is the item in the menu? Menus in ascending order of their bit masks
+    counts: Array  # (m, n): NaN outside the menu and where not observed
+    totals: Array  # (m,)
+    rows: Rows | None = None
+    understood: str = ""
 
 
 def all_subsets(items: Iterable[Item]) -> list[tuple[Item, ...]]:
@@ -42,8 +58,8 @@ def check_items(items: Iterable[Item]) -> tuple[Item, ...]:
     labels = tuple(items)
     if not labels:
         raise InputError("there are no items: at least one menu with at least one item is needed")
-    if len(labels) > MAX_ITEMS:
-        raise InputError(f"there are {len(labels)} items; at most {MAX_ITEMS} are possible")
+    if len(labels) > MOST_ITEMS:
+        raise InputError(f"there are {len(labels):,} items; data can hold at most {MOST_ITEMS:,}")
     seen: set[Item] = set()
     for label in labels:
         if not isinstance(label, Hashable):
@@ -55,5 +71,8 @@ def check_items(items: Iterable[Item]) -> tuple[Item, ...]:
 
 
 def format_menu(menu: Iterable[Item]) -> str:
-    """A menu as text: {tea, milk}."""
-    return "{" + ", ".join(str(item) for item in menu) + "}"
+    """A menu as text: {tea, milk}; the middle of a very long one is left out."""
+    labels = [str(item) for item in menu]
+    if len(labels) > 40:
+        labels = [*labels[:20], f"... {len(labels) - 21} more ...", labels[-1]]
+    return "{" + ", ".join(labels) + "}"

@@ -1,23 +1,27 @@
-"""Choice probabilities to try things on: random families, problems with a known answer, masks of observed menus.
+"""Choices to try things on: random families, problems with a known answer, masks of observed menus.
 
-Every function returns a (2^n, n) array (row = menu bit mask, column = item, 0 outside the menu) and takes `seed`: an
-integer or a NumPy Generator.
+`random_menus` and `stock_outs` return choice data over some menus of any number of items. Every other function returns a
+(2^n, n) array over all menus (row = menu bit mask, column = item, 0 outside the menu). All take `seed`: an integer or a NumPy
+Generator.
 """
 
 from __future__ import annotations
 
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow.core.arrays import Array
+from rumflow.core.arrays import Array, Mask
 from rumflow.core.compile import kernel
 from rumflow.core.lattice import Lattice
 from rumflow.core.memory import require_memory
 from rumflow.core.paths import flow_from_paths, paths_from_orders
 from rumflow.core.seeds import Seed, generator
 from rumflow.core.transforms import moebius_adjoint, zeta
+from rumflow.data.choices import ChoiceData
+from rumflow.data.menus import tally, unique_menus
 from rumflow.errors import InputError
 
 
@@ -115,6 +119,74 @@ def mixed_logit(n: int, n_types: int = 5, draws: int | None = None, seed: Seed =
         strength[1:] /= strength[1:].sum(axis=1, keepdims=True)
         array += share * strength
     return array if draws is None else _draw(array, draws, rng)
+
+
+def random_menus(
+    n: int, n_menus: int, size: int, n_rankings: int = 50, draws: int | None = 100, seed: Seed = None
+) -> ChoiceData:
+    """`draws` choices from each of `n_menus` different random menus of `size` items, by a population of random rankings.
+
+    The population has `n_rankings` rankings with Dirichlet(1) weights. draws=None: its exact shares, with totals of 1.
+
+    >>> random_menus(300, 40, 10, seed=0)
+    ChoiceData(300 items, 40 menus, 4000 observations)
+    """
+    n, n_menus, size = _whole("n", n, 1), _whole("n_menus", n_menus, 1), _whole("size", size, 1)
+    n_rankings = _whole("n_rankings", n_rankings, 1)
+    if size > n:
+        raise InputError(f"size: a menu of {n} items has at most {n} of them, not {size}")
+    if n_menus > comb(n, size):
+        raise InputError(f"n_menus: there are {comb(n, size)} menus of {size} among {n} items, not {n_menus}")
+    require_memory(60.0 * n * n_menus, f"{n_menus:,} menus of {n:,} items")
+    rng = generator(seed)
+    membership = _different_menus(n, n_menus, size, rng)
+    weights = rng.dirichlet(np.ones(n_rankings))
+    shares = np.zeros(membership.shape)
+    menu = np.arange(n_menus)
+    for weight in weights:
+        place = rng.permutation(n)  # of each item in the ranking
+        shares += tally(membership, menu, np.where(membership, place, n).argmin(axis=1), np.full(n_menus, weight))
+    if draws is None:
+        return ChoiceData(tuple(range(n)), membership, shares, np.ones(n_menus))
+    number = _whole("draws", draws, 1)
+    exact = np.nan_to_num(shares)
+    counts = rng.multinomial(number, exact / exact.sum(axis=1, keepdims=True)).astype(np.float64)
+    return ChoiceData(tuple(range(n)), membership, np.where(membership, counts, np.nan), counts.sum(axis=1))
+
+
+def stock_outs(
+    n: int,
+    n_menus: int,
+    missing: float = 0.1,
+    n_rankings: int = 50,
+    draws: int | None = 100,
+    seed: Seed = None,
+) -> ChoiceData:
+    """A shop with `n` items: from each of its `n_menus` menus a random share `missing` of the items, at least one, is sold out.
+
+    Choices as in `random_menus`.
+    """
+    n = _whole("n", n, 2)
+    if not 0 < missing < 1:
+        raise InputError(f"missing: a share of the items above 0 and below 1 is needed, not {missing}")
+    return random_menus(n, n_menus, min(n - 1, max(1, n - round(missing * n))), n_rankings, draws, seed)
+
+
+def _different_menus(n: int, n_menus: int, size: int, rng: np.random.Generator) -> Mask:
+    """(m, n) random menus, no two the same, in order."""
+    found = np.zeros((0, n), np.bool_)
+    while len(found) < n_menus:
+        more = np.zeros((n_menus, n), np.bool_)
+        np.put_along_axis(more, rng.random((n_menus, n)).argpartition(size - 1, axis=1)[:, :size], True, axis=1)
+        found, _ = unique_menus(np.vstack([found, more]))
+    keep = np.sort(rng.choice(len(found), n_menus, replace=False))
+    return found[keep]
+
+
+def _whole(name: str, value: int, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name}: a whole number, at least {least}, is needed, not {value!r}")
+    return int(value)
 
 
 class KnownProjection(NamedTuple):

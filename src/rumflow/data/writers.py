@@ -1,152 +1,191 @@
-"""Choice data back into tables: the long form (counts by menu and item) and the rows, read back exactly by the readers."""
+"""Choice data back into tables: the long form (counts by menu and item) and the rows, read back exactly by the readers.
+
+Up to 62 items the bit mask of the menu stands beside it and keeps the order of the items. Beyond that the order is kept by the
+number of the item in each row, and the long form names a menu by an id alone: its items are those in the rows of the id.
+"""
 
 from __future__ import annotations
 
+import csv
 import json
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from rumflow.core.lattice import items_of
+from rumflow.data.labels import Counted, Item, Rows, format_menu
+from rumflow.data.menus import MOST_MASK_ITEMS, labels_of, masks_of
 from rumflow.errors import InputError
-from rumflow.output.files import write_table
-from rumflow.output.frames import make_frame, optional
-
-if TYPE_CHECKING:
-    from rumflow.data.choices import ChoiceData
-    from rumflow.data.labels import Item
+from rumflow.output.files import write_csv, write_parquet
+from rumflow.output.frames import make_frame
 
 FORMS = ("long", "rows")
 
+#: Columns for groups that were read from several columns.
+GROUPS = ("domain", "block", "frame", "treatment", "period", "wave", "condition", "dataset", "study", "experiment")
 
-def long_table(data: ChoiceData) -> dict[str, list[Any]]:
-    """menu_mask, menu, item, count; a total where some cells were not observed.
+Table = dict[str, list[Any]]
+
+
+def long_table(data: Counted) -> Table:
+    """menu_mask, menu, item, count (beyond 62 items: menu_id, item, item_number, count); a total where cells were not observed.
 
     An item that is in no menu stands alone with count 0, so that it is not lost.
     """
-    partial = bool((np.isnan(data.counts) & (data.masks[:, None] >> np.arange(data.n) & 1).astype(bool)).any())
-    table: dict[str, list[Any]] = {
-        name: [] for name in ["menu_mask", "menu", "item", "count", *(["total"] if partial else [])]
-    }
-    seen = 0
-    for mask, counts, total in zip(data.masks.tolist(), data.counts, data.totals.tolist(), strict=True):
-        seen |= mask
-        for x in items_of(mask):
-            _add(table, mask, _labels(data, mask), data.items[x], _whole(counts[x]), total)
-    for x in range(data.n):
-        if not seen >> x & 1:
-            _add(table, 1 << x, (data.items[x],), data.items[x], 0, 0.0)
+    n = len(data.items)
+    alone = np.flatnonzero(~data.membership.any(axis=0))
+    membership = np.vstack([data.membership, np.eye(n, dtype=np.bool_)[alone]])
+    counts = np.vstack([data.counts, np.where(np.eye(n, dtype=np.bool_)[alone], 0.0, np.nan)])
+    totals = np.concatenate([data.totals, np.zeros(len(alone))])
+    menu, item = np.nonzero(membership)
+    table: Table
+    if n <= MOST_MASK_ITEMS:
+        menus = [labels_of(data.items, inside) for inside in membership]
+        table = {"menu_mask": masks_of(membership)[menu].tolist(), "menu": [menus[k] for k in menu.tolist()]}
+    else:
+        table = {"menu_id": (menu + 1).tolist()}
+    table["item"] = [data.items[x] for x in item.tolist()]
+    if n > MOST_MASK_ITEMS:
+        table["item_number"] = item.tolist()
+    table["count"] = [_whole(c) for c in counts[menu, item].tolist()]
+    if np.isnan(data.counts[data.membership]).any():
+        table["total"] = [_whole(t) for t in totals[menu].tolist()]
     return table
 
 
-def rows_table(data: ChoiceData) -> dict[str, list[Any]]:
-    """A row a choice: menu_mask, menu, choice, and weight, subject, group where the data have them."""
+def rows_table(data: Counted) -> Table:
+    """One row per choice: menu_mask, menu, choice (beyond 62 items: menu, choice, item_number), and weight, subject, group where
+    the data have them.
+
+    Beyond 62 items one that was never chosen stands alone with weight 0, so that its number is not lost.
+    """
     rows = data.rows
     if rows is None:
         raise InputError("form='rows': these data hold only counts; write them with form='long'")
-    menus = [_labels(data, mask) for mask in data.masks.tolist()]
-    table: dict[str, list[Any]] = {
-        "menu_mask": data.masks[rows.menu].tolist(),
-        "menu": [menus[m] for m in rows.menu.tolist()],
+    menus = [labels_of(data.items, inside) for inside in data.membership]
+    table: Table = {
+        "menu_mask": [],
+        "menu": [menus[k] for k in rows.menu.tolist()],
         "choice": [data.items[x] for x in rows.choice.tolist()],
     }
-    if (rows.weight != 1).any():
-        table["weight"] = [_whole(w) for w in rows.weight]
+    if len(data.items) <= MOST_MASK_ITEMS:
+        table["menu_mask"] = masks_of(data.membership)[rows.menu].tolist()
+        never: list[int] = []
+    else:
+        del table["menu_mask"]
+        table["item_number"] = rows.choice.tolist()
+        never = np.setdiff1d(np.arange(len(data.items)), rows.choice).tolist()
+    if never or (rows.weight != 1).any():
+        table["weight"] = [_whole(w) for w in rows.weight.tolist()]
+    table |= _subjects_and_groups(rows)
+    for x in never:
+        alone = {"menu": (data.items[x],), "choice": data.items[x], "item_number": x, "weight": 0}
+        for name, column in table.items():
+            column.append(alone[name] if name in alone else column[0])
+    return table
+
+
+def _subjects_and_groups(rows: Rows) -> Table:
+    table: Table = {}
     if rows.subject is not None:
         table["subject"] = [rows.subjects[s] for s in rows.subject.tolist()]
     if rows.group is not None:
         labels = [rows.groups[g] for g in rows.group.tolist()]
         if rows.groups and all(isinstance(g, tuple) for g in rows.groups):
-            names = ("domain", "block", "frame", "treatment", "period", "wave")[: len(rows.groups[0])]
-            table |= {name: [g[k] for g in labels] for k, name in enumerate(names)}
+            if len(rows.groups[0]) > len(GROUPS):
+                raise InputError(
+                    f"groups from {len(rows.groups[0])} columns cannot be written; at most {len(GROUPS)} can"
+                )
+            table |= {name: [g[k] for g in labels] for k, name in enumerate(GROUPS[: len(rows.groups[0])])}
         else:
             table["group"] = labels
     return table
 
 
-def make_table(data: ChoiceData, form: str) -> dict[str, list[Any]]:
+def make_table(data: Counted, form: str) -> Table:
     """One of the two forms, menus as tuples of labels."""
     if form not in FORMS:
         raise InputError(f"form={form!r}: accepted are {', '.join(map(repr, FORMS))}")
     return long_table(data) if form == "long" else rows_table(data)
 
 
-def to_frame(data: ChoiceData, form: str, backend: str) -> Any:
+def to_frame(data: Counted, form: str, backend: str) -> Any:
     """A data frame; menus are lists of labels."""
     table = make_table(data, form)
-    table["menu"] = [list(menu) for menu in table["menu"]]
+    if "menu" in table:
+        table["menu"] = [list(menu) for menu in table["menu"]]
     return make_frame(table, backend)
 
 
-def to_csv(data: ChoiceData, path: str | Path, form: str) -> None:
-    """Text, menus with the simplest separator that no label holds."""
+def to_csv(data: Counted, path: str | Path, form: str) -> None:
+    """Text, menus with commas where no label needs more than that, else as JSON lists."""
     table = make_table(data, form)
     texts = [_text(label) for label in data.items]
-    plain = all(not set(t) & set(',;|"[](){}') and t == t.strip() for t in texts)
-    cache: dict[tuple[Any, ...], str] = {}
-    menus = []
-    for menu in table["menu"]:
-        if menu not in cache:
-            cache[menu] = ",".join(map(str, menu)) if plain else json.dumps([str(x) for x in menu], ensure_ascii=False)
-        menus.append(cache[menu])
-    table["menu"] = menus
-    write_table(table, path)
+    if len(set(texts)) < len(texts):
+        twice = next(label for k, label in enumerate(data.items) if str(label) in texts[:k])
+        raise InputError(
+            f"item {twice!r} cannot be written to a text file beside another one that reads {str(twice)!r}"
+        )
+    plain = all(not set(t) & set(",;|\"'[](){}") and t == t.strip() for t in texts)
+    if "menu" in table:
+        cache: dict[tuple[Any, ...], str] = {}
+        for menu in table["menu"]:
+            if menu not in cache:
+                parts = [str(x) for x in menu]
+                cache[menu] = ",".join(parts) if plain else json.dumps(parts, ensure_ascii=False)
+        table["menu"] = [cache[menu] for menu in table["menu"]]
+    named = [v for name, column in table.items() if name not in ("menu", "item", "choice") for v in column]
+    # A blank at the beginning of a field survives only between quotation marks.
+    blank = any(isinstance(v, str) and v[:1].isspace() for v in [*texts, *named])
+    write_csv(table, path, quoting=csv.QUOTE_NONNUMERIC if blank else csv.QUOTE_MINIMAL)
 
 
-def to_parquet(data: ChoiceData, path: str | Path, form: str) -> None:
+def to_parquet(data: Counted, path: str | Path, form: str) -> None:
     """Parquet, menus as lists; labels keep their type."""
-    arrow, parquet = optional("pyarrow", "data"), optional("pyarrow.parquet", "data")
     table = make_table(data, form)
     kinds = {type(label) for label in data.items}
     if len(kinds) > 1 or not kinds <= {str, int}:
         raise InputError(
-            f"labels of {data.items!r} are not all text or all whole numbers: Parquet needs one type; rename the items"
+            f"labels of {format_menu(data.items)} are not all text or all whole numbers: Parquet needs one type; rename the "
+            "items"
         )
-    table["menu"] = [list(menu) for menu in table["menu"]]
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        parquet.write_table(arrow.table(table), temporary)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    if "menu" in table:
+        table["menu"] = [list(menu) for menu in table["menu"]]
+    write_parquet(table, path)
 
 
-def to_pairs(data: ChoiceData) -> list[tuple[Item, tuple[Item, ...]]]:
+def to_pairs(data: Counted) -> list[tuple[Item, tuple[Item, ...]]]:
     """(winner, losers), a pair for every single choice."""
-    if (bad := ~np.isnan(data.counts) & (data.counts != np.round(data.counts))).any():
-        row, x = np.argwhere(bad)[0]
-        raise InputError(
-            f"menu {_labels(data, int(data.masks[row]))}, item {data.items[x]!r}: the count {data.counts[row, x]:g} "
-            "is not a whole "
-            "number, so it cannot be written as single choices"
-        )
-    pairs = []
-    for mask, counts in zip(data.masks.tolist(), data.counts, strict=True):
-        menu = _labels(data, mask)
-        for x in items_of(mask):
-            losers = tuple(label for label in menu if label != data.items[x])
-            pairs += [(data.items[x], losers)] * int(np.nan_to_num(counts[x]))
+    pairs: list[tuple[Item, tuple[Item, ...]]] = []
+    for winner, losers, times in pair_numbers(data):
+        pairs += [(data.items[winner], tuple(data.items[x] for x in losers))] * times
     return pairs
 
 
-def _add(table: dict[str, list[Any]], mask: int, menu: tuple[Item, ...], item: Item, count: Any, total: float) -> None:
-    for name, value in zip(table, (mask, menu, item, count, _whole(total)), strict=False):
-        table[name].append(value)
+def pair_numbers(data: Counted) -> list[tuple[int, tuple[int, ...], int]]:
+    """(winner, losers, how often) by item number, for every menu and every item that was chosen from it."""
+    if (bad := ~np.isnan(data.counts) & (data.counts != np.round(data.counts))).any():
+        row, x = np.argwhere(bad)[0]
+        raise InputError(
+            f"menu {format_menu(labels_of(data.items, data.membership[row]))}, item {data.items[x]!r}: the count "
+            f"{data.counts[row, x]:g} is not a whole number, so it cannot be written as single choices"
+        )
+    pairs = []
+    for inside, counts in zip(data.membership, data.counts, strict=True):
+        menu = np.flatnonzero(inside).tolist()
+        for x in np.flatnonzero(np.nan_to_num(counts)).tolist():
+            pairs.append((x, tuple(y for y in menu if y != x), int(counts[x])))
+    return pairs
 
 
-def _labels(data: ChoiceData, mask: int) -> tuple[Item, ...]:
-    return tuple(data.items[x] for x in items_of(mask))
-
-
-def _whole(value: float) -> int | float | None:
-    number = float(value)
+def _whole(number: float) -> int | float | None:
     return None if np.isnan(number) else int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
 def _text(label: Item) -> str:
     if not isinstance(label, str | int) or isinstance(label, bool) or str(label).strip() == "":
         raise InputError(f"item {label!r} cannot be written to a text file: labels must be texts or whole numbers")
-    return str(label)
+    text = str(label)
+    if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
+        raise InputError(f"item {label!a} cannot be written to a text file: it holds a character that no text has")
+    return text

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from rumflow.core.arrays import Array
 from rumflow.core.lattice import items_of
+from rumflow.core.problem import Stop
 from rumflow.core.seeds import Seed
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
@@ -26,7 +27,8 @@ from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference.confidence import invert
 from rumflow.inference.sample import cell_numbers
 from rumflow.inference.test import Tau
-from rumflow.projection.single import Projection, project
+from rumflow.projection.results import Projection
+from rumflow.projection.single import project
 from rumflow.solvers.linear_programs import minimise_fixed
 
 
@@ -106,7 +108,7 @@ def bounds(
                 at that level (test inversion, `n_boot` replicates each, ends to 0.001). Needs counts.
     """
     fit = data if isinstance(data, Projection) else project(data, weights, tol=1e-12, throw=False)
-    if fit.gap > max(1e-8 * fit.objective, fit.certificate.floor):
+    if not fit.certificate.is_optimal(Stop(1e-8)):
         raise NotConvergedError(
             f"bounds: the projection they start from is not accurate enough: {fit.status.explanation}", fit
         )
@@ -114,7 +116,7 @@ def bounds(
     if (menu is None) == (functional is None):
         raise InputError("bounds: give either a menu (and an item), or a functional")
     w = fit.problem.weights
-    seen = np.ones(lattice.n_cells, np.bool_) if w is None else lattice.internal_to_cells(w) > 0
+    seen = lattice.internal_to_cells(w) > 0 if len(w) else np.ones(lattice.n_cells, np.bool_)
     rho = lattice.internal_to_cells(lattice.to_internal(fit.rho))
     mask, owner = lattice.cells.T
     large = np.bitwise_count(mask) >= 2

@@ -22,15 +22,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array
-from rumflow.core.compile import announce_compilation
+from rumflow.core.memory import require_memory
 from rumflow.core.threads import thread_count
 from rumflow.errors import InputError
 from rumflow.inference.replicate import Draws, Replicator
 from rumflow.inference.resample import generators
+from rumflow.output.files import check_target, write_whole
 from rumflow.output.progress import Counter
-from rumflow.solvers.active_set.kernels import improve
-from rumflow.solvers.batch.kernels import solve_piece
-from rumflow.solvers.small.workspace import MOST_ITEMS
+
+#: More replicates than this are a slip of the finger: the p-value is then known to 2e-4.
+MOST_REPLICATES = 10_000_000
 
 _SAVE_EVERY = 10.0  # seconds between two writes of the checkpoint
 
@@ -93,19 +94,10 @@ class _Checkpoint:
         """Raise before the work starts where the file cannot be written."""
         if self.path is None:
             return
-        partial = self._partial()
         try:
-            with open(partial, "wb"):
-                pass
-            partial.unlink()
-        except OSError as fault:
-            raise InputError(
-                f"checkpoint {self.path}: cannot be written ({fault.strerror}); name another file"
-            ) from None
-
-    def _partial(self) -> Path:
-        assert self.path is not None
-        return self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
+            check_target(self.path)
+        except InputError as fault:
+            raise InputError(f"checkpoint {fault}") from None
 
     def save(self, collected: Sequence[Collected], force: bool = False) -> None:
         """Write all replicates done so far, in place of the old file."""
@@ -116,13 +108,11 @@ class _Checkpoint:
             for i, one in enumerate(collected)
             for name in ("statistic", "certified", "vanished")
         }
-        partial = self._partial()
+        content = {"fingerprint": np.array(self.fingerprint), **arrays}
         try:
-            with open(partial, "wb") as file:
-                np.savez(file, allow_pickle=False, fingerprint=np.array(self.fingerprint), **arrays)
-            os.replace(partial, self.path)
-        except OSError as fault:  # the replicates are worth more than the file
-            warnings.warn(f"checkpoint {self.path}: not saved ({fault.strerror})", RuntimeWarning, stacklevel=2)
+            write_whole(self.path, lambda file: np.savez(file, allow_pickle=False, **content))
+        except InputError as fault:  # the replicates are worth more than the file
+            warnings.warn(f"checkpoint not saved: {fault}", RuntimeWarning, stacklevel=2)
         self.last = time.monotonic()
 
 
@@ -144,8 +134,13 @@ def run(
         raise InputError(
             f"n_jobs={n_jobs!r}: a number of workers is needed (1: threads of this process, -1: all processors)"
         )
-    if not isinstance(n_boot, int | np.integer) or n_boot < 1:
-        raise InputError(f"n_boot={n_boot!r}: at least 1 bootstrap replicate is needed")
+    if isinstance(n_boot, bool) or not isinstance(n_boot, int | np.integer) or not 1 <= n_boot <= MOST_REPLICATES:
+        raise InputError(f"n_boot={n_boot!r}: a number of bootstrap replicates from 1 to {MOST_REPLICATES:,} is needed")
+    require_memory(
+        n_boot * sum(9 * len(r.taus) + 8 for r in replicators),
+        f"keeping {n_boot:,} replicates of {len(replicators):,} tests",
+        "take fewer replicates",
+    )
     collected = [
         Collected(
             np.full((len(r.taus), n_boot), np.nan),
@@ -168,9 +163,6 @@ def run(
     ]
     counter = Counter(progress, len(replicators) * n_boot, "replicates")
     counter.add(len(replicators) * n_boot - sum(len(p.indices) for p in pieces))
-    compiled = announce_compilation(
-        improve if all(r.sample.lattice.n > MOST_ITEMS for r in replicators) else solve_piece
-    )
     stream = _in_threads(replicators, pieces, threads) if n_jobs == 1 else _in_joblib(replicators, pieces, n_jobs)
     try:
         for piece, draws in stream:
@@ -188,7 +180,6 @@ def run(
     finally:
         stream.close()
     store.save(collected, force=True)
-    compiled()
     return collected
 
 

@@ -27,7 +27,8 @@ import numpy as np
 
 from rumflow.core.arrays import Array, Mixture
 from rumflow.core.lattice import Lattice
-from rumflow.core.paths import cheapest_below, decompose, flow_from_paths, orders_from_paths, squeeze
+from rumflow.core.paths import cheapest_below, decompose, flow_from_paths, orders_from_paths, squeeze, uniform_flow
+from rumflow.core.problem import Problem, Stop
 from rumflow.core.seeds import Seed, entropy
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import zeta, zeta_adjoint
@@ -37,9 +38,9 @@ from rumflow.errors import InputError, RumflowError
 from rumflow.inference.resample import generators
 from rumflow.inference.result import pvalue
 from rumflow.output.progress import Counter
-from rumflow.projection.single import Rankings
-from rumflow.solvers.active_set.solve import Workspace, make_problem, solve_rankings, solve_whole
-from rumflow.solvers.small.workspace import is_small
+from rumflow.projection.results import Rankings
+from rumflow.solvers.active_set.solve import Workspace
+from rumflow.solvers.dispatch import solve
 
 _SCORING_ROUNDS = 4
 _MOST_ROUNDS = 200
@@ -123,7 +124,7 @@ class LikelihoodFit:
         def replicate(i: int) -> None:
             rng = generators(number, (), [i])[0]
             counts = np.where(inside, rng.multinomial(sizes.astype(np.int64), shares), np.nan)
-            state = _maximise(ChoiceData(self.items, self.data.masks, counts, sizes), max(self.tol, 1e-5), start)
+            state = _maximise(ChoiceData(self.items, self.data.membership, counts, sizes), max(self.tol, 1e-5), start)
             null[i] = 2 * max(state.saturated - state.value, 0.0)
             gaps[i] = state.gap
             counter.add(1)
@@ -184,7 +185,7 @@ class _State:
         self.saturated = float((c * np.log(f)).sum())
         self.rounds = 0
         self.workspace = Workspace(self.n)
-        self.flow = _uniform_flow(self.n)
+        self.flow = uniform_flow(self.n)
         self.rho = zeta(self.flow.copy())
         self.value = self.loglik(self.rho)
         self.mixture: Mixture | None = None
@@ -204,15 +205,13 @@ class _State:
 
     def move(self, weights: Array, target: Array, accuracy: float) -> None:
         """Project, then go as far that way as the likelihood rises."""
-        outcome = None
-        if is_small(len(target), weights):
-            outcome = solve_whole(target, weights, tol=1e-14, floor=accuracy, start=self.mixture)
-        if outcome is None or outcome.reason == "stalled":
-            problem = make_problem(target, weights)
-            outcome = solve_rankings(problem, self.workspace, tol=1e-14, floor=accuracy, start=self.mixture)
-        self.mixture = (outcome.paths, outcome.weights)
+        stop = Stop(1e-14, accuracy)
+        solved = solve(Problem(target, weights), stop, start=self.mixture, workspace=self.workspace, threads=1)
+        if solved.reason == "interrupted":
+            raise KeyboardInterrupt
+        self.mixture = solved.mixture
         self.rounds += 1
-        flow = outcome.flow
+        flow = solved.flow
         rho = zeta(flow.copy())
         slope = float((self.counts[self.chosen] / self.rho[self.chosen] * (rho - self.rho)[self.chosen]).sum())
         # Near the maximum the gain of a step is below the rounding of L itself: what is not a loss beyond rounding passes.
@@ -256,16 +255,6 @@ def _maximise(data: ChoiceData, tol: float, start: Mixture | None = None, most: 
             target[state.chosen] = 2.0 * state.rho[state.chosen]
             state.move(weights, target, accuracy)
     return state
-
-
-def _uniform_flow(n: int) -> Array:
-    """All rankings equally likely: (|D| - 1)! (n - |D|)! / n! on every edge."""
-    size = np.bitwise_count(np.arange(1 << (n - 1))).astype(float)  # |D| - 1
-    # (s)! (n - 1 - s)! / n! = 1 / (n binom(n - 1, s))
-    binomial = np.ones(n)
-    for s in range(1, n):
-        binomial[s] = binomial[s - 1] * (n - s) / s
-    return np.tile(1.0 / (n * binomial[size.astype(np.int64)]), (n, 1))
 
 
 def fit_likelihood(

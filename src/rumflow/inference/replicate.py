@@ -25,7 +25,7 @@ from rumflow.core.arrays import Array, Mixture
 from rumflow.inference.resample import Sampler, generators
 from rumflow.inference.sample import Sample
 from rumflow.projection.batch import ProjectionBatch, project_many
-from rumflow.projection.single import Status
+from rumflow.projection.results import Status
 
 
 class Distances(NamedTuple):
@@ -61,6 +61,8 @@ def distances(
         throw=False,
         threads=threads,
     )
+    if Status.INTERRUPTED in batch.status:
+        raise KeyboardInterrupt
     floor = np.array([c.floor for c in batch.certificates])
     return Distances(
         sample.scale * (shrink**2 * 2.0 * batch.objective + spread),

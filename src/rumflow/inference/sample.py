@@ -23,6 +23,7 @@ from rumflow.core.arrays import Array, Ints
 from rumflow.core.lattice import Lattice, items_of
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, check_items, format_menu
+from rumflow.data.menus import sort_keys
 from rumflow.errors import InputError
 from rumflow.projection.batch import project_many
 from rumflow.projection.inputs import check_weights
@@ -267,12 +268,12 @@ def _relabel(data: ChoiceData, items: tuple[Item, ...]) -> ChoiceData:
     if data.items == items:
         return data
     place = np.array([items.index(label) for label in data.items])
-    bits = data.masks[:, None] >> np.arange(data.n) & 1
-    masks = (bits << place).sum(axis=1)
-    counts = np.full((len(masks), len(items)), np.nan)
+    membership = np.zeros((len(data.totals), len(items)), np.bool_)
+    membership[:, place] = data.membership
+    counts = np.full(membership.shape, np.nan)
     counts[:, place] = data.counts
-    order = np.argsort(masks)
-    return ChoiceData(items, masks[order], counts[order], data.totals[order])
+    order = np.argsort(sort_keys(membership))
+    return ChoiceData(items, membership[order], counts[order], data.totals[order])
 
 
 def _slots(data: ChoiceData, sizes: float | ArrayLike | None) -> tuple[Ints, Array, Ints, Ints, Array]:
@@ -311,6 +312,16 @@ def _slot_weights(sample: Sample, weights: str | ArrayLike | None) -> Array:
         )
     given = sample.lattice.internal_to_cells(check_weights(sample.lattice, weights, sample.items))
     return np.asarray(given[sample.cells][sample.column], np.float64)
+
+
+def inverse_variance(data: ChoiceData) -> Array:
+    """(2^n, n) the weights "inverse-variance" of `rum_test`, for `project`; 1 on menus of one item, which leave no choice."""
+    sample = build_sample(data, "inverse-variance", Convention())
+    array = np.zeros(sample.lattice.shape)
+    array[sample.unit_mask[sample.unit], sample.item] = sample.weights
+    item = np.arange(sample.lattice.n)
+    array[1 << item, item] = 1.0
+    return array
 
 
 def fitted(sample: Sample) -> Array:

@@ -22,7 +22,8 @@ from rumflow.core.transforms import zeta
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.projection.inputs import prepare
-from rumflow.projection.single import Rankings, project
+from rumflow.projection.results import Rankings
+from rumflow.projection.single import project
 from rumflow.solvers.linear_programs import maximise_packing
 
 
@@ -65,7 +66,7 @@ def rationalizable_share(data: ChoiceData | ArrayLike) -> RationalShare:
     problem = prepare(data, None)
     lattice = problem.lattice
     seen = np.ones(lattice.n_cells, np.bool_)
-    if problem.weights is not None:
+    if len(problem.weights):
         seen = lattice.internal_to_cells(problem.weights) > 0
     target = lattice.internal_to_cells(problem.target)
     seen &= np.bitwise_count(lattice.cells[:, 0]) >= 2

@@ -1,0 +1,1 @@
+"""Which types of choosers there are."""

@@ -1,0 +1,1 @@
+"""What leaves the package: files, data frames, printed tables, plots, progress bars."""

@@ -6,22 +6,23 @@ the picture, letters stand for them, with a key.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rumflow.core.arrays import Array
-from rumflow.core.lattice import items_of
-from rumflow.data.labels import Item
+from rumflow.core.lattice import Lattice, items_of
+from rumflow.core.transforms import moebius
 from rumflow.errors import InputError
 from rumflow.output.frames import optional
-from rumflow.projection.single import Projection, block_marschak
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+
+#: A `rumflow.Projection`, which is above this module: lattice, items, observed, rho, flow, inside, rankings, misfits.
+Fit = Any
 
 BLUE, RED, GREY, ORANGE, GREEN = "#2f6fb0", "#c8402f", "#8a8f98", "#d98c1f", "#3f9b63"
 CYCLE = [BLUE, ORANGE, GREEN, RED, "#8660b5", "#5aa9c9", "#b8729a", "#8c7a4f", GREY, "#4f6d46"]
@@ -47,16 +48,16 @@ def shorten(label: object, length: int = 18) -> str:
 class Names:
     """Short names for items: their labels where a menu of all fits on a line, else letters with a key."""
 
-    def __init__(self, items: Sequence[Item], length: int = 44, letters: bool = False) -> None:
+    def __init__(self, items: Sequence[Hashable], length: int = 44, letters: bool = False) -> None:
         self.items = list(items)
         self.coded = letters or sum(len(str(x)) + 2 for x in self.items) > length
         self.short = {x: chr(ord("A") + k) if self.coded else shorten(x, length) for k, x in enumerate(self.items)}
 
-    def item(self, label: Item) -> str:
+    def item(self, label: Hashable) -> str:
         """One item."""
         return f"{self.short[label]}" if label in self.short else shorten(label)
 
-    def menu(self, menu: Iterable[Item]) -> str:
+    def menu(self, menu: Iterable[Hashable]) -> str:
         """A menu: {tea, milk}, or {A, C} where letters stand for the labels."""
         return "{" + ", ".join(self.item(x) for x in menu) + "}"
 
@@ -65,12 +66,14 @@ class Names:
         return [f"{self.short[x]} = {shorten(x, 28)}" for x in self.items] if self.coded else []
 
 
-def plot_fit(fit: Projection, ax: Axes | None = None, label: int = 5) -> Axes:
+def plot_fit(fit: Fit, ax: Axes | None = None, label: int = 5) -> Axes:
     """Observed against fitted probabilities; the `label` worst cells are numbered and named beside the picture."""
     ax = new_axes(7.6, 4.2) if ax is None else ax
     seen = ~np.isnan(fit.observed) & fit.lattice.membership
     seen &= fit.lattice.membership.sum(axis=1, keepdims=True) >= 2
     observed, fitted = fit.observed[seen], fit.rho[seen]
+    if not seen.any():
+        raise InputError("there is nothing to draw: no menu of two items or more was observed")
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, zorder=1)
     size = 26 if len(observed) < 500 else 8
     ax.scatter(observed, fitted, s=size, color=BLUE, alpha=0.55, linewidths=0, zorder=2, label=f"{len(observed)} cells")
@@ -118,24 +121,24 @@ def plot_fit(fit: Projection, ax: Axes | None = None, label: int = 5) -> Axes:
 
 
 def plot_block_marschak(
-    source: Projection | ArrayLike, ax: Axes | None = None, label: int = 8, items: Sequence[Item] | None = None
+    source: Fit, ax: Axes | None = None, label: int = 8, items: Sequence[Hashable] | None = None
 ) -> Axes:
     """Block-Marschak terms of the data, in order of size; the negative ones, which no population of rankings has, in red.
 
     source    a projection of complete data, or a (2^n, n) array of probabilities.
     """
-    if isinstance(source, Projection):
-        if not source.problem.complete:
-            raise InputError("the Block-Marschak terms need every menu; these data are incomplete")
+    if hasattr(source, "observed") and hasattr(source, "items"):
         rho, items = source.observed, source.items
     else:
-        rho = np.asarray(source, float)
+        rho = np.atleast_2d(np.asarray(source, float))
         items = range(rho.shape[1]) if items is None else items
-    values = block_marschak(rho)
-    n = values.shape[1]
-    inside = (np.arange(len(values))[:, None] >> np.arange(n) & 1).astype(bool)
-    cells = np.argwhere(inside)
-    heights = values[inside]
+    lattice = Lattice(rho.shape[1])
+    rows = lattice.to_internal(rho)
+    if np.isnan(rows).any():
+        raise InputError("the Block-Marschak terms need every menu; these data are incomplete")
+    values = lattice.from_internal(moebius(rows))
+    cells = np.argwhere(lattice.membership)
+    heights = values[lattice.membership]
     order = np.argsort(heights, kind="stable")
     heights = heights[order]
     ax = new_axes(7.6, 3.8) if ax is None else ax
@@ -165,7 +168,7 @@ def plot_block_marschak(
     return ax
 
 
-def plot_lattice(fit: Projection, ax: Axes | None = None) -> Axes:
+def plot_lattice(fit: Fit, ax: Axes | None = None) -> Axes:
     """The lattice of menus with the fitted flow: every edge takes the best item off its menu, as wide as its share of people.
 
     Beyond five items the menus of a size are drawn as one: which item is how often the best, the second best, and so on.
@@ -173,7 +176,7 @@ def plot_lattice(fit: Projection, ax: Axes | None = None) -> Axes:
     return _draw_lattice(fit, ax) if fit.lattice.n <= 5 else _draw_layers(fit, ax)
 
 
-def _draw_lattice(fit: Projection, ax: Axes | None) -> Axes:
+def _draw_lattice(fit: Fit, ax: Axes | None) -> Axes:
     n = fit.lattice.n
     ax = new_axes(7.6, 1.3 + 0.95 * n) if ax is None else ax
     short = Names(fit.items, letters=True)
@@ -211,14 +214,14 @@ def _draw_lattice(fit: Projection, ax: Axes | None) -> Axes:
     return ax
 
 
-def position_shares(fit: Projection) -> Array:
+def position_shares(fit: Fit) -> Array:
     """(n, n): the share of people who rank item x at position p, row p from 0 (best); fixed by the probabilities."""
     n = fit.lattice.n
     sizes = fit.lattice.membership.sum(axis=1)
     return np.array([fit.flow[sizes == n - p].sum(axis=0) for p in range(n)])
 
 
-def _draw_layers(fit: Projection, ax: Axes | None) -> Axes:
+def _draw_layers(fit: Fit, ax: Axes | None) -> Axes:
     n = fit.lattice.n
     ax = new_axes(7.6, 1.6 + 0.36 * n) if ax is None else ax
     shares = position_shares(fit)
@@ -249,7 +252,7 @@ def _draw_layers(fit: Projection, ax: Axes | None) -> Axes:
     return ax
 
 
-def plot_rankings(fit: Projection, ax: Axes | None = None, top: int = 10) -> Axes:
+def plot_rankings(fit: Fit, ax: Axes | None = None, top: int = 10) -> Axes:
     """The heaviest rankings of the fitted mixture: one mixture among many that give the same probabilities when n >= 4."""
     found = fit.rankings.labelled(top)
     ax = new_axes(7.6, 1.1 + 0.34 * len(found)) if ax is None else ax

@@ -1,0 +1,1 @@
+"""The nearest random utility model: inputs, results, one problem and many."""

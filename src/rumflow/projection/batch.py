@@ -5,27 +5,27 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow.core.arrays import Array, Mixture
-from rumflow.core.certificate import NO_WEIGHTS, Certificate, certify_stack, rounding_floor
+from rumflow.core.arrays import Array, Mask, Mixture
+from rumflow.core.certificate import Certificate
 from rumflow.core.lattice import MAX_ITEMS, Lattice, items_of
 from rumflow.core.memory import require_memory
 from rumflow.core.paths import orders_from_paths, paths_from_orders, unsqueeze
-from rumflow.core.threads import run_threads, thread_count
+from rumflow.core.problem import NO_WEIGHTS
+from rumflow.core.threads import thread_count
 from rumflow.core.transforms import zeta
-from rumflow.data.labels import check_items, format_menu
+from rumflow.data.labels import format_menu
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.output.progress import Counter
-from rumflow.projection.inputs import LARGEST, as_floats, check_weights
-from rumflow.projection.single import Projection, Status, check_tol, status_of
-from rumflow.solvers.active_set.kernels import Problem
-from rumflow.solvers.batch.kernels import Start
-from rumflow.solvers.batch.projector import BatchProjector
-from rumflow.solvers.derivatives import Face, exact_product
+from rumflow.projection.inputs import LARGEST, as_floats, check_tol, check_weights
+from rumflow.projection.results import Projection, Status, status_of
+from rumflow.solvers.batch.kernels import Keep, Start
+from rumflow.solvers.batch.projector import BatchProjector, Faces
+from rumflow.solvers.derivatives import FaceTangent, jvp, vjp
 from rumflow.solvers.small.workspace import MOST_ITEMS
 
 
@@ -38,14 +38,12 @@ class ProjectionBatch:
     status: list[Status]
     iterations: NDArray[np.int64]  #: lattice passes of each problem
     seconds: float
-    inside: NDArray[np.bool_]  #: the data are RUM themselves, up to rounding and menu sums other than 1
+    inside: Mask  #: the data are RUM themselves, up to rounding and menu sums other than 1
     mixtures: list[Mixture]  #: paths and weights of each problem, empty where the data are RUM; see `start`
     cone: bool
-    _problem: Problem = field(repr=False)
-    _weights: Array | None = field(repr=False)
+    _projector: BatchProjector = field(repr=False)
     _flows: Array = field(repr=False)  # (B, n, 2^(n-1))
     _flat: bool = field(repr=False)
-    _faces: dict[int, Face] = field(repr=False, default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._flows)
@@ -76,35 +74,28 @@ class ProjectionBatch:
         rows = self._flows.reshape(-1, self._flows.shape[-1]).copy()
         return self._shape(zeta(rows).reshape(self._flows.shape))
 
-    def jvp(self, t: ArrayLike, threads: int | None = None) -> Array:
-        """Jacobian of each projection times its row of t; see `Projection.jvp`."""
-        return self._products(t, transpose=False, threads=threads)
-
-    def vjp(self, g: ArrayLike, threads: int | None = None) -> Array:
-        """Transposed Jacobian of each projection times its row of g."""
-        return self._products(g, transpose=True, threads=threads)
-
-    def _products(self, vectors: ArrayLike, *, transpose: bool, threads: int | None) -> Array:
+    @cached_property
+    def _tangent(self) -> FaceTangent:
         if self.cone:
             raise InputError("derivatives are those of the projection onto RUM; this batch was projected onto the cone")
+        faces = [
+            self._projector.face(*one) for one in zip(self.mixtures, self._flows, self.inside.tolist(), strict=True)
+        ]
+        return FaceTangent(self._projector, Faces.joined(faces))
+
+    def jvp(self, t: ArrayLike) -> Array:
+        """Jacobian of each projection times its row of t; see `Projection.jvp`."""
+        return self._shape(jvp(self._tangent, self._projector.weights, self._rows(t)))
+
+    def vjp(self, g: ArrayLike) -> Array:
+        """Transposed Jacobian of each projection times its row of g."""
+        return self._shape(vjp(self._tangent, self._projector.weights, self._rows(g)))
+
+    def _rows(self, vectors: ArrayLike) -> Array:
         rows, _ = _to_internal(vectors, self.lattice)
         if len(rows) != len(self):
             raise InputError(f"{len(rows)} vectors for {len(self)} projections")
-        out = np.empty_like(rows)
-
-        def product(i: int) -> None:
-            def face() -> Face:
-                if i not in self._faces:
-                    self._faces[i] = Face(self._problem, *self.mixtures[i])
-                return self._faces[i]
-
-            if self.inside[i]:
-                out[i] = exact_product(self.lattice, rows[i], self._weights, face, transpose=transpose)
-            else:
-                out[i] = face().product(rows[i], transpose=transpose)
-
-        run_threads(product, range(len(self)), thread_count(threads))
-        return self._shape(out)
+        return rows
 
     def _shape(self, rows: Array) -> Array:
         if self._flat:
@@ -122,8 +113,8 @@ _ITEMS = {n << (n - 1): n for n in range(1, MAX_ITEMS + 1)}  # by the number of 
 
 
 @lru_cache(maxsize=4)
-def _kept(n: int, threads: int, cone: bool) -> BatchProjector:
-    return BatchProjector(n, None, threads, cone)
+def _projector(n: int, threads: int, cone: bool) -> BatchProjector:
+    return BatchProjector(n, NO_WEIGHTS, threads, cone)
 
 
 def project_many(
@@ -131,6 +122,7 @@ def project_many(
     weights: ArrayLike | None = None,
     tol: float = 1e-9,
     *,
+    n: int | None = None,
     cone: bool = False,
     start: ProjectionBatch | Projection | Sequence[Mixture | None] | None = None,
     throw: bool = True,
@@ -141,56 +133,48 @@ def project_many(
 
     targets   (B, 2^n, n) arrays or (B, N) cell vectors (`Lattice(n).cells`); any finite numbers, not only probabilities.
     weights   None (1 everywhere) or one array (2^n, n), or (N,) cells, for all problems; 0 = not observed.
+    n         number of items; needed where a stack of cell vectors could also be one array over all menus, such as (16, 4).
     cone      project onto the cone of RUMs: mixtures with any total instead of 1.
     start     an earlier batch of the same length, one projection for all, or a mixture (or None) for each.
 
-    Problems run side by side in threads; results have the same bits for any number of them, and for a batch of one.
+    Problems run side by side in threads; results have the same bits for any number of them, and for a batch of one. Ctrl-C ends
+    with what is done, the rest marked as interrupted; with throw=True as a NotConvergedError that holds the batch as `fit`.
     """
     begin = time.perf_counter()
     tol = check_tol(tol)
-    rows, flat = _to_internal(targets, None)
+    rows, flat = _to_internal(targets, None if n is None else Lattice(n), asked=n is not None)
     lattice = Lattice(rows.shape[1])
     count = len(rows)
     require_memory(3 * rows.nbytes, f"{count} projections for n = {lattice.n} items")
     _require_finite(rows, lattice)
     w = _weights(weights, lattice)
-    if w is not None:
+    if len(w):
         rows = np.where(w > 0, rows, 0.0)
     workers = thread_count(threads)
-    small = w is None and lattice.n <= MOST_ITEMS
-    projector = _kept(lattice.n, workers, cone) if small else BatchProjector(lattice.n, w, workers, cone)
+    small = not len(w) and lattice.n <= MOST_ITEMS
+    projector = _projector(lattice.n, workers, cone) if small else BatchProjector(lattice.n, w, workers, cone)
     counter = Counter(progress, count, "projections")
     result = projector.solve(
-        rows.copy(),
+        rows,
         _starts(start, count, lattice),
         tol=tol,
-        keep_starts=True,
-        keep_factors=False,
-        warn=False,
+        keep=Keep.RANKINGS,
+        certify=True,
+        partial=True,
         advance=counter.add,
     )
-    numbers = np.empty((count, 5))
-    none = NO_WEIGHTS if w is None else w
-
-    def check(piece: range) -> None:
-        span = slice(piece.start, piece.stop)
-        work, below = np.empty(lattice.internal_shape), np.empty(lattice.n_menus)
-        certify_stack(result.flows[span], rows[span], none, cone, work, below, numbers[span])
-
-    size = max(1, count // (4 * projector.threads))
-    run_threads(check, [range(i, min(i + size, count)) for i in range(0, count, size)], projector.threads)
-    certificates = [Certificate(a, b, rounding_floor(c), d, e) for a, b, c, d, e in numbers.tolist()]
+    certificates = [certificate for certificate in result.certificates if certificate is not None]
+    reasons = np.where(result.interrupted, "interrupted", "stalled").tolist()
     batch = ProjectionBatch(
         lattice=lattice,
         certificates=certificates,
-        status=[status_of(certificate, tol, "stalled") for certificate in certificates],
+        status=[status_of(certificate, tol, why) for certificate, why in zip(certificates, reasons, strict=True)],
         iterations=result.rounds,
         seconds=time.perf_counter() - begin,
         inside=result.inside & (not cone),
-        mixtures=[(one.paths, one.weights) for one in result.starts or []],
+        mixtures=[(one.paths, one.weights) for one in result.starts()],
         cone=cone,
-        _problem=projector.problem,
-        _weights=w,
+        _projector=projector,
         _flows=result.flows,
         _flat=flat,
     )
@@ -205,9 +189,11 @@ def project_many(
     return batch
 
 
-def _to_internal(values: ArrayLike, lattice: Lattice | None) -> tuple[Array, bool]:
-    """A stack in the internal layout, and whether it came as cells."""
+def _to_internal(values: ArrayLike, lattice: Lattice | None, asked: bool = False) -> tuple[Array, bool]:
+    """A stack in the internal layout, and whether it came as cells; `asked`: the lattice was named by the argument n."""
     array = as_floats(values, "a stack of problems")
+    n = array.shape[-1] if array.ndim == 2 else 0
+    whole = (1 << n, n) if 0 < n <= MAX_ITEMS else None
     if array.ndim == 3 and 1 <= array.shape[2] <= MAX_ITEMS and array.shape[1] == 1 << array.shape[2]:
         own = Lattice(array.shape[2])
         rows = np.empty((len(array), *own.internal_shape))
@@ -216,13 +202,21 @@ def _to_internal(values: ArrayLike, lattice: Lattice | None) -> tuple[Array, boo
         flat = False
     elif array.ndim == 2 and array.shape[1] in _ITEMS:
         own = Lattice(_ITEMS[array.shape[1]])
+        if array.shape == whole and lattice is None:
+            raise InputError(
+                f"an array of shape {array.shape} is either one problem of {n} items or a stack of {len(array)} "
+                f"problems of {own.n} items: pass array[None] for the former, n={own.n} for the latter"
+            )
         rows, flat = own.cells_to_internal(array), True
     else:
+        hint = "; for a single array over all menus pass array[None], or use project()" if array.shape == whole else ""
         raise InputError(
-            f"a stack of problems has shape (B, 2^n, n), or (B, N) with N = n 2^(n-1) cells; this one has shape {array.shape}"
+            "a stack of problems has shape (B, 2^n, n), or (B, N) with N = n 2^(n-1) cells; "
+            f"this one has shape {array.shape}{hint}"
         )
     if lattice is not None and own != lattice:
-        raise InputError(f"vectors for n = {own.n} items, projections for n = {lattice.n}")
+        what = f"n={lattice.n}: the problems are those of" if asked else f"projections for n = {lattice.n}, vectors for"
+        raise InputError(f"{what} n = {own.n} items")
     return rows, flat
 
 
@@ -237,13 +231,13 @@ def _require_finite(rows: Array, lattice: Lattice) -> None:
         )
 
 
-def _weights(weights: ArrayLike | None, lattice: Lattice) -> Array | None:
+def _weights(weights: ArrayLike | None, lattice: Lattice) -> Array:
     if weights is None:
-        return None
+        return NO_WEIGHTS
     array = as_floats(weights, "weights")
     if array.shape == (lattice.n_cells,):
         array = lattice.from_internal(lattice.cells_to_internal(array))
-    return check_weights(lattice, array, check_items(range(lattice.n)))
+    return check_weights(lattice, array, tuple(range(lattice.n)))
 
 
 def _starts(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from rumflow.core.compile import leaf
 from rumflow.core.lattice import MAX_ITEMS, Lattice, items_of
 from rumflow.core.memory import require_memory
 from rumflow.core.paths import squeeze, unsqueeze
+from rumflow.core.problem import NO_WEIGHTS
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
@@ -23,17 +25,20 @@ _ALWAYS_FITS = 10  # items; a megabyte
 #: Numbers beyond this would overflow when squared.
 LARGEST = 1e150
 
+#: How much weights may differ: rounding in the heavy cells hides what happens in cells lighter by more.
+MOST_SPREAD = 1e12
+
 #: How far the sum of a fully observed menu may be from 1.
 SUM_TOLERANCE = 1e-6
 
 
 class Prepared(NamedTuple):
-    """A clean problem in the internal layout. `weights` is None where every cell counts 1."""
+    """A clean problem in the internal layout."""
 
     lattice: Lattice
     items: tuple[Item, ...]
     target: Array
-    weights: Array | None
+    weights: Array  # no rows: every cell counts 1
     complete: bool  # every cell has a positive weight
 
 
@@ -87,6 +92,8 @@ def as_floats(values: object, name: str) -> Array:
     """An array of real numbers, or an error that names the argument."""
     if type(values) is np.ndarray and values.dtype == np.float64:
         return values
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.ma.filled(values.astype(np.float64), np.nan)  # masked: not observed
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "biufO" or isinstance(values, str):
@@ -119,7 +126,7 @@ def prepare(data: ChoiceData | ArrayLike, weights: str | ArrayLike | None) -> Pr
         _require(lattice, weighted=weights is not None)
         target, seen, missing = _from_array(lattice, array, items)
         if weights is None and missing == 0:
-            return Prepared(lattice, items, target, None, True)
+            return Prepared(lattice, items, target, NO_WEIGHTS, True)
         sizes = None
     return _weigh(lattice, items, target, seen, weights, data, sizes)
 
@@ -178,7 +185,7 @@ def _weigh(
 ) -> Prepared:
     if weights is None:
         if seen.all():
-            return Prepared(lattice, items, target, None, True)
+            return Prepared(lattice, items, target, NO_WEIGHTS, True)
         return Prepared(lattice, items, target, seen.astype(float), False)
     if isinstance(weights, str):
         if weights != "counts":
@@ -188,7 +195,8 @@ def _weigh(
         w = np.zeros(lattice.internal_shape)
         row, item = np.nonzero(~np.isnan(data.counts))
         w[item, squeeze.py_func(data.masks[row], item)] = sizes[row]
-        w[:, 0] = np.maximum(w[:, 0], 1.0)
+        w[:, 0] = np.maximum(w[:, 0], w[w > 0].min())  # a menu of one item is no news: as light as the lightest
+        require_weights(w, lambda i: _cell_name(items, *divmod(i, w.shape[1])))
         return Prepared(lattice, items, target, w, bool((w > 0).all()))
     given = check_weights(lattice, weights, items)
     if (unseen := (given > 0) & ~seen).any():
@@ -206,18 +214,37 @@ def check_weights(lattice: Lattice, weights: ArrayLike, items: tuple[Item, ...])
     if array.shape != lattice.shape:
         raise InputError(f"weights: an array of shape {lattice.shape} is needed, not {array.shape}")
     given = lattice.to_internal(array)
-    bad = ~(given <= LARGEST) | (given < 0)
-    if bad.any():
-        x, column = np.argwhere(bad)[0]
-        raise InputError(
-            f"weights: {_cell_name(items, int(x), int(column))} has weight {given[x, column]:g}; "
-            f"weights must be finite and 0 or more, at most {LARGEST:g}"
-        )
-    if not (given > 0).any():
-        raise InputError("weights: every weight is 0, so no cell is observed; at least one must be positive")
+    require_weights(given, lambda i: _cell_name(items, *divmod(i, given.shape[1])))
     return given
+
+
+def require_weights(weights: Array, name: Callable[[int], str]) -> None:
+    """Raise where weights are negative, not finite, all 0, or too far apart; `name` says which cell an entry belongs to."""
+    bad = ~(weights <= LARGEST) | (weights < 0)
+    if bad.any():
+        i = int(np.flatnonzero(bad)[0])
+        raise InputError(
+            f"weights: {name(i)} has weight {weights.flat[i]:g}; weights must be finite and 0 or more, at most {LARGEST:g}"
+        )
+    seen = np.flatnonzero(weights > 0)
+    if len(seen) == 0:
+        raise InputError("weights: every weight is 0, so no cell is observed; at least one must be positive")
+    low, high = (int(seen[find(weights.flat[seen])]) for find in (np.argmin, np.argmax))
+    if weights.flat[high] > MOST_SPREAD * weights.flat[low]:
+        raise InputError(
+            f"weights: {name(high)} has weight {weights.flat[high]:g} and {name(low)} has {weights.flat[low]:g}; they may "
+            f"differ by a factor of {MOST_SPREAD:g}, beyond that double precision certifies nothing about the lighter one: "
+            "bring them closer together, or give the lighter one weight 0"
+        )
 
 
 def _cell_name(items: tuple[Item, ...], x: int, column: int) -> str:
     menu = unsqueeze.py_func(column, x)
     return f"menu {format_menu(items[y] for y in items_of(menu))} (row {menu}), item {items[x]!r}"
+
+
+def check_tol(tol: float) -> float:
+    """A relative tolerance, checked."""
+    if isinstance(tol, bool) or not isinstance(tol, int | float | np.floating) or not 0 < tol < 1:
+        raise InputError(f"tol={tol!r}: a number between 0 and 1 is needed")
+    return float(tol)

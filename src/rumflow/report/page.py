@@ -15,11 +15,15 @@ import numpy as np
 from rumflow.core.lattice import items_of
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
-from rumflow.errors import InputError
+from rumflow.errors import InputError, NotConvergedError
+from rumflow.inference import bounds, rum_test
 from rumflow.output import plots
+from rumflow.output.files import check_target, write_whole
 from rumflow.output.frames import optional
-from rumflow.projection.single import Projection, project
+from rumflow.projection.results import Projection, Status
+from rumflow.projection.single import project
 from rumflow.report.svg import draw
+from rumflow.version import __version__
 
 #: Menus that were not offered and are shown with predictions, and rows of the long tables.
 MOST_PREDICTED, MOST_ROWS = 12, 300
@@ -70,11 +74,13 @@ def make_report(
     seed: int = 0,
     command: str = "",
     progress: bool = False,
+    inputs: Iterable[str | os.PathLike[str]] = (),
 ) -> dict[str, Any]:
-    """Write the page; the main numbers are returned.
+    """Write the page; the main numbers are returned. Ctrl-C ends it without a page; an old one stays as it is.
 
     n_boot    bootstrap replicates of the test; 0 leaves the test out.
     command   how the page was made, for the section on reproducing it.
+    inputs    files that the page must not overwrite, such as that of the data.
     """
     jinja = optional("jinja2", "report")
     optional("matplotlib", "report")
@@ -82,8 +88,18 @@ def make_report(
         raise InputError(f"n_boot={n_boot}: 0 or more replicates are needed")
     if data.n > 16:
         raise InputError(f"a report shows every menu; {data.n} items are too many for that, at most 16 are possible")
-    fit = project(data, progress=progress)
-    test = _run_test(data, n_boot, seed, progress) if n_boot else None
+    if not (np.bitwise_count(data.masks) > 1).any():
+        raise InputError("no menu of two items or more was observed, so there is nothing to report")
+    check_target(path, inputs)
+    try:
+        fit = project(data, progress=progress)
+    except NotConvergedError as stopped:
+        if stopped.fit.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt from None
+        raise
+    test = rum_test(data, n_boot=n_boot, seed=seed, progress=progress) if n_boot else None
+    if test is not None and test.interrupted:
+        raise KeyboardInterrupt
     environment = jinja.Environment(autoescape=True, trim_blocks=False)
     folder = files("rumflow.report")
     template = environment.from_string((folder / "page.html.j2").read_text(encoding="utf-8"))
@@ -94,13 +110,7 @@ def make_report(
         "js": (folder / "script.js").read_text(encoding="utf-8"),
     }
     page = template.render(**content)
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        temporary.write_text(page, encoding="utf-8")
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_whole(path, lambda file: file.write(page.encode()), inputs)
     return {
         "distance": fit.distance,
         "gap": fit.gap,
@@ -110,15 +120,7 @@ def make_report(
     }
 
 
-def _run_test(data: ChoiceData, n_boot: int, seed: int, progress: bool) -> Any:
-    from rumflow.inference import rum_test
-
-    return rum_test(data, n_boot=n_boot, seed=seed, progress=progress)
-
-
 def _content(data: ChoiceData, fit: Projection, test: Any) -> dict[str, Any]:
-    from rumflow import __version__
-
     cells = int((~np.isnan(data.counts))[np.bitwise_count(data.masks) > 1].sum())
     certificate = fit.certificate
     predictions, text = _predictions(data, fit)
@@ -175,11 +177,10 @@ def _verdict(fit: Projection, test: Any) -> dict[str, str]:
 def _facts(data: ChoiceData, fit: Projection, test: Any) -> list[tuple[str, str]]:
     facts = [
         ("items", str(data.n)),
-        ("menus offered", f"{len(data.masks)} of {2**data.n - 1 - data.n} or more"),
+        ("menus offered", f"{int((np.bitwise_count(data.masks) > 1).sum())} of {2**data.n - 1 - data.n}"),
         ("choices", f"{data.n_observations:,.6g}"),
         ("distance", f"{fit.distance:.4g}"),
     ]
-    facts[1] = ("menus offered", f"{int((np.bitwise_count(data.masks) > 1).sum())} of {2**data.n - 1 - data.n}")
     if data.rows is not None and data.rows.subject is not None:
         facts.insert(3, ("subjects", f"{len(data.rows.subjects):,}"))
     if test is not None:
@@ -259,8 +260,6 @@ def _predictions(data: ChoiceData, fit: Projection) -> tuple[_Table | None, str]
     table = _Table(
         "Menus not offered", ["menu", "item", "at least", "at most", "this model"], [False, False, True, True, True]
     )
-    from rumflow.inference import bounds
-
     for mask in shown:
         members = items_of(mask)
         menu = tuple(data.items[x] for x in members)

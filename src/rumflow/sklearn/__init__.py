@@ -1,0 +1,1 @@
+"""A scikit-learn style estimator. Needs the extra: `pip install "rumflow[sklearn]"`."""

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rumflow.core.arrays import Array
 from rumflow.data.choices import ChoiceData
+from rumflow.data.menus import tally, unique_menus
 from rumflow.errors import InputError
 from rumflow.projection.single import project
 
@@ -82,14 +83,12 @@ class RUMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unused
             raise InputError(f"sample_weight: one number, 0 or more, for each of the {size} rows is needed")
         if not weight.any():
             raise InputError("sample_weight: every weight is zero")
-        different, row = np.unique(masks, return_inverse=True)
-        inside = (different[:, None] >> np.arange(n) & 1).astype(bool)
-        counts = np.where(inside, 0.0, np.nan)
-        np.add.at(counts, (row, chosen), weight)
+        inside, row = unique_menus(offered > 0)
+        counts = tally(inside, row, chosen, weight)
         totals = np.nansum(counts, axis=1)
         seen = totals > 0
         self.classes_ = labels
-        self.data_ = ChoiceData(tuple(labels.tolist()), different[seen], counts[seen], totals[seen])
+        self.data_ = ChoiceData(tuple(labels.tolist()), inside[seen], counts[seen], totals[seen])
         self.projection_ = project(self.data_, weights=self.weights, tol=self.tol)
         return self
 

@@ -1,133 +1,178 @@
-"""Which solver runs, and when one hands over to the other.
+"""Which solver runs, and what it falls back to: the only place that chooses.
 
-The rankings solver is exact and fast while the optimal face is small: its cost grows with the cube of the active rankings. The
-interior point method does not mind large faces: its cost grows with the lattice. `auto` starts with the first and hands over
-where the active set has outgrown what the second would cost; the flow reached so far is the new start.
+    few items    the active set in one kernel, with the inverse of its matrix (`rumflow.solvers.small`)
+    rankings     the active set with a Cholesky factor: more stable, and for any number of items (`rumflow.solvers.active_set`)
+    ipm          the interior point method (`rumflow.solvers.interior`)
+
+The active set is exact, and fast while the optimal face is small; its cost grows with the cube of the active rankings. The
+interior point method does not mind large faces; its cost grows with the lattice. `auto` starts with the first and hands over
+where the work that the active set still has ahead is more than the second would cost.
+
+Each attempt ends with a certificate that no solver has a hand in. An attempt that is not certified is followed by the next,
+which goes on from there; what comes back is the first certified one, or the one with the smallest gap.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from rumflow.core.arrays import Array, Mixture
-from rumflow.core.certificate import NO_WEIGHTS, SOLVER_FLOOR, certify, weighted_norm
+from rumflow.core.certificate import Certificate, Certifier
+from rumflow.core.membership import rum_membership
 from rumflow.core.paths import flow_from_paths
-from rumflow.projection.inputs import Prepared
-from rumflow.solvers.active_set.solve import Outcome, Progress, Workspace, make_problem, solve_rankings, solve_whole
+from rumflow.core.problem import SOLVER_FLOOR, Problem, Stop, data_size
+from rumflow.solvers.active_set.solve import Progress, Workspace, make_problem, solve_rankings
 from rumflow.solvers.interior.ipm import IpmRecord, IpmResult, solve_ipm
+from rumflow.solvers.small.run import solve_few_items
 from rumflow.solvers.small.workspace import is_small
 
 METHODS = ("auto", "rankings", "ipm")
+
+#: How a solve can end early.
+ENDED = ("max_seconds", "interrupted")
 
 
 class Solved(NamedTuple):
     """Where the solvers left off."""
 
     flow: Array
-    mixture: Mixture | None  # from the rankings solver
+    mixture: Mixture | None  # from an active set
     interior: IpmResult | None  # from the interior point method
-    method: str
+    certificate: Certificate
+    method: str  # "rankings", "ipm", or "moebius" where the data are RUM and needed no solver
     iterations: int  # lattice passes, or interior point steps
-    reason: str
+    reason: str  # "done", "stalled", "too_large", or one of `ENDED`
+    rho: Array | None = None  # the data with menus that add up to 1, where they are RUM
 
 
-def most_rankings(n_cells: int) -> int:
-    """Active rankings at which the interior point method would have been cheaper.
+def most_work(n: int) -> float:
+    """Multiplications of the active set at which the interior point method would have been cheaper.
 
-    Measured on one kind of machine: 5e-10 s times the cube of the rankings on one side, 3,000 conjugate gradient steps of 4e-8 s
-    per cell on the other.
+    Measured as ratios in one run, relative gap 1e-6: the active set takes 1.8 to 4 ns a multiplication, the interior point method
+    20 to 170 us a cell for 9 to 12 items; beyond, its conjugate gradient steps grow in number.
     """
-    return int((3000 * 4e-8 * n_cells / 5e-10) ** (1 / 3))
+    return 1.6e4 * (n << (n - 1)) * 1.5 ** max(n - 12, 0)
 
 
 def solve(
-    problem: Prepared,
-    method: str,
+    problem: Problem,
+    stop: Stop,
     *,
-    tol: float,
-    deadline: float | None,
-    start: Mixture | None,
-    report: Callable[[Progress], None] | None,
-    threads: int | None,
+    method: str = "auto",
+    start: Mixture | None = None,
+    tried: bool = False,
+    certifier: Certifier | None = None,
+    workspace: Workspace | None = None,
+    deadline: float | None = None,
+    report: Callable[[Progress], None] | None = None,
+    threads: int | None = None,
 ) -> Solved:
-    """Run a method of `METHODS` until the gap is within tol * objective, or it stops for another reason."""
-    if method == "ipm":
-        return _interior(problem, tol, deadline, None if start is None else flow_from_paths(*start), report, threads)
-    budget = most_rankings(problem.lattice.n_cells) if method == "auto" else None
-    outcome = _rankings(problem, tol, deadline, start, report, threads, budget)
-    if outcome.reason == "too_large":
-        found = _interior(problem, tol, deadline, outcome.flow, report, threads)
-        if found.reason not in ("stalled", "max_iterations"):
-            return found
-        outcome = _rankings(problem, tol, deadline, (outcome.paths, outcome.weights), report, threads, None)
-    if method == "auto" and outcome.reason == "stalled" and not _certified(outcome, problem, tol):
-        found = _interior(problem, tol, deadline, None, report, threads)
-        if (
-            found.interior is not None
-            and found.interior.gap < certify(outcome.flow, problem.target, problem.weights).gap
-        ):
-            return found
-    return Solved(outcome.flow, (outcome.paths, outcome.weights), None, "rankings", outcome.rounds, outcome.reason)
+    """Run a method of `METHODS` until the certificate is within `stop`, or there is nothing left to try.
+
+    start     a mixture to begin from.
+    tried     the solver for few items gave up on this problem: `start` is where it left off.
+    deadline  on the clock of `rumflow.core.compile.clock`.
+    """
+    certify = certifier or Certifier(problem.n, problem.weights, problem.cone, threads)
+    target = problem.target
+    if not problem.cone:
+        target, flow = rum_membership(problem, threads)
+        if flow is not None:
+            return Solved(flow, None, None, certify(flow, problem.target), "moebius", 0, "done", target)
+    run = _Run(problem._replace(target=target), problem.target, stop, certify, workspace, deadline, report, threads)
+    best: Solved | None = None
+    for found in run.attempts(method, start, tried):
+        if best is None or found.certificate.gap < best.certificate.gap:
+            best = found
+        if found.reason in ENDED or found.certificate.is_optimal(stop):
+            break
+    assert best is not None
+    return best
 
 
-def _rankings(
-    problem: Prepared,
-    tol: float,
-    deadline: float | None,
-    start: Mixture | None,
-    report: Callable[[Progress], None] | None,
-    threads: int | None,
-    budget: int | None,
-) -> Outcome:
-    target, weights, n = problem.target, problem.weights, problem.lattice.n
-    floor = SOLVER_FLOOR * weighted_norm(target, NO_WEIGHTS if weights is None else weights)
-    if is_small(n, weights):
-        outcome = solve_whole(target, weights, tol=tol, floor=floor, start=start)
-        if outcome.reason == "done" or _certified(outcome, problem, tol):
-            return outcome
-        if len(outcome.weights) and np.isfinite(outcome.weights).all():
-            start = (outcome.paths, outcome.weights)  # worn out by rounding: the factor lasts longer than the inverse
-    return solve_rankings(
-        make_problem(target, weights),
-        Workspace(n),
-        tol=tol,
-        floor=floor,
-        start=start,
-        deadline=deadline,
-        most_rankings=budget,
-        report=report,
-        threads=threads,
-    )
+@dataclass
+class _Run:
+    """The solvers, on one problem."""
 
+    problem: Problem  # menus add up to 1
+    data: Array  # as they were given: what the certificate is about
+    stop: Stop
+    certify: Certifier
+    workspace: Workspace | None
+    deadline: float | None
+    report: Callable[[Progress], None] | None
+    threads: int | None
 
-def _certified(outcome: Outcome, problem: Prepared, tol: float) -> bool:
-    here = certify(outcome.flow, problem.target, problem.weights)
-    return here.gap <= max(tol * here.objective, here.floor)
+    @cached_property
+    def floor(self) -> float:
+        """The gap at which solvers stop, however small the objective."""
+        if self.stop.floor is not None:
+            return self.stop.floor
+        return SOLVER_FLOOR * float(data_size(self.problem.target, self.problem.weights))
 
+    def attempts(self, method: str, start: Mixture | None, tried: bool) -> Iterator[Solved]:
+        """One solver after the other, each going on from what the one before has found."""
+        if method == "ipm":
+            yield self.interior(start)
+            return
+        if not tried and is_small(self.problem.n, self.problem.weights):
+            found = self.few_items(start)
+            yield found
+            if found.mixture is not None and len(found.mixture[1]) and np.isfinite(found.mixture[1]).all():
+                # The inverse lost accuracy: continue with the Cholesky factor, which is more stable.
+                start = found.mixture
+        auto = method == "auto" and not self.problem.cone
+        found = self.rankings(start, most_work(self.problem.n) if auto else None)
+        yield found
+        if auto:
+            yield self.interior(None)  # from the mixture it takes a fifth longer than from the uniform rankings
+            if found.reason == "too_large":
+                yield self.rankings(found.mixture, None)
 
-def _interior(
-    problem: Prepared,
-    tol: float,
-    deadline: float | None,
-    start_flow: Array | None,
-    report: Callable[[Progress], None] | None,
-    threads: int | None,
-) -> Solved:
-    def callback(now: IpmRecord) -> None:
-        if report is not None:
-            report(Progress(now.iteration, now.objective, now.gap, 0, now.seconds))
+    def few_items(self, start: Mixture | None) -> Solved:
+        """The active set in one kernel."""
+        problem = self.problem
+        outcome = solve_few_items(problem, tol=self.stop.tol, floor=self.floor, start=start)
+        certificate = self.certify(outcome.flow, self.data)
+        mixture = outcome.paths, outcome.weights
+        return Solved(outcome.flow, mixture, None, certificate, "rankings", outcome.rounds, outcome.reason)
 
-    result = solve_ipm(
-        problem.target,
-        problem.weights,
-        tol=tol,
-        max_seconds=None if deadline is None else max(deadline - time.perf_counter(), 1e-3),
-        start_flow=start_flow,
-        threads=threads,
-        callback=callback,
-    )
-    return Solved(result.flow, None, result, "ipm", result.iterations, result.status)
+    def rankings(self, start: Mixture | None, limit: float | None) -> Solved:
+        """The active set with its factor, until its work goes beyond `limit`."""
+        outcome = solve_rankings(
+            make_problem(self.problem),
+            self.workspace or Workspace(self.problem.n),
+            tol=self.stop.tol,
+            floor=self.floor,
+            start=start,
+            deadline=self.deadline,
+            most_work=limit,
+            report=self.report,
+            threads=self.threads,
+        )
+        certificate = self.certify(outcome.flow, self.data)
+        mixture = outcome.paths, outcome.weights
+        return Solved(outcome.flow, mixture, None, certificate, "rankings", outcome.rounds, outcome.reason)
+
+    def interior(self, start: Mixture | None) -> Solved:
+        """The interior point method."""
+
+        def callback(now: IpmRecord) -> None:
+            if self.report is not None:
+                self.report(Progress(now.iteration, now.objective, now.gap, 0, now.seconds))
+
+        result = solve_ipm(
+            self.problem,
+            self.stop,
+            deadline=self.deadline,
+            start_flow=None if start is None else flow_from_paths(*start),
+            threads=self.threads,
+            callback=callback,
+        )
+        certificate = self.certify(result.flow, self.data)
+        return Solved(result.flow, None, result, certificate, "ipm", result.iterations, result.status)

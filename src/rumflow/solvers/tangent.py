@@ -81,17 +81,17 @@ def span_face(problem, active, flow, dimension):
 
 
 @leaf
-def span_small(problem, room, flow, dimension):
+def span_small(problem, workspace, flow, dimension):
     """The same for few items."""
     n = flow.shape[0]
     for menu in range((1 << n) - 1, 0, -1):
         for item in range(n):
-            if room.count[0] > dimension:
+            if workspace.count[0] > dimension:
                 return
             if (menu >> item) & 1 and flow[item, squeeze(menu, item)] > 0.0:
-                path_through(flow, menu, item, room.new_columns[0])
-                room.new_weights[0] = room.residual[0] = 0.0
-                enter(problem, room, np.int64(0), np.int64(1))
+                path_through(flow, menu, item, workspace.new_columns[0])
+                workspace.new_weights[0] = workspace.residual[0] = 0.0
+                enter(problem, workspace, np.int64(0), np.int64(1))
 
 
 @leaf
@@ -110,23 +110,23 @@ def tangent_weights(active, cost, d):
 
 
 @leaf
-def tangent_small(problem, room, cost):
+def tangent_small(problem, workspace, cost):
     """The same for few items, in place of the weights; the inverse is not to the last digit, so d is refined once."""
-    k = room.count[0]
-    own, d, one = room.scratch[0], room.scratch[1], room.carried[0]
-    for j in range(room.target.shape[0]):
-        room.target[j] = 0.0
+    k = workspace.count[0]
+    own, d, one = workspace.scratch[0], workspace.scratch[1], workspace.carried[0]
+    for j in range(workspace.target.shape[0]):
+        workspace.target[j] = 0.0
     for i in range(k):
-        room.weights[i] = 0.0
+        workspace.weights[i] = 0.0
     for _ in range(2):
-        price_cells(problem, room)  # Z^T w Z times the flow of what there is of d
+        price_cells(problem, workspace)  # Z^T w Z times the flow of what there is of d
         for i in range(padded(k)):
             own[i] = 0.0
         for i in range(k):
             for x in range(cost.shape[0]):
-                column = np.int64(room.columns[i, x])
-                own[i] += cost[x, column] - room.cost[8 * column + x]
-        multiply(room.inverse, k, own, d)
+                column = np.int64(workspace.columns[i, x])
+                own[i] += cost[x, column] - workspace.cost[8 * column + x]
+        multiply(workspace.inverse, k, own, d)
         s = -total(d, k) / total(one, k)
         for i in range(k):
-            room.weights[i] += d[i] + s * one[i]
+            workspace.weights[i] += d[i] + s * one[i]

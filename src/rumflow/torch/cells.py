@@ -11,6 +11,7 @@ from torch import Tensor
 
 from rumflow.core.lattice import Lattice, items_of
 from rumflow.errors import InputError
+from rumflow.projection.inputs import require_weights
 
 #: A menu as a bit mask or as its items.
 Menu = int | Iterable[int]
@@ -81,15 +82,7 @@ class Cells:
                 f"weights: one number for each of the {len(self.cells)} cells is needed, or an array of shape "
                 f"{lattice.shape}; this has shape {array.shape}"
             )
-        bad = ~np.isfinite(array) | (array < 0)
-        if bad.any():
-            mask, item = self.cells[np.flatnonzero(bad)[0]].tolist()
-            raise InputError(
-                f"weights: menu {items_of(mask)} (mask {mask}), item {item} has weight {array[bad][0]:g}; "
-                "weights must be finite and 0 or more"
-            )
-        if not (array > 0).any():
-            raise InputError("weights: every weight is 0, so no cell counts; at least one must be positive")
+        require_weights(array, lambda i: f"menu {items_of(self.cells[i, 0])}, item {self.cells[i, 1]}")
         return array
 
 

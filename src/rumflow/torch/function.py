@@ -1,13 +1,13 @@
-"""The exact projection as a differentiable function of PyTorch.
+"""The projection as a differentiable function of PyTorch, exact (mu = 0) or smoothed (mu > 0).
 
     forward   y = P(z) = argmin 1/2 sum w (rho - z)^2 over RUM              for every sample of a batch
-    backward  g -> J^T g,   J = V (V^T W V)^{-1} V^T W,                      V the tangent space of the face of P(z)
+    smoothed  y = Z k(mu, z),   k(mu, z) = argmin 1/2 sum w (Z k - z)^2 - mu sum log k   over unit flows k
+    backward  g -> J^T g = W S g,     S as in `rumflow.solvers.derivatives`
 
-from the active rankings and their matrix, factored or inverted, of the forward pass (`rumflow.solvers.batch.projector`). Where strict
-complementarity fails J is one element of the generalised Jacobian. J is constant on a face: there are no second
-derivatives to be had.
+The state that the forward pass leaves for the backward pass is three tensors: the exact projection's face (kind and number of
+rankings, paths, factor or inverse of their matrix), or the smoothed one's flow and spanning tree.
 
-Two operators do the work, `rumflow::project` and `rumflow::pull`, on float64 tensors of the CPU. They are registered
+Two operators do the work, `rumflow::project` and `rumflow::vjp`, on float64 tensors of the CPU. They are registered
 with the shapes of their results and with a rule for batching, so that `torch.compile` sees one node each and
 `torch.func.vmap` one larger batch.
 """
@@ -25,22 +25,27 @@ from torch.autograd.function import once_differentiable
 from rumflow.core.arrays import Array
 from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.paths import unsqueeze
+from rumflow.core.problem import NO_WEIGHTS
 from rumflow.errors import InputError
 from rumflow.projection.inputs import LARGEST
-from rumflow.solvers.batch.kernels import Start
+from rumflow.solvers.batch.kernels import Keep, Start
 from rumflow.solvers.batch.projector import BatchProjector, Faces
+from rumflow.solvers.interior.smoothed import Centre, SmoothedProjector
 from rumflow.torch.warm import find
 
 
+def _weights(n: int, data: bytes) -> Array:
+    return np.frombuffer(data).reshape(n, 1 << (n - 1)).copy() if data else NO_WEIGHTS
+
+
 @lru_cache(maxsize=16)
-def _projector(n: int, weights: bytes, threads: int) -> BatchProjector:
-    shape = (n, 1 << (n - 1))
-    return BatchProjector(n, np.frombuffer(weights).reshape(shape).copy() if weights else None, threads or None)
+def _exact(n: int, weights: bytes, threads: int) -> BatchProjector:
+    return BatchProjector(n, _weights(n, weights), threads or None)
 
 
-def projector(n: int, weights: Tensor, threads: int) -> BatchProjector:
-    """The solver for these weights (none: all 1); the same object for the same weights."""
-    return _projector(n, weights.numpy().tobytes(), threads)
+@lru_cache(maxsize=16)
+def _smoothed(n: int, weights: bytes, mu: float, threads: int) -> SmoothedProjector:
+    return SmoothedProjector(n, _weights(n, weights), mu, threads or None)
 
 
 def to_rows(z: Tensor, index: Tensor, n: int) -> Array:
@@ -85,76 +90,66 @@ def project_op(
     weights: Tensor,
     keys: Tensor,
     n: int,
+    mu: float,
     tol: float,
     threads: int,
     warm: int,
     keep: bool,
     with_flow: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Probabilities on the cells `output`, the flow on all edges (if asked for), and the faces (if they are to be kept)."""
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Probabilities on the cells `output`, the flow on all edges (if asked for), and the state (if it is to be kept)."""
     require_finite(z, index, n)
     shape = z.shape[:-1]
+    rows, bytes_ = to_rows(z, index, n), weights.numpy().tobytes()
     starts = find(warm)
-    known = None
+    known: list[Any] | None = None
     if starts is not None:
         names = keys.reshape(-1).tolist() if keys.numel() else list(range(shape.numel()))
-        starts.bind((n, hash(weights.numpy().tobytes())))
-        known = [start if isinstance(start, Start) else None for start in starts.get(names)]
-    result = projector(n, weights, threads).solve(
-        to_rows(z, index, n), known, tol=tol, keep=keep, keep_starts=starts is not None
-    )
-    if starts is not None and result.starts is not None:
-        starts.put(names, result.starts)
-    rho = from_rows(result.rhos, output, shape)
-    flow = from_rows(result.flows, all_cells(n), shape) if with_flow else z.new_empty((*shape, 0))
-    if result.faces is None:
-        whole = torch.empty(shape, dtype=torch.int64)
-        return (
-            rho,
-            flow,
-            whole,
-            whole.clone(),
-            whole.new_empty((*shape, 0, n), dtype=torch.int32),
-            z.new_empty((*shape, 0)),
+        starts.bind((n, hash(bytes_), mu))
+        known = [start if isinstance(start, Centre if mu else Start) else None for start in starts.get(names)]
+    new: list[Any]
+    if mu:
+        rhos, flows, trees = _smoothed(n, bytes_, mu, threads).solve(rows, known)
+        new = [] if starts is None else [Centre(k.copy(), t.copy()) for k, t in zip(flows, trees, strict=True)]
+        state = (
+            np.empty((len(rows), 0), np.int64),
+            trees.reshape(len(rows), 3 << n),
+            flows.reshape(len(rows), n << (n - 1)),
         )
-    kind, atoms, paths, factor = (torch.from_numpy(part) for part in result.faces)
-    return (
-        rho,
-        flow,
-        kind.reshape(shape),
-        atoms.reshape(shape),
-        paths.reshape(*shape, *paths.shape[1:]),
-        factor.reshape(*shape, factor.shape[1]),
-    )
+    else:
+        solver = _exact(n, bytes_, threads)
+        result = solver.solve(rows, known, tol=tol, keep=Keep.FACES if keep or starts is not None else Keep.NOTHING)
+        solver.warn(result)
+        rhos, flows = result.rhos, result.flows
+        new = [] if starts is None else result.starts()
+        if keep:
+            faces = result.faces(solver.threads)
+            meta = np.stack([faces.kind, faces.atoms], axis=1)
+            state = meta, faces.paths.reshape(len(rows), faces.paths.shape[1] * n), faces.factor
+    if starts is not None:
+        starts.put(names, new)
+    rho = from_rows(rhos, output, shape)
+    flow = from_rows(flows, all_cells(n), shape) if with_flow else z.new_empty((*shape, 0))
+    if not keep:
+        kinds = (torch.int64, torch.int32, torch.float64)
+        return rho, flow, *(torch.empty((*shape, 0), dtype=kind) for kind in kinds)  # type: ignore[return-value]
+    return rho, flow, *(torch.from_numpy(part).reshape(*shape, part.shape[1]) for part in state)  # type: ignore[return-value]
 
 
 @project_op.register_fake
-def _(
-    z: Tensor,
-    index: Tensor,
-    output: Tensor,
-    weights: Tensor,
-    keys: Tensor,
-    n: int,
-    tol: float,
-    threads: int,
-    warm: int,
-    keep: bool,
-    with_flow: bool,
-) -> tuple[Tensor, ...]:
+def _(z: Tensor, *rest: Any) -> tuple[Tensor, ...]:
+    _, output, _, _, n, mu, _, _, _, keep, with_flow = rest
     shape = z.shape[:-1]
-    most: int | torch.SymInt = 0
-    length: int | torch.SymInt = 0
-    if keep:
-        most, length = (torch.library.get_ctx().new_dynamic_size() for _ in range(2))
-    whole = z.new_empty(shape, dtype=torch.int64)
+    sizes: list[int | torch.SymInt] = [0, 0, 0]
+    if keep and mu:
+        sizes = [0, 3 << n, n << (n - 1)]
+    elif keep:
+        sizes = [2, *(torch.library.get_ctx().new_dynamic_size() for _ in range(2))]
+    kinds = (torch.int64, torch.int32, torch.float64)
     return (
         z.new_empty((*shape, output.shape[0])),
         z.new_empty((*shape, n << (n - 1) if with_flow else 0)),
-        whole,
-        torch.empty_like(whole),
-        z.new_empty((*shape, most, n), dtype=torch.int32),
-        z.new_empty((*shape, length)),
+        *(z.new_empty((*shape, size), dtype=kind) for size, kind in zip(sizes, kinds, strict=True)),
     )
 
 
@@ -162,45 +157,50 @@ def _(
 def _(info: Any, in_dims: tuple[int | None, ...], z: Tensor, *rest: Any) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
     index, output, weights, keys, *options = rest
     keys = batch_first(info, keys, in_dims[4]) if keys.numel() else keys
-    return project_op(batch_first(info, z, in_dims[0]), index, output, weights, keys, *options), (0,) * 6
+    return project_op(batch_first(info, z, in_dims[0]), index, output, weights, keys, *options), (0,) * 5
 
 
-@torch.library.custom_op("rumflow::pull", mutates_args=())
-def pull_op(
-    by_rho: Tensor,
-    by_flow: Tensor,
-    kind: Tensor,
-    atoms: Tensor,
-    paths: Tensor,
-    factor: Tensor,
+@torch.library.custom_op("rumflow::vjp", mutates_args=())
+def vjp_op(
+    grad_rho: Tensor,
+    grad_flow: Tensor,
+    meta: Tensor,
+    whole: Tensor,
+    real: Tensor,
     index: Tensor,
     output: Tensor,
     weights: Tensor,
     n: int,
+    mu: float,
     threads: int,
 ) -> Tensor:
-    """The gradient by z, given the gradients by the probabilities and by the flow."""
-    shape = by_rho.shape[:-1]
-    faces = Faces(
-        kind.reshape(-1).numpy(),
-        atoms.reshape(-1).numpy(),
-        paths.reshape(shape.numel(), *paths.shape[-2:]).numpy(),
-        factor.reshape(shape.numel(), factor.shape[-1]).numpy(),
-    )
-    rows = to_rows(by_rho, output, n)
-    flows = to_rows(by_flow, all_cells(n), n) if by_flow.shape[-1] else None
-    return from_rows(projector(n, weights, threads).pull(faces, rows, flows), index, shape)
+    """The gradient by z, given the gradients by the probabilities and by the flow, and the state of the forward pass."""
+    shape = grad_rho.shape[:-1]
+    size, bytes_ = shape.numel(), weights.numpy().tobytes()
+    rows = to_rows(grad_rho, output, n)
+    flows = to_rows(grad_flow, all_cells(n), n) if grad_flow.shape[-1] else None
+    integers, reals = whole.reshape(size, whole.shape[-1]).numpy(), real.reshape(size, real.shape[-1]).numpy()
+    if mu:
+        smoothed = _smoothed(n, bytes_, mu, threads)
+        product = smoothed.tangent(reals.reshape(rows.shape), integers.reshape(size, 3, 1 << n), rows, flows)
+    else:
+        kind, atoms = meta.reshape(size, 2).T.contiguous().numpy()
+        faces = Faces(kind, atoms, integers.reshape(size, whole.shape[-1] // n, n), reals)
+        product = _exact(n, bytes_, threads).tangent(faces, rows, flows, forward=False)
+    if weights.numel():
+        product *= weights.numpy().reshape(rows.shape[1:])
+    return from_rows(product, index, shape)
 
 
-@pull_op.register_fake
-def _(by_rho: Tensor, *rest: Any) -> Tensor:
-    return by_rho.new_empty((*by_rho.shape[:-1], rest[5].shape[0]))
+@vjp_op.register_fake
+def _(grad_rho: Tensor, *rest: Any) -> Tensor:
+    return grad_rho.new_empty((*grad_rho.shape[:-1], rest[4].shape[0]))
 
 
-@pull_op.register_vmap
+@vjp_op.register_vmap
 def _(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Tensor, int]:
-    whole = (batch_first(info, arg, dim) for arg, dim in zip(args[:6], in_dims, strict=False))
-    return pull_op(*whole, *args[6:]), 0
+    own = (batch_first(info, arg, dim) for arg, dim in zip(args[:5], in_dims, strict=False))
+    return vjp_op(*own, *args[5:]), 0
 
 
 def batch_first(info: Any, tensor: Tensor, dim: int | None) -> Tensor:
@@ -223,30 +223,31 @@ class Project(torch.autograd.Function):
         weights: Tensor,
         keys: Tensor,
         n: int,
+        mu: float,
         tol: float,
         threads: int,
         warm: int,
         keep: bool,
         with_flow: bool,
     ) -> tuple[Tensor, ...]:
-        """See `project_op`."""
+        """See `project_op`; spelled out, for a compiler counts the arguments."""
         result: tuple[Tensor, ...] = torch.ops.rumflow.project(
-            z, index, output, weights, keys, n, tol, threads, warm, keep, with_flow
+            z, index, output, weights, keys, n, mu, tol, threads, warm, keep, with_flow
         )
         return result
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-        """Save the faces, if they were kept."""
-        _, index, out, weights, _, n, _, threads, _, keep, _ = inputs
+        """Save the state, if it was kept."""
+        _, index, out, weights, _, n, mu, _, threads, _, keep, _ = inputs
         ctx.mark_non_differentiable(*output[2:])
         if keep:
             ctx.save_for_backward(*output[2:], index, out, weights)
-            ctx.n, ctx.threads = n, threads
+            ctx.options = n, mu, threads
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, by_rho: Tensor, by_flow: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, grad_rho: Tensor, grad_flow: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
         """J^T g."""
-        gradient = torch.ops.rumflow.pull(by_rho, by_flow, *ctx.saved_tensors, ctx.n, ctx.threads)
-        return (gradient, *(None,) * 10)
+        gradient = torch.ops.rumflow.vjp(grad_rho, grad_flow, *ctx.saved_tensors, *ctx.options)
+        return (gradient, *(None,) * 11)

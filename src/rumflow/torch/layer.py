@@ -14,7 +14,6 @@ from rumflow.errors import InputError
 from rumflow.solvers.batch.projector import DEFAULT_TOL
 from rumflow.torch.cells import Cells, Menu
 from rumflow.torch.function import Project
-from rumflow.torch.smooth import Smooth
 from rumflow.torch.warm import WarmStarts
 
 
@@ -53,10 +52,7 @@ def project_cells(
     keep = torch.is_grad_enabled() and inside.requires_grad
     own = (inside, cells.index, cells.output, cells.weights, keys, cells.n)
     handle = 0 if warm is None else warm.handle
-    if smoothing > 0.0:
-        rho, flow = Smooth.apply(*own, smoothing, threads or 0, handle, keep, return_flow)[:2]
-    else:
-        rho, flow = Project.apply(*own, tol, threads or 0, handle, keep, return_flow)[:2]
+    rho, flow = Project.apply(*own, smoothing, tol, threads or 0, handle, keep, return_flow)[:2]
     results = [rho.to(z.device, z.dtype)]
     if return_distance:
         fitted = rho[..., cells.inputs]

@@ -1,21 +1,19 @@
-"""Long tables with a row an alternative: an observation id, the alternative, and 1 where it was chosen."""
+"""Long tables with one row per alternative: an observation id, the alternative, and 1 where it was chosen."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from rumflow.data.choices import ChoiceData
+from rumflow.core.memory import require_memory
+from rumflow.data.menus import labels_of, unique_menus
 from rumflow.data.readers.coding import Coder
 from rumflow.data.readers.columns import Options, Roles, as_flag
-from rumflow.data.readers.sources import Source
+from rumflow.data.readers.sources import FrameSource, Source
 from rumflow.errors import InputError
 
 
-def read_alternatives(source: Source, roles: Roles, options: Options) -> ChoiceData:
-    """Collect the alternatives of each observation into a menu, then read it as one row a choice."""
-    from rumflow.data.readers.build import read
-    from rumflow.data.readers.sources import FrameSource
-
+def collect_alternatives(source: Source, roles: Roles, options: Options) -> tuple[FrameSource, Options]:
+    """The same choices as a table with one row per choice: the alternatives of each observation are its menu."""
     observation, item = Coder(), Coder()
     weight: dict[int, object] = {}
     person: dict[int, object] = {}
@@ -40,7 +38,9 @@ def read_alternatives(source: Source, roles: Roles, options: Options) -> ChoiceD
             if name is not None and name != roles.observation:
                 coder = Coder()
                 values = coder.encode(columns[name])
-                store.update(zip(owner.tolist(), [coder.values[v] for v in values], strict=True))
+                known = coder.values
+                who, at = np.unique(owner, return_index=True)
+                store.update(zip(who.tolist(), [known[v] for v in values[at].tolist()], strict=True))
     owner, alternative, chosen = np.concatenate(pieces, axis=1)
     place = np.concatenate(positions)
     count = np.bincount(owner, weights=chosen, minlength=len(observation))
@@ -52,12 +52,25 @@ def read_alternatives(source: Source, roles: Roles, options: Options) -> ChoiceD
             "alternatives; exactly one "
             "must be 1" + (" (or name an outside_option=)" if count[bad] == 0 else "")
         )
-    order = np.lexsort((alternative, owner))
-    sizes = np.bincount(owner, minlength=len(observation))
     labels = item.values
-    menus = [tuple(labels[x] for x in part) for part in np.split(alternative[order], np.cumsum(sizes)[:-1])]
+    require_memory(
+        3.0 * len(observation) * len(labels), f"{len(observation):,} observations of {len(labels):,} alternatives"
+    )
+    inside = np.zeros((len(observation), len(labels)), np.bool_)
+    inside[owner, alternative] = True
+    if inside.sum() < len(owner):
+        cell = owner * len(labels) + alternative
+        _, first = np.unique(cell, return_index=True)
+        row = int(np.setdiff1d(np.arange(len(cell)), first)[0])
+        raise InputError(
+            f"{source.where(int(place[row]))}: observation {observation.values[owner[row]]!r} has alternative "
+            f"{labels[alternative[row]]!r} twice; list it once"
+        )
+    different, number = unique_menus(inside)
+    shared = [labels_of(labels, menu) for menu in different]
+    menus = [shared[k] for k in number.tolist()]
     choices: list[object] = [None] * len(menus)
-    for who, what in zip(owner[chosen == 1], alternative[chosen == 1], strict=True):
+    for who, what in zip(owner[chosen == 1].tolist(), alternative[chosen == 1].tolist(), strict=True):
         choices[who] = labels[what]
     frame: dict[str, object] = {"menu": menus, "choice": choices}
     if weight:
@@ -65,10 +78,4 @@ def read_alternatives(source: Source, roles: Roles, options: Options) -> ChoiceD
     if person:
         frame["subject"] = [person[k] for k in range(len(menus))]
     inner = Options(items=options.items, outside_option=options.outside_option, clean=options.clean, rows=options.rows)
-    data = read(FrameSource(frame, source.name), inner)
-    first = (
-        f"{source.name}: one row an alternative; observation = {roles.observation!r}, alternative = {roles.menu!r}, "
-        f"chosen = {roles.choice!r}"
-    )
-    rest = data.understood.splitlines()[1:]
-    return ChoiceData(data.items, data.masks, data.counts, data.totals, data.rows, "\n".join([first, *rest]))
+    return FrameSource(frame, source.name, source.text), inner

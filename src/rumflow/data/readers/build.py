@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow.core.arrays import Array
-from rumflow.core.lattice import MAX_ITEMS, items_of
-from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Item, Rows, format_menu
+from rumflow.core.arrays import Array, Ints, Mask
+from rumflow.core.memory import require_memory
+from rumflow.data.labels import MOST_ITEMS, Counted, Rows, format_menu
+from rumflow.data.matrix import from_matrix
+from rumflow.data.menus import check_totals, labels_of, tally, unique_menus
+from rumflow.data.readers.alternatives import collect_alternatives
 from rumflow.data.readers.coding import Coder, KeyCounter, to_numbers
 from rumflow.data.readers.columns import Options, Recogniser, Roles, as_flag
 from rumflow.data.readers.menus import Distinct, Interpreter, Meaning
-from rumflow.data.readers.sources import Chunk, Source
+from rumflow.data.readers.sources import Chunk, Coded, Source
+from rumflow.data.readers.texts import numbers_if_whole
 from rumflow.errors import InputError
 
 #: Rows are kept one by one up to this number, unless the caller says otherwise.
@@ -23,8 +29,8 @@ KEEP_ROWS = 5_000_000
 MAX_DIFFERENT = 1 << 20
 
 
-def read(source: Source, options: Options) -> ChoiceData:
-    """Read a source into choice data."""
+def read(source: Source, options: Options) -> Counted:
+    """Read a source into counts of choices."""
     sample = next(source.chunks(source.columns), None)
     if sample is None:
         raise InputError(f"{source.name}, line 2: there are no rows after the header; at least one is needed")
@@ -32,10 +38,13 @@ def read(source: Source, options: Options) -> ChoiceData:
     if roles.form == "matrix":
         return _read_matrix(source, options)
     if roles.form == "alternatives":
-        from rumflow.data.readers.alternatives import read_alternatives
-
-        return read_alternatives(source, roles, options)
-    if roles.choice is None:
+        data: Counted = read(*collect_alternatives(source, roles, options))
+        first = (
+            f"{source.name}: one row an alternative; observation = {roles.observation!r}, alternative = {roles.menu!r}, "
+            f"chosen = {roles.choice!r}"
+        )
+        return data._replace(understood="\n".join([first, *data.understood.splitlines()[1:]]))
+    if roles.choice is None and not roles.choice_columns:
         raise InputError(f"{source.name}: no choice column found; name it with choice= (--choice)")
     table = _Accumulator(source, roles, options)
     for chunk in source.chunks(roles.columns()):
@@ -57,7 +66,8 @@ class _Kept:
 class _Accumulator:
     def __init__(self, source: Source, roles: Roles, options: Options) -> None:
         self.source, self.roles, self.options = source, roles, options
-        self.menu, self.mask, self.choice, self.subject, self.group = Coder(), Coder(), Coder(), Coder(), Coder()
+        self.menu, self.extra, self.choice, self.subject, self.group = Coder(), Coder(), Coder(), Coder(), Coder()
+        self.missing_codes, self.n_missing = options.missing_codes, 0
         self.counter = KeyCounter()
         self.kept = _Kept()
         self.n_rows = 0
@@ -68,21 +78,30 @@ class _Accumulator:
 
     def add(self, chunk: Chunk) -> None:
         """Count a chunk."""
-        roles, columns = self.roles, chunk.columns
+        roles = self.roles
+        if self.missing_codes:
+            chunk = self._recorded(chunk)
+            if len(chunk) == 0:
+                return
+        columns = chunk.columns
         zero = np.zeros(len(chunk), np.int64)
         if roles.form == "availability":
-            menu = self.menu.encode(self._flags(chunk))
+            different, number = unique_menus(self._flags(chunk, roles.available, "availability"))
+            menu = self.menu.encode([row.tobytes() for row in different])[number]
+        elif roles.menu_columns:
+            parts = [_listed(columns[name]) for name in roles.menu_columns]
+            menu = self.menu.encode(list(zip(*parts, strict=True)))
         else:
             menu = zero if roles.menu is None else self.menu.encode(columns[roles.menu])
-        mask = zero if roles.mask is None else self.mask.encode(columns[roles.mask])
-        choice = self.choice.encode(columns[str(roles.choice)])
-        self._refuse_many(chunk, menu, choice)
+        extra = zero if roles.extra_column is None else self.extra.encode(columns[roles.extra_column])
+        choice = self._picked(chunk) if roles.choice is None else self.choice.encode(columns[roles.choice])
+        self._refuse_many(chunk, choice)
         weights = None
         if roles.weight is not None:
             weights = to_numbers(
                 self.source, roles.weight, columns[roles.weight], chunk.positions, optional=roles.form == "counts"
             )
-        keys = self.counter.add([menu, mask, choice], weights, chunk.positions)
+        keys = self.counter.add([menu, extra, choice], weights, chunk.positions)
         if roles.total is not None:
             numbers = to_numbers(self.source, roles.total, columns[roles.total], chunk.positions, optional=False)
             for key, total, position in zip(keys.tolist(), numbers.tolist(), chunk.positions.tolist(), strict=True):
@@ -108,16 +127,21 @@ class _Accumulator:
         if roles.form == "counts":
             kept.position.append(chunk.positions)
 
-    def _flags(self, chunk: Chunk) -> NDArray[np.int64]:
-        """The bit masks of 0/1 availability columns."""
-        mask = np.zeros(len(chunk), np.int64)
-        if len(self.roles.available) > MAX_ITEMS:
-            raise InputError(
-                f"{self.source.name}: {len(self.roles.available)} availability columns; at most {MAX_ITEMS} items "
-                "are possible: "
-                "name them with available= (--available)"
-            )
-        for x, name in enumerate(self.roles.available):
+    def _recorded(self, chunk: Chunk) -> Chunk:
+        """The rows whose choice is not one of the codes for a missing one."""
+        if self.roles.choice is None:
+            return chunk
+        coder = Coder()
+        codes = coder.encode(chunk.columns[self.roles.choice])
+        keep = np.array([str(v).strip() not in self.missing_codes for v in coder.values])[codes]
+        self.n_missing += int((~keep).sum())
+        return Chunk({name: _kept(column, keep) for name, column in chunk.columns.items()}, chunk.positions[keep])
+
+    def _flags(self, chunk: Chunk, names: Iterable[str], what: str) -> Mask:
+        """(rows, columns) of 0/1 columns."""
+        names = list(names)
+        inside = np.empty((len(chunk), len(names)), np.bool_)
+        for x, name in enumerate(names):
             coder = Coder()
             codes = coder.encode(chunk.columns[name])
             flags = [as_flag(value) for value in coder.values]
@@ -125,43 +149,57 @@ class _Accumulator:
                 wrong = flags.index(None)
                 row = int(np.argmax(codes == wrong))
                 raise InputError(
-                    f"{self.source.where(int(chunk.positions[row]))}: {coder.values[wrong]!r} in availability "
-                    f"column {name!r}; "
+                    f"{self.source.where(int(chunk.positions[row]))}: {coder.values[wrong]!r} in {what} column {name!r}; "
                     "it must be 0 or 1"
                 )
-            mask |= np.array(flags, np.int64)[codes] << x
-        return mask
+            inside[:, x] = np.array(flags, np.bool_)[codes]
+        return inside
 
-    def _refuse_many(self, chunk: Chunk, menu: NDArray[np.int64], choice: NDArray[np.int64]) -> None:
-        if len(self.choice) > 8 * MAX_ITEMS:
-            row = int(np.argmax(choice >= MAX_ITEMS))
+    def _picked(self, chunk: Chunk) -> Ints:
+        """The choice where 0/1 columns say it: the label of the column with a 1, None where there is none."""
+        flags = self._flags(chunk, self.roles.choice_columns, "choice")
+        count = flags.sum(axis=1)
+        if (count > 1).any():
+            row = int(np.argmax(count > 1))
+            names = [name for name, flag in zip(self.roles.choice_columns, flags[row], strict=True) if flag]
+            raise InputError(
+                f"{self.source.where(int(chunk.positions[row]))}: {count[row]} choice columns are 1 ({', '.join(names[:4])}); "
+                "exactly one must be"
+            )
+        codes = self.choice.encode([None, *self.roles.choice_columns.values()])
+        return codes[np.where(count == 1, flags.argmax(axis=1) + 1, 0)]
+
+    def _refuse_many(self, chunk: Chunk, choice: Ints) -> None:
+        if len(self.choice) > 2 * MOST_ITEMS:
+            row = int(np.argmax(choice >= MOST_ITEMS))
             some = ", ".join(str(v)[:20] for v in self.choice.values[:3])
             raise InputError(
                 f"{self.source.where(int(chunk.positions[row]))}: column {self.roles.choice!r} holds more than "
-                f"{8 * MAX_ITEMS} different choices ({some}, ...); at most {MAX_ITEMS} items are possible: is this "
-                "the choice column?"
+                f"{2 * MOST_ITEMS:,} different choices ({some}, ...); data can hold at most {MOST_ITEMS:,} items: is this the "
+                "choice column?"
             )
-        if max(len(self.menu), len(self.mask)) > MAX_DIFFERENT:
+        if max(len(self.menu), len(self.extra)) > MAX_DIFFERENT:
             raise InputError(
                 f"{self.source.where(int(chunk.positions[-1]))}: column {self.roles.menu!r} holds more than "
                 f"{MAX_DIFFERENT:,} different "
                 "menus; is this the menu column?"
             )
 
-    def finish(self) -> ChoiceData:
+    def finish(self) -> Counted:
         """Understand the menus and add up."""
         if self.n_rows == 0:
-            raise InputError(f"{self.source.name}, line 2: there are no rows after the header; at least one is needed")
+            left = f"; {self.n_missing:,} rows have no recorded choice" if self.n_missing else ""
+            raise InputError(
+                f"{self.source.name}, line 2: there are no rows after the header; at least one is needed{left}"
+            )
         counter, roles = self.counter, self.roles
         where = lambda k: self.source.where(counter.first[k])  # noqa: E731
-        table = Distinct(self.menu.values or [None], self.mask.values, self.choice.values, counter.keys, where)
+        table = Distinct(self.menu.values or [None], self.extra.values, self.choice.values, counter.keys, where)
         meaning = Interpreter(self.source.name, self.source.text, roles, self.options, table).run()
         self._refuse_duplicates(meaning)
-        masks, menu_of_key = np.unique(meaning.masks, return_inverse=True)
-        n = len(meaning.items)
-        inside = (masks[:, None] >> np.arange(n) & 1).astype(bool)
-        counts = np.where(inside, 0.0, np.nan)
-        np.add.at(counts, (menu_of_key, meaning.choices), counter.weight)
+        inside, menu_of_key = meaning.membership, meaning.menus
+        require_memory(30.0 * inside.size, f"a table of {inside.shape[0]:,} menus and {inside.shape[1]:,} items")
+        counts = tally(inside, menu_of_key, meaning.choices, counter.weight)
         hidden = counter.unknown == counter.rows
         hide = np.zeros(counts.shape, bool)
         hide[menu_of_key[hidden], meaning.choices[hidden]] = True
@@ -174,18 +212,16 @@ class _Accumulator:
                 "complete: write 0 for an item "
                 "never chosen"
             )
-        totals = self._totals(masks, counts, inside, menu_of_key, meaning.items)
+        totals = self._totals(counts, meaning)
+        check_totals(meaning.items, inside, totals, f"{self.source.name}: ")
         observed = totals > 0
         if not observed.any():
             raise InputError(f"{self.source.name}: every count is 0; at least one menu needs a choice")
         number = np.cumsum(observed) - 1
-        dropped = [format_menu(meaning.items[x] for x in items_of(m)) for m in masks[~observed]]
-        if dropped:
-            listed = [d for d in dropped if "," in d]
-            if listed:
-                meaning.notes.append(
-                    f"{len(listed)} menus have no choices and count as not offered: {', '.join(listed[:3])}"
-                )
+        dropped = np.flatnonzero(~observed & (inside.sum(axis=1) > 1))
+        if len(dropped):
+            some = ", ".join(format_menu(labels_of(meaning.items, inside[m])) for m in dropped[:3])
+            meaning.notes.append(f"{len(dropped)} menus have no choices and count as not offered: {some}")
         if roles.form == "availability":
             never = [
                 str(label) for label, total in zip(meaning.items, np.nansum(counts, axis=0), strict=True) if total == 0
@@ -196,21 +232,15 @@ class _Accumulator:
                 )
         rows = self._rows(number[menu_of_key], meaning) if self.keep else None
         text = self._describe(meaning, int(observed.sum()), float(totals.sum()), rows)
-        return ChoiceData(meaning.items, masks[observed], counts[observed], totals[observed], rows, text)
+        return Counted(meaning.items, inside[observed], counts[observed], totals[observed], rows, text)
 
-    def _totals(
-        self,
-        masks: NDArray[np.int64],
-        counts: Array,
-        inside: NDArray[np.bool_],
-        menu_of_key: NDArray[np.int64],
-        items: tuple[Item, ...],
-    ) -> Array:
+    def _totals(self, counts: Array, meaning: Meaning) -> Array:
         """Sample sizes; where a cell is not observed they come from the column of totals, else counts are shares."""
+        inside, menu_of_key = meaning.membership, meaning.menus
         sums = np.nansum(counts, axis=1)
         partial = (np.isnan(counts) & inside).any(axis=1)
         if self.totals:
-            given = np.zeros(len(masks))
+            given = np.zeros(len(counts))
             for key, total in self.totals.items():
                 given[menu_of_key[key]] = max(given[menu_of_key[key]], total)
             if not (self.roles.subject or self.roles.group):
@@ -219,7 +249,7 @@ class _Accumulator:
             if sums[m] > 1 + 1e-9:
                 first = self.counter.first[int(np.argmax((menu_of_key == m) & (self.counter.unknown > 0)))]
                 raise InputError(
-                    f"{self.source.where(first)}: menu {format_menu(items[x] for x in items_of(masks[m]))} has "
+                    f"{self.source.where(first)}: menu {format_menu(labels_of(meaning.items, inside[m]))} has "
                     "items without a count, "
                     f"so the others must be shares, but they add up to {sums[m]:g}; write 0 for an item never "
                     "chosen, or give "
@@ -231,7 +261,9 @@ class _Accumulator:
         if self.roles.form != "counts" or not self.kept.position:
             return
         kept = self.kept
-        cell = (meaning.masks << 6 | meaning.choices)[np.concatenate(kept.key)]
+        key = np.concatenate(kept.key)
+        # Ids tell menus apart that hold the same items: their counts are added up.
+        cell = key if self.roles.listed else (meaning.menus * len(meaning.items) + meaning.choices)[key]
         parts = [cell] + [np.concatenate(c).astype(np.int64) for c in (kept.subject, kept.group) if c]
         order = np.lexsort(parts)
         same = np.ones(len(order) - 1, bool)
@@ -242,9 +274,9 @@ class _Accumulator:
             k = at[np.argmin(order[at + 1])]
             positions = np.concatenate(kept.position)
             first, second = sorted((int(positions[order[k]]), int(positions[order[k + 1]])))
-            mask, item = int(cell[order[k]]) >> 6, int(cell[order[k]]) & 63
+            menu, item = meaning.menus[key[order[k]]], meaning.choices[key[order[k]]]
             raise InputError(
-                f"{self.source.where(second)}: menu {format_menu(meaning.items[x] for x in items_of(mask))}, item "
+                f"{self.source.where(second)}: menu {format_menu(labels_of(meaning.items, meaning.membership[menu]))}, item "
                 f"{meaning.items[item]!r} stands twice (first in {first}); add the counts up, or name the column "
                 "that tells the two "
                 "apart as group= or subject="
@@ -262,9 +294,18 @@ class _Accumulator:
             weight,
             np.concatenate(kept.subject)[use] if kept.subject else None,
             np.concatenate(kept.group)[use] if kept.group else None,
-            tuple(self.subject.values) if kept.subject else (),
-            tuple(self.group.values) if kept.group else (),
+            self._names(self.subject) if kept.subject else (),
+            self._names(self.group) if kept.group else (),
         )
+
+    def _names(self, coder: Coder) -> tuple[Any, ...]:
+        """The subjects or groups; in text files whole numbers where all of them are, column by column."""
+        names = coder.values
+        if not self.source.text:
+            return tuple(names)
+        if isinstance(names[0], tuple):
+            return tuple(zip(*(numbers_if_whole(part) for part in zip(*names, strict=True)), strict=True))
+        return tuple(numbers_if_whole(names))
 
     def _describe(self, meaning: Meaning, menus: int, total: float, rows: Rows | None) -> str:
         """What was understood, as text."""
@@ -275,7 +316,8 @@ class _Accumulator:
             "availability": f"one row a choice, {len(roles.available)} availability columns",
             "losers": "one row a choice: winner and losers",
         }
-        named = {"menu": roles.menu, "mask": roles.mask, "choice": roles.choice}
+        named = {"menu": roles.menu or ", ".join(roles.menu_columns), roles.extra: roles.extra_column}
+        named["choice"] = roles.choice or ", ".join(list(roles.choice_columns)[:6])
         named |= {"total": roles.total, "subject": roles.subject, "group": ", ".join(roles.group) or None}
         named["count" if roles.counted else "weight"] = roles.weight
         lines = [
@@ -289,17 +331,33 @@ class _Accumulator:
         if rows is not None and rows.subject is not None:
             lines.append(f"{len(rows.subjects)} subjects")
         if rows is not None and rows.group is not None and len(rows.groups) > 1:
-            lines.append(f"{len(rows.groups)} groups, taken together here; split() or --by group separates them")
+            lines.append(f"{len(rows.groups)} groups; split() or --by group takes each on its own")
+        if self.n_missing:
+            lines.append(f"{self.n_missing:,} rows without a recorded choice are left out")
+        if roles.group and self.keep and self.n_rows >= 20 and 2 * len(self.group) > self.n_rows:
+            text = (
+                f"{self.source.name}: group column {', '.join(roles.group)} has {len(self.group):,} different values in "
+                f"{self.n_rows:,} rows; is it a group? Name others with group=, or none with group=False (--group no)"
+            )
+            warnings.warn(text, UserWarning, stacklevel=5)
+            lines.append(text)
         if not self.keep and self.n_rows > KEEP_ROWS and roles.form != "counts":
             lines.append(f"more than {KEEP_ROWS:,} rows: only counts are kept (rows=True keeps every row)")
         return "\n".join(lines)
 
 
 def _listed(column: Any) -> Any:
-    return column if not hasattr(column, "codes") else [None if c < 0 else column.values[c] for c in column.codes]
+    return column if not isinstance(column, Coded) else [None if c < 0 else column.values[c] for c in column.codes]
 
 
-def _read_matrix(source: Source, options: Options) -> ChoiceData:
+def _kept(column: Any, keep: NDArray[np.bool_]) -> Any:
+    """Some rows of a column."""
+    if isinstance(column, Coded):
+        return Coded(column.codes[keep], column.values)
+    return column[keep] if isinstance(column, np.ndarray) else list(compress(column, keep.tolist()))
+
+
+def _read_matrix(source: Source, options: Options) -> Counted:
     """A table with a column an item and a row a menu: the matrix of `from_matrix`."""
     pieces = []
     for chunk in source.chunks(source.columns):
@@ -314,8 +372,9 @@ def _read_matrix(source: Source, options: Options) -> ChoiceData:
             f"matrix of counts, {n} items would need {2**n - 1} or {2**n} rows, not {len(matrix)}"
         )
     try:
-        data = ChoiceData.from_matrix(matrix, source.columns if options.items is None else options.items)
+        data = from_matrix(matrix, source.columns if options.items is None else options.items)
     except InputError as error:
         raise InputError(f"{source.name}: {error}") from None
-    text = f"{source.name}: a matrix of counts, a row a menu (bit mask), a column an item\n{data!r}"
-    return ChoiceData(data.items, data.masks, data.counts, data.totals, None, text)
+    text = f"{source.name}: a matrix of counts, a row a menu (bit mask), a column an item\n"
+    text += f"{n} items {format_menu(data.items)}, {len(data.totals)} menus, {data.totals.sum():g} choices"
+    return data._replace(understood=text)

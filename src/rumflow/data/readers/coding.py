@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array
+from rumflow.data.labels import LARGEST_TOTAL
 from rumflow.data.readers.sources import Coded, Source
 from rumflow.errors import InputError
 
@@ -41,8 +42,10 @@ class Coder:
             different, inverse = np.unique(column, return_inverse=True)
             return np.array([self._one(v) for v in different.tolist()], np.int64)[inverse]
         index = self.index
-        if column and set(map(type, column)) == {str}:
-            return np.fromiter((index.setdefault(v, len(index)) for v in column), np.int64, len(column))
+        if set(map(type, column)) <= {str, int}:
+            for value in dict.fromkeys(column):
+                self._one(value)
+            return np.fromiter(map(index.__getitem__, column), np.int64, len(column))
         return np.fromiter((self._one(v) for v in column), np.int64, len(column))
 
     def _one(self, value: Any) -> int:
@@ -59,11 +62,20 @@ def clean_value(value: Any) -> Any:
     if isinstance(value, float):
         return None if np.isnan(value) else int(value) if value.is_integer() else value
     if isinstance(value, list | tuple | np.ndarray):
-        return tuple(clean_value(v) for v in value)
+        return tuple(value) if set(map(type, value)) <= {str} else tuple(clean_value(v) for v in value)
     if isinstance(value, set | frozenset):
         return frozenset(clean_value(v) for v in value)
-    if type(value).__name__ in ("NAType", "NaTType"):
+    if type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):
         return None
+    if isinstance(value, int) and value.bit_length() > 64:
+        raise InputError(f"a whole number of {value.bit_length():,} bits cannot be a label: write it as text")
+    try:
+        hash(value)
+    except TypeError:
+        raise InputError(
+            f"a {type(value).__name__} ({str(value)[:40]}) is neither a label nor a menu: labels are texts or numbers, menus "
+            "are texts or lists"
+        ) from None
     return value
 
 
@@ -84,15 +96,17 @@ class KeyCounter:
         for more in codes[1:]:
             joined = (joined << 21) | more
         different, first, inverse = np.unique(joined, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        begin = first[order]
         numbers = np.empty(len(different), np.int64)
-        for j in np.argsort(first):
-            key = int(different[j])
-            if key not in self._index:
-                self._index[key] = len(self._keys)
-                a, b, c = (int(code[first[j]]) for code in codes)
+        parts = [code[begin].tolist() for code in codes]
+        values = zip(different[order].tolist(), *parts, positions[begin].tolist(), strict=True)
+        for j, (key, a, b, c, position) in zip(order.tolist(), values, strict=True):
+            known = self._index.setdefault(key, len(self._keys))
+            if known == len(self._keys):
                 self._keys.append((a, b, c))
-                self.first.append(int(positions[first[j]]))
-            numbers[j] = self._index[key]
+                self.first.append(position)
+            numbers[j] = known
         keys = numbers[inverse]
         size = len(self._keys)
         if size > len(self.weight):
@@ -132,12 +146,13 @@ def to_numbers(source: Source, name: str, column: Any, positions: Codes, *, opti
                     + (", with a point for decimals" if "," in str(value) else "")
                 )
         raise InputError(f"{source.name}: column {name!r} does not hold numbers")
-    bad = np.isinf(numbers) | (numbers < 0) | (np.isnan(numbers) & (not optional))
+    bad = (numbers > LARGEST_TOTAL) | (numbers < 0) | (np.isnan(numbers) & (not optional))
     if bad.any():
         k = int(np.argmax(bad))
         what = "missing" if np.isnan(numbers[k]) else f"{numbers[k]:g}"
         raise InputError(
-            f"{source.where(int(positions[k]))}: column {name!r} is {what}; it must be a number, 0 or more"
+            f"{source.where(int(positions[k]))}: column {name!r} is {what}; it must be a number from 0 to 2^53 = "
+            f"{LARGEST_TOTAL:.0f}"
         )
     return numbers
 
@@ -145,9 +160,9 @@ def to_numbers(source: Source, name: str, column: Any, positions: Codes, *, opti
 def _floats(values: Any) -> Array | None:
     try:
         return np.asarray(values, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     try:
         return np.array([np.nan if v is None or str(v).strip() in ("", "NA", "<NA>") else float(v) for v in values])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from rumflow.data.labels import Item
+from rumflow.data.readers.coding import clean_value
 from rumflow.data.readers.sources import Chunk, Coded, Source
+from rumflow.data.readers.texts import find_separator
 from rumflow.errors import InputError
 
 # fmt: off
@@ -21,6 +23,15 @@ NAMES: dict[str, tuple[str, ...]] = {
     "menu": (
         "menu", "menus", "choice_set", "choiceset", "set", "assortment", "offered", "alternatives",
         "options", "slate", "offer", "available", "items",
+    ),
+    "menu_id": (
+        "menu_id", "choice_set_id", "assortment_id", "offer_id", "set_id", "slate_id",
+    ),
+    "number": (
+        "item_number",
+    ),
+    "status_quo": (
+        "status_quo", "statusquo", "default_option", "default_item",
     ),
     "losers": (
         "losers", "loser", "rejected", "not_chosen", "unchosen",
@@ -63,6 +74,14 @@ AFFIX = re.compile(
     r"^(?:av|avail|availability|available)[_ .:-]+|[_ .:-]+(?:av|avail|availability|available)$", re.IGNORECASE
 )
 
+#: What marks 0/1 columns that say which item was chosen.
+CHOSEN = re.compile(
+    r"^(?:choice|chosen|chose|picked|selected)[_ .:-]+|[_ .:-]+(?:choice|chosen|picked|selected)$", re.IGNORECASE
+)
+
+#: Menus and choices are looked for by content among so many different choices.
+MOST_GUESSED = 500
+
 TRUE, FALSE = {"1", "true", "yes", "y", "t", "1.0"}, {"0", "false", "no", "n", "f", "0.0"}
 
 
@@ -70,33 +89,68 @@ TRUE, FALSE = {"1", "true", "yes", "y", "t", "1.0"}, {"0", "false", "no", "n", "
 class Options:
     """What the caller said. A role is a column name, None (find it) or False (there is none)."""
 
-    menu: str | bool | None = None
-    choice: str | bool | None = None
+    menu: str | Sequence[str] | bool | None = None
+    choice: str | Sequence[str] | Mapping[str, Item] | bool | None = None
     item: str | bool | None = None
     count: str | bool | None = None
     weight: str | bool | None = None
     total: str | bool | None = None
     subject: str | bool | None = None
     observation: str | bool | None = None
+    menu_id: str | bool | None = None
+    status_quo: str | bool | None = None
     group: str | Sequence[str] | bool | None = None
     available: Sequence[str] | Mapping[str, Item] | None = None
     items: Sequence[Item] | None = None
     menus: Sequence[Iterable[Item]] | Mapping[Any, Iterable[Item]] | None = None
     outside_option: Item | None = None
+    missing: Item | Sequence[Item] | None = None
     separator: str | None = None
-    base: int | None = None
+    base: int | str | None = None
     clean: bool = False
     rows: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.base not in (None, 0, 1, "label") or isinstance(self.base, bool):
+            raise InputError(
+                f"base={self.base!r}: accepted are 0 and 1 (choices are numbers counted from there) and 'label'"
+            )
+
+    @property
+    def missing_codes(self) -> set[str]:
+        """What stands for a choice that was not recorded, as text."""
+        given = self.missing
+        if given is None:
+            return set()
+        many = isinstance(given, Iterable) and not isinstance(given, str | bytes)
+        return {str(clean_value(v)).strip() for v in (given if many else [given])}  # type: ignore[union-attr]
+
+
+def make_options(options: dict[str, Any]) -> Options:
+    """Reading options from keyword arguments; an unknown one is an error that lists those accepted."""
+    known = list(Options.__dataclass_fields__)
+    for name in options:
+        if name not in known:
+            raise InputError(f"{name}= is not an option for reading data; accepted are {', '.join(known)}")
+    return Options(**options)
 
 
 @dataclass
 class Roles:
-    """The columns and their meaning. `form` is choices, counts, availability, losers, alternatives or matrix."""
+    """The columns and their meaning. `form` is choices, counts, availability, losers, alternatives or matrix.
+
+    `extra` says what stands in the one column beside menu and choice: the bit "mask" of the menu, the "number" of the item, or
+    the "status quo".
+    """
 
     form: str
     menu: str | None = None
-    mask: str | None = None
+    menu_columns: list[str] = field(default_factory=list)  # one column per offered item
+    listed: bool = False  # `menu` is an id, and the menu is what stands in its rows
+    extra: str = ""
+    extra_column: str | None = None
     choice: str | None = None
+    choice_columns: dict[str, Item] = field(default_factory=dict)  # 0/1 columns: 1 for the item chosen
     weight: str | None = None
     counted: bool = False  # the weight column holds counts
     total: str | None = None
@@ -105,10 +159,16 @@ class Roles:
     group: list[str] = field(default_factory=list)
     available: dict[str, Item] = field(default_factory=dict)
 
+    @property
+    def by_mask(self) -> bool:
+        """Do bit masks stand for the menus?"""
+        return self.extra == "mask" and self.menu is None and not self.menu_columns
+
     def columns(self) -> list[str]:
         """Every column to read, each once."""
-        single = [self.menu, self.mask, self.choice, self.weight, self.total, self.subject, self.observation]
-        return list(dict.fromkeys([c for c in single if c] + self.group + list(self.available)))
+        single = [self.menu, self.extra_column, self.choice, self.weight, self.total, self.subject, self.observation]
+        several = [*self.menu_columns, *self.choice_columns, *self.group, *self.available]
+        return list(dict.fromkeys([c for c in single if c] + several))
 
 
 def as_flag(value: object) -> int | None:
@@ -136,8 +196,11 @@ class Recogniser:
 
     def run(self) -> Roles:
         """Decide the form and the columns."""
-        found = {role: self._find(role) for role in ("mask", "menu", "losers", "choice", "item")}
-        if self.options.available is None and (matrix := self._matrix(found)):
+        several = self._several("menu"), self._several("choice")
+        found = {
+            role: self._find(role) for role in ("mask", "menu", "losers", "choice", "item", "menu_id", "status_quo")
+        }
+        if self.options.available is None and not any(several) and (matrix := self._matrix(found)):
             return matrix
         count, weight = self._find("count"), self._find("weight")
         if count and weight and self.options.count is None and self.options.weight is None:
@@ -148,18 +211,29 @@ class Recogniser:
         if count and weight:
             count, weight = (count, None) if self.options.count else (None, weight)
         roles = Roles("choices", weight=count or weight, counted=count is not None)
+        roles.menu_columns, roles.choice_columns = list(several[0]), several[1]
         roles.subject, roles.total = self._find("subject"), self._find("total") if count else None
         roles.group = self._groups()
         self.used |= {c for c in [count, weight, roles.subject, roles.total, *roles.group] if c}
+        self.used |= {*several[0], *several[1]}
         self._menu_and_choice(roles, found)
+        self._extra(roles, found)
         if roles.form == "choices" and roles.counted:
             roles.form = "counts"
         return roles
 
     def _menu_and_choice(self, roles: Roles, found: dict[str, str | None]) -> None:
         menu, mask, choice, item = found["menu"], found["mask"], found["choice"], found["item"]
-        available = self._available(taken=self.used | {c for c in (choice, item) if c}) if not (menu or mask) else {}
-        if choice and item and not (menu or mask or available):
+        if roles.choice_columns:
+            choice = item = None
+        if not menu and self.options.menus is not None:
+            menu = found["menu_id"]
+        known = bool(menu or mask or roles.menu_columns)
+        if found["menu_id"] and not known and roles.counted and (choice or item):
+            roles.menu, roles.choice, roles.listed = found["menu_id"], self._taken(choice, item), True
+            return
+        available = self._available(taken=self.used | {c for c in (choice, item) if c}) if not known else {}
+        if choice and item and not (known or available):
             flags = self._flags(choice)
             observation = self._find("observation") or (self._find_unused_id() if flags else None)
             if flags and observation:
@@ -168,8 +242,10 @@ class Recogniser:
                 return
         if choice and item and self.options.choice is None and self.options.item is None:
             if roles.counted:
-                choice = item if self._flags(choice) else choice
-            elif set(self.values[choice]) != set(self.values[item]) or menu or mask or available:
+                choice = self._taken(choice, item)
+            elif known and roles.weight is None and self._flags(choice):
+                roles.weight, choice = choice, item  # one row per alternative beside its menu: 1 where it was chosen
+            elif set(self.values[choice]) != set(self.values[item]) or known or available:
                 raise self._ambiguous("choice", [choice, item])
         choice = choice or item
         if found["losers"] and choice and not menu:
@@ -177,33 +253,76 @@ class Recogniser:
             return
         if available:
             roles.form, roles.available = "availability", available
-            roles.choice = choice or self._choice_among(available)
+            if not choice and not roles.choice_columns:
+                roles.choice_columns = self._chosen_columns(available)
+            if not roles.choice_columns:
+                roles.choice = choice or self._choice_among(available)
             return
-        if not (menu or mask):
+        if not known:
+            if roles.choice_columns:
+                raise self._missing("menu", [])
             menu, choice = self._pair(choice)
-        if not choice:
+        if not choice and not roles.choice_columns:
             choice = self._choice_for(menu)
-        roles.menu, roles.mask, roles.choice = menu, mask, choice
+        roles.menu, roles.choice = menu, choice
+
+    def _taken(self, choice: str | None, item: str | None) -> str | None:
+        """Of a choice and an item column beside counts, the one that holds items."""
+        return item if item and (not choice or self._flags(choice)) else choice
+
+    def _extra(self, roles: Roles, found: dict[str, str | None]) -> None:
+        """The one column that may stand beside menu and choice."""
+        given = self.options.status_quo
+        if found["mask"] and roles.form == "choices" and not roles.listed:
+            roles.extra, roles.extra_column = "mask", found["mask"]
+        elif (number := self._find("number")) and roles.form == "choices":
+            roles.extra, roles.extra_column = "number", number
+        if found["status_quo"] and (given is not None or not roles.extra):
+            if roles.extra or roles.form not in ("choices", "availability") or roles.listed:
+                raise InputError(
+                    f"{self.source.name}: status_quo={found['status_quo']!r} goes with menus as lists or as 0/1 columns, "
+                    "not with bit masks or losers"
+                )
+            roles.extra, roles.extra_column = "status quo", found["status_quo"]
+
+    def _several(self, role: str) -> dict[str, Item]:
+        """Columns given as a list (or, for choices, as a mapping to labels)."""
+        given = getattr(self.options, role)
+        if given is None or isinstance(given, str | bool):
+            return {}
+        if not isinstance(given, Iterable):
+            raise InputError(f"{role}={given!r}: the name of a column is needed, or a list of names")
+        self._check_names(role, given)
+        if not isinstance(given, Mapping):
+            given = _strip(CHOSEN, list(given)) if role == "choice" else {name: name for name in given}
+        return dict(given)
+
+    def _check_names(self, role: str, names: Iterable[Any]) -> None:
+        for name in names:
+            if name not in self.source.columns:
+                raise InputError(
+                    f"{self.source.name}: there is no column {name!r} (given as {role}); the columns are "
+                    f"{', '.join(self.source.columns[:20])}"
+                )
 
     def _given(self, role: str) -> str | bool | None:
         value = getattr(self.options, role, None)
-        if isinstance(value, str) and value not in self.source.columns:
-            raise InputError(
-                f"{self.source.name}: there is no column {value!r} (given as {role}); the columns are "
-                f"{', '.join(self.source.columns[:20])}"
-            )
+        if isinstance(value, str):
+            self._check_names(role, [value])
         return value if isinstance(value, str | bool) else None
 
     def _find(self, role: str) -> str | None:
         given = self._given(role)
-        if given is False or (role in ("mask", "losers") and self.options.menu):
+        if given is False or (role in ("mask", "losers", "menu_id") and self.options.menu):
             return None
+        if role in ("menu", "choice") and isinstance(getattr(self.options, role), Sequence | Mapping) and given is None:
+            return None  # several columns
         if isinstance(given, str):
             self.used.add(given)
             return given
         explicit = {v for v in vars(self.options).values() if isinstance(v, str)}
-        explicit |= set(self.options.available or ())
-        explicit |= set(self.options.group) if isinstance(self.options.group, list | tuple) else set()
+        for several in (self.options.available, self.options.group, self.options.menu, self.options.choice):
+            explicit |= set(several) if isinstance(several, list | tuple | Mapping) else set()
         names = [c for c in self.source.columns if plain(c) in NAMES[role] and c not in explicit]
         if len(names) > 1:
             exact = [c for c in names if plain(c) == NAMES[role][0]]
@@ -220,12 +339,7 @@ class Recogniser:
         if given is None or given is True:
             return [c for c in self.source.columns if plain(c) in NAMES["group"] and not self._is_explicit(c)]
         names = [given] if isinstance(given, str) else list(given)
-        for name in names:
-            if name not in self.source.columns:
-                raise InputError(
-                    f"{self.source.name}: there is no column {name!r} (given as group); the columns are "
-                    f"{', '.join(self.source.columns[:20])}"
-                )
+        self._check_names("group", names)
         return names
 
     def _is_explicit(self, column: str) -> bool:
@@ -235,21 +349,18 @@ class Recogniser:
         """The availability columns with their labels."""
         given = self.options.available
         if given is not None:
-            for name in given:
-                if name not in self.source.columns:
-                    raise InputError(
-                        f"{self.source.name}: there is no column {name!r} (given as available); the columns are "
-                        f"{', '.join(self.source.columns[:20])}"
-                    )
+            self._check_names("available", given)
             return dict(given) if isinstance(given, Mapping) else {name: name for name in given}
         names = [
-            c for c in self.source.columns if c not in taken and self._flags(c) and plain(c) not in NAMES["observation"]
+            c
+            for c in self.source.columns
+            if c not in taken and self._flags(c) and plain(c) not in NAMES["observation"] and not CHOSEN.search(c)
         ]
         marked = [c for c in names if AFFIX.search(c)]
         if len(marked) >= 2:  # TRAIN_AV and the like: other 0/1 columns are something else
-            return _strip_affix(marked)
+            return _strip(AFFIX, marked)
         names = self._with_suspects(names, taken) if len(names) >= 2 else names
-        return _strip_affix(names) if len(names) >= 2 else {}
+        return _strip(AFFIX, names) if len(names) >= 2 else {}
 
     def _with_suspects(self, names: list[str], taken: set[str]) -> list[str]:
         """Columns that would be availability but for a wrong value, where the choices ask for them; they are reported later."""
@@ -269,6 +380,12 @@ class Recogniser:
     def _flags(self, column: str) -> bool:
         return all(as_flag(v) is not None for v in self.values[column])
 
+    def _chosen_columns(self, available: dict[str, Item]) -> dict[str, Item]:
+        """0/1 columns marked as choices, one for each availability column."""
+        marked = [c for c in self.source.columns if c not in available and CHOSEN.search(c) and self._flags(c)]
+        labels = _strip(CHOSEN, marked)
+        return labels if len(marked) >= 2 and set(labels.values()) <= set(available.values()) else {}
+
     def _choice_among(self, available: dict[str, Item]) -> str:
         """The choice that goes with availability columns, by content."""
         labels = {str(v) for v in available.values()} | set(available)
@@ -287,15 +404,13 @@ class Recogniser:
 
     def _pair(self, choice: str | None) -> tuple[str, str | None]:
         """A menu column by content: its texts split into items, and the choices are among them."""
-        from rumflow.data.readers.texts import find_separator
-
         rest = [c for c in self.source.columns if c not in self.used and c != choice]
         fits: list[tuple[str, str]] = []
         for menu in rest:
             for other in [choice] if choice else [c for c in rest if c != menu]:
                 choices = {str(v) for v in self.values[other]}
                 members = find_separator([str(v) for v in self.values[menu]], choices)
-                if members is not None and len(choices) <= 30:
+                if members is not None and len(choices) <= MOST_GUESSED:
                     fits.append((menu, other))
         if len(fits) == 1:
             menu, other = fits[0]
@@ -343,22 +458,20 @@ def _distinct(column: Any) -> list[Any]:
     """The different values of a column of the sample, missing ones left out."""
     if isinstance(column, Coded):
         return [v for v in column.values if v is not None]
+    some: Any = column[:20000]
+    if isinstance(some, np.ndarray) and some.dtype.kind in "biuf":
+        some = np.unique(some)
+    elif set(map(type, some)) <= {str, int}:
+        some = dict.fromkeys(some)
     seen: dict[Any, None] = {}
-    for value in column[:20000]:
-        key = value if isinstance(value, str) else _hashable(value)
+    for value in some:
+        try:
+            key = value if isinstance(value, str) else clean_value(value)
+        except InputError:  # reported where the column is used
+            key = type(value).__name__
         if key is not None and key != "":
             seen.setdefault(key)
     return list(seen)
-
-
-def _hashable(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return None if np.isnan(value) else int(value) if value.is_integer() else value
-    if isinstance(value, list | np.ndarray):
-        return tuple(_hashable(v) for v in value)
-    return frozenset(value) if isinstance(value, set) else value
 
 
 def _is_number(value: object) -> bool:
@@ -369,7 +482,7 @@ def _is_number(value: object) -> bool:
     return True
 
 
-def _strip_affix(names: list[str]) -> dict[str, Item]:
-    """Labels of availability columns: `TRAIN_AV`, `avail_train` and the like without that part."""
-    marked = all(AFFIX.search(name) for name in names)
-    return {name: AFFIX.sub("", name) if marked else name for name in names}
+def _strip(affix: re.Pattern[str], names: list[str]) -> dict[str, Item]:
+    """Labels of 0/1 columns: `TRAIN_AV`, `choice_train` and the like without that part, where every name has it."""
+    marked = all(affix.search(name) for name in names)
+    return {name: affix.sub("", name) if marked else name for name in names}

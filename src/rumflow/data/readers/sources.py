@@ -9,12 +9,15 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import shutil
+import sys
+import tempfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +26,8 @@ from rumflow.errors import InputError
 from rumflow.output.frames import optional
 
 CHUNK = 100_000
+LONGEST_LINE = 1 << 24  # bytes
+GZIP = b"\x1f\x8b"
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
 
@@ -59,14 +64,86 @@ class Source(Protocol):
         """A row, for a message."""
 
 
+class LocalFile(NamedTuple):
+    """A file that can be read more than once."""
+
+    path: Path
+    name: str  # for messages
+    start: bytes  # its first bytes
+    spool: Any = None  # keeps the copy of a stream as long as it is needed
+
+
+def local_file(path: str | Path) -> LocalFile:
+    """The file, or a copy of what comes out of a pipe, a device or (for "-") standard input: these can be read only once."""
+    name = "standard input" if str(path) == "-" else str(path)
+    file = Path(path)
+    try:
+        if str(path) != "-":
+            if not file.exists():
+                raise InputError(f"{name}: there is no such file")
+            if file.is_dir():
+                raise InputError(f"{name} is a folder; name one file")
+            if file.is_file():
+                with open(file, "rb") as stream:
+                    return LocalFile(file, name, stream.read(4096))
+        source: Any = getattr(sys.stdin, "buffer", None) if str(path) == "-" else open(file, "rb")  # noqa: SIM115
+        if source is None:
+            raise InputError("standard input is closed; name a file")
+        start = source.read(4096)
+        _refuse_endless(name, start)
+        spool = tempfile.NamedTemporaryFile(prefix="rumflow-")  # noqa: SIM115
+        spool.write(start)
+        shutil.copyfileobj(source, spool, 1 << 20)
+        spool.flush()
+        if str(path) != "-":
+            source.close()
+        return LocalFile(Path(spool.name), name, start, spool)
+    except (OSError, ValueError) as fault:
+        if isinstance(fault, InputError):
+            raise
+        raise InputError(f"{name}: cannot be read ({getattr(fault, 'strerror', None) or fault})") from None
+
+
+def _refuse_endless(name: str, start: bytes) -> None:
+    """Devices such as /dev/zero never end: what holds zero bytes, and is no known kind of file, is not copied."""
+    known = start.startswith((GZIP, b"PAR1", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff"))
+    if b"\x00" in start and not known:
+        raise InputError(f"{name}, line 1: this is not a text file (it holds zero bytes); CSV and Parquet are read")
+
+
+class _Lines(io.RawIOBase):
+    """A binary stream that refuses a line without end before it fills the memory."""
+
+    def __init__(self, stream: Any, name: str) -> None:
+        self.stream, self.name, self.length = stream, name, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self.stream.read(len(buffer))
+        buffer[: len(piece)] = piece
+        end = piece.rfind(b"\n")
+        self.length = self.length + len(piece) if end < 0 else len(piece) - end - 1
+        if self.length > LONGEST_LINE:
+            raise InputError(
+                f"{self.name}: a line is longer than {LONGEST_LINE >> 20} MiB; is this a table with one row per line?"
+            )
+        return len(piece)
+
+    def close(self) -> None:
+        self.stream.close()
+        super().close()
+
+
 class TextSource:
     """A delimited text file (CSV, TSV; also gzip)."""
 
     text = True
 
-    def __init__(self, path: str | Path, delimiter: str | None = None, encoding: str = "utf-8") -> None:
-        self.path = Path(path)
-        self.name = str(path)
+    def __init__(self, path: str | Path | LocalFile, delimiter: str | None = None, encoding: str = "utf-8") -> None:
+        self.file = path if isinstance(path, LocalFile) else local_file(path)
+        self.name = self.file.name
         self.encoding = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
         self._refuse_binary()
         with self._open() as file:
@@ -101,7 +178,8 @@ class TextSource:
                 raise InputError(f"{self.where(reader.line_num)}: the gzip file is cut or damaged ({error})") from None
             except csv.Error as error:
                 raise InputError(
-                    f"{self.where(reader.line_num)}: {error}; check for a quotation mark that is never closed"
+                    f"{self.where(reader.line_num)}: {error}; check for a quotation mark that is never closed "
+                    f"(a field has at most {csv.field_size_limit():,} characters)"
                 ) from None
 
     def _report_width(self, piece: list[tuple[list[str], int]], width: int) -> None:
@@ -116,18 +194,16 @@ class TextSource:
 
     def _open(self) -> IO[str]:
         try:
-            opener: Any = gzip.open if self.path.suffix == ".gz" else open
-            return io.TextIOWrapper(opener(self.path, "rb"), encoding=self.encoding, newline="")
+            return io.TextIOWrapper(self._bytes(), encoding=self.encoding, newline="")
         except LookupError:
             raise InputError(f"encoding={self.encoding!r} is unknown; try 'utf-8', 'latin-1' or 'utf-16'") from None
 
+    def _bytes(self) -> io.BufferedReader:
+        opener: Any = gzip.open if self.file.start.startswith(GZIP) else open
+        return io.BufferedReader(_Lines(opener(self.file.path, "rb"), self.name), 1 << 16)
+
     def _refuse_binary(self) -> None:
-        if not self.path.exists():
-            raise InputError(f"{self.name}: there is no such file")
-        if self.path.is_dir():
-            raise InputError(f"{self.name} is a folder; name one file")
-        with open(self.path, "rb") as file:
-            start = file.read(4096)
+        start = self.file.start
         if not start.strip():
             raise InputError(f"{self.name} is empty; a header line and at least one row are needed")
         kinds = {
@@ -139,7 +215,7 @@ class TextSource:
                 raise InputError(f"{self.name} is {kind}")
         if start[:2] in (b"\xff\xfe", b"\xfe\xff") and "16" not in self.encoding:
             raise InputError(f"{self.name} is UTF-16 text, line 1: pass encoding='utf-16' (--encoding utf-16)")
-        if b"\x00" in start and "16" not in self.encoding and "32" not in self.encoding and self.path.suffix != ".gz":
+        if b"\x00" in start and "16" not in self.encoding and "32" not in self.encoding and not start.startswith(GZIP):
             raise InputError(
                 f"{self.name}, line {start[: start.index(0)].count(10) + 1}: this is not a text file (it holds zero "
                 "bytes); "
@@ -163,9 +239,8 @@ class TextSource:
 
     def _decode_error(self, error: UnicodeError) -> InputError:
         """Name the line that is not in the encoding."""
-        opener: Any = gzip.open if self.path.suffix == ".gz" else open
         line, found = 1, ""
-        with opener(self.path, "rb") as raw:
+        with self._bytes() as raw:
             for line, content in enumerate(raw, 1):  # noqa: B007
                 try:
                     content.decode(self.encoding)
@@ -222,13 +297,12 @@ class ParquetSource:
 
     text = False
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path | LocalFile) -> None:
         parquet = optional("pyarrow.parquet", "data")
-        self.name = str(path)
-        if not Path(path).exists():
-            raise InputError(f"{self.name}: there is no such file")
+        self.file = path if isinstance(path, LocalFile) else local_file(path)
+        self.name = self.file.name
         try:
-            self._file = parquet.ParquetFile(path, memory_map=True)
+            self._file = parquet.ParquetFile(self.file.path, memory_map=True)
         except Exception as error:
             raise InputError(
                 f"{self.name} is not a Parquet file that can be read: {str(error).splitlines()[0][:120]}"
@@ -264,16 +338,33 @@ def from_arrow(array: Any) -> Any:
     if types.is_dictionary(array.type):
         codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
         return Coded(codes, array.dictionary.to_pylist())
+    if (
+        (types.is_list(kind) or types.is_large_list(kind))
+        and array.null_count == 0
+        and not types.is_nested(kind.value_type)
+    ):
+        return _coded_lists(array)
     return array.to_pylist()
+
+
+def _coded_lists(array: Any) -> Any:
+    """A column of lists as numbers into the different lists: few menus fill many rows."""
+    flat = array.values.dictionary_encode()
+    if flat.null_count:
+        return array.to_pylist()
+    content, labels = flat.indices.to_numpy(zero_copy_only=False), flat.dictionary.to_pylist()
+    index: dict[bytes, int] = {}
+    bounds = array.offsets.to_numpy().tolist()
+    codes = [index.setdefault(content[a:b].tobytes(), len(index)) for a, b in pairwise(bounds)]
+    lists = [tuple(labels[k] for k in np.frombuffer(key, content.dtype).tolist()) for key in index]
+    return Coded(np.array(codes, np.int64), lists)
 
 
 class FrameSource:
     """A data frame (pandas, polars, Arrow: through narwhals) or a mapping of column names to values."""
 
-    text = False
-
-    def __init__(self, frame: Any, name: str = "the data frame") -> None:
-        self.name = name
+    def __init__(self, frame: Any, name: str = "the data frame", text: bool = False) -> None:
+        self.name, self.text = name, text
         if isinstance(frame, Mapping):
             self._columns: dict[str, Any] = {str(key): _sequence(name, key, value) for key, value in frame.items()}
         else:
@@ -316,16 +407,14 @@ class FrameSource:
 def _sequence(name: str, key: object, values: Any) -> Any:
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
         raise InputError(f"{name}, column {key!r}: a list or an array of values is needed")
+    if hasattr(values, "filled"):  # a masked array: None where it is masked
+        return values.tolist()
     return values if isinstance(values, list | tuple | np.ndarray) else list(values)
 
 
 def open_source(path: str | Path, delimiter: str | None, encoding: str) -> Source:
-    """A file, by its content rather than its name."""
-    file = Path(path)
-    if file.is_file():
-        with open(file, "rb") as stream:
-            if stream.read(4) == b"PAR1":
-                return ParquetSource(path)
-    if file.suffix.lower() in (".parquet", ".pq"):
-        return ParquetSource(path)
-    return TextSource(path, delimiter, encoding)
+    """A file, by its content rather than its name; "-" is standard input."""
+    file = local_file(path)
+    if file.start.startswith(b"PAR1") or Path(path).suffix.lower() in (".parquet", ".pq"):
+        return ParquetSource(file)
+    return TextSource(file, delimiter, encoding)

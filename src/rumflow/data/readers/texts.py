@@ -5,14 +5,19 @@ from __future__ import annotations
 import ast
 import json
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from rumflow.core.lattice import MAX_ITEMS
 from rumflow.data.labels import Item
 
 SEPARATORS = (",", ";", "|", "/", "+", "&", "-", " ")
-WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})$")
+WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
+
+#: Marks that take no room on the screen and belong to no script: nearly always left there by mistake.
+INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
+
+JOINERS = "\u200c\u200d"  # these make other letters or pictures of their neighbours
 
 
 def split_text(text: str, separator: str) -> list[str]:
@@ -35,7 +40,9 @@ def parse_list(text: str) -> tuple[Any, ...] | None:
             value = read(text)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             continue
-        if isinstance(value, list | tuple | set | frozenset) and all(isinstance(v, str | int) for v in value):
+        if isinstance(value, list | tuple | set | frozenset) and all(
+            isinstance(v, str) or (isinstance(v, int) and v.bit_length() <= 64) for v in value
+        ):
             return tuple(sorted(value, key=str) if isinstance(value, set | frozenset) else value)
     return None
 
@@ -44,7 +51,7 @@ def find_separator(menus: Sequence[str], choices: set[str]) -> str | None:
     """The first separator that cuts the menus so that every choice is an item and some menu holds two or more."""
     if not menus or not choices:
         return None
-    parsed = [parse_list(menu) for menu in menus]
+    parsed = [parse_list(menu.strip()) for menu in menus]
     if all(p is not None for p in parsed):
         return "[]" if choices <= {str(x) for p in parsed if p for x in p} else None
     for separator in SEPARATORS:
@@ -52,7 +59,7 @@ def find_separator(menus: Sequence[str], choices: set[str]) -> str | None:
         if choices <= {x for m in members for x in m} and max(map(len, members)) > 1:
             return separator
     if all(len(c) == 1 for c in choices) and choices <= set("".join(menus)) and max(map(len, menus)) > 1:
-        return "" if all(len(set(m)) == len(m) <= MAX_ITEMS for m in menus) else None
+        return "" if all(len(set(m)) == len(m) for m in menus) else None
     return None
 
 
@@ -68,15 +75,35 @@ def whole(value: Any) -> int | None:
     if isinstance(value, int):
         return value
     text = str(value).strip()
-    return int(text) if WHOLE.match(text) else None
+    return int(text) if WHOLE.fullmatch(text) else None
+
+
+def numbers_if_whole(values: Sequence[Any]) -> list[Any]:
+    """Texts as whole numbers where all of them are, so that numbers written to a text file come back as numbers."""
+    if all(isinstance(v, str) and WHOLE.fullmatch(v) and abs(int(v)) < 2**63 for v in values):
+        return [int(v) for v in values]
+    return list(values)
+
+
+def clean_label(label: str) -> str:
+    """A label in lower case, with single blanks, composed accents, and without marks that cannot be seen."""
+    composed = unicodedata.normalize("NFC", label)
+    visible = (c for c in composed if c in JOINERS or unicodedata.category(c) != "Cf")
+    return " ".join("".join(visible).split()).casefold()
+
+
+def spelling(label: str) -> str:
+    """What is left of a label when blanks, too, are taken away: labels with the same spelling look alike."""
+    return clean_label(label).replace(" ", "")
 
 
 def natural(label: Item) -> tuple[Any, ...]:
     """Sorts numbers by size, texts by their numbers and letters."""
     if isinstance(label, int | float):
         return (0, label, ())
-    parts = re.split(r"(\d+)", str(label))
-    return (1, 0, tuple((0, int(p), "") if p.isdigit() and p.isascii() else (1, 0, p) for p in parts))
+    parts = re.split(r"([0-9]+)", str(label))
+    # Digits by value: without leading zeros the longer number is the larger one, however long they are.
+    return (1, 0, tuple((0, len(p.lstrip("0")), p.lstrip("0")) if k % 2 else (1, 0, p) for k, p in enumerate(parts)))
 
 
 def short(labels: Sequence[Item]) -> str:

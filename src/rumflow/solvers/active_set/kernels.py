@@ -1,31 +1,35 @@
-"""An active set of rankings: the kernels of the exact solver.
+"""An active set of types: the kernels of the exact solver.
 
-Minimise f(lam) = 1/2 || sum_i lam_i a_i - rho_hat ||_w^2 over mixtures (lam >= 0, sum 1) of rankings a_i (Wolfe's
-minimum-norm-point method). A few rankings are active; the rest are priced by shortest paths on the lattice.
+Minimise f(lam) = 1/2 || sum_i lam_i a_i - rho_hat ||_w^2 over mixtures (lam >= 0, sum 1) of types a_i (Wolfe's
+minimum-norm-point method). A few types are active; the rest are priced by shortest paths.
 
-*Gram entries cost O(n).* a_p(D, x) = 1 exactly when D is contained in E_p(x), so
+*A type is a row of columns*: it takes `cost[j, type[j]]` at position j of a cost table, and its price is the sum. On the lattice
+of menus types are rankings, positions items and columns menus (`rumflow.core.paths`); on a choice graph positions are the
+observed menus and columns their cells (`rumflow.core.graph_cells`). Gram entries are all that differs here:
 
-    <a_p, a_q>_w = sum_x T[x, E_p(x) & E_q(x)],     T = Z^T w  (2^(|E| - 1) when every weight is 1).
+    lattice   a_p(D, x) = 1 exactly when D is contained in E_p(x), so <a_p, a_q>_w = sum_x T[x, E_p(x) & E_q(x)],
+              T = Z^T w  (2^(|E| - 1) when every weight is 1)
+    graph     <a_p, a_q>_w = sum of the weights of the cells that both take
 
-*Steps on the active set.* M = G + c 1 1^T (G the Gram matrix, c > 0) is positive definite exactly when the active rankings
+*Steps on the active set.* M = G + c 1 1^T (G the Gram matrix, c > 0) is positive definite exactly when the active types
 are affinely independent. With the common gradient value nu and r_i = nu - <a_i, w (rho - rho_hat)>, the step to the
 minimum over the affine hull is
 
     M d = r + s 1,   s such that sum d = 0,   after which   nu <- nu + s   and   r <- 0.
 
 With M = L L^T and the carried vectors u = L^{-1} 1 and e = L^{-1} r it is d = L^{-T}(e + s u), s = -<u, e> / <u, u>: one
-triangular solve. Where d would make a weight negative the step stops there, that ranking leaves, and r shrinks by 1 - step.
-r is zero except on rankings that have just entered. Every lattice pass measures r afresh from the data, so errors of the
+triangular solve. Where d would make a weight negative the step stops there, that type leaves, and r shrinks by 1 - step.
+r is zero except on types that have just entered. Every cost table measures r afresh from the data, so errors of the
 factor are corrected (iterative refinement) and never add up.
 
-*Multiple pricing.* One lattice pass prices the cheapest ranking through every menu of the middle layer. The most violated
-form a pool whose Gram products with the active set are kept, so that it is priced without the lattice until it is dry.
+*Multiple pricing.* One sweep over lattice or graph prices the cheapest type through every node. The most violated
+form a pool whose Gram products with the active set are kept, so that it is priced without a sweep until it is dry.
 
 *Cone.* With c = 0 the sum of the weights is free (Lawson and Hanson): s = 0 and nu = 0 throughout.
 
 Departures from Wolfe: (1) the factor is that of G + c 1 1^T, not of the Gram matrix around rho_hat: it does not depend on the
-data, has whole entries without weights, and loses nothing when the distance is tiny; (2) several rankings enter at once;
-(3) entering rankings that the step would push below zero leave together, without a step.
+data, has whole entries without weights, and loses nothing when the distance is tiny; (2) several types enter at once;
+(3) entering types that the step would push below zero leave together, without a step.
 """
 
 from __future__ import annotations
@@ -36,9 +40,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array
-from rumflow.core.compile import kernel, leaf, popcount, reduction
-from rumflow.core.paths import down_pass, extract_path, path_cost
-from rumflow.core.transforms import transform_row
+from rumflow.core.compile import kernel, leaf, popcount
+from rumflow.core.paths import path_cost
 from rumflow.solvers.active_set.factor import (
     append_row,
     delete_row,
@@ -50,16 +53,18 @@ from rumflow.solvers.active_set.factor import (
 )
 
 STALL_ROUNDS = 8  # rounds without a lower objective before giving up
-PIVOT = 1e-11  # a ranking whose pivot is below this share of its norm depends on the active ones
+PIVOT = 1e-11  # a type whose pivot is below this share of its norm depends on the active ones
 
 
 class Problem(NamedTuple):
-    """What is to be approximated, in the internal layout. Without weights (all 1), `weights` and `table` have no rows."""
+    """What is to be approximated, in tables of cost[position, column].
 
-    target: Array  # rho_hat, (n, 2^(n-1)); anything where the weight is 0
+    On the lattice without weights (all 1), `weights` and `table` have no rows; on a graph `table` has one row.
+    """
+
+    target: Array  # rho_hat, (n, 2^(n-1)) on the lattice, (menus, width) on a graph; anything where the weight is 0
     weights: Array
-    table: Array  # T = Z^T w
-    menus: NDArray[np.int64]  # the middle layer
+    table: Array  # for Gram entries: T = Z^T w on the lattice, the weights of all cells in one row on a graph
     ridge: float  # c; 0: any total weight (the cone)
 
 
@@ -67,22 +72,22 @@ class Active(NamedTuple):
     """The active set; the first `count[0]` entries of each array are in use, up to the common capacity."""
 
     count: NDArray[np.int64]  # type: ignore[assignment]  # (1,)
-    paths: NDArray[np.int32]  # (capacity, n)
+    paths: NDArray[np.int32]  # (capacity, positions)
     weights: Array  # lam
     carried: Array  # (2, capacity): u = L^{-1} 1 and e = L^{-1} r
     factor: Array  # packed rows of L
     moved: Array  # change of each weight since the pool was last priced
-    slot: NDArray[np.int64]  # the row of `Pool.gram` that belongs to each ranking
+    slot: NDArray[np.int64]  # the row of `Pool.gram` that belongs to each type
     free: NDArray[np.int64]  # unused slots: free[count:]
     scratch: Array  # (3, capacity)
     fresh: NDArray[np.int64]  # (1,): 1 where the factor has just been built
 
 
 class Pool(NamedTuple):
-    """Violated rankings and their Gram products with the active ones."""
+    """Violated types and their Gram products with the active ones."""
 
-    paths: NDArray[np.int32]  # (size, n)
-    columns: NDArray[np.int32]  # (n, size): the same, transposed, for vector instructions
+    paths: NDArray[np.int32]  # (size, positions)
+    columns: NDArray[np.int32]  # (positions, size): the same, transposed, for vector instructions
     gradient: Array  # (size,)
     open: NDArray[np.bool_]  # may enter
     gram: Array  # (capacity, size): one row per slot
@@ -90,25 +95,32 @@ class Pool(NamedTuple):
 
 @leaf
 def gram_entry(table, p, q):
-    """<a_p, a_q>_w for two paths."""
+    """<a_p, a_q>_w for two types. (The lattice of one item has one row as well, and both rules agree on it.)"""
     if table.shape[0] == 0:
         whole = 0
         for x in range(p.shape[0]):
             whole += 1 << popcount(p[x] & q[x])
         return float(whole)
     total = 0.0
-    for x in range(p.shape[0]):
-        total += table[x, p[x] & q[x]]
+    if table.shape[0] == 1:
+        width = table.shape[1] // p.shape[0]
+        for j in range(p.shape[0]):
+            if p[j] == q[j]:
+                total += table[0, j * width + p[j]]
+    else:
+        for x in range(p.shape[0]):
+            total += table[x, p[x] & q[x]]
     return total
 
 
 @leaf
 def gram_rows(problem, active, first, last, pool, size, whole):
-    """Gram products of the active rankings first..last-1 with the pool; `whole` is scratch for whole numbers."""
+    """Gram products of the active types first..last-1 with the pool; `whole` is scratch for whole numbers."""
     n = active.paths.shape[1]
+    table = problem.table
     for i in range(first, last):
         slot = active.slot[i]
-        if problem.table.shape[0] == 0:
+        if table.shape[0] == 0:
             for q in range(size):
                 whole[q] = 0
             for x in range(n):
@@ -120,86 +132,23 @@ def gram_rows(problem, active, first, last, pool, size, whole):
         else:
             for q in range(size):
                 pool.gram[slot, q] = 0.0
-            for x in range(n):
-                own = active.paths[i, x]
-                for q in range(size):
-                    pool.gram[slot, q] += problem.table[x, own & pool.columns[x, q]]
-
-
-@reduction
-def weighted_square(weights, row):
-    """sum w row^2."""
-    total = 0.0
-    for j in range(row.shape[0]):
-        total += weights[j] * row[j] * row[j]
-    return total
-
-
-@leaf
-def gradient_row(problem, paths, lam, count, cost, x):
-    """Row x of Z^T w (Z flow - rho_hat) for a mixture of `count` paths, and its part of the objective."""
-    bits = problem.target.shape[0] - 1
-    row, target = cost[x], problem.target[x]
-    row[:] = 0.0
-    for i in range(count):
-        row[paths[i, x]] += lam[i]
-    transform_row(row, bits, 1.0, np.bool_(False))
-    if problem.weights.shape[0] > 0:
-        weights = problem.weights[x]
-        for j in range(row.shape[0]):
-            row[j] = row[j] - target[j] if weights[j] > 0.0 else 0.0
-        objective = 0.5 * weighted_square(weights, row)
-        for j in range(row.shape[0]):
-            row[j] *= weights[j]
-    else:
-        for j in range(row.shape[0]):
-            row[j] -= target[j]
-        objective = 0.5 * dot(row, np.int64(0), row, row.shape[0])
-    transform_row(row, bits, 1.0, np.bool_(True))
-    return objective
-
-
-@kernel
-def fill_pool(problem, pool, cost, above, below, nu):
-    """The cheapest rankings through middle menus, those violated by a good share of the worst; how many."""
-    n = cost.shape[0]
-    menus = problem.menus
-    limit = pool.paths.shape[0]
-    price = np.empty(menus.shape[0])
-    best = np.inf
-    for i in range(menus.shape[0]):
-        price[i] = above[menus[i]] + below[menus[i]]
-        best = min(best, price[i])
-    # The highest price up to which no more than `limit` are found, to within a thousandth.
-    low, bound = best, nu - 0.3 * (nu - best)
-    cut = bound
-    for _ in range(10):
-        count = 0
-        for i in range(menus.shape[0]):
-            if price[i] <= cut:
-                count += 1
-        if count > limit:
-            bound = cut
-        elif cut == bound:
-            break
-        else:
-            low = cut
-        cut = 0.5 * (low + bound)
-    size = 0
-    for i in range(menus.shape[0]):
-        if price[i] <= cut and size < limit:
-            extract_path(cost, above, below, n, menus[i], pool.paths[size])
-            pool.gradient[size] = path_cost(cost, pool.paths, size)
-            pool.open[size] = True
-            for x in range(n):
-                pool.columns[x, size] = pool.paths[size, x]
-            size += 1
-    return size
+            if table.shape[0] == 1:
+                width = table.shape[1] // n
+                for j in range(n):
+                    own = active.paths[i, j]
+                    weight = table[0, j * width + own]
+                    for q in range(size):
+                        pool.gram[slot, q] += weight if pool.columns[j, q] == own else 0.0
+            else:
+                for x in range(n):
+                    own = active.paths[i, x]
+                    for q in range(size):
+                        pool.gram[slot, q] += table[x, own & pool.columns[x, q]]
 
 
 @leaf
 def remove(active, gone, pool, size):
-    """Take ranking `gone` out of the active set; its weight must be 0 by now."""
+    """Take type `gone` out of the active set; its weight must be 0 by now."""
     k = active.count[0]
     if active.moved[gone] != 0.0:
         row = pool.gram[active.slot[gone]]
@@ -219,7 +168,7 @@ def remove(active, gone, pool, size):
 
 @leaf
 def insert(active, path, row, diagonal, residual, weight, floor):
-    """Append a ranking, given row = L^{-1} (its entries of M); False where it depends on the active ones."""
+    """Append a type, given row = L^{-1} (its entries of M); False where it depends on the active ones."""
     k = active.count[0]
     if not append_row(active.factor, k, row, diagonal, floor):
         return False
@@ -248,7 +197,7 @@ def normalise(problem, active):
 
 @leaf
 def descend(problem, active, pool, size, nu):
-    """Steps to the minimum over the affine hull, dropping rankings that reach weight 0; nu and the steps taken."""
+    """Steps to the minimum over the affine hull, dropping types that reach weight 0; nu and the steps taken."""
     steps = 0
     zero = np.int64(0)  # a literal would have the kernels it is passed to compiled once more, just for it
     while True:
@@ -295,10 +244,11 @@ def price_pool(active, pool, size):
 
 
 @kernel
-def run_pool(problem, active, pool, size, nu, least, most_steps):
-    """Enter rankings from the pool until none is violated by a good share of the worst at first, or by `least`.
+def improve(problem, active, pool, size, nu, least, most_steps):
+    """Steps on the active set after `measure`, with a pool of `size` types.
 
-    The capacity must hold the active set and the pool together. Returns the steps taken.
+    Types enter from the pool until none is violated by a good share of the worst at first, or by `least`. The capacity must
+    hold the active set and the pool together. Returns the steps taken.
     """
     batch = 4
     entering = np.empty((batch, active.paths.shape[0]))
@@ -327,7 +277,7 @@ def run_pool(problem, active, pool, size, nu, least, most_steps):
                 chosen[at] = q
                 found = min(found + 1, batch)
         if found == 0:
-            return steps
+            break
         if first:
             first = False
             goal = max(least, 0.2 * worst)
@@ -363,12 +313,13 @@ def run_pool(problem, active, pool, size, nu, least, most_steps):
                 # All of them left again without a step: the violations are rounding.
                 for t in range(found):
                     pool.open[chosen[t]] = False
+    normalise(problem, active)
     return steps
 
 
 @kernel
 def start_from(problem, active, paths, lam):
-    """Make these rankings active, four rows of the factor at a time; those that depend on others are left out."""
+    """Make these types active, four rows of the factor at a time; those that depend on others are left out."""
     active.count[0] = 0
     for i in range(active.free.shape[0]):
         active.free[i] = i
@@ -392,13 +343,14 @@ def start_from(problem, active, paths, lam):
             diagonal = gram_entry(problem.table, path, path) + problem.ridge
             insert(active, path, block[t], diagonal, 0.0, lam[first + t], PIVOT * diagonal)
     normalise(problem, active)
+    active.fresh[0] = 1
 
 
 @kernel
-def improve(problem, active, pool, cost, above, below, goal, most_steps):
-    """One round from a finished lattice pass: measure r, fill the pool, run it.
+def measure(problem, active, cost, cheapest, most_mass, goal):
+    """Measure r for a fresh cost table and bring e = L^{-1} r up to date; the gap <g, rho> - cheapest, and nu.
 
-    Returns the gap <g, rho> - cheapest and the steps taken: none when the gap is within `goal`.
+    `most_mass` bounds the sum of the probabilities of a type. Nothing is done where the gap is within `goal`.
     """
     k = active.count[0]
     own = active.carried[1]
@@ -407,13 +359,13 @@ def improve(problem, active, pool, cost, above, below, goal, most_steps):
         own[i] = path_cost(cost, active.paths, i)
         nu += active.weights[i] * own[i]
         mass += active.weights[i]
-    gap = nu - below[below.shape[0] - 1]
+    gap = nu - cheapest
     if problem.ridge == 0.0:
-        # A stand-in for the certificate, which needs the probabilities: those of this mixture add up to at most mass 2^n.
-        gap = abs(nu) - max(mass, 1.0) * below.shape[0] * min(0.0, below[below.shape[0] - 1])
+        # A stand-in for the certificate, which needs the probabilities: those of this mixture add up to at most mass most_mass.
+        gap = abs(nu) - max(mass, 1.0) * most_mass * min(0.0, cheapest)
         nu = 0.0
     if gap <= goal:
-        return gap, 0
+        return gap, nu
     worst = 0.0
     for i in range(k):
         own[i] = nu - own[i]
@@ -422,28 +374,10 @@ def improve(problem, active, pool, cost, above, below, goal, most_steps):
     # After a full step r is zero but for rounding. Where it is not small against what is sought, the factor has worn out.
     if worst > 0.05 * gap and active.fresh[0] == 0 and k > 1:
         start_from(problem, active, active.paths[:k].copy(), active.weights[:k].copy())
-        active.fresh[0] = 1
         k = active.count[0]
         for i in range(k):
             own[i] = nu - path_cost(cost, active.paths, i)
     else:
         active.fresh[0] = 0
     solve_forward(active.factor, np.int64(0), k, own)
-    size = fill_pool(problem, pool, cost, above, below, nu)
-    steps = run_pool(problem, active, pool, size, nu, 0.1 * goal, most_steps)
-    normalise(problem, active)
-    return gap, steps
-
-
-@kernel
-def begin(problem, active, cost, below, paths, lam):
-    """Start from the given rankings, or where none is given from the one that agrees best with the data."""
-    n = cost.shape[0]
-    if paths.shape[0] == 0:
-        for x in range(n):
-            gradient_row(problem, paths, lam, paths.shape[0], cost, x)
-        down_pass(cost, below, n, np.int64(0), np.int64(1 << n))
-        paths, lam = np.empty((1, n), np.int32), np.ones(1)
-        extract_path(cost, below, below, n, np.int64((1 << n) - 1), paths[0])
-    start_from(problem, active, paths, lam)
-    active.fresh[0] = 1
+    return gap, nu

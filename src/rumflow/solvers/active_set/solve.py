@@ -1,37 +1,28 @@
-"""The exact solver: rounds of lattice pass and active set, up to the certificate.
+"""The exact solver: rounds of pricing and active set, up to the certificate; one loop for the lattice and for graphs.
 
-`solve_rankings` owns what the kernels of `active_set` do not: memory that grows, threads for the lattice passes, time limits,
-interruption and progress. `solve_whole` runs problems of few items inside one kernel.
+`solve_rankings` owns what the kernels do not: memory that grows, threads for the passes, time limits, interruption and progress.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import lru_cache
-from math import comb
-from queue import Empty, SimpleQueue
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow.core.arrays import Array, Mixture
-from rumflow.core.paths import cheapest_above, cheapest_below, extract_path, flow_from_paths, middle_menus
-from rumflow.core.threads import run_threads, thread_count
-from rumflow.core.transforms import zeta_adjoint
+from rumflow.core.arrays import Array, Mixture, Paths
+from rumflow.core.compile import clock
+from rumflow.core.graph import Graph
 from rumflow.solvers.active_set import kernels
 from rumflow.solvers.active_set.kernels import Active, Pool, Problem
-from rumflow.solvers.small.solve import solve_from
-from rumflow.solvers.small.workspace import MOST_ITEMS, Room, SmallProblem, make_room, make_small
+from rumflow.solvers.active_set.on_graph import GraphPrices, make_graph_problem
+from rumflow.solvers.active_set.on_lattice import LatticePrices, make_problem, middle_size, pool_size
 
-_THREADED = 13  # from this many items on a lattice pass is worth several threads
+__all__ = ["Outcome", "Progress", "Workspace", "make_graph_problem", "make_problem", "memory_needed", "solve_rankings"]
+
 _STEP_WORK = 2e9  # multiplications between two looks at the clock
-
-
-def pool_size(n: int) -> int:
-    """Rankings priced without the lattice between two passes: the more, the dearer a pass."""
-    return min(_middle_size(n), 256 if n < 18 else 1024)
 
 
 class Progress(NamedTuple):
@@ -49,36 +40,48 @@ class Outcome(NamedTuple):
 
     paths: NDArray[np.int32]
     weights: Array
-    flow: Array
+    flow: Array  # by position and column: the flow on the lattice, the probabilities of the cells on a graph
     reason: str  # "done", "stalled", "max_seconds", "interrupted", "too_large"
     rounds: int
 
 
-def make_problem(target: Array, weights: Array | None, cone: bool = False) -> Problem:
-    """The problem in the form of the kernels; `weights` None means 1 on every cell, `cone` any total."""
-    n = target.shape[0]
-    none = np.empty((0, 0))
-    table = none if weights is None else zeta_adjoint(weights.copy())
-    # c of the order of the Gram entries: a ranking's squared norm is the total weight of the cells it chooses.
-    ridge = float(1 << (n - 1)) if weights is None else max(float(table[:, -1].mean()), 1e-300)
-    if cone:
-        ridge = 0.0
-    return Problem(target, none if weights is None else weights, table, middle_menus(n), ridge)
+class Prices(Protocol):
+    """Prices of types on the lattice or on a graph: all that the loop of the solver needs to know of either."""
+
+    cost: Array  # (positions, columns)
+    pool_size: int
+    most_mass: int
+
+    def threads(self, threads: int | None) -> int: ...
+    def evaluate(self, problem: Problem, types: Paths, weights: Array, count: int, threads: int) -> float: ...
+    def cheapest(self, threads: int) -> Paths: ...
+    def sweep(self, threads: int) -> float: ...
+    def fill_pool(self, pool: Pool, nu: float) -> int: ...
+    def spread(self, types: Paths, weights: Array) -> Array: ...
 
 
 class Workspace:
     """The arrays of one solve. They grow, and can be used again for the next problem of the same size."""
 
-    def __init__(self, n: int, capacity: int = 0) -> None:
-        self.n = n
-        self.cost = np.empty((n, 1 << (n - 1)))
-        self.above, self.below = np.empty(1 << n), np.empty(1 << n)
+    def __init__(self, where: int | Graph, capacity: int = 0) -> None:
+        self.prices: Prices = GraphPrices(where) if isinstance(where, Graph) else LatticePrices(where)
         self.active: Active
         self.pool: Pool
-        self._allocate(max(capacity, 2 * pool_size(n), 16))
+        self._allocate(max(capacity, 2 * self.prices.pool_size, 16))
+
+    @property
+    def cost(self) -> Array:
+        """The cost table, for whoever needs an array of its shape between two solves."""
+        return self.prices.cost
+
+    @property
+    def below(self) -> Array:
+        """The same, with one number per menu of the lattice."""
+        below: Array = getattr(self.prices, "below")  # noqa: B009
+        return below
 
     def _allocate(self, capacity: int) -> None:
-        n = self.n
+        n = len(self.prices.cost)
         self.active = Active(
             count=np.zeros(1, np.int64),
             paths=np.empty((capacity, n), np.int32),
@@ -91,7 +94,7 @@ class Workspace:
             scratch=np.empty((3, capacity)),
             fresh=np.zeros(1, np.int64),
         )
-        size = pool_size(n)
+        size = self.prices.pool_size
         self.pool = Pool(
             paths=np.empty((size, n), np.int32),
             columns=np.empty((n, size), np.int32),
@@ -124,13 +127,9 @@ class Workspace:
         return self.active.paths[:k].copy(), self.active.weights[:k].copy()
 
 
-def _middle_size(n: int) -> int:
-    return comb(n, n // 2)
-
-
 def memory_needed(n: int, weighted: bool) -> int:
     """Bytes a solve takes beside its input: lattice arrays, and a factor of the usual size for n items."""
-    lattice = (3 if weighted else 2) * 8 * (n << (n - 1)) + 2 * 8 * (1 << n) + 24 * _middle_size(n)
+    lattice = (3 if weighted else 2) * 8 * (n << (n - 1)) + 2 * 8 * (1 << n) + 24 * middle_size(n)
     atoms = 2.0 ** (0.53 * n + 2.6)  # rankings at the optimum of data far from RUM; twice as many fit
     return int(lattice + 2 * 8 * atoms**2 + 2 * 8 * pool_size(n) * atoms)
 
@@ -143,7 +142,7 @@ def solve_rankings(
     floor: float,
     start: Mixture | None = None,
     deadline: float | None = None,
-    most_rankings: int | None = None,
+    most_work: float | None = None,
     report: Callable[[Progress], None] | None = None,
     threads: int | None = 1,
 ) -> Outcome:
@@ -151,42 +150,35 @@ def solve_rankings(
 
     Without `start` it begins from the ranking that agrees best with the data, the cheapest at the gradient of the empty mixture.
     """
-    n = workspace.n
+    prices = workspace.prices
     begin = time.perf_counter()
-    paths, weights = (np.empty((0, n), np.int32), np.empty(0)) if start is None else start
-    workspace.reserve(len(weights))
-    count = thread_count(threads) if n >= _THREADED else 1
-    cost, above, below = workspace.cost, workspace.above, workspace.below
-    parts = np.zeros(n)
-
-    def lattice_pass(paths: NDArray[np.int32], weights: Array, k: int) -> float:
-        def row(x: int) -> None:
-            parts[x] = kernels.gradient_row(problem, paths, weights, k, cost, x)
-
-        run_threads(row, range(n), count)
-        cheapest_below(cost, count, below)
-        cheapest_above(cost, count, above)
-        return float(parts.sum())
-
+    count = prices.threads(threads)
     rounds = stalled = 0
-    best = np.inf
+    best, work, size = np.inf, 0.0, prices.pool_size
+    scale = float(problem.weights.sum()) if len(problem.weights) else float(problem.target.size)
     reason = "done"
+    workspace.active.count[0] = 0
     try:
-        if len(weights) == 0 and count > 1:
-            lattice_pass(paths, weights, 0)
-            paths, weights = np.empty((1, n), np.int32), np.ones(1)
-            extract_path(cost, above, below, n, (1 << n) - 1, paths[0])
-        kernels.begin(problem, workspace.active, cost, below, paths, weights)
+        if start is None or len(start[1]) == 0:
+            nothing = workspace.active
+            prices.evaluate(problem, nothing.paths, nothing.weights, 0, count)
+            start = prices.cheapest(count)[None], np.ones(1)
+        workspace.reserve(len(start[1]))
+        kernels.start_from(problem, workspace.active, *start)
         while True:
             k = int(workspace.active.count[0])
-            if k + pool_size(n) > len(workspace.active.weights):
+            if k + size > len(workspace.active.weights):
                 workspace.grow()
-            active = workspace.active
-            objective = lattice_pass(active.paths, active.weights, k)
-            most = max(32, int(_STEP_WORK / max(k * k, 1)))
-            gap, steps = kernels.improve(
-                problem, active, workspace.pool, cost, above, below, max(tol * objective, floor), most
-            )
+            active, pool = workspace.active, workspace.pool
+            objective = prices.evaluate(problem, active.paths, active.weights, k, count)
+            cheapest = prices.sweep(count)
+            goal = max(tol * min(objective, scale), floor)
+            gap, nu = kernels.measure(problem, active, prices.cost, cheapest, prices.most_mass, goal)
+            steps = 0
+            if not gap <= goal:
+                most = max(32, int(_STEP_WORK / max(k * k, 1)))
+                filled = prices.fill_pool(pool, nu)
+                steps = kernels.improve(problem, active, pool, filled, nu, 0.1 * goal, most)
             rounds += 1
             if report is not None:
                 report(Progress(rounds, objective, gap, k, time.perf_counter() - begin))
@@ -197,10 +189,13 @@ def solve_rankings(
             if stalled > kernels.STALL_ROUNDS:
                 reason = "stalled"
                 break
-            if deadline is not None and time.perf_counter() > deadline:
+            if deadline is not None and clock() > deadline:
                 reason = "max_seconds"
                 break
-            if most_rankings is not None and active.count[0] > most_rankings:
+            work += steps * k * (k + size)
+            # What is still to come: how many rankings there are in the end can be told from the gap that is left.
+            ahead = (1.0 + 1.5 * np.sqrt(min(gap / max(objective, 1e-300), 16.0))) ** 3
+            if most_work is not None and work > 0.12 * most_work and work * ahead > most_work:
                 reason = "too_large"
                 break
     except KeyboardInterrupt:
@@ -208,32 +203,4 @@ def solve_rankings(
         if workspace.active.count[0] == 0:
             raise
     mixture = workspace.mixture()
-    return Outcome(*mixture, flow_from_paths(*mixture), reason, rounds)
-
-
-_NOTHING = tuple((np.empty((0, n), np.int32), np.empty(0)) for n in range(MOST_ITEMS + 1))
-_rooms: tuple[SimpleQueue[Room], ...] = tuple(SimpleQueue() for _ in range(MOST_ITEMS + 1))
-
-
-@lru_cache(maxsize=MOST_ITEMS)
-def _unweighted(n: int) -> SmallProblem:
-    return make_small(make_problem(np.empty((n, 1 << (n - 1))), None))
-
-
-def solve_whole(
-    target: Array, weights: Array | None, *, tol: float, floor: float, start: Mixture | None = None
-) -> Outcome:
-    """The same for problems that `is_small` accepts: microseconds to milliseconds, without a look at the clock."""
-    n = target.shape[0]
-    problem = _unweighted(n) if weights is None else make_small(make_problem(target, weights))
-    paths, lam = _NOTHING[n] if start is None else start
-    try:
-        room = _rooms[n].get_nowait()
-    except Empty:
-        room = make_room(n)
-    flow = np.empty_like(target)
-    complete = weights is None or bool((weights > 0).all())
-    rounds, stalled, k = solve_from(problem, room, target, complete, paths, lam, tol, floor, flow)
-    found = room.columns[:k, :n].astype(np.int32), room.weights[:k].copy()
-    _rooms[n].put(room)
-    return Outcome(*found, flow, "stalled" if stalled else "done", rounds)
+    return Outcome(*mixture, prices.spread(*mixture), reason, rounds)

@@ -1,0 +1,1 @@
+"""Stacks of projections and their derivatives."""

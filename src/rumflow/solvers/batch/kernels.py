@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array
-from rumflow.core.certificate import NEARBY, SOLVER_FLOOR, weighted_norm
 from rumflow.core.compile import kernel, leaf
 from rumflow.core.membership import inside_flow, normalise_menus
 from rumflow.core.paths import squeeze
+from rumflow.core.problem import RELATIVE_RUM_TOLERANCE, SOLVER_FLOOR, data_size
 from rumflow.core.transforms import transform_row
 from rumflow.solvers.active_set.factor import row_start, solve_forward
 from rumflow.solvers.small.solve import begin_peeled, begin_small, solve_small
@@ -21,8 +22,20 @@ from rumflow.solvers.tangent import face_dimension, span_small, tangent_small
 INSIDE, FACE = 0, 1
 
 
+class Keep(IntEnum):
+    """What is kept of each problem of a stack."""
+
+    NOTHING = 0
+    RANKINGS = 1
+    FACES = 2  # rankings that span the face, and their inverses or factors
+
+
+# Kernels take plain numbers.
+KEEP_NOTHING, KEEP_FACES = int(Keep.NOTHING), int(Keep.FACES)
+
+
 class Start(NamedTuple):
-    """Rankings to begin from; `factor` (with few items the inverse), packed, is empty where it is not at hand."""
+    """Rankings to begin from; `factor` (with few items the inverse), packed, is empty where it is not known."""
 
     paths: NDArray[np.int32]  # (k, n)
     weights: Array  # (k,)
@@ -80,13 +93,13 @@ def measure(flow, rho, target, weights):
 
 @leaf
 def solve_piece(
-    problem, weights, complete, room, targets, where, start, tol, tolerance, keep, flows, rhos, kind, count, rounds, flat,
+    problem, weights, complete, workspace, targets, where, start, tol, tolerance, keep, flows, rhos, kind, count, rounds, flat,
     used, stalled, first, resume,
 ):  # fmt: skip
     """Solve problems first.. of a piece and append their rankings to `flat`, from used[0] (rankings) and used[1]
-    (inverses) on; keep: 0 nothing, 1 rankings, 2 rankings that span the face, and their inverses.
+    (inverses) on; keep: see `Keep`.
 
-    Returns the problem at which `flat` was full (call again with more room and resume=True), or the length of the
+    Returns the problem at which `flat` was full (call again with longer arrays and resume=True), or the length of the
     piece.
     """
     n = targets.shape[1]
@@ -97,63 +110,63 @@ def solve_piece(
                 normalise_menus(target, weights, n)
             stalled[i] = False
             rounds[i] = 0
-            if complete and inside_flow(target, flows[i], room.below, tolerance):
+            if complete and inside_flow(target, flows[i], workspace.below, tolerance):
                 measure(flows[i], rhos[i], target, weights)
                 kind[i], count[i] = INSIDE, 0
                 continue
-            load_target(room, target)
-            size = weighted_norm(target, weights)
+            load_target(workspace, target)
+            size = data_size(target, weights)
             a, b = where[i, 0], where[i + 1, 0]
             if where[i + 1, 1] > where[i, 1]:
-                load_small(room, start.paths[a:b], start.weights[a:b], start.factor[where[i, 1] : where[i + 1, 1]])
+                load_small(workspace, start.paths[a:b], start.weights[a:b], start.factor[where[i, 1] : where[i + 1, 1]])
             elif complete and a == b:
-                begin_peeled(problem, room, flows[i])  # K target, from the look inside
+                begin_peeled(problem, workspace, flows[i])  # K target, from the look inside
             else:
-                begin_small(problem, room, start.paths[a:b], start.weights[a:b])
-            rounds[i], stalled[i] = solve_small(problem, room, tol, SOLVER_FLOOR * size)
-            store_flow(room, flows[i])
+                begin_small(problem, workspace, start.paths[a:b], start.weights[a:b])
+            rounds[i], stalled[i] = solve_small(problem, workspace, tol, SOLVER_FLOOR * size)
+            store_flow(workspace, flows[i])
             objective = measure(flows[i], rhos[i], target, weights)
-            kind[i] = INSIDE if objective <= NEARBY * size else FACE
-            if keep > 1 and complete and kind[i] == FACE:
-                dimension = face_dimension(flows[i], room.below)
-                if room.count[0] <= dimension:
-                    span_small(problem, room, flows[i], dimension)
-            count[i] = room.count[0]
+            kind[i] = INSIDE if objective <= RELATIVE_RUM_TOLERANCE * size else FACE
+            if keep == KEEP_FACES and complete and kind[i] == FACE:
+                dimension = face_dimension(flows[i], workspace.below)
+                if workspace.count[0] <= dimension:
+                    span_small(problem, workspace, flows[i], dimension)
+            count[i] = workspace.count[0]
         resume = False
-        if keep > 0:
+        if keep > KEEP_NOTHING:
             k = count[i]
-            length = row_start(k) if keep > 1 else 0
+            length = row_start(k) if keep == KEEP_FACES else 0
             at, there = used[0], used[1]
             if at + k > flat.weights.shape[0] or there + length > flat.factor.shape[0]:
                 return i
             store_rankings(
-                room, flat.paths[at : at + k], flat.weights[at : at + k], flat.factor[there : there + length]
+                workspace, flat.paths[at : at + k], flat.weights[at : at + k], flat.factor[there : there + length]
             )
             used[0], used[1] = at + k, there + length
     return targets.shape[0]
 
 
-@kernel
+@leaf
 def pack_piece(flat, count, paths, factor):
-    """From one after another to one row a problem."""
+    """From one after another to one row per problem."""
     at = there = 0
     for i in range(count.shape[0]):
         k = count[i]
-        paths[i, :k] = flat.paths[at : at + k]
-        paths[i, k:] = 0
-        if factor.shape[1] > 0:
-            factor[i, : row_start(k)] = flat.factor[there : there + row_start(k)]
-            factor[i, row_start(k) :] = 0.0
+        for j in range(paths.shape[1]):
+            for x in range(paths.shape[2]):
+                paths[i, j, x] = flat.paths[at + j, x] if j < k else np.int32(0)
+        for j in range(factor.shape[1]):
+            factor[i, j] = flat.factor[there + j] if j < row_start(k) else 0.0
         at += k
         there += row_start(k)
 
 
 @leaf
-def to_edges(weights, share, complete, inside, g, by_flow, work):
-    """Gradients by rho and by the flow (no rows: none; used up) to edge costs, in place; False where g is the answer already.
+def to_edges(weights, share, complete, inside, forward, g, by_flow, work):
+    """g and a gradient by the flow (no rows: none; used up) to edge costs, in place; False where g is S g already.
 
-    Inside RUM the answer is P_S^T (g + K^T g_flow). Inside with cells that are not observed it is P_S^T of what is observed,
-    put aside in `work`, and that of the face for the rest.
+    Inside RUM S is that of menu sums, S g = P_S^T (g + K^T g_flow) / w. With cells that were not observed this holds for those
+    that were, put aside in `work`; the face answers for the rest: `forward`, their rows (g is 0 there), else their columns.
     """
     n, half = g.shape
     if inside and complete:
@@ -163,14 +176,21 @@ def to_edges(weights, share, complete, inside, g, by_flow, work):
                 for j in range(half):
                     g[x, j] += by_flow[x, j]
         add_to_zero_adjoint(g, share, n)
+        if weights.shape[0] > 0:
+            for x in range(n):
+                for j in range(half):
+                    g[x, j] /= weights[x, j]
         return False
     if inside:
         for x in range(n):
             for j in range(half):
                 seen = weights[x, j] > 0.0
                 work[x, j] = g[x, j] if seen else 0.0
-                g[x, j] = 0.0 if seen else g[x, j]
+                g[x, j] = 0.0 if seen and not forward else g[x, j]
         add_to_zero_adjoint(work, share, n)
+        for x in range(n):
+            for j in range(half):
+                work[x, j] = work[x, j] / weights[x, j] if weights[x, j] > 0.0 else 0.0
     for x in range(n):
         transform_row(g[x], n - 1, 1.0, np.bool_(True))
         if by_flow.shape[0] > 0:
@@ -180,33 +200,34 @@ def to_edges(weights, share, complete, inside, g, by_flow, work):
 
 
 @leaf
-def from_flow(weights, inside, g, work):
-    """The flow of the tangent weights to gradients by the target, in place."""
+def from_flow(weights, inside, forward, g, work):
+    """The flow of the tangent weights to S g, in place."""
     n, half = g.shape
     for x in range(n):
         transform_row(g[x], n - 1, 1.0, np.bool_(False))
-        for j in range(half):
-            if weights.shape[0] > 0:
-                g[x, j] *= weights[x, j]
-            if inside:
-                g[x, j] += work[x, j]
+        if inside:
+            for j in range(half):
+                g[x, j] = work[x, j] + (0.0 if forward and weights[x, j] > 0.0 else g[x, j])
 
 
 @kernel
-def pull_piece(problem, weights, share, complete, room, work, kind, count, paths, inverse, by_rho, by_flow):
-    """Gradients by the targets, in place of the gradients by rho; `by_flow` (no rows: none) is used up.
+def tangent_piece(
+    problem, weights, share, complete, forward, workspace, work, kind, count, paths, inverse, rows, by_flow
+):
+    """S times each row of a piece, in place; `by_flow` (no rows: none) is used up.
 
-    J^T g = w Z A d with M d = A^T (Z^T g + g_flow) + const, A the flows of the active rankings.
+    On a face S g = Z A d with M d = A^T (Z^T g + g_flow) + const, A the flows of the active rankings.
     """
     none = np.empty(0)
-    no_rows = np.empty((0, by_rho.shape[2]))
-    for i in range(by_rho.shape[0]):
-        g, inside, k = by_rho[i], kind[i] == INSIDE, count[i]
-        if to_edges(weights, share, complete, inside, g, by_flow[i] if by_flow.shape[0] > 0 else no_rows, work):
+    no_rows = np.empty((0, rows.shape[2]))
+    for i in range(rows.shape[0]):
+        g, inside, k = rows[i], kind[i] == INSIDE, count[i]
+        own = by_flow[i] if by_flow.shape[0] > 0 else no_rows
+        if to_edges(weights, share, complete, inside, forward, g, own, work):
             if inverse.shape[1] > 0:
-                load_small(room, paths[i, :k], none, inverse[i, : row_start(k)])
+                load_small(workspace, paths[i, :k], none, inverse[i, : row_start(k)])
             else:
-                begin_small(problem, room, paths[i, :k], np.ones(k))
-            tangent_small(problem, room, g)
-            store_flow(room, g)
-            from_flow(weights, inside, g, work)
+                begin_small(problem, workspace, paths[i, :k], np.ones(k))
+            tangent_small(problem, workspace, g)
+            store_flow(workspace, g)
+            from_flow(weights, inside, forward, g, work)

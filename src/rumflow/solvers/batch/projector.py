@@ -1,8 +1,8 @@
 """Projections and their derivatives for stacks of vectors, many small problems at a time without Python in between.
 
 A stack of targets z_1 .. z_B in the internal layout is projected; what the derivatives need is kept per problem: the
-active rankings and what the solver left of M: its inverse for few items (`rumflow.solvers.small.solve`), else its Cholesky factor
-(`rumflow.solvers.active_set.kernels`). Three steps a problem:
+active rankings and what the solver left of M: its inverse for few items (`rumflow.solvers.small`), else its Cholesky factor
+(`rumflow.solvers.active_set`). Three steps a problem:
 
  1. *Menu sums.* RUM lies in the affine space S where the cells of each menu add up to 1, so P(z) = P(P_S z), and P_S is
     explicit: a fully observed menu gives up its surplus in the proportions 1/w. This also takes the part of the
@@ -10,85 +10,125 @@ active rankings and what the solver left of M: its inverse for few items (`rumfl
  2. *Inside?* With every cell observed, K P_S z >= 0 says that P_S z is the answer, and P_S is the derivative.
  3. *Active set*, from a start where one is given. With few items a start that brings its inverse is not inverted again.
 
-Pieces of the stack run side by side in threads; each problem is solved alone, so its result does not depend on the
-others.
+With few items the three are one kernel for a piece of the stack; what it leaves unsolved, and everything with more items, goes to
+`rumflow.solvers.dispatch`, one problem at a time. Pieces run side by side in threads; each problem is solved alone, so its
+result does not depend on the others.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
+from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow.core.arrays import Array
-from rumflow.core.certificate import NEARBY, SOLVER_FLOOR, certify, weighted_norm
-from rumflow.core.compile import announce_compilation
+from rumflow.core.arrays import Array, Ints, Mask, Mixture
+from rumflow.core.certificate import Certificate, Certifier
 from rumflow.core.lattice import Lattice
-from rumflow.core.membership import inside_flow, inside_tolerance, normalise_menus
-from rumflow.core.paths import flow_from_paths
+from rumflow.core.membership import inside_tolerance
+from rumflow.core.paths import decompose, flow_from_paths, uniform_flow
+from rumflow.core.problem import NO_WEIGHTS, Problem, Stop, is_complete
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import zeta
-from rumflow.solvers.active_set.kernels import improve, start_from
-from rumflow.solvers.active_set.solve import Workspace, make_problem, solve_rankings
+from rumflow.solvers.active_set.kernels import start_from
+from rumflow.solvers.active_set.solve import Workspace, make_problem
 from rumflow.solvers.batch.kernels import (
     FACE,
     INSIDE,
+    Keep,
     Start,
     from_flow,
     load,
-    measure,
     pack_piece,
-    pull_piece,
     solve_piece,
+    tangent_piece,
     to_edges,
 )
-from rumflow.solvers.small.workspace import Room, is_small, make_room, make_small
-from rumflow.solvers.tangent import face_dimension, span_face, tangent_weights
+from rumflow.solvers.dispatch import Solved, solve
+from rumflow.solvers.small.solve import begin_small
+from rumflow.solvers.small.workspace import SmallWorkspace, is_small, make_small, make_workspace, store_rankings
+from rumflow.solvers.tangent import face_dimension, span_face, span_small, tangent_weights
 
 #: Stop when the gap is within this share of the objective (or is rounding).
 DEFAULT_TOL = 1e-12
-#: A stalled problem counts as solved up to this share of its objective.
-_ACCEPTED = 1e-8
+#: A problem whose gap is below this share of its objective is accepted without a warning.
+_ACCEPTED = Stop(1e-8)
+#: Factors of more bytes than this in all are not kept for the derivatives but computed again.
+_FACTOR_BYTES = 1 << 30
 
 
 class Faces(NamedTuple):
     """The active rankings of each problem, padded to a common length K."""
 
-    kind: NDArray[np.int64]  # (B,): INSIDE or FACE
-    atoms: NDArray[np.int64]  # (B,): rankings in use
+    kind: Ints  # (B,): INSIDE or FACE
+    atoms: Ints  # (B,): rankings in use
     paths: NDArray[np.int32]  # (B, K, n)
     factor: Array  # (B, K (K + 1) / 2), factor or inverse; or (B, 0): to be computed again
 
+    @staticmethod
+    def joined(faces: Sequence[Faces]) -> Faces:
+        """Several of them as one stack."""
+        parts = [Start(one.paths[0], np.empty(0), one.factor[0]) for one in faces]
+        count = np.array([int(one.atoms[0]) for one in faces])
+        n = faces[0].paths.shape[2] if faces else 0
+        return _pack(
+            np.array([int(one.kind[0]) for one in faces]), count, [(range(len(faces)), _concatenate(parts, n))], n, 1
+        )
 
-class BatchResult(NamedTuple):
-    """A solved stack. `starts` are there if they were asked for."""
+
+@dataclass
+class BatchResult:
+    """A solved stack."""
 
     flows: Array  # (B, n, 2^(n-1))
     rhos: Array
-    inside: NDArray[np.bool_]  # (B,): the data are RUM once their menus add up to 1
-    rounds: NDArray[np.int64]  # (B,)
-    stalled: NDArray[np.bool_]  # (B,)
-    faces: Faces | None
-    starts: list[Start] | None
+    kind: Ints  # (B,): INSIDE (the data are RUM once their menus add up to 1) or FACE
+    count: Ints  # (B,): rankings kept
+    rounds: Ints
+    stalled: Mask  # (B,): not known to be solved
+    interrupted: Mask  # (B,): not begun when Ctrl-C came
+    certificates: list[Certificate | None]  # where they were asked for
+    pieces: list[range]
+    kept: dict[int, Start]  # the rankings of each piece, one problem after another
+
+    @property
+    def inside(self) -> Mask:
+        """(B,): the data are RUM once their menus add up to 1."""
+        inside: Mask = self.kind == INSIDE
+        return inside
+
+    def starts(self) -> list[Start]:
+        """The active set of each problem."""
+        n = self.flows.shape[1]
+        found = []
+        for piece in self.pieces:
+            found += _split(self.count[piece.start : piece.stop], self.kept.get(piece.start, _nothing(n)))
+        return found
+
+    def faces(self, threads: int) -> Faces:
+        """The active sets, padded to one length."""
+        pieces = [(piece, self.kept[piece.start]) for piece in self.pieces]
+        return _pack(self.kind, self.count, pieces, self.flows.shape[1], threads)
 
 
 class BatchProjector:
-    """One projector for stacks over the same cells: `solve`, and `pull` for the derivatives."""
+    """One projector for stacks over the same cells: `solve`, and `tangent` for the derivatives."""
 
-    def __init__(self, n: int, weights: Array | None = None, threads: int | None = None, cone: bool = False) -> None:
-        self.n = n
-        self.weights = weights
-        self.complete = not cone and (weights is None or bool((weights > 0).all()))
-        self.problem = make_problem(np.zeros((n, 1 << (n - 1))), weights, cone)
+    def __init__(self, n: int, weights: Array = NO_WEIGHTS, threads: int | None = None, cone: bool = False) -> None:
+        self.n, self.weights, self.cone = n, weights, cone
+        self.threads = thread_count(threads)
+        self.complete = not cone and is_complete(weights)
+        self.certifier = Certifier(n, weights, cone, 1)
+        self.problem = make_problem(Problem(np.zeros((n, 1 << (n - 1))), weights, cone))
         # In the cone the menus may add up to anything: steps 1 and 2 fall away.
         self.share = np.zeros((n, 1 << (n - 1))) if cone else _share(n, weights)
-        self.threads = thread_count(threads)
         self._small = make_small(self.problem) if is_small(n, weights) else None
-        self._rooms: SimpleQueue[Room] = SimpleQueue()
+        self._small_workspaces: SimpleQueue[SmallWorkspace] = SimpleQueue()
         self._workspaces: SimpleQueue[Workspace] = SimpleQueue()
 
     def solve(
@@ -97,71 +137,100 @@ class BatchProjector:
         starts: Sequence[Start | None] | None = None,
         *,
         tol: float = DEFAULT_TOL,
-        keep: bool = False,
-        keep_starts: bool = False,
-        keep_factors: bool = True,
-        factor_bytes: int = 1 << 30,
-        warn: bool = True,
+        keep: Keep = Keep.NOTHING,
+        certify: bool = False,
+        partial: bool = False,
         advance: Callable[[int], None] | None = None,
     ) -> BatchResult:
-        """Project a stack (B, n, 2^(n-1)); `targets` is used up. `keep`: the faces, for `pull`; `keep_starts`: for the
-        next call, with or without their factors (with few items: inverses, here and below).
+        """Project a stack (B, n, 2^(n-1)).
 
-        Factors of more than `factor_bytes` in all are not kept but computed again. `warn` of problems that stalled;
-        `advance` is told how many more problems are done.
+        certify   certify every problem; without, only those that the solver itself calls unsolved.
+        partial   after Ctrl-C return what is solved, the rest as uniform rankings, instead of raising.
+        advance   is told how many more problems are done.
         """
-        size = len(targets)
-        storing = (2 if keep or keep_factors else 1) if keep or keep_starts else 0
-        flows, rhos = np.empty_like(targets), np.empty_like(targets)
-        kind, count, rounds = np.zeros((3, size), np.int64)
-        stalled = np.zeros(size, np.bool_)
-        pieces = self._pieces(size)
-        flats: dict[int, Start] = {}
+        size, n = len(targets), self.n
+        result = BatchResult(
+            flows=np.empty_like(targets),
+            rhos=np.empty_like(targets),
+            kind=np.zeros(size, np.int64),
+            count=np.zeros(size, np.int64),
+            rounds=np.zeros(size, np.int64),
+            stalled=np.zeros(size, np.bool_),
+            interrupted=np.ones(size, np.bool_),
+            certificates=[None] * size,
+            pieces=self._pieces(size),
+            kept={},
+        )
+        stopped = Event()
 
         def task(piece: range) -> None:
+            if stopped.is_set():
+                return
             span = slice(piece.start, piece.stop)
             own = None if starts is None else starts[span]
-            arrays = (targets[span], flows[span], rhos[span], kind[span], count[span], rounds[span], stalled[span])
-            flats[piece.start] = self._solve_piece(*arrays, own, tol, storing)
-            if advance is not None:
+            part = _Part(result, targets, span, own, Stop(tol), keep, certify)
+            if not (self._solve_few(part) if self._small is not None else self._solve_large(part)):
+                stopped.set()
+            elif advance is not None:
                 advance(len(piece))
 
-        done = announce_compilation(improve if self._small is None else solve_piece)
-        run_threads(task, pieces, self.threads)
-        done()
-        if warn:
-            for i in np.flatnonzero(stalled):
-                self._say_stalled(int(i), flows[i], targets[i])
-        faces = self._pack(kind, count, pieces, flats, factor_bytes) if keep else None
-        kept = _split(count, pieces, flats, self.n) if keep_starts else None
-        return BatchResult(flows, rhos, kind == INSIDE, rounds, stalled, faces, kept)
+        try:
+            run_threads(task, result.pieces, self.threads)
+        except KeyboardInterrupt:
+            stopped.set()
+        if stopped.is_set():
+            if not partial:
+                raise KeyboardInterrupt
+            result.flows[result.interrupted] = uniform_flow(n)
+            result.rhos[result.interrupted] = zeta(uniform_flow(n), 1)
+            result.kind[result.interrupted], result.count[result.interrupted] = FACE, 0
+            if certify:
+                for i in np.flatnonzero(result.interrupted):
+                    result.certificates[i] = self.certifier(result.flows[i], targets[i])
+        return result
 
-    def pull(self, faces: Faces, by_rho: Array, by_flow: Array | None = None) -> Array:
-        """The gradients by the targets, given those by the probabilities and the flow; both are used up."""
-        none = np.empty((0, *by_rho.shape[1:]))
+    def warn(self, result: BatchResult) -> None:
+        """Say which problems are not solved to any useful accuracy."""
+        for i in np.flatnonzero(result.stalled):
+            certificate = result.certificates[i]
+            if certificate is not None and not certificate.is_optimal(_ACCEPTED):
+                warnings.warn(
+                    f"sample {int(i)}: rounding stopped the projection at a certified gap of {certificate.gap:.2g} "
+                    f"(objective {certificate.objective:.6g}); bring the weights closer together",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+
+    def tangent(self, faces: Faces, rows: Array, by_flow: Array | None = None, *, forward: bool) -> Array:
+        """S times each of a stack of vectors, in place: see `rumflow.solvers.derivatives`.
+
+        by_flow   gradients by the flow beside those by the probabilities; used up.
+        """
+        none = np.empty((0, *rows.shape[1:]))
 
         def task(piece: range) -> None:
             span = slice(piece.start, piece.stop)
-            pull = self._pull_large if self._small is None else self._pull_small
             own = Faces(faces.kind[span], faces.atoms[span], faces.paths[span], faces.factor[span])
-            pull(own, by_rho[span], none if by_flow is None else by_flow[span])
+            flows = none if by_flow is None else by_flow[span]
+            if self._small is None:
+                self._tangent_large(own, rows[span], flows, forward)
+                return
+            small, work = self._small_workspace(), np.empty(rows.shape[1:])
+            arrays = (self.weights, self.share, self.complete, forward, small, work, *own, rows[span], flows)
+            tangent_piece(self._small, *arrays)
+            self._small_workspaces.put(small)
 
-        run_threads(task, self._pieces(len(by_rho)), self.threads)
-        return by_rho
+        run_threads(task, self._pieces(len(rows)), self.threads)
+        return rows
 
-    def _pull_small(self, faces: Faces, by_rho: Array, by_flow: Array) -> None:
-        room, work = self._room(), np.empty(by_rho.shape[1:])
-        arrays = (self.problem.weights, self.share, self.complete, room, work, *faces, by_rho, by_flow)
-        pull_piece(self._small, *arrays)
-        self._rooms.put(room)
-
-    def _pull_large(self, faces: Faces, by_rho: Array, by_flow: Array) -> None:
+    def _tangent_large(self, faces: Faces, rows: Array, by_flow: Array, forward: bool) -> None:
         workspace = self._workspace(int(faces.atoms.max(initial=0)))
-        weights, active, work = self.problem.weights, workspace.active, workspace.cost
-        none = np.empty((0, by_rho.shape[2]))
-        for i, g in enumerate(by_rho):
+        weights, active, work = self.weights, workspace.active, workspace.cost
+        none = np.empty((0, rows.shape[2]))
+        for i, g in enumerate(rows):
             inside, k = bool(faces.kind[i] == INSIDE), int(faces.atoms[i])
-            if to_edges(weights, self.share, self.complete, inside, g, by_flow[i] if len(by_flow) else none, work):
+            own = by_flow[i] if len(by_flow) else none
+            if to_edges(weights, self.share, self.complete, inside, forward, g, own, work):
                 if faces.factor.shape[1]:
                     load(active, faces.paths[i, :k], faces.factor[i, : k * (k + 1) // 2])
                 else:
@@ -170,18 +239,24 @@ class BatchProjector:
                 d = active.scratch[2]
                 tangent_weights(active, g, d)
                 g[:] = flow_from_paths(active.paths[:k], d[:k])
-                from_flow(weights, inside, g, work)
+                from_flow(weights, inside, forward, g, work)
         self._workspaces.put(workspace)
+
+    def face(self, mixture: Mixture, flow: Array, inside: bool) -> Faces:
+        """The face of one solved problem, for `tangent`."""
+        start = _nothing(self.n) if inside and self.complete else self._complete(mixture, flow, FACE, Keep.FACES)
+        kind = np.array([INSIDE if inside else FACE])
+        return Faces(kind, np.array([len(start.weights)]), start.paths[None], start.factor[None])
 
     def _pieces(self, size: int) -> list[range]:
         step = max(1, min(32, size // (8 * self.threads)))
         return [range(i, min(i + step, size)) for i in range(0, size, step)]
 
-    def _room(self) -> Room:
+    def _small_workspace(self) -> SmallWorkspace:
         try:
-            return self._rooms.get_nowait()
+            return self._small_workspaces.get_nowait()
         except Empty:
-            return make_room(self.n)
+            return make_workspace(self.n)
 
     def _workspace(self, count: int = 0) -> Workspace:
         try:
@@ -191,138 +266,209 @@ class BatchProjector:
         workspace.reserve(count)
         return workspace
 
-    def _solve_piece(
-        self,
-        targets: Array,
-        flows: Array,
-        rhos: Array,
-        kind: NDArray[np.int64],
-        count: NDArray[np.int64],
-        rounds: NDArray[np.int64],
-        stalled: NDArray[np.bool_],
-        starts: Sequence[Start | None] | None,
-        tol: float,
-        keep: int,
-    ) -> Start:
-        if self._small is None:
-            return self._solve_large(targets, flows, rhos, kind, count, rounds, stalled, starts, tol, keep)
-        room = self._room()
-        begin, start = _join(starts, len(targets), self.n)
-        atoms = 128 * len(targets) if keep else 0
-        flat = Start(np.empty((atoms, self.n), np.int32), np.empty(atoms), np.empty(64 * atoms if keep > 1 else 0))
+    def _solve_few(self, part: _Part) -> bool:
+        """A piece of a stack of few items in one kernel, then what it left unsolved. False after Ctrl-C."""
+        small, size = self._small_workspace(), len(part)
+        begin, start = _join(part.starts, size, self.n)
+        atoms = 128 * size if part.keep else 0
+        flat = Start(
+            np.empty((atoms, self.n), np.int32), np.empty(atoms), np.empty(64 * atoms if part.keep is Keep.FACES else 0)
+        )
         used = np.zeros(2, np.int64)
         done, resume = 0, False
+        targets = part.targets.copy()
         while True:
             done = solve_piece(
-                self._small, self.problem.weights, self.complete, room, targets, begin, start, tol,
-                inside_tolerance(self.n), keep, flows, rhos, kind, count, rounds, flat, used, stalled, done, resume,
+                self._small, self.weights, self.complete, small, targets, begin, start, part.stop.tol,
+                inside_tolerance(self.n), int(part.keep), part.flows, part.rhos, part.kind, part.count, part.rounds, flat, used,
+                part.stalled, done, resume,
             )  # fmt: skip
-            if done == len(targets):
+            if done == size:
                 break
             # The buffers are full, the problem `done` is solved but not stored.
             resume = True
-            k = int(count[done])
+            k = int(part.count[done])
             flat = Start(
                 _grown(flat.paths, int(used[0]), k),
                 _grown(flat.weights, int(used[0]), k),
                 _grown(flat.factor, int(used[1]), k * (k + 1) // 2),
             )
-        self._rooms.put(room)
-        return Start(flat.paths[: used[0]], flat.weights[: used[0]], flat.factor[: used[1]])
+        self._small_workspaces.put(small)
+        flat = Start(flat.paths[: used[0]], flat.weights[: used[0]], flat.factor[: used[1]])
+        certificates: Sequence[Certificate | None] = (
+            self.certifier.stack(part.flows, part.targets) if part.certify else [None] * size
+        )
+        found = None
+        for i in range(size):
+            certificate = certificates[i]
+            if certificate is None and part.stalled[i]:
+                certificate = self.certifier(part.flows[i], part.targets[i])
+            part.certificates[i] = certificate
+            part.stalled[i] = certificate is not None and not certificate.is_optimal(part.stop)
+            if part.stalled[i]:
+                found = found if found is not None else _split(part.count, flat)
+                own = part.starts[i] if part.starts is not None else None
+                first = found[i] if part.keep else own
+                solved = self._solve_one(part, i, None if first is None else (first.paths, first.weights), tried=True)
+                if solved is None:
+                    return False
+                part.put(i, solved)
+                if part.keep:
+                    found[i] = self._complete(_mixture(solved), solved.flow, int(part.kind[i]), part.keep)
+                    part.count[i] = len(found[i].weights)
+        part.result.kept[part.span.start] = flat if found is None else _concatenate(found, self.n)
+        part.result.interrupted[part.span] = False
+        return True
 
-    def _solve_large(
-        self,
-        targets: Array,
-        flows: Array,
-        rhos: Array,
-        kind: NDArray[np.int64],
-        count: NDArray[np.int64],
-        rounds: NDArray[np.int64],
-        stalled: NDArray[np.bool_],
-        starts: Sequence[Start | None] | None,
-        tol: float,
-        keep: int,
-    ) -> Start:
-        """The same where a problem takes long enough for Python not to matter, and the active set has to grow."""
-        workspace = self._workspace()
+    def _solve_large(self, part: _Part) -> bool:
+        """The same where a problem takes long enough for Python not to matter. False after Ctrl-C."""
         parts: list[Start] = []
-        for i, target in enumerate(targets):
-            if self.problem.ridge > 0.0:
-                normalise_menus(target, self.problem.weights, self.n)
-            if self.complete and inside_flow(target, flows[i], workspace.below, inside_tolerance(self.n)):
-                rhos[i] = zeta(flows[i].copy(), 1)
-                continue
-            size = weighted_norm(target, self.problem.weights)
-            start = None if starts is None else starts[i]
-            problem = self.problem._replace(target=target)
-            outcome = solve_rankings(
-                problem,
-                workspace,
-                tol=tol,
-                floor=SOLVER_FLOOR * size,
-                start=None if start is None or len(start.weights) == 0 else (start.paths, start.weights),
-            )
-            count[i] = len(outcome.weights)
-            flows[i] = outcome.flow
-            objective = measure(flows[i], rhos[i], target, problem.weights)
-            kind[i] = INSIDE if objective <= NEARBY * size else FACE
-            rounds[i], stalled[i] = outcome.rounds, outcome.reason == "stalled"
-            if keep:
-                if keep > 1 and self.complete and kind[i] == FACE:
-                    dimension = int(face_dimension(flows[i], workspace.below))
-                    while count[i] <= dimension and dimension + 8 > len(workspace.active.weights):
-                        workspace.grow()
-                    if count[i] <= dimension:
-                        span_face(problem, workspace.active, flows[i], dimension)
-                count[i] = k = int(workspace.active.count[0])
-                factor = workspace.active.factor[: k * (k + 1) // 2 if keep > 1 else 0].copy()
-                parts.append(Start(*workspace.mixture(), factor))
+        for i in range(len(part)):
+            start = None if part.starts is None else part.starts[i]
+            mixture = None if start is None or len(start.weights) == 0 else (start.paths, start.weights)
+            solved = self._solve_one(part, i, mixture, tried=False)
+            if solved is None:
+                part.result.kept[part.span.start] = _concatenate(parts, self.n)
+                return False
+            part.put(i, solved)
+            part.result.interrupted[part.span.start + i] = False
+            if part.keep:
+                inside = solved.method == "moebius"
+                kind = int(part.kind[i])
+                parts.append(
+                    _nothing(self.n) if inside else self._complete(_mixture(solved), solved.flow, kind, part.keep)
+                )
+                part.count[i] = len(parts[-1].weights)
+        part.result.kept[part.span.start] = _concatenate(parts, self.n)
+        return True
+
+    def _solve_one(self, part: _Part, i: int, start: Mixture | None, *, tried: bool) -> Solved | None:
+        """One problem by the dispatcher; None after Ctrl-C. Derivatives need the rankings of the optimal face."""
+        workspace = self._workspace()
+        usable = start is not None and len(start[1]) > 0 and bool(np.isfinite(start[1]).all())
+        solved = solve(
+            Problem(part.targets[i], self.weights, self.cone),
+            part.stop,
+            method="rankings" if part.keep is Keep.FACES and not tried else "auto",
+            start=start if usable else None,
+            tried=tried,
+            certifier=self.certifier,
+            workspace=workspace,
+            threads=1,
+        )
         self._workspaces.put(workspace)
-        if not parts:
-            return Start(np.empty((0, self.n), np.int32), np.empty(0), np.empty(0))
-        return Start(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return None if solved.reason == "interrupted" else solved
 
-    def _pack(
+    def _complete(self, mixture: Mixture, flow: Array, kind: int, keep: Keep) -> Start:
+        """Rankings with what the derivatives need: enough of them to span the face, and their matrix."""
+        if keep is not Keep.FACES:
+            return Start(*mixture, np.empty(0))
+        spanned = self.complete and kind == FACE
+        if self._small is not None:
+            small = self._small_workspace()
+            begin_small(self._small, small, *mixture)
+            dimension = int(face_dimension(flow, small.below)) if spanned else 0
+            if small.count[0] <= dimension:
+                span_small(self._small, small, flow, dimension)
+            k = int(small.count[0])
+            start = Start(np.empty((k, self.n), np.int32), np.empty(k), np.empty(k * (k + 1) // 2))
+            store_rankings(small, *start)
+            self._small_workspaces.put(small)
+            return start
+        workspace = self._workspace(len(mixture[1]))
+        start_from(self.problem, workspace.active, *mixture)
+        dimension = int(face_dimension(flow, workspace.below)) if spanned else 0
+        while workspace.active.count[0] <= dimension and dimension + 8 > len(workspace.active.weights):
+            workspace.grow()
+        if workspace.active.count[0] <= dimension:
+            span_face(self.problem, workspace.active, flow, dimension)
+        k = int(workspace.active.count[0])
+        start = Start(*workspace.mixture(), workspace.active.factor[: k * (k + 1) // 2].copy())
+        self._workspaces.put(workspace)
+        return start
+
+
+class _Part:
+    """A piece of a stack, and its share of the result."""
+
+    def __init__(
         self,
-        kind: NDArray[np.int64],
-        count: NDArray[np.int64],
-        pieces: list[range],
-        flats: dict[int, Start],
-        factor_bytes: int,
-    ) -> Faces:
-        size, most = len(count), int(count.max(initial=0))
-        length = most * (most + 1) // 2
-        paths = np.empty((size, most, self.n), np.int32)
-        factor = np.empty((size, length if 8 * size * length <= factor_bytes else 0))
+        result: BatchResult,
+        targets: Array,
+        span: slice,
+        starts: Sequence[Start | None] | None,
+        stop: Stop,
+        keep: Keep,
+        certify: bool,
+    ) -> None:
+        self.result, self.span, self.starts, self.stop, self.keep, self.certify = (
+            result,
+            span,
+            starts,
+            stop,
+            keep,
+            certify,
+        )
+        self.targets, self.flows, self.rhos = targets[span], result.flows[span], result.rhos[span]
+        self.kind, self.count, self.rounds = result.kind[span], result.count[span], result.rounds[span]
+        self.stalled = result.stalled[span]
+        self.certificates = _View(result.certificates, span.start)
 
-        def task(piece: range) -> None:
-            span = slice(piece.start, piece.stop)
-            pack_piece(flats[piece.start], count[span], paths[span], factor[span])
+    def __len__(self) -> int:
+        return len(self.targets)
 
-        run_threads(task, pieces, self.threads)
-        return Faces(kind, count, paths, factor)
-
-    def _say_stalled(self, i: int, flow: Array, target: Array) -> None:
-        certificate = certify(flow, target, self.weights, 1)
-        if certificate.gap > max(_ACCEPTED * certificate.objective, certificate.floor):
-            warnings.warn(
-                f"sample {i}: rounding stopped the projection at a certified gap of {certificate.gap:.2g} "
-                f"(objective {certificate.objective:.6g}); bring the weights closer together",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+    def put(self, i: int, solved: Solved) -> None:
+        """What the dispatcher found for problem i."""
+        self.flows[i], self.rhos[i] = solved.flow, zeta(solved.flow.copy(), 1)
+        inside = solved.method == "moebius" or solved.certificate.is_rum
+        self.kind[i], self.rounds[i] = INSIDE if inside else FACE, solved.iterations
+        self.certificates[i] = solved.certificate
+        self.stalled[i] = not solved.certificate.is_optimal(self.stop)
 
 
-def _share(n: int, weights: Array | None) -> Array:
+class _View:
+    """Some entries of a list, to be written."""
+
+    def __init__(self, values: list[Any], first: int) -> None:
+        self._values, self._first = values, first
+
+    def __setitem__(self, i: int, value: Any) -> None:
+        self._values[self._first + i] = value
+
+
+def _mixture(solved: Solved) -> Mixture:
+    return decompose(solved.flow) if solved.mixture is None else solved.mixture
+
+
+def _share(n: int, weights: Array) -> Array:
     """How P_S spreads a menu's surplus over its cells: in the proportions 1/w; 0 where the menu is not fully observed."""
     lattice = Lattice(n)
     inverse = lattice.membership.astype(float)
-    if weights is not None:
+    if len(weights):
         w = lattice.from_internal(weights)
         np.divide(1.0, w, out=inverse, where=lattice.membership & (w > 0))
         inverse[(lattice.membership & (w == 0)).any(axis=1)] = 0.0
     total = inverse.sum(axis=1, keepdims=True)
     return lattice.to_internal(np.divide(inverse, total, out=np.zeros_like(inverse), where=total > 0))
+
+
+def _pack(kind: Ints, count: Ints, pieces: Sequence[tuple[range, Start]], n: int, threads: int) -> Faces:
+    """From one after another to one row a problem."""
+    size, most = len(count), int(count.max(initial=0))
+    length = most * (most + 1) // 2
+    paths = np.empty((size, most, n), np.int32)
+    factor = np.empty((size, length if 8 * size * length <= _FACTOR_BYTES else 0))
+
+    def task(piece: tuple[range, Start]) -> None:
+        span = slice(piece[0].start, piece[0].stop)
+        pack_piece(piece[1], count[span], paths[span], factor[span])
+
+    run_threads(task, pieces, threads)
+    return Faces(kind, count, paths, factor)
+
+
+def _nothing(n: int) -> Start:
+    return Start(np.empty((0, n), np.int32), np.empty(0), np.empty(0))
 
 
 def _grown(array: NDArray[Any], used: int, more: int) -> NDArray[Any]:
@@ -331,25 +477,26 @@ def _grown(array: NDArray[Any], used: int, more: int) -> NDArray[Any]:
     return new
 
 
-def _join(starts: Sequence[Start | None] | None, size: int, n: int) -> tuple[NDArray[np.int64], Start]:
+def _concatenate(starts: Sequence[Start], n: int) -> Start:
+    return Start(*(np.concatenate(part) for part in zip(*(starts or [_nothing(n)]), strict=True)))
+
+
+def _join(starts: Sequence[Start | None] | None, size: int, n: int) -> tuple[Ints, Start]:
     """Starts one after another, and where each begins: among the rankings and in the factors."""
     begin = np.zeros((size + 1, 2), np.int64)
     given = [] if starts is None else [(i, start) for i, start in enumerate(starts) if start is not None]
-    if not given:
-        return begin, Start(np.empty((0, n), np.int32), np.empty(0), np.empty(0))
     for i, start in given:
         begin[i + 1] = len(start.weights), len(start.factor)
     np.cumsum(begin, axis=0, out=begin)
-    return begin, Start(*(np.concatenate([start[part] for _, start in given]) for part in range(3)))
+    return begin, _concatenate([start for _, start in given], n)
 
 
-def _split(count: NDArray[np.int64], pieces: list[range], flats: dict[int, Start], n: int) -> list[Start]:
+def _split(count: Ints, flat: Start) -> list[Start]:
+    """What lies one after another, problem by problem."""
     starts = []
-    for piece in pieces:
-        flat = flats[piece.start]
-        at = there = 0
-        for k in count[piece.start : piece.stop].tolist():
-            end, stop = at + k, min(there + k * (k + 1) // 2, len(flat.factor))
-            starts.append(Start(flat.paths[at:end].copy(), flat.weights[at:end].copy(), flat.factor[there:stop].copy()))
-            at, there = end, stop
+    at = there = 0
+    for k in count.tolist():
+        end, stop = min(at + k, len(flat.weights)), min(there + k * (k + 1) // 2, len(flat.factor))
+        starts.append(Start(flat.paths[at:end].copy(), flat.weights[at:end].copy(), flat.factor[there:stop].copy()))
+        at, there = end, stop
     return starts

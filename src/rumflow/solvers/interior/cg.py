@@ -32,14 +32,14 @@ iterations, each 2.5 times dearer: ahead at 93 % free edges, behind at 72 %).
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from rumflow.core.arrays import Array
-from rumflow.core.compile import kernel, reduction
+from rumflow.core.compile import clock, kernel, reduction
+from rumflow.core.problem import NO_WEIGHTS
 from rumflow.core.reduced import add_largest, fill_largest
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import moebius, moebius_adjoint, transform_row, zeta_adjoint
@@ -196,34 +196,33 @@ def diagonal_table(weights: Array, n: int, threads: int | None = None) -> Array:
 
 def build_system(
     scaling: Array,
-    weights: Array | None,
+    weights: Array = NO_WEIGHTS,
     preconditioner: str = "tree-scaled",
     *,
     table: Array | None = None,
     tree: Tree | None = None,
     threads: int | None = None,
 ) -> System:
-    """The system for a scaling D and weights w (None: all ones) with one of `PRECONDITIONERS`.
+    """The system for a scaling D and weights w (no rows: all 1) with one of `PRECONDITIONERS`.
 
     `table` is T, if known. A `tree` from an earlier system serves as well, a little less well.
     """
     n = scaling.shape[0]
-    w = np.empty((0, scaling.shape[1])) if weights is None else weights
     count = thread_count(threads)
     if preconditioner not in PRECONDITIONERS:
         raise InputError(f"preconditioner {preconditioner!r} is unknown: take one of {', '.join(PRECONDITIONERS)}")
     if preconditioner in ("none", "jacobi"):
-        inverse = _paper_inverse(scaling, w, preconditioner == "jacobi")
-        return System(scaling, w, inverse, None, count)
+        inverse = _paper_inverse(scaling, weights, preconditioner == "jacobi")
+        return System(scaling, weights, inverse, None, count)
     if preconditioner == "tree":
         diagonal = np.maximum(scaling, 1.0)
     else:
-        diagonal = scaling + (diagonal_table(w, n, count) if table is None else table)
+        diagonal = scaling + (diagonal_table(weights, n, count) if table is None else table)
     if tree is None:
         tree = minimum_spanning_tree(diagonal)
     inverse = np.divide(1.0, diagonal, out=diagonal)
     inverse[tree.edges] = 0.0
-    return System(scaling, w, inverse, tree, count)
+    return System(scaling, weights, inverse, tree, count)
 
 
 def _paper_inverse(scaling: Array, weights: Array, jacobi: bool) -> Array:
@@ -273,7 +272,7 @@ def pcg(
     Stops when sqrt(<res, M^-1 res>) <= max(tol * the same of the right side, goal). With `verify` the residual is then
     computed afresh from the solution, and the steps go on from it if it is not there ("stalled": not there three
     times). `start`: a solution to begin with and its residual for *this* right side. `deadline`: on the clock of
-    `time.perf_counter`. `callback(iteration, error, flow)` after every step; a true value ends the solve ("stopped").
+    `rumflow.core.compile.clock`. `callback(iteration, error, flow)` after every step; a true value ends the solve ("stopped").
     """
     run = _Run(system, *rhs.shape)
     residual = rhs.copy()
@@ -305,7 +304,7 @@ def pcg(
         if iterations >= max_iterations:
             status = "max_iterations"
             break
-        if time.perf_counter() > deadline:
+        if clock() > deadline:
             status = "deadline"
             break
         run.advance(direction, residual, beta)

@@ -28,16 +28,15 @@ is kept while few edges have moved.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from rumflow.core.arrays import Array
-from rumflow.core.certificate import rounding_floor
-from rumflow.core.compile import kernel, reduction
-from rumflow.core.paths import cheapest_below, conserve
+from rumflow.core.compile import clock, kernel, reduction
+from rumflow.core.paths import cheapest_below, conserve, uniform_flow
+from rumflow.core.problem import Problem, Stop, data_size, least_weight, rounding_floor
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import zeta, zeta_adjoint
 from rumflow.core.tree import Tree, row_parts
@@ -159,20 +158,12 @@ def move_rows(flow, lam, step, extra, flow_step, lam_step, partial, first, last)
         partial[0, x] = dot(k, dual)
 
 
-def uniform_flow(n: int) -> Array:
-    """All n! rankings with the same weight: flow (|D| - 1)! (n - |D|)! / n! on the edge (D, x)."""
-    by_size = np.array([1.0 / (n * math.comb(n - 1, k)) for k in range(n)])
-    row = by_size[np.bitwise_count(np.arange(1 << (n - 1), dtype=np.uint32))]
-    return np.tile(row, (n, 1))
-
-
 class _Iterate:
     """Flow, multipliers, and the passes over them."""
 
-    def __init__(self, target: Array, weights: Array | None, flow: Array, threads: int) -> None:
-        self.target, self.flow, self.threads = target, flow, threads
+    def __init__(self, problem: Problem, flow: Array, threads: int) -> None:
+        self.target, self.weights, self.flow, self.threads = problem.target, problem.weights, flow, threads
         self.n, half = flow.shape
-        self.weights = np.empty((0, half)) if weights is None else weights
         self.cost, self.lam = np.empty_like(flow), np.empty_like(flow)
         self.below = np.empty(2 * half)
         self.partial = np.empty((5, self.n))
@@ -231,9 +222,8 @@ class _Trees:
         self.rebuilt = self.tree is None or moved > _MOVED or self.last > _SLOWER * self.first
         if self.rebuilt:
             self.tree, self.built, self.first = None, now, 0
-        weights = it.weights if len(it.weights) else None
         system = build_system(
-            scaling, weights, self.preconditioner, table=self.table, tree=self.tree, threads=it.threads
+            scaling, it.weights, self.preconditioner, table=self.table, tree=self.tree, threads=it.threads
         )
         self.tree = system.tree
         return system
@@ -245,22 +235,20 @@ class _Trees:
 
 
 def solve_ipm(
-    target: Array,
-    weights: Array | None,
+    problem: Problem,
+    stop: Stop,
     *,
-    tol: float = 1e-9,
     max_iterations: int = 200,
-    max_seconds: float | None = None,
+    deadline: float | None = None,
     mu_stop: float | None = None,
     preconditioner: str = "tree-scaled",
     start_flow: Array | None = None,
     threads: int | None = None,
     callback: Callable[[IpmRecord], None] | None = None,
 ) -> IpmResult:
-    """Project `target` onto RUM; all arrays in the internal layout, weights None for 1 everywhere and 0 where nothing
-    was observed.
+    """Project onto RUM.
 
-    Stops when gap <= tol * objective, or the gap is rounding. With `mu_stop` it stops at the point k(mu_stop) of the
+    Ends as `stop` says. With `mu_stop` it stops at the point k(mu_stop) of the
     central path and not before: there the largest relative Newton step is below 1e-5 (the error then about 1e-10), tol
     is not looked at, and `system` is the Hessian Q + mu / k^2 of the barrier problem. `start_flow`: a unit flow to
     start from; a tenth of the uniform flow is mixed in. An interrupt (KeyboardInterrupt) ends the run, not the program:
@@ -268,16 +256,16 @@ def solve_ipm(
     """
     if mu_stop is not None and not mu_stop > 0.0:
         raise InputError(f"mu_stop: the barrier parameter must be above 0, not {mu_stop}")
-    begin = time.perf_counter()
-    deadline = math.inf if max_seconds is None else begin + max_seconds
-    n = target.shape[0]
-    flow = uniform_flow(n)
+    begin = clock()
+    deadline = math.inf if deadline is None else deadline
+    flow = uniform_flow(problem.n)
     if start_flow is not None:
         flow *= 0.1
         flow += 0.9 * start_flow
-    it = _Iterate(target, weights, flow, thread_count(threads))
-    observed = target if weights is None else np.sqrt(weights) * np.where(weights > 0.0, target, 0.0)
-    floor = rounding_floor(float(np.einsum("ij,ij", observed, observed)))
+    it = _Iterate(problem, flow, thread_count(threads))
+    floor = stop.floor
+    if floor is None:
+        floor = rounding_floor(float(data_size(problem.target, problem.weights)), least_weight(problem.weights))
     trees = _Trees(it, preconditioner)
     objective, gap = it.certify()
     mu = max(3.0 * gap / flow.size, mu_stop or 0.0, 1e-300)
@@ -290,7 +278,7 @@ def solve_ipm(
     status = "max_iterations"
     try:
         while True:
-            if mu_stop is None and gap <= max(tol * objective, floor):
+            if mu_stop is None and gap <= max(stop.tol * objective, floor):
                 status = "optimal"
                 break
             if len(trace) >= max_iterations:
@@ -298,7 +286,7 @@ def solve_ipm(
             if patience >= _PATIENCE:
                 status = "stalled"
                 break
-            if time.perf_counter() > deadline:
+            if clock() > deadline:
                 status = "max_seconds"
                 break
             if patience and patience % _CARE == 0:
@@ -309,7 +297,7 @@ def solve_ipm(
             system = trees.system()
             step = _direction(it, system, mu, mu_stop, care, deadline)
             if not step.usable:
-                status = "max_seconds" if time.perf_counter() > deadline else "stalled"
+                status = "max_seconds" if clock() > deadline else "stalled"
                 break
             shrink, shrink_lam, *_ = it.measure(step.flow, step.extra)
             flow_step = min(1.0, _STEP / shrink) if shrink > 0.0 else 1.0
@@ -319,7 +307,7 @@ def solve_ipm(
             mu = it.move(step.flow, step.extra, flow_step, lam_step)
             trees.used(step.cg)
             objective, gap = it.certify()
-            trace.append(IpmRecord(*record, time.perf_counter() - begin))
+            trace.append(IpmRecord(*record, clock() - begin))
             if gap < best_gap or mu_stop is not None:
                 np.copyto(best, flow)
                 best_objective, best_gap = objective, gap

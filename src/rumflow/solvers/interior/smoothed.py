@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array
-from rumflow.core.compile import announce_compilation, kernel
-from rumflow.core.paths import conserve_kernel
+from rumflow.core.compile import kernel
+from rumflow.core.paths import conserve_kernel, uniform_flow
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import transform_row
 from rumflow.core.tree import (
@@ -42,7 +42,6 @@ from rumflow.core.tree import (
     sweep_up,
 )
 from rumflow.solvers.interior.cg import diagonal_table, gram_row
-from rumflow.solvers.interior.ipm import uniform_flow
 
 _BACKWARD_TOL = 1e-11
 
@@ -262,12 +261,12 @@ def centre_piece(targets, weights, table, mu, uniform, room, edges, flows, trees
 
 
 @kernel
-def pull_centres(weights, table, mu, room, edges, flows, trees, by_rho, by_flow, tol):
-    """w Z S (Z^T g + g_flow) in place of g = by_rho (by_flow without rows: 0)."""
+def tangent_centres(weights, table, mu, room, edges, flows, trees, rows, by_flow, tol):
+    """Z (Q + D)^-1 (Z^T g + g_flow) in place of each g of `rows` (by_flow without rows: 0)."""
     n, half = table.shape
-    for i in range(by_rho.shape[0]):
+    for i in range(rows.shape[0]):
         tree = Tree(edges, trees[i, 0], trees[i, 1], trees[i, 2])
-        g, flow = by_rho[i], flows[i]
+        g, flow = rows[i], flows[i]
         for x in range(n):
             transform_row(g[x], n - 1, 1.0, np.bool_(True))
             for j in range(half):
@@ -278,18 +277,15 @@ def pull_centres(weights, table, mu, room, edges, flows, trees, by_rho, by_flow,
         for x in range(n):
             g[x] = room.solution[x]
             transform_row(g[x], n - 1, 1.0, np.bool_(False))
-            if weights.shape[0] > 0:
-                for j in range(half):
-                    g[x, j] *= weights[x, j]
 
 
-class CentralProjector:
-    """Smoothed projections of stacks over the same cells: `solve`, and `pull` for the derivatives."""
+class SmoothedProjector:
+    """Smoothed projections of stacks over the same cells: `solve`, and `tangent` for the derivatives."""
 
-    def __init__(self, n: int, weights: Array | None, mu: float, threads: int | None = None) -> None:
+    def __init__(self, n: int, weights: Array, mu: float, threads: int | None = None) -> None:
         self.n, self.mu, self.threads = n, mu, thread_count(threads)
-        self.weights = np.empty((0, 1 << (n - 1))) if weights is None else weights
-        self.table = diagonal_table(self.weights, n, 1)
+        self.weights = weights
+        self.table = diagonal_table(weights, n, 1)
         self.uniform = uniform_flow(n)
 
     def _pieces(self, size: int) -> list[slice]:
@@ -317,9 +313,7 @@ class CentralProjector:
                 trees[span], planted[span], found[span], rhos[span],
             )  # fmt: skip
 
-        done = announce_compilation(centre_piece)
         run_threads(task, self._pieces(size), self.threads)
-        done()
         if not found.all():
             warnings.warn(
                 f"sample {int(np.argmin(found))}: the smoothed projection was not found to full accuracy: "
@@ -329,16 +323,16 @@ class CentralProjector:
             )
         return rhos, flows, trees
 
-    def pull(self, flows: Array, trees: NDArray[np.int32], by_rho: Array, by_flow: Array | None = None) -> Array:
-        """The gradients by the targets, given those by the probabilities (used up) and by the flow."""
-        none = np.empty((0, *by_rho.shape[1:]))
+    def tangent(self, flows: Array, trees: NDArray[np.int32], rows: Array, by_flow: Array | None = None) -> Array:
+        """S times each of a stack of vectors, in place (`rumflow.solvers.derivatives`); `by_flow`: gradients by the flow."""
+        none = np.empty((0, *rows.shape[1:]))
 
         def task(span: slice) -> None:
             edges = np.empty(self.uniform.shape, np.bool_)
-            pull_centres(
-                self.weights, self.table, self.mu, make_room(self.n), edges, flows[span], trees[span], by_rho[span],
+            tangent_centres(
+                self.weights, self.table, self.mu, make_room(self.n), edges, flows[span], trees[span], rows[span],
                 none if by_flow is None else by_flow[span], _BACKWARD_TOL,
             )  # fmt: skip
 
-        run_threads(task, self._pieces(len(by_rho)), self.threads)
-        return by_rho
+        run_threads(task, self._pieces(len(rows)), self.threads)
+        return rows

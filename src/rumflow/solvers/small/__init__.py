@@ -1,0 +1,1 @@
+"""The exact solver for few items: whole problems in one kernel."""

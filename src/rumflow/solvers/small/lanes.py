@@ -1,4 +1,4 @@
-"""The lattice of few items in lanes (`rumflow.solvers.small.workspace`): prices of cells and menus for the mixture at hand."""
+"""The lattice of few items in lanes (`rumflow.solvers.small.workspace`): prices of cells and menus of the current mixture."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def transform_lanes(values, adjoint):
 
 
 @inlined
-def price_cells(problem, room):
-    """Z^T w (Z flow - rho_hat) for the mixture at hand, and the objective."""
-    cost, target, weights = room.cost, room.target, problem.weights
+def price_cells(problem, workspace):
+    """Z^T w (Z flow - rho_hat) of the current mixture, and the objective."""
+    cost, target, weights = workspace.cost, workspace.target, problem.weights
     for j in range(cost.shape[0]):
         cost[j] = 0.0
     n = problem.layer.shape[0] - 2
-    for i in range(room.count[0]):
-        lam = room.weights[i]
+    for i in range(workspace.count[0]):
+        lam = workspace.weights[i]
         for x in range(n):
-            cost[8 * np.int64(room.columns[i, x]) + x] += lam
+            cost[8 * np.int64(workspace.columns[i, x]) + x] += lam
     transform_lanes(cost, np.bool_(False))
     objective = 0.0
     if weights.shape[0] > 0:
@@ -66,10 +66,10 @@ def price_cells(problem, room):
 
 
 @inlined
-def price_menus(problem, room):
+def price_menus(problem, workspace):
     """The cheapest ways down from and up to every menu (see `rumflow.core.paths`), with their first edges."""
     n = problem.layer.shape[0] - 2
-    cost, below, above = room.cost, room.below, room.above
+    cost, below, above = workspace.cost, workspace.below, workspace.above
     below[0] = 0.0
     at = 0
     for size in range(1, n + 1):
@@ -81,7 +81,7 @@ def price_menus(problem, room):
                 best = value if value < best else best
             at += size
             below[problem.order[place]] = best
-            room.edge[0, problem.order[place]] = edge
+            workspace.edge[0, problem.order[place]] = edge
     above[(1 << n) - 1] = 0.0
     at = 0
     for size in range(n - 1, -1, -1):
@@ -93,19 +93,19 @@ def price_menus(problem, room):
                 best = value if value < best else best
             at += n - size
             above[problem.order[place]] = best
-            room.edge[1, problem.order[place]] = edge
+            workspace.edge[1, problem.order[place]] = edge
 
 
 @inlined
-def follow(room, menu, columns):
+def follow(workspace, menu, columns):
     """Write the cheapest ranking through `menu`."""
     here = menu
     while here:
-        edge = room.edge[0, here]
+        edge = workspace.edge[0, here]
         columns[edge & 7] = edge >> 3
         here ^= 1 << (edge & 7)
     here = menu
-    while here != room.below.shape[0] - 1:
-        edge = room.edge[1, here]
+    while here != workspace.below.shape[0] - 1:
+        edge = workspace.edge[1, here]
         columns[edge & 7] = edge >> 3
         here |= 1 << (edge & 7)

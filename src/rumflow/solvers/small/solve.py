@@ -1,17 +1,17 @@
 """The active set of rankings for few items (n <= 8): whole problems in one kernel, everything in the cache.
 
-The method is that of `rumflow.solvers.active_set.kernels`; the same steps on other data structures, for here a step takes a microsecond:
+The method is that of `rumflow.solvers.active_set.kernels`, on other data structures, because here a step takes a microsecond:
 
-*Words and lanes* (`rumflow.solvers.small.workspace`). A ranking is one machine word, so a Gram entry is a sum of 2^|E & F| over the bytes of
-one word, all of them at once; the lattice is done eight items at a time.
+*Words and lanes* (`rumflow.solvers.small.workspace`). A ranking is one machine word, so a Gram entry is a sum of 2^|E & F| over
+the bytes of one word, all of them at once; the lattice is done eight items at a time.
 
 *Inverse instead of factor.* M^{-1} is held, with y = M^{-1} 1 and e = M^{-1} r beside it. The step d = e + s y, where
-s = -sum e / sum y, is there for the asking; a ranking enters or leaves by an update of rank one,
+s = -sum e / sum y, costs nothing extra; a ranking enters or leaves by an update of rank one,
 
     M^{-1} + u u^T,   u = (M^{-1} g, -1) / sqrt(pivot)          or          M^{-1} - b b^T / b_i,   b = column i.
 
-All loops run over whole rows, padded by zeros. The factor takes fewer operations and wears less; with up to some hundred
-rankings the inverse is faster all the same, and r is measured afresh at every lattice pass.
+All loops run over whole rows, padded by zeros. A Cholesky factor takes fewer operations and is more stable; with up to some
+hundred rankings the inverse is faster all the same, and r is computed from the data again at every lattice pass.
 
 *No pool.* A lattice pass costs no more than entering one ranking: the most violated few enter, and the lattice is priced again.
 """
@@ -59,31 +59,31 @@ def powers(shared):
 
 
 @inlined
-def gram(problem, room, t, first, last, out):
+def gram(problem, workspace, t, first, last, out):
     """Entries first..last-1 of M in the column of the entering ranking t."""
     n = problem.layer.shape[0] - 2
     if problem.table.shape[0] == 0:
         base = problem.ridge - (8 - n)  # bytes that are not there count 2^0
-        word = room.new_words[t]
+        word = workspace.new_words[t]
         for i in range(first, last):
-            out[i] = powers(word & room.words[i]) + base
+            out[i] = powers(word & workspace.words[i]) + base
     else:
         for i in range(first, last):
             entry = problem.ridge
             for x in range(n):
-                entry += problem.table[8 * np.int64(room.new_columns[t, x] & room.columns[i, x]) + x]
+                entry += problem.table[8 * np.int64(workspace.new_columns[t, x] & workspace.columns[i, x]) + x]
             out[i] = entry
 
 
 @inlined
-def gram_self(problem, room, t):
+def gram_self(problem, workspace, t):
     """The diagonal entry of M of the entering ranking t."""
     n = problem.layer.shape[0] - 2
     if problem.table.shape[0] == 0:
-        return powers(room.new_words[t]) + problem.ridge - (8 - n)
+        return powers(workspace.new_words[t]) + problem.ridge - (8 - n)
     entry = problem.ridge
     for x in range(n):
-        entry += problem.table[8 * np.int64(room.new_columns[t, x]) + x]
+        entry += problem.table[8 * np.int64(workspace.new_columns[t, x]) + x]
     return entry
 
 
@@ -98,30 +98,30 @@ def multiply(inverse, k, vector, out):
 
 
 @leaf
-def enter(problem, room, first, found):
+def enter(problem, workspace, first, found):
     """Make the new rankings first..first+found-1 active, at most four; those that depend on others are left out."""
-    k = room.count[0]
+    k = workspace.count[0]
     width = padded(k + 4)
     zero = np.int64(0)
-    g, u, one, own = room.scratch, room.unit, room.carried[0], room.carried[1]
+    g, u, one, own = workspace.scratch, workspace.unit, workspace.carried[0], workspace.carried[1]
     for t in range(4):
         if t < found:
-            gram(problem, room, first + t, zero, k, g[t])
+            gram(problem, workspace, first + t, zero, k, g[t])
         for j in range(k if t < found else 0, width):
             g[t, j] = 0.0
         for j in range(k, width):
             u[t, j] = 0.0
     for i in range(k):
-        u[0, i], u[1, i], u[2, i], u[3, i] = dot_4(room.inverse[i], zero, g[0], g[1], g[2], g[3], width)
+        u[0, i], u[1, i], u[2, i], u[3, i] = dot_4(workspace.inverse[i], zero, g[0], g[1], g[2], g[3], width)
     u0, u1, u2, u3 = u[0], u[1], u[2], u[3]
     y0 = y1 = y2 = y3 = e0 = e1 = e2 = e3 = 0.0  # <u, 1> and <u, r>, for y and e
     here = k
     for t in range(found):
-        gram(problem, room, first + t, k, here, g[t])
+        gram(problem, workspace, first + t, k, here, g[t])
         # u = M^{-1} g for the rankings so far, those just entered included: their part of M^{-1} is the sum of u u^T.
         a0, a1, a2, square = dot_4(g[t], zero, u0, u1, u2, u[t], width)
         a0, a1, a2 = a0 if t > 0 else 0.0, a1 if t > 1 else 0.0, a2 if t > 2 else 0.0
-        diagonal = gram_self(problem, room, first + t)
+        diagonal = gram_self(problem, workspace, first + t)
         pivot = diagonal - square - a0 * a0 - a1 * a1 - a2 * a2
         if not pivot > _PIVOT * diagonal:
             for j in range(width):
@@ -132,7 +132,7 @@ def enter(problem, room, first, found):
             u[t, j] = scale * (u[t, j] + a0 * u0[j] + a1 * u1[j] + a2 * u2[j])
         u[t, here] = -scale
         y = total(u[t], width)
-        e = scale * (dot(g[t], zero, own, width) + a0 * e0 + a1 * e1 + a2 * e2 - room.residual[first + t])
+        e = scale * (dot(g[t], zero, own, width) + a0 * e0 + a1 * e1 + a2 * e2 - workspace.residual[first + t])
         if t == 0:
             y0, e0 = y, e
         elif t == 1:
@@ -141,31 +141,31 @@ def enter(problem, room, first, found):
             y2, e2 = y, e
         else:
             y3, e3 = y, e
-        room.words[here] = room.new_words[first + t]
-        room.weights[here] = room.new_weights[first + t]
+        workspace.words[here] = workspace.new_words[first + t]
+        workspace.weights[here] = workspace.new_weights[first + t]
         here += 1
     for j in range(width):
         one[j] += y0 * u0[j] + y1 * u1[j] + y2 * u2[j] + y3 * u3[j]
         own[j] += e0 * u0[j] + e1 * u1[j] + e2 * u2[j] + e3 * u3[j]
     for i in range(here):
-        row, a0, a1, a2, a3 = room.inverse[i], u0[i], u1[i], u2[i], u3[i]
+        row, a0, a1, a2, a3 = workspace.inverse[i], u0[i], u1[i], u2[i], u3[i]
         for j in range(width):
             row[j] += a0 * u0[j] + a1 * u1[j] + a2 * u2[j] + a3 * u3[j]
-    room.count[0] = here
+    workspace.count[0] = here
 
 
 @inlined
-def leave(room, gone):
+def leave(workspace, gone):
     """Take the ranking `gone` out; the last takes its place."""
-    last = room.count[0] - 1
+    last = workspace.count[0] - 1
     width = padded(last + 1)
-    inverse, column = room.inverse, room.unit[0]
+    inverse, column = workspace.inverse, workspace.unit[0]
     for j in range(width):
         column[j] = inverse[gone, j]
     scale = 1.0 / column[gone]
     for i in range(last + 3):
         # After the rows of M^{-1} those of y and e, which change alike.
-        row = inverse[i] if i <= last else room.carried[i - last - 1]
+        row = inverse[i] if i <= last else workspace.carried[i - last - 1]
         share = scale * (column[i] if i <= last else row[gone])
         for j in range(width):
             row[j] -= share * column[j]
@@ -177,142 +177,142 @@ def leave(room, gone):
         inverse[gone, gone] = inverse[last, gone]
     for j in range(width):
         inverse[last, j] = 0.0
-    room.words[gone] = room.words[last]
-    room.weights[gone] = room.weights[last]
-    room.count[0] = last
+    workspace.words[gone] = workspace.words[last]
+    workspace.weights[gone] = workspace.weights[last]
+    workspace.count[0] = last
 
 
 @inlined
-def descend(problem, room):
+def descend(problem, workspace):
     """Steps to the minimum over the affine hull; rankings that reach weight 0 leave."""
-    one, own, d = room.carried[0], room.carried[1], room.scratch[0]
+    one, own, d = workspace.carried[0], workspace.carried[1], workspace.scratch[0]
     while True:
-        k = room.count[0]
+        k = workspace.count[0]
         s = -total(own, k) / total(one, k) if problem.ridge > 0.0 else 0.0
         for i in range(k):
             d[i] = own[i] + s * one[i]
         step = 1.0
         blocker = np.int64(-1)
         for i in range(k):
-            if d[i] < 0.0 and room.weights[i] + step * d[i] <= 0.0:
-                step = room.weights[i] / -d[i]
+            if d[i] < 0.0 and workspace.weights[i] + step * d[i] <= 0.0:
+                step = workspace.weights[i] / -d[i]
                 blocker = np.int64(i)
         for i in range(k):
-            room.weights[i] += step * d[i]
+            workspace.weights[i] += step * d[i]
             own[i] *= 1.0 - step
         if blocker < 0:
             return
         if step > 0.0:
-            leave(room, blocker)
+            leave(workspace, blocker)
         else:
             for i in range(k - 1, -1, -1):
-                if d[i] < 0.0 and room.weights[i] <= 0.0:
-                    leave(room, i)
+                if d[i] < 0.0 and workspace.weights[i] <= 0.0:
+                    leave(workspace, i)
 
 
 @inlined
-def choose(problem, room, nu):
+def choose(problem, workspace, nu):
     """The most violated middle menus, worst first, with their violations; how many."""
     n = problem.layer.shape[0] - 2
-    worst = nu - room.below[room.below.shape[0] - 1]
+    worst = nu - workspace.below[workspace.below.shape[0] - 1]
     least, tie = _SHARE * worst, _TIE * worst
     found = 0
     for place in range(problem.layer[n // 2], problem.layer[n // 2 + 1]):
         menu = problem.order[place]
-        violation = nu - room.above[menu] - room.below[menu]
-        if violation > least and (found < BATCH or violation > room.residual[BATCH - 1] + tie):
+        violation = nu - workspace.above[menu] - workspace.below[menu]
+        if violation > least and (found < BATCH or violation > workspace.residual[BATCH - 1] + tie):
             at = found if found < BATCH else BATCH - 1
-            while at > 0 and room.residual[at - 1] + tie < violation:
-                room.residual[at] = room.residual[at - 1]
-                room.menus[at] = room.menus[at - 1]
+            while at > 0 and workspace.residual[at - 1] + tie < violation:
+                workspace.residual[at] = workspace.residual[at - 1]
+                workspace.menus[at] = workspace.menus[at - 1]
                 at -= 1
-            room.residual[at] = violation
-            room.menus[at] = menu
+            workspace.residual[at] = violation
+            workspace.menus[at] = menu
             found = min(found + 1, BATCH)
     return found
 
 
 @inlined
-def normalise(problem, room):
+def normalise(problem, workspace):
     """Make the weights sum to 1 again, unless their total is free."""
     if problem.ridge > 0.0:
-        mass = total(room.weights, room.count[0])
-        for i in range(room.count[0]):
-            room.weights[i] /= mass
+        mass = total(workspace.weights, workspace.count[0])
+        for i in range(workspace.count[0]):
+            workspace.weights[i] /= mass
 
 
 @leaf
-def rebuild(problem, room):
-    """M^{-1} anew for the rankings at hand."""
-    k = room.count[0]
-    clear(room)
+def rebuild(problem, workspace):
+    """Compute M^{-1} again for the active rankings."""
+    k = workspace.count[0]
+    clear(workspace)
     for first in range(0, k, 4):
         found = min(4, k - first)
         for t in range(found):
-            # What has been entered anew never overtakes what is still to come.
-            room.new_words[t], room.new_weights[t] = room.words[first + t], room.weights[first + t]
-            room.residual[t] = 0.0
-        enter(problem, room, np.int64(0), found)
-    normalise(problem, room)
+            # Rankings entered again never overwrite those still to be entered.
+            workspace.new_words[t], workspace.new_weights[t] = workspace.words[first + t], workspace.weights[first + t]
+            workspace.residual[t] = 0.0
+        enter(problem, workspace, np.int64(0), found)
+    normalise(problem, workspace)
 
 
 @leaf
-def begin_small(problem, room, paths, lam):
+def begin_small(problem, workspace, paths, lam):
     """Start from given rankings, or where none is given from the one that agrees best with the data."""
     n = problem.layer.shape[0] - 2
-    clear(room)
-    room.residual[:] = 0.0
+    clear(workspace)
+    workspace.residual[:] = 0.0
     if paths.shape[0] == 0:
-        price_cells(problem, room)
-        price_menus(problem, room)
-        follow(room, np.int64((1 << n) - 1), room.new_columns[0])
-        room.new_weights[0] = 1.0
-        enter(problem, room, np.int64(0), np.int64(1))
+        price_cells(problem, workspace)
+        price_menus(problem, workspace)
+        follow(workspace, np.int64((1 << n) - 1), workspace.new_columns[0])
+        workspace.new_weights[0] = 1.0
+        enter(problem, workspace, np.int64(0), np.int64(1))
     for first in range(0, paths.shape[0], 4):
-        found = min(4, paths.shape[0] - first, room.words.shape[0] - 16 - room.count[0])
+        found = min(4, paths.shape[0] - first, workspace.words.shape[0] - 16 - workspace.count[0])
         for t in range(found):
             for x in range(n):
-                room.new_columns[t, x] = paths[first + t, x]
-            room.new_weights[t] = lam[first + t]
-        enter(problem, room, np.int64(0), found)
-    normalise(problem, room)
+                workspace.new_columns[t, x] = paths[first + t, x]
+            workspace.new_weights[t] = lam[first + t]
+        enter(problem, workspace, np.int64(0), found)
+    normalise(problem, workspace)
 
 
 @leaf
-def begin_peeled(problem, room, flow):
+def begin_peeled(problem, workspace, flow):
     """Start from the heaviest few paths of the positive part of the flow K rho_hat of complete data, which is used up."""
     n = flow.shape[0]
-    conserve_kernel(flow, n, room.above)
-    weights = room.new_weights[4:]  # `enter` takes them from the first four
-    count = peel(flow, n, 0.0, room.first_paths, weights[:4])
-    begin_small(problem, room, room.first_paths[:count], weights[:count])
+    conserve_kernel(flow, n, workspace.above)
+    weights = workspace.new_weights[4:]  # `enter` takes them from the first four
+    count = peel(flow, n, 0.0, workspace.first_paths, weights[:4])
+    begin_small(problem, workspace, workspace.first_paths[:count], weights[:count])
 
 
 @leaf
-def solve_small(problem, room, tol, floor):
+def solve_small(problem, workspace, tol, floor):
     """Rounds until the gap is within max(tol * objective, floor); their number, and whether it stalled instead."""
     n = problem.layer.shape[0] - 2
-    full = room.below.shape[0] - 1
-    own = room.scratch[0]
+    full = workspace.below.shape[0] - 1
+    own = workspace.scratch[0]
     lowest = np.inf
     rounds = stalled = 0
     fresh = True
     while True:
-        objective = price_cells(problem, room)
-        price_menus(problem, room)
+        objective = price_cells(problem, workspace)
+        price_menus(problem, workspace)
         rounds += 1
-        k = room.count[0]
+        k = workspace.count[0]
         nu = mass = 0.0
         for i in range(k):
             own[i] = 0.0
             for x in range(n):
-                own[i] += room.cost[8 * np.int64(room.columns[i, x]) + x]
-            nu += room.weights[i] * own[i]
-            mass += room.weights[i]
-        gap = nu - room.below[full]
+                own[i] += workspace.cost[8 * np.int64(workspace.columns[i, x]) + x]
+            nu += workspace.weights[i] * own[i]
+            mass += workspace.weights[i]
+        gap = nu - workspace.below[full]
         if problem.ridge == 0.0:
             # A stand-in for the certificate, which needs the probabilities: those of this mixture add up to at most mass 2^n.
-            gap = abs(nu) - max(mass, 1.0) * (full + 1) * min(0.0, room.below[full])
+            gap = abs(nu) - max(mass, 1.0) * (full + 1) * min(0.0, workspace.below[full])
             nu = 0.0
         goal = max(tol * objective, floor)
         if gap <= goal:
@@ -328,35 +328,35 @@ def solve_small(problem, room, tol, floor):
         for i in range(k, padded(k)):
             own[i] = 0.0
         # After a full step r is zero but for rounding. Where it is not small against what is sought, or nothing is gained, the
-        # inverse has worn out, unless it has just been built: then rounding allows no more.
+        # inverse has lost its accuracy, unless it has just been computed: then rounding allows no more.
         if (worst > 0.05 * gap or stalled > 0) and not fresh:
-            rebuild(problem, room)
+            rebuild(problem, workspace)
             fresh = True
             continue
         fresh = fresh and stalled > 0
-        multiply(room.inverse, k, own, room.carried[1])
-        found = min(choose(problem, room, nu), room.words.shape[0] - 16 - k)
+        multiply(workspace.inverse, k, own, workspace.carried[1])
+        found = min(choose(problem, workspace, nu), workspace.words.shape[0] - 16 - k)
         for t in range(found):
-            room.new_weights[t] = 0.0
-            follow(room, room.menus[t], room.new_columns[t])
+            workspace.new_weights[t] = 0.0
+            follow(workspace, workspace.menus[t], workspace.new_columns[t])
         for first in range(0, found, 4):
-            enter(problem, room, np.int64(first), min(4, found - first))
-        descend(problem, room)
-        normalise(problem, room)
+            enter(problem, workspace, np.int64(first), min(4, found - first))
+        descend(problem, workspace)
+        normalise(problem, workspace)
 
 
 @leaf
-def solve_from(problem, room, target, complete, paths, lam, tol, floor, flow):
+def solve_from(problem, workspace, target, complete, paths, lam, tol, floor, flow):
     """The whole of it for one target in the internal layout; writes the flow, returns the rounds, stalled, and the rankings."""
-    load_target(room, target)
+    load_target(workspace, target)
     if complete and paths.shape[0] == 0:
         for x in range(flow.shape[0]):
             for j in range(flow.shape[1]):
                 flow[x, j] = target[x, j]
             transform_row(flow[x], flow.shape[0] - 1, -1.0, np.bool_(False))
-        begin_peeled(problem, room, flow)
+        begin_peeled(problem, workspace, flow)
     else:
-        begin_small(problem, room, paths, lam)
-    rounds, stalled = solve_small(problem, room, tol, floor)
-    store_flow(room, flow)
-    return rounds, stalled, room.count[0]
+        begin_small(problem, workspace, paths, lam)
+    rounds, stalled = solve_small(problem, workspace, tol, floor)
+    store_flow(workspace, flow)
+    return rounds, stalled, workspace.count[0]

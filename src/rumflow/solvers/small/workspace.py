@@ -22,7 +22,7 @@ from rumflow.solvers.active_set.kernels import Problem
 
 MOST_ITEMS = 8
 BATCH = 8  # rankings that enter between two lattice passes
-_SPREAD = 1e5  # where weights differ by more than this factor the inverse wears out too soon
+_SPREAD = 1e5  # where weights differ by more than this factor the inverse loses its accuracy too soon
 
 
 class Edges(NamedTuple):
@@ -46,7 +46,7 @@ class SmallProblem(NamedTuple):
     ridge: float
 
 
-class Room(NamedTuple):
+class SmallWorkspace(NamedTuple):
     """The arrays of one solve. The first `count[0]` entries are in use; M^{-1}, y and e are 0 beyond them."""
 
     count: NDArray[np.int64]  # type: ignore[assignment]  # (1,)
@@ -86,16 +86,16 @@ def _edges(n: int) -> Edges:
     return Edges(order, layer, down, up)
 
 
-def is_small(n: int, weights: Array | None) -> bool:
+def is_small(n: int, weights: Array) -> bool:
     """Is this solver the right one?"""
-    if n > MOST_ITEMS or weights is None:
+    if n > MOST_ITEMS or not len(weights):
         return n <= MOST_ITEMS
     seen = weights[weights > 0]
     return bool(seen.max() <= _SPREAD * seen.min())
 
 
 def make_small(problem: Problem) -> SmallProblem:
-    """A problem of at most `MOST_ITEMS` items in the form of these kernels; its target goes to a `Room` instead."""
+    """A problem of at most `MOST_ITEMS` items in the form of these kernels; its target goes to a `SmallWorkspace` instead."""
     n = problem.target.shape[0]
 
     def lanes(rows: Array) -> Array:
@@ -108,11 +108,11 @@ def make_small(problem: Problem) -> SmallProblem:
     return SmallProblem(lanes(problem.weights), lanes(problem.table), *_edges(n), problem.ridge)
 
 
-def make_room(n: int) -> Room:
-    """Room for any problem of n items: an affinely independent set is no larger than the dimension of RUM, plus one."""
+def make_workspace(n: int) -> SmallWorkspace:
+    """Arrays for any problem of n items: an affinely independent set is no larger than the dimension of RUM, plus one."""
     capacity = ((n << (n - 1)) - (1 << n) + 2 + BATCH + 15) // 16 * 16 + 16
     columns, new_columns = np.zeros((capacity, 8), np.uint8), np.zeros((BATCH, 8), np.uint8)
-    return Room(
+    return SmallWorkspace(
         count=np.zeros(1, np.int64),
         target=np.zeros(8 << (n - 1)),
         cost=np.empty(8 << (n - 1)),
@@ -151,61 +151,61 @@ def total(vector, count):
 
 
 @inlined
-def clear(room):
+def clear(workspace):
     """No active rankings."""
-    width = padded(room.count[0])
+    width = padded(workspace.count[0])
     for i in range(width):
-        room.carried[0, i] = 0.0
-        room.carried[1, i] = 0.0
+        workspace.carried[0, i] = 0.0
+        workspace.carried[1, i] = 0.0
         for j in range(width):
-            room.inverse[i, j] = 0.0
-    room.count[0] = 0
+            workspace.inverse[i, j] = 0.0
+    workspace.count[0] = 0
 
 
 @leaf
-def load_target(room, target):
+def load_target(workspace, target):
     """Data in the internal layout to lanes."""
     for j in range(target.shape[1]):
         for x in range(target.shape[0]):
-            room.target[8 * j + x] = target[x, j]
+            workspace.target[8 * j + x] = target[x, j]
 
 
 @leaf
-def load_small(room, paths, lam, inverse):
+def load_small(workspace, paths, lam, inverse):
     """Make rankings active whose inverse is known, packed."""
-    clear(room)
+    clear(workspace)
     k = paths.shape[0]
-    room.count[0] = k
+    workspace.count[0] = k
     for i in range(k):
         for x in range(paths.shape[1]):
-            room.columns[i, x] = paths[i, x]
-        room.weights[i] = lam[i] if lam.shape[0] > 0 else 0.0
+            workspace.columns[i, x] = paths[i, x]
+        workspace.weights[i] = lam[i] if lam.shape[0] > 0 else 0.0
         start = row_start(i)
         for j in range(i + 1):
-            room.inverse[i, j] = room.inverse[j, i] = inverse[start + j]
+            workspace.inverse[i, j] = workspace.inverse[j, i] = inverse[start + j]
     for i in range(k):
-        room.carried[0, i] = total(room.inverse[i], k)
+        workspace.carried[0, i] = total(workspace.inverse[i], k)
 
 
 @leaf
-def store_rankings(room, paths, weights, inverse):
-    """The active rankings out of the room; their inverse, packed, where there is room for it."""
-    k = room.count[0]
+def store_rankings(workspace, paths, weights, inverse):
+    """The active rankings out of the workspace; their inverse, packed, where `inverse` has space for it."""
+    k = workspace.count[0]
     for i in range(k):
         for x in range(paths.shape[1]):
-            paths[i, x] = room.columns[i, x]
-        weights[i] = room.weights[i]
+            paths[i, x] = workspace.columns[i, x]
+        weights[i] = workspace.weights[i]
     if inverse.shape[0] > 0:
         for i in range(k):
             start = row_start(i)
             for j in range(i + 1):
-                inverse[start + j] = room.inverse[i, j]
+                inverse[start + j] = workspace.inverse[i, j]
 
 
 @leaf
-def store_flow(room, flow):
+def store_flow(workspace, flow):
     """The flow of the active rankings."""
     flow[:] = 0.0
-    for i in range(room.count[0]):
+    for i in range(workspace.count[0]):
         for x in range(flow.shape[0]):
-            flow[x, room.columns[i, x]] += room.weights[i]
+            flow[x, workspace.columns[i, x]] += workspace.weights[i]

@@ -1,0 +1,43 @@
+"""`python -m experiments NAME --out FOLDER`: run an experiment of the paper again, or all of them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from experiments import run_exp1, run_exp2, run_exp3, run_power
+
+EXPERIMENTS: dict[str, Callable[..., Any]] = {
+    "exp1": run_exp1,
+    "exp2": run_exp2,
+    "exp3": run_exp3,
+    "power": run_power,
+}
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run what the command line names."""
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments", description="Run the experiments of the paper again."
+    )
+    parser.add_argument(
+        "name",
+        choices=[*EXPERIMENTS, "all"],
+        help="exp1, exp2: preconditioning; exp3: teacher and students; power: size and power of the test (both take long)",
+    )
+    parser.add_argument(
+        "--out", default="results", type=Path, metavar="FOLDER", help="where to write (default results)"
+    )
+    arguments = parser.parse_args(argv)
+    for name in EXPERIMENTS if arguments.name == "all" else [arguments.name]:
+        begin = time.perf_counter()
+        EXPERIMENTS[name](arguments.out, progress=lambda text: print(text, file=sys.stderr))
+        print(f"{name}: done in {time.perf_counter() - begin:.0f} s, see {arguments.out}")
+
+
+if __name__ == "__main__":
+    main()

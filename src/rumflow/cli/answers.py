@@ -1,0 +1,70 @@
+"""Answers of the commands: exit codes, JSON, progress, files written."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from rumflow.output.files import check_target, write_table
+
+OK, BAD_INPUT, NOT_CONVERGED = 0, 1, 2  # 130 where Ctrl-C ends a command without an answer
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """One JSON document on standard output."""
+    print(json.dumps(content, indent=2, default=_plain, ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else str(value)  # NumPy's arrays and numbers
+
+
+def rows_of(columns: Mapping[str, list[Any]]) -> list[list[Any]]:
+    """Columns as rows."""
+    return [list(row) for row in zip(*columns.values(), strict=True)]
+
+
+def records_of(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    """Columns as one mapping per row."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def headings(columns: Mapping[str, Any]) -> list[str]:
+    """Names of columns as words."""
+    return [name.replace("_", " ") for name in columns]
+
+
+def show_progress(arguments: argparse.Namespace) -> bool:
+    """A progress line where somebody looks."""
+    return sys.stderr.isatty() and not arguments.quiet and not arguments.json
+
+
+def check_out(arguments: argparse.Namespace) -> None:
+    """Before the work starts: can the file of `--out` be written, and is it none of those that are read?"""
+    if arguments.out:
+        check_target(arguments.out, inputs_of(arguments))
+
+
+def write_out(table: Mapping[str, list[Any]], arguments: argparse.Namespace) -> None:
+    """Write the file of `--out`, if it is asked for; after the answer is printed, so that a full disk does not lose it."""
+    if arguments.out:
+        sys.stdout.flush()
+        write_table(table, arguments.out, inputs_of(arguments))
+        say_written(arguments)
+
+
+def say_written(arguments: argparse.Namespace) -> None:
+    """Name the file that was written."""
+    if not arguments.json:
+        print(f"written: {arguments.out}", file=sys.stderr)
+
+
+def inputs_of(arguments: argparse.Namespace) -> list[str]:
+    """The files that are read."""
+    data = getattr(arguments, "data", [])
+    files = [data] if isinstance(data, str) else data
+    menus = getattr(arguments, "menus", None)
+    return ["/dev/stdin" if file == "-" else file for file in files] + ([menus] if menus else [])

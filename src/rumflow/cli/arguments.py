@@ -1,0 +1,87 @@
+"""Arguments that several commands share, and whole numbers that are checked where they are read."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable
+
+#: Columns that the readers find, or are told: one, or several with commas.
+ROLES = ("count", "weight", "total", "subject", "observation", "menu_id", "status_quo")
+LISTS = {
+    "menu": "column of the menu, or one column for each place in it",
+    "choice": "column of the choice, or 0/1 columns, one for each item",
+    "group": "columns that tell groups apart",
+}
+
+
+def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
+    """For `type=`: a whole number in a range."""
+
+    def convert(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least or (most is not None and number > most):
+            accepted = f"{least} or more" if most is None else f"from {least} to {most}"
+            raise ArgumentTypeError(f"{text[:40]!r} is not a whole number, {accepted}")
+        return number
+
+    return convert
+
+
+def add_data(parser: ArgumentParser, by: bool = False, several: bool = False) -> None:
+    """What to read and how."""
+    text = "a CSV (also .gz) or Parquet file; - for CSV from standard input"
+    if several:
+        parser.add_argument("data", nargs="+", help=text + "; several are tested each on its own, or --together")
+    else:
+        parser.add_argument("data", help=text)
+    if by:
+        parser.add_argument("--by", metavar="WHAT", help="group, subject or group,subject: each on its own")
+    group = parser.add_argument_group("reading the data (found by name and content where not given)")
+    for role, what in LISTS.items():
+        group.add_argument(f"--{role}", metavar="COLUMNS", help=f"{what}; 'no' for none")
+    for role in ROLES:
+        group.add_argument(
+            f"--{role.replace('_', '-')}",
+            metavar="COLUMN",
+            help=f"column of the {role.replace('_', ' ')}; 'no' for none",
+        )
+    group.add_argument("--available", metavar="COLUMNS", help="0/1 columns, one for each item")
+    group.add_argument("--items", metavar="LABELS", help="labels in order (for bit masks: of bit 0, bit 1, ...)")
+    group.add_argument(
+        "--menus", metavar="WHAT", help="menus behind ids: a JSON file, or subsets:1,2,3 for all subsets by size"
+    )
+    group.add_argument("--outside-option", metavar="ITEM", help="an item that is in every menu")
+    group.add_argument("--separator", help="between the items of a menu")
+    group.add_argument("--missing", metavar="CODES", help="what stands for a choice that was not recorded (left out)")
+    group.add_argument(
+        "--base",
+        choices=["0", "1", "label"],
+        help="do choices that are numbers count from 0, from 1, or are they labels?",
+    )
+    group.add_argument("--clean", action="store_true", help="labels that differ by blanks or case are one")
+    group.add_argument("--delimiter", help="between the fields of a line")
+    group.add_argument("--encoding", default="utf-8", help="of the text (default utf-8)")
+    parser.add_argument("-q", "--quiet", action="store_true", help="do not print how the data were read, nor progress")
+
+
+def add_seed(parser: ArgumentParser, default: int | None) -> None:
+    """`--seed`."""
+    text = "a fresh one" if default is None else str(default)
+    parser.add_argument(
+        "--seed", type=whole_number(0), default=default, help=f"seed of the random numbers (default {text})"
+    )
+
+
+def add_json(parser: ArgumentParser) -> None:
+    """`--json`."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def add_out(parser: ArgumentParser, what: str, required: bool = False) -> None:
+    """`--out`."""
+    parser.add_argument(
+        "--out", metavar="FILE", required=required, help=f"write {what} to a file: .csv, .parquet or .json"
+    )

@@ -1,0 +1,54 @@
+"""The arguments of `rumflow demo | project | test | bounds | simulate | report | bench | completion`.
+
+Each command is a module of this folder with an `EXAMPLE`, `add_arguments(parser)` and `run(arguments)`, which returns the exit
+code. Only the module of the command that is called is loaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection
+from importlib import import_module
+from typing import NoReturn
+
+from rumflow.cli.answers import BAD_INPUT
+from rumflow.version import __version__
+
+COMMANDS = {
+    "demo": "simulated data with a known violation, projected and explained",
+    "project": "the nearest random utility model, how far it is and what drives the distance",
+    "test": "bootstrap test: could these choices come from a population of utility maximisers?",
+    "bounds": "what any random utility model near the data predicts for a menu that was not offered",
+    "simulate": "write simulated choices to a file",
+    "report": "one self-contained HTML page about a data set",
+    "bench": "how fast projections are on this machine",
+    "completion": "print a shell completion script",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, without the list of all options."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"rumflow: {message.removeprefix('argument ')} (see {self.prog} --help)\n")
+
+
+def make_parser(commands: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
+    """The command line, with the arguments of some of the commands."""
+    top = _Parser(
+        prog="rumflow",
+        description="Are these choices rational, how far from it are they, and what is the nearest rational model?",
+        epilog="exit codes: 0 done, 1 wrong input or usage, 2 not converged, 130 interrupted",
+    )
+    top.add_argument("--version", action="version", version=f"rumflow {__version__}")
+    parsers = top.add_subparsers(dest="command", metavar="command", required=True)
+    for name, text in COMMANDS.items():
+        one = parsers.add_parser(
+            name, help=text, description=text[0].upper() + text[1:] + "." * (not text.endswith("?"))
+        )
+        if name in commands:
+            module = import_module(f"rumflow.cli.{name}")
+            one.epilog = f"example: {module.EXAMPLE}"
+            one.set_defaults(run=module.run, parser=top)
+            module.add_arguments(one)
+    return top

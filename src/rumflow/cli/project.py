@@ -1,0 +1,182 @@
+"""`rumflow project`: the nearest random utility model, how far it is and what drives the distance."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rumflow.cli.answers import (
+    NOT_CONVERGED,
+    OK,
+    check_out,
+    headings,
+    print_json,
+    records_of,
+    rows_of,
+    show_progress,
+    write_out,
+)
+from rumflow.cli.arguments import add_data, add_json, add_out, whole_number
+from rumflow.cli.reading import parts_of, read_data
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import format_menu
+from rumflow.output.tables import Table, show
+from rumflow.projection.results import Projection, Status
+from rumflow.projection.single import project
+
+EXAMPLE = "rumflow project choices.csv --out fitted.csv"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The data and how near is near enough."""
+    add_data(parser, by=True)
+    parser.add_argument(
+        "--weights",
+        choices=["none", "counts", "inverse-variance"],
+        default="none",
+        help="weight of a cell: none (default: 1 each), the menu's sample size, or the inverse of the variance of a share",
+    )
+    parser.add_argument("--tol", type=float, default=1e-9, help="certified relative gap (default 1e-9)")
+    parser.add_argument(
+        "--max-seconds", type=float, help="stop after this time with the best point so far (exit code 2)"
+    )
+    parser.add_argument("--top", type=whole_number(0), default=8, help="rows of each table (default 8)")
+    add_json(parser)
+    add_out(parser, "the fitted probabilities")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, project, print."""
+    check_out(arguments)
+    data = read_data(arguments)
+    if arguments.by:
+        return _project_each(data, arguments)
+    fit = _fit(data, arguments)
+    if arguments.json:
+        print_json(fit_as_dict(fit, data, arguments.top))
+    else:
+        show(fit_tables(fit, data, arguments.top))
+    if arguments.out:
+        write_out(fit.to_frame(data, backend="dict"), arguments)
+    return OK if fit.status is Status.OPTIMAL else NOT_CONVERGED
+
+
+def _fit(data: ChoiceData, arguments: argparse.Namespace) -> Projection:
+    return project(
+        data,
+        weights=_weights(data, arguments.weights),
+        tol=arguments.tol,
+        max_seconds=arguments.max_seconds,
+        throw=False,
+        progress=show_progress(arguments),
+    )
+
+
+def _weights(data: ChoiceData, name: str) -> str | ArrayLike | None:
+    if name == "inverse-variance":
+        from rumflow.inference.sample import inverse_variance
+
+        return inverse_variance(data)
+    return None if name == "none" else name
+
+
+def _project_each(data: ChoiceData, arguments: argparse.Namespace) -> int:
+    columns: dict[str, list[Any]] = {
+        k: [] for k in ("name", "menus", "choices", "distance", "largest_misfit", "gap", "status")
+    }
+    for name, part in parts_of(data, arguments.by).items():
+        fit = _fit(part, arguments)
+        worst = fit.misfits(1)
+        misfit = abs(worst[0][2] - worst[0][3]) if worst else 0.0
+        row = (name, len(part.masks), part.n_observations, fit.distance, misfit, fit.gap, str(fit.status))
+        for key, value in zip(columns, row, strict=True):
+            columns[key].append(value)
+        if fit.status is Status.INTERRUPTED:
+            break
+    if arguments.json:
+        print_json({"by": arguments.by, "results": records_of(columns)})
+    else:
+        title = f"Distance to the nearest random utility model, by {arguments.by}"
+        show([Table(title, headings(columns), rows_of(columns))])
+    write_out(columns, arguments)
+    return OK if all(s == "optimal" for s in columns["status"]) else NOT_CONVERGED
+
+
+def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]:
+    """A projection as tables."""
+    seen = ~np.isnan(data.counts)
+    cells = int(seen[np.bitwise_count(data.masks) > 1].sum())
+    typical = fit.distance / np.sqrt(max(cells, 1))
+    parts: list[Table | str] = []
+    if fit.inside:
+        parts.append("These choices are consistent with random utility: the distance is 0.")
+    else:
+        unit = "" if set(np.unique(fit.problem.weights)) <= {0.0, 1.0} else " (weighted)"
+        parts.append(
+            f"Distance to the nearest random utility model: {fit.distance:.6g}{unit}"
+            + (f"\nTypical difference of an observed share from the fit: {typical:.4f}" if not unit else "")
+        )
+    if fit.problem.complete and not fit.inside:
+        violations = fit.violations()
+        table = Table(
+            f"Block-Marschak inequalities that fail: {len(violations)} of {fit.lattice.n_cells}",
+            ["menu", "item", "value"],
+            note="Each must be 0 or more for any population of rankings.",
+        )
+        for menu, item, value in violations[:top]:
+            table.add(format_menu(menu), item, value)
+        parts.append(table)
+    misfits = fit.misfits(top)
+    if misfits and not fit.inside:
+        table = Table(
+            "Observed against fitted: the largest differences", ["menu", "item", "observed", "fitted", "difference"]
+        )
+        for menu, item, observed, fitted in misfits:
+            table.add(format_menu(menu), item, observed, fitted, observed - fitted)
+        parts.append(table)
+    many = fit.lattice.n >= 4
+    table = Table(
+        "Rankings behind the fit",
+        ["share", "best to worst"],
+        note=f"{'One mixture among many' if many else 'The mixture'} of {len(fit.rankings.weights)} rankings that give these "
+        "probabilities.",
+    )
+    for order, weight in fit.rankings.labelled(top):
+        table.add(f"{weight:.1%}", " > ".join(map(str, order)))
+    parts.append(table)
+    note = (
+        ""
+        if len(data.masks) >= 2**data.n - 1 - data.n
+        else "; on menus not offered the fit is one of many (see bounds)"
+    )
+    parts.append(
+        f"Certificate: objective {fit.objective:.6g}, at most {fit.gap:.1e} above the least possible; {fit.status}: "
+        f"{fit.status.explanation}{note}."
+    )
+    return parts
+
+
+def fit_as_dict(fit: Projection, data: ChoiceData, top: int) -> dict[str, Any]:
+    """A projection for machines."""
+    return {
+        "items": list(data.items),
+        "menus": len(data.masks),
+        "choices": data.n_observations,
+        "distance": fit.distance,
+        "objective": fit.objective,
+        "gap": fit.gap,
+        "status": str(fit.status),
+        "inside": fit.inside,
+        "method": fit.method,
+        "seconds": fit.seconds,
+        "violations": [{"menu": list(m), "item": i, "value": v} for m, i, v in fit.violations()]
+        if fit.problem.complete
+        else None,
+        "misfits": [{"menu": list(m), "item": i, "observed": o, "fitted": f} for m, i, o, f in fit.misfits(top)],
+        "rankings": [{"order": list(o), "weight": w} for o, w in fit.rankings.labelled()],
+        "rankings_note": "one mixture among many that give the same probabilities when n >= 4",
+        "understood": data.understood,
+    }

@@ -1,0 +1,52 @@
+"""`rumflow report`: one self-contained HTML page about a data set."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+
+from rumflow.cli.answers import OK, check_out, inputs_of, print_json, say_written, show_progress
+from rumflow.cli.arguments import add_data, add_json, add_seed, whole_number
+from rumflow.cli.reading import read_data
+from rumflow.report.page import make_report
+
+EXAMPLE = "rumflow report choices.csv -o report.html"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The data and the page."""
+    add_data(parser)
+    parser.add_argument(
+        "-o", "--out", default="report.html", metavar="FILE", help="the page to write (default report.html)"
+    )
+    parser.add_argument("--title", help="title of the page")
+    parser.add_argument(
+        "--n-boot",
+        type=whole_number(0),
+        default=499,
+        metavar="B",
+        help="bootstrap replicates; 0 leaves the test out (default 499)",
+    )
+    add_seed(parser, 0)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, compute, write the page."""
+    check_out(arguments)
+    data = read_data(arguments)
+    result = make_report(
+        data,
+        arguments.out,
+        title=arguments.title or ("Choices" if arguments.data == "-" else Path(arguments.data).stem),
+        n_boot=arguments.n_boot,
+        seed=arguments.seed,
+        command=shlex.join(["rumflow", *arguments.words]),
+        progress=show_progress(arguments),
+        inputs=inputs_of(arguments),
+    )
+    if arguments.json:
+        print_json({"out": arguments.out, **result})
+    say_written(arguments)
+    return OK

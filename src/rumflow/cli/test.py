@@ -1,0 +1,148 @@
+"""`rumflow test`: could these choices come from a population of utility maximisers?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from rumflow.cli.answers import (
+    NOT_CONVERGED,
+    OK,
+    check_out,
+    headings,
+    print_json,
+    records_of,
+    rows_of,
+    show_progress,
+    write_out,
+)
+from rumflow.cli.arguments import add_data, add_json, add_out, add_seed, whole_number
+from rumflow.cli.reading import parts_of, read_data
+from rumflow.core.seeds import entropy
+from rumflow.data.choices import ChoiceData
+from rumflow.errors import InputError
+from rumflow.inference import holm, rum_test, rum_test_many
+from rumflow.inference.result import RumTest
+from rumflow.output.tables import Table, show
+
+EXAMPLE = "rumflow test choices.csv --n-boot 999 --cluster --seed 1"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The data and the bootstrap."""
+    add_data(parser, by=True, several=True)
+    parser.add_argument("--together", action="store_true", help="one distribution for all the groups (--by) or files")
+    parser.add_argument(
+        "--n-boot", type=whole_number(1), default=999, metavar="B", help="bootstrap replicates (default 999)"
+    )
+    parser.add_argument(
+        "--tau", action="append", metavar="TAU", help="tightening: auto (default) or a number; may be repeated"
+    )
+    parser.add_argument(
+        "--weights", choices=["none", "counts", "inverse-variance"], default="none", help="weight of a cell"
+    )
+    parser.add_argument("--cluster", action="store_true", help="resample whole subjects")
+    parser.add_argument(
+        "--convention", default=None, help="default, abkk or kitamura-stoye: how a published statistic is made"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="worker processes (default 1: threads)")
+    add_seed(parser, None)
+    add_json(parser)
+    add_out(parser, "the bootstrap distribution")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, test, print."""
+    check_out(arguments)
+    if arguments.by and len(arguments.data) > 1:
+        raise InputError("--by needs a single file; several files are groups already")
+    if len(set(arguments.data)) < len(arguments.data):
+        raise InputError("a file is named twice; several files are groups, each of them its own")
+    options: dict[str, Any] = {
+        "n_boot": arguments.n_boot,
+        "tau": _taus(arguments.tau),
+        "weights": None if arguments.weights == "none" else arguments.weights,
+        "convention": arguments.convention,
+        "seed": entropy(arguments.seed) % 2**32 if arguments.seed is None else arguments.seed,
+        "n_jobs": arguments.jobs,
+        "progress": show_progress(arguments),
+    }
+    files = {path: read_data(arguments, path) for path in arguments.data}
+    data = next(iter(files.values()))
+    if not arguments.cluster and not arguments.quiet and not arguments.json and _has_subjects(data):
+        print("choices are resampled one by one; --cluster resamples whole subjects", file=sys.stderr)
+    parts = parts_of(data, arguments.by) if arguments.by else files
+    if arguments.together and len(parts) < 2:
+        raise InputError("--together needs several groups (--by group) or several files")
+    if len(parts) > 1 and not arguments.together:
+        return _test_each(parts, arguments, options)
+    result = rum_test(parts if arguments.together else data, cluster=arguments.cluster or None, **options)
+    if arguments.json:
+        print_json(test_as_dict(result, data))
+    else:
+        show([result.summary()])
+    write_out({f"tau_{t:g}": list(d) for t, d in zip(result.taus, result.null_distributions, strict=True)}, arguments)
+    return NOT_CONVERGED if result.interrupted or result.failed else OK
+
+
+def _has_subjects(data: ChoiceData) -> bool:
+    return data.rows is not None and data.rows.subject is not None and len(data.rows.subjects) > 1
+
+
+def _taus(given: list[str] | None) -> Any:
+    taus: list[str | float] = []
+    for text in given or ["auto"]:
+        try:
+            taus.append(text if text == "auto" else float(text))
+        except ValueError:
+            raise InputError(f"--tau {text}: auto or a number from 0 to 1 is needed") from None
+    return taus[0] if len(taus) == 1 else taus
+
+
+def _test_each(parts: dict[str, ChoiceData], arguments: argparse.Namespace, options: dict[str, Any]) -> int:
+    results = rum_test_many(parts, cluster=arguments.cluster, **options).tests
+    values = [r.pvalue for r in results]
+    columns = {
+        "name": list(parts),
+        "statistic": [r.statistic for r in results],
+        "p_value": values,
+        "adjusted_p": holm(values).tolist(),
+        "tau": [r.tau for r in results],
+    }
+    seed = options["seed"]
+    if arguments.json:
+        print_json({"by": arguments.by, "seed": seed, "results": records_of(columns)})
+    else:
+        title = f"Test of random utility by {arguments.by or 'file'}; {arguments.n_boot} replicates each, seed {seed}"
+        note = "adjusted: Holm's correction for all of them together"
+        show([Table(title, headings(columns), rows_of(columns), note)])
+    write_out(columns, arguments)
+    return NOT_CONVERGED if any(r.interrupted or r.failed for r in results) else OK
+
+
+def test_as_dict(result: RumTest, data: ChoiceData) -> dict[str, Any]:
+    """A test for machines."""
+    return {
+        "items": list(data.items),
+        "menus": len(data.masks),
+        "choices": result.sample.n_observations,
+        "groups": result.sample.n_groups,
+        "statistic": result.statistic,
+        "pvalue": result.pvalue,
+        "tau": result.tau,
+        "taus": list(result.taus),
+        "pvalues": [float(p) for p in result.pvalues],
+        "n_boot": result.n_boot,
+        "seed": result.seed,
+        "resample": result.resample,
+        "weights": result.weights,
+        "interrupted": result.interrupted,
+        "failed": result.failed,
+        "seconds": result.seconds,
+        "misfits": [
+            {"menu": list(m), "item": i, "observed": o, "fitted": f, "contribution": c}
+            for m, i, _, o, f, c in result.misfits(20)
+        ],
+        "understood": data.understood,
+    }

@@ -1,0 +1,76 @@
+"""Matrices over all menus: row = menu bit mask, column = item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rumflow.core.arrays import Array, nan_where_masked
+from rumflow.core.lattice import MAX_ITEMS, Lattice, items_of
+from rumflow.data.labels import LARGEST_TOTAL, Counted, Item, check_items, format_menu
+from rumflow.data.menus import masks_of
+from rumflow.errors import InputError
+
+
+def from_matrix(a: ArrayLike, items: Sequence[Item] | None) -> Counted:
+    """Counts from a (2^n, n) or (2^n - 1, n) matrix; NaN, or masked: not observed."""
+    try:
+        matrix = np.array(nan_where_masked(a), np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"a matrix of counts is needed, not {type(a).__name__} {str(a)[:40]!r}") from None
+    if matrix.ndim != 2 or matrix.shape[1] < 1:
+        raise InputError(f"a matrix of counts has shape (2^n, n) or (2^n - 1, n), not {matrix.shape}")
+    rows, n = matrix.shape
+    if n > MAX_ITEMS:
+        raise InputError(
+            f"a matrix over all menus is possible for at most {MAX_ITEMS} items, not {n}: use from_counts or from_frame"
+        )
+    if rows not in (1 << n, (1 << n) - 1):
+        raise InputError(
+            f"a matrix with {n} columns (items) has {2**n} rows (all menus) or {2**n - 1} (without the empty "
+            f"one), not {rows}"
+        )
+    if rows == (1 << n) - 1:
+        matrix = np.vstack([np.zeros(n), matrix])
+    labels = check_items(items if items is not None else range(n))
+    if len(labels) != n:
+        raise InputError(f"items: {len(labels)} labels for a matrix of {n} items")
+    inside = Lattice(n).membership
+    _refuse(matrix > LARGEST_TOTAL, matrix, labels, f"is too large: counts are at most 2^53 = {LARGEST_TOTAL:.0f}")
+    _refuse(matrix < 0, matrix, labels, "is negative: counts must be 0 or more")
+    _refuse(~inside & (matrix != 0) & ~np.isnan(matrix), matrix, labels, "but the item is not in that menu")
+    matrix[~inside] = np.nan
+    sums = np.nansum(matrix, axis=1)
+    partial = np.isnan(matrix).sum(axis=1) > (~inside).sum(axis=1)
+    observed = ~np.isnan(matrix).all(axis=1) & (partial | (sums > 0))
+    for mask in np.flatnonzero(observed & partial & (sums > 1 + 1e-9)):
+        raise InputError(
+            f"menu {format_menu(labels[x] for x in items_of(mask))}: some cells are NaN, so the others are shares, "
+            f"but they add up to {sums[mask]:g}; they must add up to at most 1"
+        )
+    if not observed.any():
+        raise InputError("the matrix has no observed menu: every row is NaN or zero")
+    return Counted(labels, inside[observed], matrix[observed], np.where(partial, 1.0, sums)[observed])
+
+
+def to_matrix(membership: NDArray[np.bool_], values: Array) -> Array:
+    """(2^n, n): the values of the observed menus, NaN on the cells of the others, 0 outside the menus."""
+    n = membership.shape[1]
+    if n > MAX_ITEMS:
+        raise InputError(
+            f"a matrix over all menus is possible for at most {MAX_ITEMS} items, not {n}: use counts or frequencies, "
+            "one row per observed menu"
+        )
+    matrix = np.where(Lattice(n).membership, np.nan, 0.0)
+    matrix[masks_of(membership)] = np.where(membership, values, 0.0)
+    return matrix
+
+
+def _refuse(bad: NDArray[np.bool_], matrix: Array, labels: tuple[Item, ...], what: str) -> None:
+    """Raise for the first cell that is bad."""
+    if bad.any():
+        mask, x = np.argwhere(bad)[0]
+        menu = format_menu(labels[y] for y in items_of(mask))
+        raise InputError(f"menu {menu} (row {mask}), item {labels[x]!r}: the entry {matrix[mask, x]:g} {what}")

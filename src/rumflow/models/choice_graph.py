@@ -1,0 +1,69 @@
+"""The user's own graph: any model whose types are the paths from the first node to the last."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rumflow.core.arrays import Ints, Paths
+from rumflow.core.graph import Graph
+from rumflow.core.graph_build import build_graph
+from rumflow.core.graph_cells import Cells
+from rumflow.errors import InputError
+from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
+
+
+class ChoiceGraph:
+    """Nodes 0 .. n_nodes - 1 and arcs (from, to, cells); the paths from node 0 to the last node are the types.
+
+    A cell is a pair (menu, item): the number of the observed menu, or its items, and the item taken from it. Every path must
+    decide every observed menu exactly once.
+
+    >>> ChoiceGraph(2, [(0, 1, [(0, "a"), (1, "a")]), (0, 1, [(0, "b"), (1, "c")])])
+    ChoiceGraph(2 nodes, 2 arcs)
+    """
+
+    def __init__(self, n_nodes: int, arcs: Iterable[tuple[int, int, Iterable[tuple[Any, Hashable]]]]) -> None:
+        self.n_nodes = int(n_nodes)
+        self.arcs = []
+        for i, arc in enumerate(arcs):
+            if not isinstance(arc, Sequence) or len(arc) != 3:
+                raise InputError(f"arc {i}: (from node, to node, cells) is needed, not {arc!r}")
+            self.arcs.append((int(arc[0]), int(arc[1]), tuple(arc[2])))
+
+    def __repr__(self) -> str:
+        return f"ChoiceGraph({self.n_nodes} nodes, {len(self.arcs)} arcs)"
+
+    def geometry(self, cells: Cells, limit: Limit = DEFAULT_LIMIT) -> Graph:
+        """The graph, checked: no cycle, every node on a path, every path decides every menu once."""
+        place = {item: x for x, item in enumerate(cells.items)}
+        menus = {frozenset(np.flatnonzero(members).tolist()): j for j, members in enumerate(cells.membership)}
+
+        def number(i: int, cell: tuple[Any, Hashable]) -> int:
+            if isinstance(cell, str) or not isinstance(cell, Sequence) or len(cell) != 2:
+                raise InputError(f"arc {i}: a cell is a pair (menu, item), not {cell!r}")
+            menu, item = cell
+            if isinstance(menu, int | np.integer):
+                j = int(menu) if 0 <= menu < len(cells.membership) else None
+            else:
+                j = menus.get(frozenset(place.get(x, -1) for x in menu)) if isinstance(menu, Iterable) else None
+            if j is None:
+                raise InputError(f"arc {i}: {menu!r} is none of the {len(cells.membership)} observed menus")
+            if item not in place or not cells.membership[j, place[item]]:
+                raise InputError(f"arc {i}: item {item!r} is not in menu {cells.name(j)}")
+            return j * cells.width + int(cells.column[j, place[item]])
+
+        arcs = [(tail, head, [number(i, cell) for cell in own]) for i, (tail, head, own) in enumerate(self.arcs)]
+        return build_graph(self.n_nodes, arcs, cells.shape, cells.name)
+
+    def orders(self, cells: Cells, types: Paths) -> Ints:
+        """Types of a graph are no rankings."""
+        raise InputError(
+            "types of a graph given by hand have no rankings: ask for what they take from the observed menus"
+        )
+
+    def parts(self, cells: Cells) -> list[Ints]:
+        """One part."""
+        return [np.arange(len(cells.membership))]

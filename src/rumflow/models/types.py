@@ -1,0 +1,69 @@
+"""A list of types given by the user: single-crossing families, published matrices, any finite model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rumflow.core.arrays import Ints, Paths
+from rumflow.core.graph import Graph, label_graph
+from rumflow.core.graph_build import label_arcs
+from rumflow.core.graph_cells import Cells
+from rumflow.errors import InputError
+from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
+
+
+class Types:
+    """Mixtures of the types of a table: one row per type, one column per observed menu, the item taken from it.
+
+    >>> Types([["a", "b"], ["a", "c"]])
+    Types(2 types, 2 menus)
+    """
+
+    def __init__(self, table: ArrayLike) -> None:
+        self.table: NDArray[Any] = np.array(table, object)
+        if self.table.ndim != 2 or 0 in self.table.shape:
+            raise InputError(
+                f"types: a table with one row per type and one column per menu is needed, not shape {self.table.shape}"
+            )
+
+    def __repr__(self) -> str:
+        return f"Types({self.table.shape[0]} types, {self.table.shape[1]} menus)"
+
+    def rows(self, cells: Cells) -> Paths:
+        """The types as rows of columns, equal ones once."""
+        m = len(cells.membership)
+        if self.table.shape[1] != m:
+            raise InputError(f"types: {m} columns are needed, one per observed menu, not {self.table.shape[1]}")
+        place = {item: x for x, item in enumerate(cells.items)}
+        rows = np.empty(self.table.shape, np.int32)
+        for j in range(m):
+            column = {item: int(cells.column[j, x]) for item, x in place.items() if cells.membership[j, x]}
+            for i, item in enumerate(self.table[:, j]):
+                if item not in column:
+                    raise InputError(
+                        f"types: type {i} takes {item!r} from menu {cells.name(j)}, which does not offer it"
+                    )
+                rows[i, j] = column[item]
+        return np.unique(rows, axis=0)
+
+    def geometry(self, cells: Cells, limit: Limit = DEFAULT_LIMIT) -> Graph:
+        """One node per type between the first node and the last."""
+        rows = self.rows(cells)
+        k, m = rows.shape
+        start = np.concatenate([np.arange(k + 1) * m, np.full(k, k * m)])
+        numbers = (np.arange(m) * cells.width + rows).reshape(-1).astype(np.int64)
+        label, parent, cell = label_arcs(start, numbers, m * cells.width)
+        head = np.concatenate([1 + np.arange(k), np.full(k, k + 1)]).astype(np.int32)
+        first = np.concatenate([[0], k + np.arange(k + 1), [2 * k]]).astype(np.int64)
+        return label_graph(cells.shape, first, head, label, parent, cell)
+
+    def orders(self, cells: Cells, types: Paths) -> Ints:
+        """Types given by a table are no rankings."""
+        raise InputError("types given by a table have no rankings: ask for what they take from the observed menus")
+
+    def parts(self, cells: Cells) -> list[Ints]:
+        """One part."""
+        return [np.arange(len(cells.membership))]

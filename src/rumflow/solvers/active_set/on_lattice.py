@@ -1,0 +1,165 @@
+"""Prices of rankings on the lattice of menus, for the active set.
+
+One pass costs O(n N): the gradient of a mixture, Z^T w (Z flow - rho_hat), row by row, then the cheapest ways from the full
+menu to every menu and from there to the empty one. The pool is made of the cheapest rankings through menus of the middle layer.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import comb
+
+import numpy as np
+
+from rumflow.core.arrays import Array, Ints, Paths
+from rumflow.core.compile import kernel, leaf, reduction
+from rumflow.core.paths import cheapest_above, cheapest_below, extract_path, flow_from_paths, middle_menus, path_cost
+from rumflow.core.problem import NO_WEIGHTS
+from rumflow.core.problem import Problem as Projection
+from rumflow.core.threads import run_threads, thread_count
+from rumflow.core.transforms import transform_row, zeta_adjoint
+from rumflow.solvers.active_set.factor import dot
+from rumflow.solvers.active_set.kernels import Pool, Problem
+
+_THREADED = 13  # from this many items on a lattice pass is worth several threads
+
+
+def make_problem(problem: Projection) -> Problem:
+    """The problem in the form of the kernels."""
+    n, weights = problem.n, problem.weights
+    table = zeta_adjoint(weights.copy()) if len(weights) else NO_WEIGHTS
+    # c of the order of the Gram entries: a ranking's squared norm is the total weight of the cells it chooses.
+    ridge = max(float(table[:, -1].mean()), 1e-300) if len(weights) else float(1 << (n - 1))
+    return Problem(problem.target, weights, table, 0.0 if problem.cone else ridge)
+
+
+@reduction
+def weighted_square(weights, row):
+    """sum w row^2."""
+    total = 0.0
+    for j in range(row.shape[0]):
+        total += weights[j] * row[j] * row[j]
+    return total
+
+
+@leaf
+def gradient_row(problem, paths, lam, count, cost, x):
+    """Row x of Z^T w (Z flow - rho_hat) for a mixture of `count` paths, and its part of the objective."""
+    bits = problem.target.shape[0] - 1
+    row, target = cost[x], problem.target[x]
+    row[:] = 0.0
+    for i in range(count):
+        row[paths[i, x]] += lam[i]
+    transform_row(row, bits, 1.0, np.bool_(False))
+    if problem.weights.shape[0] > 0:
+        weights = problem.weights[x]
+        for j in range(row.shape[0]):
+            row[j] = row[j] - target[j] if weights[j] > 0.0 else 0.0
+        objective = 0.5 * weighted_square(weights, row)
+        for j in range(row.shape[0]):
+            row[j] *= weights[j]
+    else:
+        for j in range(row.shape[0]):
+            row[j] -= target[j]
+        objective = 0.5 * dot(row, np.int64(0), row, row.shape[0])
+    transform_row(row, bits, 1.0, np.bool_(True))
+    return objective
+
+
+@kernel
+def fill_pool(menus, pool, cost, above, below, nu):
+    """The cheapest rankings through middle menus, those violated by a good share of the worst; how many."""
+    n = cost.shape[0]
+    limit = pool.paths.shape[0]
+    price = np.empty(menus.shape[0])
+    best = np.inf
+    for i in range(menus.shape[0]):
+        price[i] = above[menus[i]] + below[menus[i]]
+        best = min(best, price[i])
+    # The highest price up to which no more than `limit` are found, to within a thousandth.
+    low, bound = best, nu - 0.3 * (nu - best)
+    cut = bound
+    for _ in range(10):
+        count = 0
+        for i in range(menus.shape[0]):
+            if price[i] <= cut:
+                count += 1
+        if count > limit:
+            bound = cut
+        elif cut == bound:
+            break
+        else:
+            low = cut
+        cut = 0.5 * (low + bound)
+    size = 0
+    for i in range(menus.shape[0]):
+        if price[i] <= cut and size < limit:
+            extract_path(cost, above, below, n, menus[i], pool.paths[size])
+            pool.gradient[size] = path_cost(cost, pool.paths, size)
+            pool.open[size] = True
+            for x in range(n):
+                pool.columns[x, size] = pool.paths[size, x]
+            size += 1
+    return size
+
+
+def middle_size(n: int) -> int:
+    """Menus of the middle layer."""
+    return comb(n, n // 2)
+
+
+def pool_size(n: int) -> int:
+    """Rankings priced without the lattice between two passes: the more, the dearer a pass."""
+    return min(middle_size(n), 256 if n < 18 else 1024)
+
+
+class LatticePrices:
+    """The cost table of a mixture of rankings, and the cheapest ways through every menu."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.cost = np.empty((n, 1 << (n - 1)))
+        self.above, self.below = np.empty(1 << n), np.empty(1 << n)
+        self.pool_size = pool_size(n)
+        self.most_mass = 1 << n  # the probabilities of a ranking add up to at most this
+        self._parts = np.zeros(n)
+
+    @cached_property
+    def _menus(self) -> Ints:
+        menus: Ints = middle_menus(self.n)
+        return menus
+
+    def threads(self, threads: int | None) -> int:
+        """How many threads are worth it."""
+        return thread_count(threads) if self.n >= _THREADED else 1
+
+    def evaluate(self, problem: Problem, types: Paths, weights: Array, count: int, threads: int) -> float:
+        """Fill the cost table for a mixture of the first `count` rankings; its objective."""
+
+        def row(x: int) -> None:
+            self._parts[x] = gradient_row(problem, types, weights, count, self.cost, x)
+
+        run_threads(row, range(self.n), threads)
+        return float(self._parts.sum())
+
+    def cheapest(self, threads: int) -> Paths:
+        """The cheapest ranking."""
+        cheapest_below(self.cost, threads, self.below)
+        path = np.empty(self.n, np.int32)
+        extract_path(self.cost, self.below, self.below, self.n, (1 << self.n) - 1, path)
+        return path
+
+    def sweep(self, threads: int) -> float:
+        """Cheapest ways to and from every menu; the price of the cheapest ranking."""
+        cheapest_below(self.cost, threads, self.below)
+        cheapest_above(self.cost, threads, self.above)
+        return float(self.below[-1])
+
+    def fill_pool(self, pool: Pool, nu: float) -> int:
+        """The most violated rankings, given the price nu of those in use; how many."""
+        size: int = fill_pool(self._menus, pool, self.cost, self.above, self.below, nu)
+        return size
+
+    def spread(self, types: Paths, weights: Array) -> Array:
+        """The flow of a mixture."""
+        return flow_from_paths(types, weights)

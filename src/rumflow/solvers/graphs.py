@@ -1,0 +1,142 @@
+"""Projections onto models given as choice graphs: one graph, or several where the observed menus fall apart.
+
+Where menus fall into groups whose types combine freely, the projection onto the simplex is that of each group alone (on the cone
+the total weight ties them together). The mixtures of the groups are then coupled into one mixture of types over all menus, with
+at most as many types as the groups have together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rumflow.core.arrays import Array, Ints, Mixture, Paths
+from rumflow.core.certificate import Certificate
+from rumflow.core.graph import Graph, cells_of_types
+from rumflow.core.graph_cells import Cells
+from rumflow.core.graph_certificate import certify_types
+from rumflow.core.problem import SOLVER_FLOOR, Problem, data_size
+from rumflow.models.model import Model
+from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
+from rumflow.solvers.active_set.solve import Outcome, Progress, Workspace, make_graph_problem, solve_rankings
+
+
+def solve_graph(
+    graph: Graph,
+    problem: Problem,
+    *,
+    tol: float = 1e-9,
+    floor: float | None = None,
+    start: Mixture | None = None,
+    deadline: float | None = None,
+    report: Callable[[Progress], None] | None = None,
+    threads: int | None = None,
+    workspace: Workspace | None = None,
+) -> Outcome:
+    """Project tables of cells onto the types of a graph; the outcome's `flow` are the fitted cells."""
+    least = SOLVER_FLOOR * float(data_size(problem.target, problem.weights)) if floor is None else floor
+    return solve_rankings(
+        make_graph_problem(problem),
+        Workspace(graph) if workspace is None else workspace,
+        tol=tol,
+        floor=least,
+        start=start,
+        deadline=deadline,
+        report=report,
+        threads=threads,
+    )
+
+
+def couple(mixtures: Sequence[Mixture], menus: Sequence[Ints]) -> Mixture:
+    """One mixture of types over all menus from mixtures over groups of menus: shares of the groups are paired in order."""
+    ends = np.unique(np.concatenate([np.cumsum(weights)[:-1] for _, weights in mixtures]))
+    total = float(mixtures[0][1].sum())
+    edges = np.concatenate([[0.0], ends[(ends > 0) & (ends < total)], [total]])
+    types = np.empty((len(edges) - 1, sum(len(group) for group in menus)), np.int32)
+    for (own, weights), group in zip(mixtures, menus, strict=True):
+        place = np.searchsorted(np.cumsum(weights)[:-1], edges[:-1], side="right")
+        types[:, group] = own[place]
+    return types, np.diff(edges)
+
+
+class GraphFit(NamedTuple):
+    """A projection onto a model: the types of the fit, its cells, and what is certified."""
+
+    types: Paths  # (k, m): the cell taken from each menu
+    weights: Array  # (k,)
+    table: Array  # (m, width): the fitted cells
+    certificate: Certificate
+    reason: str
+    rounds: int
+
+
+class ModelProjector:
+    """A model on observed cells: its graphs, built once, and projections onto them."""
+
+    def __init__(self, model: Model, cells: Cells, *, cone: bool = False, limit: Limit = DEFAULT_LIMIT) -> None:
+        self.model, self.cells, self.cone = model, cells, cone
+        whole = [np.arange(len(cells.membership))]
+        self.menus = whole if cone else model.parts(cells)
+        self.parts = [cells] if len(self.menus) == 1 else [cells.part(group) for group in self.menus]
+        self.graphs = [model.geometry(part, limit) for part in self.parts]
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes of all graphs."""
+        return sum(graph.n_nodes for graph in self.graphs)
+
+    @property
+    def n_arcs(self) -> int:
+        """Arcs of all graphs."""
+        return sum(graph.n_arcs for graph in self.graphs)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of all graphs and of one sweep over each."""
+        return sum(graph.n_bytes for graph in self.graphs)
+
+    def solve(
+        self,
+        target: Array,
+        weights: Array,
+        *,
+        tol: float = 1e-9,
+        start: Mixture | None = None,
+        deadline: float | None = None,
+        report: Callable[[Progress], None] | None = None,
+        threads: int | None = None,
+    ) -> GraphFit:
+        """Project a table of cells, given the table of their weights; `tol`: relative gap of each graph."""
+        mixtures, reasons, rounds, certificates = [], [], 0, []
+        for graph, part, group in zip(self.graphs, self.parts, self.menus, strict=True):
+            own = np.ascontiguousarray(target[group, : part.width]), np.ascontiguousarray(weights[group, : part.width])
+            problem = Problem(*own, self.cone)
+            begin = None if start is None else _restrict(start, group)
+            outcome = solve_graph(
+                graph, problem, tol=tol, start=begin, deadline=deadline, report=report, threads=threads
+            )
+            mixtures.append((outcome.paths, outcome.weights))
+            certificates.append(certify_types(graph, mixtures[-1], problem))
+            reasons.append(outcome.reason)
+            rounds += outcome.rounds
+        types, lam = mixtures[0] if len(mixtures) == 1 else couple(mixtures, self.menus)
+        reason = next((reason for reason in reasons if reason != "done"), "done")
+        table = cells_of_types(types, lam, self.cells.shape)
+        return GraphFit(types, lam, table, _total(certificates), reason, rounds)
+
+
+def _restrict(mixture: Mixture, menus: Ints) -> Mixture:
+    """A mixture as seen on some of the menus: types that are equal there become one."""
+    types, place = np.unique(mixture[0][:, menus], axis=0, return_inverse=True)
+    weights = np.zeros(len(types))
+    np.add.at(weights, place.reshape(-1), mixture[1])
+    return types, weights
+
+
+def _total(parts: list[Certificate]) -> Certificate:
+    """The certificate of separate projections together."""
+    columns = list(zip(*parts, strict=True))
+    objective, gap, floor, size, scale = (float(sum(columns[i])) for i in (0, 1, 2, 5, 6))
+    return Certificate(objective, gap, floor, min(columns[3]), max(columns[4]), size, scale)

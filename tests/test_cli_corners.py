@@ -1,0 +1,400 @@
+"""Corners of the commands: links, devices, interrupts, names of groups, numbers beyond sense, broken surroundings."""
+
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from rumflow.cli.main import main
+from rumflow.cli.reading import name_of
+
+COUNTS = "menu,item,count\n" + "".join(
+    f"{m},{x},{c}\n"
+    for m, x, c in [("ab", "a", 6), ("ab", "b", 4), ("bc", "b", 6), ("bc", "c", 4), ("ac", "a", 1), ("ac", "c", 9)]
+)
+
+
+@pytest.fixture
+def counts(tmp_path):
+    path = tmp_path / "counts.csv"
+    path.write_text(COUNTS)
+    return path
+
+
+def run(capsys, *arguments):
+    code = main([str(a) for a in arguments])
+    printed = capsys.readouterr()
+    assert "Traceback" not in printed.err
+    return code, printed.out, printed.err
+
+
+def start(*arguments, **options):
+    command = [sys.executable, "-m", "rumflow", *map(str, arguments)]
+    pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+    return subprocess.Popen(command, text=True, **{**pipes, **options})
+
+
+# Files.
+
+
+@pytest.mark.parametrize("command", ["project", "report"])
+def test_files_are_written_through_links(capsys, counts, tmp_path, command):
+    target, link = tmp_path / "there.csv", tmp_path / "link.csv"
+    target.write_text("old")
+    link.symlink_to(target)
+    assert run(capsys, command, counts, *out(command, link))[0] == 0
+    assert link.is_symlink()
+    assert len(target.read_text()) > 100
+
+
+@pytest.mark.parametrize("command", ["project", "report", "simulate"])
+def test_pipes_and_devices_are_written_into(capsys, counts, tmp_path, command):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    assert run(capsys, command, "noisy" if command == "simulate" else counts, *out(command, pipe))[0] == 0
+    reader.join(10)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert len(read[0]) > 100
+    device = tmp_path / "null"
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        device.open("wb").close()
+    except PermissionError:
+        return
+    assert run(capsys, command, "noisy" if command == "simulate" else counts, *out(command, device))[0] == 0
+    assert stat.S_ISCHR(device.stat().st_mode)
+
+
+@pytest.mark.parametrize("command", ["project", "report", "test", "bounds"])
+def test_the_input_is_not_overwritten(capsys, counts, tmp_path, command):
+    link = tmp_path / "link.csv"
+    link.symlink_to(counts)
+    for path in (counts, link):
+        code, _, err = run(capsys, command, counts, *out(command, path))
+        assert code == 1
+        assert "is the file that was read" in err
+    assert counts.read_text() == COUNTS
+
+
+def test_the_input_is_not_overwritten_through_a_pipe(counts):
+    with counts.open() as file:
+        done = start("project", "-", "--out", counts, stdin=file)
+        _, err = done.communicate()
+    assert done.returncode == 1
+    assert "is the file that was read" in err
+    assert counts.read_text() == COUNTS
+
+
+@pytest.mark.parametrize("command", ["project", "report", "test", "bounds", "simulate", "bench"])
+def test_files_that_cannot_be_written(capsys, counts, tmp_path, command):
+    data = {"simulate": ["noisy"], "bench": []}.get(command, [counts])
+    for path, why in ((tmp_path, "is a folder"), (tmp_path / "no" / "x.csv", "no folder"), (counts / "x", "written")):
+        begin = time.perf_counter()
+        code, printed, err = run(capsys, command, *data, *out(command, path, 100_000))
+        assert code == 1
+        assert why in err
+        assert printed == ""
+        assert time.perf_counter() - begin < 5  # said before the work
+
+
+def out(command, path, n_boot=9):
+    more = {"bounds": ["--for", "a,b,c"], "test": ["--n-boot", n_boot], "report": ["--n-boot", n_boot]}
+    return ["--out", path, *more.get(command, [])]
+
+
+def test_a_full_disk_does_not_lose_the_answer(capsys, counts):
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    code, printed, err = run(capsys, "project", counts, "--out", "/dev/full")
+    assert code == 1
+    assert "Distance to the nearest" in printed
+    assert "No space left" in err
+
+
+def test_tables_for_people_hold_no_formula(capsys, tmp_path):
+    data = tmp_path / "formulas.csv"
+    data.write_text(
+        "group,menu,item,count\n"
+        + "".join(f'@SUM(A1),"=1+1|@b",{x},{c}\n+c,"=1+1|@b",{x},{c}\n' for x, c in (("=1+1", 3), ("@b", 4)))
+    )
+    reading = ["--separator", "|", "-q"]
+    for arguments in (["project"], ["project", "--by", "group"], ["test", "--by", "group", "--n-boot", 9]):
+        path = tmp_path / "out.csv"
+        code, _, err = run(capsys, arguments[0], data, *arguments[1:], *reading, "--out", path)
+        assert code == 0, err
+        cells = [
+            cell for line in path.read_text().splitlines() for cell in re.split(r',(?=(?:[^"]*"[^"]*")*[^"]*$)', line)
+        ]
+        assert not [cell for cell in cells if cell.strip('"')[:1] in "=@+" and cell]
+        assert any(cell.strip('"').startswith(("'=", "'@")) for cell in cells)
+
+
+# Interrupts.
+
+
+def test_an_interrupted_report_leaves_the_old_page(tmp_path, monkeypatch):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    page = tmp_path / "page.html"
+    page.write_text("old")
+    data = tmp_path / "noisy.csv"
+    assert main(["simulate", "noisy", "-n", "6", "--seed", "1", "--out", str(data)]) == 0
+    process = start("report", data, "-o", page, "--n-boot", "5000000")
+    while "items" not in process.stderr.readline():
+        pass
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert page.read_text() == "old"
+    # Where some replicates are done the test has an answer, but the page would not be the one that was asked for.
+    monkeypatch.setattr("rumflow.report.page.rum_test", lambda *_, **__: SimpleNamespace(interrupted=True))
+    assert main(["report", str(data), "-o", str(page), "-q"]) == 130
+    assert page.read_text() == "old"
+
+
+@pytest.mark.parametrize("seconds", [0.25, 0.4, 0.7])
+def test_interrupted_while_it_starts(seconds):
+    """From the moment Python has started and this package is reached."""
+    script = "import sys; sys.argv = ['rumflow', 'demo']; from rumflow.cli.main import main; print(flush=True); sys.exit(main())"
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen([sys.executable, "-c", script], text=True, **pipes)
+    process.stdout.readline()
+    time.sleep(seconds - 0.24)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert "Traceback" not in err
+    assert err.endswith("rumflow: interrupted\n")
+    assert process.returncode in (130, -signal.SIGINT)
+
+
+def test_an_interrupt_ends_the_groups(capsys, tmp_path, monkeypatch):
+    from rumflow.cli import project as command
+
+    path = tmp_path / "groups.csv"
+    path.write_text("group,menu,item,count\n" + "".join(f"{g},ab,{x},5\n" for g in "pqr" for x in "ab"))
+    interrupted = SimpleNamespace(
+        misfits=lambda _: [], distance=0.1, gap=1.0, status=rf.Status.INTERRUPTED, problem=None, inside=False
+    )
+    monkeypatch.setattr(command, "project", lambda *_, **__: interrupted)
+    code, printed, _ = run(capsys, "project", path, "--by", "group", "--json")
+    assert code == 2
+    assert len(json.loads(printed)["results"]) == 1
+
+
+# Groups and pipes.
+
+
+def test_names_of_groups_are_distinct(capsys, tmp_path):
+    assert name_of(("x, y", "z")) != name_of(("x", "y, z"))
+    assert name_of(("a", "b")) == "a, b"
+    assert name_of((("a", "b"), 'c"')) == 'a, b, "c"""'
+    path = tmp_path / "two.csv"
+    path.write_text(
+        "first,second,menu,item,count\n"
+        + "".join(f"{g},ab,{x},5\n" for g in ('"x, y",z', 'x,"y, z"', "p,q") for x in "ab")
+    )
+    reading = ["--by", "group", "--group", "first,second", "--json"]
+    code, printed, _ = run(capsys, "project", path, *reading)
+    assert code == 0
+    assert [r["name"] for r in json.loads(printed)["results"]] == ['"x, y", z', 'x, "y, z"', "p, q"]
+    code, printed, _ = run(capsys, "test", path, *reading, "--n-boot", 9)
+    assert code == 0
+    assert len(json.loads(printed)["results"]) == 3
+
+
+def test_what_is_said_of_groups_holds_when_they_are_taken_apart(capsys, tmp_path):
+    path = tmp_path / "groups.csv"
+    path.write_text("group,menu,choice\n" + "".join(f"{g},ab,{x}\n" for g in "pqr" for x in "ab"))
+    _, _, err = run(capsys, "project", path, "--by", "group")
+    assert "3 groups" in err
+    assert "together" not in err
+
+
+def test_a_file_named_twice(capsys, counts):
+    code, _, err = run(capsys, "test", counts, counts)
+    assert code == 1
+    assert "named twice" in err
+
+
+def test_layouts_of_several_columns(capsys, tmp_path):
+    path = tmp_path / "places.csv"
+    path.write_text("a1,a2,pick\ntea,milk,1\ntea,milk,2\nmilk,juice,1\ntea,juice,9\n")
+    reading = ["--menu", "a1,a2", "--choice", "pick", "--base", "1", "--missing", "9"]
+    code, printed, err = run(capsys, "project", path, *reading, "--json")
+    assert code == 0, err
+    assert json.loads(printed)["choices"] == 3
+
+
+def test_doubts_about_the_data_are_said_once(capsys, tmp_path):
+    path = tmp_path / "groups.csv"
+    path.write_text("group,menu,choice\n" + "".join(f'g{k},"a,b",{"ab"[k % 2]}\n' for k in range(30)))
+    for quiet in ([], ["-q"], ["--json"]):
+        code, _, err = run(capsys, "project", path, *quiet)
+        assert code == 0
+        assert err.count("is it a group?") == 1
+        assert "UserWarning" not in err
+
+
+def test_choices_from_a_pipe(counts):
+    process = start("test", "-", "--n-boot", "19", "--seed", "1", "--json")
+    printed, err = process.communicate(COUNTS, timeout=120)
+    assert process.returncode == 0, err
+    assert json.loads(printed)["pvalue"] == rf.rum_test(rf.ChoiceData.from_csv(counts), n_boot=19, seed=1).pvalue
+
+
+# Numbers beyond sense.
+
+
+def test_numbers_beyond_sense(capsys, counts, tmp_path):
+    for arguments, words in [
+        (["test", counts, "--n-boot", "99999999999"], "n_boot=99999999999"),
+        (["report", counts, "--n-boot", "99999999999", "-o", tmp_path / "x.html"], "n_boot=99999999999"),
+        (["test", counts, "--n-boot", "0"], "--n-boot"),
+        (["test", counts, "--n-boot", "9" * 6000], "--n-boot"),
+        (["simulate", "noisy", "--draws", "100000000", "-n", "12", "--out", tmp_path / "x.csv"], "fewer --draws"),
+        (["simulate", "noisy", "--draws", "9" * 30, "--out", tmp_path / "x.csv"], "--draws"),
+        (["simulate", "noisy", "--seed", "-5", "--out", tmp_path / "x.csv"], "--seed"),
+        (["simulate", "noisy", "--share", "nan", "--out", tmp_path / "x.csv"], "--share"),
+        (["bounds", counts, "--for", "a,b,c", "--confidence", "7"], "confidence"),
+        (["project", counts, "--tol", "nan"], "tol"),
+        (["project", counts, "--max-seconds", "-1"], "max_seconds"),
+        (["project", counts, "--top", "-1"], "--top"),
+        (["test", counts, "--jobs", "0"], "n_jobs"),
+    ]:
+        code, printed, err = run(capsys, *arguments)
+        assert code == 1, arguments
+        assert words in err
+        assert len(err.splitlines()) <= 4
+        assert printed == ""
+    assert not (tmp_path / "x.csv").exists()
+    many = ["simulate", "noisy", "--draws", 10**12, "-n", 5, "--form", "long", "--seed", 1, "--out", tmp_path / "x.csv"]
+    assert run(capsys, *many)[0] == 0
+    assert rf.ChoiceData.from_csv(tmp_path / "x.csv").n_observations == 26 * 10**12
+
+
+@pytest.mark.parametrize("n_boot", [True, 0, 2.5, "9", None, 10**11])
+def test_numbers_of_replicates(counts, n_boot):
+    with pytest.raises(rf.InputError, match="n_boot"):
+        rf.rum_test(rf.ChoiceData.from_csv(counts), n_boot=n_boot)
+
+
+def test_memory_of_many_tests_is_asked_for_first(counts, monkeypatch):
+    monkeypatch.setattr("rumflow.core.memory.available_memory", lambda: 2**30)
+    data = rf.ChoiceData.from_csv(counts)
+    with pytest.raises(rf.InputError, match=r"9 tests needs about .* take fewer replicates"):
+        rf.rum_test_many([data] * 9, n_boot=10**7)
+
+
+# The rest.
+
+
+def test_projection_by_inverse_variance_is_the_statistic_of_the_test(capsys, tmp_path):
+    path = tmp_path / "data.csv"
+    assert main(["simulate", "dirichlet", "-n", "4", "--seed", "2", "--share", "0.7", "--out", str(path)]) == 0
+    capsys.readouterr()
+    data = rf.ChoiceData.from_csv(path)
+    for weights in ("inverse-variance", "counts"):
+        distance = json.loads(run(capsys, "project", path, "--weights", weights, "--json")[1])["distance"]
+        statistic = rf.rum_test(data, n_boot=1, seed=0, weights=weights).statistic
+        assert distance**2 == pytest.approx(statistic, rel=1e-8)
+    assert "(weighted)" in run(capsys, "project", path, "--weights", "inverse-variance")[1]
+
+
+def test_a_report_says_how_it_was_made(capsys, tmp_path):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    data, page = tmp_path / "my data.csv", tmp_path / "page.html"
+    data.write_text(COUNTS)
+    assert run(capsys, "report", data, "--menu", "menu", "-o", page, "--n-boot", 0)[0] == 0
+    command = re.search(r"rumflow report .* --n-boot 0", page.read_text()).group()
+    assert f"{data}&#39; --menu menu -o" in command
+
+
+def test_convention_is_public():
+    assert rf.Convention(set="cone").set == "cone"
+    assert "Convention" in dir(rf)
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = rf.nothing
+
+
+@pytest.mark.parametrize("threads", ["x", 0, -1, 1.5, True, 10**9])
+def test_numbers_of_threads(threads):
+    rho = rf.simulate.dirichlet(3, 0)
+    for work in (lambda: rf.project(rho, threads=threads), lambda: rf.project_many([rho], threads=threads)):
+        with pytest.raises(rf.InputError, match="threads="):
+            work()
+
+
+@pytest.mark.parametrize("text", ["x", "0", "-1", "1.5", "²", "1" * 40])
+def test_numbers_of_threads_in_the_environment(monkeypatch, text):
+    monkeypatch.setenv("RUMFLOW_THREADS", text)
+    with pytest.raises(rf.InputError, match="RUMFLOW_THREADS"):
+        rf.project_many([rf.simulate.dirichlet(3, 0)])
+    monkeypatch.setenv("RUMFLOW_THREADS", "2")
+    assert np.isfinite(rf.project_many([rf.simulate.dirichlet(3, 0)], threads=np.int64(1)).objective).all()
+
+
+KERNEL = """
+import resource, sys
+if sys.argv[1] == "full":  # no file may grow beyond 4 KiB: as on a full disk
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+if sys.argv[1] == "nowhere":
+    import numba.core.caching as caching
+    caching.CacheImpl._locator_classes = []
+    caching.CodeLibraryCacheImpl._locator_classes = caching.CompileResultCacheImpl._locator_classes = []
+from rumflow import Lattice
+print(Lattice(2).to_internal([[0, 0], [1, 0], [0, 1], [0.25, 0.75]]).tolist())
+"""
+
+
+@pytest.mark.parametrize("disk", ["full", "nowhere", "missing", "damaged"])
+def test_without_room_for_compiled_kernels(tmp_path, disk):
+    """Slow, but right, and said once."""
+    folder = tmp_path / "cache"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": "/dev/null/no" if disk == "missing" else str(folder)}
+
+    def compute(how):
+        command = [sys.executable, "-c", KERNEL, how]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == "[[1.0, 0.25], [1.0, 0.75]]\n"
+        return done.stderr
+
+    if disk == "damaged":
+        compute("fine")
+        files = list(folder.rglob("*.nb*"))
+        assert files
+        for k, file in enumerate(files):
+            file.write_bytes(file.read_bytes()[: 100 * (k % 2)])
+        assert compute("fine") == ""
+        return
+    err = compute(disk)
+    assert err.count("cannot be kept on disk") == (0 if disk == "missing" else 1)
+
+
+def test_citation_and_changelog_agree():
+    root = Path(__file__).parents[1]
+    citation = (root / "CITATION.cff").read_text()
+    assert f"\nversion: {rf.__version__}\n" in citation
+    heading = re.search(
+        rf"^## {re.escape(rf.__version__)} \((.*)\)$", (root / "CHANGELOG.md").read_text(), re.MULTILINE
+    )
+    released = re.search(r"^date-released: (.*)$", citation, re.MULTILINE)
+    assert (heading.group(1) == "unreleased") == (released is None)
+    assert released is None or released.group(1) == heading.group(1)

@@ -1,0 +1,109 @@
+"""What can be read only once, and what never ends."""
+
+import contextlib
+import gzip
+import os
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+
+import pytest
+
+import rumflow as rf
+from rumflow.data.choices import ChoiceData
+
+GOOD = b'menu,choice\n"tea,milk",tea\n"tea,juice",juice\n"milk,juice",milk\n' + b'"tea,milk",milk\n' * 50_000
+READ = "import sys; from rumflow.data.choices import ChoiceData; print(ChoiceData.from_csv(sys.argv[1]).n_observations)"
+
+
+def feed(path, content):
+    """Write into a pipe from another thread."""
+
+    def run():
+        with contextlib.suppress(BrokenPipeError), open(path, "wb") as file:
+            file.write(content)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_pipe(tmp_path, packed):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    thread = feed(pipe, gzip.compress(GOOD) if packed else GOOD)
+    data = ChoiceData.from_csv(pipe)
+    thread.join(10)
+    assert data.n_observations == 50_003
+    assert str(pipe) in data.understood
+
+
+def test_parquet_through_a_pipe(tmp_path):
+    pytest.importorskip("pyarrow")
+    data = ChoiceData.from_counts({("a", "b"): {"a": 2, "b": 3}})
+    data.to_parquet(tmp_path / "a.parquet")
+    os.mkfifo(tmp_path / "pipe")
+    for read in (ChoiceData.from_csv, ChoiceData.from_parquet):
+        thread = feed(tmp_path / "pipe", (tmp_path / "a.parquet").read_bytes())
+        assert read(tmp_path / "pipe").equals(data)
+        thread.join(10)
+
+
+@pytest.mark.parametrize("path", ["-", "/dev/stdin"])
+@pytest.mark.parametrize("how", ["pipe", "file"])
+def test_standard_input(tmp_path, path, how):
+    (tmp_path / "a.csv").write_bytes(GOOD)
+    with open(tmp_path / "a.csv", "rb") as file:
+        given = {"input": GOOD} if how == "pipe" else {"stdin": file}
+        done = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, timeout=120, check=True, **given)
+    assert done.stdout.strip() == b"50003.0"
+
+
+def test_process_substitution(tmp_path):
+    (tmp_path / "a.csv").write_bytes(GOOD)
+    command = f'{sys.executable} -c "{READ}" <(cat {tmp_path / "a.csv"})'
+    done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=120, check=True)
+    assert done.stdout.strip() == b"50003.0"
+
+
+def test_errors_name_the_stream(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for content, words in ((b'menu,choice\n"a,b",c\n', "line 2"), (b"", "empty"), (b"\0" * 9000, "zero bytes")):
+        thread = feed(tmp_path / "pipe", content)
+        with pytest.raises(rf.InputError, match=words) as caught:
+            ChoiceData.from_csv(tmp_path / "pipe")
+        assert "pipe" in str(caught.value)
+        thread.join(10)
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom", "/dev/null"])
+def test_devices_that_hold_no_table(device):
+    with pytest.raises(rf.InputError, match=r"zero bytes|empty"):
+        ChoiceData.from_csv(device)
+
+
+@pytest.mark.parametrize("start", [b"", b"menu,choice\n", b'menu,choice\n"a,b",a\n"', b"caf\xe9"])
+def test_a_line_without_end(tmp_path, start):
+    """Half a gigabyte in one line: refused early, in little memory."""
+    path = tmp_path / "a.csv.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(start)
+        for _ in range(64):
+            file.write(b"a" * (1 << 23))
+    tracemalloc.start()
+    begin = time.perf_counter()
+    with pytest.raises(rf.InputError, match=r"longer than 16 MiB|not utf-8 text|field larger"):
+        ChoiceData.from_csv(path)
+    assert time.perf_counter() - begin < 10
+    assert tracemalloc.get_traced_memory()[1] < 200 << 20
+    tracemalloc.stop()
+
+
+def test_gzip_is_told_by_content(tmp_path):
+    (tmp_path / "a.csv").write_bytes(gzip.compress(GOOD))
+    (tmp_path / "b.csv.gz").write_bytes(GOOD)
+    assert ChoiceData.from_csv(tmp_path / "a.csv").n_observations == 50_003
+    assert ChoiceData.from_csv(tmp_path / "b.csv.gz").n_observations == 50_003
