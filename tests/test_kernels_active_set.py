@@ -7,7 +7,9 @@ import pytest
 import reference
 
 from rumflow.core.paths import cheapest_above, cheapest_below
-from rumflow.solvers.active_set import kernels
+from rumflow.core.problem import NO_WEIGHTS
+from rumflow.core.problem import Problem as Projection
+from rumflow.solvers.active_set import kernels, on_lattice
 from rumflow.solvers.active_set.solve import Workspace, make_problem
 
 FORMS = ["compiled", "plain"]
@@ -37,7 +39,7 @@ class Case:
             self.weights[:, 0] = 1.0
             self.target[self.weights == 0] = np.nan  # what was not observed is not read
         self.w = np.ones_like(self.target) if self.weights is None else self.weights
-        self.problem = make_problem(self.target, self.weights, cone)
+        self.problem = make_problem(Projection(self.target, NO_WEIGHTS if self.weights is None else self.weights, cone))
         self.orders = [np.array(order) for order in permutations(range(n))]
         self.paths = np.array([reference.path_of(order) for order in self.orders])
         self.rho = np.array([reference.ranking_rows(order).ravel() for order in self.orders])
@@ -143,7 +145,7 @@ def test_gradient_row(case, form):
     spread = np.zeros(len(case.paths))
     np.add.at(spread, numbers, lam)
     cost = np.full(case.target.shape, np.nan)
-    parts = [form(kernels.gradient_row)(case.problem, case.paths[numbers], lam, 6, cost, x) for x in range(case.n)]
+    parts = [form(on_lattice.gradient_row)(case.problem, case.paths[numbers], lam, 6, cost, x) for x in range(case.n)]
     difference = np.where(case.w > 0, (case.rho.T @ spread).reshape(cost.shape) - case.target, 0.0)
     assert cost == pytest.approx(case.costs(spread), abs=1e-12)
     assert parts == pytest.approx(0.5 * np.sum(case.w * difference**2, axis=1), rel=1e-12)
@@ -282,12 +284,13 @@ def test_fill_pool(case, form, limit):
     lam[case.rng.integers(len(lam))] = 1.0
     costs = case.costs(lam)
     nu = float(lam @ case.gradient(lam))
-    prices = np.array([cheapest_through(case, costs, int(menu)) for menu in case.problem.menus])
-    assert all(bin(menu).count("1") == case.n // 2 for menu in case.problem.menus)
+    menus = case.workspace.prices._menus
+    prices = np.array([cheapest_through(case, costs, int(menu)) for menu in menus])
+    assert all(bin(menu).count("1") == case.n // 2 for menu in menus)
     pool = Workspace(case.n).pool
     pool = pool._replace(paths=pool.paths[:limit].copy(), open=np.zeros(len(pool.open), np.bool_))
     above, below = cheapest_above(costs), cheapest_below(costs)
-    size = form(kernels.fill_pool)(case.problem, pool, costs, above, below, nu)
+    size = form(on_lattice.fill_pool)(menus, pool, costs, above, below, nu)
     wanted = np.sort(prices[prices <= nu - 0.3 * (nu - prices.min())])
     found = np.array([costs[np.arange(case.n), pool.paths[q]].sum() for q in range(size)])
     assert 1 <= size <= limit
@@ -301,7 +304,7 @@ def test_fill_pool(case, form, limit):
     assert (pool.columns[:, :size] == pool.paths[:size].T).all()
 
 
-def test_run_pool(case, form):
+def test_improve(case, form):
     """All rankings in the pool: what is left violated is small, and the mixture is better than before."""
     case.begin(2)
     k = int(case.active.count[0])
@@ -313,7 +316,7 @@ def test_run_pool(case, form):
     lower = np.linalg.cholesky(case.matrix[np.ix_(numbers, numbers)])
     case.active.carried[1, :k] = np.linalg.solve(lower, nu - price[numbers])
     case.pool.gradient[: len(pool)] = price[pool]
-    steps = form(kernels.run_pool)(case.problem, case.active, case.pool, len(pool), nu, 1e-9, 10_000)
+    steps = form(kernels.improve)(case.problem, case.active, case.pool, len(pool), nu, 1e-9, 10_000)
     after = case.spread()
     assert steps >= 1
     assert after.min() >= 0
@@ -341,7 +344,7 @@ def objective(case, lam):
 
 
 @pytest.mark.parametrize("fresh", [0, 1])
-def test_improve_measures_the_gap_and_lowers_the_objective(case, form, fresh):
+def test_measure(case, form, fresh):
     case.begin(3)
     if case.problem.ridge == 0:
         case.active.weights[:3] *= 0.1  # too little of them, so that more are wanted
@@ -351,39 +354,24 @@ def test_improve_measures_the_gap_and_lowers_the_objective(case, form, fresh):
     inner, cheapest = float(spread @ price), float(price.min())
     cone = case.problem.ridge == 0
     gap = abs(inner) - max(spread.sum(), 1.0) * (1 << case.n) * min(0.0, cheapest) if cone else inner - cheapest
-    arrays = case.pool, costs, cheapest_above(costs), cheapest_below(costs)
-    found, steps = form(kernels.improve)(case.problem, case.active, *arrays, 2 * gap, 1000)
+    given = case.problem, case.active, costs, cheapest, 1 << case.n
+    found, _ = form(kernels.measure)(*given, 2 * gap)
     assert found == pytest.approx(gap, rel=1e-9)
-    assert steps == 0
+    assert case.active.fresh[0] == fresh  # nothing was done
+    found, nu = form(kernels.measure)(*given, 1e-10)
+    assert found == pytest.approx(gap, rel=1e-9)
+    assert nu == pytest.approx(0.0 if cone else inner, abs=1e-12)
     assert (case.spread() == spread).all()
-    found, steps = form(kernels.improve)(case.problem, case.active, *arrays, 1e-10, 1000)
-    assert found == pytest.approx(gap, rel=1e-9)
-    assert steps >= 1
-    assert objective(case, case.spread()) < objective(case, spread)
-    case.assert_factor()
+    case.assert_factor(nu - price[case.held()])
 
 
-def test_improve_builds_a_spoilt_factor_again(case, form):
+def test_measure_builds_a_spoilt_factor_again(case, form):
     case.begin(4)
     k = int(case.active.count[0])
-    kernels.normalise(case.problem, case.active)
     case.active.factor[: k * (k + 1) // 2] *= 1.5
     spread = case.spread()
-    costs = case.costs(spread)
+    costs, price = case.costs(spread), case.gradient(spread)
     case.active.fresh[0] = 0
-    form(kernels.improve)(
-        case.problem, case.active, case.pool, costs, cheapest_above(costs), cheapest_below(costs), 1e-10, 1000
-    )
+    _, nu = form(kernels.measure)(case.problem, case.active, costs, float(price.min()), 1 << case.n, 1e-10)
     assert case.active.fresh[0] == 1
-    case.assert_factor()
-
-
-def test_begin_takes_the_ranking_that_agrees_best(case, form):
-    cost, below = np.empty(case.target.shape), np.empty(1 << case.n)
-    none = np.empty((0, case.n), np.int32), np.empty(0)
-    form(kernels.begin)(case.problem, case.active, cost, below, *none)
-    agreement = case.rho @ np.where(case.w > 0, case.w * case.target, 0.0).ravel()
-    (best,) = case.held()
-    assert agreement[best] == pytest.approx(agreement.max())
-    assert case.active.weights[0] == 1.0
-    assert case.active.fresh[0] == 1
+    case.assert_factor(nu - price[case.held()])

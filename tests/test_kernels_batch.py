@@ -9,15 +9,16 @@ import reference
 import rumflow as rf
 from rumflow.core.membership import inside_tolerance
 from rumflow.core.paths import flow_from_paths
+from rumflow.core.problem import NO_WEIGHTS as NONE
+from rumflow.core.problem import Problem as Projection
 from rumflow.solvers.active_set.kernels import start_from
 from rumflow.solvers.active_set.solve import Workspace, make_problem
 from rumflow.solvers.batch import kernels
 from rumflow.solvers.batch.kernels import FACE, INSIDE, Start
 from rumflow.solvers.batch.projector import BatchProjector
-from rumflow.solvers.small.workspace import make_room, make_small
+from rumflow.solvers.small.workspace import make_small, make_workspace
 
 FORMS = {"compiled": lambda function: function, "plain": lambda function: function.py_func}
-NONE = np.empty((0, 0))
 
 
 @pytest.fixture(params=FORMS)
@@ -67,7 +68,7 @@ KINDS = ["unweighted", "weighted", "incomplete"]
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_adjoint_of_the_menu_sums(n, kind, form, rng):
     weights = weigh(kind, n, rng)
-    share = BatchProjector(n, weights).share
+    share = BatchProjector(n, NONE if weights is None else weights).share
     rows = rng.normal(size=share.shape)
     expected = sums_projector(n, weights).T @ rows.ravel()
     form(kernels.add_to_zero_adjoint)(rows, share, n)
@@ -88,42 +89,53 @@ def test_measure(n, kind, form, rng):
     assert found == pytest.approx(0.5 * np.sum(np.where(w > 0, w * (rho - target) ** 2, 0.0)))
 
 
+@pytest.mark.parametrize("forward", [False, True])
 @pytest.mark.parametrize("with_flow", [False, True])
 @pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_to_edges(kind, inside, with_flow, form, rng):
+def test_to_edges(kind, inside, with_flow, forward, form, rng):
     n = 3
     weights = weigh(kind, n, rng)
     complete = kind != "incomplete"
-    share = BatchProjector(n, weights).share
+    share = BatchProjector(n, NONE if weights is None else weights).share
     g, by_flow = rng.normal(size=(2, n, 1 << (n - 1)))
+    seen = np.ones(g.size, np.bool_) if weights is None else weights.ravel() > 0
+    if forward:
+        g *= seen.reshape(g.shape)
     work = np.full_like(g, np.nan)
     z, sums = superset_matrix(n), sums_projector(n, weights)
+    w = np.ones(g.size) if weights is None else weights.ravel()
+    inverse = np.divide(1.0, w, out=np.zeros_like(w), where=seen)
     flat, edges = g.ravel().copy(), by_flow.ravel().copy() if with_flow else np.zeros(g.size)
     none = np.empty((0, g.shape[1]))
     more = form(kernels.to_edges)(
-        NONE if weights is None else weights, share, complete, inside, g, by_flow if with_flow else none, work
+        NONE if weights is None else weights, share, complete, inside, forward, g, by_flow if with_flow else none, work
     )
     assert more == (not (inside and complete))
     if inside and complete:
-        assert g.ravel() == pytest.approx(sums.T @ (flat + np.linalg.inv(z).T @ edges), abs=1e-12)
+        assert g.ravel() == pytest.approx(inverse * (sums.T @ (flat + np.linalg.inv(z).T @ edges)), abs=1e-11)
     elif inside:
-        seen = weights.ravel() > 0
-        assert work.ravel() == pytest.approx(sums.T @ np.where(seen, flat, 0.0), abs=1e-12)
-        assert g.ravel() == pytest.approx(z.T @ np.where(seen, 0.0, flat) + edges, abs=1e-12)
+        assert work.ravel() == pytest.approx(inverse * (sums.T @ np.where(seen, flat, 0.0)), abs=1e-11)
+        rest = flat if forward else np.where(seen, 0.0, flat)
+        assert g.ravel() == pytest.approx(z.T @ rest + edges, abs=1e-12)
     else:
         assert g.ravel() == pytest.approx(z.T @ flat + edges, abs=1e-12)
         assert np.isnan(work).all()
 
 
+@pytest.mark.parametrize("forward", [False, True])
 @pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_from_flow(kind, inside, form, rng):
+def test_from_flow(kind, inside, forward, form, rng):
     n = 4
     weights = weigh(kind, n, rng)
+    if inside and kind == "unweighted":
+        return  # then there is nothing left to do for the flow
     g, work = rng.normal(size=(2, n, 1 << (n - 1)))
-    expected = reference.superset_sums(g) * (1.0 if weights is None else weights) + (work if inside else 0.0)
-    form(kernels.from_flow)(NONE if weights is None else weights, inside, g, work)
+    expected = reference.superset_sums(g)
+    if inside:  # inside, observed cells are answered by the menu sums alone
+        expected = work + (np.where(weights > 0, 0.0, expected) if forward else expected)
+    form(kernels.from_flow)(NONE if weights is None else weights, inside, forward, g, work)
     assert g == pytest.approx(expected, abs=1e-13)
 
 
@@ -148,7 +160,7 @@ def test_pack_piece(factors, form, rng):
 def test_load(form, rng):
     """Rankings with a known factor: what `tangent_weights` reads is there."""
     n = 5
-    problem = make_problem(np.zeros((n, 1 << (n - 1))), None)
+    problem = make_problem(Projection(np.zeros((n, 1 << (n - 1)))))
     one, two = Workspace(n, 40).active, Workspace(n, 40).active
     paths = np.array([reference.path_of(rng.permutation(n)) for _ in range(9)])
     start_from(problem, one, paths, np.ones(9))
@@ -165,8 +177,8 @@ class Piece:
 
     def __init__(self, targets, weights, keep, capacity=100, tol=1e-11):
         size, n = targets.shape[:2]
-        self.problem = make_problem(np.zeros(targets.shape[1:]), weights)
-        self.few, self.room = make_small(self.problem), make_room(n)
+        self.problem = make_problem(Projection(np.zeros(targets.shape[1:]), NONE if weights is None else weights))
+        self.few, self.room = make_small(self.problem), make_workspace(n)
         self.weights = NONE if weights is None else weights
         self.complete = weights is None or bool((weights > 0).all())
         self.targets = targets.copy()
@@ -287,11 +299,13 @@ def test_gradients_of_a_piece(kind, kept, form, rng):
     if weights is not None:
         g *= weights > 0
     found = g.copy()
-    share = BatchProjector(n, weights).share
-    form(kernels.vjp_piece if hasattr(kernels, "vjp_piece") else kernels.pull_piece)(
-        piece.few, piece.weights, share, piece.complete, piece.room, np.empty(targets.shape[1:]), piece.kind, piece.count,
-        paths, inverse, found, np.empty((0, *targets.shape[1:])),
+    share = BatchProjector(n, NONE if weights is None else weights).share
+    form(kernels.tangent_piece)(
+        piece.few, piece.weights, share, piece.complete, False, piece.room, np.empty(targets.shape[1:]), piece.kind,
+        piece.count, paths, inverse, found, np.empty((0, *targets.shape[1:])),
     )  # fmt: skip
+    if weights is not None:
+        found *= weights  # J^T g = W S g
     step = 1e-5
     for i in range(len(targets)):
         if kind == "incomplete" and piece.kind[i] == INSIDE:

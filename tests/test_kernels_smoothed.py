@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 import reference
 
+from rumflow.core.paths import uniform_flow
 from rumflow.core.tree import Tree, is_spanning_tree
 from rumflow.solvers.interior import smoothed
 from rumflow.solvers.interior.cg import diagonal_table
-from rumflow.solvers.interior.ipm import uniform_flow
 
-make_workspace = smoothed.make_workspace if hasattr(smoothed, "make_workspace") else smoothed.make_room
 FORMS = {"compiled": lambda function: function, "plain": lambda function: function.py_func}
 
 
@@ -45,7 +44,7 @@ class Case:
         _, values, vectors = np.linalg.svd(self.balance)
         self.circulations = vectors[np.sum(values > 1e-10) :].T
         self.table = diagonal_table(self.weights, n, 1)
-        self.room = make_workspace(n)
+        self.room = smoothed.make_room(n)
         self.room.scaling[:] = self.scaling
         parts = np.empty((3, 1 << n), np.int32)
         self.tree = Tree(np.empty(shape, np.bool_), *parts)

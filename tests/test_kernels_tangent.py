@@ -8,11 +8,13 @@ import reference
 
 from rumflow.core.compile import leaf
 from rumflow.core.paths import flow_from_paths
+from rumflow.core.problem import NO_WEIGHTS
+from rumflow.core.problem import Problem as Projection
 from rumflow.solvers import tangent
 from rumflow.solvers.active_set.kernels import start_from
 from rumflow.solvers.active_set.solve import Workspace, make_problem
 from rumflow.solvers.small.solve import begin_small
-from rumflow.solvers.small.workspace import make_room, make_small
+from rumflow.solvers.small.workspace import make_small, make_workspace
 
 FORMS = {"compiled": lambda function: function, "plain": lambda function: function.py_func}
 
@@ -47,7 +49,9 @@ class Face:
         self.dimension = int(np.linalg.matrix_rank(self.rho[on_face] - self.rho[on_face[0]], tol=1e-9))
         self.weights = rng.uniform(0.5, 2.0, self.flow.shape) if weighted else None
         self.w = np.ones(self.rho.shape[1]) if self.weights is None else self.weights.ravel()
-        self.problem = make_problem(np.zeros_like(self.flow), self.weights)
+        self.problem = make_problem(
+            Projection(np.zeros_like(self.flow), NO_WEIGHTS if self.weights is None else self.weights)
+        )
 
     def numbers(self, paths):
         return [int(np.flatnonzero((self.paths == path).all(axis=1))[0]) for path in paths]
@@ -109,7 +113,7 @@ def test_tangent_weights(face, form, rng):
 @pytest.mark.parametrize("how", ["compiled", "plain"])
 def test_few_items(face, how, rng):
     """The same face and the same derivative from the kernels for few items."""
-    few, room = make_small(face.problem), make_room(face.n)
+    few, room = make_small(face.problem), make_workspace(face.n)
     begin_small(few, room, face.paths[face.own], face.lam)
     (run_span_small if how == "compiled" else tangent.span_small.py_func)(few, room, face.flow, face.dimension)
     k = int(room.count[0])

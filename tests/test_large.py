@@ -6,9 +6,10 @@ import reference
 
 import rumflow as rf
 from rumflow.core import certificate, membership
-from rumflow.core.certificate import certify, certify_small, rounding_floor
-from rumflow.core.membership import find_inside, inside_tolerance
+from rumflow.core.certificate import Certifier, certify_small
+from rumflow.core.membership import inside_tolerance, rum_membership
 from rumflow.core.paths import flow_from_paths
+from rumflow.core.problem import NO_WEIGHTS, Problem, least_weight, rounding_floor
 from rumflow.core.transforms import moebius, zeta
 
 KINDS = ["unweighted", "weighted", "incomplete"]
@@ -16,8 +17,16 @@ KINDS = ["unweighted", "weighted", "incomplete"]
 
 @pytest.fixture(autouse=True)
 def many_items():
-    assert certificate._SMALL < 13
-    assert membership._SMALL < 13
+    assert certificate._ONE_CALL < 13
+    assert membership._ONE_CALL < 13
+
+
+def certify(flow, target, weights, threads=None, cone=False):
+    return Certifier(len(flow), NO_WEIGHTS if weights is None else weights, cone, threads)(flow, target)
+
+
+def member(target, weights, threads=None):
+    return rum_membership(Problem(target, NO_WEIGHTS if weights is None else weights), threads)
 
 
 def random_flow(n, k, rng):
@@ -32,39 +41,45 @@ def random_weights(kind, shape, rng):
     return weights if kind == "weighted" else np.where(rng.random(shape) < 0.3, 0.0, weights)
 
 
-def plain_certificate(flow, target, weights):
-    """Objective, gap, sum w rho_hat^2, least flow and menu error."""
+def plain_certificate(flow, target, weights, cone):
+    """Objective, gap, least flow, menu error and sum w rho_hat^2 (the target is within [0, 1])."""
     rho = reference.superset_sums(flow)
     w = np.ones_like(rho) if weights is None else weights
-    difference = np.where(w > 0, rho - target, 0.0)
-    gap = np.sum(w * difference * rho) - reference.cheapest(reference.subset_sums(w * difference))
-    size = np.sum(np.where(w > 0, w * target**2, 0.0))
-    error = np.abs(reference.menu_sums(rho)[1:] - 1).max()
-    return 0.5 * np.sum(w * difference**2), gap, size, flow.min(), error
+    seen = w > 0
+    difference = np.where(seen, rho - target, 0.0)
+    inner, cheapest = np.sum(w * difference * rho), reference.cheapest(reference.subset_sums(w * difference))
+    gap = inner - cheapest
+    if cone:
+        miss = max(0.0, -cheapest)
+        gap = inner + miss * rho[seen].sum() + 0.5 * miss**2 * (1 / w[seen]).sum()
+    expected = flow[:, -1].sum() if cone else 1.0
+    error = np.abs(reference.menu_sums(rho)[1:] - expected).max()
+    return 0.5 * np.sum(w * difference**2), gap, flow.min(), error, np.sum(np.where(seen, w * target**2, 0.0))
 
 
+@pytest.mark.parametrize("cone", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [13, 14])
-def test_the_certificate(n, kind, rng):
-    flow = random_flow(n, 20, rng)
+def test_the_certificate(n, kind, cone, rng):
+    flow = random_flow(n, 20, rng) * (3.0 if cone else 1.0)
     flow[2, 5] -= 0.25  # a flow that leaks, so that nothing is 0 by luck
     target = rng.uniform(0.0, 0.5, flow.shape)
     weights = random_weights(kind, flow.shape, rng)
     if kind == "incomplete":
         target[weights == 0] = np.nan  # what was not observed is not read
-    found = certify(flow, target, weights)
-    expected = plain_certificate(flow, target, weights)
+    w = NO_WEIGHTS if weights is None else weights
+    found = certify(flow, target, weights, cone=cone)
+    expected = plain_certificate(flow, target, weights, cone)
     assert found.objective == pytest.approx(expected[0], rel=1e-12)
     assert found.gap == pytest.approx(expected[1], rel=1e-11)
-    assert found.floor == pytest.approx(rounding_floor(expected[2]), rel=1e-12)
-    assert found.least_flow == expected[3] == -0.25
-    assert found.menu_error == pytest.approx(expected[4], rel=1e-12)
-    w = certificate.NO_WEIGHTS if weights is None else weights
-    small = certify_small(flow, target, w, False, np.empty_like(flow), np.empty(1 << n))
-    assert np.array(small) == pytest.approx(
-        [found[0], found[1], found.floor / rounding_floor(1.0), *found[3:]], rel=1e-11
-    )
-    assert certify(flow, target, weights, 1) == found
+    assert found.least_flow == expected[2] == -0.25
+    assert found.menu_error == pytest.approx(expected[3], rel=1e-12)
+    assert found.size == pytest.approx(expected[4], rel=1e-12)
+    assert found.scale == pytest.approx(flow.size if weights is None else weights.sum())
+    assert found.floor == pytest.approx(rounding_floor(expected[4], least_weight(w)), rel=1e-12)
+    small = certify_small(flow, target, w, cone, np.empty_like(flow), np.empty(1 << n))
+    assert np.array(small) == pytest.approx([found[0], found[1], *found[3:6]], rel=1e-11)
+    assert certify(flow, target, weights, 1, cone) == found
 
 
 @pytest.mark.parametrize("n", [13, 14])
@@ -149,15 +164,13 @@ def test_membership(n, kind, rng):
     target[0, 77] += 1e-6
     weights = random_weights(kind, target.shape, rng)
     rho, flow = plain_inside(target, weights)
-    found = find_inside(target, weights)
+    found_rho, found_flow = member(target, weights)
     small_rho, small_flow = np.empty_like(target), np.empty_like(target)
-    w = certificate.NO_WEIGHTS if weights is None else weights
-    inside = membership._try_inside(target, w, small_rho, small_flow, inside_tolerance(n))
-    assert inside == (found is not None) == bool(flow.min() >= -inside_tolerance(n))
+    w = NO_WEIGHTS if weights is None else weights
+    inside = membership._try_inside(target, w, True, small_rho, small_flow, inside_tolerance(n))
+    assert inside == (found_flow is not None) == bool(flow.min() >= -inside_tolerance(n))
     assert small_rho == pytest.approx(rho, abs=1e-14)
-    if found is not None:
-        assert (found.rho == small_rho).all()
-        assert found.flow == pytest.approx(small_flow, abs=1e-15)
+    assert (found_rho == small_rho).all()
 
 
 def uniform_flow(n):
@@ -180,12 +193,16 @@ def test_rational_data_with_wrong_menu_sums_are_members(n, kind, rng):
         here = masks[masks >> x & 1 == 1]
         at = reference.column(here, x)
         target[x, at] += surplus[here] if weights is None else surplus[here] / weights[x, at]
-    found = find_inside(target, weights)
-    assert found is not None
-    assert found.rho == pytest.approx(rho, abs=1e-13)
-    assert zeta(found.flow.copy()) == pytest.approx(rho, abs=1e-12)
-    assert found.flow.min() >= 0
-    assert find_inside(target, weights, 1).flow.tobytes() == found.flow.tobytes()
+    found, flow = member(target, weights)
+    assert flow is not None
+    assert found == pytest.approx(rho, abs=1e-13)
+    assert zeta(flow.copy()) == pytest.approx(rho, abs=1e-12)
+    assert flow.min() >= 0
+    assert member(target, weights, 1)[1].tobytes() == flow.tobytes()
+    small = np.empty_like(target), np.empty_like(target)
+    w = NO_WEIGHTS if weights is None else weights
+    assert membership._try_inside(target, w, True, *small, inside_tolerance(n))
+    assert small[1] == pytest.approx(flow, abs=1e-15)
 
 
 @pytest.mark.parametrize("n", [13, 14])
@@ -199,11 +216,24 @@ def test_membership_ends_at_its_tolerance(n, rng):
         for item, mask, sign in ((x, menu, -1), (y, menu, 1), (y, menu ^ 1 << x, -1), (x, menu ^ 1 << y, 1)):
             moved[item, reference.column(mask, item)] += sign * size
         assert moved.min() < 0
-        found = find_inside(zeta(moved), None)
+        _, found = member(zeta(moved), None)
         assert (found is not None) == inside
         if found is not None:
-            assert found.flow.min() >= 0
-            assert reference.menu_sums(zeta(found.flow.copy()))[1:] == pytest.approx(np.ones((1 << n) - 1), abs=1e-13)
+            assert found.min() >= 0
+            assert reference.menu_sums(zeta(found.copy()))[1:] == pytest.approx(np.ones((1 << n) - 1), abs=1e-13)
+
+
+def test_incomplete_data_are_not_told_to_be_members(rng):
+    """Whole menus are made to add up to 1, others are left alone."""
+    target = zeta(random_flow(13, 20, rng)) + 0.001
+    weights = np.ones_like(target)
+    weights[3, 77] = 0.0
+    rho, flow = member(target, weights)
+    assert flow is None
+    menu = next(m for m in range(1 << 13) if m >> 3 & 1 and reference.column(m, 3) == 77)
+    sums, before = reference.menu_sums(rho), reference.menu_sums(target)
+    assert sums[menu] == before[menu]
+    assert np.delete(sums, [0, menu]) == pytest.approx(np.ones((1 << 13) - 2), abs=1e-13)
 
 
 def test_rational_data_are_their_own_projection():
