@@ -316,6 +316,15 @@ def test_parquet_with_records(tmp_path):
             ChoiceData.from_csv(tmp_path / "a.parquet", **{role: "who"})
 
 
+def test_options_that_are_no_labels():
+    table = {"menu": ["a,b"], "choice": ["a"]}
+    for options in ({"items": ["a", ["b"]]}, {"items": ["a", "a", "b"]}, {"outside_option": {"a"}}):
+        with pytest.raises(rf.InputError, match=r"a label is text or a number|stands twice"):
+            ChoiceData.from_frame(table, **options)
+    with pytest.raises(rf.InputError, match="base='x'"):
+        ChoiceData.from_frame(table, base="x")
+
+
 def test_layouts_from_the_command_line(tmp_path, capsys):
     path = tmp_path / "a.csv"
     path.write_text("first,second,answer\ntea,milk,1\nmilk,juice,2\ntea,juice,9\ntea,milk,2\n")
