@@ -267,6 +267,8 @@ def test_masked_arrays_are_not_observed():
          ChoiceData.from_matrix(hidden, ITEMS))  # fmt: skip
     rows = [np.ma.array(row, mask=m) for row, m in zip(np.nan_to_num(full), mask | np.isnan(full), strict=True)]
     same(ChoiceData.from_matrix(rows, ITEMS), ChoiceData.from_matrix(hidden, ITEMS))
+    shares = np.ma.array([[1, 0], [0, 1], [0.5, 0.3]], mask=[[0, 0], [0, 0], [0, 1]])
+    np.testing.assert_array_equal(ChoiceData.from_matrix(shares).counts[2], [0.5, np.nan])
     table = {
         "menu": ["a,b", "a,b", "a,b,c", "a,b,c", "a,b,c"],
         "item": list("ababc"),
