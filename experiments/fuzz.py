@@ -155,7 +155,7 @@ def fuzz_reader(rng: Rng, folder: Path) -> str:
         return "read, not written"
     back = rf.ChoiceData.from_csv(again)
     # Only rows hold no item that was never offered; labels may come back in another order.
-    offered = [x for k, x in enumerate(data.items) if (data.masks >> k & 1).any()]
+    offered = [x for k, x in enumerate(data.items) if data.membership[:, k].any()]
     if {str(x) for x in back.items if x in back.items} != {str(x) for x in (offered if form == "rows" else data.items)}:
         raise Disagreement(f"{form} {again.suffix}: items {data.items!r} came back as {back.items!r}")
     if table_of(back) != table_of(data):
@@ -166,8 +166,8 @@ def fuzz_reader(rng: Rng, folder: Path) -> str:
 def table_of(data: rf.ChoiceData) -> dict[tuple[frozenset[str], str], float]:
     """Positive counts by menu and item."""
     return {
-        (frozenset(str(data.items[k]) for k in range(data.n) if mask >> k & 1), str(data.items[x])): float(counts[x])
-        for mask, counts in zip(data.masks.tolist(), data.counts, strict=True)
+        (frozenset(str(data.items[k]) for k in range(data.n) if row[k]), str(data.items[x])): float(counts[x])
+        for row, counts in zip(data.membership.tolist(), data.counts, strict=True)
         for x in range(data.n)
         if counts[x] > 0
     }
