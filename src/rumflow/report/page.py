@@ -25,8 +25,9 @@ from rumflow.projection.single import project
 from rumflow.report.svg import draw
 from rumflow.version import __version__
 
-#: Menus that were not offered and are shown with predictions, and rows of the long tables.
-MOST_PREDICTED, MOST_ROWS = 12, 300
+#: Menus that were not offered and are shown with predictions, and rows of the long tables. The linear programmes behind a
+#: prediction take seconds for 8 items and minutes for 10: beyond 8 items there are none.
+MOST_PREDICTED, MOST_PREDICTED_OF_8, MOST_ROWS = 12, 3, 300
 
 
 @dataclass
@@ -255,8 +256,13 @@ def _predictions(data: ChoiceData, fit: Projection) -> tuple[_Table | None, str]
     missing = [m for m in range(1, 1 << data.n) if m.bit_count() >= 2 and m not in offered]
     if not missing:
         return None, ""
+    if data.n > 8:
+        return None, (
+            f"{len(missing):,} menus were not offered. With {data.n} items the bounds of a prediction take a while, so none are "
+            "shown here: the command rumflow bounds finds them, one menu at a time."
+        )
     missing.sort(key=lambda m: (-m.bit_count(), m))
-    shown = missing[:MOST_PREDICTED]
+    shown = missing[: MOST_PREDICTED if data.n < 8 else MOST_PREDICTED_OF_8]
     table = _Table(
         "Menus not offered", ["menu", "item", "at least", "at most", "this model"], [False, False, True, True, True]
     )
