@@ -180,7 +180,9 @@ def solve_rankings(
             if not gap <= goal:
                 most = max(32, int(_STEP_WORK / max(k * k, 1)))
                 filled = prices.fill_pool(pool, nu)
-                steps = kernels.improve(problem, active, pool, filled, prices.cost, nu, 0.1 * goal, prices.pool_share, most)
+                steps = kernels.improve(
+                    problem, active, pool, filled, prices.cost, nu, 0.1 * goal, prices.pool_share, most
+                )
             rounds += 1
             if report is not None:
                 report(Progress(rounds, objective, gap, k, time.perf_counter() - begin))
