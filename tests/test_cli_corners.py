@@ -398,3 +398,10 @@ def test_citation_and_changelog_agree():
     released = re.search(r"^date-released: (.*)$", citation, re.MULTILINE)
     assert (heading.group(1) == "unreleased") == (released is None)
     assert released is None or released.group(1) == heading.group(1)
+
+
+@pytest.mark.parametrize("encoding", ["none", "", "\x00", "rot13"])
+def test_encodings_that_are_none(capsys, counts, encoding):
+    code, _, err = run(capsys, "project", counts, "--encoding", encoding)
+    assert code == 1
+    assert "encoding=" in err

@@ -267,6 +267,8 @@ def test_masked_arrays_are_not_observed():
          ChoiceData.from_matrix(hidden, ITEMS))  # fmt: skip
     rows = [np.ma.array(row, mask=m) for row, m in zip(np.nan_to_num(full), mask | np.isnan(full), strict=True)]
     same(ChoiceData.from_matrix(rows, ITEMS), ChoiceData.from_matrix(hidden, ITEMS))
+    shares = np.ma.array([[1, 0], [0, 1], [0.5, 0.3]], mask=[[0, 0], [0, 0], [0, 1]])
+    np.testing.assert_array_equal(ChoiceData.from_matrix(shares).counts[2], [0.5, np.nan])
     table = {
         "menu": ["a,b", "a,b", "a,b,c", "a,b,c", "a,b,c"],
         "item": list("ababc"),
@@ -314,6 +316,15 @@ def test_parquet_with_records(tmp_path):
     for role in ("menu", "choice", "subject", "group", "weight"):
         with pytest.raises(rf.InputError, match=r"neither a label nor a menu|not a number"):
             ChoiceData.from_csv(tmp_path / "a.parquet", **{role: "who"})
+
+
+def test_options_that_are_no_labels():
+    table = {"menu": ["a,b"], "choice": ["a"]}
+    for options in ({"items": ["a", ["b"]]}, {"items": ["a", "a", "b"]}, {"outside_option": {"a"}}):
+        with pytest.raises(rf.InputError, match=r"a label is text or a number|stands twice"):
+            ChoiceData.from_frame(table, **options)
+    with pytest.raises(rf.InputError, match="base='x'"):
+        ChoiceData.from_frame(table, base="x")
 
 
 def test_layouts_from_the_command_line(tmp_path, capsys):

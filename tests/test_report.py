@@ -54,6 +54,12 @@ def test_menus_not_offered(tmp_path):
     assert "explains every observed share exactly" in text
 
 
+def test_menus_not_offered_of_many_items(tmp_path):
+    counts = {(k, k + 1): {k: 6, k + 1: 4} for k in range(10)}
+    report.make_report(rf.ChoiceData.from_counts(counts), tmp_path / "a.html", n_boot=0)
+    assert "2,026 menus were not offered" in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
 def test_data_without_a_choice(tmp_path):
     with pytest.raises(rf.InputError, match="nothing to report"):
         report.make_report(

@@ -70,3 +70,28 @@ def test_figures(tmp_path):
     for i in (1, 2):
         assert (tmp_path / f"exp{i}.png").read_bytes().startswith(b"\x89PNG")
         assert f"exp{i}.png" in (tmp_path / f"exp{i}.md").read_text()
+
+
+def test_the_runner(tmp_path, capsys, monkeypatch):
+    from experiments import __main__ as runner
+
+    asked = []
+    monkeypatch.setattr(
+        runner, "EXPERIMENTS", {n: lambda out, progress, n=n: asked.append((n, out)) for n in ("exp1", "exp2")}
+    )
+    runner.main(["all", "--out", str(tmp_path)])
+    runner.main(["exp2"])
+    assert [name for name, _ in asked] == ["exp1", "exp2", "exp2"]
+    assert asked[0][1] == tmp_path
+    assert "exp1: done" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        runner.main(["exp9"])
+
+
+def test_some_rounds_of_the_fuzzer():
+    from experiments.fuzz import KINDS, run_round
+
+    endings = [run_round(7, number, list(KINDS)) for number in range(24)]
+    assert {kind for kind, _ in endings} == set(KINDS)
+    assert ("reader", "read") in endings
+    assert ("problem", "optimal") in endings

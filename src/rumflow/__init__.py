@@ -20,26 +20,36 @@ if TYPE_CHECKING:
         rum_test,
         rum_test_many,
     )
+    from rumflow.models.choice_graph import ChoiceGraph
+    from rumflow.models.random_utility import RandomUtility
+    from rumflow.models.single_peaked import SinglePeaked
+    from rumflow.models.types import Types
     from rumflow.projection.batch import ProjectionBatch, project_many
+    from rumflow.projection.graph import estimate_cost
     from rumflow.projection.results import Projection, Rankings, Status
     from rumflow.projection.single import block_marschak, is_rum, project
 
 __all__ = [
     "Certificate",
     "ChoiceData",
+    "ChoiceGraph",
     "Convention",
     "InputError",
     "Lattice",
     "NotConvergedError",
     "Projection",
     "ProjectionBatch",
+    "RandomUtility",
     "Rankings",
     "RumflowError",
+    "SinglePeaked",
     "Status",
+    "Types",
     "__version__",
     "block_marschak",
     "bounds",
     "compare_groups",
+    "estimate_cost",
     "fit_likelihood",
     "is_rum",
     "project",
@@ -56,7 +66,12 @@ _HOMES = {
     "core.certificate": "Certificate",
     "core.lattice": "Lattice",
     "data.choices": "ChoiceData",
+    "models.choice_graph": "ChoiceGraph",
+    "models.random_utility": "RandomUtility",
+    "models.single_peaked": "SinglePeaked",
+    "models.types": "Types",
     "projection.batch": "ProjectionBatch project_many",
+    "projection.graph": "estimate_cost",
     "projection.results": "Projection Rankings Status",
     "projection.single": "block_marschak is_rum project",
     "inference": "Convention bounds compare_groups fit_likelihood rationalizable_share rum_test rum_test_many",

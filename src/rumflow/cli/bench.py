@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         good &= fit.status is Status.OPTIMAL
         row = (
             n,
-            fit.lattice.n_cells,
+            n << (n - 1),
             float(np.median(times)),
             0.0 if fit.inside else fit.gap / fit.objective,
             len(fit.rankings.weights),

@@ -101,7 +101,12 @@ def tables(demo: Demo) -> list[Table | str]:
         note="Each number must be 0 or more for any population of rankings.",
     )
     for menu, item, value in violations[:6]:
-        failed.add(format_menu(menu), item, value, float(true_values[fit.menu_mask(menu), DRINKS.index(str(item))]))
+        failed.add(
+            format_menu(menu),
+            item,
+            value,
+            float(true_values[(1 << fit.members(menu)).sum(), DRINKS.index(str(item))]),
+        )
     cells = Table(
         "Observed against the nearest random utility model: the worst cells", ["menu", "item", "observed", "fitted"]
     )

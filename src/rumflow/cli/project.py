@@ -114,15 +114,15 @@ def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]
     if fit.inside:
         parts.append("These choices are consistent with random utility: the distance is 0.")
     else:
-        unit = "" if set(np.unique(fit.problem.weights)) <= {0.0, 1.0} else " (weighted)"
+        unit = " (weighted)" if fit.weighted else ""
         parts.append(
             f"Distance to the nearest random utility model: {fit.distance:.6g}{unit}"
             + (f"\nTypical difference of an observed share from the fit: {typical:.4f}" if not unit else "")
         )
-    if fit.problem.complete and not fit.inside:
+    if fit.complete and not fit.inside:
         violations = fit.violations()
         table = Table(
-            f"Block-Marschak inequalities that fail: {len(violations)} of {fit.lattice.n_cells}",
+            f"Block-Marschak inequalities that fail: {len(violations)} of {data.n << (data.n - 1)}",
             ["menu", "item", "value"],
             note="Each must be 0 or more for any population of rankings.",
         )
@@ -137,7 +137,7 @@ def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]
         for menu, item, observed, fitted in misfits:
             table.add(format_menu(menu), item, observed, fitted, observed - fitted)
         parts.append(table)
-    many = fit.lattice.n >= 4
+    many = fit.n >= 4
     table = Table(
         "Rankings behind the fit",
         ["share", "best to worst"],
@@ -173,7 +173,7 @@ def fit_as_dict(fit: Projection, data: ChoiceData, top: int) -> dict[str, Any]:
         "method": fit.method,
         "seconds": fit.seconds,
         "violations": [{"menu": list(m), "item": i, "value": v} for m, i, v in fit.violations()]
-        if fit.problem.complete
+        if fit.complete
         else None,
         "misfits": [{"menu": list(m), "item": i, "observed": o, "fitted": f} for m, i, o, f in fit.misfits(top)],
         "rankings": [{"order": list(o), "weight": w} for o, w in fit.rankings.labelled()],

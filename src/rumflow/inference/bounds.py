@@ -27,8 +27,9 @@ from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference.confidence import invert
 from rumflow.inference.sample import cell_numbers
 from rumflow.inference.test import Tau
+from rumflow.projection.lattice_results import LatticeProjection
 from rumflow.projection.results import Projection
-from rumflow.projection.single import project
+from rumflow.projection.single import project_lattice
 from rumflow.solvers.linear_programs import minimise_fixed
 
 
@@ -107,7 +108,9 @@ def bounds(
     confidence  such as 0.95: also the values that `rum_test` with the added hypothesis "the probability is this" does not reject
                 at that level (test inversion, `n_boot` replicates each, ends to 0.001). Needs counts.
     """
-    fit = data if isinstance(data, Projection) else project(data, weights, tol=1e-12, throw=False)
+    if isinstance(data, Projection) and not isinstance(data, LatticeProjection):
+        raise InputError("bounds: they need a fit on the lattice of all menus; pass the data instead of this fit")
+    fit = data if isinstance(data, LatticeProjection) else project_lattice(data, weights, tol=1e-12, throw=False)
     if not fit.certificate.is_optimal(Stop(1e-8)):
         raise NotConvergedError(
             f"bounds: the projection they start from is not accurate enough: {fit.status.explanation}", fit

@@ -23,7 +23,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.projection.inputs import prepare
 from rumflow.projection.results import Rankings
-from rumflow.projection.single import project
+from rumflow.projection.single import project_lattice
 from rumflow.solvers.linear_programs import maximise_packing
 
 
@@ -71,7 +71,7 @@ def rationalizable_share(data: ChoiceData | ArrayLike) -> RationalShare:
     target = lattice.internal_to_cells(problem.target)
     seen &= np.bitwise_count(lattice.cells[:, 0]) >= 2
     observed = lattice.from_internal(lattice.cells_to_internal(np.where(seen, target, np.nan)))
-    fit = project(data, throw=False)
+    fit = project_lattice(data, throw=False)
     cells = np.flatnonzero(seen)
     if len(cells) == 0:  # no menu leaves a choice
         return RationalShare(1.0, 1.0, problem.items, observed, lattice.to_internal(fit.flow))

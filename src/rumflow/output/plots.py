@@ -69,9 +69,8 @@ class Names:
 def plot_fit(fit: Fit, ax: Axes | None = None, label: int = 5) -> Axes:
     """Observed against fitted probabilities; the `label` worst cells are numbered and named beside the picture."""
     ax = new_axes(7.6, 4.2) if ax is None else ax
-    seen = ~np.isnan(fit.observed) & fit.lattice.membership
-    seen &= fit.lattice.membership.sum(axis=1, keepdims=True) >= 2
-    observed, fitted = fit.observed[seen], fit.rho[seen]
+    seen = ~np.isnan(fit.frequencies) & (fit.membership.sum(axis=1, keepdims=True) >= 2)
+    observed, fitted = fit.frequencies[seen], fit.fitted[seen]
     if not seen.any():
         raise InputError("there is nothing to draw: no menu of two items or more was observed")
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, zorder=1)
@@ -173,11 +172,11 @@ def plot_lattice(fit: Fit, ax: Axes | None = None) -> Axes:
 
     Beyond five items the menus of a size are drawn as one: which item is how often the best, the second best, and so on.
     """
-    return _draw_lattice(fit, ax) if fit.lattice.n <= 5 else _draw_layers(fit, ax)
+    return _draw_lattice(fit, ax) if fit.n <= 5 else _draw_layers(fit, ax)
 
 
 def _draw_lattice(fit: Fit, ax: Axes | None) -> Axes:
-    n = fit.lattice.n
+    n = fit.n
     ax = new_axes(7.6, 1.3 + 0.95 * n) if ax is None else ax
     short = Names(fit.items, letters=True)
     layers = [[m for m in range(1 << n) if m.bit_count() == size] for size in range(n, -1, -1)]
@@ -216,13 +215,13 @@ def _draw_lattice(fit: Fit, ax: Axes | None) -> Axes:
 
 def position_shares(fit: Fit) -> Array:
     """(n, n): the share of people who rank item x at position p, row p from 0 (best); fixed by the probabilities."""
-    n = fit.lattice.n
-    sizes = fit.lattice.membership.sum(axis=1)
+    n = fit.n
+    sizes = np.bitwise_count(np.arange(1 << n))
     return np.array([fit.flow[sizes == n - p].sum(axis=0) for p in range(n)])
 
 
 def _draw_layers(fit: Fit, ax: Axes | None) -> Axes:
-    n = fit.lattice.n
+    n = fit.n
     ax = new_axes(7.6, 1.6 + 0.36 * n) if ax is None else ax
     shares = position_shares(fit)
     left = np.zeros(n)
@@ -269,9 +268,7 @@ def plot_rankings(fit: Fit, ax: Axes | None = None, top: int = 10) -> Axes:
     ax.invert_yaxis()
     ax.set_xlim(0, max(weights) * 1.18)
     rest = f"{len(found)} of {len(fit.rankings.weights)} rankings"
-    ax.set_title(
-        ("One mixture among many: " if fit.lattice.n >= 4 else "The mixture: ") + rest, loc="left", fontsize=11
-    )
+    ax.set_title(("One mixture among many: " if fit.n >= 4 else "The mixture: ") + rest, loc="left", fontsize=11)
     ax.set_xlabel("share of people")
     _clean(ax)
     return ax

@@ -22,6 +22,7 @@ from rumflow.data.labels import format_menu
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.output.progress import Counter
 from rumflow.projection.inputs import LARGEST, as_floats, check_tol, check_weights
+from rumflow.projection.lattice_results import LatticeProjection
 from rumflow.projection.results import Projection, Status, status_of
 from rumflow.solvers.batch.kernels import Keep, Start
 from rumflow.solvers.batch.projector import BatchProjector, Faces
@@ -245,10 +246,12 @@ def _starts(
 ) -> list[Start | None] | None:
     if start is None:
         return None
-    if isinstance(start, Projection | ProjectionBatch) and start.lattice != lattice:
+    if isinstance(start, LatticeProjection | ProjectionBatch) and start.lattice != lattice:
         raise InputError(f"start: a fit for n = {start.lattice.n} items, problems for n = {lattice.n}")
-    if isinstance(start, Projection):
+    if isinstance(start, LatticeProjection):
         return [Start(*start.mixture, np.empty(0))] * count
+    if isinstance(start, Projection):
+        raise InputError("start: a fit over few menus of many items cannot start projections over all menus")
     mixtures: Sequence[Mixture | None] = start.mixtures if isinstance(start, ProjectionBatch) else start
     if len(mixtures) != count:
         raise InputError(f"start: {len(mixtures)} mixtures for {count} problems")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow.core.arrays import Array
+from rumflow.core.arrays import Array, Ints, nan_where_masked
 from rumflow.core.compile import leaf
 from rumflow.core.lattice import MAX_ITEMS, Lattice, items_of
 from rumflow.core.memory import require_memory
@@ -40,6 +40,7 @@ class Prepared(NamedTuple):
     target: Array
     weights: Array  # no rows: every cell counts 1
     complete: bool  # every cell has a positive weight
+    masks: Ints | None = None  # the menus of the data, in their order; None for an array
 
 
 # What `_inspect` can find wrong with an array.
@@ -92,14 +93,12 @@ def as_floats(values: object, name: str) -> Array:
     """An array of real numbers, or an error that names the argument."""
     if type(values) is np.ndarray and values.dtype == np.float64:
         return values
-    if isinstance(values, np.ma.MaskedArray):
-        values = np.ma.filled(values.astype(np.float64), np.nan)  # masked: not observed
     try:
-        array = np.asarray(values)
+        array = np.asarray(nan_where_masked(values))  # masked: not observed
         if array.dtype.kind not in "biufO" or isinstance(values, str):
             raise TypeError
         return np.asarray(array, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name}: an array of real numbers is needed, not {type(values).__name__}") from None
 
 
@@ -128,7 +127,8 @@ def prepare(data: ChoiceData | ArrayLike, weights: str | ArrayLike | None) -> Pr
         if weights is None and missing == 0:
             return Prepared(lattice, items, target, NO_WEIGHTS, True)
         sizes = None
-    return _weigh(lattice, items, target, seen, weights, data, sizes)
+    prepared = _weigh(lattice, items, target, seen, weights, data, sizes)
+    return prepared._replace(masks=data.masks) if isinstance(data, ChoiceData) else prepared
 
 
 @lru_cache(maxsize=MAX_ITEMS)

@@ -1,35 +1,22 @@
-"""What a projection found: probabilities, flow, mixture of rankings, certificate, derivatives."""
+"""What every projection offers: certificate, fitted probabilities, misfits, scores."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow.core.arrays import Array, Mixture
+from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.certificate import Certificate
-from rumflow.core.lattice import Lattice, items_of
-from rumflow.core.membership import inside_tolerance
-from rumflow.core.paths import decompose, orders_from_paths, sample
 from rumflow.core.problem import Stop
-from rumflow.core.seeds import Seed, generator
-from rumflow.core.transforms import moebius, zeta
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
-from rumflow.output.frames import make_frame
-from rumflow.projection.inputs import Prepared
-from rumflow.projection.table import fit_table
-from rumflow.solvers.batch.projector import BatchProjector
-from rumflow.solvers.derivatives import FaceTangent, InteriorTangent, Tangent, jvp, vjp
-from rumflow.solvers.interior.ipm import IpmResult
-
-_NO_MIXTURE: Mixture = (np.empty((0, 0), np.int32), np.empty(0))
 
 
 class Status(StrEnum):
@@ -68,27 +55,26 @@ class Rankings(NamedTuple):
         ]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Projection:
-    """The nearest RUM, with its certificate.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Projection(ABC):
+    """The nearest model, with its certificate.
 
-    On menus that were not observed `rho` is what the returned mixture of rankings gives; other values fit the data as well.
+    On menus that were not observed the fit is what the returned mixture gives; other values fit the data as well.
     """
 
-    certificate: Certificate  #: computed from `flow` and the data, not by the solver
+    certificate: Certificate  #: computed from what is returned and the data, not by the solver
     status: Status
-    method: str
-    iterations: int  #: lattice passes (rankings) or steps (ipm)
+    method: str  #: "rankings", "ipm", "moebius" (the data are RUM), or "graph"
+    iterations: int  #: passes over the lattice or the graph, or steps (ipm)
     seconds: float
     tol: float
-    problem: Prepared
-    _flow: Array = field(repr=False)  # internal layout
-    _mixture: tuple[NDArray[np.int32], Array] | None = field(repr=False)
-    _rho: Array | None = field(repr=False, default=None)  # internal layout, where it is known better than from the flow
-    interior: IpmResult | None = field(
-        repr=False, default=None
-    )  #: where the interior point method left off, with its trace
-    inside: bool = False  #: the data are RUM themselves, up to rounding and menu sums other than 1
+    items: tuple[Item, ...]  #: the labels of the items
+    inside: bool  #: the data satisfy the model themselves, up to rounding and menu sums other than 1
+
+    @property
+    def n(self) -> int:
+        """Number of items."""
+        return len(self.items)
 
     @property
     def objective(self) -> float:
@@ -97,7 +83,7 @@ class Projection:
 
     @property
     def distance(self) -> float:
-        """sqrt(2 objective): the weighted L2 distance of the data to RUM."""
+        """sqrt(2 objective): the weighted L2 distance of the data to the model."""
         return float(np.sqrt(2 * self.objective))
 
     @property
@@ -106,53 +92,77 @@ class Projection:
         return self.certificate.gap
 
     @property
-    def items(self) -> tuple[Item, ...]:
-        """The labels of the items."""
-        return self.problem.items
+    @abstractmethod
+    def membership(self) -> Mask:
+        """(m, n): the observed menus, as rows of truth values."""
 
     @property
-    def lattice(self) -> Lattice:
-        """The lattice of menus."""
-        return self.problem.lattice
+    @abstractmethod
+    def frequencies(self) -> Array:
+        """(m, n): the data on the observed menus, NaN on what was not recorded."""
 
-    @cached_property
-    def rho(self) -> Array:
-        """(2^n, n) projected probabilities, 0 outside the menu; the data themselves where they are RUM already."""
-        return self.lattice.from_internal(zeta(self._flow.copy()) if self._rho is None else self._rho)
+    @property
+    @abstractmethod
+    def fitted(self) -> Array:
+        """(m, n): fitted probabilities of the observed menus, NaN outside them."""
 
-    @cached_property
-    def flow(self) -> Array:
-        """(2^n, n) Block-Marschak polynomials of the projection, every entry >= 0."""
-        return self.lattice.from_internal(self._flow)
-
-    @cached_property
-    def observed(self) -> Array:
-        """(2^n, n) the data; NaN where not observed, 0 outside the menu."""
-        target = self.problem.target
-        if len(self.problem.weights):
-            target = np.where(self.problem.weights > 0, target, np.nan)
-        return self.lattice.from_internal(target)
-
-    @cached_property
-    def mixture(self) -> tuple[NDArray[np.int32], Array]:
-        """Paths (see `rumflow.core.paths`) and weights of a mixture with these probabilities."""
-        return decompose(self._flow) if self._mixture is None else self._mixture
-
-    @cached_property
+    @property
+    @abstractmethod
     def rankings(self) -> Rankings:
         """A mixture of rankings with these probabilities: one among many when n >= 4, with few rankings."""
-        paths, weights = self.mixture
-        heaviest = np.argsort(-weights, kind="stable")
-        return Rankings(orders_from_paths(paths[heaviest]), weights[heaviest], self.items)
 
-    def sample(self, size: int, seed: Seed = None) -> NDArray[np.int64]:
-        """`size` rankings drawn from the fitted flow, as rows of item numbers, best first."""
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
-            raise InputError(f"size={size!r}: a number of rankings, 0 or more, is needed")
-        return orders_from_paths(sample(self._flow, int(size), generator(seed)))
+    @property
+    @abstractmethod
+    def rho(self) -> Array:
+        """(2^n, n) fitted probabilities, 0 outside the menu."""
 
-    def menu_mask(self, menu: Iterable[Item]) -> int:
-        """The bit mask of a menu given by labels."""
+    @property
+    @abstractmethod
+    def flow(self) -> Array:
+        """(2^n, n) Block-Marschak polynomials of the fit, every entry >= 0."""
+
+    @property
+    @abstractmethod
+    def types(self) -> Ints:
+        """(k, m): the item each type of the fit takes from each observed menu; -1 for one that was not recorded."""
+
+    @property
+    @abstractmethod
+    def complete(self) -> bool:
+        """Was every cell of every menu observed?"""
+
+    @property
+    @abstractmethod
+    def weighted(self) -> bool:
+        """Do some observed cells count more than others?"""
+
+    @abstractmethod
+    def violations(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float]]:
+        """The Block-Marschak inequalities that the data violate, worst first: menu, item, value (complete data only)."""
+
+    @abstractmethod
+    def jvp(self, t: ArrayLike) -> Array:
+        """Change of the fit when the data move by t: the Jacobian of the projection times t."""
+
+    @abstractmethod
+    def vjp(self, g: ArrayLike) -> Array:
+        """Gradient by the data, given the gradient g by the fit: the transposed Jacobian times g."""
+
+    @abstractmethod
+    def to_frame(self, data: ChoiceData | None = None, menus: str = "all", backend: str = "pandas") -> Any:
+        """A data frame of menus, items, observed and fitted probabilities (backend "pandas", "polars", "pyarrow" or "dict")."""
+
+    @abstractmethod
+    def probabilities(self, menu: Iterable[Item]) -> dict[Item, float]:
+        """The fitted choice probabilities of one menu, observed or not, by label."""
+
+    @property
+    def menus(self) -> list[tuple[Item, ...]]:
+        """The observed menus, as tuples of labels."""
+        return [tuple(self.items[x] for x in np.flatnonzero(row)) for row in self.membership]
+
+    def members(self, menu: Iterable[Item]) -> Ints:
+        """The item numbers of a menu given by labels."""
         if isinstance(menu, str) or not isinstance(menu, Iterable):
             raise InputError(f"menu {menu!r}: give a menu as a list of items, such as {list(self.items[:2])!r}")
         members = tuple(menu)
@@ -163,67 +173,40 @@ class Projection:
         if len(set(members)) < len(members):
             twice = next(item for i, item in enumerate(members) if item in members[:i])
             raise InputError(f"menu {format_menu(members)}: item {twice!r} stands twice")
-        return self.lattice.mask(position[item] for item in members)
-
-    def probabilities(self, menu: Iterable[Item]) -> dict[Item, float]:
-        """The fitted choice probabilities of one menu, by label."""
-        mask = self.menu_mask(menu)
-        return {self.items[x]: float(self.rho[mask, x]) for x in items_of(mask)}
-
-    @cached_property
-    def _tangent(self) -> Tangent:
-        if self.interior is not None and not self.inside:
-            return InteriorTangent(self.interior)
-        projector = BatchProjector(self.lattice.n, self.problem.weights, 1)
-        mixture = _NO_MIXTURE if self.inside and projector.complete else self.mixture
-        return FaceTangent(projector, projector.face(mixture, self._flow, self.inside))
-
-    def jvp(self, t: ArrayLike) -> Array:
-        """Change of rho when the data move by t, (2^n, n) to (2^n, n): the Jacobian of the projection times t.
-
-        The Jacobian is the w-orthogonal projector onto the tangent space of the face of `rho`; where strict
-        complementarity fails it is one element of the generalised Jacobian. After the interior point method it is that of the
-        last point on the central path, which tends to the same as the gap closes.
-        """
-        return self.lattice.from_internal(jvp(self._tangent, self.problem.weights, self._rows(t))[0])
-
-    def vjp(self, g: ArrayLike) -> Array:
-        """Gradient by the data, given the gradient g by rho: the transposed Jacobian times g."""
-        return self.lattice.from_internal(vjp(self._tangent, self.problem.weights, self._rows(g))[0])
-
-    def _rows(self, vector: ArrayLike) -> Array:
-        return self.lattice.to_internal(vector)[None]
-
-    def violations(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float]]:
-        """The Block-Marschak inequalities that the data violate, worst first: menu, item, value (complete data only)."""
-        if not self.problem.complete:
-            raise InputError("the Block-Marschak polynomials need every menu; these data are incomplete")
-        values = self.lattice.from_internal(moebius(self.problem.target.copy()))
-        worst = np.argsort(values, axis=None, kind="stable")[:count]
-        found = []
-        for mask, x in zip(*np.unravel_index(worst, values.shape), strict=True):
-            if values[mask, x] >= -inside_tolerance(self.lattice.n):
-                break
-            found.append((tuple(self.items[y] for y in items_of(mask)), self.items[x], float(values[mask, x])))
-        return found
+        return np.array([position[item] for item in members], np.int64)
 
     def misfits(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float, float]]:
         """The observed cells furthest from the fit, worst first: menu, item, observed, fitted."""
-        difference = np.abs(np.nan_to_num(self.observed - self.rho))
+        observed, fitted = self.frequencies, self.fitted
+        difference = np.abs(np.nan_to_num(observed - fitted))
+        order = np.argsort(-difference, axis=None, kind="stable")[:count]
         found = []
-        for mask, x in zip(
-            *np.unravel_index(np.argsort(-difference, axis=None, kind="stable")[:count], difference.shape), strict=True
-        ):
-            if difference[mask, x] == 0:
+        for i, x in zip(*np.unravel_index(order, difference.shape), strict=True):
+            if difference[i, x] == 0:
                 break
-            menu = tuple(self.items[y] for y in items_of(mask))
-            found.append((menu, self.items[x], float(self.observed[mask, x]), float(self.rho[mask, x])))
+            menu = tuple(self.items[y] for y in np.flatnonzero(self.membership[i]))
+            found.append((menu, self.items[x], float(observed[i, x]), float(fitted[i, x])))
         return found
 
-    def to_frame(self, data: ChoiceData | None = None, menus: str = "all", backend: str = "pandas") -> Any:
-        """A data frame of menus, items, observed and fitted probabilities; see `rumflow.projection.table.fit_table`."""
-        counts = None if data is None else (data.masks, data.counts)
-        return make_frame(fit_table(self.items, self.observed, self.rho, self.flow, counts, menus), backend)
+    def score(self, data: ChoiceData) -> Score:
+        """How well the fit predicts other choices, also from menus that were not observed."""
+        place = {label: x for x, label in enumerate(self.items)}
+        unknown = [
+            label for label in data.items if label not in place and data.membership[:, data.items.index(label)].any()
+        ]
+        if unknown:
+            raise InputError(f"item {unknown[0]!r} is not among the items of the fit: {format_menu(self.items)}")
+        loglik = square = 0.0
+        for menu, counts, total in zip(data.menus, data.counts, data.totals, strict=True):
+            fitted = self.probabilities(menu)
+            for x, label in enumerate(data.items):
+                if not np.isnan(counts[x]):
+                    p = fitted[label]
+                    loglik += (
+                        counts[x] * float(np.log(p)) if counts[x] > 0 and p > 0 else -np.inf if counts[x] > 0 else 0.0
+                    )
+                    square += total * (counts[x] / total - p) ** 2
+        return Score(loglik, square / data.n_observations, data.n_observations)
 
     def plot(self, ax: Any = None) -> Any:
         """Observed against fitted probabilities; see `rumflow.output.plots` for more pictures."""
@@ -233,9 +216,17 @@ class Projection:
 
     def __repr__(self) -> str:
         return (
-            f"Projection(n={self.lattice.n}, distance={self.distance:.6g}, objective={self.objective:.6g}, "
+            f"Projection(n={self.n}, distance={self.distance:.6g}, objective={self.objective:.6g}, "
             f"gap={self.gap:.2g}, status={self.status.value!r}, method={self.method!r}, seconds={self.seconds:.2g})"
         )
+
+
+class Score(NamedTuple):
+    """How well a fit predicts choices."""
+
+    loglik: float  # sum of count * log p; minus infinity where something chosen has probability 0
+    squared_error: float  # sum over the cells of (share - p)^2, on average over the choices
+    n_observations: float
 
 
 def status_of(certificate: Certificate, tol: float, reason: str) -> Status:

@@ -23,14 +23,17 @@ from rumflow.core.threads import check_threads
 from rumflow.core.transforms import moebius
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError, NotConvergedError
+from rumflow.models.model import Model
 from rumflow.output.progress import Reporter
+from rumflow.projection.graph import choose_route, project_graph
 from rumflow.projection.inputs import as_floats, check_tol, items_from_shape, prepare
+from rumflow.projection.lattice_results import LatticeProjection
 from rumflow.projection.results import Projection, Rankings, Status, status_of
 from rumflow.solvers.active_set.solve import Progress
 from rumflow.solvers.dispatch import METHODS, solve
 
 
-def project(
+def project_lattice(
     data: ChoiceData | ArrayLike,
     weights: str | ArrayLike | None = None,
     method: str = "auto",
@@ -41,28 +44,11 @@ def project(
     *,
     start: Rankings | Projection | None = None,
     threads: int | None = None,
-) -> Projection:
-    """Project choice probabilities onto the random utility models.
-
-    data      ChoiceData, or a (2^n, n) array of probabilities: row = menu bit mask, NaN = not observed.
-    weights   None: 1 on every observed cell. "counts": the menu's sample size. An array like the data: any weights >= 0,
-              0 = not observed.
-    method    "rankings": exact active set, best where the optimal face is small (data far from RUM, small samples).
-              "ipm": interior point method with tree-preconditioned conjugate gradients, for large faces (large samples).
-              "auto": the first, and the second where the active set outgrows it.
-    tol       stop when gap <= tol * objective (or when the gap is rounding: 64 units in the last place of 1/2 sum w rho_hat^2).
-    max_seconds, Ctrl-C   end with the best point so far; with throw=True as a NotConvergedError that holds it as `fit`.
-    progress  True for a line on the terminal, or a function called after every round.
-    start     an earlier fit to begin from, or its rankings.
-    threads   for the lattice passes; the result is the same for any number.
-    """
+) -> LatticeProjection:
+    """`project` on the lattice of all menus."""
     begin = time.perf_counter()
-    if method not in METHODS:
-        raise InputError(f"method={method!r}: accepted are {', '.join(map(repr, METHODS))}")
+    _check_options(method, max_seconds, threads)
     tol = check_tol(tol)
-    if max_seconds is not None and not (isinstance(max_seconds, int | float) and max_seconds > 0):
-        raise InputError(f"max_seconds={max_seconds!r}: a positive number of seconds is needed, or None")
-    check_threads(threads)
     problem = prepare(data, weights)
     certifier = Certifier(problem.lattice.n, problem.weights, threads=threads)
     with Reporter(progress, tol) as report:
@@ -76,27 +62,80 @@ def project(
             report=report,
             threads=threads,
         )
-    fit = Projection(
-        solved.certificate,
-        status_of(solved.certificate, tol, solved.reason),
-        solved.method,
-        solved.iterations,
-        time.perf_counter() - begin,
-        tol,
-        problem,
-        solved.flow,
-        solved.mixture,
-        solved.rho,
-        solved.interior,
-        solved.rho is not None or solved.certificate.is_rum,
+    fit = LatticeProjection(
+        certificate=solved.certificate,
+        status=status_of(solved.certificate, tol, solved.reason),
+        method=solved.method,
+        iterations=solved.iterations,
+        seconds=time.perf_counter() - begin,
+        tol=tol,
+        items=problem.items,
+        inside=solved.rho is not None or solved.certificate.is_rum,
+        problem=problem,
+        _flow=solved.flow,
+        _mixture=solved.mixture,
+        _rho=solved.rho,
+        interior=solved.interior,
     )
+    _throw_unless_optimal(fit, throw)
+    return fit
+
+
+def project(
+    data: ChoiceData | ArrayLike,
+    weights: str | ArrayLike | None = None,
+    method: str = "auto",
+    tol: float = 1e-9,
+    max_seconds: float | None = None,
+    throw: bool = True,
+    progress: bool | Callable[[Progress], None] = False,
+    *,
+    start: Rankings | Projection | None = None,
+    threads: int | None = None,
+    model: Model | None = None,
+    route: str | None = None,
+) -> Projection:
+    """Project choice probabilities onto the random utility models.
+
+    data      ChoiceData, or a (2^n, n) array of probabilities: row = menu bit mask, NaN = not observed.
+    weights   None: 1 on every observed cell. "counts": the menu's sample size. An array like the data: any weights >= 0,
+              0 = not observed.
+    method    "rankings": exact active set, best where the optimal face is small (data far from RUM, small samples).
+              "ipm": interior point method with tree-preconditioned conjugate gradients, for large faces (large samples).
+              "auto": the first, and the second where the active set outgrows it.
+    tol       stop when gap <= tol * objective (or when the gap is rounding: 64 units in the last place of 1/2 sum w rho_hat^2).
+    max_seconds, Ctrl-C   end with the best point so far; with throw=True as a NotConvergedError that holds it as `fit`.
+    progress  True for a line on the terminal, or a function called after every round.
+    start     an earlier fit to begin from, or its rankings.
+    threads   for the passes over lattice or graph; the result is the same for any number.
+    model     which types of choosers there are: None for all rankings (`RandomUtility()`), or another model.
+    route     None chooses by cost. "lattice": all menus, up to 24 items; needed for `method`. "graph": at the cost of what was
+              observed, for any number of items.
+    """
+    chosen = choose_route(data, model, route, method)
+    if chosen is None:
+        return project_lattice(data, weights, method, tol, max_seconds, throw, progress, start=start, threads=threads)
+    _check_options(method, max_seconds, threads)
+    fit = project_graph(*chosen, weights, tol, max_seconds, progress, start, threads)
+    _throw_unless_optimal(fit, throw)
+    return fit
+
+
+def _check_options(method: str, max_seconds: float | None, threads: int | None) -> None:
+    if method not in METHODS:
+        raise InputError(f"method={method!r}: accepted are {', '.join(map(repr, METHODS))}")
+    if max_seconds is not None and not (isinstance(max_seconds, int | float) and max_seconds > 0):
+        raise InputError(f"max_seconds={max_seconds!r}: a positive number of seconds is needed, or None")
+    check_threads(threads)
+
+
+def _throw_unless_optimal(fit: Projection, throw: bool) -> None:
     if throw and fit.status is not Status.OPTIMAL:
         raise NotConvergedError(
             f"{fit.status.explanation} (gap {fit.gap:.2g}, objective {fit.objective:.6g}, after {fit.seconds:.1f} s); "
             "the best point so far is the attribute `fit` of this error, or pass throw=False",
             fit,
         )
-    return fit
 
 
 def _check_start(start: Rankings | Projection, n: int) -> tuple[NDArray[np.int32], Array]:

@@ -25,8 +25,9 @@ from rumflow.projection.single import project
 from rumflow.report.svg import draw
 from rumflow.version import __version__
 
-#: Menus that were not offered and are shown with predictions, and rows of the long tables.
-MOST_PREDICTED, MOST_ROWS = 12, 300
+#: Menus that were not offered and are shown with predictions, and rows of the long tables. The linear programmes behind a
+#: prediction take seconds for 8 items and minutes for 10: beyond 8 items there are none.
+MOST_PREDICTED, MOST_PREDICTED_OF_8, MOST_ROWS = 12, 3, 300
 
 
 @dataclass
@@ -221,18 +222,17 @@ def _drivers(data: ChoiceData, fit: Projection) -> _Table:
         ["menu", "choices", "part", "largest difference"],
         [False, True, True, False],
     )
-    parts = np.nansum((fit.observed[data.masks] - fit.rho[data.masks]) ** 2, axis=1)
+    differences = fit.frequencies - fit.fitted
+    parts = np.nansum(differences**2, axis=1)
     if fit.inside or parts.sum() == 0:
         return table
     for k in np.argsort(-parts, kind="stable")[:15]:
-        mask = int(data.masks[k])
         if parts[k] <= 1e-9 * parts.sum():
             break
-        gap = fit.observed[mask] - fit.rho[mask]
-        x = int(np.nanargmax(np.abs(np.where(np.isnan(gap), 0, gap))))
-        text = f"{fit.items[x]}: {fit.observed[mask, x]:.3f}, fitted {fit.rho[mask, x]:.3f}"
+        x = int(np.argmax(np.abs(np.nan_to_num(differences[k]))))
+        text = f"{fit.items[x]}: {fit.frequencies[k, x]:.3f}, fitted {fit.fitted[k, x]:.3f}"
         share = parts[k] / parts.sum()
-        menu = name_menu(data, (fit.items[y] for y in items_of(mask)))
+        menu = name_menu(data, data.menus[k])
         table.add(menu, (data.totals[k], f"{data.totals[k]:,.6g}"), (share, f"{share:.1%}"), text)
     return table
 
@@ -255,8 +255,13 @@ def _predictions(data: ChoiceData, fit: Projection) -> tuple[_Table | None, str]
     missing = [m for m in range(1, 1 << data.n) if m.bit_count() >= 2 and m not in offered]
     if not missing:
         return None, ""
+    if data.n > 8:
+        return None, (
+            f"{len(missing):,} menus were not offered. With {data.n} items the bounds of a prediction take a while, so none are "
+            "shown here: the command rumflow bounds finds them, one menu at a time."
+        )
     missing.sort(key=lambda m: (-m.bit_count(), m))
-    shown = missing[:MOST_PREDICTED]
+    shown = missing[: MOST_PREDICTED if data.n < 8 else MOST_PREDICTED_OF_8]
     table = _Table(
         "Menus not offered", ["menu", "item", "at least", "at most", "this model"], [False, False, True, True, True]
     )
@@ -290,7 +295,7 @@ def _test_text(test: Any) -> str:
 
 
 def _pictures(fit: Projection, test: Any) -> dict[str, str]:
-    n = fit.lattice.n
+    n = fit.n
     rankings = min(10, len(fit.rankings.weights))
     found = {
         "fit": draw(lambda ax: plots.plot_fit(fit, ax), 7.6, 4.2, "fit"),
@@ -301,6 +306,6 @@ def _pictures(fit: Projection, test: Any) -> dict[str, str]:
     }
     if test is not None:
         found["null"] = draw(lambda ax: plots.plot_null(test, ax), 7.6, 3.4, "null")
-    if fit.problem.complete:
+    if fit.complete:
         found["terms"] = draw(lambda ax: plots.plot_block_marschak(fit, ax), 7.6, 3.8, "terms")
     return found

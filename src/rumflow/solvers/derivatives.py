@@ -21,10 +21,16 @@ from typing import Protocol
 
 import numpy as np
 
-from rumflow.core.arrays import Array
+from rumflow.core.arrays import Array, Mixture
+from rumflow.core.graph import cells_of_types
+from rumflow.core.problem import Problem
 from rumflow.core.transforms import zeta, zeta_adjoint
+from rumflow.solvers.active_set.on_graph import make_graph_problem
+from rumflow.solvers.active_set.solve import Workspace
 from rumflow.solvers.batch.projector import BatchProjector, Faces
+from rumflow.solvers.graphs import ModelProjector, restrict
 from rumflow.solvers.interior.ipm import IpmResult, solve_newton
+from rumflow.solvers.tangent import span_types, tangent_weights
 
 
 class Tangent(Protocol):
@@ -73,3 +79,35 @@ def vjp(tangent: Tangent, weights: Array, rows: Array) -> Array:
     if len(weights):
         product *= weights
     return product
+
+
+class GraphTangent:
+    """S on the face of one projection onto a choice graph, for tables of cells; parts that fell apart stand side by side."""
+
+    def __init__(
+        self, projector: ModelProjector, mixture: Mixture, target: Array, weights: Array, inside: bool
+    ) -> None:
+        self._parts = []
+        for graph, part, menus in zip(projector.graphs, projector.parts, projector.menus, strict=True):
+            own = np.ascontiguousarray(target[menus, : part.width]), np.ascontiguousarray(weights[menus, : part.width])
+            problem = Problem(*own)
+            types, lam = restrict(mixture, menus)
+            rho = cells_of_types(types, lam, part.shape)
+            cost = np.where(own[1] > 0, own[1] * (rho - own[0]), 0.0)
+            # An affinely independent set has at most as many types as there are cells beyond one a menu, and one more.
+            workspace = Workspace(graph, int(part.count.sum()) - len(menus) + 9)
+            span_types(
+                make_graph_problem(problem), graph, workspace, (types, lam), np.zeros_like(cost) if inside else cost
+            )
+            self._parts.append((menus, part, workspace))
+
+    def __call__(self, rows: Array, *, forward: bool) -> Array:
+        """S times each vector."""
+        out = np.zeros_like(rows)
+        for menus, part, workspace in self._parts:
+            active = workspace.active
+            k, d = int(active.count[0]), np.empty(len(active.weights))
+            for row, product in zip(rows, out, strict=True):
+                tangent_weights(active, np.ascontiguousarray(row[menus, : part.width]), d)
+                product[menus, : part.width] = cells_of_types(active.paths[:k], d[:k], part.shape)
+        return out

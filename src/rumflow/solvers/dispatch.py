@@ -23,15 +23,30 @@ import numpy as np
 
 from rumflow.core.arrays import Array, Mixture
 from rumflow.core.certificate import Certificate, Certifier
+from rumflow.core.graph import GraphTooLargeError
+from rumflow.core.graph_cells import Cells
 from rumflow.core.membership import rum_membership
+from rumflow.core.memory import projection_bytes
 from rumflow.core.paths import flow_from_paths
 from rumflow.core.problem import SOLVER_FLOOR, Problem, Stop, data_size
+from rumflow.errors import InputError
+from rumflow.models.model import Model
+from rumflow.models.open_menus import DEFAULT_LIMIT
+from rumflow.models.random_utility import RandomUtility
 from rumflow.solvers.active_set.solve import Progress, Workspace, make_problem, solve_rankings
+from rumflow.solvers.graphs import ModelProjector
 from rumflow.solvers.interior.ipm import IpmRecord, IpmResult, solve_ipm
 from rumflow.solvers.small.run import solve_few_items
-from rumflow.solvers.small.workspace import is_small
+from rumflow.solvers.small.workspace import MOST_ITEMS, is_small
 
 METHODS = ("auto", "rankings", "ipm")
+ROUTES = ("lattice", "graph")
+
+#: Up to so many items the lattice answers before a graph is built.
+FEW_ITEMS = MOST_ITEMS
+
+#: The lattice of more items does not fit in the memory of usual machines.
+LATTICE_ITEMS = 24
 
 #: How a solve can end early.
 ENDED = ("max_seconds", "interrupted")
@@ -176,3 +191,45 @@ class _Run:
         )
         certificate = self.certify(result.flow, self.data)
         return Solved(result.flow, None, result, certificate, "ipm", result.iterations, result.status)
+
+
+class Cost(NamedTuple):
+    """What a projection will cost."""
+
+    route: str  # "lattice" or "graph"
+    nodes: int
+    arcs: int
+    bytes: int
+    seconds: float
+
+
+def find_route(cells: Cells, model: Model, route: str | None) -> tuple[Cost, ModelProjector | None]:
+    """Lattice or graph for these cells, by cost: whichever has fewer arcs; a graph comes with its projector.
+
+    An arc of the graph takes less time than an edge of the lattice, on which incomplete data need weights; and it is built only as
+    far as it is worth it. The lattice ends at 24 items.
+    """
+    n = cells.n_items
+    edges = n << (n - 1)
+    plain = isinstance(model, RandomUtility) and not model.above
+    possible = plain and n <= LATTICE_ITEMS
+    whole = bool((cells.recorded == cells.membership).all()) and len(cells.membership) == 2**n - 1 - n
+    lattice = None
+    if possible:
+        seconds = 0.2 + (3.6e-6 if whole else 1e-5) * edges
+        lattice = Cost("lattice", 1 << n, edges, projection_bytes(n, not whole), seconds)
+        if route == "lattice" or (route is None and (whole or n <= FEW_ITEMS)):
+            return lattice, None
+    elif route == "lattice":
+        raise InputError(f"route='lattice': at most {LATTICE_ITEMS} items are possible, not {n}; leave route out")
+    limit = DEFAULT_LIMIT
+    if lattice is not None and route is None:
+        limit = limit._replace(nodes=min(1 << (n - 1), limit.nodes))  # a node has up to n arcs
+    try:
+        projector = ModelProjector(model, cells, limit=limit)
+    except GraphTooLargeError:
+        if lattice is None or route == "graph":
+            raise
+        return lattice, None
+    seconds = 0.05 + 1.3e-6 * projector.n_arcs
+    return Cost("graph", projector.n_nodes, projector.n_arcs, projector.n_bytes, seconds), projector

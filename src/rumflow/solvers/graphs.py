@@ -113,7 +113,7 @@ class ModelProjector:
         for graph, part, group in zip(self.graphs, self.parts, self.menus, strict=True):
             own = np.ascontiguousarray(target[group, : part.width]), np.ascontiguousarray(weights[group, : part.width])
             problem = Problem(*own, self.cone)
-            begin = None if start is None else _restrict(start, group)
+            begin = None if start is None else restrict(start, group)
             outcome = solve_graph(
                 graph, problem, tol=tol, start=begin, deadline=deadline, report=report, threads=threads
             )
@@ -127,7 +127,7 @@ class ModelProjector:
         return GraphFit(types, lam, table, _total(certificates), reason, rounds)
 
 
-def _restrict(mixture: Mixture, menus: Ints) -> Mixture:
+def restrict(mixture: Mixture, menus: Ints) -> Mixture:
     """A mixture as seen on some of the menus: types that are equal there become one."""
     types, place = np.unique(mixture[0][:, menus], axis=0, return_inverse=True)
     weights = np.zeros(len(types))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from rumflow.core.arrays import Array, Mixture
 from rumflow.core.compile import kernel, leaf
+from rumflow.core.graph import Graph, extract_type, fill_cells, make_sweep, run_sweep
 from rumflow.core.paths import path_cost, squeeze
 from rumflow.solvers.active_set.factor import dot, solve_backward, solve_forward
-from rumflow.solvers.active_set.kernels import PIVOT, gram_entry, insert
+from rumflow.solvers.active_set.kernels import PIVOT, Problem, gram_entry, insert, matrix_row, start_from
+from rumflow.solvers.active_set.solve import Workspace
 from rumflow.solvers.small.lanes import price_cells
 from rumflow.solvers.small.solve import enter, multiply
 from rumflow.solvers.small.workspace import padded, total
@@ -78,6 +81,52 @@ def span_face(problem, active, flow, dimension):
                 solve_forward(active.factor, np.int64(0), k, row)
                 diagonal = gram_entry(problem.table, path, path) + problem.ridge
                 insert(active, path, row, diagonal, 0.0, 0.0, PIVOT * diagonal)
+
+
+@kernel
+def span_arcs(problem, graph, sweep, active, most):
+    """Add types of weight 0 until the active ones span the face on which the cheapest types lie, or `most` are active.
+
+    One cheapest type through every arc that is on one is enough to choose from: up and down from an arc always the same ways
+    are taken, so the differences of these types are a basis of the flows on such arcs.
+    """
+    path = np.empty(active.paths.shape[1], np.int32)
+    row, weight = active.scratch[1], np.empty(active.paths.shape[1])
+    nodes = graph.first.shape[0] - 1
+    largest = 0.0
+    for a in range(graph.head.shape[0]):
+        if graph.head[a] < nodes:
+            largest = max(largest, abs(sweep.price[a]))
+    limit = sweep.below[0] + 1e-9 * largest
+    for node in range(nodes - 1):
+        if sweep.above[node] + sweep.below[node] > limit:
+            continue
+        for arc in range(graph.first[node], graph.first[node + 1]):
+            head = np.int64(graph.head[arc])
+            k = active.count[0]
+            if k >= most:
+                return
+            if head == nodes or sweep.above[node] + sweep.price[arc] + sweep.below[head] > limit:
+                continue
+            extract_type(graph, sweep, head, path)
+            here = np.int64(node)
+            fill_cells(graph, np.int64(arc), path)
+            while here > 0:
+                fill_cells(graph, np.int64(sweep.arc_in[here]), path)
+                here = np.int64(sweep.tail[here])
+            matrix_row(problem, path, active, np.int64(0), k, weight, row)
+            solve_forward(active.factor, np.int64(0), k, row)
+            diagonal = gram_entry(problem.table, path, path) + problem.ridge
+            insert(active, path, row, diagonal, 0.0, 0.0, PIVOT * diagonal)
+
+
+def span_types(problem: Problem, graph: Graph, workspace: Workspace, mixture: Mixture, cost: Array) -> None:
+    """Make a mixture active, and with it types that span its whole face for the prices `cost` of cells (all 0: the model)."""
+    workspace.reserve(len(mixture[1]))
+    start_from(problem, workspace.active, *mixture)
+    sweep = make_sweep(graph)
+    run_sweep(graph, cost, sweep)
+    span_arcs(problem, graph, sweep, workspace.active, len(workspace.active.weights) - 8)
 
 
 @leaf

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rumflow.data.labels import Item
+from rumflow.data.labels import Item, check_items
 from rumflow.data.readers.coding import clean_value
 from rumflow.data.readers.sources import Chunk, Coded, Source
 from rumflow.data.readers.texts import find_separator
@@ -111,6 +111,10 @@ class Options:
     rows: bool | None = None
 
     def __post_init__(self) -> None:
+        if self.items is not None:
+            check_items(self.items)
+        if self.outside_option is not None:
+            check_items([self.outside_option])
         if self.base not in (None, 0, 1, "label") or isinstance(self.base, bool):
             raise InputError(
                 f"base={self.base!r}: accepted are 0 and 1 (choices are numbers counted from there) and 'label'"

@@ -195,7 +195,7 @@ class TextSource:
     def _open(self) -> IO[str]:
         try:
             return io.TextIOWrapper(self._bytes(), encoding=self.encoding, newline="")
-        except LookupError:
+        except (LookupError, ValueError):
             raise InputError(f"encoding={self.encoding!r} is unknown; try 'utf-8', 'latin-1' or 'utf-16'") from None
 
     def _bytes(self) -> io.BufferedReader:

@@ -23,7 +23,8 @@ r is zero except on types that have just entered. Every cost table measures r af
 factor are corrected (iterative refinement) and never add up.
 
 *Multiple pricing.* One sweep over lattice or graph prices the cheapest type through every node. The most violated
-form a pool whose Gram products with the active set are kept, so that it is priced without a sweep until it is dry.
+form a pool that is priced without a sweep until it is dry: on the lattice its Gram products with the active set are kept, on a
+graph the cost table, which is small, moves along with the weights.
 
 *Cone.* With c = 0 the sum of the weights is free (Lawson and Hanson): s = 0 and nu = 0 throughout.
 
@@ -40,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array
-from rumflow.core.compile import kernel, leaf, popcount
+from rumflow.core.compile import kernel, leaf, popcount, reduction
 from rumflow.core.paths import path_cost
 from rumflow.solvers.active_set.factor import (
     append_row,
@@ -84,7 +85,7 @@ class Active(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """Violated types and their Gram products with the active ones."""
+    """Violated types, and on the lattice their Gram products with the active ones; on a graph `columns` and `gram` have no rows."""
 
     paths: NDArray[np.int32]  # (size, positions)
     columns: NDArray[np.int32]  # (positions, size): the same, transposed, for vector instructions
@@ -115,7 +116,7 @@ def gram_entry(table, p, q):
 
 @leaf
 def gram_rows(problem, active, first, last, pool, size, whole):
-    """Gram products of the active types first..last-1 with the pool; `whole` is scratch for whole numbers."""
+    """Gram products of the active types first..last-1 with the pool, on the lattice; `whole` is scratch for whole numbers."""
     n = active.paths.shape[1]
     table = problem.table
     for i in range(first, last):
@@ -132,28 +133,59 @@ def gram_rows(problem, active, first, last, pool, size, whole):
         else:
             for q in range(size):
                 pool.gram[slot, q] = 0.0
-            if table.shape[0] == 1:
-                width = table.shape[1] // n
-                for j in range(n):
-                    own = active.paths[i, j]
-                    weight = table[0, j * width + own]
-                    for q in range(size):
-                        pool.gram[slot, q] += weight if pool.columns[j, q] == own else 0.0
-            else:
-                for x in range(n):
-                    own = active.paths[i, x]
-                    for q in range(size):
-                        pool.gram[slot, q] += table[x, own & pool.columns[x, q]]
+            for x in range(n):
+                own = active.paths[i, x]
+                for q in range(size):
+                    pool.gram[slot, q] += table[x, own & pool.columns[x, q]]
+
+
+@reduction
+def shared_weight(weight, p, q):
+    """The sum of the weights where two rows agree."""
+    total = 0.0
+    for j in range(p.shape[0]):
+        total += weight[j] if p[j] == q[j] else 0.0
+    return total
 
 
 @leaf
-def remove(active, gone, pool, size):
+def matrix_row(problem, path, active, first, last, weight, row):
+    """Entries first..last-1 of the row of M that belongs to a type; `weight`: scratch, one number per position."""
+    table = problem.table
+    if table.shape[0] == 1:
+        width = table.shape[1] // path.shape[0]
+        for j in range(path.shape[0]):
+            weight[j] = table[0, j * width + path[j]]
+        for i in range(first, last):
+            row[i] = shared_weight(weight, path, active.paths[i]) + problem.ridge
+    else:
+        for i in range(first, last):
+            row[i] = gram_entry(table, path, active.paths[i]) + problem.ridge
+
+
+@leaf
+def account(problem, active, i, pool, size, cost):
+    """Let the pool know of the change of weight i: in its gradients on the lattice, in the cost table on a graph."""
+    change = active.moved[i]
+    if change == 0.0:
+        return
+    if pool.gram.shape[0] > 0:
+        row = pool.gram[active.slot[i]]
+        for q in range(size):
+            pool.gradient[q] += change * row[q]
+    else:
+        path = active.paths[i]
+        width = cost.shape[1]
+        for j in range(path.shape[0]):
+            cost[j, path[j]] += change * problem.table[0, j * width + path[j]]
+    active.moved[i] = 0.0
+
+
+@leaf
+def remove(problem, active, gone, pool, size, cost):
     """Take type `gone` out of the active set; its weight must be 0 by now."""
     k = active.count[0]
-    if active.moved[gone] != 0.0:
-        row = pool.gram[active.slot[gone]]
-        for q in range(size):
-            pool.gradient[q] += active.moved[gone] * row[q]
+    account(problem, active, gone, pool, size, cost)
     delete_row(active.factor, k, gone, active.scratch[0], active.scratch[1], active.carried)
     slot = active.slot[gone]
     for i in range(gone, k - 1):
@@ -196,7 +228,7 @@ def normalise(problem, active):
 
 
 @leaf
-def descend(problem, active, pool, size, nu):
+def descend(problem, active, pool, size, cost, nu):
     """Steps to the minimum over the affine hull, dropping types that reach weight 0; nu and the steps taken."""
     steps = 0
     zero = np.int64(0)  # a literal would have the kernels it is passed to compiled once more, just for it
@@ -224,39 +256,41 @@ def descend(problem, active, pool, size, nu):
         if step > 0.0:
             active.moved[blocker] -= active.weights[blocker]
             active.weights[blocker] = 0.0
-            remove(active, blocker, pool, size)
+            remove(problem, active, blocker, pool, size, cost)
         else:
             for i in range(k - 1, -1, -1):
                 if d[i] < 0.0 and active.weights[i] <= 0.0:
-                    remove(active, i, pool, size)
+                    remove(problem, active, i, pool, size, cost)
 
 
 @leaf
-def price_pool(active, pool, size):
+def price_pool(problem, active, pool, size, cost):
     """Bring the pool's gradients up to date with the weights."""
     for i in range(active.count[0]):
-        change = active.moved[i]
-        if change != 0.0:
-            slot = active.slot[i]
-            for q in range(size):
-                pool.gradient[q] += change * pool.gram[slot, q]
-            active.moved[i] = 0.0
+        account(problem, active, i, pool, size, cost)
+    if pool.gram.shape[0] == 0:
+        for q in range(size):
+            if pool.open[q]:
+                pool.gradient[q] = path_cost(cost, pool.paths, q)
 
 
 @kernel
-def improve(problem, active, pool, size, nu, least, most_steps):
+def improve(problem, active, pool, size, cost, nu, least, share, most_steps):
     """Steps on the active set after `measure`, with a pool of `size` types.
 
     Types enter from the pool until none is violated by a good share of the worst at first, or by `least`. The capacity must
-    hold the active set and the pool together. Returns the steps taken.
+    hold the active set and the pool together. Returns the steps taken. On a graph the cost table moves along.
     """
     batch = 4
     entering = np.empty((batch, active.paths.shape[0]))
     chosen = np.empty(batch, np.int64)
     whole = np.empty(size, np.int32)
-    gram_rows(problem, active, np.int64(0), active.count[0], pool, size, whole)
-    nu, steps = descend(problem, active, pool, size, nu)
-    price_pool(active, pool, size)
+    weight = np.empty(active.paths.shape[1])
+    keeps_gram = pool.gram.shape[0] > 0
+    if keeps_gram:
+        gram_rows(problem, active, np.int64(0), active.count[0], pool, size, whole)
+    nu, steps = descend(problem, active, pool, size, cost, nu)
+    price_pool(problem, active, pool, size, cost)
     goal = least
     first = True
     while steps < most_steps and active.count[0] + batch <= active.paths.shape[0]:
@@ -280,10 +314,13 @@ def improve(problem, active, pool, size, nu, least, most_steps):
             break
         if first:
             first = False
-            goal = max(least, 0.2 * worst)
+            goal = max(least, share * worst)
         for t in range(found):
-            for i in range(k):
-                entering[t, i] = pool.gram[active.slot[i], chosen[t]] + problem.ridge
+            if keeps_gram:
+                for i in range(k):
+                    entering[t, i] = pool.gram[active.slot[i], chosen[t]] + problem.ridge
+            else:
+                matrix_row(problem, pool.paths[chosen[t]], active, np.int64(0), k, weight, entering[t])
         if found > 1:
             for t in range(found, batch):
                 entering[t, :k] = 0.0
@@ -295,20 +332,20 @@ def improve(problem, active, pool, size, nu, least, most_steps):
             q = chosen[t]
             here = active.count[0]
             path = pool.paths[q]
-            for i in range(k, here):
-                entering[t, i] = gram_entry(problem.table, path, active.paths[i]) + problem.ridge
+            matrix_row(problem, path, active, k, here, weight, entering[t])
             solve_forward(active.factor, k, here, entering[t])
             diagonal = gram_entry(problem.table, path, path) + problem.ridge
             if insert(active, path, entering[t], diagonal, nu - pool.gradient[q], 0.0, PIVOT * diagonal):
-                gram_rows(problem, active, here, here + 1, pool, size, whole)
+                if keeps_gram:
+                    gram_rows(problem, active, here, here + 1, pool, size, whole)
                 added += 1
             else:
                 pool.open[q] = False
         if added:
             before = nu
-            nu, more = descend(problem, active, pool, size, nu)
+            nu, more = descend(problem, active, pool, size, cost, nu)
             steps += more
-            price_pool(active, pool, size)
+            price_pool(problem, active, pool, size, cost)
             if nu == before and active.count[0] == k:
                 # All of them left again without a step: the violations are rounding.
                 for t in range(found):
@@ -324,21 +361,21 @@ def start_from(problem, active, paths, lam):
     for i in range(active.free.shape[0]):
         active.free[i] = i
     block = np.empty((4, active.paths.shape[0]))
+    weight = np.empty(active.paths.shape[1])
     for first in range(0, paths.shape[0], 4):
         found = min(4, paths.shape[0] - first)
         k = active.count[0]
         for t in range(4):
-            for i in range(k):
-                if t < found:
-                    block[t, i] = gram_entry(problem.table, paths[first + t], active.paths[i]) + problem.ridge
-                else:
+            if t < found:
+                matrix_row(problem, paths[first + t], active, np.int64(0), k, weight, block[t])
+            else:
+                for i in range(k):
                     block[t, i] = 0.0
         solve_forward_4(active.factor, k, block)
         for t in range(found):
             path = paths[first + t]
             here = active.count[0]
-            for i in range(k, here):
-                block[t, i] = gram_entry(problem.table, path, active.paths[i]) + problem.ridge
+            matrix_row(problem, path, active, k, here, weight, block[t])
             solve_forward(active.factor, k, here, block[t])
             diagonal = gram_entry(problem.table, path, path) + problem.ridge
             insert(active, path, block[t], diagonal, 0.0, lam[first + t], PIVOT * diagonal)

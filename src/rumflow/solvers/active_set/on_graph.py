@@ -55,11 +55,15 @@ def is_last(graph, sweep, node):
 
 @kernel
 def fill_pool(graph, sweep, pool, cost, nu):
-    """The cheapest types through the nodes, those violated by a good share of the worst; how many."""
+    """The cheapest types through the nodes, those violated by a tenth of the worst or more; how many.
+
+    Where there are too many, a quarter of the pool are the cheapest, and the rest are taken at equal distances from the others: the
+    very cheapest are all alike.
+    """
     limit = pool.paths.shape[0]
     nodes = graph.first.shape[0] - 1
     best = sweep.below[0]
-    bound = nu - 0.3 * (nu - best)
+    bound = nu - 0.1 * (nu - best)
     price = np.empty(nodes)
     node = np.empty(nodes, np.int64)
     found = 0
@@ -71,8 +75,11 @@ def fill_pool(graph, sweep, pool, cost, nu):
             found += 1
     order = np.argsort(price[:found])
     size = 0
-    for t in range(found):
-        if size == limit:
+    quarter = limit // 4
+    stride = max(1.0, (found - quarter) / (limit - quarter))
+    for s in range(found):
+        t = s if s < quarter else quarter + int((s - quarter) * stride)
+        if size == limit or t >= found:
             break
         row = pool.paths[size]
         extract_type(graph, sweep, node[order[t]], row)
@@ -92,8 +99,6 @@ def fill_pool(graph, sweep, pool, cost, nu):
                 break
         if new:
             pool.open[size] = True
-            for j in range(row.shape[0]):
-                pool.columns[j, size] = row[j]
             size += 1
     return size
 
@@ -101,10 +106,12 @@ def fill_pool(graph, sweep, pool, cost, nu):
 class GraphPrices:
     """The cost table of a mixture of types, and the cheapest ways through every node."""
 
-    def __init__(self, graph: Graph, pool_size: int = 256) -> None:
+    def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.cost = np.empty(graph.shape)
-        self.pool_size = pool_size
+        self.pool_size = 1024
+        self.pool_share = 0.1
+        self.keeps_gram = False
         self.most_mass = graph.shape[0]  # a type takes one cell per menu
         self._sweep = make_sweep(graph)
 

@@ -121,6 +121,8 @@ class LatticePrices:
         self.cost = np.empty((n, 1 << (n - 1)))
         self.above, self.below = np.empty(1 << n), np.empty(1 << n)
         self.pool_size = pool_size(n)
+        self.pool_share = 0.2
+        self.keeps_gram = True
         self.most_mass = 1 << n  # the probabilities of a ranking add up to at most this
         self._parts = np.zeros(n)
 

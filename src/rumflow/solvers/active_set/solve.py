@@ -50,7 +50,9 @@ class Prices(Protocol):
 
     cost: Array  # (positions, columns)
     pool_size: int
-    most_mass: int
+    pool_share: float  # the pool is dry when no type is violated by this share of the worst at first
+    keeps_gram: bool  # the pool is priced by Gram products, not from the cost table
+    most_mass: int  # the probabilities of a type add up to at most this
 
     def threads(self, threads: int | None) -> int: ...
     def evaluate(self, problem: Problem, types: Paths, weights: Array, count: int, threads: int) -> float: ...
@@ -97,10 +99,10 @@ class Workspace:
         size = self.prices.pool_size
         self.pool = Pool(
             paths=np.empty((size, n), np.int32),
-            columns=np.empty((n, size), np.int32),
+            columns=np.empty((n if self.prices.keeps_gram else 0, size), np.int32),
             gradient=np.empty(size),
             open=np.empty(size, np.bool_),
-            gram=np.empty((capacity, size)),
+            gram=np.empty((capacity if self.prices.keeps_gram else 0, size)),
         )
 
     def grow(self) -> None:
@@ -178,7 +180,9 @@ def solve_rankings(
             if not gap <= goal:
                 most = max(32, int(_STEP_WORK / max(k * k, 1)))
                 filled = prices.fill_pool(pool, nu)
-                steps = kernels.improve(problem, active, pool, filled, nu, 0.1 * goal, most)
+                steps = kernels.improve(
+                    problem, active, pool, filled, prices.cost, nu, 0.1 * goal, prices.pool_share, most
+                )
             rounds += 1
             if report is not None:
                 report(Progress(rounds, objective, gap, k, time.perf_counter() - begin))
