@@ -3,6 +3,9 @@
 Rows of the lower triangle are packed one after another: row r starts at r (r + 1) / 2. The diagonal is stored inverted, so that
 solves multiply instead of dividing. Vectors that are kept equal to L^{-1} times
 something are carried along when rows are deleted, so that nothing is solved again.
+
+Loops run over slices: an index such as `start + j` might be negative for all the compiler knows, which in Python means from the
+end, and that check costs ten times the arithmetic.
 """
 
 from __future__ import annotations
@@ -21,18 +24,20 @@ def row_start(r):
 @reduction
 def dot(a, start, b, count):
     """<a[start : start + count], b[:count]>."""
+    first, second = a[start : start + count], b[:count]
     total = 0.0
-    for j in range(count):
-        total += a[start + j] * b[j]
+    for j in range(first.shape[0]):
+        total += first[j] * second[j]
     return total
 
 
 @reduction
 def dot_4(a, start, b0, b1, b2, b3, count):
     """The same for four vectors at once."""
+    row = a[start : start + count]
     s0 = s1 = s2 = s3 = 0.0
-    for j in range(count):
-        entry = a[start + j]
+    for j in range(row.shape[0]):
+        entry = row[j]
         s0 += entry * b0[j]
         s1 += entry * b1[j]
         s2 += entry * b2[j]
@@ -74,9 +79,10 @@ def solve_backward(factor, k, b):
         z0 = b[r - 4] - z3 * factor[q3 + r - 4] - z2 * factor[q2 + r - 4] - z1 * factor[q1 + r - 4]
         z0 *= factor[q0 + r - 4]
         b[r - 1], b[r - 2], b[r - 3], b[r - 4] = z3, z2, z1, z0
-        for j in range(r - 4):
-            b[j] -= z3 * factor[q3 + j] + z2 * factor[q2 + j] + z1 * factor[q1 + j] + z0 * factor[q0 + j]
         r -= 4
+        row3, row2, row1, row0 = factor[q3 : q3 + r], factor[q2 : q2 + r], factor[q1 : q1 + r], factor[q0 : q0 + r]
+        for j in range(row0.shape[0]):
+            b[j] -= z3 * row3[j] + z2 * row2[j] + z1 * row1[j] + z0 * row0[j]
     for i in range(r - 1, -1, -1):
         start = row_start(i)
         z = b[i] * factor[start + i]
@@ -111,21 +117,23 @@ def delete_row(factor, k, gone, cosine, sine, carried):
         # Columns before the deleted one move with their row.
         for t in range(count):
             source, target = row_start(r + t), row_start(r + t - 1)
+            old, new = factor[source : source + gone], factor[target : target + gone]
             for j in range(gone):
-                factor[target + j] = factor[source + j]
+                new[j] = old[j]
         done = r
         c0 = c1 = c2 = c3 = 0.0
         if count == 4:
             c0, c1, c2, c3 = factor[s0 + gone], factor[s1 + gone], factor[s2 + gone], factor[s3 + gone]
-            t0 = row_start(r - 1) - 1
-            t1, t2, t3 = s0 - 1, s1 - 1, s2 - 1
+            last = row_start(r - 1)
+            old0, old1, old2, old3 = factor[s0 : s0 + r], factor[s1 : s1 + r], factor[s2 : s2 + r], factor[s3 : s3 + r]
+            new0, new1, new2, new3 = factor[last : last + r], factor[s0 : s0 + r], factor[s1 : s1 + r], factor[s2 : s2 + r]
             for i in range(gone + 1, r):
                 c, s = cosine[i], sine[i]
-                a0, a1, a2, a3 = factor[s0 + i], factor[s1 + i], factor[s2 + i], factor[s3 + i]
-                factor[t0 + i] = c * a0 + s * c0
-                factor[t1 + i] = c * a1 + s * c1
-                factor[t2 + i] = c * a2 + s * c2
-                factor[t3 + i] = c * a3 + s * c3
+                a0, a1, a2, a3 = old0[i], old1[i], old2[i], old3[i]
+                new0[i - 1] = c * a0 + s * c0
+                new1[i - 1] = c * a1 + s * c1
+                new2[i - 1] = c * a2 + s * c2
+                new3[i - 1] = c * a3 + s * c3
                 c0 = c * c0 - s * a0
                 c1 = c * c1 - s * a1
                 c2 = c * c2 - s * a2
