@@ -160,13 +160,15 @@ def sweep_down(graph, price, below, arc_out):
     below[sink] = 0.0
     arc_out[sink] = -1
     for node in range(sink - 1, -1, -1):
+        start = first[node]
+        prices, heads = price[start : first[node + 1]], head[start : first[node + 1]]
         best = np.inf
         arc = np.int64(-1)
-        for a in range(first[node], first[node + 1]):
-            value = price[a] + below[head[a]]
+        for i in range(prices.shape[0]):
+            value = prices[i] + below[np.uint32(heads[i])]
             if value < best:
                 best = value
-                arc = np.int64(a)
+                arc = start + i
         below[node] = best
         arc_out[node] = arc
 
@@ -181,13 +183,16 @@ def sweep_up(graph, price, above, arc_in, tail):
     above[nodes] = -np.inf  # no way is cheaper: nothing is written for arcs that are not there
     above[0] = 0.0
     for node in range(nodes):
+        start = first[node]
+        prices, heads = price[start : first[node + 1]], head[start : first[node + 1]]
         here = above[node]
-        for a in range(first[node], first[node + 1]):
-            value = here + price[a]
-            if value < above[head[a]]:
-                above[head[a]] = value
-                arc_in[head[a]] = a
-                tail[head[a]] = node
+        for i in range(prices.shape[0]):
+            value = here + prices[i]
+            next_node = np.uint32(heads[i])
+            if value < above[next_node]:
+                above[next_node] = value
+                arc_in[next_node] = start + i
+                tail[next_node] = node
     above[nodes] = np.inf
 
 

@@ -126,7 +126,12 @@ def delete_row(factor, k, gone, cosine, sine, carried):
             c0, c1, c2, c3 = factor[s0 + gone], factor[s1 + gone], factor[s2 + gone], factor[s3 + gone]
             last = row_start(r - 1)
             old0, old1, old2, old3 = factor[s0 : s0 + r], factor[s1 : s1 + r], factor[s2 : s2 + r], factor[s3 : s3 + r]
-            new0, new1, new2, new3 = factor[last : last + r], factor[s0 : s0 + r], factor[s1 : s1 + r], factor[s2 : s2 + r]
+            new0, new1, new2, new3 = (
+                factor[last : last + r],
+                factor[s0 : s0 + r],
+                factor[s1 : s1 + r],
+                factor[s2 : s2 + r],
+            )
             for i in range(gone + 1, r):
                 c, s = cosine[i], sine[i]
                 a0, a1, a2, a3 = old0[i], old1[i], old2[i], old3[i]

@@ -85,7 +85,7 @@ class Active(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """Violated types; on the lattice also their Gram products with the active ones (on a graph `columns`, `gram` have no rows)."""
+    """Violated types, and on the lattice their Gram products with the active ones (on a graph `columns`, `gram` are empty)."""
 
     paths: NDArray[np.int32]  # (size, positions)
     columns: NDArray[np.int32]  # (positions, size): the same, transposed, for vector instructions
