@@ -39,10 +39,7 @@ def compiled():
     small = rf.simulate.noisy_rankings(9, seed=0)
     rf.project(small, throw=False, tol=0.5)
     rf.project(small, throw=False, tol=0.5, method="ipm")
-    counts = np.round(100 * small[[3, 5, 7]])
-    given = rf.ChoiceData(
-        tuple(range(9)), np.array([3, 5, 7]), np.where(counts > 0, counts, np.nan), counts.sum(axis=1)
-    )
+    given = rf.ChoiceData.from_counts({(0, 1): {0: 30, 1: 10}, (0, 1, 2): {0: 20, 1: 15, 2: 5}}, items=range(9))
     rf.project(given, throw=False)
 
 
@@ -51,13 +48,13 @@ def choices(array, share):
     masks = masks[:: round(1 / share)]
     member = (masks[:, None] >> np.arange(N) & 1).astype(bool)
     counts = np.where(member, np.round(100 * array[masks]), np.nan)
-    return rf.ChoiceData(tuple(range(N)), masks, counts, np.nansum(counts, axis=1))
+    return rf.ChoiceData(tuple(range(N)), member, counts, np.nansum(counts, axis=1))
 
 
 def test_projections(data):
     hidden = rf.simulate.hide(data, rf.simulate.observed_cells(N, 0.5, seed=1))
     weights = np.where(rf.Lattice(N).membership, 2.0, 0.0)
-    few = {"tol": 0.5, "throw": False, "max_seconds": 1.0}
+    few = {"tol": 0.5, "throw": False, "max_seconds": 1.0, "route": "lattice"}
     close(peak(lambda: rf.project(data, **few)), memory.projection_bytes(N, False, RANKINGS, 256))
     close(peak(lambda: rf.project(hidden, **few)), memory.projection_bytes(N, True, RANKINGS, 256))
     close(peak(lambda: rf.project(data, weights, **few)), memory.projection_bytes(N, True, RANKINGS, 256))
@@ -68,7 +65,7 @@ def test_projections(data):
 def test_choices(data, share):
     given = choices(data, share)
     menus = len(given.masks)
-    few = {"tol": 0.5, "throw": False, "max_seconds": 1.0}
+    few = {"tol": 0.5, "throw": False, "max_seconds": 1.0, "route": "lattice"}
     close(peak(lambda: rf.project(given, **few)), memory.projection_bytes(N, share < 1, RANKINGS, 256, menus))
     rows = 6
     close(
