@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rumflow.core.arrays import Array
+from rumflow.core.arrays import Array, Mixture
 from rumflow.core.compile import leaf
-from rumflow.core.paths import cheapest_below, down_pass, squeeze
+from rumflow.core.paths import cheapest_below, down_pass, flow_from_paths, squeeze
 from rumflow.core.problem import Problem, Stop, data_size, is_rum_distance, least_weight, rounding_floor
 from rumflow.core.transforms import transform_row, zeta, zeta_adjoint
 
@@ -71,9 +71,9 @@ def menu_error(rho, n, expected):
 def _residual_row(rho, target, weights):
     """w (rho - rho_hat) in place of rho, for one row.
 
-    Returns sum w (rho - rho_hat)^2, and over the observed cells sum rho and sum 1 / w.
+    Returns sum w (rho - rho_hat)^2, and over the observed cells sum rho, sum 1 / w and sum w (rho - rho_hat) rho.
     """
-    square = mass = inverse = 0.0
+    square = mass = inverse = inner = 0.0
     for j in range(rho.shape[0]):
         w = 1.0 if weights.shape[0] == 0 else weights[j]
         if w > 0.0:
@@ -81,10 +81,11 @@ def _residual_row(rho, target, weights):
             square += w * difference * difference
             mass += rho[j]
             inverse += 1.0 / w
+            inner += w * difference * rho[j]
             rho[j] = w * difference
         else:
             rho[j] = 0.0
-    return square, mass, inverse
+    return square, mass, inverse, inner
 
 
 @leaf
@@ -106,7 +107,7 @@ def certify_small(flow, target, weights, cone, work, below):
     error = menu_error(work, n, expected)
     square = mass = inverse = inner = 0.0
     for x in range(n):
-        a, b, c = _residual_row(work[x], target[x], weights[x] if weights.shape[0] else none)
+        a, b, c, _ = _residual_row(work[x], target[x], weights[x] if weights.shape[0] else none)
         square += a
         mass += b
         inverse += c
@@ -149,17 +150,25 @@ class Certifier:
         if self.n <= _ONE_CALL:
             work, below = np.empty_like(flow), np.empty(1 << self.n)
             return self._make(*certify_small(flow, target, self.weights, self.cone, work, below))
+        return self._large(flow.copy(), target)
+
+    def mixture(self, mixture: Mixture, target: Array) -> Certificate:
+        """The certificate of a mixture of rankings; without a second array for its flow where there are many items."""
+        flow = flow_from_paths(*mixture)
+        return self(flow, target) if self.n <= _ONE_CALL else self._large(flow, target)
+
+    def _large(self, work: Array, target: Array) -> Certificate:
+        """The certificate of a flow, which is used up."""
         n, weights = self.n, self.weights
-        work = zeta(flow.copy(), self.threads)
-        total = float(flow[:, -1].sum())
+        least, total = float(work.min()), float(work[:, -1].sum())
+        zeta(work, self.threads)
         error = menu_error(work, n, total if self.cone else 1.0)
         row = np.empty(0)
         parts = [_residual_row(work[x], target[x], weights[x] if len(weights) else row) for x in range(n)]
-        square, mass, inverse = (float(sum(part)) for part in zip(*parts, strict=True))
-        cost = zeta_adjoint(work, self.threads)
-        inner = sum(float(np.sum(cost[x] * flow[x])) for x in range(n))
-        gap = _gap(inner, float(cheapest_below(cost, self.threads)[-1]), self.cone, mass, inverse)
-        return self._make(0.5 * square, gap, float(flow.min()), error, data_size(target, weights))
+        square, mass, inverse, inner = (float(sum(part)) for part in zip(*parts, strict=True))
+        zeta_adjoint(work, self.threads)
+        gap = _gap(inner, float(cheapest_below(work, self.threads)[-1]), self.cone, mass, inverse)
+        return self._make(0.5 * square, gap, least, error, data_size(target, weights))
 
     def stack(self, flows: Array, targets: Array) -> list[Certificate]:
         """Those of small problems, in one call."""

@@ -23,31 +23,45 @@ def inside_tolerance(n: int) -> float:
 
 
 @leaf
+def menu_surplus(rho, weights, n, menu):
+    """What a menu's sum misses to 1, over the sum of 1 / w: 0 where it adds up, or where a cell was not observed."""
+    weighted = weights.shape[0] > 0
+    total = inverse = 0.0
+    for x in range(n):
+        if (menu >> x) & 1:
+            column = squeeze(menu, x)
+            total += rho[x, column]
+            if not weighted:
+                inverse += 1.0
+            elif weights[x, column] > 0.0:
+                inverse += 1.0 / weights[x, column]
+            else:
+                return 0.0
+    return (1.0 - total) / inverse if abs(total - 1.0) > 1e-15 * n else 0.0
+
+
+@leaf
+def menus_add_up(rho, weights, n):
+    """Would `normalise_menus` leave everything alone?"""
+    for menu in range(1, 1 << n):  # noqa: SIM110  # compiled
+        if menu_surplus(rho, weights, n, menu) != 0.0:
+            return False
+    return True
+
+
+@leaf
 def normalise_menus(rho, weights, n):
     """The w-orthogonal projection onto menus that add up to 1, in place.
 
     What adds up already is left alone, and so are menus with a cell that was not observed. No rows of weights: all 1.
     """
-    weighted = weights.shape[0] > 0
     for menu in range(1, 1 << n):
-        total = inverse = 0.0
-        whole = True
-        for x in range(n):
-            if (menu >> x) & 1:
-                column = squeeze(menu, x)
-                total += rho[x, column]
-                if not weighted:
-                    inverse += 1.0
-                elif weights[x, column] > 0.0:
-                    inverse += 1.0 / weights[x, column]
-                else:
-                    whole = False
-        if whole and abs(total - 1.0) > 1e-15 * n:
-            share = (1.0 - total) / inverse
+        share = menu_surplus(rho, weights, n, menu)
+        if share != 0.0:
             for x in range(n):
                 if (menu >> x) & 1:
                     column = squeeze(menu, x)
-                    rho[x, column] += share / weights[x, column] if weighted else share
+                    rho[x, column] += share / weights[x, column] if weights.shape[0] > 0 else share
 
 
 @leaf
@@ -87,12 +101,13 @@ def rum_membership(problem: Problem, threads: int | None = None) -> tuple[Array,
     if n <= _ONE_CALL:
         rho, flow = np.empty_like(target), np.empty_like(target)
         return rho, flow if _try_inside(target, weights, complete, rho, flow, tolerance) else None
-    rho = target.copy()
-    normalise_menus(rho, weights, n)
-    if not complete:
+    rho = target
+    if not menus_add_up(target, weights, n):
+        rho = target.copy()
+        normalise_menus(rho, weights, n)
+    # Row by row: most data are not RUM, and with many items memory is dear.
+    if not complete or any(moebius(rho[x : x + 1].copy(), 1).min() < -tolerance for x in range(n)):
         return rho, None
     flow = moebius(rho.copy(), threads)
-    if flow.min() < -tolerance:
-        return rho, None
     conserve_kernel(flow, n, np.empty(1 << n))
     return rho, flow

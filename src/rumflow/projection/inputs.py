@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from rumflow.core.arrays import Array, Ints, nan_where_masked
 from rumflow.core.compile import leaf
 from rumflow.core.lattice import MAX_ITEMS, Lattice, items_of
-from rumflow.core.memory import require_memory
+from rumflow.core.memory import projection_bytes, require_memory
 from rumflow.core.paths import squeeze, unsqueeze
 from rumflow.core.problem import NO_WEIGHTS
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
-from rumflow.solvers.active_set.solve import memory_needed
+from rumflow.solvers.active_set.on_lattice import pool_size
 
 _ALWAYS_FITS = 10  # items; a megabyte
 
@@ -116,7 +116,7 @@ def prepare(data: ChoiceData | ArrayLike, weights: str | ArrayLike | None) -> Pr
     """Check the input and bring it into the internal layout."""
     if isinstance(data, ChoiceData):
         lattice, items = Lattice(data.n), data.items
-        _require(lattice, weighted=True)
+        _require(lattice, weighted=True, menus=len(data.counts))
         target, seen = _from_data(lattice, data)
         sizes: Array | None = data.totals
     else:
@@ -136,11 +136,11 @@ def _numbered(n: int) -> tuple[Lattice, tuple[Item, ...]]:
     return Lattice(n), tuple(range(n))
 
 
-def _require(lattice: Lattice, weighted: bool) -> None:
+def _require(lattice: Lattice, weighted: bool, menus: int = 0) -> None:
     if lattice.n <= _ALWAYS_FITS:
         return
     require_memory(
-        memory_needed(lattice.n, weighted) + (2 + weighted) * 8 * lattice.n_cells,
+        projection_bytes(lattice.n, weighted, pool=pool_size(lattice.n), menus=menus),
         f"the projection for n = {lattice.n} items ({lattice.n_cells:,} cells)",
     )
 

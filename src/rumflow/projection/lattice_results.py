@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rumflow.core.arrays import Array, Ints, Mask, Mixture
 from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.membership import inside_tolerance
-from rumflow.core.paths import decompose, orders_from_paths, sample
+from rumflow.core.paths import decompose, flow_from_paths, orders_from_paths, sample
 from rumflow.core.seeds import Seed, generator
 from rumflow.core.transforms import moebius, zeta
 from rumflow.data.choices import ChoiceData
@@ -35,10 +35,16 @@ class LatticeProjection(Projection):
     """The nearest RUM on the lattice of all menus; `rho` and `flow` are the data's own where these are RUM already."""
 
     problem: Prepared
-    _flow: Array  # internal layout
     _mixture: Mixture | None
+    _given_flow: Array | None = None  # internal layout; None: that of the mixture
     _rho: Array | None = None  # internal layout, where it is known better than from the flow
     interior: IpmResult | None = None  #: where the interior point method left off, with its trace
+
+    @cached_property
+    def _flow(self) -> Array:
+        if self._given_flow is not None:
+            return self._given_flow
+        return flow_from_paths(*self.mixture)
 
     @property
     def lattice(self) -> Lattice:
@@ -76,7 +82,10 @@ class LatticeProjection(Projection):
     @cached_property
     def mixture(self) -> Mixture:
         """Paths (see `rumflow.core.paths`) and weights of a mixture with these probabilities."""
-        return decompose(self._flow) if self._mixture is None else self._mixture
+        if self._mixture is not None:
+            return self._mixture
+        assert self._given_flow is not None
+        return decompose(self._given_flow)
 
     @cached_property
     def rankings(self) -> Rankings:

@@ -72,8 +72,8 @@ def project_lattice(
         items=problem.items,
         inside=solved.rho is not None or solved.certificate.is_rum,
         problem=problem,
-        _flow=solved.flow,
         _mixture=solved.mixture,
+        _given_flow=solved.given_flow,
         _rho=solved.rho,
         interior=solved.interior,
     )

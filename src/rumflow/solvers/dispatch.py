@@ -48,21 +48,33 @@ FEW_ITEMS = MOST_ITEMS
 #: The lattice of more items does not fit in the memory of usual machines.
 LATTICE_ITEMS = 24
 
+# Conjugate gradient steps after which the interior point method does not save what rounding has stopped elsewhere.
+_LAST_RESORT = 20_000
+
 #: How a solve can end early.
 ENDED = ("max_seconds", "interrupted")
 
 
-class Solved(NamedTuple):
-    """Where the solvers left off."""
+@dataclass
+class Solved:
+    """Where the solvers left off: a mixture, or a flow, or both."""
 
-    flow: Array
     mixture: Mixture | None  # from an active set
     interior: IpmResult | None  # from the interior point method
     certificate: Certificate
     method: str  # "rankings", "ipm", or "moebius" where the data are RUM and needed no solver
     iterations: int  # lattice passes, or interior point steps
     reason: str  # "done", "stalled", "too_large", or one of `ENDED`
+    given_flow: Array | None = None
     rho: Array | None = None  # the data with menus that add up to 1, where they are RUM
+
+    @cached_property
+    def flow(self) -> Array:
+        """The flow in the internal layout; made when it is first asked for."""
+        if self.given_flow is not None:
+            return self.given_flow
+        assert self.mixture is not None
+        return flow_from_paths(*self.mixture)
 
 
 def most_work(n: int) -> float:
@@ -98,7 +110,7 @@ def solve(
     if not problem.cone:
         target, flow = rum_membership(problem, threads)
         if flow is not None:
-            return Solved(flow, None, None, certify(flow, problem.target), "moebius", 0, "done", target)
+            return Solved(None, None, certify(flow, problem.target), "moebius", 0, "done", flow, target)
     run = _Run(problem._replace(target=target), problem.target, stop, certify, workspace, deadline, report, threads)
     best: Solved | None = None
     for found in run.attempts(method, start, tried):
@@ -133,7 +145,7 @@ class _Run:
     def attempts(self, method: str, start: Mixture | None, tried: bool) -> Iterator[Solved]:
         """One solver after the other, each going on from what the one before has found."""
         if method == "ipm":
-            yield self.interior(start)
+            yield self.interior(start, None)
             return
         if not tried and is_small(self.problem.n, self.problem.weights):
             found = self.few_items(start)
@@ -145,17 +157,20 @@ class _Run:
         found = self.rankings(start, most_work(self.problem.n) if auto else None)
         yield found
         if auto:
-            yield self.interior(None)  # from the mixture it takes a fifth longer than from the uniform rankings
-            if found.reason == "too_large":
+            # From the mixture it would take a fifth longer than from the uniform rankings.
+            large = found.reason == "too_large"
+            yield self.interior(None, None if large else _LAST_RESORT)
+            if large:
                 yield self.rankings(found.mixture, None)
 
     def few_items(self, start: Mixture | None) -> Solved:
         """The active set in one kernel."""
         problem = self.problem
         outcome = solve_few_items(problem, tol=self.stop.tol, floor=self.floor, start=start)
+        assert outcome.flow is not None
         certificate = self.certify(outcome.flow, self.data)
         mixture = outcome.paths, outcome.weights
-        return Solved(outcome.flow, mixture, None, certificate, "rankings", outcome.rounds, outcome.reason)
+        return Solved(mixture, None, certificate, "rankings", outcome.rounds, outcome.reason, outcome.flow)
 
     def rankings(self, start: Mixture | None, limit: float | None) -> Solved:
         """The active set with its factor, until its work goes beyond `limit`."""
@@ -170,12 +185,12 @@ class _Run:
             report=self.report,
             threads=self.threads,
         )
-        certificate = self.certify(outcome.flow, self.data)
         mixture = outcome.paths, outcome.weights
-        return Solved(outcome.flow, mixture, None, certificate, "rankings", outcome.rounds, outcome.reason)
+        certificate = self.certify.mixture(mixture, self.data)
+        return Solved(mixture, None, certificate, "rankings", outcome.rounds, outcome.reason)
 
-    def interior(self, start: Mixture | None) -> Solved:
-        """The interior point method."""
+    def interior(self, start: Mixture | None, most_cg: int | None) -> Solved:
+        """The interior point method, with so many conjugate gradient steps at most."""
 
         def callback(now: IpmRecord) -> None:
             if self.report is not None:
@@ -184,13 +199,14 @@ class _Run:
         result = solve_ipm(
             self.problem,
             self.stop,
+            most_cg=most_cg,
             deadline=self.deadline,
             start_flow=None if start is None else flow_from_paths(*start),
             threads=self.threads,
             callback=callback,
         )
         certificate = self.certify(result.flow, self.data)
-        return Solved(result.flow, None, result, certificate, "ipm", result.iterations, result.status)
+        return Solved(None, result, certificate, "ipm", result.iterations, result.status, result.flow)
 
 
 class Cost(NamedTuple):
@@ -216,6 +232,9 @@ def find_route(cells: Cells, model: Model, route: str | None) -> tuple[Cost, Mod
     whole = bool((cells.recorded == cells.membership).all()) and len(cells.membership) == 2**n - 1 - n
     lattice = None
     if possible:
+        whole = (
+            whole or 16 * len(cells.membership) > 1 << n
+        )  # the graph would have nearly every menu's edges, one by one
         seconds = 0.2 + (3.6e-6 if whole else 1e-5) * edges
         lattice = Cost("lattice", 1 << n, edges, projection_bytes(n, not whole), seconds)
         if route == "lattice" or (route is None and (whole or n <= FEW_ITEMS)):

@@ -9,7 +9,7 @@ from rumflow.core.compile import kernel, leaf
 from rumflow.core.graph import Graph, extract_type, fill_cells, make_sweep, run_sweep
 from rumflow.core.paths import path_cost, squeeze
 from rumflow.solvers.active_set.factor import dot, solve_backward, solve_forward
-from rumflow.solvers.active_set.kernels import PIVOT, Problem, gram_entry, insert, matrix_row, start_from
+from rumflow.solvers.active_set.kernels import Problem, gram_entry, insert, matrix_row, start_from
 from rumflow.solvers.active_set.solve import Workspace
 from rumflow.solvers.small.lanes import price_cells
 from rumflow.solvers.small.solve import enter, multiply
@@ -80,7 +80,7 @@ def span_face(problem, active, flow, dimension):
                     row[i] = gram_entry(problem.table, path, active.paths[i]) + problem.ridge
                 solve_forward(active.factor, np.int64(0), k, row)
                 diagonal = gram_entry(problem.table, path, path) + problem.ridge
-                insert(active, path, row, diagonal, 0.0, 0.0, PIVOT * diagonal)
+                insert(active, path, row, diagonal, 0.0, 0.0, problem.pivot * diagonal)
 
 
 @kernel
@@ -117,7 +117,7 @@ def span_arcs(problem, graph, sweep, active, most):
             matrix_row(problem, path, active, np.int64(0), k, weight, row)
             solve_forward(active.factor, np.int64(0), k, row)
             diagonal = gram_entry(problem.table, path, path) + problem.ridge
-            insert(active, path, row, diagonal, 0.0, 0.0, PIVOT * diagonal)
+            insert(active, path, row, diagonal, 0.0, 0.0, problem.pivot * diagonal)
 
 
 def span_types(problem: Problem, graph: Graph, workspace: Workspace, mixture: Mixture, cost: Array) -> None:

@@ -54,7 +54,9 @@ from rumflow.solvers.active_set.factor import (
 )
 
 STALL_ROUNDS = 8  # rounds without a lower objective before giving up
-PIVOT = 1e-11  # a type whose pivot is below this share of its norm depends on the active ones
+# A type whose pivot is below this share of its norm depends on the active ones. Where weights differ much, types that differ in
+# light cells only have small pivots without depending on each other.
+PIVOT, SPREAD_PIVOT, _SPREAD = 1e-11, 1e-13, 1e4
 
 
 class Problem(NamedTuple):
@@ -67,6 +69,13 @@ class Problem(NamedTuple):
     weights: Array
     table: Array  # for Gram entries: T = Z^T w on the lattice, the weights of all cells in one row on a graph
     ridge: float  # c; 0: any total weight (the cone)
+    pivot: float  # least pivot, as a share of the diagonal
+
+
+def least_pivot(weights: Array) -> float:
+    """`Problem.pivot` for these weights."""
+    seen = weights[weights > 0]
+    return SPREAD_PIVOT if len(seen) and float(seen.max()) > _SPREAD * float(seen.min()) else PIVOT
 
 
 class Active(NamedTuple):
@@ -335,7 +344,7 @@ def improve(problem, active, pool, size, cost, nu, least, share, most_steps):
             matrix_row(problem, path, active, k, here, weight, entering[t])
             solve_forward(active.factor, k, here, entering[t])
             diagonal = gram_entry(problem.table, path, path) + problem.ridge
-            if insert(active, path, entering[t], diagonal, nu - pool.gradient[q], 0.0, PIVOT * diagonal):
+            if insert(active, path, entering[t], diagonal, nu - pool.gradient[q], 0.0, problem.pivot * diagonal):
                 if keeps_gram:
                     gram_rows(problem, active, here, here + 1, pool, size, whole)
                 added += 1
@@ -378,7 +387,7 @@ def start_from(problem, active, paths, lam):
             matrix_row(problem, path, active, k, here, weight, block[t])
             solve_forward(active.factor, k, here, block[t])
             diagonal = gram_entry(problem.table, path, path) + problem.ridge
-            insert(active, path, block[t], diagonal, 0.0, lam[first + t], PIVOT * diagonal)
+            insert(active, path, block[t], diagonal, 0.0, lam[first + t], problem.pivot * diagonal)
     normalise(problem, active)
     active.fresh[0] = 1
 

@@ -15,7 +15,7 @@ from rumflow.core.graph import Graph, cells_of_types, extract_type, make_sweep, 
 from rumflow.core.paths import path_cost
 from rumflow.core.problem import Problem as Projection
 from rumflow.core.threads import thread_count
-from rumflow.solvers.active_set.kernels import Pool, Problem
+from rumflow.solvers.active_set.kernels import Pool, Problem, least_pivot
 
 
 def make_graph_problem(problem: Projection) -> Problem:
@@ -25,7 +25,7 @@ def make_graph_problem(problem: Projection) -> Problem:
     # c of the order of the Gram entries: a type's squared norm is the total weight of its cells.
     mean = weights.sum(axis=1) / np.maximum(used.sum(axis=1), 1)
     ridge = 0.0 if problem.cone else max(float(mean.sum()), 1e-300)
-    return Problem(np.where(used, problem.target, 0.0), weights, weights.reshape(1, -1), ridge)
+    return Problem(np.where(used, problem.target, 0.0), weights, weights.reshape(1, -1), ridge, least_pivot(weights))
 
 
 @leaf

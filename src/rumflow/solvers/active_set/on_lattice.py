@@ -19,7 +19,7 @@ from rumflow.core.problem import Problem as Projection
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import transform_row, zeta_adjoint
 from rumflow.solvers.active_set.factor import dot
-from rumflow.solvers.active_set.kernels import Pool, Problem
+from rumflow.solvers.active_set.kernels import Pool, Problem, least_pivot
 
 _THREADED = 13  # from this many items on a lattice pass is worth several threads
 
@@ -30,7 +30,7 @@ def make_problem(problem: Projection) -> Problem:
     table = zeta_adjoint(weights.copy()) if len(weights) else NO_WEIGHTS
     # c of the order of the Gram entries: a ranking's squared norm is the total weight of the cells it chooses.
     ridge = max(float(table[:, -1].mean()), 1e-300) if len(weights) else float(1 << (n - 1))
-    return Problem(problem.target, weights, table, 0.0 if problem.cone else ridge)
+    return Problem(problem.target, weights, table, 0.0 if problem.cone else ridge, least_pivot(weights))
 
 
 @reduction

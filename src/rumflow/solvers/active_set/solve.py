@@ -18,9 +18,9 @@ from rumflow.core.graph import Graph
 from rumflow.solvers.active_set import kernels
 from rumflow.solvers.active_set.kernels import Active, Pool, Problem
 from rumflow.solvers.active_set.on_graph import GraphPrices, make_graph_problem
-from rumflow.solvers.active_set.on_lattice import LatticePrices, make_problem, middle_size, pool_size
+from rumflow.solvers.active_set.on_lattice import LatticePrices, make_problem
 
-__all__ = ["Outcome", "Progress", "Workspace", "make_graph_problem", "make_problem", "memory_needed", "solve_rankings"]
+__all__ = ["Outcome", "Progress", "Workspace", "make_graph_problem", "make_problem", "solve_rankings"]
 
 _STEP_WORK = 2e9  # multiplications between two looks at the clock
 
@@ -36,13 +36,13 @@ class Progress(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Where a solver stopped: a mixture of rankings and its flow, and why."""
+    """Where a solver stopped: a mixture of types, and why."""
 
     paths: NDArray[np.int32]
     weights: Array
-    flow: Array  # by position and column: the flow on the lattice, the probabilities of the cells on a graph
     reason: str  # "done", "stalled", "max_seconds", "interrupted", "too_large"
     rounds: int
+    flow: Array | None = None  # where the solver has made it
 
 
 class Prices(Protocol):
@@ -59,7 +59,6 @@ class Prices(Protocol):
     def cheapest(self, threads: int) -> Paths: ...
     def sweep(self, threads: int) -> float: ...
     def fill_pool(self, pool: Pool, nu: float) -> int: ...
-    def spread(self, types: Paths, weights: Array) -> Array: ...
 
 
 class Workspace:
@@ -127,13 +126,6 @@ class Workspace:
         """The active rankings and their weights, copied."""
         k = int(self.active.count[0])
         return self.active.paths[:k].copy(), self.active.weights[:k].copy()
-
-
-def memory_needed(n: int, weighted: bool) -> int:
-    """Bytes a solve takes beside its input: lattice arrays, and a factor of the usual size for n items."""
-    lattice = (3 if weighted else 2) * 8 * (n << (n - 1)) + 2 * 8 * (1 << n) + 24 * middle_size(n)
-    atoms = 2.0 ** (0.53 * n + 2.6)  # rankings at the optimum of data far from RUM; twice as many fit
-    return int(lattice + 2 * 8 * atoms**2 + 2 * 8 * pool_size(n) * atoms)
 
 
 def solve_rankings(
@@ -206,5 +198,4 @@ def solve_rankings(
         reason = "interrupted"
         if workspace.active.count[0] == 0:
             raise
-    mixture = workspace.mixture()
-    return Outcome(*mixture, prices.spread(*mixture), reason, rounds)
+    return Outcome(*workspace.mixture(), reason, rounds)

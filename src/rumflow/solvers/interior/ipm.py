@@ -239,6 +239,7 @@ def solve_ipm(
     stop: Stop,
     *,
     max_iterations: int = 200,
+    most_cg: int | None = None,
     deadline: float | None = None,
     mu_stop: float | None = None,
     preconditioner: str = "tree-scaled",
@@ -248,7 +249,7 @@ def solve_ipm(
 ) -> IpmResult:
     """Project onto RUM.
 
-    Ends as `stop` says. With `mu_stop` it stops at the point k(mu_stop) of the
+    Ends as `stop` says, or after `most_cg` conjugate gradient steps in all. With `mu_stop` it stops at the point k(mu_stop) of the
     central path and not before: there the largest relative Newton step is below 1e-5 (the error then about 1e-10), tol
     is not looked at, and `system` is the Hessian Q + mu / k^2 of the barrier problem. `start_flow`: a unit flow to
     start from; a tenth of the uniform flow is mixed in. An interrupt (KeyboardInterrupt) ends the run, not the program:
@@ -274,14 +275,14 @@ def solve_ipm(
     best_objective, best_gap, patience, reference = objective, gap, 0, gap
     trace: list[IpmRecord] = []
     system: System | None = None
-    care = 1.0
+    care, solved = 1.0, 0
     status = "max_iterations"
     try:
         while True:
             if mu_stop is None and gap <= max(stop.tol * objective, floor):
                 status = "optimal"
                 break
-            if len(trace) >= max_iterations:
+            if len(trace) >= max_iterations or (most_cg is not None and solved > most_cg):
                 break
             if patience >= _PATIENCE:
                 status = "stalled"
@@ -308,6 +309,7 @@ def solve_ipm(
             trees.used(step.cg)
             objective, gap = it.certify()
             trace.append(IpmRecord(*record, clock() - begin))
+            solved += step.cg
             if gap < best_gap or mu_stop is not None:
                 np.copyto(best, flow)
                 best_objective, best_gap = objective, gap

@@ -36,4 +36,4 @@ def solve_few_items(problem: Problem, *, tol: float, floor: float, start: Mixtur
     rounds, stalled, k = solve_from(small, workspace, problem.target, complete, paths, lam, tol, floor, flow)
     found = workspace.columns[:k, :n].astype(np.int32), workspace.weights[:k].copy()
     _workspaces[n].put(workspace)
-    return Outcome(*found, flow, "stalled" if stalled else "done", rounds)
+    return Outcome(*found, "stalled" if stalled else "done", rounds, flow)
