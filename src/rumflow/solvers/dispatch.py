@@ -222,8 +222,8 @@ class Cost(NamedTuple):
 def find_route(cells: Cells, model: Model, route: str | None) -> tuple[Cost, ModelProjector | None]:
     """Lattice or graph for these cells, by cost: whichever has fewer arcs; a graph comes with its projector.
 
-    An arc of the graph takes less time than an edge of the lattice, on which incomplete data need weights; and it is built only as
-    far as it is worth it. The lattice ends at 24 items.
+    An arc of the graph takes less time than an edge of the lattice, on which incomplete data need weights; and the graph is built
+    only as far as it is worth it. The lattice ends at 24 items.
     """
     n = cells.n_items
     edges = n << (n - 1)

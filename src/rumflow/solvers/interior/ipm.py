@@ -249,8 +249,8 @@ def solve_ipm(
 ) -> IpmResult:
     """Project onto RUM.
 
-    Ends as `stop` says, or after `most_cg` conjugate gradient steps in all. With `mu_stop` it stops at the point k(mu_stop) of the
-    central path and not before: there the largest relative Newton step is below 1e-5 (the error then about 1e-10), tol
+    Ends as `stop` says, or after `most_cg` conjugate gradient steps in all. With `mu_stop` it stops at the point k(mu_stop) of
+    the central path and not before: there the largest relative Newton step is below 1e-5 (the error then about 1e-10), tol
     is not looked at, and `system` is the Hessian Q + mu / k^2 of the barrier problem. `start_flow`: a unit flow to
     start from; a tenth of the uniform flow is mixed in. An interrupt (KeyboardInterrupt) ends the run, not the program:
     the flow with the least gap so far is returned.

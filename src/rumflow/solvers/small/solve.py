@@ -314,7 +314,7 @@ def solve_small(problem, workspace, tol, floor):
             # A stand-in for the certificate, which needs the probabilities: those of this mixture add up to at most mass 2^n.
             gap = abs(nu) - max(mass, 1.0) * (full + 1) * min(0.0, workspace.below[full])
             nu = 0.0
-        goal = max(tol * objective, floor)
+        goal = max(tol * min(objective, problem.scale), floor)
         if gap <= goal:
             return rounds, False
         stalled = 0 if objective < (1.0 - 1e-13) * lowest else stalled + 1

@@ -43,6 +43,7 @@ class SmallProblem(NamedTuple):
     layer: NDArray[np.int64]
     down: NDArray[np.int64]
     up: NDArray[np.int64]
+    scale: float  # sum of the weights: no two RUMs are further apart
     ridge: float
 
 
@@ -105,7 +106,8 @@ def make_small(problem: Problem) -> SmallProblem:
         out[:, :n] = rows.T
         return out.ravel()
 
-    return SmallProblem(lanes(problem.weights), lanes(problem.table), *_edges(n), problem.ridge)
+    scale = float(problem.weights.sum()) if len(problem.weights) else float(problem.target.size)
+    return SmallProblem(lanes(problem.weights), lanes(problem.table), *_edges(n), scale, problem.ridge)
 
 
 def make_workspace(n: int) -> SmallWorkspace:
