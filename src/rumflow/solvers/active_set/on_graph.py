@@ -11,7 +11,7 @@ import numpy as np
 
 from rumflow.core.arrays import Array, Paths
 from rumflow.core.compile import kernel, leaf
-from rumflow.core.graph import Graph, cells_of_types, extract_type, make_sweep, run_sweep
+from rumflow.core.graph import Graph, extract_type, make_sweep, run_sweep
 from rumflow.core.paths import path_cost
 from rumflow.core.problem import Problem as Projection
 from rumflow.core.threads import thread_count
@@ -139,7 +139,3 @@ class GraphPrices:
         """The most violated types, given the price nu of those in use; how many."""
         size: int = fill_pool(self.graph, self._sweep, pool, self.cost, nu)
         return size
-
-    def spread(self, types: Paths, weights: Array) -> Array:
-        """The probabilities of a mixture, as a table of cells."""
-        return cells_of_types(types, weights, self.graph.shape)

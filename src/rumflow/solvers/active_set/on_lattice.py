@@ -13,7 +13,7 @@ import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Paths
 from rumflow.core.compile import kernel, leaf, reduction
-from rumflow.core.paths import cheapest_above, cheapest_below, extract_path, flow_from_paths, middle_menus, path_cost
+from rumflow.core.paths import cheapest_above, cheapest_below, extract_path, middle_menus, path_cost
 from rumflow.core.problem import NO_WEIGHTS
 from rumflow.core.problem import Problem as Projection
 from rumflow.core.threads import run_threads, thread_count
@@ -161,7 +161,3 @@ class LatticePrices:
         """The most violated rankings, given the price nu of those in use; how many."""
         size: int = fill_pool(self._menus, pool, self.cost, self.above, self.below, nu)
         return size
-
-    def spread(self, types: Paths, weights: Array) -> Array:
-        """The flow of a mixture."""
-        return flow_from_paths(types, weights)
