@@ -100,7 +100,7 @@ def test_projection_equals_that_on_the_lattice(n):
         scale = rng.uniform(0.1, 4.0, len(masks))[:, None] if trial % 2 else np.ones((len(masks), 1))
         full = np.zeros((1 << n, n))
         full[masks] = scale * member
-        lattice = rf.project(array, weights=full, tol=1e-12, throw=False)
+        lattice = rf.project(array, weights=full, tol=1e-12, throw=False, route="lattice")
         cells = Cells(member)
         weights = cells.to_table(scale * member)
         fit = ModelProjector(RandomUtility(), cells).solve(cells.to_table(rho), weights, tol=1e-12, threads=1)
@@ -147,8 +147,8 @@ def test_groups_are_projected_apart():
     apart = projector.solve(target, weights, tol=1e-12)
     graph = RandomUtility().geometry(cells)
     together = solve_graph(graph, Problem(target, weights), tol=1e-12)
-    table = cells_of_types(together.paths, together.weights, cells.shape)
-    np.testing.assert_allclose(apart.table, table, atol=1e-8)
+    joint = cells_of_types(together.paths, together.weights, cells.shape)
+    np.testing.assert_allclose(apart.table, joint, atol=1e-8)
     assert all(follow_type(graph, row, np.empty(20, np.int64)) > 0 for row in apart.types)
     linked = RandomUtility(above=[(3, 4)])
     assert [group.tolist() for group in linked.parts(cells)] == [[0, 1, 2, 3, 4, 5], [6]]

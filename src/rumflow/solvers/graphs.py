@@ -35,7 +35,7 @@ def solve_graph(
     threads: int | None = None,
     workspace: Workspace | None = None,
 ) -> Outcome:
-    """Project tables of cells onto the types of a graph."""
+    """Project tables of cells onto the types of a graph; the fitted cells are `cells_of_types` of the outcome's mixture."""
     least = SOLVER_FLOOR * float(data_size(problem.target, problem.weights)) if floor is None else floor
     return solve_rankings(
         make_graph_problem(problem),
