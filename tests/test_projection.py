@@ -25,7 +25,7 @@ def assert_rum(fit):
     assert np.abs(sums - 1).max() <= 1e-12
     assert rf.block_marschak(fit.rho) == pytest.approx(fit.flow, abs=1e-11)
     mixed = np.zeros_like(fit.rho)
-    if fit.lattice.n <= 6:
+    if fit.n <= 6:
         for order, weight in zip(fit.rankings.orders, fit.rankings.weights, strict=True):
             mixed += weight * reference.choice_array(order)
         assert mixed == pytest.approx(fit.rho, abs=1e-11)
@@ -43,7 +43,7 @@ def assert_optimal(fit, weights=None):
     g = np.where(w > 0, w * (fit.rho - np.nan_to_num(fit.observed)), 0.0)
     rng = np.random.default_rng(0)
     for _ in range(50):
-        a = reference.choice_array(rng.permutation(fit.lattice.n))
+        a = reference.choice_array(rng.permutation(fit.n))
         assert (g * (fit.rho - a)).sum() <= max(1e-9 * fit.objective, fit.certificate.floor)
 
 
