@@ -213,7 +213,7 @@ def _fingerprint(kernel: Kernel) -> str:
 
 
 class _Index(IndexDataCacheFile):
-    """Numba's files on disk. A file that cannot be read counts as missing: it was cut short, or names types that no longer exist."""
+    """Numba's files on disk. A file that cannot be read counts as missing: cut short, or with types that no longer exist."""
 
     def _load_index(self) -> Any:
         try:
@@ -229,7 +229,7 @@ class _Index(IndexDataCacheFile):
 
 
 class _Cache(FunctionCache):
-    """Numba's cache, with entries that depend on what a kernel is made of, not on its file. If it cannot be written, work goes on."""
+    """Numba's cache, by what a kernel is made of instead of by its file. If it cannot be written, work goes on."""
 
     _cache_path = ""
     _opened = False

@@ -1,9 +1,9 @@
-"""Single-peaked preferences on an axis: everybody has a best item, and likes items less the further they lie from it on the same side.
+"""Single-peaked preferences on an axis: everybody has a best item, and on each side of it nearer items are better.
 
 The best k items of such a ranking are an interval of the axis. Nodes are the intervals and the empty start, arcs add the next
 item to the left or to the right. The arc from [l, r] to x fills (D, x) for menus D with x but nothing of [l, r]. To the left,
-x = l - 1, these are the D whose next item after x lies beyond r: the larger r, the fewer. So the labels of the arcs to x from the right
-form one chain, and those from the left another.
+x = l - 1, these are the D whose next item after x lies beyond r: the larger r, the fewer. So the labels of the arcs that reach x
+from its right form one chain, and those from its left another.
 """
 
 from __future__ import annotations

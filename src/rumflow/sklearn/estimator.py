@@ -93,7 +93,7 @@ class RUMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unused
         return self
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """(rows, items) probabilities, 0 for what is not on offer. On menus never seen, those of one best-fitting model among many."""
+        """(rows, items) probabilities, 0 for what is not on offer. On menus never seen, one best fit among many."""
         check_is_fitted(self)
         offered = validate_data(self, X, dtype=np.float64, reset=False)
         rho: Array = self.projection_.rho[_masks(offered)]

@@ -8,8 +8,8 @@ The active set is exact, and fast while the optimal face is small; its cost grow
 interior point method does not mind large faces; its cost grows with the lattice. `auto` starts with the first and hands over
 where the work that the active set still has ahead is more than the second would cost.
 
-Each attempt ends with a certificate that no solver has a hand in. An attempt that is not certified is followed by the next,
-which goes on from there; what comes back is the first certified one, or the one with the smallest gap.
+Each attempt ends with a certificate, which is independent of the solvers. An attempt that is not certified is followed by the
+next, which goes on from there. The first certified attempt is returned, or the one with the smallest gap.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def most_work(n: int) -> float:
     """Multiplications of the active set at which the interior point method would have been cheaper.
 
     Where the two took the same time for 9 to 12 items (relative gap 1e-6, several families, one run) the active set had done 6e4
-    to 8e4 multiplications a cell. Beyond, the conjugate gradient steps of the other grow in number.
+    to 8e4 multiplications per cell. With more items the interior point method needs more and more conjugate gradient steps.
     """
     return 7e4 * (n << (n - 1)) * 1.5 ** max(n - 12, 0)
 
@@ -222,7 +222,7 @@ class Cost(NamedTuple):
 def find_route(cells: Cells, model: Model, route: str | None) -> tuple[Cost, ModelProjector | None]:
     """Lattice or graph for these cells, by cost: whichever has fewer arcs; a graph comes with its projector.
 
-    An arc of the graph takes less time than an edge of the lattice, on which incomplete data need weights; and the graph is built
+    An arc of the graph takes less time than an edge of the lattice, on which incomplete data need weights. The graph is built
     only as far as it is worth it. The lattice ends at 24 items.
     """
     n = cells.n_items
