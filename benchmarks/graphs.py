@@ -1,7 +1,7 @@
 """Projections of incomplete data onto choice graphs: nodes, arcs, memory, and seconds to build and to solve.
 
 `python benchmarks/graphs.py` prints the cases and how cost grows with menus and items; with the name of a case, that one only.
-Every case: 100 draws a menu from 50 rankings, relative gap 1e-9, the best of three runs.
+Every case: 100 draws per menu from 50 rankings, relative gap 1e-9, the best of three runs.
 """
 
 from __future__ import annotations

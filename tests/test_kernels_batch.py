@@ -178,7 +178,7 @@ class Piece:
     def __init__(self, targets, weights, keep, capacity=100, tol=1e-11):
         size, n = targets.shape[:2]
         self.problem = make_problem(Projection(np.zeros(targets.shape[1:]), NONE if weights is None else weights))
-        self.few, self.room = make_small(self.problem), make_workspace(n)
+        self.few, self.workspace = make_small(self.problem), make_workspace(n)
         self.weights = NONE if weights is None else weights
         self.complete = weights is None or bool((weights > 0).all())
         self.targets = targets.copy()
@@ -194,7 +194,7 @@ class Piece:
         where = np.zeros((len(self.targets) + 1, 2), np.int64)
         start = Start(np.empty((0, n), np.int32), np.empty(0), np.empty(0))
         return solve(
-            self.few, self.weights, self.complete, self.room, self.targets, where, start, self.tol, inside_tolerance(n),
+            self.few, self.weights, self.complete, self.workspace, self.targets, where, start, self.tol, inside_tolerance(n),
             self.keep, self.flows, self.rhos, self.kind, self.count, self.rounds, self.flat, self.used, self.stalled,
             first, resume,
         )  # fmt: skip
@@ -301,7 +301,7 @@ def test_gradients_of_a_piece(kind, kept, form, rng):
     found = g.copy()
     share = BatchProjector(n, NONE if weights is None else weights).share
     form(kernels.tangent_piece)(
-        piece.few, piece.weights, share, piece.complete, False, piece.room, np.empty(targets.shape[1:]), piece.kind,
+        piece.few, piece.weights, share, piece.complete, False, piece.workspace, np.empty(targets.shape[1:]), piece.kind,
         piece.count, paths, inverse, found, np.empty((0, *targets.shape[1:])),
     )  # fmt: skip
     if weights is not None:

@@ -44,8 +44,8 @@ class Case:
         _, values, vectors = np.linalg.svd(self.balance)
         self.circulations = vectors[np.sum(values > 1e-10) :].T
         self.table = diagonal_table(self.weights, n, 1)
-        self.room = smoothed.make_room(n)
-        self.room.scaling[:] = self.scaling
+        self.work = smoothed.make_workspace(n)
+        self.work.scaling[:] = self.scaling
         parts = np.empty((3, 1 << n), np.int32)
         self.tree = Tree(np.empty(shape, np.bool_), *parts)
 
@@ -82,17 +82,17 @@ def lightest_tree(weights, balance):
 
 
 def test_precondition(case, form):
-    form(smoothed.precondition)(case.room, case.tree, case.table, True)
+    form(smoothed.precondition)(case.work, case.tree, case.table, True)
     diagonal = case.scaling + np.diag(case.q).reshape(case.shape)
     assert is_spanning_tree(case.tree.edges)
     assert (case.tree.edges == lightest_tree(diagonal, case.balance)).all()
-    assert case.room.inverse == pytest.approx(np.where(case.tree.edges, 0.0, 1 / diagonal))
+    assert case.work.inverse == pytest.approx(np.where(case.tree.edges, 0.0, 1 / diagonal))
     # With other numbers and the tree kept.
     before = case.tree.edges.copy()
-    case.room.scaling[:] = 10.0 ** case.rng.uniform(-2, 2, case.shape)
-    form(smoothed.precondition)(case.room, case.tree, case.table, False)
+    case.work.scaling[:] = 10.0 ** case.rng.uniform(-2, 2, case.shape)
+    form(smoothed.precondition)(case.work, case.tree, case.table, False)
     assert (case.tree.edges == before).all()
-    assert case.room.inverse == pytest.approx(np.where(before, 0.0, 1 / (case.room.scaling + case.table)))
+    assert case.work.inverse == pytest.approx(np.where(before, 0.0, 1 / (case.work.scaling + case.table)))
 
 
 def test_hessian(case, form):
@@ -133,22 +133,24 @@ def test_move(case, form, size):
 
 def test_conjugate_gradients(case, form):
     right = case.rng.normal(size=case.shape)
-    smoothed.precondition(case.room, case.tree, case.table, True)
-    case.room.residual[:] = right
-    count = form(smoothed.conjugate_gradients)(case.room, case.weights, case.tree, 1e-12, 40 * case.size)
+    smoothed.precondition(case.work, case.tree, case.table, True)
+    case.work.residual[:] = right
+    count = form(smoothed.conjugate_gradients)(case.work, case.weights, case.tree, 1e-12, 40 * case.size)
     assert 1 <= count <= 2 * case.circulations.shape[1] + 5  # in exact arithmetic as many as there are dimensions
-    assert case.room.solution.ravel() == pytest.approx(case.solve(right), abs=1e-9)
-    assert case.balance @ case.room.solution.ravel() == pytest.approx(np.zeros(1 << case.n), abs=1e-11)
+    assert case.work.solution.ravel() == pytest.approx(case.solve(right), abs=1e-9)
+    assert case.balance @ case.work.solution.ravel() == pytest.approx(np.zeros(1 << case.n), abs=1e-11)
     # Stopped early it says how far it came.
-    case.room.residual[:] = right
-    assert form(smoothed.conjugate_gradients)(case.room, case.weights, case.tree, 1e-12, 1) == 1
+    case.work.residual[:] = right
+    assert form(smoothed.conjugate_gradients)(case.work, case.weights, case.tree, 1e-12, 1) == 1
 
 
 @pytest.mark.parametrize("mu", [1e-1, 1e-4])
 def test_follow_reaches_the_point_of_the_path(case, form, mu):
     """There the gradient less mu / k is orthogonal to every zero-flow."""
     flow = uniform_flow(case.n)
-    found = form(smoothed.follow)(case.target, case.weights, case.table, mu, flow, case.tree, False, case.room, 100)
+    found = form(smoothed.follow_path)(
+        case.target, case.weights, case.table, mu, flow, case.tree, False, case.work, 100
+    )
     assert found
     assert flow.min() > 0
     gradient = case.z.T @ (case.w.ravel() * (case.z @ flow.ravel() - case.target.ravel()))

@@ -25,13 +25,13 @@ def form(request):
 
 
 @leaf
-def run_span_small(problem, room, flow, dimension):
-    tangent.span_small(problem, room, flow, dimension)
+def run_span_small(problem, workspace, flow, dimension):
+    tangent.span_small(problem, workspace, flow, dimension)
 
 
 @leaf
-def run_tangent_small(problem, room, cost):
-    tangent.tangent_small(problem, room, cost)
+def run_tangent_small(problem, workspace, cost):
+    tangent.tangent_small(problem, workspace, cost)
 
 
 class Face:
@@ -113,17 +113,17 @@ def test_tangent_weights(face, form, rng):
 @pytest.mark.parametrize("how", ["compiled", "plain"])
 def test_few_items(face, how, rng):
     """The same face and the same derivative from the kernels for few items."""
-    few, room = make_small(face.problem), make_workspace(face.n)
-    begin_small(few, room, face.paths[face.own], face.lam)
-    (run_span_small if how == "compiled" else tangent.span_small.py_func)(few, room, face.flow, face.dimension)
-    k = int(room.count[0])
-    numbers = face.numbers(room.columns[:k, : face.n].astype(np.int32))
+    few, workspace = make_small(face.problem), make_workspace(face.n)
+    begin_small(few, workspace, face.paths[face.own], face.lam)
+    (run_span_small if how == "compiled" else tangent.span_small.py_func)(few, workspace, face.flow, face.dimension)
+    k = int(workspace.count[0])
+    numbers = face.numbers(workspace.columns[:k, : face.n].astype(np.int32))
     assert k == face.dimension + 1
     assert set(numbers) <= face.rankings
     t = rng.normal(size=face.flow.shape)
     cost = reference.subset_sums(t)
     run = run_tangent_small if how == "compiled" else tangent.tangent_small.py_func
-    run(few, room, cost)
-    assert room.weights[:k].sum() == pytest.approx(0.0, abs=1e-10)
-    moved = face.rho[numbers].T @ room.weights[:k]
+    run(few, workspace, cost)
+    assert workspace.weights[:k].sum() == pytest.approx(0.0, abs=1e-10)
+    moved = face.rho[numbers].T @ workspace.weights[:k]
     assert moved == pytest.approx(face.derivative(numbers)(t.ravel()), abs=1e-9)

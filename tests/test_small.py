@@ -17,7 +17,7 @@ from rumflow.solvers.active_set.solve import Workspace, make_problem, solve_rank
 from rumflow.solvers.batch.kernels import Start, pack_piece
 from rumflow.solvers.small import solve as small
 from rumflow.solvers.small import workspace
-from rumflow.solvers.small.lanes import follow, price_cells, price_menus, transform_lanes
+from rumflow.solvers.small.lanes import extract_ranking, price_cells, price_menus, transform_lanes
 from rumflow.solvers.small.run import solve_few_items
 from rumflow.solvers.small.solve import leave, powers
 
@@ -73,8 +73,8 @@ def run_prices(problem, place):
 
 
 @leaf
-def run_follow(place, menu, columns):
-    follow(place, menu, columns)
+def run_extract(place, menu, columns):
+    extract_ranking(place, menu, columns)
 
 
 @leaf
@@ -117,7 +117,7 @@ def test_prices_of_cells_and_menus(n, weighted, rng):
     prices, _ = cheapest_through(cost, menus)
     for menu in menus:
         path = np.zeros(8, np.uint8)
-        run_follow(place, menu, path)
+        run_extract(place, menu, path)
         assert cost[np.arange(n), path[:n]].sum() == pytest.approx(prices[menu], abs=1e-10)
 
 

@@ -38,7 +38,7 @@ def headings(columns: Mapping[str, Any]) -> list[str]:
 
 
 def show_progress(arguments: argparse.Namespace) -> bool:
-    """A progress line where somebody looks."""
+    """A progress line where standard error is a terminal."""
     return sys.stderr.isatty() and not arguments.quiet and not arguments.json
 
 

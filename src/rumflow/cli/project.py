@@ -31,7 +31,7 @@ EXAMPLE = "rumflow project choices.csv --out fitted.csv"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The data and how near is near enough."""
+    """The data, and when to stop."""
     add_data(parser, by=True)
     parser.add_argument(
         "--weights",

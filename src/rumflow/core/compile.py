@@ -40,7 +40,7 @@ from numba.extending import intrinsic
 _PLAIN: bool = bool(getattr(numba.config, "DISABLE_JIT", 0))
 
 
-# Numba's switch for counting references; said both ways, for a kernel inherits it from the one that calls it.
+# Numba's switch for counting references. It is always set, on or off: a kernel would inherit it from its caller.
 _COUNTED, _UNCOUNTED = ({"_nrt": True}, {"_nrt": False}) if hasattr(DefaultOptions, "_nrt") else ({}, {})
 
 
@@ -90,7 +90,7 @@ class _LinkedKernel(CPUDispatcher):
 
 
 class Kernel(CPUDispatcher):
-    """A compiled function as Python sees it. Nothing is prepared before it is called: there are many, most are not used."""
+    """A compiled function as Python sees it. Nothing is prepared before the first call: most kernels are never used."""
 
     def __init__(self, function: Callable[..., Any], *rest: Any, **options: Any) -> None:
         super().__init__(function, *rest, **options)
@@ -213,7 +213,7 @@ def _fingerprint(kernel: Kernel) -> str:
 
 
 class _Index(IndexDataCacheFile):
-    """Numba's files on disk. What cannot be read counts as missing: cut short, or of types that have other names by now."""
+    """Numba's files on disk. A file that cannot be read counts as missing: cut short, or with types that no longer exist."""
 
     def _load_index(self) -> Any:
         try:
@@ -229,7 +229,7 @@ class _Index(IndexDataCacheFile):
 
 
 class _Cache(FunctionCache):
-    """Numba's cache, asked about what a kernel is made of instead of about its file. Where it cannot be written work goes on."""
+    """Numba's cache, by what a kernel is made of instead of by its file. If it cannot be written, work goes on."""
 
     _cache_path = ""
     _opened = False
@@ -273,7 +273,7 @@ def _say_not_kept(reason: str) -> None:
 
 # --- What is said about it, and how long it took -------------------------------------------------------------------------------
 
-_SILENCE = 4.0  # seconds of compiling that need no word
+_SILENCE = 4.0  # seconds of compiling that are not announced
 
 
 def _say(text: str, end: str = "\n") -> None:

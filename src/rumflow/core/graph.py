@@ -84,7 +84,7 @@ def label_graph(shape: tuple[int, int], first: Ints, head: Index, label: Index, 
 
 
 class GraphTooLargeError(InputError):
-    """A graph outgrew its limit while it was built; how many nodes and arcs there were, and how many nodes were dealt with."""
+    """A graph outgrew its limit while it was built; how many nodes and arcs it had, and how many nodes had all their arcs."""
 
     def __init__(self, message: str, nodes: int, arcs: int, n_bytes: int, done: int) -> None:
         super().__init__(message)
@@ -92,7 +92,7 @@ class GraphTooLargeError(InputError):
 
 
 class Sweep(NamedTuple):
-    """Prices, cheapest ways, and where they go; there is room for the node beyond the sink."""
+    """Prices, cheapest ways, and their arcs; arrays over nodes have one more entry, for the node beyond the sink."""
 
     label: Array  # (labels,)
     price: Array  # (arcs,)
@@ -104,7 +104,7 @@ class Sweep(NamedTuple):
 
 
 def make_sweep(graph: Graph) -> Sweep:
-    """Room for a sweep."""
+    """Empty arrays for a sweep."""
     nodes = graph.n_nodes + 1
     whole = [np.full(nodes, -1, np.int32) for _ in range(3)]
     return Sweep(

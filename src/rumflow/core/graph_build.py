@@ -37,7 +37,7 @@ def label_arcs(start: Ints, cells: Ints, n_cells: int) -> tuple[Index, Index, In
 
 
 def build_graph(n_nodes: int, arcs: Sequence[Arc], shape: tuple[int, int], name: Callable[[int], str] = str) -> Graph:
-    """The graph of these arcs, for tables of cells of this shape; `name` says the name of a menu in errors.
+    """The graph of these arcs, for tables of cells of this shape; `name` gives the name of a menu for error messages.
 
     Paths lead from node 0 to node n_nodes - 1.
     """

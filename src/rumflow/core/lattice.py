@@ -26,7 +26,7 @@ from rumflow.errors import InputError
 
 MAX_ITEMS = 30  # columns of the internal layout are int32
 
-_PIECE = 1 << 14  # menus a thread converts at a time
+_PIECE = 1 << 14  # menus that a thread converts at a time
 
 
 @leaf

@@ -66,7 +66,7 @@ def normalise_menus(rho, weights, n):
 
 @leaf
 def inside_flow(rho, flow, through, tolerance):
-    """The flow of complete data with menu sums of 1, free of rounding, if they are RUM; where they are not False, and K rho."""
+    """Are complete data with menu sums of 1 RUM? Then `flow` is theirs, free of rounding; otherwise it is K rho."""
     n = rho.shape[0]
     least = 0.0
     for x in range(n):
@@ -94,7 +94,7 @@ def _try_inside(target, weights, complete, rho, flow, tolerance):
 def rum_membership(problem: Problem, threads: int | None = None) -> tuple[Array, Array | None]:
     """The data with menus that add up to 1, and their flow where they are RUM, which makes them the answer.
 
-    Only complete data can be told to be RUM this way.
+    This test works for complete data only.
     """
     target, weights, n = problem.target, problem.weights, problem.n
     tolerance, complete = inside_tolerance(n), problem.complete

@@ -1,6 +1,6 @@
-"""What a problem takes of memory, and the check that it is there before the work starts.
+"""How much memory a problem needs, and the check that so much is free before the work starts.
 
-Estimates count arrays, in units of one number per cell (8 N bytes, N = n 2^(n-1)), as they are alive at the peak, beside the data
+Estimates count arrays, in units of one number per cell (8 N bytes, N = n 2^(n-1)), alive at the peak, beside the data
 given by the caller. They were measured for n = 16 to 24 and are within a factor of 1.5.
 """
 
@@ -11,7 +11,7 @@ from math import comb
 
 from rumflow.errors import InputError
 
-_SMALL = 1 << 26  # so little is always there; asking the system takes longer than a small projection
+_SMALL = 1 << 26  # bytes that are not worth asking the system for: asking takes longer than a small projection
 
 
 def cell_bytes(n: int) -> int:
@@ -20,9 +20,9 @@ def cell_bytes(n: int) -> int:
 
 
 def typical_rankings(n: int) -> int:
-    """Active rankings at the optimum for samples of some hundred choices a menu, n >= 16: 1,500 at n = 18, 2,650 at n = 24.
+    """Active rankings at the optimum for samples of some hundred choices per menu, n >= 16: 1,500 at n = 18, 2,650 at n = 24.
 
-    Data without any rationality end with up to 2^(0.53 n + 2.6), of which nothing can be known before.
+    Data without any rationality end with up to 2^(0.53 n + 2.6), which cannot be foreseen.
     """
     return int(1500 * 1.1 ** (n - 18))
 
@@ -37,8 +37,8 @@ def projection_bytes(n: int, weighted: bool, rankings: int | None = None, pool: 
     """A projection by the active set.
 
     The lattice has the target, the costs and the flow, and with weights (or cells that were not observed) these and their sums.
-    Beside it stand shortest ways (two numbers per menu), the prices of the middle layer, and the active set. Rows of `menus`
-    observed menus, where the data are those and not an array of all of them, are unpacked before.
+    Then come shortest paths (two numbers per menu), the prices of the middle layer, and the active set. Data that list `menus`
+    observed menus, instead of an array of all menus, are unpacked before the solve.
     """
     cells = cell_bytes(n)
     solve = (5 if weighted else 3) * cells + (16 << n) + 16 * comb(n, n // 2) + _active_bytes(n, rankings, pool)
@@ -58,7 +58,7 @@ def result_bytes(n: int) -> int:
 
 
 def batch_bytes(n: int, rows: int, weighted: bool, rankings: int | None = None) -> int:
-    """`rows` projections over the same cells: data in three forms, flow and probabilities of each; one solver a thread."""
+    """`rows` projections over the same cells: data in three forms, flow and probabilities of each; one solver per thread."""
     return 4 * rows * cell_bytes(n) + projection_bytes(n, weighted, rankings) + 3 * cell_bytes(n)
 
 
@@ -91,7 +91,7 @@ def available_memory() -> int | None:
 
 
 def require_memory(needed: float, what: str, remedy: str = "take fewer items, or a machine with more memory") -> None:
-    """Raise before the work starts where `needed` bytes are not to be had."""
+    """Raise an error before the work starts if `needed` bytes are not free."""
     if needed < _SMALL:
         return
     free = available_memory()

@@ -42,7 +42,7 @@ def unsqueeze(column, item):
 
 @leaf
 def down_pass(cost, below, n, first, last):
-    """Fill below[first:last] (a multiple of the block size, or all); everything under them must be there."""
+    """Fill below[first:last] (a multiple of the block size, or all); those of their submenus must be filled already."""
     b = min(4, n)
     width = 1 << b
     for base in range(first, last, width):
@@ -67,7 +67,7 @@ def down_pass(cost, below, n, first, last):
 
 @leaf
 def up_pass(cost, above, n, first, last):
-    """Fill above[first:last], the mirror of `down_pass`; everything over them must be there."""
+    """Fill above[first:last], the mirror of `down_pass`; those of menus that contain them must be filled already."""
     b = min(4, n)
     width = 1 << b
     full = (1 << n) - 1
@@ -96,7 +96,7 @@ def extract_path(cost, above, below, n, menu, path):
     """Write the cheapest path through `menu` into `path`."""
     here = menu
     while here:
-        # The edge that gave the minimum gives it again, to the bit; the smallest excess is robust all the same.
+        # The edge that attained the minimum attains it again, to the bit. Taking the smallest excess works even if it did not.
         best = np.inf
         item = 0
         for x in range(n):
@@ -167,7 +167,7 @@ def _walk(flow, n, draws, paths):
 
 @leaf
 def peel(flow, n, floor, paths, weights):
-    """Take heaviest-edge paths off `flow` (destroyed) until less than `floor` is left; how many were taken."""
+    """Subtract paths along heaviest edges from `flow` (destroyed) until less than `floor` is left; returns how many."""
     full = (1 << n) - 1
     count = 0
     while count < weights.shape[0]:
@@ -186,7 +186,7 @@ def peel(flow, n, floor, paths, weights):
         left = 0.0
         for x in range(n):
             edge = flow[x, paths[count, x]]
-            # Subtraction is exact for the narrowest edge, so every path empties at least one edge.
+            # Subtraction is exact on the edge with the least flow, so every path empties at least one edge.
             flow[x, paths[count, x]] = edge - width if edge > width else 0.0
             left += flow[x, squeeze(full, x)]
         if width > 0.0:

@@ -17,7 +17,7 @@ import numpy as np
 
 from rumflow.errors import InputError
 
-#: More threads than this are a slip of the finger; every one of them takes memory.
+#: More threads than this are a mistake in typing; every one of them takes memory.
 MOST_THREADS = 1024
 
 
@@ -37,7 +37,7 @@ def thread_count(threads: int | None = None) -> int:
 
 
 def check_threads(threads: object) -> None:
-    """Raise where this is not a number of threads."""
+    """Raise an error if this is not a number of threads."""
     if threads is None:
         return
     whole = isinstance(threads, int | np.integer) and not isinstance(threads, bool)
@@ -59,7 +59,7 @@ _inside = threading.local()  # set in the threads of a pool: a task that would w
 def run_threads(task: Callable[[Any], object], pieces: Iterable[Any], threads: int) -> None:
     """Run `task` on every piece and wait for all of them.
 
-    After an error, or an interrupt, pieces that have not begun are dropped and it is raised when the others are done.
+    After an error or an interrupt the pieces that have not begun are dropped; it is raised when the running ones are done.
     """
     pieces = list(pieces)
     if threads <= 1 or len(pieces) <= 1 or getattr(_inside, "pool", False):

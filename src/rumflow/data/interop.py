@@ -129,7 +129,7 @@ def from_xlogit(
 def to_torch_choice(data: ChoiceData) -> dict[str, NDArray[Any]]:
     """Arrays for `torch_choice.data.ChoiceDataset`, as tensors: `{k: torch.as_tensor(v) for k, v in ...}`.
 
-    A session is a menu; `user_index` is there where the data have subjects. Weights must be whole numbers.
+    A session is a menu; there is a `user_index` where the data have subjects. Weights must be whole numbers.
     """
     rows = _rows(data)
     times = _repeats(rows.weight)

@@ -48,13 +48,13 @@ class Counted(NamedTuple):
 
 
 def all_subsets(items: Iterable[Item]) -> list[tuple[Item, ...]]:
-    """Every subset, the empty one first, by size and then in order: what ids of menus in published files often count."""
+    """Every subset, the empty one first, by size and then in order: the order in which published files often number menus."""
     labels = tuple(items)
     return [menu for size in range(len(labels) + 1) for menu in combinations(labels, size)]
 
 
 def check_items(items: Iterable[Item]) -> tuple[Item, ...]:
-    """The labels as a tuple; an error where one stands twice or there are none or too many."""
+    """The labels as a tuple; an error where one appears twice or there are none or too many."""
     labels = tuple(items)
     if not labels:
         raise InputError("there are no items: at least one menu with at least one item is needed")

@@ -32,7 +32,7 @@ def membership_of(masks: Ints, n: int) -> Mask:
 
 
 def sort_keys(membership: Mask) -> NDArray[np.generic]:
-    """(m,) one value a menu, in the order of the bit masks: the mask itself, or its bytes where it is too long."""
+    """(m,) one value per menu, ordered as the bit masks: the mask itself, or its bytes where it is too long."""
     if membership.shape[1] <= MOST_MASK_ITEMS:
         return masks_of(membership)
     packed = np.packbits(membership[:, ::-1], axis=1)  # the last item first, so that bytes compare as masks do

@@ -48,7 +48,7 @@ def _dirichlet_rows(array, first, last):
 
 @kernel
 def _multinomial_rows(array, draws, uniform, first):
-    """Replace probabilities by the frequencies of `draws` choices; one row of sorted-out uniforms per menu."""
+    """Replace probabilities by the frequencies of `draws` choices; one row of uniform draws per menu."""
     n = array.shape[1]
     counts = np.empty(n)
     for i in range(uniform.shape[0]):
@@ -109,7 +109,7 @@ def noisy_rankings(n: int, n_rankings: int = 50, draws: int | None = 100, seed: 
 
 
 def mixed_logit(n: int, n_types: int = 5, draws: int | None = None, seed: Seed = None) -> Array:
-    """A mixture of `n_types` logit choosers with normal utilities: inside RUM, until `draws` choices a menu are sampled."""
+    """A mixture of `n_types` logit choosers with normal utilities: inside RUM, unless `draws` choices per menu are sampled."""
     lattice, rng = _lattice(n), generator(seed)
     if n_types < 1:
         raise InputError(f"n_types: at least 1 type is needed, not {n_types}")

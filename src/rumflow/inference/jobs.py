@@ -30,7 +30,7 @@ from rumflow.inference.resample import generators
 from rumflow.output.files import check_target, write_whole
 from rumflow.output.progress import Counter
 
-#: More replicates than this are a slip of the finger: the p-value is then known to 2e-4.
+#: More replicates than this are a mistake in typing: the p-value is then known to 2e-4.
 MOST_REPLICATES = 10_000_000
 
 _SAVE_EVERY = 10.0  # seconds between two writes of the checkpoint

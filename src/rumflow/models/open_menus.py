@@ -11,7 +11,7 @@ menu that contains x. So
 *Groups.* Where the open menus fall apart into groups without a common item (and without a known preference between their
 items), the order between groups decides nothing: the group of the first open menu goes first.
 
-A set of menus is a row of 64-bit words. Nodes are found by hashing and dealt with in the order of how many menus are open, most
+A set of menus is a row of 64-bit words. Nodes are found by hashing and expanded in the order of how many menus are open, most
 first: an arc leads to fewer open menus, so this order is that of the graph. The result is a graph of rows
 (`rumflow.core.graph`): the base of a node is where its arc with the fewest cells leads.
 """
@@ -30,7 +30,7 @@ from rumflow.core.graph import NO_INDEX, Graph, GraphTooLargeError, Index
 from rumflow.core.graph_cells import Cells
 from rumflow.core.memory import available_memory
 
-_ARCS_A_CALL = 1 << 20  # arcs made between two looks at limits and clock
+_ARCS_A_CALL = 1 << 20  # arcs made between two checks of limits and clock
 MOST_NODES = 5_000_000
 _MOST_ARCS = 2**31 - 2**24  # arcs are numbered by 32-bit integers
 
@@ -42,18 +42,18 @@ class Menus(NamedTuple):
 
     having: Words  # (n, W): the menus that contain item x
     blocking: Words  # (n, W): the menus that contain an item everybody prefers to x
-    linked: Words  # (m, W): the menus of one group with menu j
+    linked: Words  # (m, W): the menus in the same group as menu j
 
 
 class Growing(NamedTuple):
     """Nodes and arcs found so far; each array is replaced by a longer one when it is full."""
 
-    used: Ints  # (5,): nodes, arcs, menus added, nodes dealt with, open menus of the nodes now dealt with
+    used: Ints  # (5,): nodes, arcs, menus added, nodes expanded, open menus of the nodes that are being expanded
     words: Words  # (nodes, W)
     link: Index  # (nodes,): the next node with as many open menus
     top: Index  # (m + 1,): the first node with that many open menus, -1 for none
     table: Index  # hash table of nodes, -1 where free
-    order: Index  # (nodes,): nodes in the order they were dealt with, and by that order
+    order: Index  # (nodes,): nodes in the order in which they were expanded
     head: Index  # (nodes, n): where each arc leads, -1 for none
     base: Index  # (nodes,)
     added_first: Ints  # (nodes + 1,)
@@ -166,7 +166,7 @@ def list_arcs(menus, here, group, items, keys):
 
 @kernel
 def expand(menus, g, most_arcs):
-    """Deal with nodes until `most_arcs` arcs more are made or an array may be full; True when all is done."""
+    """Expand nodes until `most_arcs` more arcs are made or an array may be full; True when all is done."""
     n, words = menus.having.shape
     m = menus.linked.shape[0]
     group, rest = np.empty(words, np.uint64), np.empty(words, np.uint64)
@@ -296,7 +296,7 @@ def build(cells: Cells, above: Mask, limit: Limit = DEFAULT_LIMIT) -> Graph:
             if over:
                 raise GraphTooLargeError(
                     f"the graph of {m} menus over {n} items is larger than {what}: {nodes:,} nodes and {arcs:,} arcs "
-                    f"after {seconds:.1f} s, {done:,} of the nodes dealt with",
+                    f"after {seconds:.1f} s, {done:,} of the nodes expanded",
                     nodes,
                     arcs,
                     taken,
@@ -350,7 +350,7 @@ def _longer(array: NDArray[Any], length: int) -> NDArray[Any]:
 
 
 def _finish(g: Growing, shape: tuple[int, int], column: Index) -> Graph:
-    """Nodes in the order they were dealt with."""
+    """Renumber the nodes in the order in which they were expanded."""
     nodes, arcs, added, _, _ = map(int, g.used)
     n = column.shape[1]
     rank = np.empty(nodes, np.int32)

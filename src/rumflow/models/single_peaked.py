@@ -1,9 +1,9 @@
-"""Single-peaked preferences on an axis: everybody likes one item best and others the less, the further they lie to one side.
+"""Single-peaked preferences on an axis: everybody has a best item, and on each side of it nearer items are better.
 
 The best k items of such a ranking are an interval of the axis. Nodes are the intervals and the empty start, arcs add the next
 item to the left or to the right. The arc from [l, r] to x fills (D, x) for menus D with x but nothing of [l, r]. To the left,
-x = l - 1, that is every D whose next item after x lies beyond r: the fewer, the larger r. So the labels of x form one chain,
-and another to the right.
+x = l - 1, these are the D whose next item after x lies beyond r: the larger r, the fewer. So the labels of the arcs that reach x
+from its right form one chain, and those from its left another.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class SinglePeaked:
         return label_graph(cells.shape, first, head.astype(np.int32), label.astype(np.int32), parent, cell)
 
     def orders(self, cells: Cells, types: Paths) -> Ints:
-        """(k, n): a single-peaked ranking for each type; of several, the one that goes on to the left whenever it may."""
+        """(k, n): a single-peaked ranking for each type; of several, the one that extends to the left whenever it can."""
         graph = self.geometry(cells)
         items, n = self._items(cells), len(self.axis)
         length = np.repeat(np.arange(1, n + 1), np.arange(n, 0, -1))  # of the intervals, node 1 first

@@ -33,7 +33,7 @@ class RUMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unused
     """Predicts which of the available items is chosen, by the random utility model nearest to the observed shares.
 
     Each row of X is a menu: column x is positive where item x is on offer. `y` holds the items chosen: numbers of columns,
-    or labels where `items` gives them in the order of the columns. An item that was never chosen is an item still.
+    or labels where `items` gives them in the order of the columns. An item that was never chosen counts as well.
 
     items      labels of the columns, or None for 0, 1, ...
     weights    None, or "counts": menus count by their number of observations
@@ -53,7 +53,7 @@ class RUMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unused
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True  # it looks at what is available, not at features
+        tags.classifier_tags.poor_score = True  # it uses availability, not features
         return tags
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> RUMClassifier:
@@ -93,7 +93,7 @@ class RUMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unused
         return self
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """(rows, items) probabilities, 0 for what is not on offer. On menus never seen one fitting model among many speaks."""
+        """(rows, items) probabilities, 0 for what is not on offer. On menus never seen, one best fit among many."""
         check_is_fitted(self)
         offered = validate_data(self, X, dtype=np.float64, reset=False)
         rho: Array = self.projection_.rho[_masks(offered)]

@@ -37,7 +37,7 @@ class Tangent(Protocol):
     """S for a stack of projections."""
 
     def __call__(self, rows: Array, *, forward: bool) -> Array:
-        """S times each vector of a stack, which is used up.
+        """S times each vector of a stack, which is overwritten.
 
         forward   the vectors are 0 where nothing was observed; otherwise the results do not matter there.
         """
@@ -67,14 +67,14 @@ class InteriorTangent:
 
 
 def jvp(tangent: Tangent, weights: Array, rows: Array) -> Array:
-    """J t for each t of a stack, which is used up."""
+    """J t for each t of a stack, which is overwritten."""
     if len(weights):
         rows *= weights
     return tangent(rows, forward=True)
 
 
 def vjp(tangent: Tangent, weights: Array, rows: Array) -> Array:
-    """J^T g for each g of a stack, which is used up."""
+    """J^T g for each g of a stack, which is overwritten."""
     product = tangent(rows, forward=False)
     if len(weights):
         product *= weights
@@ -82,7 +82,7 @@ def vjp(tangent: Tangent, weights: Array, rows: Array) -> Array:
 
 
 class GraphTangent:
-    """S on the face of one projection onto a choice graph, for tables of cells; parts that fell apart stand side by side."""
+    """S on the face of one projection onto a choice graph, for tables of cells; separate groups of menus have a face each."""
 
     def __init__(
         self, projector: ModelProjector, mixture: Mixture, target: Array, weights: Array, inside: bool
@@ -94,7 +94,7 @@ class GraphTangent:
             types, lam = restrict(mixture, menus)
             rho = cells_of_types(types, lam, part.shape)
             cost = np.where(own[1] > 0, own[1] * (rho - own[0]), 0.0)
-            # An affinely independent set has at most as many types as there are cells beyond one a menu, and one more.
+            # An affinely independent set has at most as many types as there are cells beyond one per menu, and one more.
             workspace = Workspace(graph, int(part.count.sum()) - len(menus) + 9)
             span_types(
                 make_graph_problem(problem), graph, workspace, (types, lam), np.zeros_like(cost) if inside else cost

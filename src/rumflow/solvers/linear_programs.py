@@ -208,7 +208,7 @@ def _solve(
     most: tuple[Any, Array] | None = None,
 ) -> Any:
     solver: Any = linprog
-    # The fitted values are feasible up to rounding: where the tight tolerances are too tight for that, the usual ones.
+    # The fitted values are feasible only up to rounding. Where the tight tolerances do not allow for that, take the usual ones.
     for options in (_OPTIONS, {}):
         answer = solver(
             cost,

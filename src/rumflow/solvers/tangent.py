@@ -62,8 +62,8 @@ def path_through(flow, menu, item, path):
 def span_face(problem, active, flow, dimension):
     """Add rankings of weight 0 until the active ones span the face of `flow`.
 
-    Nothing is missing where the data are in general position. A point that is a mixture of few rankings of a larger
-    face, by luck or by construction, moves along the whole face all the same. One path through every edge in use is
+    Nothing is missing where the data are in general position. A point that happens to be a mixture of few rankings of a
+    larger face still moves along the whole face. One path through every edge in use is
     enough to choose from.
     """
     n = flow.shape[0]

@@ -70,7 +70,9 @@ def all_cells(n: int) -> Tensor:
 
 def require_finite(z: Tensor, index: Tensor, n: int) -> None:
     """An error that names the first sample, menu and item that is not a finite number."""
-    if (np.abs(z.detach().numpy()) <= LARGEST).all():  # one thread: cheaper here than waking up all of them
+    if (
+        np.abs(z.detach().numpy()) <= LARGEST
+    ).all():  # NumPy takes one thread: faster here than waking up those of PyTorch
         return
     *sample, cell = torch.nonzero(~(z.abs() <= LARGEST))[0].tolist()
     item, column = divmod(int(index[cell]), 1 << (n - 1))
@@ -230,7 +232,7 @@ class Project(torch.autograd.Function):
         keep: bool,
         with_flow: bool,
     ) -> tuple[Tensor, ...]:
-        """See `project_op`; spelled out, for a compiler counts the arguments."""
+        """See `project_op`; arguments are spelled out because `torch.compile` counts them."""
         result: tuple[Tensor, ...] = torch.ops.rumflow.project(
             z, index, output, weights, keys, n, mu, tol, threads, warm, keep, with_flow
         )

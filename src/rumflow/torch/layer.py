@@ -56,7 +56,7 @@ def project_cells(
     results = [rho.to(z.device, z.dtype)]
     if return_distance:
         fitted = rho[..., cells.inputs]
-        # The squared distance of the exact projection changes with z as if P(z) stood still.
+        # The derivative of the squared distance of the exact projection is that with P(z) held fixed.
         residual = inside - (fitted if smoothing > 0.0 else fitted.detach())
         results.append((cells.cell_weights * residual * residual).sum(-1).to(z.device, z.dtype))
     if return_flow:

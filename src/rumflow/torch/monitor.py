@@ -54,7 +54,7 @@ class ConflictMonitor(nn.Module):
         return self.square.clamp(min=0.0).sqrt()
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Forget all batches."""
         for buffer in self.buffers():
             buffer.zero_()
 

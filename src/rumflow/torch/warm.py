@@ -1,4 +1,4 @@
-"""Active sets that are kept from one pass to the next.
+"""Active sets that are remembered from one pass to the next.
 
 After a small step of training the projection of a sample has nearly the same active rankings as before. Starting from
 them, with their factor or inverse, changes how long the solver takes and not what it returns.
@@ -93,7 +93,7 @@ _registry = WeakValueDictionary()
 
 
 def find(handle: int) -> WarmStarts | None:
-    """The object behind a handle; None for 0, or where it is gone."""
+    """The object behind a handle; None for 0, or if it no longer exists."""
     return _registry.get(handle)
 
 

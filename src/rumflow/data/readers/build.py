@@ -156,7 +156,7 @@ class _Accumulator:
         return inside
 
     def _picked(self, chunk: Chunk) -> Ints:
-        """The choice where 0/1 columns say it: the label of the column with a 1, None where there is none."""
+        """The choice given by 0/1 columns: the label of the column with a 1, None where there is none."""
         flags = self._flags(chunk, self.roles.choice_columns, "choice")
         count = flags.sum(axis=1)
         if (count > 1).any():
@@ -311,10 +311,10 @@ class _Accumulator:
         """What was understood, as text."""
         roles = self.roles
         forms = {
-            "choices": "one row a choice",
+            "choices": "one row per choice",
             "counts": "counts by menu and item",
-            "availability": f"one row a choice, {len(roles.available)} availability columns",
-            "losers": "one row a choice: winner and losers",
+            "availability": f"one row per choice, {len(roles.available)} availability columns",
+            "losers": "one row per choice: winner and losers",
         }
         named = {"menu": roles.menu or ", ".join(roles.menu_columns), roles.extra: roles.extra_column}
         named["choice"] = roles.choice or ", ".join(list(roles.choice_columns)[:6])
@@ -358,7 +358,7 @@ def _kept(column: Any, keep: NDArray[np.bool_]) -> Any:
 
 
 def _read_matrix(source: Source, options: Options) -> Counted:
-    """A table with a column an item and a row a menu: the matrix of `from_matrix`."""
+    """A table with one column per item and one row per menu: the matrix of `from_matrix`."""
     pieces = []
     for chunk in source.chunks(source.columns):
         columns = [to_numbers(source, c, chunk.columns[c], chunk.positions, optional=True) for c in source.columns]
@@ -375,6 +375,6 @@ def _read_matrix(source: Source, options: Options) -> Counted:
         data = from_matrix(matrix, source.columns if options.items is None else options.items)
     except InputError as error:
         raise InputError(f"{source.name}: {error}") from None
-    text = f"{source.name}: a matrix of counts, a row a menu (bit mask), a column an item\n"
+    text = f"{source.name}: a matrix of counts, one row per menu (bit mask), one column per item\n"
     text += f"{n} items {format_menu(data.items)}, {len(data.totals)} menus, {data.totals.sum():g} choices"
     return data._replace(understood=text)

@@ -79,7 +79,7 @@ CHOSEN = re.compile(
     r"^(?:choice|chosen|chose|picked|selected)[_ .:-]+|[_ .:-]+(?:choice|chosen|picked|selected)$", re.IGNORECASE
 )
 
-#: Menus and choices are looked for by content among so many different choices.
+#: Menus and choices are found by content only where there are at most so many different choices.
 MOST_GUESSED = 500
 
 TRUE, FALSE = {"1", "true", "yes", "y", "t", "1.0"}, {"0", "false", "no", "n", "f", "0.0"}

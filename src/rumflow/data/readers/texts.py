@@ -14,10 +14,10 @@ from rumflow.data.labels import Item
 SEPARATORS = (",", ";", "|", "/", "+", "&", "-", " ")
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
-#: Marks that take no room on the screen and belong to no script: nearly always left there by mistake.
+#: Characters that are invisible and belong to no script: nearly always there by mistake.
 INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
 
-JOINERS = "\u200c\u200d"  # these make other letters or pictures of their neighbours
+JOINERS = "\u200c\u200d"  # these change the letters or pictures beside them
 
 
 def split_text(text: str, separator: str) -> list[str]:
@@ -86,7 +86,7 @@ def numbers_if_whole(values: Sequence[Any]) -> list[Any]:
 
 
 def clean_label(label: str) -> str:
-    """A label in lower case, with single blanks, composed accents, and without marks that cannot be seen."""
+    """A label in lower case, with single blanks, composed accents, and without invisible characters."""
     composed = unicodedata.normalize("NFC", label)
     visible = (c for c in composed if c in JOINERS or unicodedata.category(c) != "Cf")
     return " ".join("".join(visible).split()).casefold()

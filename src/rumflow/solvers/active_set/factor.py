@@ -1,4 +1,4 @@
-"""A Cholesky factor whose rows come and go.
+"""A Cholesky factor to which rows are added and from which they are deleted.
 
 Rows of the lower triangle are packed one after another: row r starts at r (r + 1) / 2. The diagonal is stored inverted, so that
 solves multiply instead of dividing. Vectors that are kept equal to L^{-1} times
@@ -69,7 +69,7 @@ def solve_forward_4(factor, k, b):
 
 @leaf
 def solve_backward(factor, k, b):
-    """L^{-T} b, in place, four rows a sweep."""
+    """L^{-T} b, in place, four rows at a time."""
     r = k
     while r >= 4:
         q3, q2, q1, q0 = row_start(r - 1), row_start(r - 2), row_start(r - 3), row_start(r - 4)
@@ -106,7 +106,7 @@ def append_row(factor, k, row, diagonal, floor):
 
 @leaf
 def delete_row(factor, k, gone, cosine, sine, carried):
-    """Delete row and column `gone` of the matrix: Givens rotations of the rows below, four rows abreast.
+    """Delete row and column `gone` of the matrix: Givens rotations of the rows below, four rows side by side.
 
     Each row of `carried` is a vector L^{-1} b and becomes the same for the smaller matrix.
     """

@@ -174,7 +174,7 @@ def matrix_row(problem, path, active, first, last, weight, row):
 
 @leaf
 def account(problem, active, i, pool, size, cost):
-    """Let the pool know of the change of weight i: in its gradients on the lattice, in the cost table on a graph."""
+    """Update the pool after weight i has changed: in its gradients on the lattice, in the cost table on a graph."""
     change = active.moved[i]
     if change == 0.0:
         return
@@ -417,7 +417,7 @@ def measure(problem, active, cost, cheapest, most_mass, goal):
         own[i] = nu - own[i]
         active.moved[i] = 0.0
         worst = max(worst, abs(own[i]))
-    # After a full step r is zero but for rounding. Where it is not small against what is sought, the factor has worn out.
+    # After a full step r is zero but for rounding. Where it is not small against the gap aimed at, the factor has lost accuracy.
     if worst > 0.05 * gap and active.fresh[0] == 0 and k > 1:
         start_from(problem, active, active.paths[:k].copy(), active.weights[:k].copy())
         k = active.count[0]

@@ -48,7 +48,7 @@ def price_cells(problem, types, lam, count, cost):
 
 @leaf
 def is_last(graph, sweep, node):
-    """Is `node` the last one on its cheapest way that this way is the cheapest for?"""
+    """Is `node` the last node on its cheapest way for which this way is the cheapest?"""
     arc = sweep.arc_out[node]
     return arc < 0 or sweep.arc_in[graph.head[arc]] != arc
 
@@ -57,8 +57,8 @@ def is_last(graph, sweep, node):
 def fill_pool(graph, sweep, pool, cost, nu):
     """The cheapest types through the nodes, those violated by a tenth of the worst or more; how many.
 
-    Where there are too many, a quarter of the pool are the cheapest, and the rest are taken at equal distances from the others:
-    the very cheapest are all alike.
+    Where there are too many, a quarter of the pool are the cheapest, and the rest are taken at equal distances among the
+    others, because the very cheapest are all alike.
     """
     limit = pool.paths.shape[0]
     nodes = graph.first.shape[0] - 1

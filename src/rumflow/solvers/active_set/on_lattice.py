@@ -109,7 +109,7 @@ def middle_size(n: int) -> int:
 
 
 def pool_size(n: int) -> int:
-    """Rankings priced without the lattice between two passes: the more, the dearer a pass."""
+    """Rankings priced without the lattice between two passes: more of them where a pass costs more."""
     return min(middle_size(n), 256 if n < 18 else 1024)
 
 

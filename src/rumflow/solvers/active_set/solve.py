@@ -22,7 +22,7 @@ from rumflow.solvers.active_set.on_lattice import LatticePrices, make_problem
 
 __all__ = ["Outcome", "Progress", "Workspace", "make_graph_problem", "make_problem", "solve_rankings"]
 
-_STEP_WORK = 2e9  # multiplications between two looks at the clock
+_STEP_WORK = 2e9  # multiplications between two checks of the clock
 
 
 class Progress(NamedTuple):
@@ -72,12 +72,12 @@ class Workspace:
 
     @property
     def cost(self) -> Array:
-        """The cost table, for whoever needs an array of its shape between two solves."""
+        """The cost table; between two solves it may be used as scratch of its shape."""
         return self.prices.cost
 
     @property
     def below(self) -> Array:
-        """The same, with one number per menu of the lattice."""
+        """Likewise, with one number per menu of the lattice."""
         below: Array = getattr(self.prices, "below")  # noqa: B009
         return below
 
@@ -118,7 +118,7 @@ class Workspace:
         new.free[: len(old.free)] = old.free
 
     def reserve(self, count: int) -> None:
-        """Room for a start from `count` rankings."""
+        """Make sure that a start from `count` rankings fits."""
         if count + 8 > len(self.active.weights):
             self._allocate(2 * count + 8)
 
@@ -189,7 +189,7 @@ def solve_rankings(
                 reason = "max_seconds"
                 break
             work += steps * k * (k + size)
-            # What is still to come: how many rankings there are in the end can be told from the gap that is left.
+            # Work that lies ahead: the gap that is left tells how many rankings there will be in the end.
             ahead = (1.0 + 1.5 * np.sqrt(min(gap / max(objective, 1e-300), 16.0))) ** 3
             if most_work is not None and work > 0.12 * most_work and work * ahead > most_work:
                 reason = "too_large"

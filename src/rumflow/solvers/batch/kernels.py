@@ -1,4 +1,4 @@
-"""The kernels of `rumflow.solvers.batch.projector`: a piece of a stack of projections, and the way back through it."""
+"""The kernels of `rumflow.solvers.batch.projector`: a piece of a stack of projections, and its derivatives."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def solve_piece(
             if where[i + 1, 1] > where[i, 1]:
                 load_small(workspace, start.paths[a:b], start.weights[a:b], start.factor[where[i, 1] : where[i + 1, 1]])
             elif complete and a == b:
-                begin_peeled(problem, workspace, flows[i])  # K target, from the look inside
+                begin_peeled(problem, workspace, flows[i])  # K target, from the membership test
             else:
                 begin_small(problem, workspace, start.paths[a:b], start.weights[a:b])
             rounds[i], stalled[i] = solve_small(problem, workspace, tol, SOLVER_FLOOR * size)
@@ -148,7 +148,7 @@ def solve_piece(
 
 @leaf
 def pack_piece(flat, count, paths, factor):
-    """From one after another to one row per problem."""
+    """From problems stored one after another to one row per problem."""
     at = there = 0
     for i in range(count.shape[0]):
         k = count[i]

@@ -2,12 +2,12 @@
 
 A stack of targets z_1 .. z_B in the internal layout is projected; what the derivatives need is kept per problem: the
 active rankings and what the solver left of M: its inverse for few items (`rumflow.solvers.small`), else its Cholesky factor
-(`rumflow.solvers.active_set`). Three steps a problem:
+(`rumflow.solvers.active_set`). Three steps per problem:
 
  1. *Menu sums.* RUM lies in the affine space S where the cells of each menu add up to 1, so P(z) = P(P_S z), and P_S is
     explicit: a fully observed menu gives up its surplus in the proportions 1/w. This also takes the part of the
     distance that no RUM can change out of the stopping rule.
- 2. *Inside?* With every cell observed, K P_S z >= 0 says that P_S z is the answer, and P_S is the derivative.
+ 2. *Is it RUM?* With every cell observed, K P_S z >= 0 says that P_S z is the answer, and P_S is the derivative.
  3. *Active set*, from a start where one is given. With few items a start that brings its inverse is not inverted again.
 
 With few items the three are one kernel for a piece of the stack; what it leaves unsolved, and everything with more items, goes to
@@ -321,7 +321,7 @@ class BatchProjector:
         return True
 
     def _solve_large(self, part: _Part) -> bool:
-        """The same where a problem takes long enough for Python not to matter. False after Ctrl-C."""
+        """The same, one call from Python per problem, for problems that take long enough. False after Ctrl-C."""
         parts: list[Start] = []
         for i in range(len(part)):
             start = None if part.starts is None else part.starts[i]
@@ -453,7 +453,7 @@ def _share(n: int, weights: Array) -> Array:
 
 
 def _pack(kind: Ints, count: Ints, pieces: Sequence[tuple[range, Start]], n: int, threads: int) -> Faces:
-    """From one after another to one row a problem."""
+    """From problems stored one after another to one row per problem."""
     size, most = len(count), int(count.max(initial=0))
     length = most * (most + 1) // 2
     paths = np.empty((size, most, n), np.int32)

@@ -4,16 +4,16 @@ Given a weight per cell w >= 0 and a scaling D > 0 per edge, solve for the zero-
 
     <h, (Q + D) k> = <h, r>  for every zero-flow h,        Q = Z^T diag(w) Z,
 
-in coordinates: k = E v with E a basis of the zero-flows, that is E^T (Q + D) E v = E^T r. Two bases are at hand.
+in coordinates: k = E v with E a basis of the zero-flows, that is E^T (Q + D) E v = E^T r. There are two bases.
 
 *Tree*: v lives on the co-tree and E = L extends it (`rumflow.core.tree`). The preconditioner is a diagonal m on the co-tree.
-In the paper's coordinates this is M = A_m^T diag(m) A_m, with the same iterates, at two transforms an iteration where
+In the paper's coordinates this is M = A_m^T diag(m) A_m, with the same iterates, at two transforms per iteration where
 the paper needs four.
 
     tree          m = max(D, 1), the tree light in D                          (the paper's)
     tree-scaled   m = D + T, the tree light in D + T,  T = diag(Q) = Z^T w    (2^(|E| - 1) when every weight is 1)
 
-*Paper*: v = xi on all cells but each menu's largest item, E = K B (`experiments.operators`). Four transforms an iteration.
+*Paper*: v = xi on all cells but each menu's largest item, E = K B (`experiments.operators`). Four transforms per iteration.
 
     none          m = 1
     jacobi        m = diag(E^T (Q + D) E)
@@ -75,7 +75,7 @@ class CgResult(NamedTuple):
     residual: Array  # E^T (r - (Q + D) k) on the coordinates of the basis
     iterations: int
     error: float  # sqrt(<residual, M^-1 residual>)
-    goal: float  # what was asked of it
+    goal: float  # the error that was to be reached
     status: str  # "converged", "max_iterations", "deadline", "stopped", "stalled", "breakdown"
 
 
@@ -205,7 +205,7 @@ def build_system(
 ) -> System:
     """The system for a scaling D and weights w (no rows: all 1) with one of `PRECONDITIONERS`.
 
-    `table` is T, if known. A `tree` from an earlier system serves as well, a little less well.
+    `table` is T, if known. A `tree` from an earlier system may be used again; it takes a few more iterations.
     """
     n = scaling.shape[0]
     count = thread_count(threads)
@@ -342,7 +342,7 @@ class _Run:
         run_threads(task, parts, self.system.threads)
 
     def restrict(self, values: Array) -> None:
-        """E^T in place; what is off the coordinates is of no meaning."""
+        """E^T in place; values off the coordinates mean nothing."""
         tree = self.system.tree
         if tree is None:
             moebius_adjoint(values)

@@ -53,8 +53,8 @@ class Centre(NamedTuple):
     tree: NDArray[np.int32]  # (3, 2^n): order, parent and edge of `Tree`
 
 
-class Room(NamedTuple):
-    """Work space of one thread."""
+class Workspace(NamedTuple):
+    """The arrays that one thread works with."""
 
     cost: Array
     lam: Array
@@ -68,33 +68,33 @@ class Room(NamedTuple):
     carried: Array
 
 
-def make_room(n: int) -> Room:
-    """Work space for n items."""
+def make_workspace(n: int) -> Workspace:
+    """Empty arrays for n items."""
     half = 1 << (n - 1)
     shapes: list[tuple[int, ...]] = [(n, half)] * 8 + [(2 * half,)] * 2
-    return Room(*map(np.empty, shapes))
+    return Workspace(*map(np.empty, shapes))
 
 
 @kernel
-def plant(diagonal, tree, n):
+def build_tree(diagonal, tree, n):
     """The spanning tree that is light in `diagonal`."""
     spanning_edges(diagonal, tree.edges, n)
     breadth_first(tree.edges, tree.order, tree.parent, tree.edge, n)
 
 
 @kernel
-def precondition(room, tree, table, build):
+def precondition(work, tree, table, build):
     """1 / (D + T) on the co-tree, 0 on the tree, which is built first if asked for."""
     n = table.shape[0]
     for x in range(n):
         for j in range(table.shape[1]):
-            room.inverse[x, j] = room.scaling[x, j] + table[x, j]
+            work.inverse[x, j] = work.scaling[x, j] + table[x, j]
     if build:
-        plant(room.inverse, tree, n)
+        build_tree(work.inverse, tree, n)
     for x in range(n):
         for j in range(table.shape[1]):
-            room.inverse[x, j] = 1.0 / room.inverse[x, j]
-    flat = room.inverse.reshape(-1)
+            work.inverse[x, j] = 1.0 / work.inverse[x, j]
+    flat = work.inverse.reshape(-1)
     for i in range(1, tree.edge.shape[0]):
         e = tree.edge[i]
         flat[e if e >= 0 else ~e] = 0.0
@@ -162,36 +162,36 @@ def move(flow, lam, step, aim):
 
 
 @kernel
-def conjugate_gradients(room, weights, tree, tol, most):
-    """Solve for `room.solution`, the right side in `room.residual` (overwritten); the iterations."""
-    n = room.residual.shape[0]
-    sweep_down(tree, room.node, room.carried, room.residual.reshape(-1))
-    subtract_differences(room.residual, room.node, 0, n)
-    room.solution[:] = 0.0
-    room.direction[:] = 0.0
+def conjugate_gradients(work, weights, tree, tol, most):
+    """Solve for `work.solution`, the right side in `work.residual` (overwritten); the iterations."""
+    n = work.residual.shape[0]
+    sweep_down(tree, work.node, work.carried, work.residual.reshape(-1))
+    subtract_differences(work.residual, work.node, 0, n)
+    work.solution[:] = 0.0
+    work.direction[:] = 0.0
     rz = 0.0
     for x in range(n):
-        for j in range(room.residual.shape[1]):
-            rz += room.inverse[x, j] * room.residual[x, j] * room.residual[x, j]
+        for j in range(work.residual.shape[1]):
+            rz += work.inverse[x, j] * work.residual[x, j] * work.residual[x, j]
     goal = tol * tol * rz
     beta = 0.0
     count = 0
     while rz > goal and count < most:
         for x in range(n):
-            p, r, m = room.direction[x], room.residual[x], room.inverse[x]
+            p, r, m = work.direction[x], work.residual[x], work.inverse[x]
             for j in range(p.shape[0]):
                 p[j] = m[j] * r[j] + beta * p[j] if m[j] > 0.0 else 0.0
-        divergence(room.direction, room.node, n, 0, 1 << n)
-        sweep_up(tree, room.node, room.carried, room.direction.reshape(-1))
-        curvature = hessian(room.direction, room.image, room.scaling, weights)
+        divergence(work.direction, work.node, n, 0, 1 << n)
+        sweep_up(tree, work.node, work.carried, work.direction.reshape(-1))
+        curvature = hessian(work.direction, work.image, work.scaling, weights)
         if not curvature > 0.0:
             break
-        sweep_down(tree, room.node, room.carried, room.image.reshape(-1))
-        subtract_differences(room.image, room.node, 0, n)
+        sweep_down(tree, work.node, work.carried, work.image.reshape(-1))
+        subtract_differences(work.image, work.node, 0, n)
         step = rz / curvature
         new = 0.0
         for x in range(n):
-            y, p, k, r, m = room.image[x], room.direction[x], room.solution[x], room.residual[x], room.inverse[x]
+            y, p, k, r, m = work.image[x], work.direction[x], work.solution[x], work.residual[x], work.inverse[x]
             for j in range(p.shape[0]):
                 k[j] += step * p[j]
                 r[j] -= step * y[j]
@@ -203,65 +203,65 @@ def conjugate_gradients(room, weights, tree, tol, most):
 
 
 @kernel
-def follow(target, weights, table, mu, flow, tree, planted, room, most_steps):
+def follow_path(target, weights, table, mu, flow, tree, has_tree, work, most_steps):
     """Newton steps from `flow` to the point k(mu), in place; True when it is found."""
     n, half = flow.shape
-    gradient(flow, target, weights, room.cost)
+    gradient(flow, target, weights, work.cost)
     # Begin centred, at the mu that fits the slope there; from a point of the path with a tree, at mu itself.
     now = mu
-    if not planted:
+    if not has_tree:
         slope = 0.0
         for x in range(n):
             for j in range(half):
-                slope += flow[x, j] * abs(room.cost[x, j])
+                slope += flow[x, j] * abs(work.cost[x, j])
         now = max(mu, slope / flow.size)
     for x in range(n):
         for j in range(half):
-            room.lam[x, j] = now / flow[x, j]
+            work.lam[x, j] = now / flow[x, j]
     usual = 0
     last = 0
-    build = not planted
+    build = not has_tree
     for _ in range(most_steps):
         aim = max(0.1 * now, mu) if now > 2.0 * mu else mu
         for x in range(n):
             for j in range(half):
-                room.scaling[x, j] = room.lam[x, j] / flow[x, j]
-                room.residual[x, j] = aim / flow[x, j] - room.cost[x, j]
+                work.scaling[x, j] = work.lam[x, j] / flow[x, j]
+                work.residual[x, j] = aim / flow[x, j] - work.cost[x, j]
         build = build or (usual > 0 and last > 1.3 * usual + 4)
-        precondition(room, tree, table, build)
-        last = conjugate_gradients(room, weights, tree, 1e-6 if aim == mu else 1e-2, 40 * flow.size)
+        precondition(work, tree, table, build)
+        last = conjugate_gradients(work, weights, tree, 1e-6 if aim == mu else 1e-2, 40 * flow.size)
         if build or usual == 0:
             usual = last
         build = aim > mu
-        now, by_flow, relative = move(flow, room.lam, room.solution, aim)
+        now, by_flow, relative = move(flow, work.lam, work.solution, aim)
         if not np.isfinite(now):
             return False
         if aim == mu and by_flow == 1.0 and relative <= 1e-6:
             return True
-        gradient(flow, target, weights, room.cost)
+        gradient(flow, target, weights, work.cost)
     return False
 
 
 @kernel
-def centre_piece(targets, weights, table, mu, uniform, room, edges, flows, trees, planted, found, rhos):
-    """The points k(mu) of a piece, from `flows` and `trees` where `planted`, else from the uniform flow."""
+def centre_piece(targets, weights, table, mu, uniform, work, edges, flows, trees, has_tree, found, rhos):
+    """The points k(mu) of a piece of a stack: from `flows` and `trees` where `has_tree`, else from the uniform flow."""
     n = uniform.shape[0]
     for i in range(targets.shape[0]):
         tree = Tree(edges, trees[i, 0], trees[i, 1], trees[i, 2])
         found[i] = False
-        if planted[i]:
-            found[i] = follow(targets[i], weights, table, mu, flows[i], tree, True, room, 25)
+        if has_tree[i]:
+            found[i] = follow_path(targets[i], weights, table, mu, flows[i], tree, True, work, 25)
         if not found[i]:
             flows[i] = uniform
-            found[i] = follow(targets[i], weights, table, mu, flows[i], tree, False, room, 100)
-        conserve_kernel(flows[i], n, room.node)
+            found[i] = follow_path(targets[i], weights, table, mu, flows[i], tree, False, work, 100)
+        conserve_kernel(flows[i], n, work.node)
         for x in range(n):
             rhos[i, x] = flows[i, x]
             transform_row(rhos[i, x], n - 1, 1.0, np.bool_(False))
 
 
 @kernel
-def tangent_centres(weights, table, mu, room, edges, flows, trees, rows, by_flow, tol):
+def tangent_centres(weights, table, mu, work, edges, flows, trees, rows, by_flow, tol):
     """Z (Q + D)^-1 (Z^T g + g_flow) in place of each g of `rows` (by_flow without rows: 0)."""
     n, half = table.shape
     for i in range(rows.shape[0]):
@@ -270,12 +270,12 @@ def tangent_centres(weights, table, mu, room, edges, flows, trees, rows, by_flow
         for x in range(n):
             transform_row(g[x], n - 1, 1.0, np.bool_(True))
             for j in range(half):
-                room.residual[x, j] = g[x, j] + (by_flow[i, x, j] if by_flow.shape[0] > 0 else 0.0)
-                room.scaling[x, j] = mu / (flow[x, j] * flow[x, j])
-        precondition(room, tree, table, False)
-        conjugate_gradients(room, weights, tree, tol, 40 * flow.size)
+                work.residual[x, j] = g[x, j] + (by_flow[i, x, j] if by_flow.shape[0] > 0 else 0.0)
+                work.scaling[x, j] = mu / (flow[x, j] * flow[x, j])
+        precondition(work, tree, table, False)
+        conjugate_gradients(work, weights, tree, tol, 40 * flow.size)
         for x in range(n):
-            g[x] = room.solution[x]
+            g[x] = work.solution[x]
             transform_row(g[x], n - 1, 1.0, np.bool_(False))
 
 
@@ -299,18 +299,18 @@ class SmoothedProjector:
         size = len(targets)
         flows, rhos = np.empty_like(targets), np.empty_like(targets)
         trees = np.zeros((size, 3, 1 << self.n), np.int32)
-        planted, found = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
+        has_tree, found = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
         for i, start in enumerate(starts or ()):
             if start is not None:
-                flows[i], trees[i], planted[i] = start.flow, start.tree, True
+                flows[i], trees[i], has_tree[i] = start.flow, start.tree, True
         if len(self.weights):
             targets = np.where(self.weights > 0, targets, 0.0)
 
         def task(span: slice) -> None:
             edges = np.empty(self.uniform.shape, np.bool_)
             centre_piece(
-                targets[span], self.weights, self.table, self.mu, self.uniform, make_room(self.n), edges, flows[span],
-                trees[span], planted[span], found[span], rhos[span],
+                targets[span], self.weights, self.table, self.mu, self.uniform, make_workspace(self.n), edges, flows[span],
+                trees[span], has_tree[span], found[span], rhos[span],
             )  # fmt: skip
 
         run_threads(task, self._pieces(size), self.threads)
@@ -330,7 +330,7 @@ class SmoothedProjector:
         def task(span: slice) -> None:
             edges = np.empty(self.uniform.shape, np.bool_)
             tangent_centres(
-                self.weights, self.table, self.mu, make_room(self.n), edges, flows[span], trees[span], rows[span],
+                self.weights, self.table, self.mu, make_workspace(self.n), edges, flows[span], trees[span], rows[span],
                 none if by_flow is None else by_flow[span], _BACKWARD_TOL,
             )  # fmt: skip
 

@@ -97,7 +97,7 @@ def price_menus(problem, workspace):
 
 
 @inlined
-def follow(workspace, menu, columns):
+def extract_ranking(workspace, menu, columns):
     """Write the cheapest ranking through `menu`."""
     here = menu
     while here:

@@ -1,4 +1,4 @@
-"""One problem of few items, solved in one kernel call: microseconds to milliseconds, without a look at the clock."""
+"""One problem of few items, solved in one kernel call. It takes microseconds to milliseconds, so time limits are not checked."""
 
 from __future__ import annotations
 

@@ -25,11 +25,11 @@ from rumflow.core.paths import conserve_kernel, peel
 from rumflow.core.transforms import transform_row
 from rumflow.solvers.active_set.factor import dot, dot_4
 from rumflow.solvers.active_set.kernels import STALL_ROUNDS
-from rumflow.solvers.small.lanes import follow, price_cells, price_menus
+from rumflow.solvers.small.lanes import extract_ranking, price_cells, price_menus
 from rumflow.solvers.small.workspace import BATCH, clear, load_target, padded, store_flow, total
 
 _SHARE = 0.2  # how violated a ranking must be to enter, as a share of the worst
-# Violations closer than this share of the worst are ties: the menu that comes first is to win, not rounding.
+# Violations closer than this share of the worst are ties: the menu that comes first wins, so that rounding does not decide.
 _TIE = 1e-9
 _PIVOT = 1e-8  # below this share of its norm a ranking's pivot is rounding: it depends on the active ones
 
@@ -63,7 +63,7 @@ def gram(problem, workspace, t, first, last, out):
     """Entries first..last-1 of M in the column of the entering ranking t."""
     n = problem.layer.shape[0] - 2
     if problem.table.shape[0] == 0:
-        base = problem.ridge - (8 - n)  # bytes that are not there count 2^0
+        base = problem.ridge - (8 - n)  # the unused bytes count 2^0 each
         word = workspace.new_words[t]
         for i in range(first, last):
             out[i] = powers(word & workspace.words[i]) + base
@@ -265,7 +265,7 @@ def begin_small(problem, workspace, paths, lam):
     if paths.shape[0] == 0:
         price_cells(problem, workspace)
         price_menus(problem, workspace)
-        follow(workspace, np.int64((1 << n) - 1), workspace.new_columns[0])
+        extract_ranking(workspace, np.int64((1 << n) - 1), workspace.new_columns[0])
         workspace.new_weights[0] = 1.0
         enter(problem, workspace, np.int64(0), np.int64(1))
     for first in range(0, paths.shape[0], 4):
@@ -327,7 +327,7 @@ def solve_small(problem, workspace, tol, floor):
             worst = max(worst, abs(own[i]))
         for i in range(k, padded(k)):
             own[i] = 0.0
-        # After a full step r is zero but for rounding. Where it is not small against what is sought, or nothing is gained, the
+        # After a full step r is zero but for rounding. Where it is not small against the gap aimed at, or nothing is gained, the
         # inverse has lost its accuracy, unless it has just been computed: then rounding allows no more.
         if (worst > 0.05 * gap or stalled > 0) and not fresh:
             rebuild(problem, workspace)
@@ -338,7 +338,7 @@ def solve_small(problem, workspace, tol, floor):
         found = min(choose(problem, workspace, nu), workspace.words.shape[0] - 16 - k)
         for t in range(found):
             workspace.new_weights[t] = 0.0
-            follow(workspace, workspace.menus[t], workspace.new_columns[t])
+            extract_ranking(workspace, workspace.menus[t], workspace.new_columns[t])
         for first in range(0, found, 4):
             enter(problem, workspace, np.int64(first), min(4, found - first))
         descend(problem, workspace)
@@ -347,7 +347,7 @@ def solve_small(problem, workspace, tol, floor):
 
 @leaf
 def solve_from(problem, workspace, target, complete, paths, lam, tol, floor, flow):
-    """The whole of it for one target in the internal layout; writes the flow, returns the rounds, stalled, and the rankings."""
+    """Solve one problem, its target in the internal layout; writes the flow, returns the rounds, stalled, and the rankings."""
     load_target(workspace, target)
     if complete and paths.shape[0] == 0:
         for x in range(flow.shape[0]):

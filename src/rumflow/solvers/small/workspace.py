@@ -1,7 +1,7 @@
 """Where problems of few items are solved: the arrays of `rumflow.solvers.small.solve`, and the ways in and out of them.
 
 *Lanes.* A number per cell is held transposed, row = column m of the internal layout, eight lanes = items, so that every butterfly
-of a transform is eight lanes wide. Lanes of items that are not there stay 0.
+of a transform is eight lanes wide. With fewer than eight items the other lanes stay 0.
 
 *A ranking is one machine word*, byte x = its column in row x.
 """
@@ -88,7 +88,7 @@ def _edges(n: int) -> Edges:
 
 
 def is_small(n: int, weights: Array) -> bool:
-    """Is this solver the right one?"""
+    """Are there few items, and weights close enough together, for this solver?"""
     if n > MOST_ITEMS or not len(weights):
         return n <= MOST_ITEMS
     seen = weights[weights > 0]
