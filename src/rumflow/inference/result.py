@@ -73,12 +73,14 @@ class RumTest:
     @property
     def rho(self) -> Array:
         """(2^n, n) the nearest RUM (or point of the cone); on cells that no group recorded, one value among many."""
-        return Lattice(len(self.sample.items)).from_internal(zeta(self._flow.copy()))
+        flow = self._flow
+        return Lattice(len(flow)).from_internal(zeta(flow.copy()))
 
     @property
     def flow(self) -> Array:
         """(2^n, n) its Block-Marschak polynomials, every entry >= 0."""
-        return Lattice(len(self.sample.items)).from_internal(self._flow)
+        flow = self._flow
+        return Lattice(len(flow)).from_internal(flow)
 
     @cached_property
     def _flow(self) -> Array:
@@ -141,7 +143,7 @@ class RumTest:
         The flow through such an edge is 0, and the statistic would fall at the rate of the multiplier if it could be negative.
         Multipliers come from the potentials of the cheapest ways down from each menu: one choice among several.
         """
-        sample, lattice = self.sample, Lattice(len(self.sample.items))
+        sample, lattice = self.sample, Lattice(len(self._flow))
         flow = lattice.internal_to_cells(self._flow)
         means, _, total = sample.pool(sample.frequency[None], sample.weights)
         gradient = 2 * sample.scale * total * (self._fits.fitted[0] - means[0])
