@@ -9,8 +9,9 @@ import pytest
 from scipy.optimize import linprog, nnls
 
 import rumflow as rf
+from rumflow.data.menus import masks_of, membership_of
 from rumflow.inference import bounds, rationalizable_share, rum_test
-from rumflow.inference.confidence import add_hypothesis, uniform_joint
+from rumflow.inference.confidence import Hypothesis, uniform_joint
 from rumflow.inference.replicate import distances
 from rumflow.inference.sample import Convention, build_sample
 from rumflow.solvers import linear_programs as programs
@@ -178,20 +179,22 @@ def test_uniform_joint():
     matrix = choices(n)
     for menu, x in [(0b0111, 0), (0b1010, 3), (0b1111, 2)]:
         own = matrix[(mask == menu) & (item == x)][0]
-        assert uniform_joint(menu, x, mask, item) == pytest.approx((matrix * own).mean(axis=1), abs=1e-12)
+        assert uniform_joint(membership_of([menu], n)[0], x, membership_of(mask, n), item) == pytest.approx(
+            (matrix * own).mean(axis=1), abs=1e-12
+        )
 
 
 def test_hypothesis_restricts_the_projection():
     data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 50, "b": 30, "c": 20}, ("a", "b"): {"a": 60, "b": 40}})
     sample = build_sample(data, None, Convention())
     for theta in (0.2, 0.55, 0.9):
-        joined = add_hypothesis(sample, 0b101, 0, theta)
+        joined = Hypothesis(sample, np.array([True, False, True]), 0).at(theta)
         found = distances(joined, joined.frequency[None], 0.0, 1e-9)
         matrix = choices(3)
         mask, item = rf.Lattice(3).cells.T
         rows = [
             int(np.flatnonzero((mask == m) & (item == x))[0])
-            for m, x in zip(sample.unit_mask[sample.unit], sample.item, strict=True)
+            for m, x in zip(masks_of(sample.menus)[sample.unit_menu[sample.unit]], sample.item, strict=True)
         ]
         own = matrix[(mask == 0b101) & (item == 0)]
         heavy = np.vstack([matrix[rows], 1e4 * own, np.full((1, 6), 1e4)])

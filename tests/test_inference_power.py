@@ -39,7 +39,7 @@ def test_first_procedure_is_that_of_rum_test():
     # The same draws, from the replicates' own generators.
     sample = result.sample
     drawn = np.tile(p, (60, 1))
-    drawn[:, sample.cells[sample.column]] = CellSampler(sample, "menu").draw(generators(3, (), range(60)))
+    drawn[:, sample.projector.numbers[sample.column]] = CellSampler(sample, "menu").draw(generators(3, (), range(60)))
     assert apply_all(p[None], drawn[None], 4, 0.25)[:2, 0] == pytest.approx(result.pvalues)
 
 

@@ -11,10 +11,12 @@ import reference
 from scipy.optimize import nnls
 
 import rumflow as rf
+from rumflow.data.menus import masks_of, membership_of
 from rumflow.inference import Convention, RumTest, compare_groups, rum_test
 from rumflow.inference.replicate import distances, tightened_centre
-from rumflow.inference.sample import build_sample, cell_numbers, inner_point
+from rumflow.inference.sample import build_sample, inner_point
 from rumflow.inference.test import find_taus
+from rumflow.projection.cells import cell_numbers
 
 SUBSETS = [menu for size in range(6) for menu in combinations(range(1, 6), size)]
 
@@ -104,7 +106,7 @@ def test_centre_is_the_nearest_point_of_the_tightened_set(noisy, kind):
     matrix = np.array(
         [
             [float(next(y for y in order if mask >> y & 1) == x) for order in permutations(range(4))]
-            for mask, x in zip(sample.unit_mask[sample.unit], sample.item, strict=True)
+            for mask, x in zip(masks_of(sample.menus)[sample.unit_menu[sample.unit]], sample.item, strict=True)
         ]
     )
     least = tau / 24
@@ -161,14 +163,15 @@ def test_groups_may_name_items_in_another_order():
 
 
 def test_inner_point_counts_behaviours_once():
-    menus = np.array([0b0011, 0b0101, 0b1001, 0b0111, 0b1011, 0b1101, 0b1111])
+    menus = np.array([0b0011, 0b0101, 0b0111, 0b1001, 0b1011, 0b1101, 0b1111])
     cells = [(m, x) for m in menus for x in range(4) if m >> x & 1]
     mask, item = np.array(cells).T
     behaviours = {
         tuple(next(y for y in order if m >> y & 1) == x for m, x in cells) for order in permutations(range(4))
     }
-    assert inner_point(4, menus, mask, item, "types") == pytest.approx(np.mean(list(behaviours), axis=0), abs=1e-12)
-    assert inner_point(4, menus, mask, item, "rankings") == pytest.approx(1 / np.bitwise_count(mask))
+    rows, row = membership_of(menus, 4), np.searchsorted(menus, mask)
+    assert inner_point(rows, row, item, "types") == pytest.approx(np.mean(list(behaviours), axis=0), abs=1e-12)
+    assert inner_point(rows, row, item, "rankings") == pytest.approx(1 / np.bitwise_count(mask))
 
 
 def test_cell_numbers():
@@ -244,8 +247,8 @@ def test_size_and_power_in_small():
 def test_inverse_variance_is_pearson(noisy):
     result = rum_test(noisy, n_boot=9, weights="inverse-variance", seed=0)
     sample = result.sample
-    fit = rf.project(noisy, "counts").rho[sample.unit_mask[sample.unit], sample.item]
-    size = np.bitwise_count(sample.unit_mask[sample.unit])
+    fit = rf.project(noisy, "counts").rho[masks_of(sample.menus)[sample.unit_menu[sample.unit]], sample.item]
+    size = np.bitwise_count(masks_of(sample.menus)[sample.unit_menu[sample.unit]])
     assert sample.weights == pytest.approx(30 / ((30 * fit + 1) / (30 + size)), rel=1e-6)
     assert sample.scale == 1
 

@@ -45,6 +45,11 @@ def unique_menus(membership: Mask) -> tuple[Mask, Ints]:
     return membership[first], inverse.astype(np.int64)
 
 
+def find_menus(membership: Mask, wanted: Mask) -> Ints:
+    """The rows of some menus among menus in order, all of which are there."""
+    return np.searchsorted(sort_keys(membership), sort_keys(wanted)).astype(np.int64)
+
+
 def tally(membership: Mask, menu: NDArray[np.integer], choice: NDArray[np.integer], weight: Array) -> Array:
     """(m, n) summed weights of the choices; NaN outside the menus."""
     m, n = membership.shape

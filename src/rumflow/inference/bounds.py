@@ -25,8 +25,8 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference.confidence import invert
-from rumflow.inference.sample import cell_numbers
 from rumflow.inference.test import Tau
+from rumflow.projection.cells import cell_numbers
 from rumflow.projection.lattice_results import LatticeProjection
 from rumflow.projection.results import Projection
 from rumflow.projection.single import project_lattice
@@ -164,7 +164,18 @@ def bounds(
         if functional is not None or not isinstance(data, ChoiceData):
             raise InputError("confidence: it needs ChoiceData with counts, and a menu")
         ends = invert(
-            data, mask[wanted], owner[wanted], lower, upper, confidence, weights, n_boot, tau, seed, cluster, threads
+            data,
+            lattice.membership[number],
+            owner[wanted],
+            lower,
+            upper,
+            confidence,
+            weights,
+            n_boot,
+            tau,
+            seed,
+            cluster,
+            threads,
         )
     return Bounds(
         members,

@@ -23,15 +23,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.core.arrays import Array, Ints
+from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
+from rumflow.data.menus import find_menus
 from rumflow.errors import InputError
 from rumflow.inference.jobs import run
 from rumflow.inference.replicate import distances, make_replicator
 from rumflow.inference.resample import Sampler, make_sampler
 from rumflow.inference.result import pvalue
-from rumflow.inference.sample import Convention, Sample, build_sample, cell_numbers
+from rumflow.inference.sample import Convention, Sample, build_sample
 from rumflow.inference.test import Tau, find_taus
 
 _HEAVY = 1e5
@@ -54,7 +55,7 @@ class _WithHypothesis:
 
 def invert(
     data: ChoiceData,
-    menus: Ints,
+    menu: Mask,
     items: Ints,
     lower: Array,
     upper: Array,
@@ -65,26 +66,27 @@ def invert(
     seed: Seed,
     cluster: Any,
     threads: int | None,
+    route: str | None = None,
 ) -> tuple[Array, Array]:
-    """Ends of the confidence intervals of the cells (menus, items), given their sharp bounds; NaN where nothing is kept."""
+    """Ends of the confidence intervals of items of a menu (n,), given their sharp bounds; NaN where nothing is kept."""
     if not 0 < confidence < 1:
         raise InputError(f"confidence={confidence!r}: a number between 0 and 1 is needed, such as 0.95")
     if (1 - confidence) * (1 + n_boot) < 1:
         raise InputError(
             f"n_boot={n_boot}: with confidence {confidence:g} at least {int(np.ceil(1 / (1 - confidence)))} replicates are needed"
         )
-    sample = build_sample(data, weights, Convention())
+    sample = build_sample(data, weights, Convention(), route=route)
     sampler = make_sampler(sample, [data], "menu", cluster)
     taus = find_taus(tau, sampler.smallest, sample.convention)[:1]
     number = entropy(seed)
-    low, high = np.empty(len(menus)), np.empty(len(menus))
-    for i, (menu, item) in enumerate(zip(menus.tolist(), items.tolist(), strict=True)):
-        if menu.bit_count() == 1:
-            low[i] = high[i] = 1.0
+    low, high = np.ones(len(items)), np.ones(len(items))
+    for i, item in enumerate(items.tolist()):
+        if menu.sum() == 1:
             continue
+        hypothesis = Hypothesis(sample, menu, item)
 
-        def accepted(theta: float, menu: int = menu, item: int = item) -> bool:
-            return pvalue_at(sample, sampler, menu, item, theta, taus[0], n_boot, number, threads) > 1 - confidence
+        def accepted(theta: float, hypothesis: Hypothesis = hypothesis) -> bool:
+            return pvalue_at(hypothesis, sampler, theta, taus[0], n_boot, number, threads) > 1 - confidence
 
         inner = [t for t in (float(lower[i]), 0.5 * float(lower[i] + upper[i]), float(upper[i])) if accepted(t)]
         if not inner:  # no RUM fits at this level, whatever its value here
@@ -109,54 +111,59 @@ def _end(accepted: Any, inner: float, outer: float) -> float:
 
 
 def pvalue_at(
-    sample: Sample,
+    hypothesis: Hypothesis,
     sampler: Sampler,
-    menu: int,
-    item: int,
     theta: float,
     tau: float,
     n_boot: int,
     seed: int,
     threads: int | None = None,
 ) -> float:
-    """The p-value of "some RUM with this probability of `item` from `menu` generated the data"."""
-    joined = add_hypothesis(sample, menu, item, theta)
+    """The p-value of "some RUM with this probability of the item from the menu generated the data"."""
+    joined = hypothesis.at(theta)
     observed = distances(joined, joined.frequency[None], 0.0, _TOL)
     replicator = make_replicator(joined, _WithHypothesis(sampler, theta), (tau,), _TOL, seed)
     null = run([replicator], n_boot, threads=threads)[0].statistic[0]
     return pvalue(float(observed.statistic[0]), null, float(observed.rounding[0]))
 
 
-def add_hypothesis(sample: Sample, menu: int, item: int, theta: float) -> Sample:
-    """The sample with one more slot, as a group of its own: the cell (menu, item) at the value theta."""
-    n = sample.lattice.n
-    number = int(cell_numbers(n, np.array([menu]), np.array([item]))[0])
-    cells = np.union1d(sample.cells, [number])
-    place = np.searchsorted(cells, sample.cells)
-    mask, owner = sample.lattice.cells[cells].T
-    joint = uniform_joint(menu, item, mask, owner)
-    share = 1.0 / menu.bit_count()
-    centre = theta * joint / share + (1.0 - theta) * (1.0 / np.bitwise_count(mask) - joint) / (1.0 - share)
-    units = len(sample.sizes)
-    return replace(
-        sample,
-        names=(*sample.names, "hypothesis"),
-        unit_group=np.append(sample.unit_group, sample.n_groups),
-        unit_mask=np.append(sample.unit_mask, menu),
-        sizes=np.append(sample.sizes, 0.0),
-        unit=np.append(sample.unit, units),
-        item=np.append(sample.item, item),
-        frequency=np.append(sample.frequency, theta),
-        weights=np.append(sample.weights, _HEAVY * sample.weights.sum()),
-        column=np.append(place[sample.column], np.searchsorted(cells, number)),
-        cells=cells,
-        centre=centre,
-    )
+class Hypothesis:
+    """A sample with one more slot, as a group of its own: the cell (menu, item), given as a row of truth values and a number."""
+
+    def __init__(self, sample: Sample, menu: Mask, item: int) -> None:
+        old, new = sample.projector, sample.projector.with_cell(menu, item)
+        number = np.full(new.cells.membership.shape, -1)
+        number[new.menu, new.item] = np.arange(len(new.menu))
+        rows = find_menus(new.cells.membership, np.vstack([old.cells.membership, menu]))
+        cell = number[rows[-1], item]
+        sizes = new.cells.membership.sum(axis=1)[new.menu]
+        self._joint = uniform_joint(menu, item, new.cells.membership[new.menu], new.item)
+        self._rest, self._share = 1.0 / sizes - self._joint, 1.0 / int(menu.sum())
+        self._sample = replace(
+            sample,
+            names=(*sample.names, "hypothesis"),
+            unit_group=np.append(sample.unit_group, sample.n_groups),
+            unit_menu=np.append(rows[sample.unit_menu], rows[-1]),
+            sizes=np.append(sample.sizes, 0.0),
+            unit=np.append(sample.unit, len(sample.sizes)),
+            item=np.append(sample.item, item),
+            weights=np.append(sample.weights, _HEAVY * sample.weights.sum()),
+            column=np.append(number[rows[old.menu], old.item][sample.column], cell),
+            projector=new,
+        )
+
+    def at(self, theta: float) -> Sample:
+        """The cell at the value theta."""
+        centre = theta * self._joint / self._share + (1.0 - theta) * self._rest / (1.0 - self._share)
+        return replace(self._sample, frequency=np.append(self._sample.frequency, theta), centre=centre)
 
 
-def uniform_joint(menu: int, item: int, menus: Ints, items: Ints) -> Array:
-    """Chance under uniform rankings that `item` is the best of `menu` and, for each cell (E, y), y the best of E."""
-    union = np.bitwise_count(menus | menu).astype(float)
-    first = np.where(menus >> item & 1, 0.0, 1.0 / (union * np.bitwise_count(menus)))
-    second = np.where(menu >> items & 1, 0.0, 1.0 / (union * menu.bit_count()))
+def uniform_joint(menu: Mask, item: int, menus: Mask, items: Ints) -> Array:
+    """Chance under uniform rankings that `item` is the best of `menu` and, for each cell (E, y), y the best of E.
+
+    menu, menus   a row, and a row per cell, of truth values.
+    """
+    union = (menus | menu).sum(axis=1).astype(float)
+    first = np.where(menus[:, item], 0.0, 1.0 / (union * menus.sum(axis=1)))
+    second = np.where(menu[items], 0.0, 1.0 / (union * menu.sum()))
     return np.asarray(np.where(items == item, 1.0 / union, first + second), np.float64)

@@ -26,6 +26,7 @@ from rumflow.inference.jobs import run
 from rumflow.inference.result import RumTest, make_result
 from rumflow.inference.sample import Convention, find_convention, named_groups
 from rumflow.inference.test import Tau, describe_weights, prepare_test, rum_test
+from rumflow.models.model import Model
 
 
 def holm(pvalues: ArrayLike) -> Array:
@@ -138,6 +139,8 @@ def rum_test_many(
     tol: float = 1e-9,
     threads: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    model: Model | None = None,
+    route: str | None = None,
 ) -> RumTests:
     """`rum_test` on each of many data sets, with adjusted p-values.
 
@@ -153,7 +156,8 @@ def rum_test_many(
     prepared = []
     for d, (name, one) in enumerate(zip(names, sets, strict=True)):
         try:
-            prepared.append(prepare_test(one, tau, weights, cluster, resample, kind, None, tol, number, (d,), (name,)))
+            options = (tau, weights, cluster, resample, kind, None, tol, number, (d,), (name,), model, route)
+            prepared.append(prepare_test(one, *options))
         except InputError as fault:
             raise InputError(f"data set {name!r}: {fault}") from None
     collected = run(

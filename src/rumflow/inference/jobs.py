@@ -232,7 +232,7 @@ def _in_joblib(
 
 def _piece_size(replicator: Replicator) -> int:
     """Replicates in a piece: about 16 MiB of cells, and some tens of milliseconds where problems are small."""
-    return int(np.clip((1 << 21) // replicator.sample.lattice.n_cells, 4, 100))
+    return int(np.clip((1 << 21) // replicator.sample.projector.size, 4, 100))
 
 
 def _fingerprint(replicators: Sequence[Replicator]) -> str:
@@ -242,7 +242,8 @@ def _fingerprint(replicators: Sequence[Replicator]) -> str:
         s = r.sample
         # The first draw tells the ways of resampling apart.
         first = r.sampler.draw(generators(r.seed, r.key, [0]))
-        for array in (s.unit_mask, s.unit_group, s.sizes, s.unit, s.item, s.frequency, s.weights, r.centres, first):
+        digest.update(s.menus.tobytes())
+        for array in (s.unit_menu, s.unit_group, s.sizes, s.unit, s.item, s.frequency, s.weights, r.centres, first):
             digest.update(np.ascontiguousarray(np.round(array, 9)).tobytes())
         digest.update(repr((r.taus, r.seed, r.key, s.scale, s.convention)).encode())
     return digest.hexdigest()

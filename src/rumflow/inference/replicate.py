@@ -3,7 +3,7 @@
     J(p) = scale * min over rho in R of sum_s w_s (p_s - rho_s)^2
 
 R is the polytope of RUMs, or their cone. Replicates measure the distance to the *tightened* set, whose points stay away from
-every facet: with r the uniform distribution over rankings,
+every facet: with r a point inside, for random utility that of the uniform distribution over rankings,
 
     simplex   R_tau = tau r + (1 - tau) R       cone   R_tau = tau r + R
 
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from rumflow.core.arrays import Array, Mixture
 from rumflow.inference.resample import Sampler, generators
 from rumflow.inference.sample import Sample
-from rumflow.projection.batch import ProjectionBatch, project_many
+from rumflow.projection.cells import CellFits
 from rumflow.projection.results import Status
 
 
@@ -34,7 +34,7 @@ class Distances(NamedTuple):
     statistic: Array  # (b,)
     rounding: Array  # (b,) differences below this are rounding
     certified: NDArray[np.bool_]  # (b,)
-    batch: ProjectionBatch
+    fits: CellFits
 
 
 class Draws(NamedTuple):
@@ -53,30 +53,21 @@ def distances(
     shrink = 1.0 if cone else 1.0 - tau
     means, spread, total = sample.pool(p, sample.weights)
     target = np.where(total > 0, (means - tau * sample.centre) / shrink, 0.0)
-    batch = project_many(
-        *sample.problem(target, total),
-        tol,
-        cone=cone,
-        start=None if start is None else [start] * len(p),
-        throw=False,
-        threads=threads,
-    )
-    if Status.INTERRUPTED in batch.status:
-        raise KeyboardInterrupt
-    floor = np.array([c.floor for c in batch.certificates])
+    fits = sample.projector.solve(target, total, tol=tol, start=start, threads=threads)
+    floor = np.array([c.floor for c in fits.certificates])
     return Distances(
-        sample.scale * (shrink**2 * 2.0 * batch.objective + spread),
+        sample.scale * (shrink**2 * 2.0 * fits.objective + spread),
         sample.scale * shrink**2 * 2.0 * floor,
-        np.array([s is Status.OPTIMAL for s in batch.status]),
-        batch,
+        np.array([s is Status.OPTIMAL for s in fits.status]),
+        fits,
     )
 
 
 def tightened_centre(sample: Sample, tau: float, tol: float) -> tuple[Array, Mixture]:
     """The point of R_tau nearest to the data, slot by slot, and the mixture of its projection."""
-    found = distances(sample, sample.frequency[None], tau, tol).batch
+    found = distances(sample, sample.frequency[None], tau, tol, threads=None).fits
     shrink = 1.0 if sample.convention.set == "cone" else 1.0 - tau
-    centre = tau * sample.centre + shrink * found.rho[0, sample.cells]
+    centre = tau * sample.centre + shrink * found.fitted[0]
     return np.asarray(centre[sample.column], np.float64), found.mixtures[0]
 
 

@@ -22,6 +22,7 @@ from scipy import sparse
 from rumflow.core.arrays import Array, Ints
 from rumflow.core.compile import kernel
 from rumflow.data.choices import ChoiceData
+from rumflow.data.menus import find_menus
 from rumflow.errors import InputError
 from rumflow.inference.sample import Sample
 
@@ -251,13 +252,16 @@ def _labels(rows: Any) -> ArrayLike:
 def _columns(sample: Sample, group: ChoiceData, g: int, rows: Any) -> tuple[Ints, Ints, Array, NDArray[np.bool_]]:
     """Slot (-1: not recorded), unit and weight of each row from a menu of two or more; and which rows those are."""
     place = np.array([sample.items.index(label) for label in group.items])
-    masks = ((group.masks[:, None] >> np.arange(group.n) & 1) << place).sum(axis=1)
-    mask = masks[np.asarray(rows.menu)]
-    keep = np.bitwise_count(mask) >= 2
+    membership = np.zeros((len(group.totals), len(sample.items)), np.bool_)
+    membership[:, place] = group.membership
+    large = membership.sum(axis=1) >= 2
+    keep = large[np.asarray(rows.menu)]
     item = place[np.asarray(rows.choice)[keep]]
     own = np.flatnonzero(sample.unit_group == g)
-    unit = own[np.searchsorted(sample.unit_mask[own], mask[keep])]
-    stride = sample.lattice.n
+    unit_of = np.full(len(large), -1)
+    unit_of[large] = own[find_menus(sample.menus[sample.unit_menu[own]], membership[large])]
+    unit = unit_of[np.asarray(rows.menu)[keep]]
+    stride = len(sample.items)
     key = sample.unit * stride + sample.item
     at = np.minimum(np.searchsorted(key, unit * stride + item), len(key) - 1)
     slot = np.where(key[at] == unit * stride + item, at, -1)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from rumflow.core.arrays import Array
-from rumflow.core.lattice import items_of
+from rumflow.core.arrays import Array, Mask
+from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.paths import cheapest_below, squeeze
-from rumflow.core.transforms import zeta_adjoint
+from rumflow.core.transforms import zeta, zeta_adjoint
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.inference.jobs import Collected
 from rumflow.inference.replicate import Distances, Replicator
 from rumflow.inference.sample import Convention, Sample
-from rumflow.projection.batch import ProjectionBatch
+from rumflow.projection.cells import CellFits
 
 
 def pvalue(statistic: float, null: Array, rounding: float = 0.0) -> float:
@@ -46,7 +47,7 @@ class RumTest:
     weights: str
     seconds: float
     sample: Sample = field(repr=False)
-    _fit: ProjectionBatch = field(repr=False)
+    _fits: CellFits = field(repr=False)
 
     @property
     def tau(self) -> float:
@@ -72,17 +73,33 @@ class RumTest:
     @property
     def rho(self) -> Array:
         """(2^n, n) the nearest RUM (or point of the cone); on cells that no group recorded, one value among many."""
-        return self.sample.lattice.from_internal(self.sample.lattice.cells_to_internal(self._fit.rho[0]))
+        flow = self._flow
+        return Lattice(len(flow)).from_internal(zeta(flow.copy()))
 
     @property
     def flow(self) -> Array:
         """(2^n, n) its Block-Marschak polynomials, every entry >= 0."""
-        return self.sample.lattice.from_internal(self.sample.lattice.cells_to_internal(self._fit.flow[0]))
+        flow = self._flow
+        return Lattice(len(flow)).from_internal(flow)
+
+    @cached_property
+    def _flow(self) -> Array:
+        return self._fits.flow(0)
+
+    @property
+    def membership(self) -> Mask:
+        """(m, n): the different menus of two or more items of all groups, as rows of truth values."""
+        return self.sample.menus
+
+    @property
+    def fitted(self) -> Array:
+        """(m, n): probabilities of these menus at the nearest point of the model, NaN on cells that no group recorded."""
+        return self.sample.projector.to_array(self._fits.fitted[0])
 
     @property
     def gap(self) -> float:
         """Certified: statistic - true minimum <= gap."""
-        return float(2 * self.sample.scale * self._fit.gap[0])
+        return float(2 * self.sample.scale * self._fits.certificates[0].gap)
 
     def critical_value(self, level: float = 0.05, tau: float | None = None) -> float:
         """A statistic above this one has a p-value of at most `level`; infinite where B is too small for that."""
@@ -107,14 +124,14 @@ class RumTest:
     def misfits(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, Item, float, float, float]]:
         """The cells that add most to the statistic, worst first: menu, item, group, observed, fitted, contribution."""
         sample = self.sample
-        fitted = self._fit.rho[0, sample.cells][sample.column]
+        fitted = self._fits.fitted[0][sample.column]
         part = sample.scale * sample.weights * (sample.frequency - fitted) ** 2
         found = []
         for s in np.argsort(-part, kind="stable")[:count]:
             if part[s] <= 1e-20 * sample.scale * sample.weights[s]:  # rounding
                 break
             unit = sample.unit[s]
-            menu = tuple(sample.items[x] for x in items_of(int(sample.unit_mask[unit])))
+            menu = sample.members(int(unit))
             group = sample.names[int(sample.unit_group[unit])]
             item = sample.items[int(sample.item[s])]
             found.append((menu, item, group, float(sample.frequency[s]), float(fitted[s]), float(part[s])))
@@ -126,15 +143,16 @@ class RumTest:
         The flow through such an edge is 0, and the statistic would fall at the rate of the multiplier if it could be negative.
         Multipliers come from the potentials of the cheapest ways down from each menu: one choice among several.
         """
-        sample = self.sample
+        sample, lattice = self.sample, Lattice(len(self._flow))
+        flow = lattice.internal_to_cells(self._flow)
         means, _, total = sample.pool(sample.frequency[None], sample.weights)
-        gradient = 2 * sample.scale * total * (self._fit.rho[0, sample.cells] - means[0])
-        cost = zeta_adjoint(sample.lattice.cells_to_internal(sample.to_lattice(gradient)))
+        gradient = 2 * sample.scale * total * (self._fits.fitted[0] - means[0])
+        cost = zeta_adjoint(lattice.cells_to_internal(sample.projector.to_lattice(gradient)))
         below = cheapest_below(cost)
-        mask, item = sample.lattice.cells.T
+        mask, item = lattice.cells.T
         value = cost[item, squeeze.py_func(mask, item)] + below[mask ^ (np.int64(1) << item)] - below[mask]
         floor = 1e-7 * max(float(np.abs(cost).max()), 1e-300)
-        value[(value <= floor) | (self._fit.flow[0] > 1e-12)] = 0.0
+        value[(value <= floor) | (flow > 1e-12)] = 0.0
         found = []
         for c in np.argsort(-value, kind="stable")[:count]:
             if value[c] == 0:
@@ -150,7 +168,7 @@ class RumTest:
         where = "RUM cone (any total)" if self.convention.set == "cone" else "set of RUMs"
         lines = [
             "Test of random utility: do these choices come from a population of utility maximisers?",
-            f"  data         {sample.lattice.n} items, {len(sample.sizes)} menus of two or more, "
+            f"  data         {len(sample.items)} items, {len(sample.sizes)} menus of two or more, "
             f"{sample.n_observations:g} choices ({sample.sizes.min():g} to {sample.sizes.max():g} a menu){groups}",
             f"  statistic    {self.statistic:.6g} = {sample.scale:g} x squared distance to the {where}, weights: {self.weights}"
             + (", last item of each menu left out" if self.convention.cells == "drop-last" else ""),
@@ -219,5 +237,5 @@ def make_result(
         weights,
         seconds,
         replicator.sample,
-        observed.batch,
+        observed.fits,
     )

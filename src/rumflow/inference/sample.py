@@ -1,7 +1,7 @@
 """Choice data in the form the tests work on: one number per *slot*.
 
-A *slot* is a recorded cell of one group: (group, menu, item). Several groups share the cells of one lattice. The distance of all
-groups together to one RUM rho is
+A *slot* is a recorded cell of one group: (group, menu, item). Several groups share cells. The distance of all groups together to
+one RUM rho is
 
     sum over slots s of  w_s (p_s - rho(cell of s))^2  =  sum over cells c of  W_c (mean_c - rho_c)^2  +  spread,
 
@@ -19,14 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.core.arrays import Array, Ints
-from rumflow.core.lattice import Lattice, items_of
+from rumflow.core.arrays import Array, Ints, Mask
+from rumflow.core.lattice import MAX_ITEMS, Lattice
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, check_items, format_menu
-from rumflow.data.menus import sort_keys
+from rumflow.data.menus import labels_of, masks_of, sort_keys, unique_menus
 from rumflow.errors import InputError
-from rumflow.projection.batch import project_many
-from rumflow.projection.inputs import check_weights
+from rumflow.models.model import Model
+from rumflow.projection.cells import CellProjector
+from rumflow.projection.inputs import as_floats, check_weights, require_weights
 
 WEIGHTS = (None, "counts", "inverse-variance")
 
@@ -42,7 +43,7 @@ class Convention:
             weights contain the sample sizes already (weights="counts" or "inverse-variance"). P-values do not depend on it.
     centre  the inner point r towards which the set is tightened. "rankings": all rankings equally likely. "types": all distinct
             behaviours equally likely. They differ where some item is in every menu (a default): rankings that differ only
-            below it behave alike, and count once as types.
+            below it behave alike, and count once as types. Models other than random utility have one inner point.
     """
 
     set: str = "simplex"
@@ -90,22 +91,21 @@ def find_convention(convention: str | Convention | None) -> Convention:
 class Sample:
     """Frequencies, weights and sizes of one or several groups, slot by slot."""
 
-    lattice: Lattice
     items: tuple[Item, ...]
     names: tuple[Item, ...]  # of the groups
     # One entry per unit, a menu of a group:
     unit_group: Ints
-    unit_mask: Ints
+    unit_menu: Ints  # row of `menus`
     sizes: Array
     # One entry per slot, units in order:
     unit: Ints
     item: Ints
     frequency: Array
     weights: Array  # w_s, 0 where the convention drops the cell
-    column: Ints  # index into `cells`
-    # One entry per cell that some group recorded:
-    cells: Ints  # its number in `Lattice.cells`
+    column: Ints  # the number of its cell
+    # One entry per cell that some group recorded, menu by menu, items ascending:
     centre: Array  # its probability at the inner point r
+    projector: CellProjector
     scale: float
     convention: Convention
 
@@ -115,24 +115,34 @@ class Sample:
         return len(self.names)
 
     @property
+    def menus(self) -> Mask:
+        """(m, n): the different menus of all groups, in ascending order of their bit masks."""
+        return self.projector.cells.membership
+
+    @property
     def n_observations(self) -> float:
         """Choices from menus of two items or more."""
         return float(self.sizes.sum())
 
+    def members(self, unit: int) -> tuple[Item, ...]:
+        """The labels of a unit's menu."""
+        return labels_of(self.items, self.menus[self.unit_menu[unit]])
+
     def menu_name(self, unit: int) -> str:
         """A unit as text: its menu, and its group where there are several."""
-        menu = format_menu(self.items[x] for x in items_of(int(self.unit_mask[unit])))
+        menu = format_menu(self.members(unit))
         return menu if self.n_groups == 1 else f"{menu} of {self.names[int(self.unit_group[unit])]}"
 
     def pool(self, p: Array, weights: Array) -> tuple[Array, Array, Array]:
         """From slots to cells: for each row of p the weighted means and the spread, and the weight of every cell."""
-        total = np.bincount(self.column, weights, len(self.cells)).astype(np.float64)
+        count = len(self.centre)
+        total = np.bincount(self.column, weights, count).astype(np.float64)
         safe = np.where(total > 0, total, 1.0)
         if self.n_groups == 1:
-            means = np.empty((len(p), len(self.cells)))
+            means = np.empty((len(p), count))
             means[:, self.column] = p
             return np.where(total > 0, means, 0.0), np.zeros(len(p)), total
-        means = np.zeros((len(p), len(self.cells)))
+        means = np.zeros((len(p), count))
         for group in range(self.n_groups):
             own = self.unit_group[self.unit] == group
             means[:, self.column[own]] += weights[own] * p[:, own]
@@ -140,40 +150,20 @@ class Sample:
         spread = ((p - means[:, self.column]) ** 2 * weights).sum(axis=1)
         return means, spread, total
 
-    def to_lattice(self, values: Array, singles: float = 0.0) -> Array:
-        """Numbers per cell, (..., C), as vectors over all N cells of the lattice: `singles` in menus of one item, else 0."""
-        full = np.zeros((*values.shape[:-1], self.lattice.n_cells))
-        if singles:
-            item = np.arange(self.lattice.n)
-            full[..., cell_numbers(self.lattice.n, np.int64(1) << item, item)] = singles
-        full[..., self.cells] = values
-        return full
-
-    def problem(self, means: Array, total: Array) -> tuple[Array, Array | None]:
-        """Targets and weights for `project_many`.
-
-        Without the cone a menu of one item has probability 1 in every RUM: it is added as if observed, which changes nothing and
-        makes complete data complete.
-        """
-        if self.convention.set == "cone":
-            return self.to_lattice(means), self.to_lattice(total)
-        weights = self.to_lattice(total, float(total[total > 0].min()))
-        return self.to_lattice(means, 1.0), None if (weights == 1).all() else weights
-
 
 def build_sample(
     data: ChoiceData | Sequence[ChoiceData] | Mapping[Any, ChoiceData],
     weights: str | ArrayLike | None,
     convention: Convention,
     sizes: float | ArrayLike | None = None,
+    model: Model | None = None,
+    route: str | None = None,
 ) -> Sample:
     """Bring data into slots; see `rum_test` for what is accepted."""
     names, groups = named_groups(data)
     items = check_items(dict.fromkeys(label for group in groups for label in group.items))
     groups = [_relabel(group, items) for group in groups]
-    lattice = Lattice(len(items))
     per_group = [_slots(group, None if sizes is None else sizes) for group in groups]
-    unit_mask = np.concatenate([part[0] for part in per_group])
     unit_group = np.concatenate([np.full(len(part[0]), g) for g, part in enumerate(per_group)])
     unit_size = np.concatenate([part[1] for part in per_group])
     offset = np.cumsum([0, *(len(part[0]) for part in per_group)])
@@ -185,31 +175,33 @@ def build_sample(
             "no menu of two or more items was observed: every menu offers a single item, which every RUM chooses for sure, "
             "so there is nothing to test"
         )
-    number = cell_numbers(lattice.n, unit_mask[unit], item)
-    cells, column = np.unique(number, return_inverse=True)
-    centre = np.empty(len(cells))
-    centre[column] = inner_point(lattice.n, unit_mask, unit_mask[unit], item, convention.centre)
+    menus, unit_menu = unique_menus(np.concatenate([part[0] for part in per_group]))
+    recorded = np.zeros(menus.shape, np.bool_)
+    recorded[unit_menu[unit], item] = True
+    projector = CellProjector(menus, recorded, items, model, route, convention.set == "cone")
+    column = (np.cumsum(recorded).reshape(recorded.shape) - 1)[unit_menu[unit], item]
+    where = projector.menu, projector.item
+    centre = inner_point(menus, *where, convention.centre) if projector.plain else projector.inner_point()
     sample = Sample(
-        lattice,
         items,
         names,
         unit_group,
-        unit_mask,
+        unit_menu,
         unit_size,
         unit,
         item,
         frequency,
         np.ones(len(unit)),
         column.astype(np.int64),
-        cells,
         centre,
+        projector,
         1.0,
         convention,
     )
-    w = _slot_weights(sample, weights)
+    w = _slot_weights(sample, weights, groups)
     if convention.cells == "drop-last":
-        highest = np.frexp(unit_mask[unit].astype(float))[1] - 1
-        w = np.where(item == highest, 0.0, w)
+        highest = len(items) - 1 - menus[:, ::-1].argmax(axis=1)
+        w = np.where(item == highest[unit_menu[unit]], 0.0, w)
     if not (w > 0).any():
         raise InputError("weights: every recorded cell has weight 0, so there is nothing to test")
     return replace(sample, weights=w, scale=_scale(sample, convention.scale, weights))
@@ -235,32 +227,25 @@ def named_groups(
     return names, groups
 
 
-def cell_numbers(n: int, mask: Ints, item: Ints) -> Ints:
-    """The position of each cell (mask, item) in `Lattice(n).cells`."""
-    before = np.zeros(1 << n, np.int64)
-    np.cumsum(np.bitwise_count(np.arange((1 << n) - 1)), out=before[1:])
-    number: Ints = before[mask] + np.bitwise_count(mask & ((np.int64(1) << item) - 1))
-    return number
-
-
-def inner_point(n: int, menus: Ints, mask: Ints, item: Ints, kind: str) -> Array:
-    """Probabilities of the cells (mask, item) when all rankings, or all distinct behaviours over the menus, are equally likely.
+def inner_point(menus: Mask, menu: Ints, item: Ints, kind: str) -> Array:
+    """Probabilities of the cells (menu, item) when all rankings, or all distinct behaviours over the menus, are equally likely.
 
     Let c items be in every menu, and q = n - c in some. A behaviour is a list of k of the q, in order, and the first of the c
     under them: c q! / (q - k)! behaviours, among which a menu with d of the q keeps one of the c with chance C(q-d, k) / C(q, k).
     """
-    size = np.bitwise_count(mask).astype(np.int64)
-    always = int(np.bitwise_and.reduce(menus))
-    common = always.bit_count()
+    size = menus.sum(axis=1)[menu]
+    always: Mask = np.logical_and.reduce(menus, axis=0)
+    common = int(always.sum())
     if kind == "rankings" or common == 0:
-        return 1.0 / size
-    others = n - common
+        return np.asarray(1.0 / size, np.float64)
+    others = menus.shape[1] - common
     length = np.arange(others + 1)
-    share = np.array([float(factorial(others) // factorial(others - k)) for k in length])
-    share /= share.sum()
+    behaviours = [factorial(others) // factorial(others - k) for k in length]
+    share = [number / sum(behaviours) for number in behaviours]  # of whole numbers, which may be larger than any float
     keep = np.array([sum(s * comb(others - d, k) / comb(others, k) for k, s in enumerate(share)) for d in length])
     d = size - common
-    return np.where(always >> item & 1, keep[d] / common, (1.0 - keep[d]) / np.maximum(d, 1))
+    centre: Array = np.where(always[item], keep[d] / common, (1.0 - keep[d]) / np.maximum(d, 1))
+    return centre
 
 
 def _relabel(data: ChoiceData, items: tuple[Item, ...]) -> ChoiceData:
@@ -276,59 +261,81 @@ def _relabel(data: ChoiceData, items: tuple[Item, ...]) -> ChoiceData:
     return ChoiceData(items, membership[order], counts[order], data.totals[order])
 
 
-def _slots(data: ChoiceData, sizes: float | ArrayLike | None) -> tuple[Ints, Array, Ints, Ints, Array]:
-    """Masks and sizes of the menus with a choice; menu, item and frequency of their recorded cells."""
+def _slots(data: ChoiceData, sizes: float | ArrayLike | None) -> tuple[Mask, Array, Ints, Ints, Array]:
+    """The menus with a choice and their sizes; menu, item and frequency of their recorded cells."""
     totals = data.totals
     if sizes is not None:
         totals = np.asarray(sizes, float)
         if totals.ndim == 0:
-            totals = np.full(len(data.masks), float(totals))
-        if totals.shape != data.masks.shape:
+            totals = np.full(len(data.totals), float(totals))
+        if totals.shape != data.totals.shape:
             raise InputError(
-                f"sizes: a number, or one for each of the {len(data.masks)} menus is needed, not shape {totals.shape}"
+                f"sizes: a number, or one for each of the {len(data.totals)} menus is needed, not shape {totals.shape}"
             )
         if not (np.isfinite(totals).all() and (totals > 0).all()):
             raise InputError("sizes: sample sizes must be positive and finite")
-    large = np.bitwise_count(data.masks) >= 2
+    large = data.membership.sum(axis=1) >= 2
     frequencies = data.frequencies[large]
     unit, item = np.nonzero(~np.isnan(frequencies))
-    return data.masks[large], totals[large], unit, item, frequencies[unit, item]
+    return data.membership[large], totals[large], unit, item, frequencies[unit, item]
 
 
-def _slot_weights(sample: Sample, weights: str | ArrayLike | None) -> Array:
+def _slot_weights(sample: Sample, weights: str | ArrayLike | None, groups: Sequence[ChoiceData]) -> Array:
     sizes = sample.sizes[sample.unit]
     if weights is None:
         return np.ones(len(sizes))
+    n = len(sample.items)
+    forms = [(1 << n, n)] if n <= MAX_ITEMS else []
+    if len(groups) == 1:
+        forms.append(groups[0].membership.shape)
     if isinstance(weights, str):
         if weights == "counts":
             return sizes
         if weights == "inverse-variance":
             fit = fitted(replace(sample, weights=sizes))[sample.column]
-            items = np.bitwise_count(sample.unit_mask[sample.unit])
+            items = sample.menus.sum(axis=1)[sample.unit_menu[sample.unit]]
             w: Array = sizes / ((sizes * fit + 1.0) / (sizes + items))
             return w
         raise InputError(
-            f"weights={weights!r}: accepted are None, 'counts', 'inverse-variance' and an array of shape {sample.lattice.shape}"
+            f"weights={weights!r}: accepted are None, 'counts', 'inverse-variance' and an array of shape "
+            + " or ".join(map(str, forms))
         )
-    given = sample.lattice.internal_to_cells(check_weights(sample.lattice, weights, sample.items))
-    return np.asarray(given[sample.cells][sample.column], np.float64)
+    array = as_floats(weights, "weights")
+    if len(groups) == 1 and array.shape == forms[-1]:
+        own: Array = array[groups[0].membership.sum(axis=1) >= 2][sample.unit, sample.item]
+        require_weights(
+            own, lambda s: f"menu {sample.menu_name(sample.unit[s])}, item {sample.items[sample.item[s]]!r}"
+        )
+        return own
+    if n <= MAX_ITEMS and array.shape == forms[0]:
+        check_weights(Lattice(n), array, sample.items)
+        return np.asarray(array[masks_of(sample.menus)[sample.unit_menu[sample.unit]], sample.item], np.float64)
+    raise InputError(f"weights: an array of shape {' or '.join(map(str, forms))} is needed, not {array.shape}")
 
 
 def inverse_variance(data: ChoiceData) -> Array:
-    """(2^n, n) the weights "inverse-variance" of `rum_test`, for `project`; 1 on menus of one item, which leave no choice."""
+    """The weights "inverse-variance" of `rum_test`, for `project`: (2^n, n) where it works on the lattice, else (m, n).
+
+    1 on menus of one item, which leave no choice.
+    """
     sample = build_sample(data, "inverse-variance", Convention())
-    array = np.zeros(sample.lattice.shape)
-    array[sample.unit_mask[sample.unit], sample.item] = sample.weights
-    item = np.arange(sample.lattice.n)
-    array[1 << item, item] = 1.0
+    n, menu = len(sample.items), sample.unit_menu[sample.unit]
+    if sample.projector.graph is not None:
+        array = np.where(data.membership & (data.membership.sum(axis=1) == 1)[:, None], 1.0, 0.0)
+        array[np.flatnonzero(data.membership.sum(axis=1) >= 2)[menu], sample.item] = sample.weights
+        return array
+    array = np.zeros((1 << n, n))
+    array[masks_of(sample.menus)[menu], sample.item] = sample.weights
+    array[1 << np.arange(n), np.arange(n)] = 1.0
     return array
 
 
 def fitted(sample: Sample) -> Array:
-    """The nearest RUM to all groups together, on the recorded cells."""
+    """The nearest point of the model to all groups together, on the recorded cells."""
+    own = sample.projector
+    simplex = own if not own.cone else own.on_simplex()
     means, _, total = sample.pool(sample.frequency[None], sample.weights)
-    batch = project_many(*replace(sample, convention=Convention()).problem(means, total))
-    return np.asarray(batch.rho[0, sample.cells], np.float64)
+    return np.asarray(simplex.solve(means, total, threads=None).fitted[0], np.float64)
 
 
 def _scale(sample: Sample, scale: str | float | None, weights: str | ArrayLike | None) -> float:

@@ -6,7 +6,7 @@ The null hypothesis is that the choice probabilities of the population lie in th
 
 a squared distance in the norm of the weights. Its distribution under the null depends on where in R the truth lies, so replicates
 are centred on the point of the tightened set tau r + (1 - tau) R nearest to the data (r: uniform rankings), and measured to
-that same set: see `rumflow.inference.replicate`.
+that same set: see `rumflow.inference.replicate`. Other models take the place of R as they are.
 
 Departures from the printed algorithm, which centres at P(pi - tau r) + tau r:
 1. that point has menus that add up to 1 + tau, outside R; here the centre is tau r + (1 - tau) P((pi - tau r) / (1 - tau));
@@ -34,6 +34,7 @@ from rumflow.inference.replicate import Distances, Replicator, distances, make_r
 from rumflow.inference.resample import make_sampler
 from rumflow.inference.result import RumTest, make_result
 from rumflow.inference.sample import Convention, build_sample, find_convention, named_groups
+from rumflow.models.model import Model
 
 Tau = str | float | Sequence[str | float]
 
@@ -54,6 +55,8 @@ def rum_test(
     tol: float = 1e-9,
     threads: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    model: Model | None = None,
+    route: str | None = None,
 ) -> RumTest:
     """Test whether choices come from some random utility model.
 
@@ -64,13 +67,15 @@ def rum_test(
                 (of subjects, when resampling by subject).
     weights     None: 1 on every cell. "counts": the menu's sample size. "inverse-variance": N_D / p with p the fitted
                 probability, moved towards uniform by one observation per item, so that the statistic is Pearson's; the same
-                weights for all replicates. Or a (2^n, n) array.
+                weights for all replicates. Or a (2^n, n) array, or one like `data.frequencies`.
     cluster     resample whole subjects: True for the data's own subject ids, or one id per row.
     resample    "menu": each menu's choices, as many as observed. "row": all choices of a group together. "cluster".
     convention  what a published statistic is made of: "default", "abkk", "kitamura-stoye", or a `Convention`.
     sizes       sample sizes, where the data are probabilities: a number, or one for each menu.
     n_jobs      1: threads of this process. Otherwise joblib workers, in whatever backend joblib's `parallel_config` names.
     checkpoint  a file that keeps the replicates done; the same call with the same file goes on where it stopped.
+    model       which types of choosers there are: None for all rankings, or another model; it is what is tested.
+    route       None chooses by cost: "lattice" (all menus, up to 24 items) or "graph" (any number of items); see `project`.
     seed        the result is the same for any n_jobs, threads, or backend. None draws one, kept in the result.
 
     Ctrl-C returns the test with the replicates done so far, marked `interrupted`.
@@ -89,6 +94,8 @@ def rum_test(
         entropy(seed),
         (),
         names,
+        model,
+        route,
     )
     collected = run([replicator], n_boot, n_jobs=n_jobs, threads=threads, checkpoint=checkpoint, progress=progress)[0]
     return make_result(replicator, observed, collected, how, describe_weights(weights), time.perf_counter() - begin)
@@ -106,14 +113,16 @@ def prepare_test(
     seed: int,
     key: tuple[int, ...],
     names: Sequence[Any],
+    model: Model | None,
+    route: str | None,
 ) -> tuple[Replicator, Distances, str]:
     """Everything up to the replicates: the replicator, the observed statistic, and how choices are resampled."""
     if not 0 < tol < 1:
         raise InputError(f"tol={tol!r}: a number between 0 and 1 is needed")
     groups = [data] if isinstance(data, ChoiceData) else list(data)
-    sample = build_sample(dict(zip(names, groups, strict=True)), weights, convention, sizes)
+    sample = build_sample(dict(zip(names, groups, strict=True)), weights, convention, sizes, model, route)
     sampler = make_sampler(sample, groups, resample, cluster)
-    observed = distances(sample, sample.frequency[None], 0.0, tol)
+    observed = distances(sample, sample.frequency[None], 0.0, tol, threads=None)
     taus = find_taus(tau, sampler.smallest, convention)
     how = "subject" if resample == "cluster" or not (cluster is None or cluster is False) else resample
     return make_replicator(sample, sampler, taus, tol, seed, key), observed, how

@@ -25,15 +25,21 @@ from rumflow.solvers.dispatch import FEW_ITEMS, ROUTES, Cost, find_route
 from rumflow.solvers.graphs import ModelProjector
 
 
-def choose_route(
-    data: ChoiceData | ArrayLike, model: Model | None, route: str | None, method: str = "auto"
-) -> tuple[Observed, ModelProjector] | None:
-    """The graph to project on, or None for the lattice of all menus."""
+def is_plain(model: Model | None, route: str | None) -> bool:
+    """Are all rankings types, so that the lattice is possible? An InputError where model and route do not go together."""
     if route is not None and route not in ROUTES:
         raise InputError(f"route={route!r}: accepted are None, {', '.join(map(repr, ROUTES))}")
     plain = model is None or (isinstance(model, RandomUtility) and not model.above)
     if not plain and route == "lattice":
         raise InputError(f"route='lattice': {model!r} is projected on a graph; leave route out")
+    return plain
+
+
+def choose_route(
+    data: ChoiceData | ArrayLike, model: Model | None, route: str | None, method: str = "auto"
+) -> tuple[Observed, ModelProjector] | None:
+    """The graph to project on, or None for the lattice of all menus."""
+    plain = is_plain(model, route)
     if plain and route is None:
         n = data.n if isinstance(data, ChoiceData) else np.shape(data)[-1] if np.ndim(data) == 2 else 0
         small = n <= FEW_ITEMS or method == "ipm"

@@ -219,7 +219,7 @@ class Cost(NamedTuple):
     seconds: float
 
 
-def find_route(cells: Cells, model: Model, route: str | None) -> tuple[Cost, ModelProjector | None]:
+def find_route(cells: Cells, model: Model, route: str | None, cone: bool = False) -> tuple[Cost, ModelProjector | None]:
     """Lattice or graph for these cells, by cost: whichever has fewer arcs; a graph comes with its projector.
 
     An arc of the graph takes less time than an edge of the lattice, on which incomplete data need weights; and the graph is built
@@ -245,7 +245,7 @@ def find_route(cells: Cells, model: Model, route: str | None) -> tuple[Cost, Mod
     if lattice is not None and route is None:
         limit = limit._replace(nodes=min(1 << (n - 1), limit.nodes))  # a node has up to n arcs
     try:
-        projector = ModelProjector(model, cells, limit=limit)
+        projector = ModelProjector(model, cells, cone=cone, limit=limit)
     except GraphTooLargeError:
         if lattice is None or route == "graph":
             raise

@@ -107,15 +107,27 @@ class ModelProjector:
         deadline: float | None = None,
         report: Callable[[Progress], None] | None = None,
         threads: int | None = None,
+        workspaces: Sequence[Workspace | None] | None = None,
     ) -> GraphFit:
-        """Project a table of cells, given the table of their weights; `tol`: relative gap of each graph."""
+        """Project a table of cells, given the table of their weights; `tol`: relative gap of each graph.
+
+        `workspaces`: one per graph, to be used again.
+        """
+        rooms = [None] * len(self.graphs) if workspaces is None else workspaces
         mixtures, reasons, rounds, certificates = [], [], 0, []
-        for graph, part, group in zip(self.graphs, self.parts, self.menus, strict=True):
+        for graph, part, group, room in zip(self.graphs, self.parts, self.menus, rooms, strict=True):
             own = np.ascontiguousarray(target[group, : part.width]), np.ascontiguousarray(weights[group, : part.width])
             problem = Problem(*own, self.cone)
             begin = None if start is None else restrict(start, group)
             outcome = solve_graph(
-                graph, problem, tol=tol, start=begin, deadline=deadline, report=report, threads=threads
+                graph,
+                problem,
+                tol=tol,
+                start=begin,
+                deadline=deadline,
+                report=report,
+                threads=threads,
+                workspace=room,
             )
             mixtures.append((outcome.paths, outcome.weights))
             certificates.append(certify_types(graph, mixtures[-1], problem))

@@ -1,0 +1,279 @@
+"""Many projections of the same recorded cells, on the lattice of all menus or on a choice graph: callers need not know which.
+
+Cells are the pairs (menu, item) that were recorded, in a fixed order: menu by menu, items ascending. A stack of problems is an
+array (B, C) of numbers per cell. Mixtures are those of the route, rankings as paths or types, and only good for starts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from queue import Empty, SimpleQueue
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from rumflow.core import graph as graphs
+from rumflow.core.arrays import Array, Ints, Mask, Mixture
+from rumflow.core.certificate import Certificate
+from rumflow.core.graph_cells import Cells
+from rumflow.core.lattice import Lattice
+from rumflow.core.paths import flow_from_paths, paths_from_orders
+from rumflow.core.threads import run_threads, thread_count
+from rumflow.data.labels import Item
+from rumflow.data.menus import masks_of, unique_menus
+from rumflow.errors import InputError
+from rumflow.models.model import Model
+from rumflow.models.random_utility import RandomUtility
+from rumflow.projection.batch import ProjectionBatch, project_many
+from rumflow.projection.graph import is_plain
+from rumflow.projection.graph_results import MOST_ITEMS_OF_ARRAYS
+from rumflow.projection.results import Status, status_of
+from rumflow.solvers.active_set.solve import Workspace
+from rumflow.solvers.dispatch import find_route
+from rumflow.solvers.graphs import GraphFit, ModelProjector
+
+#: Projectors from other processes that are kept for further work.
+_MOST_REBUILT = 4
+
+
+@dataclass(frozen=True, eq=False)
+class CellFits:
+    """The projections of a stack of problems."""
+
+    projector: CellProjector
+    certificates: list[Certificate]
+    status: list[Status]
+    mixtures: list[Mixture]
+    _batch: ProjectionBatch | None = field(default=None, repr=False)
+    _graph_fits: list[GraphFit] = field(default_factory=list, repr=False)
+
+    @property
+    def objective(self) -> Array:
+        """(B,): 1/2 sum w (rho - rho_hat)^2."""
+        return np.array([c.objective for c in self.certificates])
+
+    @cached_property
+    def fitted(self) -> Array:
+        """(B, C): fitted probabilities of the cells."""
+        own = self.projector
+        if self._batch is not None:
+            return np.asarray(self._batch.rho[:, own.numbers], np.float64)
+        return np.array([fit.table[own.menu, own.column] for fit in self._graph_fits])
+
+    def flow(self, i: int) -> Array:
+        """The fit of problem i as a flow on the lattice, in the internal layout; for random utility with few items."""
+        own = self.projector
+        if self._batch is not None:
+            return own.lattice.cells_to_internal(self._batch.flow[i])
+        if not isinstance(own.model, RandomUtility) or own.n > MOST_ITEMS_OF_ARRAYS:
+            raise InputError(
+                f"rho and flow over all menus are there for random utility with up to {MOST_ITEMS_OF_ARRAYS} items; "
+                "take fitted, the probabilities of the observed menus"
+            )
+        types, weights = self.mixtures[i]
+        return flow_from_paths(paths_from_orders(own.model.orders(own.cells, types)), weights)
+
+
+class CellProjector:
+    """A model on recorded cells: `solve` projects numbers per cell. The graph, if there is one, is built when first needed.
+
+    membership   (m, n): the menus, in ascending order of their bit masks, each of two items or more.
+    recorded     (m, n): which cells were recorded.
+    model, route as for `project`; cone: mixtures with any total.
+
+    Other processes build the graph again, once each: it is larger than what it is made from.
+    """
+
+    def __init__(
+        self,
+        membership: Mask,
+        recorded: Mask,
+        items: Sequence[Item],
+        model: Model | None = None,
+        route: str | None = None,
+        cone: bool = False,
+    ) -> None:
+        self.plain = is_plain(model, route)
+        self.model: Model = RandomUtility() if model is None else model
+        self.cells = Cells(membership, recorded, items)
+        self.cone = cone
+        self._asked = (membership, recorded, tuple(items), model, route, cone)
+        self.menu, self.item = np.nonzero(self.cells.recorded)
+        self.column = self.cells.column[self.menu, self.item]
+        self._building = Lock()
+        self._workspaces: SimpleQueue[list[Workspace]] = SimpleQueue()
+
+    def __reduce__(self) -> tuple[Callable[..., CellProjector], tuple[Any, ...]]:
+        return _rebuild, self._identity
+
+    @cached_property
+    def _identity(self) -> tuple[str, tuple[Any, ...]]:
+        *asked, _, cone = self._asked
+        found = (*asked, "lattice" if self.graph is None else "graph", cone)
+        return hashlib.sha256(pickle.dumps(found)).hexdigest(), found
+
+    @property
+    def n(self) -> int:
+        """Number of items."""
+        return self.cells.n_items
+
+    @property
+    def graph(self) -> ModelProjector | None:
+        """The model on its graphs; None where the lattice is used."""
+        with self._building:
+            return self._graph
+
+    @cached_property
+    def _graph(self) -> ModelProjector | None:
+        return find_route(self.cells, self.model, self._asked[4], self.cone)[1]
+
+    @property
+    def size(self) -> int:
+        """Edges of the lattice, or arcs of the graphs: what a pass costs."""
+        return self.n << (self.n - 1) if self.graph is None else self.graph.n_arcs
+
+    @cached_property
+    def lattice(self) -> Lattice:
+        """All menus."""
+        return Lattice(self.n)
+
+    @cached_property
+    def numbers(self) -> Ints:
+        """(C,): the numbers of the cells in `Lattice.cells`."""
+        return cell_numbers(self.n, masks_of(self.cells.membership)[self.menu], self.item)
+
+    def with_cell(self, members: Mask, item: int) -> CellProjector:
+        """The same with one more recorded cell, from a menu that may be new."""
+        membership, recorded, items, model, route, cone = self._asked
+        menus, rows = unique_menus(np.vstack([membership, members]))
+        seen = np.zeros(menus.shape, np.bool_)
+        seen[rows[:-1]] = recorded
+        seen[rows[-1], item] = True
+        return CellProjector(menus, seen, items, model, route, cone)
+
+    def on_simplex(self) -> CellProjector:
+        """The same with mixtures that add up to 1."""
+        return CellProjector(*self._asked[:-1], False)
+
+    def inner_point(self) -> Array:
+        """(C,): a point in the relative interior of the model, that of the flow which divides evenly at every node."""
+        assert self.graph is not None
+        table = np.zeros(self.cells.shape)
+        for graph, part, menus in zip(self.graph.graphs, self.graph.parts, self.graph.menus, strict=True):
+            table[menus, : part.width] = graphs.inner_point(graph)
+        return np.asarray(table[self.menu, self.column], np.float64)
+
+    def to_array(self, values: Array) -> Array:
+        """Numbers per cell as an (m, n) array, NaN on what was not recorded."""
+        array = np.full(self.cells.membership.shape, np.nan)
+        array[self.menu, self.item] = values
+        return array
+
+    def to_lattice(self, values: Array, singles: float = 0.0) -> Array:
+        """Numbers per cell, (..., C), as vectors over all N cells of the lattice: `singles` in menus of one item, else 0."""
+        full = np.zeros((*values.shape[:-1], self.lattice.n_cells))
+        if singles:
+            item = np.arange(self.n)
+            full[..., cell_numbers(self.n, np.int64(1) << item, item)] = singles
+        full[..., self.numbers] = values
+        return full
+
+    def solve(
+        self,
+        stack: Array,
+        weights: Array,
+        *,
+        tol: float = 1e-9,
+        start: Mixture | None = None,
+        threads: int | None = 1,
+    ) -> CellFits:
+        """Project each row of a stack (B, C), all with the same weights (C,), 0 on cells that do not count.
+
+        `start`: a mixture of an earlier fit, to begin each from. Ctrl-C raises.
+        """
+        graph = self.graph
+        if graph is None:
+            return self._solve_lattice(stack, weights, tol, start, threads)
+        found: list[GraphFit | None] = [None] * len(stack)
+        w = self._table(weights)
+        count = thread_count(threads)
+
+        def task(i: int) -> None:
+            try:
+                workspaces = self._workspaces.get_nowait()
+            except Empty:
+                workspaces = [Workspace(one) for one in graph.graphs]
+            found[i] = graph.solve(
+                self._table(stack[i]),
+                w,
+                tol=tol,
+                start=start,
+                threads=1 if len(stack) > 1 else count,
+                workspaces=workspaces,
+            )
+            self._workspaces.put(workspaces)
+
+        run_threads(task, range(len(stack)), count)
+        fits = [fit for fit in found if fit is not None]
+        if any(fit.reason == "interrupted" for fit in fits):
+            raise KeyboardInterrupt
+        return CellFits(
+            self,
+            [fit.certificate for fit in fits],
+            [status_of(fit.certificate, tol, fit.reason) for fit in fits],
+            [(fit.types, fit.weights) for fit in fits],
+            None,
+            fits,
+        )
+
+    def _table(self, values: Array) -> Array:
+        table = np.zeros(self.cells.shape)
+        table[self.menu, self.column] = values
+        return table
+
+    def _solve_lattice(
+        self, stack: Array, weights: Array, tol: float, start: Mixture | None, threads: int | None
+    ) -> CellFits:
+        # On the simplex a menu of one item has probability 1 in every RUM: it is added as if observed, which changes nothing and
+        # makes complete data complete.
+        single = 0.0 if self.cone else 1.0
+        w = self.to_lattice(weights, single * float(weights[weights > 0].min()))
+        batch = project_many(
+            self.to_lattice(stack, single),
+            None if not self.cone and bool((w == 1).all()) else w,
+            tol,
+            cone=self.cone,
+            start=None if start is None else [start] * len(stack),
+            throw=False,
+            threads=threads,
+        )
+        if Status.INTERRUPTED in batch.status:
+            raise KeyboardInterrupt
+        return CellFits(self, batch.certificates, batch.status, batch.mixtures, batch)
+
+
+_rebuilt: dict[str, CellProjector] = {}
+_rebuilding = Lock()
+
+
+def _rebuild(key: str, asked: tuple[Any, ...]) -> CellProjector:
+    """A projector that came from another process: one for all pieces of work that need it."""
+    with _rebuilding:
+        if key not in _rebuilt:
+            while len(_rebuilt) >= _MOST_REBUILT:
+                del _rebuilt[next(iter(_rebuilt))]
+            _rebuilt[key] = CellProjector(*asked)
+        return _rebuilt[key]
+
+
+def cell_numbers(n: int, mask: Ints, item: Ints) -> Ints:
+    """The position of each cell (mask, item) in `Lattice(n).cells`."""
+    before = np.zeros(1 << n, np.int64)
+    np.cumsum(np.bitwise_count(np.arange((1 << n) - 1)), out=before[1:])
+    number: Ints = before[mask] + np.bitwise_count(mask & ((np.int64(1) << item) - 1))
+    return number
