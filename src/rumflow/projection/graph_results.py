@@ -118,12 +118,14 @@ class GraphProjection(Projection):
     @cached_property
     def rho(self) -> Array:
         """(2^n, n) fitted probabilities, 0 outside the menu; for random utility with up to 22 items."""
-        return Lattice(self.n).from_internal(zeta(self._flow.copy()))
+        flow = self._flow  # with its check, before a lattice is made
+        return Lattice(self.n).from_internal(zeta(flow.copy()))
 
     @cached_property
     def flow(self) -> Array:
         """(2^n, n) Block-Marschak polynomials of the fit; for random utility with up to 22 items."""
-        return Lattice(self.n).from_internal(self._flow)
+        flow = self._flow
+        return Lattice(self.n).from_internal(flow)
 
     def violations(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float]]:
         """The Block-Marschak polynomials need every menu: an error."""
@@ -156,6 +158,8 @@ class GraphProjection(Projection):
 
     def to_frame(self, data: ChoiceData | None = None, menus: str = "observed", backend: str = "pandas") -> Any:
         """A data frame of the observed menus: menu, item, observed, fitted, and count where the data are given."""
+        if menus not in ("all", "observed"):
+            raise InputError(f"menus={menus!r}: accepted are 'all' and 'observed'")
         row, item = np.nonzero(self.membership & (self.membership.sum(axis=1, keepdims=True) > 1))
         names = [format_menu(menu) for menu in self.menus]
         columns: dict[str, list[Any]] = {
@@ -165,7 +169,12 @@ class GraphProjection(Projection):
             "fitted": _plain(self.fitted[row, item]),
         }
         if data is not None:
-            columns["count"] = _plain(data.counts[row, item])
+            if data.items != self.items:
+                raise InputError("data: the items are not those of the fit, in their order")
+            counts = {own.tobytes(): values for own, values in zip(data.membership, data.counts, strict=True)}
+            nothing = np.full(self.n, np.nan)
+            table = np.array([counts.get(own.tobytes(), nothing) for own in self.membership])
+            columns["count"] = _plain(table[row, item])
         return make_frame(columns, backend)
 
 

@@ -229,6 +229,24 @@ class Score(NamedTuple):
     n_observations: float
 
 
+def rankings_of(start: Rankings | Projection, n: int) -> tuple[Ints, Array]:
+    """The rankings of an earlier fit and their shares, checked."""
+    given = start.rankings if isinstance(start, Projection) else start
+    if not hasattr(given, "orders") or not hasattr(given, "weights"):
+        raise InputError(f"start: an earlier fit or its rankings are needed, not {type(start).__name__}")
+    orders, weights = np.asarray(given.orders), np.asarray(given.weights, np.float64)
+    if orders.ndim != 2 or orders.shape[1] != n or len(orders) != len(weights) or len(weights) == 0:
+        raise InputError(
+            f"start: orders of shape (k, {n}) and k weights are needed, k >= 1; got {orders.shape}, {weights.shape}"
+        )
+    if not (np.sort(orders, axis=1) == np.arange(n)).all():
+        raise InputError(f"start: every ranking must hold each of the items 0 to {n - 1} once")
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+        raise InputError("start: the weights must be 0 or more, and not all 0")
+    keep = weights > 0
+    return orders[keep].astype(np.int64), weights[keep] / weights.sum()
+
+
 def status_of(certificate: Certificate, tol: float, reason: str) -> Status:
     """Converged means certified, whatever the solver thought."""
     if certificate.is_optimal(Stop(tol)):

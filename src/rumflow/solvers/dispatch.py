@@ -219,6 +219,12 @@ class Cost(NamedTuple):
     seconds: float
 
 
+def require_lattice(n: int) -> None:
+    """Raise where the lattice has too many items."""
+    if n > LATTICE_ITEMS:
+        raise InputError(f"route='lattice': at most {LATTICE_ITEMS} items are possible, not {n}; leave route out")
+
+
 def find_route(cells: Cells, model: Model, route: str | None) -> tuple[Cost, ModelProjector | None]:
     """Lattice or graph for these cells, by cost: whichever has fewer arcs; a graph comes with its projector.
 
@@ -240,7 +246,7 @@ def find_route(cells: Cells, model: Model, route: str | None) -> tuple[Cost, Mod
         if route == "lattice" or (route is None and (whole or n <= FEW_ITEMS)):
             return lattice, None
     elif route == "lattice":
-        raise InputError(f"route='lattice': at most {LATTICE_ITEMS} items are possible, not {n}; leave route out")
+        require_lattice(n)
     limit = DEFAULT_LIMIT
     if lattice is not None and route is None:
         limit = limit._replace(nodes=min(1 << (n - 1), limit.nodes))  # a node has up to n arcs

@@ -14,7 +14,7 @@ import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Mixture, Paths
 from rumflow.core.certificate import Certificate
-from rumflow.core.graph import Graph, cells_of_types
+from rumflow.core.graph import Graph, cells_of_types, follow_type
 from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import certify_types
 from rumflow.core.problem import SOLVER_FLOOR, Problem, data_size
@@ -96,6 +96,18 @@ class ModelProjector:
     def n_bytes(self) -> int:
         """Memory of all graphs and of one sweep over each."""
         return sum(graph.n_bytes for graph in self.graphs)
+
+    def count_foreign(self, types: Paths) -> int:
+        """How many of these types are none of the model's."""
+        arcs = [np.empty(graph.n_nodes, np.int64) for graph in self.graphs]
+        own = [
+            all(
+                follow_type(graph, np.ascontiguousarray(row[group]), path) >= 0
+                for graph, group, path in zip(self.graphs, self.menus, arcs, strict=True)
+            )
+            for row in types
+        ]
+        return len(own) - sum(own)
 
     def solve(
         self,
