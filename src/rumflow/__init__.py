@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rumflow.projection.batch import ProjectionBatch, project_many
     from rumflow.projection.graph import estimate_cost
     from rumflow.projection.results import Projection, Rankings, Status
+    from rumflow.projection.save import load
     from rumflow.projection.single import block_marschak, is_rum, project
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "estimate_cost",
     "fit_likelihood",
     "is_rum",
+    "load",
     "project",
     "project_many",
     "rationalizable_share",
@@ -73,6 +75,7 @@ _HOMES = {
     "projection.batch": "ProjectionBatch project_many",
     "projection.graph": "estimate_cost",
     "projection.results": "Projection Rankings Status",
+    "projection.save": "load",
     "projection.single": "block_marschak is_rum project",
     "inference": "Convention bounds compare_groups fit_likelihood rationalizable_share rum_test rum_test_many",
 }

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rumflow.core.arrays import Array, Ints, Mask, Mixture
 from rumflow.core.lattice import Lattice
@@ -21,6 +21,7 @@ from rumflow.core.transforms import zeta
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
+from rumflow.models.describe import describe_model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.rankings import choice_probabilities
 from rumflow.output.frames import make_frame
@@ -176,6 +177,19 @@ class GraphProjection(Projection):
             table = np.array([counts.get(own.tobytes(), nothing) for own in self.membership])
             columns["count"] = _plain(table[row, item])
         return make_frame(columns, backend)
+
+    def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        types, shares = self.mixture
+        arrays = {
+            "membership": self.membership,
+            "frequencies": self.frequencies,
+            "weights": self.weights,
+            "types": types,
+            "shares": shares,
+        }
+        if self.observed.sizes is not None:
+            arrays["sizes"] = np.asarray(self.observed.sizes, np.float64)
+        return {"model": describe_model(self.projector.model)}, arrays
 
 
 def _plain(values: Array) -> list[float | None]:

@@ -39,6 +39,11 @@ def observe(data: ChoiceData | ArrayLike) -> Observed:
         masks = np.flatnonzero(seen.any(axis=1) & (lattice.membership.sum(axis=1) > 1))
         items, membership, sizes = tuple(range(lattice.n)), lattice.membership[masks], None
         frequencies = np.where(seen[masks], array[masks], np.nan)
+    return gather(items, membership, frequencies, sizes)
+
+
+def gather(items: tuple[Item, ...], membership: Mask, frequencies: Array, sizes: Array | None) -> Observed:
+    """Observed menus with the cells that were recorded of them."""
     rows = np.flatnonzero(membership.sum(axis=1) > 1)
     if len(rows) == 0:
         raise InputError("no menu of two or more items was observed: every menu leaves no choice")

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,11 @@ from rumflow.core.problem import Stop
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
+from rumflow.models.describe import plain_label
+from rumflow.output.archive import write_archive
+
+#: What the files of saved fits say of themselves.
+SAVED_KIND, SAVED_VERSION = "rumflow fit", 1
 
 
 class Status(StrEnum):
@@ -207,6 +213,27 @@ class Projection(ABC):
                     )
                     square += total * (counts[x] / total - p) ** 2
         return Score(loglik, square / data.n_observations, data.n_observations)
+
+    @abstractmethod
+    def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """What of data, model and mixture goes into a file: words, and arrays."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the fit with its data, model and certificate to one file, which `rumflow.load` reads."""
+        words, arrays = self._pack()
+        header = {
+            "kind": SAVED_KIND,
+            "version": SAVED_VERSION,
+            "items": [plain_label(item) for item in self.items],
+            "certificate": [float(value) for value in self.certificate],
+            "status": str(self.status),
+            "method": self.method,
+            "iterations": int(self.iterations),
+            "seconds": self.seconds,
+            "tol": self.tol,
+            "inside": bool(self.inside),
+        }
+        write_archive(path, header | words, arrays)
 
     def plot(self, ax: Any = None) -> Any:
         """Observed against fitted probabilities; see `rumflow.output.plots` for more pictures."""

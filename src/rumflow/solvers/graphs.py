@@ -97,6 +97,17 @@ class ModelProjector:
         """Memory of all graphs and of one sweep over each."""
         return sum(graph.n_bytes for graph in self.graphs)
 
+    def certify(self, mixture: Mixture, target: Array, weights: Array) -> Certificate:
+        """The certificate of a mixture of types over all menus."""
+        return _total(
+            [
+                certify_types(
+                    graph, restrict(mixture, group), Problem(*part_of(target, weights, part, group), self.cone)
+                )
+                for graph, part, group in zip(self.graphs, self.parts, self.menus, strict=True)
+            ]
+        )
+
     def count_foreign(self, types: Paths) -> int:
         """How many of these types are none of the model's."""
         arcs = [np.empty(graph.n_nodes, np.int64) for graph in self.graphs]
@@ -123,8 +134,7 @@ class ModelProjector:
         """Project a table of cells, given the table of their weights; `tol`: relative gap of each graph."""
         mixtures, reasons, rounds, certificates = [], [], 0, []
         for graph, part, group in zip(self.graphs, self.parts, self.menus, strict=True):
-            own = np.ascontiguousarray(target[group, : part.width]), np.ascontiguousarray(weights[group, : part.width])
-            problem = Problem(*own, self.cone)
+            problem = Problem(*part_of(target, weights, part, group), self.cone)
             begin = None if start is None else restrict(start, group)
             outcome = solve_graph(
                 graph, problem, tol=tol, start=begin, deadline=deadline, report=report, threads=threads
@@ -137,6 +147,11 @@ class ModelProjector:
         reason = next((reason for reason in reasons if reason != "done"), "done")
         table = cells_of_types(types, lam, self.cells.shape)
         return GraphFit(types, lam, table, _total(certificates), reason, rounds)
+
+
+def part_of(target: Array, weights: Array, part: Cells, menus: Ints) -> tuple[Array, Array]:
+    """The tables of some of the menus."""
+    return np.ascontiguousarray(target[menus, : part.width]), np.ascontiguousarray(weights[menus, : part.width])
 
 
 def restrict(mixture: Mixture, menus: Ints) -> Mixture:
