@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Convention,
         bounds,
         compare_groups,
+        compare_models,
         fit_likelihood,
         rationalizable_share,
         rum_test,
@@ -50,6 +51,7 @@ __all__ = [
     "block_marschak",
     "bounds",
     "compare_groups",
+    "compare_models",
     "estimate_cost",
     "fit_likelihood",
     "is_rum",
@@ -77,7 +79,7 @@ _HOMES = {
     "projection.results": "Projection Rankings Status",
     "projection.save": "load",
     "projection.single": "block_marschak is_rum project",
-    "inference": "Convention bounds compare_groups fit_likelihood rationalizable_share rum_test rum_test_many",
+    "inference": "Convention bounds compare_groups compare_models fit_likelihood rationalizable_share rum_test rum_test_many",
 }
 _HOME = {name: f"rumflow.{module}" for module, names in _HOMES.items() for name in names.split()}
 

@@ -328,6 +328,24 @@ def plot_bounds(bounds: Mapping[Any, tuple[float, float]], ax: Axes | None = Non
     return ax
 
 
+def plot_models(comparison: Any, ax: Axes | None = None) -> Axes:
+    """Distances of the data to several models (`rumflow.compare_models`), as bars in the order given."""
+    table = comparison.table
+    rows = np.arange(len(table["model"]))
+    ax = new_axes(7.6, 1.3 + 0.4 * len(rows)) if ax is None else ax
+    ax.barh(rows, table["distance"], color=BLUE, height=0.62)
+    most = max(*table["distance"], 1e-12)
+    for row, distance, types, status in zip(rows, table["distance"], table["types"], table["status"], strict=True):
+        what = f" {distance:.4g}  ({types} types)" + ("" if status == "optimal" else f"  {status}")
+        ax.text(distance, float(row), what, va="center", fontsize=8)
+    ax.set_yticks(rows, [shorten(name, 36) for name in table["model"]], fontsize=9)
+    ax.invert_yaxis()
+    ax.set(xlim=(0, most * 1.45), xlabel="distance of the data")
+    ax.set_title("How far the data are from each model", loc="left", fontsize=11)
+    _clean(ax)
+    return ax
+
+
 def plot_trace(trace: Sequence[Any], ax: Axes | None = None) -> Axes:
     """Convergence: relative gap against time, from the reports of `project(..., progress=trace.append)`."""
     if not trace:
