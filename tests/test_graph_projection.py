@@ -251,6 +251,10 @@ def test_everything_a_fit_offers():
         assert tuple(found) == menu
         assert sum(found.values()) == pytest.approx(1)
         assert list(found.values()) == pytest.approx(fitted[i, data.membership[i]].tolist(), abs=1e-12)
+    # Where a ranking is decided no swap further down changes a choice, and one more item does.
+    for ranking, decided in zip(order, fit.decided, strict=True):
+        closed = [next(p for p, x in enumerate(ranking) if row[x]) for row in data.membership if row.sum() > 1]
+        assert decided == (10 if max(closed) >= 8 else max(closed) + 1)
     unseen = next(m for m in (("a", "b"), ("a", "c"), ("a", "d"), ("b", "e")) if m not in data.menus)
     x, y = (labels.index(z) for z in unseen)
     first = share[np.argmax(order == x, axis=1) < np.argmax(order == y, axis=1)].sum()
@@ -278,7 +282,7 @@ def test_everything_a_fit_offers():
     with pytest.raises(rf.InputError, match="'z' is not among the items"):
         fit.score(rf.ChoiceData.from_counts({("a", "z"): {"a": 1}}))
     table = fit.to_frame(data, backend="dict")
-    assert list(table) == ["menu", "item", "observed", "fitted", "count"]
+    assert list(table) == ["menu_id", "menu", "item", "observed", "fitted", "count"]
     several = data.membership & (data.membership.sum(axis=1, keepdims=True) > 1)
     assert len(table["menu"]) == several.sum()
     assert sum(v for v in table["count"] if v is not None) == np.nansum(data.counts[several])

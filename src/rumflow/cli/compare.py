@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     for text in arguments.axis:
         model = single_peaked(text, data)
-        models[f"single-peaked: {name_order(model.axis, 40, separator=', ')}"] = model
+        models[f"single-peaked: {name_order(model.axis, length=40, separator=', ')}"] = model
     for one in models.values():
         say_cost(data, one, None, arguments)
     found = compare_models(

@@ -157,8 +157,8 @@ def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]
         note=f"{'One mixture among many' if many else 'The mixture'} of {len(fit.rankings.weights)} rankings that give these "
         "probabilities.",
     )
-    for order, weight in fit.rankings.labelled(top):
-        table.add(f"{weight:.1%}", name_order(order))
+    for (order, weight), decided in zip(fit.rankings.labelled(top), fit.decided.tolist(), strict=False):
+        table.add(f"{weight:.1%}", name_order(order, decided))
     parts.append(table)
     note = "" if fit.complete else "; on menus not offered the fit is one of many (see bounds)"
     parts.append(

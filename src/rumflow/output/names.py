@@ -32,11 +32,21 @@ def name_menu(
 
 
 def name_order(
-    order: Sequence[Hashable], length: int = 2 * LENGTH, name: Callable[[Hashable], str] = str, separator: str = " > "
+    order: Sequence[Hashable],
+    decided: int | None = None,
+    length: int = 100,
+    name: Callable[[Hashable], str] = str,
+    separator: str = " > ",
 ) -> str:
-    """A ranking, best item first: tea > milk > water; the end of a long one is left out."""
-    whole = separator.join(map(name, order))
-    return whole if len(whole) <= length else _cut(order, separator, length, name)
+    """A ranking, best item first; where only the first items are `decided`, the others are not named; a long one is cut.
+
+    >>> name_order(["tea", "milk", "water"]), name_order(range(9), 2)
+    ('tea > milk > water', '0 > 1 > the others')
+    """
+    whole = decided is None or decided >= len(order)
+    labels = list(order if whole else order[:decided])
+    text = separator.join([*map(name, labels), *([] if whole else ["the others"])])
+    return text if len(text) <= length else _cut(list(order), separator, length, name)
 
 
 def _cut(labels: Sequence[Hashable], separator: str, length: int, name: Callable[[Hashable], str]) -> str:

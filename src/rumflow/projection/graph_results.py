@@ -158,12 +158,13 @@ class GraphProjection(Projection):
         return array
 
     def to_frame(self, data: ChoiceData | None = None, menus: str = "observed", backend: str = "pandas") -> Any:
-        """A data frame of the observed menus: menu, item, observed, fitted, and count where the data are given."""
+        """A data frame of the observed menus: menu_id, menu, item, observed, fitted, and count where the data are given."""
         if menus not in ("all", "observed"):
             raise InputError(f"menus={menus!r}: accepted are 'all' and 'observed'")
         row, item = np.nonzero(self.membership & (self.membership.sum(axis=1, keepdims=True) > 1))
         names = [format_menu(menu) for menu in self.menus]
         columns: dict[str, list[Any]] = {
+            "menu_id": row.tolist(),
             "menu": [names[i] for i in row],
             "item": [self.items[x] for x in item],
             "observed": _plain(self.frequencies[row, item]),

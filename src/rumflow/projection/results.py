@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -193,6 +194,16 @@ class Projection(ABC):
             menu = tuple(self.items[y] for y in np.flatnonzero(self.membership[i]))
             found.append((menu, self.items[x], float(observed[i, x]), float(fitted[i, x])))
         return found
+
+    @cached_property
+    def decided(self) -> Ints:
+        """(k,): how many items at the top of each ranking matter for an observed menu; the others could be swapped."""
+        orders = self.rankings.orders
+        rank = np.argsort(orders, axis=1)
+        last = np.zeros(len(orders), np.int64)
+        for row in self.membership[self.membership.sum(axis=1) > 1]:
+            last = np.maximum(last, rank[:, row].min(axis=1))
+        return np.where(last + 2 >= self.n, self.n, last + 1)
 
     def score(self, data: ChoiceData) -> Score:
         """How well the fit predicts other choices, also from menus that were not observed."""
