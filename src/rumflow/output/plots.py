@@ -56,10 +56,10 @@ class Names:
     def __init__(self, items: Sequence[Hashable], length: int = 44, letters: bool = False) -> None:
         self.items = list(items)
         many = len(self.items) > len(ascii_uppercase)
-        self.length = max(length, 52) if many else length
         self.coded = not many and (letters or sum(len(str(x)) + 2 for x in self.items) > length)
         size = 14 if many else length
         self.short = {x: ascii_uppercase[k] if self.coded else shorten(x, size) for k, x in enumerate(self.items)}
+        self.length = 58 - max(map(len, self.short.values())) if many else length
 
     def item(self, label: Hashable) -> str:
         """One item."""
@@ -226,9 +226,9 @@ def _draw_lattice(fit: Fit, ax: Axes | None) -> Axes:
 
 def position_shares(fit: Fit) -> Array:
     """(n, n): the share of people who rank item x at position p, row p from 0 (best); fixed by the probabilities."""
-    n = fit.n
+    n, flow = fit.n, fit.flow  # an error where there is none
     sizes = np.bitwise_count(np.arange(1 << n))
-    return np.array([fit.flow[sizes == n - p].sum(axis=0) for p in range(n)])
+    return np.array([flow[sizes == n - p].sum(axis=0) for p in range(n)])
 
 
 def _draw_layers(fit: Fit, ax: Axes | None) -> Axes:
@@ -273,7 +273,7 @@ def plot_rankings(fit: Fit, ax: Axes | None = None, top: int = 10) -> Axes:
     for row, weight in zip(rows, weights, strict=True):
         ax.text(weight, float(row), f" {weight:.1%}", va="center", fontsize=8)
     texts = [
-        name_order(order, decided, max(60, short.length), short.item)
+        name_order(order, decided, 60 if len(fit.items) > len(ascii_uppercase) else 110, short.item)
         for (order, _), decided in zip(found, fit.decided.tolist(), strict=False)
     ]
     if short.coded:
