@@ -9,10 +9,15 @@ import sys
 import numpy as np
 import pytest
 
+from rumflow.cli import models
 from rumflow.cli.main import main
 from rumflow.cli.parser import COMMANDS
+from rumflow.data import simulate
 from rumflow.data.choices import ChoiceData
+from rumflow.models.random_utility import RandomUtility
+from rumflow.models.single_peaked import SinglePeaked
 from rumflow.output.tables import Table, show
+from rumflow.projection.single import project
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +89,92 @@ def test_project(capsys, choices, tmp_path):
     assert len(rows) == 4 * 8 - 4
     squares = sum((r["observed"] - r["fitted"]) ** 2 for r in rows)
     assert np.sqrt(squares) == pytest.approx(answer["distance"], rel=1e-9)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    """Ten items, forty menus of four."""
+    data = simulate.random_menus(10, 40, 4, seed=0)
+    path = tmp_path_factory.mktemp("cli") / "shop.csv"
+    ChoiceData(tuple("abcdefghij"), data.membership, data.counts, data.totals).to_csv(path)
+    return path
+
+
+def test_project_with_a_model(capsys, shop):
+    data = ChoiceData.from_csv(shop)
+    for options, model, words in [
+        ((), None, "nearest random utility model"),
+        (("--route", "lattice"), None, "nearest random utility model"),
+        (("--above", "a>b", "--above", "c > d>e"), RandomUtility([("a", "b"), ("c", "d"), ("d", "e")]), "c above d"),
+        (("--axis", ",".join("jihgfedcba")), SinglePeaked("jihgfedcba"), "single-peaked preferences"),
+    ]:
+        code, out, _ = run(capsys, "project", shop, "--json", *options)
+        assert code == 0
+        assert json.loads(out)["distance"] == pytest.approx(project(data, model=model).distance, rel=1e-8)
+        code, out, err = run(capsys, "project", shop, *options)
+        assert code == 0
+        assert words in out
+        assert "about" not in err  # short work is not announced
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--above", "a"), "--above 'a': give two items"),
+        (("--above", "a>z"), "item 'z' is unknown"),
+        (("--above", "a>b", "--above", "b>a"), "circle"),
+        (("--axis", "a,b"), "item 'c' of the data is missing"),
+        (("--axis", "a,b", "--above", "a>b"), "two models"),
+        (("--above", "a>b", "--route", "lattice"), "leave route out"),
+        (("--route", "short"), "invalid choice"),
+    ],
+)
+def test_models_that_are_refused(capsys, shop, options, message):
+    code, out, err = run(capsys, "project", shop, "-q", *options)
+    assert (code, out) == (1, "")
+    assert message in err
+
+
+def test_project_a_hundred_items(capsys, tmp_path, monkeypatch):
+    data = simulate.stock_outs(100, 30, seed=0)
+    path, out_file = tmp_path / "shop.csv", tmp_path / "fitted.csv"
+    data.to_csv(path)
+    monkeypatch.setattr(models, "LONG", 0.0)
+    code, out, err = run(capsys, "project", path, "--out", out_file)
+    assert code == 0
+    assert re.search(r"rumflow: a graph of [\d,]+ nodes and [\d,]+ arcs, \d+ MB, about \d+ s", err)
+    assert "all but " in out
+    assert "the others" in out
+    assert max(map(len, out.splitlines())) < 200
+    lines = out_file.read_text().splitlines()
+    assert lines[0] == "menu_id,menu,item,observed,fitted,count"
+    assert len(lines) == 1 + data.membership.sum()
+    code, out, err = run(capsys, "project", path, "--json")
+    assert (code, err) == (0, "")
+    fit = project(data)
+    found = json.loads(out)
+    assert found["distance"] == pytest.approx(fit.distance)
+    assert len(found["rankings"]) == len(fit.rankings.weights)
+
+
+def test_compare(capsys, shop, tmp_path):
+    table, picture = tmp_path / "table.json", tmp_path / "models.svg"
+    axis = ",".join("abcdefghij")
+    options = ["--above", "a>b,a>c", "--above", "a>b", "--axis", axis, "--out", table, "--picture", picture]
+    code, out, _ = run(capsys, "compare", shop, *options)
+    assert code == 0
+    for name in ("all rankings", "a > b, a > c", "a > b ", "single-peaked: a, b, c"):
+        assert name in out
+    rows = json.loads(table.read_text())
+    distances = [row["distance"] for row in rows]
+    assert distances[0] < distances[2] < distances[1]  # fewer types, further away
+    assert "<svg" in picture.read_text()
+    code, out, _ = run(capsys, "compare", shop, "--axis", axis, "--json")
+    data = ChoiceData.from_csv(shop)
+    expected = [project(data).distance, project(data, model=SinglePeaked("abcdefghij")).distance]
+    assert [row["distance"] for row in json.loads(out)["models"]] == pytest.approx(expected, rel=1e-8)
+    assert run(capsys, "compare", shop, "--picture", tmp_path / "models.txt")[0] == 1
+    assert run(capsys, "compare", shop, "--max-seconds", 1e-9)[0] == 2
 
 
 def test_project_each_group(capsys, tmp_path):

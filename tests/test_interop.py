@@ -128,7 +128,7 @@ def test_estimator_checks_that_apply():
     checks = pytest.importorskip("sklearn.utils.estimator_checks")
     from rumflow.sklearn.estimator import RUMClassifier
 
-    not_a_menu = ("is not an item", "is not on offer", "offers no item", "at most 20 items")
+    not_a_menu = ("is not an item", "is not on offer", "offers no item")
     passed = 0
     for result in checks.check_estimator(RUMClassifier(), on_fail=None, on_skip=None):
         passed += result["status"] == "passed"
@@ -139,3 +139,47 @@ def test_estimator_checks_that_apply():
                 fault = fault.__cause__ or fault.__context__
             assert any(text in message for text in not_a_menu for message in chain), (result["check_name"], chain)
     assert passed >= 30
+
+
+@pytest.fixture(scope="module")
+def shop():
+    """A hundred items, of which some are sold out."""
+    data = rf.simulate.stock_outs(100, 25, draws=40, seed=3)
+    return ChoiceData(tuple(f"item {x}" for x in range(100)), data.membership, data.counts, data.totals)
+
+
+def test_conversions_of_a_hundred_items(shop):
+    def equal(again):
+        assert again.items == shop.items
+        np.testing.assert_array_equal(again.membership, shop.membership)
+        np.testing.assert_array_equal(again.counts, shop.counts)
+
+    equal(interop.from_choix(*interop.to_choix(shop), items=shop.items))
+    arrays = interop.to_xlogit(shop, constants=False)
+    arrays.pop("X", None), arrays.pop("varnames", None)
+    equal(interop.from_xlogit(**arrays, items=shop.items))
+    equal(interop.from_torch_choice(**interop.to_torch_choice(shop), items=shop.items))
+
+
+def test_estimator_of_a_hundred_columns(shop):
+    pytest.importorskip("sklearn")
+    from rumflow.sklearn.estimator import RUMClassifier
+
+    row, item = np.nonzero(np.nan_to_num(shop.counts))
+    X, y = shop.membership[row].astype(float), item
+    model = RUMClassifier(items=shop.items).fit(X, np.array(shop.items)[y], sample_weight=shop.counts[row, item])
+    assert model.projection_.method == "graph"
+    assert model.projection_.distance == pytest.approx(rf.project(shop, "counts").distance, rel=1e-9)
+    share = model.predict_proba(shop.membership.astype(float))
+    np.testing.assert_allclose(share, np.nan_to_num(model.projection_.fitted), atol=1e-12)
+    # Menus never seen, one of them of a single item: what the rankings of the fit take from them.
+    unseen = np.random.default_rng(0).random((20, 100)) < 0.3
+    unseen[0] = np.arange(100) == 7
+    share = model.predict_proba(unseen.astype(float))
+    rank = np.argsort(model.projection_.rankings.orders, axis=1)
+    for menu, found in zip(unseen, share, strict=True):
+        taken = np.where(menu, rank, 1000).argmin(axis=1)
+        by_hand = np.bincount(taken, model.projection_.rankings.weights, 100)
+        np.testing.assert_allclose(found, by_hand, atol=1e-12)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(unseen.astype(float)), share)

@@ -150,3 +150,28 @@ def test_nothing_to_draw():
             plots.plot_block_marschak(source)
     with pytest.raises(rf.InputError, match="shape"):
         plots.plot_block_marschak(np.ones(5))
+
+
+@pytest.mark.parametrize("labels", [None, [f"a product with a long name, number {x}" for x in range(100)]])
+def test_pictures_of_a_hundred_items(labels):
+    data = rf.simulate.stock_outs(100, 30, seed=0)
+    if labels is not None:
+        data = ChoiceData(tuple(labels), data.membership, data.counts, data.totals)
+    fit = rf.project(data)
+    for draw in (plots.plot_fit, plots.plot_rankings):
+        assert_texts_apart(draw(fit))
+    texts = [label.get_text() for label in plots.plot_rankings(fit).get_yticklabels()]
+    assert all("the others" in text or "more" in text for text in texts)
+    with pytest.raises(rf.InputError, match="up to 22 items"):
+        plots.plot_lattice(fit)
+
+
+def test_models_side_by_side():
+    data = rf.simulate.random_menus(9, 20, 4, seed=0)
+    models = {
+        "all rankings": rf.RandomUtility(),
+        "a name that is much too long for the picture": rf.SinglePeaked(range(9)),
+    }
+    ax = rf.compare_models(data, models).plot()
+    assert_texts_apart(ax)
+    assert [bar.get_width() for bar in ax.patches] == [rf.project(data, model=m).distance for m in models.values()]

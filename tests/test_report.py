@@ -60,6 +60,18 @@ def test_menus_not_offered_of_many_items(tmp_path):
     assert "2,026 menus were not offered" in (tmp_path / "a.html").read_text(encoding="utf-8")
 
 
+def test_a_hundred_items(tmp_path):
+    data = rf.simulate.stock_outs(100, 30, seed=0)
+    result = report.make_report(data, tmp_path / "a.html", n_boot=0)
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert result["distance"] == pytest.approx(rf.project(data).distance)
+    assert "The flow over all menus is drawn for up to 16 items; here are 100." in text
+    assert "Nearly all menus were not offered" in text
+    assert "all but " in text
+    assert "84 others" not in text  # a menu lists its largest shares and the sum of the others: 90 items, 16 listed
+    assert "74 others" in text
+
+
 def test_data_without_a_choice(tmp_path):
     with pytest.raises(rf.InputError, match="nothing to report"):
         report.make_report(

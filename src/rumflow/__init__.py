@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Convention,
         bounds,
         compare_groups,
+        compare_models,
         fit_likelihood,
         rationalizable_share,
         rum_test,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from rumflow.projection.batch import ProjectionBatch, project_many
     from rumflow.projection.graph import estimate_cost
     from rumflow.projection.results import Projection, Rankings, Status
+    from rumflow.projection.save import load
     from rumflow.projection.single import block_marschak, is_rum, project
 
 __all__ = [
@@ -49,9 +51,11 @@ __all__ = [
     "block_marschak",
     "bounds",
     "compare_groups",
+    "compare_models",
     "estimate_cost",
     "fit_likelihood",
     "is_rum",
+    "load",
     "project",
     "project_many",
     "rationalizable_share",
@@ -73,8 +77,9 @@ _HOMES = {
     "projection.batch": "ProjectionBatch project_many",
     "projection.graph": "estimate_cost",
     "projection.results": "Projection Rankings Status",
+    "projection.save": "load",
     "projection.single": "block_marschak is_rum project",
-    "inference": "Convention bounds compare_groups fit_likelihood rationalizable_share rum_test rum_test_many",
+    "inference": "Convention bounds compare_groups compare_models fit_likelihood rationalizable_share rum_test rum_test_many",
 }
 _HOME = {name: f"rumflow.{module}" for module, names in _HOMES.items() for name in names.split()}
 

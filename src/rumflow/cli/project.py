@@ -20,12 +20,16 @@ from rumflow.cli.answers import (
     write_out,
 )
 from rumflow.cli.arguments import add_data, add_json, add_out, whole_number
+from rumflow.cli.models import add_model, model_of, say_cost
 from rumflow.cli.reading import parts_of, read_data
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import format_menu
+from rumflow.models.random_utility import RandomUtility
+from rumflow.output.names import name_menu, name_order
 from rumflow.output.tables import Table, show
+from rumflow.projection.graph_results import GraphProjection
 from rumflow.projection.results import Projection, Status
 from rumflow.projection.single import project
+from rumflow.solvers.dispatch import ROUTES
 
 EXAMPLE = "rumflow project choices.csv --out fitted.csv"
 
@@ -43,6 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-seconds", type=float, help="stop after this time with the best point so far (exit code 2)"
     )
+    parser.add_argument(
+        "--route", choices=ROUTES, help="lattice of all menus, or graph of the observed ones (default: the cheaper)"
+    )
+    add_model(parser)
     parser.add_argument("--top", type=whole_number(0), default=8, help="rows of each table (default 8)")
     add_json(parser)
     add_out(parser, "the fitted probabilities")
@@ -54,6 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     data = read_data(arguments)
     if arguments.by:
         return _project_each(data, arguments)
+    say_cost(data, model_of(arguments, data), arguments.route, arguments)
     fit = _fit(data, arguments)
     if arguments.json:
         print_json(fit_as_dict(fit, data, arguments.top))
@@ -72,6 +81,8 @@ def _fit(data: ChoiceData, arguments: argparse.Namespace) -> Projection:
         max_seconds=arguments.max_seconds,
         throw=False,
         progress=show_progress(arguments),
+        model=model_of(arguments, data),
+        route=arguments.route,
     )
 
 
@@ -91,7 +102,7 @@ def _project_each(data: ChoiceData, arguments: argparse.Namespace) -> int:
         fit = _fit(part, arguments)
         worst = fit.misfits(1)
         misfit = abs(worst[0][2] - worst[0][3]) if worst else 0.0
-        row = (name, len(part.masks), part.n_observations, fit.distance, misfit, fit.gap, str(fit.status))
+        row = (name, len(part.totals), part.n_observations, fit.distance, misfit, fit.gap, str(fit.status))
         for key, value in zip(columns, row, strict=True):
             columns[key].append(value)
         if fit.status is Status.INTERRUPTED:
@@ -108,15 +119,17 @@ def _project_each(data: ChoiceData, arguments: argparse.Namespace) -> int:
 def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]:
     """A projection as tables."""
     seen = ~np.isnan(data.counts)
-    cells = int(seen[np.bitwise_count(data.masks) > 1].sum())
+    cells = int(seen[data.membership.sum(axis=1) > 1].sum())
     typical = fit.distance / np.sqrt(max(cells, 1))
     parts: list[Table | str] = []
+    what = _model_name(fit)
     if fit.inside:
-        parts.append("These choices are consistent with random utility: the distance is 0.")
+        parts.append(f"These choices are consistent with {what}: the distance is 0.")
     else:
         unit = " (weighted)" if fit.weighted else ""
         parts.append(
-            f"Distance to the nearest random utility model: {fit.distance:.6g}{unit}"
+            f"Distance to the nearest {'random utility model' if what == 'random utility' else f'model of {what}'}: "
+            f"{fit.distance:.6g}{unit}"
             + (f"\nTypical difference of an observed share from the fit: {typical:.4f}" if not unit else "")
         )
     if fit.complete and not fit.inside:
@@ -127,7 +140,7 @@ def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]
             note="Each must be 0 or more for any population of rankings.",
         )
         for menu, item, value in violations[:top]:
-            table.add(format_menu(menu), item, value)
+            table.add(name_menu(data.items, menu), item, value)
         parts.append(table)
     misfits = fit.misfits(top)
     if misfits and not fit.inside:
@@ -135,7 +148,7 @@ def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]
             "Observed against fitted: the largest differences", ["menu", "item", "observed", "fitted", "difference"]
         )
         for menu, item, observed, fitted in misfits:
-            table.add(format_menu(menu), item, observed, fitted, observed - fitted)
+            table.add(name_menu(data.items, menu), item, observed, fitted, observed - fitted)
         parts.append(table)
     many = fit.n >= 4
     table = Table(
@@ -144,14 +157,10 @@ def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]
         note=f"{'One mixture among many' if many else 'The mixture'} of {len(fit.rankings.weights)} rankings that give these "
         "probabilities.",
     )
-    for order, weight in fit.rankings.labelled(top):
-        table.add(f"{weight:.1%}", " > ".join(map(str, order)))
+    for (order, weight), decided in zip(fit.rankings.labelled(top), fit.decided.tolist(), strict=False):
+        table.add(f"{weight:.1%}", name_order(order, decided))
     parts.append(table)
-    note = (
-        ""
-        if len(data.masks) >= 2**data.n - 1 - data.n
-        else "; on menus not offered the fit is one of many (see bounds)"
-    )
+    note = "" if fit.complete else "; on menus not offered the fit is one of many (see bounds)"
     parts.append(
         f"Certificate: objective {fit.objective:.6g}, at most {fit.gap:.1e} above the least possible; {fit.status}: "
         f"{fit.status.explanation}{note}."
@@ -159,11 +168,18 @@ def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]
     return parts
 
 
+def _model_name(fit: Projection) -> str:
+    model = fit.projector.model if isinstance(fit, GraphProjection) else None
+    if isinstance(model, RandomUtility) and model.above:
+        return "random utility with " + ", ".join(f"{a} above {b}" for a, b in model.above)
+    return "random utility" if model is None or isinstance(model, RandomUtility) else "single-peaked preferences"
+
+
 def fit_as_dict(fit: Projection, data: ChoiceData, top: int) -> dict[str, Any]:
     """A projection for machines."""
     return {
         "items": list(data.items),
-        "menus": len(data.masks),
+        "menus": len(data.totals),
         "choices": data.n_observations,
         "distance": fit.distance,
         "objective": fit.objective,

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         data.to_csv(path, form)
     if arguments.json:
         print_json(
-            {"out": str(path), "items": list(data.items), "menus": len(data.masks), "choices": data.n_observations}
+            {"out": str(path), "items": list(data.items), "menus": len(data.totals), "choices": data.n_observations}
         )
     else:
         print(repr(data))

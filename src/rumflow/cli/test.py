@@ -125,7 +125,7 @@ def test_as_dict(result: RumTest, data: ChoiceData) -> dict[str, Any]:
     """A test for machines."""
     return {
         "items": list(data.items),
-        "menus": len(data.masks),
+        "menus": len(data.totals),
         "choices": result.sample.n_observations,
         "groups": result.sample.n_groups,
         "statistic": result.statistic,

@@ -117,6 +117,14 @@ class Cells:
             types[:, j] = self.column[j, offered[rank[:, offered].argmin(axis=1)]]
         return types
 
+    def same(self, other: Cells) -> bool:
+        """Are the menus, and what was recorded of them, the same?"""
+        return (
+            self.items == other.items
+            and np.array_equal(self.membership, other.membership)
+            and np.array_equal(self.recorded, other.recorded)
+        )
+
     def part(self, menus: Ints) -> Cells:
         """Some of the menus; their columns stay."""
         return Cells(self.membership[menus], self.recorded[menus], self.items)

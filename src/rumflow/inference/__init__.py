@@ -1,6 +1,7 @@
 """Inference: tests, likelihood, bounds and shares, all by projections onto the random utility models."""
 
 from rumflow.inference.bounds import Bounds, bounds
+from rumflow.inference.compare import ModelComparison, compare_models
 from rumflow.inference.groups import (
     GroupComparison,
     RumTests,
@@ -22,12 +23,14 @@ __all__ = [
     "LikelihoodError",
     "LikelihoodFit",
     "LikelihoodRatioTest",
+    "ModelComparison",
     "RationalShare",
     "RumTest",
     "RumTests",
     "benjamini_hochberg",
     "bounds",
     "compare_groups",
+    "compare_models",
     "fit_likelihood",
     "holm",
     "rationalizable_share",

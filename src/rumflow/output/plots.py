@@ -7,6 +7,7 @@ the picture, letters stand for them, with a key.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,12 +17,13 @@ from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.transforms import moebius
 from rumflow.errors import InputError
 from rumflow.output.frames import optional
+from rumflow.output.names import name_menu, name_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-#: A `rumflow.Projection`, which is above this module: lattice, items, observed, rho, flow, inside, rankings, misfits.
+#: A `rumflow.Projection`, which is above this module: lattice, items, observed, rho, flow, inside, rankings, decided, misfits.
 Fit = Any
 
 BLUE, RED, GREY, ORANGE, GREEN = "#2f6fb0", "#c8402f", "#8a8f98", "#d98c1f", "#3f9b63"
@@ -46,20 +48,29 @@ def shorten(label: object, length: int = 18) -> str:
 
 
 class Names:
-    """Short names for items: their labels where a menu of all fits on a line, else letters with a key."""
+    """Short names for items: their labels where a menu of all fits on a line, else letters with a key.
+
+    Of more items than there are letters labels are shortened, and menus with them.
+    """
 
     def __init__(self, items: Sequence[Hashable], length: int = 44, letters: bool = False) -> None:
         self.items = list(items)
-        self.coded = letters or sum(len(str(x)) + 2 for x in self.items) > length
-        self.short = {x: chr(ord("A") + k) if self.coded else shorten(x, length) for k, x in enumerate(self.items)}
+        many = len(self.items) > len(ascii_uppercase)
+        self.coded = not many and (letters or sum(len(str(x)) + 2 for x in self.items) > length)
+        size = 14 if many else length
+        self.short = {x: ascii_uppercase[k] if self.coded else shorten(x, size) for k, x in enumerate(self.items)}
+        self.length = 58 - max(map(len, self.short.values())) if many else length
 
     def item(self, label: Hashable) -> str:
         """One item."""
         return f"{self.short[label]}" if label in self.short else shorten(label)
 
     def menu(self, menu: Iterable[Hashable]) -> str:
-        """A menu: {tea, milk}, or {A, C} where letters stand for the labels."""
-        return "{" + ", ".join(self.item(x) for x in menu) + "}"
+        """A menu: {tea, milk}, or {A, C} where letters stand for the labels; one that is too long for the picture is cut."""
+        members = list(menu)
+        if len(self.items) <= len(ascii_uppercase):
+            return "{" + ", ".join(self.item(x) for x in members) + "}"
+        return name_menu(self.items, members, self.length, self.item)
 
     def key(self) -> list[str]:
         """What the letters mean; empty where there are none."""
@@ -215,9 +226,9 @@ def _draw_lattice(fit: Fit, ax: Axes | None) -> Axes:
 
 def position_shares(fit: Fit) -> Array:
     """(n, n): the share of people who rank item x at position p, row p from 0 (best); fixed by the probabilities."""
-    n = fit.n
+    n, flow = fit.n, fit.flow  # an error where there is none
     sizes = np.bitwise_count(np.arange(1 << n))
-    return np.array([fit.flow[sizes == n - p].sum(axis=0) for p in range(n)])
+    return np.array([flow[sizes == n - p].sum(axis=0) for p in range(n)])
 
 
 def _draw_layers(fit: Fit, ax: Axes | None) -> Axes:
@@ -261,7 +272,10 @@ def plot_rankings(fit: Fit, ax: Axes | None = None, top: int = 10) -> Axes:
     ax.barh(rows, weights, color=BLUE, height=0.7)
     for row, weight in zip(rows, weights, strict=True):
         ax.text(weight, float(row), f" {weight:.1%}", va="center", fontsize=8)
-    texts = [" > ".join(short.item(x) for x in order) for order, _ in found]
+    texts = [
+        name_order(order, decided, 60 if len(fit.items) > len(ascii_uppercase) else 110, short.item)
+        for (order, _), decided in zip(found, fit.decided.tolist(), strict=False)
+    ]
     if short.coded:
         _legend_below(ax, [_line("none", text) for text in short.key()], short.key(), 34)
     ax.set_yticks(rows, texts, fontsize=8)
@@ -324,6 +338,24 @@ def plot_bounds(bounds: Mapping[Any, tuple[float, float]], ax: Axes | None = Non
     if len(menus) > 1 and short.coded:
         _legend_below(ax, [_line("none", text) for text in short.key()], short.key(), 34)
     ax.set_title(title or "Lowest to highest probability under random utility", loc="right", fontsize=10)
+    _clean(ax)
+    return ax
+
+
+def plot_models(comparison: Any, ax: Axes | None = None) -> Axes:
+    """Distances of the data to several models (`rumflow.compare_models`), as bars in the order given."""
+    table = comparison.table
+    rows = np.arange(len(table["model"]))
+    ax = new_axes(7.6, 1.3 + 0.4 * len(rows)) if ax is None else ax
+    ax.barh(rows, table["distance"], color=BLUE, height=0.62)
+    most = max(*table["distance"], 1e-12)
+    for row, distance, types, status in zip(rows, table["distance"], table["types"], table["status"], strict=True):
+        what = f" {distance:.4g}  ({types} types)" + ("" if status == "optimal" else f"  {status}")
+        ax.text(distance, float(row), what, va="center", fontsize=8)
+    ax.set_yticks(rows, [shorten(name, 36) for name in table["model"]], fontsize=9)
+    ax.invert_yaxis()
+    ax.set(xlim=(0, most * 1.45), xlabel="distance of the data")
+    ax.set_title("How far the data are from each model", loc="left", fontsize=11)
     _clean(ax)
     return ax
 

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from rumflow.core.arrays import Mixture
 from rumflow.core.compile import clock
-from rumflow.core.graph_cells import Cells
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.models.model import Model
@@ -19,9 +18,9 @@ from rumflow.output.progress import Reporter
 from rumflow.projection.graph_results import GraphProjection
 from rumflow.projection.inputs import as_floats, check_tol
 from rumflow.projection.observed import Observed, cell_weights, observe
-from rumflow.projection.results import Projection, Rankings, status_of
+from rumflow.projection.results import Projection, Rankings, rankings_of, status_of
 from rumflow.solvers.active_set.solve import Progress
-from rumflow.solvers.dispatch import FEW_ITEMS, ROUTES, Cost, find_route
+from rumflow.solvers.dispatch import FEW_ITEMS, ROUTES, Cost, find_route, require_lattice
 from rumflow.solvers.graphs import ModelProjector
 
 
@@ -46,6 +45,8 @@ def choose_route(
         if small or not (isinstance(data, ChoiceData) or np.isnan(as_floats(data, "data")).any()):
             return None
     if plain and route == "lattice":
+        if isinstance(data, ChoiceData):
+            require_lattice(data.n)
         return None
     observed = observe(data)
     projector = find_route(observed.cells, model or RandomUtility(), route)[1]
@@ -80,7 +81,7 @@ def project_graph(
             target,
             w,
             tol=tol,
-            start=None if start is None else _mixture(start, cells),
+            start=None if start is None else _mixture(start, projector),
             deadline=None if max_seconds is None else clock() + max_seconds,
             report=report,
             threads=threads,
@@ -103,12 +104,19 @@ def project_graph(
     )
 
 
-def _mixture(start: Rankings | Projection, cells: Cells) -> Mixture:
-    """An earlier fit as types of these cells."""
-    given = start.rankings if isinstance(start, Projection) else start
-    orders = np.asarray(getattr(given, "orders", None))
-    if orders.ndim != 2 or orders.shape[1] != cells.n_items or not hasattr(given, "weights"):
-        raise InputError(f"start: an earlier fit over the same {cells.n_items} items, or its rankings, is needed")
-    types, place = np.unique(cells.types_of_orders(orders.astype(np.int64)), axis=0, return_inverse=True)
-    weights = np.bincount(place.reshape(-1), given.weights)
-    return np.ascontiguousarray(types, np.int32), weights / weights.sum()
+def _mixture(start: Rankings | Projection, projector: ModelProjector) -> Mixture:
+    """An earlier fit as types of these cells, all of them types of the model."""
+    cells, model = projector.cells, projector.model
+    if isinstance(start, GraphProjection) and start.projector.cells.same(cells):
+        types, weights = start.mixture  # also of models whose types are no rankings
+        if start.projector.model is model:
+            return types, weights
+    else:
+        orders, shares = rankings_of(start, cells.n_items)
+        types, place = np.unique(cells.types_of_orders(orders), axis=0, return_inverse=True)
+        weights = np.bincount(place.reshape(-1), shares).astype(np.float64)
+    types = np.ascontiguousarray(types, np.int32)
+    foreign = 0 if isinstance(model, RandomUtility) and not model.above else projector.count_foreign(types)
+    if foreign:
+        raise InputError(f"start: {foreign} of its {len(types)} types are not possible in {model!r}")
+    return types, weights

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rumflow.core.arrays import Array, Ints, Mask, Mixture
 from rumflow.core.lattice import Lattice
@@ -21,6 +21,7 @@ from rumflow.core.transforms import zeta
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
+from rumflow.models.describe import describe_model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.rankings import choice_probabilities
 from rumflow.output.frames import make_frame
@@ -118,12 +119,14 @@ class GraphProjection(Projection):
     @cached_property
     def rho(self) -> Array:
         """(2^n, n) fitted probabilities, 0 outside the menu; for random utility with up to 22 items."""
-        return Lattice(self.n).from_internal(zeta(self._flow.copy()))
+        flow = self._flow  # with its check, before a lattice is made
+        return Lattice(self.n).from_internal(zeta(flow.copy()))
 
     @cached_property
     def flow(self) -> Array:
         """(2^n, n) Block-Marschak polynomials of the fit; for random utility with up to 22 items."""
-        return Lattice(self.n).from_internal(self._flow)
+        flow = self._flow
+        return Lattice(self.n).from_internal(flow)
 
     def violations(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float]]:
         """The Block-Marschak polynomials need every menu: an error."""
@@ -155,18 +158,39 @@ class GraphProjection(Projection):
         return array
 
     def to_frame(self, data: ChoiceData | None = None, menus: str = "observed", backend: str = "pandas") -> Any:
-        """A data frame of the observed menus: menu, item, observed, fitted, and count where the data are given."""
+        """A data frame of the observed menus: menu_id, menu, item, observed, fitted, and count where the data are given."""
+        if menus not in ("all", "observed"):
+            raise InputError(f"menus={menus!r}: accepted are 'all' and 'observed'")
         row, item = np.nonzero(self.membership & (self.membership.sum(axis=1, keepdims=True) > 1))
         names = [format_menu(menu) for menu in self.menus]
         columns: dict[str, list[Any]] = {
+            "menu_id": row.tolist(),
             "menu": [names[i] for i in row],
             "item": [self.items[x] for x in item],
             "observed": _plain(self.frequencies[row, item]),
             "fitted": _plain(self.fitted[row, item]),
         }
         if data is not None:
-            columns["count"] = _plain(data.counts[row, item])
+            if data.items != self.items:
+                raise InputError("data: the items are not those of the fit, in their order")
+            counts = {own.tobytes(): values for own, values in zip(data.membership, data.counts, strict=True)}
+            nothing = np.full(self.n, np.nan)
+            table = np.array([counts.get(own.tobytes(), nothing) for own in self.membership])
+            columns["count"] = _plain(table[row, item])
         return make_frame(columns, backend)
+
+    def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        types, shares = self.mixture
+        arrays = {
+            "membership": self.membership,
+            "frequencies": self.frequencies,
+            "weights": self.weights,
+            "types": types,
+            "shares": shares,
+        }
+        if self.observed.sizes is not None:
+            arrays["sizes"] = np.asarray(self.observed.sizes, np.float64)
+        return {"model": describe_model(self.projector.model)}, arrays
 
 
 def _plain(values: Array) -> list[float | None]:

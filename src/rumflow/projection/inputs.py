@@ -123,7 +123,7 @@ def prepare(data: ChoiceData | ArrayLike, weights: str | ArrayLike | None) -> Pr
         array = np.ascontiguousarray(as_floats(data, "data"))
         lattice, items = _numbered(items_from_shape(array.shape))
         _require(lattice, weighted=weights is not None)
-        target, seen, missing = _from_array(lattice, array, items)
+        target, seen, missing = read_array(lattice, array, items)
         if weights is None and missing == 0:
             return Prepared(lattice, items, target, NO_WEIGHTS, True)
         sizes = None
@@ -155,7 +155,8 @@ def _from_data(lattice: Lattice, data: ChoiceData) -> tuple[Array, NDArray[np.bo
     return target, seen
 
 
-def _from_array(lattice: Lattice, array: Array, items: tuple[Item, ...]) -> tuple[Array, NDArray[np.bool_], int]:
+def read_array(lattice: Lattice, array: Array, items: tuple[Item, ...]) -> tuple[Array, NDArray[np.bool_], int]:
+    """Probabilities, checked, in the internal layout, which of them were observed, and how many were not."""
     target, seen = np.empty(lattice.internal_shape), np.empty(lattice.internal_shape, np.bool_)
     code, menu, x, missing = _inspect(array, lattice.n, SUM_TOLERANCE, target, seen)
     if code != _FINE:

@@ -145,6 +145,11 @@ class LatticeProjection(Projection):
     def _tangent(self) -> Tangent:
         if self.interior is not None and not self.inside:
             return InteriorTangent(self.interior)
+        if self.method == "ipm" and not self.inside:
+            raise InputError(
+                "this fit was loaded from a file, which does not hold what the derivatives of the interior point method need: "
+                "project the data again, with method='rankings' or start=fit"
+            )
         projector = BatchProjector(self.lattice.n, self.problem.weights, 1)
         mixture = _NO_MIXTURE if self.inside and projector.complete else self.mixture
         return FaceTangent(projector, projector.face(mixture, self._flow, self.inside))
@@ -182,3 +187,22 @@ class LatticeProjection(Projection):
         """A data frame of menus, items, observed and fitted probabilities; see `rumflow.projection.table.fit_table`."""
         counts = None if data is None else (data.masks, data.counts)
         return make_frame(fit_table(self.items, self.observed, self.rho, self.flow, counts, menus), backend)
+
+    def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        problem, arrays = self.problem, dict[str, NDArray[Any]]()
+        if len(problem.weights) and not problem.complete:
+            cells = np.flatnonzero(problem.weights)
+            arrays |= {"cells": cells, "target": problem.target.flat[cells], "weights": problem.weights.flat[cells]}
+        else:
+            arrays["target"] = problem.target
+            if len(problem.weights):
+                arrays["weights"] = problem.weights
+        if problem.masks is not None:
+            arrays["masks"] = problem.masks
+        if self._mixture is None:
+            arrays["flow"] = self._flow
+        else:
+            arrays |= {"orders": self.rankings.orders, "shares": self.rankings.weights}
+        if self._rho is not None:
+            arrays["rho"] = self._rho
+        return {"complete": problem.complete}, arrays

@@ -13,7 +13,7 @@ from rumflow.core.lattice import MAX_ITEMS, Lattice
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
-from rumflow.projection.inputs import as_floats, items_from_shape, require_weights
+from rumflow.projection.inputs import as_floats, items_from_shape, read_array, require_weights
 
 
 class Observed(NamedTuple):
@@ -28,16 +28,22 @@ class Observed(NamedTuple):
 
 
 def observe(data: ChoiceData | ArrayLike) -> Observed:
-    """The observed menus of data, or of a (2^n, n) array of probabilities with NaN for what was not observed."""
+    """The observed menus of data, or those of two items or more of a (2^n, n) array with NaN for what was not observed."""
     if isinstance(data, ChoiceData):
         items, membership, frequencies, sizes = data.items, data.membership, data.frequencies, data.totals
     else:
-        array = as_floats(data, "data")
+        array = np.ascontiguousarray(as_floats(data, "data"))
         lattice = Lattice(items_from_shape(array.shape))
+        read_array(lattice, array, tuple(range(lattice.n)))  # for its checks
         seen = ~np.isnan(array) & lattice.membership
-        masks = np.flatnonzero(seen.any(axis=1))
+        masks = np.flatnonzero(seen.any(axis=1) & (lattice.membership.sum(axis=1) > 1))
         items, membership, sizes = tuple(range(lattice.n)), lattice.membership[masks], None
         frequencies = np.where(seen[masks], array[masks], np.nan)
+    return gather(items, membership, frequencies, sizes)
+
+
+def gather(items: tuple[Item, ...], membership: Mask, frequencies: Array, sizes: Array | None) -> Observed:
+    """Observed menus with the cells that were recorded of them."""
     rows = np.flatnonzero(membership.sum(axis=1) > 1)
     if len(rows) == 0:
         raise InputError("no menu of two or more items was observed: every menu leaves no choice")

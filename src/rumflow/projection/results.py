@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +19,11 @@ from rumflow.core.problem import Stop
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
+from rumflow.models.describe import plain_label
+from rumflow.output.archive import write_archive
+
+#: What the files of saved fits say of themselves.
+SAVED_KIND, SAVED_VERSION = "rumflow fit", 1
 
 
 class Status(StrEnum):
@@ -188,6 +195,16 @@ class Projection(ABC):
             found.append((menu, self.items[x], float(observed[i, x]), float(fitted[i, x])))
         return found
 
+    @cached_property
+    def decided(self) -> Ints:
+        """(k,): how many items at the top of each ranking matter for an observed menu; the others could be swapped."""
+        orders = self.rankings.orders
+        rank = np.argsort(orders, axis=1)
+        last = np.zeros(len(orders), np.int64)
+        for row in self.membership[self.membership.sum(axis=1) > 1]:
+            last = np.maximum(last, rank[:, row].min(axis=1))
+        return np.where(last + 2 >= self.n, self.n, last + 1)
+
     def score(self, data: ChoiceData) -> Score:
         """How well the fit predicts other choices, also from menus that were not observed."""
         place = {label: x for x, label in enumerate(self.items)}
@@ -208,6 +225,27 @@ class Projection(ABC):
                     square += total * (counts[x] / total - p) ** 2
         return Score(loglik, square / data.n_observations, data.n_observations)
 
+    @abstractmethod
+    def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """What of data, model and mixture goes into a file: words, and arrays."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the fit with its data, model and certificate to one file, which `rumflow.load` reads."""
+        words, arrays = self._pack()
+        header = {
+            "kind": SAVED_KIND,
+            "version": SAVED_VERSION,
+            "items": [plain_label(item) for item in self.items],
+            "certificate": [float(value) for value in self.certificate],
+            "status": str(self.status),
+            "method": self.method,
+            "iterations": int(self.iterations),
+            "seconds": self.seconds,
+            "tol": self.tol,
+            "inside": bool(self.inside),
+        }
+        write_archive(path, header | words, arrays)
+
     def plot(self, ax: Any = None) -> Any:
         """Observed against fitted probabilities; see `rumflow.output.plots` for more pictures."""
         from rumflow.output.plots import plot_fit
@@ -227,6 +265,24 @@ class Score(NamedTuple):
     loglik: float  # sum of count * log p; minus infinity where something chosen has probability 0
     squared_error: float  # sum over the cells of (share - p)^2, on average over the choices
     n_observations: float
+
+
+def rankings_of(start: Rankings | Projection, n: int) -> tuple[Ints, Array]:
+    """The rankings of an earlier fit and their shares, checked."""
+    given = start.rankings if isinstance(start, Projection) else start
+    if not hasattr(given, "orders") or not hasattr(given, "weights"):
+        raise InputError(f"start: an earlier fit or its rankings are needed, not {type(start).__name__}")
+    orders, weights = np.asarray(given.orders), np.asarray(given.weights, np.float64)
+    if orders.ndim != 2 or orders.shape[1] != n or len(orders) != len(weights) or len(weights) == 0:
+        raise InputError(
+            f"start: orders of shape (k, {n}) and k weights are needed, k >= 1; got {orders.shape}, {weights.shape}"
+        )
+    if not (np.sort(orders, axis=1) == np.arange(n)).all():
+        raise InputError(f"start: every ranking must hold each of the items 0 to {n - 1} once")
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+        raise InputError("start: the weights must be 0 or more, and not all 0")
+    keep = weights > 0
+    return orders[keep].astype(np.int64), weights[keep] / weights.sum()
 
 
 def status_of(certificate: Certificate, tol: float, reason: str) -> Status:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rumflow.core.arrays import Array
 from rumflow.core.certificate import Certifier
@@ -28,9 +28,9 @@ from rumflow.output.progress import Reporter
 from rumflow.projection.graph import choose_route, project_graph
 from rumflow.projection.inputs import as_floats, check_tol, items_from_shape, prepare
 from rumflow.projection.lattice_results import LatticeProjection
-from rumflow.projection.results import Projection, Rankings, Status, status_of
+from rumflow.projection.results import Projection, Rankings, Status, rankings_of, status_of
 from rumflow.solvers.active_set.solve import Progress
-from rumflow.solvers.dispatch import METHODS, solve
+from rumflow.solvers.dispatch import LATTICE_ITEMS, METHODS, solve
 
 
 def project_lattice(
@@ -50,13 +50,17 @@ def project_lattice(
     _check_options(method, max_seconds, threads)
     tol = check_tol(tol)
     problem = prepare(data, weights)
+    begin_at = None
+    if start is not None:
+        orders, shares = rankings_of(start, problem.lattice.n)
+        begin_at = paths_from_orders(orders), shares
     certifier = Certifier(problem.lattice.n, problem.weights, threads=threads)
     with Reporter(progress, tol) as report:
         solved = solve(
             Problem(problem.target, problem.weights),
             Stop(tol),
             method=method,
-            start=None if start is None else _check_start(start, problem.lattice.n),
+            start=begin_at,
             certifier=certifier,
             deadline=None if max_seconds is None else clock() + max_seconds,
             report=report,
@@ -138,23 +142,6 @@ def _throw_unless_optimal(fit: Projection, throw: bool) -> None:
         )
 
 
-def _check_start(start: Rankings | Projection, n: int) -> tuple[NDArray[np.int32], Array]:
-    given = start.rankings if isinstance(start, Projection) else start
-    if not hasattr(given, "orders") or not hasattr(given, "weights"):
-        raise InputError(f"start: an earlier fit or its rankings are needed, not {type(start).__name__}")
-    orders, weights = np.asarray(given.orders), np.asarray(given.weights, np.float64)
-    if orders.ndim != 2 or orders.shape[1] != n or len(orders) != len(weights) or len(weights) == 0:
-        raise InputError(
-            f"start: orders of shape (k, {n}) and k weights are needed, k >= 1; got {orders.shape}, {weights.shape}"
-        )
-    if not (np.sort(orders, axis=1) == np.arange(n)).all():
-        raise InputError(f"start: every ranking must hold each of the items 0 to {n - 1} once")
-    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
-        raise InputError("start: the weights must be 0 or more, and not all 0")
-    keep = weights > 0
-    return paths_from_orders(orders[keep].astype(np.int64)), weights[keep] / weights.sum()
-
-
 def block_marschak(rho: ArrayLike) -> Array:
     """(2^n, n) Block-Marschak polynomials K rho of complete choice probabilities; RUM exactly when none is negative.
 
@@ -175,7 +162,8 @@ def is_rum(rho: ChoiceData | ArrayLike, tol: float = 1e-9) -> bool:
 
     Complete: no Block-Marschak polynomial below -tol. Incomplete: within a distance tol of a RUM.
     """
-    problem = prepare(rho, None)
-    if problem.complete:
-        return bool(moebius(problem.target.copy()).min() >= -tol)
+    if not isinstance(rho, ChoiceData) or rho.n <= LATTICE_ITEMS:
+        problem = prepare(rho, None)
+        if problem.complete:
+            return bool(moebius(problem.target).min() >= -tol)
     return project(rho, throw=False).distance <= tol

@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.lattice import items_of
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference import bounds, rum_test
 from rumflow.output import plots
 from rumflow.output.files import check_target, write_whole
 from rumflow.output.frames import optional
+from rumflow.output.names import name_menu, name_order
 from rumflow.projection.results import Projection, Status
 from rumflow.projection.single import project
 from rumflow.report.svg import draw
@@ -28,6 +29,9 @@ from rumflow.version import __version__
 #: Menus that were not offered and are shown with predictions, and rows of the long tables. The linear programmes behind a
 #: prediction take seconds for 8 items and minutes for 10: beyond 8 items there are none.
 MOST_PREDICTED, MOST_PREDICTED_OF_8, MOST_ROWS = 12, 3, 300
+
+#: Shares of a menu that are listed, and items up to which the flow over all menus is drawn.
+MOST_SHARES, MOST_DRAWN = 16, 16
 
 
 @dataclass
@@ -57,15 +61,6 @@ class _Table:
         self.rows.append(made)
 
 
-def name_menu(data: ChoiceData, menu: Iterable[Item]) -> str:
-    """A menu in words: {tea, milk}; of five items or more "all 6 items" or "all but tea" where that is shorter."""
-    members = list(menu)
-    missing = [x for x in data.items if x not in members]
-    if data.n >= 5 and len(missing) <= 2 and len(members) > 2:
-        return f"all but {', '.join(map(str, missing))}" if missing else f"all {data.n} items"
-    return format_menu(members)
-
-
 def make_report(
     data: ChoiceData,
     path: str | Path,
@@ -87,9 +82,7 @@ def make_report(
     optional("matplotlib", "report")
     if n_boot < 0:
         raise InputError(f"n_boot={n_boot}: 0 or more replicates are needed")
-    if data.n > 16:
-        raise InputError(f"a report shows every menu; {data.n} items are too many for that, at most 16 are possible")
-    if not (np.bitwise_count(data.masks) > 1).any():
+    if not _several(data).any():
         raise InputError("no menu of two items or more was observed, so there is nothing to report")
     check_target(path, inputs)
     try:
@@ -121,8 +114,14 @@ def make_report(
     }
 
 
+def _several(data: ChoiceData) -> Mask:
+    """Which menus have two items or more."""
+    found: Mask = data.membership.sum(axis=1) > 1
+    return found
+
+
 def _content(data: ChoiceData, fit: Projection, test: Any) -> dict[str, Any]:
-    cells = int((~np.isnan(data.counts))[np.bitwise_count(data.masks) > 1].sum())
+    cells = int((~np.isnan(data.counts))[_several(data)].sum())
     certificate = fit.certificate
     predictions, text = _predictions(data, fit)
     return {
@@ -130,12 +129,15 @@ def _content(data: ChoiceData, fit: Projection, test: Any) -> dict[str, Any]:
         "facts": _facts(data, fit, test),
         "about": _about(data),
         "menus": _menus(data),
-        "distance": f"{fit.distance:.4g}",
+        "distance": _distance(fit),
         "typical": None if fit.inside else f"{fit.distance / np.sqrt(max(cells, 1)):.3f}",
         "test": None if test is None else {"text": _test_text(test), "summary": test.summary()},
         "drivers": _drivers(data, fit),
         "cells": _cells(data, fit),
         "pictures": _pictures(fit, test),
+        "lattice_text": ""
+        if data.n <= MOST_DRAWN
+        else f"The flow over all menus is drawn for up to {MOST_DRAWN} items; here are {data.n}.",
         "predictions": predictions,
         "predictions_text": text,
         "certificate": {
@@ -149,6 +151,10 @@ def _content(data: ChoiceData, fit: Projection, test: Any) -> dict[str, Any]:
         "version": __version__,
         "software": f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.system()} {platform.machine()}",
     }
+
+
+def _distance(fit: Projection) -> str:
+    return "0" if fit.inside else f"{fit.distance:.4g}"
 
 
 def _verdict(fit: Projection, test: Any) -> dict[str, str]:
@@ -176,11 +182,12 @@ def _verdict(fit: Projection, test: Any) -> dict[str, str]:
 
 
 def _facts(data: ChoiceData, fit: Projection, test: Any) -> list[tuple[str, str]]:
+    every = 2**data.n - 1 - data.n
     facts = [
         ("items", str(data.n)),
-        ("menus offered", f"{int((np.bitwise_count(data.masks) > 1).sum())} of {2**data.n - 1 - data.n}"),
+        ("menus offered", f"{int(_several(data).sum())}" + (f" of {every:,}" if data.n <= 16 else "")),
         ("choices", f"{data.n_observations:,.6g}"),
-        ("distance", f"{fit.distance:.4g}"),
+        ("distance", _distance(fit)),
     ]
     if data.rows is not None and data.rows.subject is not None:
         facts.insert(3, ("subjects", f"{len(data.rows.subjects):,}"))
@@ -191,7 +198,7 @@ def _facts(data: ChoiceData, fit: Projection, test: Any) -> list[tuple[str, str]
 
 def _about(data: ChoiceData) -> list[str]:
     low, high = float(data.totals.min()), float(data.totals.max())
-    lines = [f"Items: {', '.join(map(str, data.items))}."]
+    lines = [f"Items: {name_order(data.items, length=2000, separator=', ')}."]
     same = (
         f"{low:,.6g} choices from each menu."
         if low == high
@@ -204,15 +211,24 @@ def _about(data: ChoiceData) -> list[str]:
 
 
 def _menus(data: ChoiceData) -> _Table:
-    shown = data.masks[:MOST_ROWS]
-    more = "" if len(shown) == len(data.masks) else f", the first {MOST_ROWS} of {len(data.masks)}"
+    shown = min(len(data.totals), MOST_ROWS)
+    more = "" if shown == len(data.totals) else f", the first {MOST_ROWS} of {len(data.totals)}"
     table = _Table(f"Shares by menu{more}", ["menu", "choices", "shares"], [False, True, False])
-    for mask, shares, total in zip(shown, data.frequencies, data.totals, strict=False):
-        parts = [
-            f"{data.items[x]} {'not recorded' if np.isnan(shares[x]) else f'{shares[x]:.1%}'}" for x in items_of(mask)
-        ]
-        table.add(name_menu(data, (data.items[x] for x in items_of(mask))), (total, f"{total:,.6g}"), ", ".join(parts))
+    for menu, inside, shares, total in zip(
+        data.menus[:shown], data.membership, data.frequencies, data.totals, strict=False
+    ):
+        table.add(name_menu(data.items, menu), (total, f"{total:,.6g}"), _shares(data, np.flatnonzero(inside), shares))
     return table
+
+
+def _shares(data: ChoiceData, members: Ints, shares: Array) -> str:
+    """The shares of a menu in words; of a long one the largest."""
+    shown, rest = members, ""
+    if len(members) > MOST_SHARES:
+        shown = members[np.argsort(-np.nan_to_num(shares[members]), kind="stable")[:MOST_SHARES]]
+        rest = f", {len(members) - MOST_SHARES} others {1 - np.nansum(shares[shown]):.1%}"
+    texts = [f"{data.items[x]} {'not recorded' if np.isnan(shares[x]) else f'{shares[x]:.1%}'}" for x in shown]
+    return ", ".join(texts) + rest
 
 
 def _drivers(data: ChoiceData, fit: Projection) -> _Table:
@@ -232,7 +248,7 @@ def _drivers(data: ChoiceData, fit: Projection) -> _Table:
         x = int(np.argmax(np.abs(np.nan_to_num(differences[k]))))
         text = f"{fit.items[x]}: {fit.frequencies[k, x]:.3f}, fitted {fit.fitted[k, x]:.3f}"
         share = parts[k] / parts.sum()
-        menu = name_menu(data, data.menus[k])
+        menu = name_menu(data.items, data.menus[k])
         table.add(menu, (data.totals[k], f"{data.totals[k]:,.6g}"), (share, f"{share:.1%}"), text)
     return table
 
@@ -245,21 +261,22 @@ def _cells(data: ChoiceData, fit: Projection) -> _Table:
     )
     for menu, item, observed, fitted in [] if fit.inside else fit.misfits(15):
         difference = observed - fitted
-        table.add(name_menu(data, menu), str(item), observed, fitted, (difference, f"{difference:+.3f}"))
+        table.add(name_menu(data.items, menu), str(item), observed, fitted, (difference, f"{difference:+.3f}"))
     return table
 
 
 def _predictions(data: ChoiceData, fit: Projection) -> tuple[_Table | None, str]:
     """Bounds for menus that were not offered."""
-    offered = {int(m) for m in data.masks}
-    missing = [m for m in range(1, 1 << data.n) if m.bit_count() >= 2 and m not in offered]
-    if not missing:
+    left = 2**data.n - 1 - data.n - int(_several(data).sum())
+    if left == 0:
         return None, ""
     if data.n > 8:
         return None, (
-            f"{len(missing):,} menus were not offered. With {data.n} items the bounds of a prediction take a while, so none are "
-            "shown here: the command rumflow bounds finds them, one menu at a time."
+            f"{f'{left:,}' if data.n <= 30 else 'Nearly all'} menus were not offered. With {data.n} items the bounds of a "
+            "prediction take a while, so none are shown here: the command rumflow bounds finds them, one menu at a time."
         )
+    offered = {int(m) for m in data.masks}
+    missing = [m for m in range(1, 1 << data.n) if m.bit_count() >= 2 and m not in offered]
     missing.sort(key=lambda m: (-m.bit_count(), m))
     shown = missing[: MOST_PREDICTED if data.n < 8 else MOST_PREDICTED_OF_8]
     table = _Table(
@@ -271,7 +288,7 @@ def _predictions(data: ChoiceData, fit: Projection) -> tuple[_Table | None, str]
         found = bounds(fit, menu)
         for k, x in enumerate(members):
             low, high = float(found.lower[k]), float(found.upper[k])
-            table.add(name_menu(data, menu), str(data.items[x]), low, high, float(fit.rho[mask, x]))
+            table.add(name_menu(data.items, menu), str(data.items[x]), low, high, float(fit.rho[mask, x]))
     more = (
         ""
         if len(shown) == len(missing)
@@ -299,11 +316,11 @@ def _pictures(fit: Projection, test: Any) -> dict[str, str]:
     rankings = min(10, len(fit.rankings.weights))
     found = {
         "fit": draw(lambda ax: plots.plot_fit(fit, ax), 7.6, 4.2, "fit"),
-        "lattice": draw(
-            lambda ax: plots.plot_lattice(fit, ax), 7.6, (1.3 + 0.95 * n) if n <= 5 else (1.6 + 0.36 * n), "lattice"
-        ),
         "rankings": draw(lambda ax: plots.plot_rankings(fit, ax), 7.6, 1.6 + 0.34 * rankings, "rankings"),
     }
+    if n <= MOST_DRAWN:
+        height = (1.3 + 0.95 * n) if n <= 5 else (1.6 + 0.36 * n)
+        found["lattice"] = draw(lambda ax: plots.plot_lattice(fit, ax), 7.6, height, "lattice")
     if test is not None:
         found["null"] = draw(lambda ax: plots.plot_null(test, ax), 7.6, 3.4, "null")
     if fit.complete:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow.core.arrays import Array
+from rumflow.core.arrays import Array, Mask
 from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import tally, unique_menus
 from rumflow.errors import InputError
@@ -58,12 +58,12 @@ class RUMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unused
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> RUMClassifier:
         """Fit to menus X (rows, items) and choices y (rows,)."""
-        offered, picks = validate_data(self, X, y, dtype=np.float64)
+        features, picks = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(picks)
-        n, size = offered.shape[1], len(offered)
+        size, n = features.shape
         if n < 2:
             raise InputError(f"n_features={n}: at least 2 items (columns) are needed")
-        masks = _masks(offered)
+        offered = _menus(features)
         labels = np.arange(n) if self.items is None else np.asarray(self.items)
         if len(labels) != n:
             raise InputError(f"items: {len(labels)} labels for {n} columns of X")
@@ -72,7 +72,7 @@ class RUMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unused
         if (chosen < 0).any():
             bad = picks[chosen < 0][0]
             raise InputError(f"y: {bad!r} is not an item; the items are {', '.join(map(str, labels[:10]))}")
-        outside = (masks >> chosen & 1) == 0
+        outside = ~offered[np.arange(size), chosen]
         if outside.any():
             k = int(np.argmax(outside))
             raise InputError(
@@ -83,7 +83,7 @@ class RUMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unused
             raise InputError(f"sample_weight: one number, 0 or more, for each of the {size} rows is needed")
         if not weight.any():
             raise InputError("sample_weight: every weight is zero")
-        inside, row = unique_menus(offered > 0)
+        inside, row = unique_menus(offered)
         counts = tally(inside, row, chosen, weight)
         totals = np.nansum(counts, axis=1)
         seen = totals > 0
@@ -95,9 +95,15 @@ class RUMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unused
     def predict_proba(self, X: ArrayLike) -> Array:
         """(rows, items) probabilities, 0 for what is not on offer. On menus never seen, one best fit among many."""
         check_is_fitted(self)
-        offered = validate_data(self, X, dtype=np.float64, reset=False)
-        rho: Array = self.projection_.rho[_masks(offered)]
-        return rho
+        offered = _menus(validate_data(self, X, dtype=np.float64, reset=False))
+        menus, row = unique_menus(offered)
+        place = {label: x for x, label in enumerate(self.projection_.items)}
+        probabilities = np.zeros(menus.shape)
+        for own, menu in zip(probabilities, menus, strict=True):
+            found = self.projection_.probabilities([self.projection_.items[x] for x in np.flatnonzero(menu)])
+            for label, p in found.items():
+                own[place[label]] = p
+        return probabilities[row]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The likeliest item of each menu."""
@@ -106,15 +112,14 @@ class RUMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unused
         return labels
 
 
-def _masks(X: Array) -> NDArray[np.int64]:
-    """Bit masks of the menus: item x is on offer where X[:, x] > 0."""
+def _menus(X: Array) -> Mask:
+    """The menus as truth values: item x is on offer where X[:, x] > 0."""
     if (X < 0).any():
         raise InputError(
             "Negative values in data passed to RUMClassifier: X is 1 where an item is on offer and 0 elsewhere"
         )
-    if X.shape[1] > 20:
-        raise InputError(f"X has {X.shape[1]} columns; at most 20 items are possible here")
-    masks: NDArray[np.int64] = ((X > 0) @ (1 << np.arange(X.shape[1], dtype=np.int64))).astype(np.int64)
-    if (masks == 0).any():
-        raise InputError(f"row {int(np.argmax(masks == 0))} of X offers no item: every menu needs a positive entry")
-    return masks
+    offered: Mask = X > 0
+    empty = ~offered.any(axis=1)
+    if empty.any():
+        raise InputError(f"row {int(np.argmax(empty))} of X offers no item: every menu needs a positive entry")
+    return offered

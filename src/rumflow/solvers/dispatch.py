@@ -81,7 +81,8 @@ def most_work(n: int) -> float:
     """Multiplications of the active set at which the interior point method would have been cheaper.
 
     Where the two took the same time for 9 to 12 items (relative gap 1e-6, several families, one run) the active set had done 6e4
-    to 8e4 multiplications a cell; with less, what it does before it hands over is not lost for much. Beyond, the conjugate gradient steps of the other grow in number.
+    to 8e4 multiplications per cell; a little less keeps what is lost by a late change of mind small. With more items the
+    interior point method needs more and more conjugate gradient steps.
     """
     return 4.5e4 * (n << (n - 1)) * 1.5 ** max(n - 12, 0)
 
@@ -219,6 +220,12 @@ class Cost(NamedTuple):
     seconds: float
 
 
+def require_lattice(n: int) -> None:
+    """Raise where the lattice has too many items."""
+    if n > LATTICE_ITEMS:
+        raise InputError(f"route='lattice': at most {LATTICE_ITEMS} items are possible, not {n}; leave route out")
+
+
 def find_route(cells: Cells, model: Model, route: str | None, cone: bool = False) -> tuple[Cost, ModelProjector | None]:
     """Lattice or graph for these cells, by cost: whichever has fewer arcs; a graph comes with its projector.
 
@@ -240,7 +247,7 @@ def find_route(cells: Cells, model: Model, route: str | None, cone: bool = False
         if route == "lattice" or (route is None and (whole or n <= FEW_ITEMS)):
             return lattice, None
     elif route == "lattice":
-        raise InputError(f"route='lattice': at most {LATTICE_ITEMS} items are possible, not {n}; leave route out")
+        require_lattice(n)
     limit = DEFAULT_LIMIT
     if lattice is not None and route is None:
         limit = limit._replace(nodes=min(1 << (n - 1), limit.nodes))  # a node has up to n arcs

@@ -14,7 +14,7 @@ import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Mixture, Paths
 from rumflow.core.certificate import Certificate
-from rumflow.core.graph import Graph, cells_of_types
+from rumflow.core.graph import Graph, cells_of_types, follow_type
 from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import certify_types
 from rumflow.core.problem import SOLVER_FLOOR, Problem, data_size
@@ -97,6 +97,29 @@ class ModelProjector:
         """Memory of all graphs and of one sweep over each."""
         return sum(graph.n_bytes for graph in self.graphs)
 
+    def certify(self, mixture: Mixture, target: Array, weights: Array) -> Certificate:
+        """The certificate of a mixture of types over all menus."""
+        return _total(
+            [
+                certify_types(
+                    graph, restrict(mixture, group), Problem(*part_of(target, weights, part, group), self.cone)
+                )
+                for graph, part, group in zip(self.graphs, self.parts, self.menus, strict=True)
+            ]
+        )
+
+    def count_foreign(self, types: Paths) -> int:
+        """How many of these types are none of the model's."""
+        arcs = [np.empty(graph.n_nodes, np.int64) for graph in self.graphs]
+        own = [
+            all(
+                follow_type(graph, np.ascontiguousarray(row[group]), path) >= 0
+                for graph, group, path in zip(self.graphs, self.menus, arcs, strict=True)
+            )
+            for row in types
+        ]
+        return len(own) - sum(own)
+
     def solve(
         self,
         target: Array,
@@ -116,8 +139,7 @@ class ModelProjector:
         rooms = [None] * len(self.graphs) if workspaces is None else workspaces
         mixtures, reasons, rounds, certificates = [], [], 0, []
         for graph, part, group, room in zip(self.graphs, self.parts, self.menus, rooms, strict=True):
-            own = np.ascontiguousarray(target[group, : part.width]), np.ascontiguousarray(weights[group, : part.width])
-            problem = Problem(*own, self.cone)
+            problem = Problem(*part_of(target, weights, part, group), self.cone)
             begin = None if start is None else restrict(start, group)
             outcome = solve_graph(
                 graph,
@@ -137,6 +159,11 @@ class ModelProjector:
         reason = next((reason for reason in reasons if reason != "done"), "done")
         table = cells_of_types(types, lam, self.cells.shape)
         return GraphFit(types, lam, table, _total(certificates), reason, rounds)
+
+
+def part_of(target: Array, weights: Array, part: Cells, menus: Ints) -> tuple[Array, Array]:
+    """The tables of some of the menus."""
+    return np.ascontiguousarray(target[menus, : part.width]), np.ascontiguousarray(weights[menus, : part.width])
 
 
 def restrict(mixture: Mixture, menus: Ints) -> Mixture:

@@ -1,0 +1,93 @@
+"""`rumflow compare`: how far the data are from several models."""
+
+from __future__ import annotations
+
+import argparse
+
+from rumflow.cli.answers import (
+    NOT_CONVERGED,
+    OK,
+    check_out,
+    inputs_of,
+    print_json,
+    records_of,
+    show_progress,
+    write_out,
+)
+from rumflow.cli.arguments import add_data, add_json, add_out
+from rumflow.cli.models import known_preferences, say_cost, single_peaked
+from rumflow.cli.reading import read_data
+from rumflow.errors import InputError
+from rumflow.inference.compare import compare_models
+from rumflow.models.model import Model
+from rumflow.models.random_utility import RandomUtility
+from rumflow.output.files import check_target, write_whole
+from rumflow.output.names import name_order
+from rumflow.output.tables import show
+
+EXAMPLE = 'rumflow compare choices.csv --above "tea>milk" --axis water,milk,tea'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The data and the models."""
+    add_data(parser)
+    parser.add_argument(
+        "--above",
+        action="append",
+        metavar="A>B",
+        default=[],
+        help='a model in which everybody prefers A to B: "tea>milk", several with commas; may be repeated, each a model',
+    )
+    parser.add_argument(
+        "--axis",
+        action="append",
+        metavar="ITEMS",
+        default=[],
+        help="a model of single-peaked preferences: all items in order, with commas; may be repeated, each a model",
+    )
+    parser.add_argument(
+        "--weights", choices=["none", "counts"], default="none", help="weight of a cell (default 1 each)"
+    )
+    parser.add_argument("--tol", type=float, default=1e-9, help="certified relative gap (default 1e-9)")
+    parser.add_argument("--max-seconds", type=float, help="for each model; exit code 2 where it was not enough")
+    parser.add_argument("--picture", metavar="FILE", help="draw the distances: .png, .svg or .pdf")
+    add_json(parser)
+    add_out(parser, "the table")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, project, print."""
+    check_out(arguments)
+    kind = arguments.picture.rpartition(".")[2].lower() if arguments.picture else ""
+    if arguments.picture:
+        if kind not in ("png", "svg", "pdf"):
+            raise InputError(f"--picture {arguments.picture}: the name must end in .png, .svg or .pdf")
+        check_target(arguments.picture, inputs_of(arguments))
+    data = read_data(arguments)
+    models: dict[str, Model | None] = {"all rankings": RandomUtility()}
+    for text in arguments.above:
+        models[", ".join(" > ".join(x.strip() for x in part.split(">")) for part in text.split(","))] = (
+            known_preferences(text.split(","), data)
+        )
+    for text in arguments.axis:
+        model = single_peaked(text, data)
+        models[f"single-peaked: {name_order(model.axis, length=40, separator=', ')}"] = model
+    for one in models.values():
+        say_cost(data, one, None, arguments)
+    found = compare_models(
+        data,
+        models,
+        None if arguments.weights == "none" else arguments.weights,
+        arguments.tol,
+        arguments.max_seconds,
+        show_progress(arguments),
+    )
+    if arguments.json:
+        print_json({"items": list(data.items), "menus": len(data.totals), "models": records_of(found.table)})
+    else:
+        show([found.as_table()])
+    if arguments.picture:
+        figure = found.plot().get_figure()
+        write_whole(arguments.picture, lambda file: figure.savefig(file, format=kind), inputs_of(arguments))
+    write_out(found.table, arguments)
+    return OK if all(status == "optimal" for status in found.table["status"]) else NOT_CONVERGED

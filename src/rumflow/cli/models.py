@@ -1,0 +1,75 @@
+"""Models on the command line: known preferences, an axis, and what a projection will cost."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+
+from rumflow.cli.reading import split_labels
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import Item, format_menu
+from rumflow.errors import InputError
+from rumflow.models.model import Model
+from rumflow.models.random_utility import RandomUtility
+from rumflow.models.single_peaked import SinglePeaked
+from rumflow.projection.graph import estimate_cost
+from rumflow.solvers.dispatch import FEW_ITEMS
+
+#: Seconds from which the cost is announced.
+LONG = 2.0
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """`--above` and `--axis`."""
+    group = parser.add_argument_group("the model (all rankings of the items where nothing is given)")
+    group.add_argument(
+        "--above", action="append", metavar="A>B", help='everybody prefers A to B, such as "tea>milk"; may be repeated'
+    )
+    group.add_argument("--axis", metavar="ITEMS", help="all items in order, with commas: preferences are single-peaked")
+
+
+def model_of(arguments: argparse.Namespace, data: ChoiceData) -> Model | None:
+    """The model of `--above` or `--axis`, None for all rankings."""
+    if arguments.above and arguments.axis:
+        raise InputError("--above and --axis are two models: give one of them (rumflow compare takes both)")
+    if arguments.above:
+        return known_preferences(arguments.above, data)
+    return single_peaked(arguments.axis, data) if arguments.axis else None
+
+
+def known_preferences(texts: list[str], data: ChoiceData) -> RandomUtility:
+    """Of texts such as "tea>milk" or "tea>milk>water"."""
+    pairs: list[tuple[Item, Item]] = []
+    for text in texts:
+        chain = [_item("--above", part.strip(), data) for part in text.split(">")]
+        if len(chain) < 2:
+            raise InputError(f'--above {text!r}: give two items, the better one first, such as "tea>milk"')
+        pairs += itertools.pairwise(chain)
+    return RandomUtility(pairs)
+
+
+def single_peaked(text: str, data: ChoiceData) -> SinglePeaked:
+    """Of items in order, with commas."""
+    return SinglePeaked(_item("--axis", label, data) for label in split_labels(text))
+
+
+def _item(option: str, text: str, data: ChoiceData) -> Item:
+    by_text = {str(label): label for label in data.items}
+    if text not in by_text:
+        raise InputError(f"{option}: item {text!r} is unknown: the items are {format_menu(data.items)}")
+    return by_text[text]
+
+
+def say_cost(data: ChoiceData, model: Model | None, route: str | None, arguments: argparse.Namespace) -> None:
+    """Before long work: what it will cost, on standard error."""
+    if arguments.quiet or arguments.json or data.n <= FEW_ITEMS:
+        return
+    cost = estimate_cost(data, model, route)
+    if cost.seconds >= LONG:
+        print(
+            f"rumflow: a {cost.route} of {cost.nodes:,} nodes and {cost.arcs:,} arcs, {cost.bytes / 1e6:,.0f} MB, "
+            f"about {cost.seconds:.0f} s (a factor of three either way)",
+            file=sys.stderr,
+            flush=True,
+        )

@@ -1,0 +1,50 @@
+"""Models side by side: nested ones in order, tables, errors."""
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from rumflow import simulate
+
+
+def test_nested_models_and_their_table():
+    data = simulate.random_menus(9, 25, 4, seed=1)
+    pairs = [(0, 1), (2, 3), (4, 5)]
+    models = {f"{k} pairs": rf.RandomUtility(above=pairs[:k]) for k in range(4)}
+    found = rf.compare_models(data, models, "counts")
+    table = found.to_frame("dict")
+    assert list(table) == ["model", "distance", "gap", "types", "nodes", "seconds", "status"]
+    assert table["model"] == list(models)
+    assert (np.diff(table["distance"]) >= -1e-9).all()
+    assert (np.diff(table["nodes"]) <= 0).all()
+    for name, model in models.items():
+        fit = rf.project(data, "counts", model=model)
+        assert found.fits[name].objective == pytest.approx(fit.objective, rel=1e-9)
+        assert len(fit.types) == table["types"][table["model"].index(name)]
+    text = found.summary()
+    assert "4 models (9 items, 25 menus, weighted)" in text
+    assert all(name in text for name in models)
+    assert len(found.to_frame()) == 4
+
+
+def test_a_small_lattice_and_time_limits():
+    array = simulate.dirichlet(4, seed=0)
+    found = rf.compare_models(array, {"RUM": None, "axis": rf.SinglePeaked(range(4))})
+    assert found.table["nodes"] == [16, 11]
+    assert found.fits["RUM"].distance <= found.fits["axis"].distance
+    early = rf.compare_models(simulate.random_menus(18, 40, 9, seed=2), {"RUM": rf.RandomUtility()}, max_seconds=1e-6)
+    assert early.table["status"] == ["max_seconds"]
+
+
+@pytest.mark.parametrize(
+    ("models", "message"),
+    [
+        ({}, "a mapping of names to models"),
+        ([rf.RandomUtility()], "a mapping of names to models"),
+        ({"RUM": "rum"}, "'RUM' is a str"),
+        ({"axis": rf.SinglePeaked([0, 1])}, "model 'axis': axis: item 2 of the data is missing"),
+    ],
+)
+def test_errors(models, message):
+    with pytest.raises(rf.InputError, match=message):
+        rf.compare_models(simulate.random_menus(9, 10, 3, seed=0), models)
