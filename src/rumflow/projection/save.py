@@ -145,7 +145,7 @@ def _load_lattice(
     return LatticeProjection(
         certificate=Certifier(lattice.n, weights)(flow, target),
         problem=Prepared(lattice, items, target, weights, bool(header["complete"]), masks),
-        _flow=flow,
+        _given_flow=flow,
         _mixture=mixture,
         _rho=_shaped(arrays, "rho", shape, np.floating) if "rho" in arrays else None,
         **common,
