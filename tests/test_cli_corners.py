@@ -153,12 +153,17 @@ def test_an_interrupted_report_leaves_the_old_page(tmp_path, monkeypatch):
     page.write_text("old")
     data = tmp_path / "noisy.csv"
     assert main(["simulate", "noisy", "-n", "6", "--seed", "1", "--out", str(data)]) == 0
+    # Compiled beforehand: what is tested is the interruption of the work.
+    assert main(["report", str(data), "-o", str(tmp_path / "first.html"), "--n-boot", "10", "-q"]) == 0
     process = start("report", data, "-o", page, "--n-boot", "5000000")
     while "items" not in process.stderr.readline():
         pass
     time.sleep(1)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    try:
+        _, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert "Traceback" not in err
     assert page.read_text() == "old"
