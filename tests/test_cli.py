@@ -173,6 +173,10 @@ def test_compare(capsys, shop, tmp_path):
     data = ChoiceData.from_csv(shop)
     expected = [project(data).distance, project(data, model=SinglePeaked("abcdefghij")).distance]
     assert [row["distance"] for row in json.loads(out)["models"]] == pytest.approx(expected, rel=1e-8)
+    code, out, _ = run(capsys, "compare", shop, "--axis", axis, "--n-boot", 19, "--seed", 2, "-q")
+    assert code == 0
+    assert "p-value" in out
+    assert "0.0500" in out
     assert run(capsys, "compare", shop, "--picture", tmp_path / "models.txt")[0] == 1
     assert run(capsys, "compare", shop, "--max-seconds", 1e-9)[0] == 2
 

@@ -27,6 +27,20 @@ def test_nested_models_and_their_table():
     assert len(found.to_frame()) == 4
 
 
+def test_every_model_is_tested():
+    data = simulate.random_menus(9, 20, 4, draws=50, seed=1)
+    models = {"all": rf.RandomUtility(), "axis": rf.SinglePeaked(range(9))}
+    found = rf.compare_models(data, models, n_boot=49, seed=3)
+    expected = [rf.rum_test(data, 49, seed=3, model=model).pvalue for model in models.values()]
+    assert found.table["pvalue"] == expected
+    assert expected[1] == 0.02  # nobody's preferences are single-peaked here
+    assert "p-value" in found.summary()
+    with pytest.raises(rf.InputError, match="needs ChoiceData"):
+        rf.compare_models(simulate.dirichlet(4, seed=0), {"all": None}, n_boot=9)
+    with pytest.raises(rf.InputError, match="n_boot=-1"):
+        rf.compare_models(data, {"all": None}, n_boot=-1)
+
+
 def test_a_small_lattice_and_time_limits():
     array = simulate.dirichlet(4, seed=0)
     found = rf.compare_models(array, {"RUM": None, "axis": rf.SinglePeaked(range(4))})

@@ -14,7 +14,7 @@ from rumflow.cli.answers import (
     show_progress,
     write_out,
 )
-from rumflow.cli.arguments import add_data, add_json, add_out
+from rumflow.cli.arguments import add_data, add_json, add_out, add_seed, whole_number
 from rumflow.cli.models import known_preferences, say_cost, single_peaked
 from rumflow.cli.reading import read_data
 from rumflow.errors import InputError
@@ -50,6 +50,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tol", type=float, default=1e-9, help="certified relative gap (default 1e-9)")
     parser.add_argument("--max-seconds", type=float, help="for each model; exit code 2 where it was not enough")
+    parser.add_argument(
+        "--n-boot",
+        type=whole_number(0),
+        default=0,
+        metavar="B",
+        help="test each model with so many bootstrap replicates (default 0: no tests)",
+    )
+    add_seed(parser, 0)
     parser.add_argument("--picture", metavar="FILE", help="draw the distances: .png, .svg or .pdf")
     add_json(parser)
     add_out(parser, "the table")
@@ -81,9 +89,18 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.tol,
         arguments.max_seconds,
         show_progress(arguments),
+        n_boot=arguments.n_boot,
+        seed=arguments.seed,
     )
     if arguments.json:
-        print_json({"items": list(data.items), "menus": len(data.totals), "models": records_of(found.table)})
+        print_json(
+            {
+                "items": list(data.items),
+                "menus": len(data.totals),
+                "n_boot": arguments.n_boot,
+                "models": records_of(found.table),
+            }
+        )
     else:
         show([found.as_table()])
     if arguments.picture:

@@ -1,7 +1,7 @@
 """Models side by side: how far the data are from each.
 
-Where the types of one model are types of another, its distance is at least as large; what the difference says is for
-`rumflow.rum_test` to judge.
+Where the types of one model are types of another, its distance is at least as large. Whether a distance is more than chance
+explains is what a test of each model says (`rumflow.rum_test`), with the same seed for all.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.core.seeds import Seed
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
+from rumflow.inference.result import RumTest
+from rumflow.inference.test import rum_test
 from rumflow.models.model import Model
 from rumflow.output.frames import make_frame
 from rumflow.output.tables import Table
@@ -27,19 +30,21 @@ class ModelComparison(NamedTuple):
     """Projections of the same data onto several models."""
 
     fits: dict[str, Projection]  #: by name of the model
+    tests: dict[str, RumTest]  #: of each model; empty where no replicates were asked for
 
     @property
     def table(self) -> dict[str, list[Any]]:
-        """Columns: model, distance, gap, types in the fit, nodes of the graph or lattice, seconds, status."""
+        """Columns: model, distance, pvalue (where tested), gap, types in the fit, nodes of graph or lattice, seconds, status."""
         columns: dict[str, list[Any]] = {
-            name: [] for name in ("model", "distance", "gap", "types", "nodes", "seconds", "status")
+            name: [] for name in ("model", "distance", "pvalue", "gap", "types", "nodes", "seconds", "status")
         }
         for name, fit in self.fits.items():
             nodes = fit.projector.n_nodes if isinstance(fit, GraphProjection) else 1 << fit.n
-            row = (name, fit.distance, fit.gap, len(fit.types), nodes, fit.seconds, str(fit.status))
+            pvalue = float(self.tests[name].pvalue) if name in self.tests else None
+            row = (name, fit.distance, pvalue, fit.gap, len(fit.types), nodes, fit.seconds, str(fit.status))
             for column, value in zip(columns.values(), row, strict=True):
                 column.append(value)
-        return columns
+        return columns if self.tests else {name: column for name, column in columns.items() if name != "pvalue"}
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """The table as a data frame (backend "pandas", "polars", "pyarrow" or "dict")."""
@@ -63,7 +68,7 @@ class ModelComparison(NamedTuple):
             else ""
         )
         title = f"Distance of the data to {len(rows)} models ({first.n} items, {len(first.membership)} menus{unit})"
-        return Table(title, list(shown), rows, note)
+        return Table(title, [name.replace("pvalue", "p-value") for name in shown], rows, note)
 
     def plot(self, ax: Any = None) -> Any:
         """Distances as bars."""
@@ -80,17 +85,26 @@ def compare_models(
     max_seconds: float | None = None,
     progress: bool | Callable[[Progress], None] = False,
     threads: int | None = None,
+    *,
+    n_boot: int = 0,
+    seed: Seed = 0,
 ) -> ModelComparison:
-    """Project the data onto each of several models.
+    """Project the data onto each of several models, and test each.
 
     models       by name: {"RUM": RandomUtility(), "one axis": SinglePeaked(axis)}.
-    max_seconds  for each model; what is found by then stands in the table, with its gap and status.
+    max_seconds  for each projection; what is found by then stands in the table, with its gap and status.
+    n_boot       bootstrap replicates of a test of each model, with the same `seed`; 0: no tests and no p-values.
 
     The other arguments are those of `rumflow.project`.
     """
     if not isinstance(models, Mapping) or not models:
         raise InputError("models: a mapping of names to models is needed, such as {'RUM': rumflow.RandomUtility()}")
+    if isinstance(n_boot, bool) or not isinstance(n_boot, int | np.integer) or n_boot < 0:
+        raise InputError(f"n_boot={n_boot!r}: 0 or more replicates are needed")
+    if n_boot and not isinstance(data, ChoiceData):
+        raise InputError("n_boot: a test needs ChoiceData; an array of probabilities has no sample sizes")
     fits: dict[str, Projection] = {}
+    tests: dict[str, RumTest] = {}
     for name, model in models.items():
         if model is not None and not hasattr(model, "geometry"):
             raise InputError(f"models: {name!r} is a {type(model).__name__}, not a model such as RandomUtility()")
@@ -101,4 +115,9 @@ def compare_models(
         fits[str(name)] = fit
         if fit.status is Status.INTERRUPTED:
             break
-    return ModelComparison(fits)
+        if n_boot and isinstance(data, ChoiceData):
+            test = rum_test(data, int(n_boot), weights=weights, seed=seed, threads=threads, model=model)
+            if test.interrupted:
+                break
+            tests[str(name)] = test
+    return ModelComparison(fits, tests)

@@ -349,12 +349,14 @@ def plot_models(comparison: Any, ax: Axes | None = None) -> Axes:
     ax = new_axes(7.6, 1.3 + 0.4 * len(rows)) if ax is None else ax
     ax.barh(rows, table["distance"], color=BLUE, height=0.62)
     most = max(*table["distance"], 1e-12)
-    for row, distance, types, status in zip(rows, table["distance"], table["types"], table["status"], strict=True):
-        what = f" {distance:.4g}  ({types} types)" + ("" if status == "optimal" else f"  {status}")
+    tested = table.get("pvalue", [None] * len(rows))
+    for row, distance, pvalue, status in zip(rows, table["distance"], tested, table["status"], strict=True):
+        what = f" {distance:.4g}" + ("" if pvalue is None else f"  (p = {pvalue:.3g})")
+        what += "" if status == "optimal" else f"  {status}"
         ax.text(distance, float(row), what, va="center", fontsize=8)
     ax.set_yticks(rows, [shorten(name, 36) for name in table["model"]], fontsize=9)
     ax.invert_yaxis()
-    ax.set(xlim=(0, most * 1.45), xlabel="distance of the data")
+    ax.set(xlim=(0, most * 1.3), xlabel="distance of the data")
     ax.set_title("How far the data are from each model", loc="left", fontsize=11)
     _clean(ax)
     return ax
