@@ -14,6 +14,7 @@ from rumflow.cli.main import main
 from rumflow.cli.parser import COMMANDS
 from rumflow.data import simulate
 from rumflow.data.choices import ChoiceData
+from rumflow.inference import rum_test
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.single_peaked import SinglePeaked
 from rumflow.output.tables import Table, show
@@ -155,6 +156,16 @@ def test_project_a_hundred_items(capsys, tmp_path, monkeypatch):
     found = json.loads(out)
     assert found["distance"] == pytest.approx(fit.distance)
     assert len(found["rankings"]) == len(fit.rankings.weights)
+
+
+def test_test_with_a_model(capsys, shop):
+    data = ChoiceData.from_csv(shop)
+    for options, model in [(("--route", "graph"), None), (("--above", "a>b"), RandomUtility([("a", "b")]))]:
+        code, out, _ = run(capsys, "test", shop, "--json", "--n-boot", 19, "--seed", 1, *options)
+        assert code == 0
+        expected = rum_test(data, 19, seed=1, model=model, route="graph")
+        assert json.loads(out)["statistic"] == pytest.approx(expected.statistic)
+        assert json.loads(out)["pvalue"] == expected.pvalue
 
 
 def test_compare(capsys, shop, tmp_path):

@@ -14,19 +14,22 @@ from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.single_peaked import SinglePeaked
 from rumflow.projection.graph import estimate_cost
-from rumflow.solvers.dispatch import FEW_ITEMS
+from rumflow.solvers.dispatch import FEW_ITEMS, ROUTES
 
 #: Seconds from which the cost is announced.
 LONG = 2.0
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """`--above` and `--axis`."""
+    """`--above`, `--axis` and `--route`."""
     group = parser.add_argument_group("the model (all rankings of the items where nothing is given)")
     group.add_argument(
         "--above", action="append", metavar="A>B", help='everybody prefers A to B, such as "tea>milk"; may be repeated'
     )
     group.add_argument("--axis", metavar="ITEMS", help="all items in order, with commas: preferences are single-peaked")
+    group.add_argument(
+        "--route", choices=ROUTES, help="lattice of all menus, or graph of the observed ones (default: the cheaper)"
+    )
 
 
 def model_of(arguments: argparse.Namespace, data: ChoiceData) -> Model | None:

@@ -29,7 +29,6 @@ from rumflow.output.tables import Table, show
 from rumflow.projection.graph_results import GraphProjection
 from rumflow.projection.results import Projection, Status
 from rumflow.projection.single import project
-from rumflow.solvers.dispatch import ROUTES
 
 EXAMPLE = "rumflow project choices.csv --out fitted.csv"
 
@@ -46,9 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tol", type=float, default=1e-9, help="certified relative gap (default 1e-9)")
     parser.add_argument(
         "--max-seconds", type=float, help="stop after this time with the best point so far (exit code 2)"
-    )
-    parser.add_argument(
-        "--route", choices=ROUTES, help="lattice of all menus, or graph of the observed ones (default: the cheaper)"
     )
     add_model(parser)
     parser.add_argument("--top", type=whole_number(0), default=8, help="rows of each table (default 8)")

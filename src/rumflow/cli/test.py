@@ -18,6 +18,7 @@ from rumflow.cli.answers import (
     write_out,
 )
 from rumflow.cli.arguments import add_data, add_json, add_out, add_seed, whole_number
+from rumflow.cli.models import add_model, model_of
 from rumflow.cli.reading import parts_of, read_data
 from rumflow.core.seeds import entropy
 from rumflow.data.choices import ChoiceData
@@ -46,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--convention", default=None, help="default, abkk or kitamura-stoye: how a published statistic is made"
     )
+    add_model(parser)
     parser.add_argument("--jobs", type=int, default=1, help="worker processes (default 1: threads)")
     add_seed(parser, None)
     add_json(parser)
@@ -70,6 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     }
     files = {path: read_data(arguments, path) for path in arguments.data}
     data = next(iter(files.values()))
+    options |= {"model": model_of(arguments, data), "route": arguments.route}
     if not arguments.cluster and not arguments.quiet and not arguments.json and _has_subjects(data):
         print("choices are resampled one by one; --cluster resamples whole subjects", file=sys.stderr)
     parts = parts_of(data, arguments.by) if arguments.by else files
