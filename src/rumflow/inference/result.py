@@ -12,11 +12,12 @@ from rumflow.core.arrays import Array, Mask
 from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.paths import cheapest_below, squeeze
 from rumflow.core.transforms import zeta, zeta_adjoint
-from rumflow.data.labels import Item, format_menu
+from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.inference.jobs import Collected
 from rumflow.inference.replicate import Distances, Replicator
 from rumflow.inference.sample import Convention, Sample
+from rumflow.output.names import name_menu
 from rumflow.projection.cells import CellFits
 
 
@@ -191,7 +192,7 @@ class RumTest:
         if worst:
             lines.append("Furthest from the nearest RUM:")
             for menu, item, group, observed, fit, _ in worst:
-                name = format_menu(menu) if sample.n_groups == 1 else f"{format_menu(menu)} of {group}"
+                name = name_menu(sample.items, menu) + ("" if sample.n_groups == 1 else f" of {group}")
                 lines.append(f"  {item} from {name}: observed {observed:.3f}, fitted {fit:.3f}")
         if self.vanished:
             lines.append(f"In {self.vanished} replicates some menu vanished; they were measured on the menus left.")

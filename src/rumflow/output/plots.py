@@ -89,13 +89,15 @@ def plot_fit(fit: Fit, ax: Axes | None = None, label: int = 5) -> Axes:
     ax.scatter(observed, fitted, s=size, color=BLUE, alpha=0.55, linewidths=0, zorder=2, label=f"{len(observed)} cells")
     worst = [] if fit.inside else fit.misfits(label)
     short, names = Names(fit.items, 44), []
+    span = max(observed.max(), fitted.max()) - min(observed.min(), fitted.min())
+    step = 0.03 * max(float(span), 0.05)
     placed: list[tuple[float, float]] = []
     for k, (menu, item, x, y) in enumerate(worst, 1):
         ax.scatter([x], [y], s=30, color=RED, zorder=3)
         side = 1 if x >= y else -1
-        spot = (x + 0.03 * side, y - 0.03 * side)
-        while any(abs(spot[0] - a) < 0.035 and abs(spot[1] - b) < 0.045 for a, b in placed):
-            spot = (spot[0] + 0.03 * side, spot[1] - 0.03 * side)
+        spot = (x + step * side, y - step * side)
+        while any(abs(spot[0] - a) < 1.2 * step and abs(spot[1] - b) < 1.5 * step for a, b in placed):
+            spot = (spot[0] + step * side, spot[1] - step * side)
         placed.append(spot)
         ax.annotate(
             str(k), (x, y), spot, color=RED, fontsize=9, ha="center", va="center", zorder=4,
@@ -113,6 +115,7 @@ def plot_fit(fit: Fit, ax: Axes | None = None, label: int = 5) -> Axes:
         xlim=(low - room, high + room),
         ylim=(low - room, high + room),
     )
+    ax.locator_params(nbins=6)
     ax.set_aspect("equal", "box", anchor="W")
     title = "Observed and fitted" if not fit.inside else "Observed shares are a random utility model"
     ax.set_title(title, loc="left", fontsize=11)
