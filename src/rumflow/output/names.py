@@ -50,7 +50,7 @@ def name_order(
 
 
 def _cut(labels: Sequence[Hashable], separator: str, length: int, name: Callable[[Hashable], str]) -> str:
-    room, shown = length - len(f"{separator}... {len(labels)} more"), list[str]()
+    room, shown = length - len(f"... {len(labels)} more"), list[str]()
     for label in labels:
         room -= len(name(label)) + len(separator)
         if shown and room < 0:
