@@ -45,7 +45,7 @@ def by_enumeration(fit, data, cost):
 @pytest.fixture(params=["flows", "columns"])
 def method(request, monkeypatch):
     if request.param == "columns":
-        monkeypatch.setattr(programs, "FLOW_ITEMS", 0)
+        monkeypatch.setattr(programs, "FLOW_ARCS", 0)
     return request.param
 
 
