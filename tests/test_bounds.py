@@ -45,7 +45,7 @@ def by_enumeration(fit, data, cost):
 @pytest.fixture(params=["flows", "columns"])
 def method(request, monkeypatch):
     if request.param == "columns":
-        monkeypatch.setattr(programs, "FLOW_ITEMS", 0)
+        monkeypatch.setattr(programs, "FLOW_ARCS", 0)
     return request.param
 
 
@@ -226,3 +226,109 @@ def test_confidence_of_an_observed_share_is_like_a_binomial_one():
     assert found.confidence_lower[0] == pytest.approx(0.6 - half, abs=0.03)
     assert found.confidence_upper[0] == pytest.approx(0.6 + half, abs=0.03)
     assert rum_test(data, 19, seed=0).pvalue == 1
+
+
+# On choice graphs
+
+
+def few_menus(n, count, seed, draws=100):
+    rng = np.random.default_rng(seed)
+    masks = np.flatnonzero(np.bitwise_count(np.arange(1 << n)) >= 2)
+    masks = np.sort(rng.choice(masks, count, replace=False))
+    membership = membership_of(masks, n)
+    counts = np.full(membership.shape, np.nan)
+    for row, inside in zip(counts, membership, strict=True):
+        row[inside] = rng.multinomial(draws, rng.dirichlet(np.ones(inside.sum())))
+    return rf.ChoiceData(tuple("abcdefghij"[:n]), membership, counts, np.full(count, float(draws)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_of_graph_fits_agree_with_enumeration(seed, method):
+    """With and without known preferences, from a projection on the graph: its anchor must not change the bounds."""
+    n = 5
+    above = [("a", "b"), ("d", "c")] if seed % 2 else []
+    data = few_menus(n, 6, seed)
+    model = rf.RandomUtility(above=above)
+    fit = rf.project(data, tol=1e-12, model=model, route="graph")
+    orders = [
+        o
+        for o in permutations(range(n))
+        if all(o.index(data.items.index(x)) < o.index(data.items.index(y)) for x, y in above)
+    ]
+
+    def takes(mask, x):
+        return [float(next(y for y in o if mask >> y & 1) == x) for o in orders]
+
+    cells = np.argwhere(data.membership)
+    matrix = np.array([takes(data.masks[j], x) for j, x in cells])
+    values = fit.fitted[tuple(cells.T)]
+    asked = [m for m in (0b111, 0b10110, 0b11011, 0b11000) if m not in data.masks][:2]
+    for mask in asked:
+        menu = [x for x in range(n) if mask >> x & 1]
+        found = bounds(fit, [data.items[x] for x in menu])
+        for x in menu:
+            ends = [linprog(s * np.array(takes(mask, x)), A_eq=matrix, b_eq=values, options=TIGHT) for s in (1, -1)]
+            assert found[data.items[x]] == pytest.approx((ends[0].fun, -ends[1].fun), abs=1e-6)
+        assert found.gap <= 1e-7
+
+
+def test_partly_recorded_menus_on_a_graph():
+    counts = np.array([[30.0, 20, np.nan], [60, 40, np.nan]])
+    membership = np.array([[True, True, True], [True, True, False]])
+    data = rf.ChoiceData(("a", "b", "c"), membership[::-1], counts[::-1], np.array([100.0, 100.0]))
+    for route in ("lattice", "graph"):
+        fit = rf.project(data, tol=1e-12, route=route)
+        assert bounds(fit, ("a", "b", "c"), "c").interval == pytest.approx((0.5, 0.5), abs=1e-9)
+        low, high = bounds(fit, ("a", "c"), "a").interval
+        assert low == pytest.approx(0.3, abs=1e-9)
+        assert high == pytest.approx(0.5, abs=1e-9)
+
+
+def test_bounds_with_many_items():
+    data = rf.simulate.random_menus(30, 10, 6, seed=3)
+    menu = tuple(x for x in data.items if x in data.menus[0])[:3]
+    found = bounds(data, menu)
+    assert found.gap <= 1e-8
+    assert (found.lower <= found.upper + 1e-9).all()
+    predicted = found.fit.probabilities(menu)
+    for item in menu:
+        assert found[item][0] - 1e-8 <= predicted[item] <= found[item][1] + 1e-8
+    with pytest.raises(rf.InputError, match="functional"):
+        bounds(rf.simulate.random_menus(40, 5, 4, seed=3), functional=np.ones((4, 2)))
+    with pytest.raises(rf.InputError, match="known preferences"):
+        bounds(few_menus(4, 4, 1), ("a", "b"), confidence=0.9, model=rf.RandomUtility(above=[("a", "b")]))
+
+
+def test_confidence_on_both_routes():
+    data = few_menus(4, 4, 2, draws=40)
+    menu = next(m for m in (("a", "b"), ("c", "d"), ("a", "d")) if m not in data.menus)
+    a, b = (
+        bounds(data, menu, menu[0], confidence=0.9, n_boot=39, seed=0, route=route) for route in ("lattice", "graph")
+    )
+    assert b.confidence_lower == pytest.approx(a.confidence_lower, abs=2e-3, nan_ok=True)
+    assert b.confidence_upper == pytest.approx(a.confidence_upper, abs=2e-3, nan_ok=True)
+
+
+def test_share_counts_what_was_not_recorded():
+    frame = {"menu": ["a,b"] * 2 + ["a,b,c"] * 3, "item": list("ababc"), "count": [20, None, 60, None, None]}
+    data = rf.ChoiceData.from_frame(frame | {"total": [100] * 5})
+    assert rationalizable_share(data).share == pytest.approx(0.6, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_share_of_models_and_many_items(seed):
+    data = few_menus(5, 7, seed)
+    model = rf.RandomUtility(above=[("a", "b")])
+    orders = [o for o in permutations(range(5)) if o.index(0) < o.index(1)]
+    cells = np.argwhere(data.membership)
+    matrix = np.array([[float(next(y for y in o if data.masks[j] >> y & 1) == x) for o in orders] for j, x in cells])
+    limits = data.frequencies[tuple(cells.T)]
+    expected = -linprog(-np.ones(len(orders)), A_ub=matrix, b_ub=limits, options=TIGHT).fun
+    found = rationalizable_share(data, model=model)
+    assert found.share == pytest.approx(expected, abs=1e-8)
+    assert (found.fitted[data.membership] <= data.frequencies[data.membership] + 1e-8).all()
+    many = rationalizable_share(rf.simulate.random_menus(40, 8, 10, seed=seed))
+    assert many.gap <= 1e-8
+    assert many.rankings.weights.sum() == pytest.approx(many.share, abs=1e-7)
+    with pytest.raises(rf.InputError, match="take fitted"):
+        many.part  # noqa: B018

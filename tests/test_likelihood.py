@@ -145,3 +145,80 @@ def test_errors():
         fit_likelihood(rf.ChoiceData.from_matrix(table))
     with pytest.raises(rf.InputError, match="n_boot=0"):
         fit_likelihood(data).lr_test(0)
+
+
+# On choice graphs
+
+
+def sparse_data(n, menus, seed, choices=40):
+    """Choices of a population of rankings from a few random menus."""
+    rng = np.random.default_rng(seed)
+    masks = np.flatnonzero(np.bitwise_count(np.arange(1 << n)) >= 2)
+    masks = np.sort(rng.choice(masks, menus, replace=False))
+    membership = (masks[:, None] >> np.arange(n) & 1).astype(bool)
+    counts = np.full(membership.shape, np.nan)
+    for row, inside in zip(counts, membership, strict=True):
+        row[inside] = rng.multinomial(choices, rng.dirichlet(np.ones(inside.sum())))
+    return rf.ChoiceData(tuple("abcdefghij"[:n]), membership, counts, np.full(menus, float(choices)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_graph_equals_lattice(seed):
+    data = sparse_data(4 + seed % 3, 8, seed)
+    a, b = (fit_likelihood(data, 1e-9, route=route) for route in ("lattice", "graph"))
+    assert b.loglik == pytest.approx(a.loglik, abs=2e-9)
+    chosen = np.nan_to_num(data.counts) > 0
+    assert b.fitted[chosen] == pytest.approx(a.fitted[chosen], abs=1e-5)
+    for fit in (a, b):
+        check(fit)
+        assert fit.rho[data.masks][data.membership] == pytest.approx(fit.fitted[data.membership], abs=1e-9)
+        menu = data.menus[3]
+        assert list(fit.probabilities(menu).values()) == pytest.approx(fit.rho[data.masks[3]][data.membership[3]])
+    assert a.lr_test(9, seed=1).pvalue == b.lr_test(9, seed=1).pvalue
+
+
+def test_known_preferences_by_enumeration():
+    data = sparse_data(5, 9, 3)
+    orders = [o for o in permutations(range(5)) if o.index(0) < o.index(1)]
+    model = rf.RandomUtility(above=[("a", "b")])
+    with pytest.raises(rf.InputError, match=r"'b' was chosen .* the likelihood is 0"):
+        fit_likelihood(data, model=model)
+    counts = data.counts.copy()
+    counts[:, 1] = np.where(data.membership[:, 0] & data.membership[:, 1], 0.0, counts[:, 1])
+    data = rf.ChoiceData(data.items, data.membership, counts, np.nansum(counts, axis=1))
+    fit = fit_likelihood(data, 1e-8, model=model)
+    taken = np.array([[next(y for y in o if mask >> y & 1) for mask in data.masks] for o in orders])
+    cells = np.argwhere(np.nan_to_num(data.counts) > 0)
+    matrix = np.array([taken[:, menu] == item for menu, item in cells], float)
+    counts = data.counts[tuple(cells.T)]
+    # The certificate, over all rankings of the model; and no mixture of these is more likely, by EM.
+    dearest = float((matrix.T @ (counts / fit.fitted[tuple(cells.T)])).max())
+    assert dearest - counts.sum() <= 1e-7
+    share = np.full(len(orders), 1 / len(orders))
+    for _ in range(3000):
+        share *= matrix.T @ (counts / (matrix @ share)) / counts.sum()
+    assert fit.loglik == pytest.approx(float(counts @ np.log(matrix @ share)), abs=0.05)
+    assert all(list(o).index(0) < list(o).index(1) for o in fit.rankings.orders)
+    assert fit.loglik <= fit_likelihood(data).loglik + 1e-6
+
+
+def test_many_items():
+    data = rf.simulate.random_menus(70, 12, 30, seed=2)
+    fit = fit_likelihood(data)
+    assert fit.gap <= 1e-6
+    assert fit.rankings.weights.sum() == pytest.approx(1)
+    assert np.nansum(fit.fitted, axis=1) == pytest.approx(1)
+    assert sum(fit.probabilities(data.items[:5]).values()) == pytest.approx(1)
+    for what in ("rho", "flow"):
+        with pytest.raises(rf.InputError, match="take fitted"):
+            getattr(fit, what)
+    with pytest.raises(rf.InputError, match="is unknown"):
+        fit.probabilities(("nothing",))
+
+
+def test_an_unfinished_fit_on_a_graph_has_rankings():
+    """A step that was cut keeps a share of the inner point; its rankings have the same probabilities."""
+    data = sparse_data(6, 10, 1)
+    fit = fit_likelihood(data, 1e-12, max_iterations=0, throw=False, route="graph")
+    assert not fit.converged
+    assert fit.rho[data.masks][data.membership] == pytest.approx(fit.fitted[data.membership], abs=1e-7)

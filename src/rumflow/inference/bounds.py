@@ -12,25 +12,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.core.arrays import Array
-from rumflow.core.lattice import items_of
+from rumflow.core.arrays import Array, Ints, Mask
+from rumflow.core.graph import cells_of_types
+from rumflow.core.graph_cells import Cells
+from rumflow.core.lattice import MAX_ITEMS
 from rumflow.core.problem import Stop
 from rumflow.core.seeds import Seed
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
+from rumflow.data.menus import masks_of, membership_of, unique_menus
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference.confidence import invert
 from rumflow.inference.test import Tau
-from rumflow.projection.cells import cell_numbers
+from rumflow.models.model import Model
+from rumflow.models.random_utility import RandomUtility
+from rumflow.projection.graph import is_plain
+from rumflow.projection.graph_results import GraphProjection
+from rumflow.projection.inputs import as_floats
 from rumflow.projection.lattice_results import LatticeProjection
 from rumflow.projection.results import Projection
-from rumflow.projection.single import project_lattice
-from rumflow.solvers.linear_programs import minimise_fixed
+from rumflow.projection.single import project
+from rumflow.solvers.linear_programs import TypePrograms
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,6 +92,14 @@ class Bounds:
         return f"Bounds(menu={format_menu(self.menu)}, items={format_menu(self.items)}, {pairs})"
 
 
+class _Asked(NamedTuple):
+    """What is to be bounded: sums of coefficients times probabilities, plus a constant."""
+
+    menus: Mask  # (q, n), each of two items or more
+    coefficients: Array  # (k, q, n)
+    constant: float
+
+
 def bounds(
     data: ChoiceData | ArrayLike | Projection,
     menu: Iterable[Item] | None = None,
@@ -98,88 +113,55 @@ def bounds(
     seed: Seed = None,
     cluster: Any = None,
     threads: int | None = None,
+    model: Model | None = None,
+    route: str | None = None,
 ) -> Bounds:
     """Sharp lower and upper probabilities on any menu.
 
     data        ChoiceData, a (2^n, n) array of probabilities with NaN for what was not observed, or a Projection.
     menu, item  the menu (labels) and the item; None: every item of the menu.
     functional  instead of a menu: a (2^n, n) array c; bounds for sum c rho.
-    weights     of the projection; see `project`.
+    weights     of the projection; see `project`, also for model and route. A Projection has its own.
     confidence  such as 0.95: also the values that `rum_test` with the added hypothesis "the probability is this" does not reject
                 at that level (test inversion, `n_boot` replicates each, ends to 0.001). Needs counts.
     """
-    if isinstance(data, Projection) and not isinstance(data, LatticeProjection):
-        raise InputError("bounds: they need a fit on the lattice of all menus; pass the data instead of this fit")
-    fit = data if isinstance(data, LatticeProjection) else project_lattice(data, weights, tol=1e-12, throw=False)
+    plain = is_plain(model, route)
+    fit = data
+    if not isinstance(fit, Projection):
+        fit = project(data, weights, tol=1e-12, throw=False, model=model, route=route)  # type: ignore[arg-type]
     if not fit.certificate.is_optimal(Stop(1e-8)):
         raise NotConvergedError(
             f"bounds: the projection they start from is not accurate enough: {fit.status.explanation}", fit
         )
-    lattice = fit.lattice
     if (menu is None) == (functional is None):
         raise InputError("bounds: give either a menu (and an item), or a functional")
-    w = fit.problem.weights
-    seen = lattice.internal_to_cells(w) > 0 if len(w) else np.ones(lattice.n_cells, np.bool_)
-    rho = lattice.internal_to_cells(lattice.to_internal(fit.rho))
-    mask, owner = lattice.cells.T
-    large = np.bitwise_count(mask) >= 2
-    # In a menu known but for one cell, that cell is known too; and the last cell of a known menu is implied by the others.
-    known = np.bincount(mask, seen, lattice.n_menus)[mask] >= np.bitwise_count(mask) - 1
-    implied = seen | known
-    highest = np.frexp(mask.astype(float))[1] - 1
-    cells = np.flatnonzero(implied & large & ~(known & (owner == highest)))
+    members: tuple[Item, ...] = ()
+    places = np.empty(0, np.int64)
+    row = np.zeros(fit.n, np.bool_)
     if functional is not None:
-        costs = lattice.internal_to_cells(lattice.to_internal(np.asarray(functional, float)))[None]
-        if not np.isfinite(costs).all():
-            raise InputError("functional: every coefficient must be finite")
-        members: tuple[Item, ...] = ()
-        labels: tuple[Item, ...] = ()
-        wanted = np.empty(0, np.int64)
+        asked = _asked_functional(fit.n, functional)
     else:
         members = _members(menu)
-        number = fit.menu_mask(members)
-        if number == 0:
+        row[fit.members(members)] = True
+        if not row.any():
             raise InputError("menu: it is empty; at least one item is needed")
         if item is not None and item not in members:
             raise InputError(f"item {item!r} is not in the menu {format_menu(members)}")
-        places = [x for x in items_of(number) if item is None or fit.items[x] == item]
-        labels = tuple(fit.items[x] for x in places)
-        wanted = cell_numbers(lattice.n, np.full(len(places), number), np.array(places, np.int64))
-        costs = np.zeros((len(places), lattice.n_cells))
-        costs[np.arange(len(places)), wanted] = 1.0
-    lower, upper = np.empty(len(costs)), np.empty(len(costs))
-    gap = 0.0
-    for i, cost in enumerate(costs):
-        if not (cost[~implied & large] != 0).any():
-            lower[i] = upper[i] = float(cost @ rho)  # only cells whose fitted value is unique
-        else:
-            low = minimise_fixed(lattice, cost, cells, rho[cells], fit.mixture)
-            high = minimise_fixed(lattice, -cost, cells, rho[cells], fit.mixture)
-            lower[i], upper[i] = low.bound, -high.bound
-            gap = max(gap, low.value - low.bound, high.value - high.bound)
-        if functional is None:
-            lower[i], upper[i] = np.clip([lower[i], upper[i]], 0.0, 1.0)
+        places = np.array([x for x in np.flatnonzero(row) if item is None or fit.items[x] == item], np.int64)
+        asked = _asked_items(row, places)
+    lower, upper, gap = _find_bounds(fit, asked)
+    if functional is None:
+        lower, upper = np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
     ends: tuple[Array, Array] | None = None
     if confidence is not None:
         if functional is not None or not isinstance(data, ChoiceData):
             raise InputError("confidence: it needs ChoiceData with counts, and a menu")
-        ends = invert(
-            data,
-            lattice.membership[number],
-            owner[wanted],
-            lower,
-            upper,
-            confidence,
-            weights,
-            n_boot,
-            tau,
-            seed,
-            cluster,
-            threads,
-        )
+        if not plain:
+            raise InputError(f"confidence: it is there for random utility without known preferences, not for {model!r}")
+        ends = invert(data, row, places, lower, upper, confidence, weights, n_boot, tau, seed, cluster, threads, route)
     return Bounds(
         members,
-        labels,
+        tuple(fit.items[x] for x in places),
         lower,
         upper,
         max(gap, 0.0),
@@ -189,6 +171,95 @@ def bounds(
         None if ends is None else ends[1],
         fit,
     )
+
+
+def _find_bounds(fit: Projection, asked: _Asked) -> tuple[Array, Array, float]:
+    """Lower and upper ends, and how far they may be outside the sharp ones."""
+    given, seen, values = _given(fit)
+    menus, rows = unique_menus(np.vstack([given, asked.menus]))
+    own, new = rows[: len(given)], rows[len(given) :]
+    fixed = np.zeros(menus.shape, np.bool_)
+    fixed[own] = seen
+    rho = np.zeros(menus.shape)
+    rho[own] = np.where(seen, values, 0.0)
+    # In a menu known but for one cell, that cell is known too.
+    known = fixed.sum(axis=1) >= menus.sum(axis=1) - 1
+    implied = fixed | (menus & known[:, None])
+    rho += np.where(implied & ~fixed, 1.0 - rho.sum(axis=1, keepdims=True), 0.0)
+    costs = np.zeros((len(asked.coefficients), *menus.shape))
+    costs[:, new] = asked.coefficients
+    lower = asked.constant + (costs * rho).sum(axis=(1, 2))
+    upper = lower.copy()
+    open_costs = np.flatnonzero(((costs != 0) & ~implied).any(axis=(1, 2)))
+    if len(open_costs) == 0:
+        return lower, upper, 0.0
+    wanted = (costs[open_costs] != 0).any(axis=0)
+    model: Model = fit.projector.model if isinstance(fit, GraphProjection) else RandomUtility()
+    whole = Cells(menus, fixed | wanted, fit.items)
+    # What menus without a link to those asked for take is independent of what these take.
+    linked = np.sort(np.concatenate([part for part in model.parts(whole) if wanted[part].any()]))
+    cells, fixed = whole.part(linked), fixed[linked]
+    graph = model.geometry(cells)
+    types = cells.types_of_orders(fit.rankings.orders)
+    table = cells_of_types(types, fit.rankings.weights, cells.shape)
+    full = (fixed == cells.membership).all(axis=1)
+    last = cells.membership.shape[1] - 1 - cells.membership[:, ::-1].argmax(axis=1)
+    fixed = fixed.copy()
+    fixed[full, last[full]] = False  # the others imply it
+    menu, item = np.nonzero(fixed)
+    column = cells.column[menu, item].astype(np.int64)
+    pull = np.zeros(menus.shape)
+    if isinstance(fit, GraphProjection):
+        pull[own] = np.nan_to_num(fit.projector.cells.to_array(fit.weights * (fit.table - fit.target)))
+    pull = pull[linked]
+    pull[full] -= pull[full, last[full]][:, None]  # the same up to a constant, and 0 on the cell left out
+    programs = TypePrograms(graph, menu, column, table[menu, column], types, pull[menu, item])
+    gap = 0.0
+    for k in open_costs:
+        outside = asked.constant + float((costs[k] * rho)[~np.isin(np.arange(len(menus)), linked)].sum())
+        cost = cells.to_table(costs[k][linked])
+        low, high = programs.minimise(cost), programs.minimise(-cost)
+        lower[k], upper[k] = outside + low.bound, outside - high.bound
+        gap = max(gap, low.value - low.bound, high.value - high.bound)
+    return lower, upper, gap
+
+
+def _given(fit: Projection) -> tuple[Mask, Mask, Array]:
+    """The observed menus of two items or more, which of their cells counted, and the fitted probabilities of these."""
+    if isinstance(fit, GraphProjection):
+        seen = np.nan_to_num(fit.projector.cells.to_array(fit.weights)) > 0
+        return fit.membership[fit.rows], seen, fit.fitted[fit.rows]
+    if not isinstance(fit, LatticeProjection):
+        raise InputError(f"data: a projection, data or an array is needed, not {type(fit).__name__}")
+    menus = fit.membership[fit.membership.sum(axis=1) >= 2]
+    masks = masks_of(menus)
+    weights = fit.problem.weights
+    seen = menus & (fit.lattice.from_internal(weights)[masks] > 0) if len(weights) else menus
+    return menus, seen, fit.rho[masks]
+
+
+def _asked_items(menu: Mask, places: Ints) -> _Asked:
+    if menu.sum() == 1:
+        return _Asked(np.empty((0, len(menu)), np.bool_), np.zeros((1, 0, len(menu))), 1.0)
+    coefficients = np.zeros((len(places), 1, len(menu)))
+    coefficients[np.arange(len(places)), 0, places] = 1.0
+    return _Asked(menu[None], coefficients, 0.0)
+
+
+def _asked_functional(n: int, functional: ArrayLike) -> _Asked:
+    array = as_floats(functional, "functional")
+    if n > MAX_ITEMS or array.shape != (1 << n, n):
+        raise InputError(
+            f"functional: an array over the menus of at most {MAX_ITEMS} items is needed, of shape (2^n, n) with n = {n}; "
+            f"this one has shape {array.shape}"
+        )
+    masks = np.flatnonzero((array != 0).any(axis=1))
+    menus = membership_of(masks, n)
+    values = np.where(menus, array[masks], 0.0)
+    if not np.isfinite(values).all():
+        raise InputError("functional: every coefficient must be finite")
+    large = menus.sum(axis=1) >= 2
+    return _Asked(menus[large], values[large][None], float(values[~large].sum()))
 
 
 def _members(menu: Iterable[Item] | None) -> tuple[Item, ...]:

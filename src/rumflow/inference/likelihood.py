@@ -12,35 +12,37 @@ steps cut by a line search always get there. Both are solved over the whole poly
 
 *Certificate.* For any RUM rho', L(rho') - L(rho) <= <grad L(rho), rho' - rho> = <count / rho, rho'> - n_observations, so
 
-    gap = (dearest ranking for the costs Z^T (count / rho)) - n_observations
+    gap = (dearest type for the prices count / rho of the cells) - n_observations
 
-bounds how far L(rho) is below the maximum: one dynamic programme, whatever the solver did.
+bounds how far L(rho) is below the maximum: one dynamic programme, whatever the solver did. All this is the same on the lattice
+of all menus and on a choice graph (`rumflow.inference.places`).
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from rumflow.core.arrays import Array, Mixture
 from rumflow.core.lattice import Lattice
-from rumflow.core.paths import cheapest_below, decompose, flow_from_paths, orders_from_paths, squeeze, uniform_flow
-from rumflow.core.problem import Problem, Stop
 from rumflow.core.seeds import Seed, entropy
 from rumflow.core.threads import run_threads, thread_count
-from rumflow.core.transforms import zeta, zeta_adjoint
+from rumflow.core.transforms import zeta
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Item
+from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError, RumflowError
+from rumflow.inference.places import Place, find_place
 from rumflow.inference.resample import generators
 from rumflow.inference.result import pvalue
+from rumflow.models.model import Model
+from rumflow.models.rankings import choice_probabilities
 from rumflow.output.progress import Counter
 from rumflow.projection.results import Rankings
-from rumflow.solvers.active_set.solve import Workspace
-from rumflow.solvers.dispatch import solve
 
 _SCORING_ROUNDS = 4
 _MOST_ROUNDS = 200
@@ -48,9 +50,9 @@ _MOST_ROUNDS = 200
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LikelihoodFit:
-    """The most likely RUM, with its certificate.
+    """The most likely member of a model, with its certificate.
 
-    On menus that were not observed `rho` is one value among many; on observed cells with choices it is unique.
+    On menus that were not observed its probabilities are one value among many; on observed cells with choices they are unique.
     """
 
     loglik: float
@@ -61,7 +63,8 @@ class LikelihoodFit:
     tol: float
     seconds: float
     data: ChoiceData = field(repr=False)
-    _flow: Array = field(repr=False)
+    _place: Place = field(repr=False)
+    _point: Any = field(repr=False)
 
     @property
     def loglik_gap(self) -> float:
@@ -74,21 +77,42 @@ class LikelihoodFit:
         return 2 * max(self.loglik_gap, 0.0)
 
     @cached_property
+    def fitted(self) -> Array:
+        """(m, n) fitted probabilities of the observed menus, NaN outside them."""
+        return self._place.gather(self._place.rho(self._point))
+
+    @cached_property
+    def _flow(self) -> Array:
+        return self._place.flow(self._point)
+
+    @cached_property
     def rho(self) -> Array:
-        """(2^n, n) fitted probabilities, 0 outside the menu."""
-        return Lattice(self.data.n).from_internal(zeta(self._flow.copy()))
+        """(2^n, n) fitted probabilities, 0 outside the menu; on a graph for random utility with up to 22 items."""
+        flow = self._flow
+        return Lattice(len(flow)).from_internal(zeta(flow.copy()))
 
     @cached_property
     def flow(self) -> Array:
-        """(2^n, n) Block-Marschak polynomials of the fit, every entry >= 0."""
-        return Lattice(self.data.n).from_internal(self._flow)
+        """(2^n, n) Block-Marschak polynomials of the fit, every entry >= 0; where there is `rho`."""
+        flow = self._flow
+        return Lattice(len(flow)).from_internal(flow)
 
     @cached_property
     def rankings(self) -> Rankings:
         """A mixture of rankings with these probabilities: one among many when n >= 4."""
-        paths, weights = decompose(self._flow)
+        orders, weights = self._place.rankings(self._point)
         heaviest = np.argsort(-weights, kind="stable")
-        return Rankings(orders_from_paths(paths[heaviest]), weights[heaviest], self.items)
+        return Rankings(orders[heaviest], weights[heaviest], self.items)
+
+    def probabilities(self, menu: Iterable[Item]) -> dict[Item, float]:
+        """The fitted choice probabilities of one menu, observed or not, by label."""
+        members = tuple(menu)
+        for label in members:
+            if label not in self.items:
+                raise InputError(f"item {label!r} is unknown: the items are {format_menu(self.items)}")
+        row = np.array([[label in members for label in self.items]])
+        values = choice_probabilities(self.rankings.orders, self.rankings.weights, row)[0]
+        return {self.items[x]: float(values[x]) for x in np.flatnonzero(row[0])}
 
     @property
     def items(self) -> tuple[Item, ...]:
@@ -112,19 +136,19 @@ class LikelihoodFit:
             raise InputError(
                 "the likelihood ratio test draws samples of the same sizes: they must be whole numbers of choices"
             )
-        n = self.data.n
-        inside = Lattice(n).membership[self.data.masks]
-        shares = np.where(inside, np.maximum(self.rho[self.data.masks], 0.0), 0.0)
+        inside = self.data.membership
+        shares = np.where(inside, np.maximum(np.nan_to_num(self.fitted), 0.0), 0.0)
         shares /= shares.sum(axis=1, keepdims=True)
         null = np.empty(n_boot)
         gaps = np.empty(n_boot)
-        start = decompose(self._flow)
+        start = self._place.mixture(self._point)
         counter = Counter(progress, n_boot, "replicates")
 
         def replicate(i: int) -> None:
             rng = generators(number, (), [i])[0]
             counts = np.where(inside, rng.multinomial(sizes.astype(np.int64), shares), np.nan)
-            state = _maximise(ChoiceData(self.items, self.data.membership, counts, sizes), max(self.tol, 1e-5), start)
+            data = ChoiceData(self.items, inside, counts, sizes)
+            state = _maximise(data, self._place.fresh(), max(self.tol, 1e-5), start)
             null[i] = 2 * max(state.saturated - state.value, 0.0)
             gaps[i] = state.gap
             counter.add(1)
@@ -166,30 +190,24 @@ class LikelihoodRatioTest:
 class _State:
     """A point of the polytope, its likelihood and its certificate."""
 
-    def __init__(self, data: ChoiceData) -> None:
-        self.n = data.n
-        lattice = Lattice(self.n)
-        self.counts = np.zeros(lattice.internal_shape)
-        self.sizes = np.zeros(lattice.internal_shape)
-        self.observed = np.zeros(lattice.internal_shape)
-        row, item = np.nonzero(~np.isnan(data.counts))
-        large = np.bitwise_count(data.masks[row]) >= 2  # a menu of one item is chosen for sure
-        row, item = row[large], item[large]
-        column = squeeze.py_func(data.masks[row], item)
-        self.counts[item, column] = data.counts[row, item]
-        self.sizes[item, column] = data.totals[row]
-        self.observed[item, column] = data.frequencies[row, item]
+    def __init__(self, data: ChoiceData, place: Place) -> None:
+        self.place = place
+        self.counts = place.spread(data.counts)
+        self.sizes = place.spread(np.where(data.membership, data.totals[:, None], np.nan))
+        self.observed = place.spread(data.frequencies)
         self.chosen = self.counts > 0
         self.total = float(self.counts.sum())
         c, f = self.counts[self.chosen], self.observed[self.chosen]
         self.saturated = float((c * np.log(f)).sum())
         self.rounds = 0
-        self.workspace = Workspace(self.n)
-        self.flow = uniform_flow(self.n)
-        self.rho = zeta(self.flow.copy())
-        self.value = self.loglik(self.rho)
         self.mixture: Mixture | None = None
         self.gap = np.inf
+        self.put(place.middle())
+
+    def put(self, point: Any) -> None:
+        """Go to a point."""
+        self.point, self.rho = point, self.place.rho(point)
+        self.value = self.loglik(self.rho)
 
     def loglik(self, rho: Array) -> float:
         """L, minus infinity where something chosen has no probability."""
@@ -200,19 +218,14 @@ class _State:
         """The gap at the current point."""
         cost = np.zeros_like(self.rho)
         cost[self.chosen] = -self.counts[self.chosen] / self.rho[self.chosen]
-        self.gap = max(-float(cheapest_below(zeta_adjoint(cost), 1)[-1]) - self.total, 0.0)
+        self.gap = max(-self.place.cheapest(cost) - self.total, 0.0)
         return self.gap
 
     def move(self, weights: Array, target: Array, accuracy: float) -> None:
         """Project, then go as far that way as the likelihood rises."""
-        stop = Stop(1e-14, accuracy)
-        solved = solve(Problem(target, weights), stop, start=self.mixture, workspace=self.workspace, threads=1)
-        if solved.reason == "interrupted":
-            raise KeyboardInterrupt
-        self.mixture = solved.mixture
+        point, self.mixture = self.place.project(weights, target, accuracy, self.mixture)
         self.rounds += 1
-        flow = solved.flow
-        rho = zeta(flow.copy())
+        rho = self.place.rho(point)
         slope = float((self.counts[self.chosen] / self.rho[self.chosen] * (rho - self.rho)[self.chosen]).sum())
         # Near the maximum the gain of a step is below the rounding of L itself: what is not a loss beyond rounding passes.
         slack = 8 * float(np.finfo(float).eps) * abs(self.value)
@@ -221,22 +234,23 @@ class _State:
             trial = self.rho + step * (rho - self.rho)
             value = self.loglik(trial)
             if value >= self.value + 1e-4 * step * slope - slack:
-                self.flow = flow if step == 1.0 else self.flow + step * (flow - self.flow)
-                self.rho, self.value = zeta(self.flow.copy()), value
+                self.put(point if step == 1.0 else self.place.mix(self.point, point, step))
+                self.value = value
                 return
             step *= 0.5
 
 
-def _maximise(data: ChoiceData, tol: float, start: Mixture | None = None, most: int = _MOST_ROUNDS) -> _State:
-    state = _State(data)
+def _maximise(
+    data: ChoiceData, place: Place, tol: float, start: Mixture | None = None, most: int = _MOST_ROUNDS
+) -> _State:
+    state = _State(data, place)
     if state.total == 0:
         state.gap = 0.0
         return state
     if start is not None:
-        # Mixed with the uniform rankings, so that nothing chosen has probability 0.
-        state.flow = 0.9 * flow_from_paths(*start) + 0.1 * state.flow
-        state.rho = zeta(state.flow.copy())
-        state.value, state.mixture = state.loglik(state.rho), start
+        # Mixed with a point inside, so that nothing chosen has probability 0.
+        state.put(place.mix(place.point(start), state.point, 0.1))
+        state.mixture = start
     floor = 64 * float(np.finfo(float).eps) * state.total
     goal = max(tol, floor)
     best, still = np.inf, 0
@@ -258,11 +272,18 @@ def _maximise(data: ChoiceData, tol: float, start: Mixture | None = None, most: 
 
 
 def fit_likelihood(
-    data: ChoiceData, tol: float = 1e-6, *, max_iterations: int = _MOST_ROUNDS, throw: bool = True
+    data: ChoiceData,
+    tol: float = 1e-6,
+    *,
+    max_iterations: int = _MOST_ROUNDS,
+    throw: bool = True,
+    model: Model | None = None,
+    route: str | None = None,
 ) -> LikelihoodFit:
     """The most likely random utility model for choice counts.
 
     tol      stop when the certified gap, maximum - loglik, is at most tol (in units of the log-likelihood).
+    model, route   as for `project`.
     throw    raise where the tolerance is not met in `max_iterations` projections; False returns the best point with its gap.
 
     >>> import rumflow as rf
@@ -274,14 +295,22 @@ def fit_likelihood(
         raise InputError(f"data: a ChoiceData with counts is needed, not {type(data).__name__}")
     if not (np.isfinite(tol) and tol > 0):
         raise InputError(f"tol={tol!r}: a positive number is needed")
-    partial = np.isnan(data.counts).sum(axis=1) + np.bitwise_count(data.masks) != data.n
+    partial = (np.isnan(data.counts) & data.membership).any(axis=1)
     if partial.any():
         raise InputError(
             f"menu {data.menus[int(np.argmax(partial))]}: some cells were not recorded; "
             "the likelihood needs the counts of whole menus"
         )
     begin = time.perf_counter()
-    state = _maximise(data, tol, most=max_iterations)
+    place = find_place(data, model, route)
+    impossible = (np.nan_to_num(data.counts) > 0) & (place.gather(place.rho(place.middle())) == 0)
+    if impossible.any():
+        menu, item = (int(v) for v in np.argwhere(impossible)[0])
+        raise InputError(
+            f"menu {format_menu(data.menus[menu])}: {data.items[item]!r} was chosen {data.counts[menu, item]:g} times, but no "
+            f"type of {model!r} takes it: the likelihood is 0 whatever the mixture"
+        )
+    state = _maximise(data, place, tol, most=max_iterations)
     fit = LikelihoodFit(
         state.value,
         state.saturated,
@@ -291,7 +320,8 @@ def fit_likelihood(
         tol,
         time.perf_counter() - begin,
         data,
-        state.flow,
+        state.place,
+        state.point,
     )
     if throw and not fit.converged:
         raise LikelihoodError(

@@ -3,39 +3,51 @@
 The observed behaviour splits into a rational part and a rest, frequency = s rho + (1 - s) rest with rho a RUM and the rest any
 behaviour at all. The largest possible s is
 
-    max s   such that   s rho(D, x) <= frequency(D, x) on every observed cell,  rho RUM:
+    max s   such that   s rho(D, x) <= frequency(D, x) on every observed cell,  rho RUM
 
-1 exactly when the frequencies are RUM. It describes the frequencies as they are: sampling noise alone keeps it below 1.
+(what was chosen from a menu but not recorded is a cell of its own): 1 exactly when the frequencies are RUM. It describes the
+frequencies as they are: sampling noise alone keeps it below 1.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.core.arrays import Array
+from rumflow.core.arrays import Array, Ints, Mask, Mixture
+from rumflow.core.graph import cells_of_types
+from rumflow.core.graph_cells import Cells
 from rumflow.core.lattice import Lattice
-from rumflow.core.paths import decompose, orders_from_paths
+from rumflow.core.paths import flow_from_paths, paths_from_orders
 from rumflow.core.transforms import zeta
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
+from rumflow.errors import InputError
+from rumflow.models.model import Model
+from rumflow.models.random_utility import RandomUtility
+from rumflow.projection.graph_results import MOST_ITEMS_OF_ARRAYS, GraphProjection
 from rumflow.projection.inputs import prepare
+from rumflow.projection.observed import observe
 from rumflow.projection.results import Rankings
-from rumflow.projection.single import project_lattice
-from rumflow.solvers.linear_programs import maximise_packing
+from rumflow.projection.single import project
+from rumflow.solvers.linear_programs import TypePrograms
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RationalShare:
-    """The largest share of the population that a RUM explains."""
+    """The largest share of the population that a model explains."""
 
     share: float
-    upper: float  #: certified: no RUM explains more than this
+    upper: float  #: certified: no member of the model explains more than this
     items: tuple[Item, ...]
-    observed: Array = field(repr=False)  #: (2^n, n) the data, NaN where not observed
-    _flow: Array = field(repr=False)  # of s rho, internal layout
+    membership: Mask = field(repr=False)  #: (m, n) the observed menus of two or more items
+    frequencies: Array = field(repr=False)  #: (m, n) the data, NaN on what was not recorded
+    _model: Model = field(repr=False)
+    _cells: Cells | None = field(repr=False)  # None where no menu leaves a choice
+    _mixture: Mixture = field(repr=False)  # of s rho
 
     @property
     def gap(self) -> float:
@@ -43,39 +55,62 @@ class RationalShare:
         return max(self.upper - self.share, 0.0)
 
     @property
-    def part(self) -> Array:
-        """(2^n, n) the rational part s rho, at most the data on every observed cell. One among many, as a rule."""
-        return Lattice(len(self.items)).from_internal(zeta(self._flow.copy()))
+    def fitted(self) -> Array:
+        """(m, n) the rational part s rho on the observed menus, at most the data there. One among many, as a rule."""
+        if self._cells is None:
+            return self.frequencies
+        return self._cells.to_array(cells_of_types(*self._mixture, self._cells.shape))
 
-    @property
+    @cached_property
     def rankings(self) -> Rankings:
         """The rational part as a mixture of rankings; the weights add up to the share."""
-        paths, weights = decompose(self._flow)
+        types, weights = self._mixture
         heaviest = np.argsort(-weights, kind="stable")
-        return Rankings(orders_from_paths(paths[heaviest]), weights[heaviest], self.items)
+        orders: Ints = np.arange(len(self.items))[None]
+        if self._cells is not None:
+            orders = self._model.orders(self._cells, types[heaviest])
+        return Rankings(orders, weights[heaviest], self.items)
+
+    @property
+    def part(self) -> Array:
+        """(2^n, n) the rational part s rho over all menus; for random utility with up to 22 items."""
+        n = len(self.items)
+        if n > MOST_ITEMS_OF_ARRAYS:
+            raise InputError(
+                f"part: it is there for up to {MOST_ITEMS_OF_ARRAYS} items; take fitted, on the observed menus"
+            )
+        flow = flow_from_paths(paths_from_orders(self.rankings.orders), self.rankings.weights)
+        return Lattice(n).from_internal(zeta(flow))
 
     def __repr__(self) -> str:
         return f"RationalShare(share={self.share:.6f}, upper={self.upper:.6f})"
 
 
-def rationalizable_share(data: ChoiceData | ArrayLike) -> RationalShare:
-    """The largest share of the population whose behaviour a RUM can explain, whatever the rest does.
+def rationalizable_share(
+    data: ChoiceData | ArrayLike, *, model: Model | None = None, route: str | None = None
+) -> RationalShare:
+    """The largest share of the population whose behaviour a model can explain, whatever the rest does.
 
-    data     ChoiceData, or a (2^n, n) array of probabilities with NaN for what was not observed.
+    data          ChoiceData, or a (2^n, n) array of probabilities with NaN for what was not observed.
+    model, route  as for `project`; None: random utility.
     """
-    problem = prepare(data, None)
-    lattice = problem.lattice
-    seen = np.ones(lattice.n_cells, np.bool_)
-    if len(problem.weights):
-        seen = lattice.internal_to_cells(problem.weights) > 0
-    target = lattice.internal_to_cells(problem.target)
-    seen &= np.bitwise_count(lattice.cells[:, 0]) >= 2
-    observed = lattice.from_internal(lattice.cells_to_internal(np.where(seen, target, np.nan)))
-    fit = project_lattice(data, throw=False)
-    cells = np.flatnonzero(seen)
-    if len(cells) == 0:  # no menu leaves a choice
-        return RationalShare(1.0, 1.0, problem.items, observed, lattice.to_internal(fit.flow))
-    found = maximise_packing(lattice, cells, target[cells], fit.mixture)
-    return RationalShare(
-        min(found.value, 1.0), min(max(found.bound, found.value), 1.0), problem.items, observed, found.flow
-    )
+    types_of = RandomUtility() if model is None else model
+    if isinstance(data, ChoiceData):
+        membership, items = data.membership, data.items
+    else:
+        problem = prepare(data, None)  # looks at every number
+        membership, items = problem.lattice.membership, problem.items
+    if not (membership.sum(axis=1) >= 2).any():
+        menus, sure = np.empty((0, len(items)), np.bool_), (np.empty((1, 0), np.int32), np.ones(1))
+        return RationalShare(1.0, 1.0, items, menus, np.empty(menus.shape), types_of, None, sure)
+    observed = observe(data)
+    cells, frequencies = observed.cells, observed.frequencies[observed.rows]
+    fit = project(data, throw=False, model=model, route=route)
+    types = fit.mixture[0] if isinstance(fit, GraphProjection) else cells.types_of_orders(fit.rankings.orders)
+    table = cells.to_table(frequencies)
+    menu = np.flatnonzero(cells.remainder >= 0)
+    table[menu, cells.remainder[menu]] = np.maximum(1.0 - table[menu].sum(axis=1), 0.0)
+    menu, column = np.nonzero(cells.item >= -1)
+    found, mixture = TypePrograms(types_of.geometry(cells), menu, column, table[menu, column], types).pack()
+    upper = min(max(found.bound, found.value), 1.0)
+    return RationalShare(min(found.value, 1.0), upper, items, cells.membership, frequencies, types_of, cells, mixture)

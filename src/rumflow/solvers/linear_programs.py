@@ -1,18 +1,24 @@
-"""Linear programmes over random utility models, with certified values.
+"""Linear programmes over the types of a choice graph, with certified values.
 
-    fixed    minimise <c, rho> over RUMs with rho = b on some cells
-    packing  maximise s such that s rho <= b on some cells for some RUM rho
+    fixed    minimise <c, rho> over the model with rho = b on some cells
+    packing  maximise s such that s rho <= b on some cells for some rho of the model
 
-Up to `FLOW_ITEMS` items they are solved over flows: a variable per edge of the lattice, conservation at every menu. Above that by
-column generation over rankings, whose pricing problem is a shortest path on the lattice, O(N). HiGHS solves the programmes;
-its duals y then give a bound that holds whatever its tolerances were:
+HiGHS solves them in one of two forms. *Flows*: a variable per arc, conservation at every node; equations fix so much that little
+is left to decide, and this is fast while the graph is small. *Columns*: the best mixture of the types in use; its duals y price
+the cells, and the cheapest types for these prices, one sweep over the graph, are taken into use. The duals give a bound that
+holds whatever the tolerances of HiGHS were:
 
-    fixed    <c, rho> >= <y, b> + (cheapest ranking for the costs c - y)         (y on the given cells)
-    packing  s <= <y, b> / (cheapest ranking for the costs y)                      (y >= 0)
+    fixed    <c, rho> >= <y, b> + (cheapest type for the prices c - y)         (y on the given cells)
+    packing  s <= <y, b> / (cheapest type for the prices y)                      (y >= 0)
+
+*Anchor.* Values b that are a projection lie on a face of the model: with g = w (b - data) only the cheapest types for the prices
+g can be in a mixture that has these values. Duals y - t g are as good as y for every t >= 0, and with a large t no type off the
+face is ever taken into use.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,186 +26,188 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from rumflow.core.arrays import Array, Ints, Mixture, Paths
-from rumflow.core.lattice import Lattice
-from rumflow.core.paths import cheapest_above, cheapest_below, extract_path, flow_from_paths
-from rumflow.core.transforms import zeta_adjoint
+from rumflow.core.compile import kernel
+from rumflow.core.graph import Graph, fill_cells, make_sweep, run_sweep
+from rumflow.core.graph_certificate import plain_cheapest
 from rumflow.errors import RumflowError
+from rumflow.solvers.active_set.kernels import Pool
+from rumflow.solvers.active_set.on_graph import fill_pool
 
-FLOW_ITEMS = 8
+#: Programmes with fixed values are solved over flows on graphs of at most this many arcs.
+FLOW_ARCS = 20_000
+
 _MOST_ROUNDS = 400
 _COLUMNS_A_ROUND = 300
+_STEEP = 1e3  # the largest price of the anchor, where coefficients are about 1
 _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 class Solution(NamedTuple):
-    """A programme's value at a point, a bound no point can pass, and the point's flow (internal layout)."""
+    """A programme's value at a point, and a bound no point can pass."""
 
     value: float
     bound: float
-    flow: Array
 
 
-def edge_costs(lattice: Lattice, cells: Array) -> Array:
-    """Costs of the edges, Z^T c, from numbers per cell."""
-    return zeta_adjoint(lattice.cells_to_internal(cells))
+@kernel
+def list_cells(graph, ends, cells):
+    """Numbers of the cells of every arc, one arc after the other, and where they end; without room they are only counted."""
+    width = graph.shape[1]
+    row = np.full(graph.shape[0], np.int32(-1), np.int32)
+    nodes = graph.first.shape[0] - 1
+    count = 0
+    for arc in range(graph.head.shape[0]):
+        if graph.head[arc] < nodes:
+            fill_cells(graph, np.int64(arc), row)
+            for j in range(row.shape[0]):
+                if row[j] >= 0:
+                    if cells.shape[0]:
+                        cells[count] = j * width + row[j]
+                    count += 1
+                    row[j] = -1
+        ends[arc] = count
+    return count
 
 
-def minimise_fixed(lattice: Lattice, cost: Array, cells: Ints, values: Array, start: Mixture) -> Solution:
-    """The smallest <cost, rho> over RUMs with rho = values on `cells`; `start` is a mixture that has these values."""
-    if lattice.n <= FLOW_ITEMS:
-        return _flow_fixed(lattice, cost, cells, values)
-    return _columns_fixed(lattice, cost, cells, values, start)
+class _Flows:
+    """A graph as a matrix: conservation, and the cells of the arcs."""
+
+    def __init__(self, graph: Graph, ends: Ints, cells: Ints) -> None:
+        nodes, arcs = graph.n_nodes, np.flatnonzero(graph.head < graph.n_nodes)
+        tail = np.repeat(np.arange(nodes), np.diff(graph.first))[arcs]
+        head = graph.head[arcs]
+        one, number = np.ones(len(arcs)), np.arange(len(arcs))
+        into = head < nodes - 1  # the sink's equation follows from the others
+        self.conservation = sparse.csr_matrix(
+            (
+                np.concatenate([one, -one[into]]),
+                (np.concatenate([tail, head[into]]), np.concatenate([number, number[into]])),
+            ),
+            shape=(nodes - 1, len(arcs)),
+        )
+        count = np.diff(ends, prepend=0)[arcs]
+        self.cells = sparse.csr_matrix(
+            (np.ones(len(cells)), (cells, np.repeat(number, count))), shape=(graph.shape[0] * graph.shape[1], len(arcs))
+        )
 
 
-def maximise_packing(lattice: Lattice, cells: Ints, values: Array, start: Mixture) -> Solution:
-    """The largest s with s rho <= values on `cells` for some RUM rho; the flow returned is that of s rho."""
-    if lattice.n <= FLOW_ITEMS:
-        return _flow_packing(lattice, cells, values)
-    return _columns_packing(lattice, cells, values, start)
+class TypePrograms:
+    """Programmes with the same given cells and values. Types that one has found are there for the next.
 
+    menu, column   which cells of tables are given
+    types          with a mixture that has the given values (fixed), or any (packing)
+    anchor         g on the given cells, for values that are a projection
+    """
 
-def conservation(lattice: Lattice) -> sparse.csr_matrix:
-    """(2^n - 1, N): outflow minus inflow of every menu, mask 1 first; the last row is the outflow of the full menu."""
-    mask, item = lattice.cells.T
-    edge = np.arange(lattice.n_cells)
-    into = mask ^ (np.int64(1) << item)
-    kept = into > 0
-    return sparse.csr_matrix(
-        (
-            np.concatenate([np.ones(len(edge)), -np.ones(int(kept.sum()))]),
-            (np.concatenate([mask - 1, into[kept] - 1]), np.concatenate([edge, edge[kept]])),
-        ),
-        shape=(lattice.n_menus - 1, lattice.n_cells),
-    )
+    def __init__(
+        self, graph: Graph, menu: Ints, column: Ints, values: Array, types: Paths, anchor: Array | None = None
+    ) -> None:
+        largest = 0.0 if anchor is None else float(np.abs(anchor).max(initial=0.0))
+        self._anchor = np.zeros(len(values)) if anchor is None or largest == 0 else _STEEP / largest * anchor
+        self._graph, self._menu, self._column, self._values = graph, menu, column, values
+        self._sweep = make_sweep(graph)
+        size, m = _COLUMNS_A_ROUND, graph.shape[0]
+        self._pool = Pool(
+            paths=np.empty((size, m), np.int32),
+            columns=np.empty((0, size), np.int32),
+            gradient=np.empty(size),
+            open=np.empty(size, np.bool_),
+            gram=np.empty((0, size)),
+        )
+        self.types: Paths = np.unique(types, axis=0)
+        self._known = {row.tobytes() for row in self.types}
+        self._matrix = self._taken(self.types)
 
+    def minimise(self, cost: Array) -> Solution:
+        """The smallest <cost, rho> over the model with the given values; `cost`: a table of cells."""
+        value, y = self._by_columns(cost) if self._flows is None else self._by_flows(self._flows, cost)
+        cheapest = float(plain_cheapest(self._graph, cost - self._table(y)))
+        return Solution(value, float(y @ self._values) + cheapest)
 
-def superset_sums(lattice: Lattice, cells: Ints) -> sparse.csr_matrix:
-    """(len(cells), N): rows of Z; rho(D, x) sums the flow over all (E, x) with E containing D."""
-    mask, item = lattice.cells.T
-    rows = [np.empty(0, np.int64)]  # so that no cell at all gives an empty matrix
-    for c in cells:
-        rows.append(np.flatnonzero((item == item[c]) & (mask & mask[c] == mask[c])))
-    lengths = [len(r) for r in rows[1:]]
-    return sparse.csr_matrix(
-        (np.ones(sum(lengths)), (np.repeat(np.arange(len(cells)), lengths), np.concatenate(rows))),
-        shape=(len(cells), lattice.n_cells),
-    )
+    @cached_property
+    def _flows(self) -> _Flows | None:
+        if self._graph.n_arcs > FLOW_ARCS:
+            return None
+        ends = np.empty(len(self._graph.head), np.int64)
+        cells = np.empty(int(list_cells(self._graph, ends, np.empty(0, np.int64))), np.int64)
+        list_cells(self._graph, ends, cells)
+        return _Flows(self._graph, ends, cells)
 
+    def _by_flows(self, flows: _Flows, cost: Array) -> tuple[float, Array]:
+        prices = np.asarray(flows.cells.T @ cost.reshape(-1))
+        balance = np.zeros(flows.conservation.shape[0])
+        balance[0] = 1.0
+        given = flows.cells[self._menu * cost.shape[1] + self._column]
+        answer = _solve(
+            prices, equal=(sparse.vstack([flows.conservation, given]), np.concatenate([balance, self._values]))
+        )
+        return float(prices @ answer.x), answer.eqlin.marginals[len(balance) :]
 
-def _flow_fixed(lattice: Lattice, cost: Array, cells: Ints, values: Array) -> Solution:
-    balance = np.zeros(lattice.n_menus - 1)
-    balance[-1] = 1.0
-    edges = lattice.internal_to_cells(edge_costs(lattice, cost))
-    answer = _solve(
-        edges,
-        equal=(
-            sparse.vstack([conservation(lattice), superset_sums(lattice, cells)]),
-            np.concatenate([balance, values]),
-        ),
-    )
-    y = answer.eqlin.marginals[len(balance) :]
-    flow = lattice.cells_to_internal(np.maximum(answer.x, 0.0))
-    return Solution(float(edges @ answer.x), _fixed_bound(lattice, cost, cells, values, y)[0], flow)
-
-
-def _fixed_bound(lattice: Lattice, cost: Array, cells: Ints, values: Array, y: Array) -> tuple[float, Array]:
-    reduced = cost.copy()
-    reduced[cells] -= y
-    edges = edge_costs(lattice, reduced)
-    return float(y @ values + cheapest_below(edges)[-1]), edges
-
-
-def _flow_packing(lattice: Lattice, cells: Ints, values: Array) -> Solution:
-    mask = lattice.cells[:, 0]
-    out = -(mask == lattice.n_menus - 1).astype(float)
-    balance = conservation(lattice)[:-1]
-    answer = _solve(
-        out,
-        equal=(balance, np.zeros(balance.shape[0])) if balance.shape[0] else None,
-        most=(superset_sums(lattice, cells), values),
-    )
-    bound, _ = _packing_bound(lattice, cells, values, np.maximum(-answer.ineqlin.marginals, 0.0))
-    return Solution(float(-out @ answer.x), bound, lattice.cells_to_internal(np.maximum(answer.x, 0.0)))
-
-
-def _packing_bound(lattice: Lattice, cells: Ints, values: Array, y: Array) -> tuple[float, Array]:
-    full = np.zeros(lattice.n_cells)
-    full[cells] = y
-    edges = edge_costs(lattice, full)
-    cheapest = float(cheapest_below(edges)[-1])
-    return (float(y @ values) / cheapest if cheapest > 0 else 1.0), edges
-
-
-def _columns_fixed(lattice: Lattice, cost: Array, cells: Ints, values: Array, start: Mixture) -> Solution:
-    edges = edge_costs(lattice, cost)
-    columns = _Columns(lattice, cells, start[0])
-    bound = -np.inf
-    for _ in range(_MOST_ROUNDS):
-        prices = np.array([edges[np.arange(lattice.n), p].sum() for p in columns.paths])
-        matrix: Any = sparse.vstack([columns.matrix(), sparse.csr_matrix(np.ones((1, len(prices))))])
-        answer = _solve(prices, equal=(matrix, np.append(values, 1.0)))
-        y = answer.eqlin.marginals[:-1]
-        here, reduced = _fixed_bound(lattice, cost, cells, values, y)
-        bound = max(bound, here)
-        value = float(prices @ answer.x)
-        if value - bound <= 1e-9 * max(1.0, abs(value)) or not columns.add(
-            reduced, float(answer.eqlin.marginals[-1]) - 1e-11
-        ):
-            break
-    else:
-        raise RumflowError(f"column generation left a gap of {value - bound:.2g} after {_MOST_ROUNDS} rounds")
-    return Solution(value, bound, flow_from_paths(columns.paths, answer.x))
-
-
-def _columns_packing(lattice: Lattice, cells: Ints, values: Array, start: Mixture) -> Solution:
-    columns = _Columns(lattice, cells, start[0])
-    bound = 1.0
-    for _ in range(_MOST_ROUNDS):
-        answer = _solve(-np.ones(len(columns.paths)), most=(columns.matrix(), values))
-        y = np.maximum(-answer.ineqlin.marginals, 0.0)
-        here, reduced = _packing_bound(lattice, cells, values, y)
-        bound = min(bound, here)
-        value = float(answer.x.sum())
-        if bound - value <= 1e-9 or not columns.add(reduced, 1.0 - 1e-11):
-            break
-    else:
-        raise RumflowError(f"column generation left a gap of {bound - value:.2g} after {_MOST_ROUNDS} rounds")
-    return Solution(value, bound, flow_from_paths(columns.paths, answer.x))
-
-
-class _Columns:
-    """Rankings in use, and what they choose on the given cells."""
-
-    def __init__(self, lattice: Lattice, cells: Ints, paths: Paths) -> None:
-        self._lattice = lattice
-        # Ranking p chooses x from D when D is within E_p(x); both with bit x squeezed out.
-        index = lattice.cell_index[cells]
-        self._item, self._column = np.divmod(index, 1 << (lattice.n - 1))
-        self.paths = np.unique(paths, axis=0)
-        self._known = {p.tobytes() for p in self.paths}
-
-    def matrix(self) -> sparse.csr_matrix:
-        """(cells, rankings): 1 where the ranking chooses the cell."""
-        chosen = self.paths[:, self._item] & self._column == self._column
-        return sparse.csr_matrix(chosen.T.astype(float))
-
-    def add(self, edges: Array, limit: float) -> bool:
-        """Add the cheapest rankings through every menu whose cost is below `limit`; False where there is none."""
-        n = self._lattice.n
-        above, below = cheapest_above(edges), cheapest_below(edges)
-        price = above + below
-        found: list[Paths] = []
-        for menu in np.argsort(price, kind="stable"):
-            if price[menu] >= limit or len(found) >= _COLUMNS_A_ROUND:
+    def _by_columns(self, cost: Array) -> tuple[float, Array]:
+        bound, best = -np.inf, np.zeros(len(self._values))
+        for _ in range(_MOST_ROUNDS):
+            prices = cost[np.arange(len(cost)), self.types].sum(axis=1)
+            matrix: Any = sparse.vstack([self._matrix, sparse.csc_matrix(np.ones((1, len(prices))))], "csc")
+            answer = _solve(prices, equal=(matrix, np.append(self._values, 1.0)))
+            y = answer.eqlin.marginals[:-1] - self._anchor
+            reduced = cost - self._table(y)
+            here = float(y @ self._values) + self._price(reduced)
+            if here > bound:
+                bound, best = here, y
+            value = float(prices @ answer.x)
+            if value - bound <= 1e-9 * max(1.0, abs(value)) or not self._add(
+                reduced, float(answer.eqlin.marginals[-1]) + float(self._anchor @ self._values) - 1e-11
+            ):
                 break
-            path = np.empty(n, np.int32)
-            extract_path(edges, above, below, n, int(menu), path)
-            if path.tobytes() not in self._known:
-                self._known.add(path.tobytes())
-                found.append(path)
-        if found:
-            self.paths = np.vstack([self.paths, found])
-        return bool(found)
+        else:
+            raise RumflowError(f"column generation left a gap of {value - bound:.2g} after {_MOST_ROUNDS} rounds")
+        return value, best
+
+    def pack(self) -> tuple[Solution, Mixture]:
+        """The largest s with s rho <= the given values for some rho of the model, and s rho as a mixture of types."""
+        bound, best = 1.0, np.zeros(len(self._values))
+        for _ in range(_MOST_ROUNDS):
+            answer = _solve(-np.ones(len(self.types)), most=(self._matrix, self._values))
+            y = np.maximum(-answer.ineqlin.marginals, 0.0)
+            reduced = self._table(y)
+            cheapest = self._price(reduced)
+            if cheapest > 0 and float(y @ self._values) / cheapest < bound:
+                bound, best = float(y @ self._values) / cheapest, y
+            value = float(answer.x.sum())
+            if bound - value <= 1e-9 or not self._add(reduced, 1.0 - 1e-11):
+                break
+        else:
+            raise RumflowError(f"column generation left a gap of {bound - value:.2g} after {_MOST_ROUNDS} rounds")
+        cheapest = float(plain_cheapest(self._graph, self._table(best)))
+        bound = float(best @ self._values) / cheapest if cheapest > 0 else 1.0
+        used = answer.x > 0
+        return Solution(value, bound), (self.types[used], answer.x[used])
+
+    def _table(self, y: Array) -> Array:
+        table = np.zeros(self._graph.shape)
+        table[self._menu, self._column] = y
+        return table
+
+    def _price(self, cost: Array) -> float:
+        """Sweep over the graph; the price of the cheapest type."""
+        return run_sweep(self._graph, cost, self._sweep, 1)
+
+    def _taken(self, types: Paths) -> Any:
+        """(cells, types): 1 where the type takes the cell."""
+        return sparse.csc_matrix((types[:, self._menu] == self._column).T.astype(float))
+
+    def _add(self, cost: Array, limit: float) -> bool:
+        """Take types cheaper than `limit` into use, after a sweep; False where there is no new one."""
+        if not self._sweep.below[0] < limit:
+            return False
+        count = fill_pool(self._graph, self._sweep, self._pool, cost, limit)
+        new = [row for row in self._pool.paths[:count] if row.tobytes() not in self._known]
+        if new:
+            rows = np.array(new)
+            self._known.update(row.tobytes() for row in rows)
+            self.types = np.vstack([self.types, rows])
+            self._matrix = sparse.hstack([self._matrix, self._taken(rows)], "csc")
+        return bool(new)
 
 
 def _solve(
