@@ -89,8 +89,8 @@ def test_what_does_not_fit_is_refused_before_it_starts(monkeypatch):
     with pytest.raises(rf.InputError, match=r"n = 29 items.* needs about .* GiB of memory and .* is free"):
         rf.simulate.dirichlet(29, 0)
     monkeypatch.setattr(errors, "available_memory", lambda: 1 << 20)
-    with pytest.raises(rf.InputError, match=r"the projection for n = 17 items \(1,114,112 cells\) needs about"):
-        rf.project(np.zeros((1 << 17, 17)))
+    with pytest.raises(rf.InputError, match=r"the projection for n = 18 items \(2,359,296 cells\) needs about"):
+        rf.project(np.zeros((1 << 18, 18)))
 
 
 def test_single_items_need_no_data():
