@@ -11,7 +11,7 @@ import rumflow as rf
 from rumflow.errors import InputError
 from rumflow.inference import Convention, compare_groups, rum_test, rum_test_many
 from rumflow.inference.replicate import tightened_centre
-from rumflow.inference.sample import build_sample
+from rumflow.inference.sample import build_sample, inverse_variance
 from rumflow.projection import cells
 from rumflow.projection.cells import CellProjector
 
@@ -181,3 +181,11 @@ def test_one_more_cell():
             (tuple(members.tolist()), item),
         }
     assert isinstance(more, CellProjector)
+
+
+def test_weights_for_project_have_the_form_of_its_route():
+    data = rf.simulate.random_menus(9, 6, 4, seed=1)
+    a, b = (
+        rf.project(data, inverse_variance(data, route=route), route=route).objective for route in ("lattice", "graph")
+    )
+    assert a == pytest.approx(b, rel=1e-6)

@@ -23,6 +23,7 @@ from rumflow.cli.arguments import add_data, add_json, add_out, whole_number
 from rumflow.cli.models import add_model, model_of, say_cost
 from rumflow.cli.reading import parts_of, read_data
 from rumflow.data.choices import ChoiceData
+from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.output.names import name_menu, name_order
 from rumflow.output.tables import Table, show
@@ -70,23 +71,24 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _fit(data: ChoiceData, arguments: argparse.Namespace) -> Projection:
+    model = model_of(arguments, data)
     return project(
         data,
-        weights=_weights(data, arguments.weights),
+        weights=_weights(data, arguments.weights, model, arguments.route),
         tol=arguments.tol,
         max_seconds=arguments.max_seconds,
         throw=False,
         progress=show_progress(arguments),
-        model=model_of(arguments, data),
+        model=model,
         route=arguments.route,
     )
 
 
-def _weights(data: ChoiceData, name: str) -> str | ArrayLike | None:
+def _weights(data: ChoiceData, name: str, model: Model | None, route: str | None) -> str | ArrayLike | None:
     if name == "inverse-variance":
         from rumflow.inference.sample import inverse_variance
 
-        return inverse_variance(data)
+        return inverse_variance(data, model, route)
     return None if name == "none" else name
 
 

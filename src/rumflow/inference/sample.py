@@ -313,12 +313,12 @@ def _slot_weights(sample: Sample, weights: str | ArrayLike | None, groups: Seque
     raise InputError(f"weights: an array of shape {' or '.join(map(str, forms))} is needed, not {array.shape}")
 
 
-def inverse_variance(data: ChoiceData) -> Array:
+def inverse_variance(data: ChoiceData, model: Model | None = None, route: str | None = None) -> Array:
     """The weights "inverse-variance" of `rum_test`, for `project`: (2^n, n) where it works on the lattice, else (m, n).
 
     1 on menus of one item, which leave no choice.
     """
-    sample = build_sample(data, "inverse-variance", Convention())
+    sample = build_sample(data, "inverse-variance", Convention(), model=model, route=route)
     n, menu = len(sample.items), sample.unit_menu[sample.unit]
     if sample.projector.graph is not None:
         array = np.where(data.membership & (data.membership.sum(axis=1) == 1)[:, None], 1.0, 0.0)
