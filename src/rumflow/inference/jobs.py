@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array
-from rumflow.core.memory import require_memory
+from rumflow.core.memory import require_memory, test_bytes
 from rumflow.core.threads import thread_count
 from rumflow.errors import InputError
 from rumflow.inference.replicate import Draws, Replicator
@@ -141,6 +141,11 @@ def run(
         f"keeping {n_boot:,} replicates of {len(replicators):,} tests",
         "take fewer replicates",
     )
+    for r in replicators:
+        if r.sample.projector.graph is None:
+            n, menus = r.sample.projector.n, len(r.sample.projector.cells.membership)
+            rows = min(_piece_size(r), int(n_boot))
+            require_memory(test_bytes(n, menus, rows, thread_count(threads)), f"the test for n = {n} items")
     collected = [
         Collected(
             np.full((len(r.taus), n_boot), np.nan),

@@ -15,6 +15,7 @@ from rumflow.core.graph import Graph, cells_of_types, inner_point
 from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import plain_cheapest
 from rumflow.core.lattice import Lattice
+from rumflow.core.memory import likelihood_bytes, require_memory
 from rumflow.core.paths import (
     cheapest_below,
     decompose,
@@ -96,6 +97,7 @@ class _OnLattice:
     """All menus; mixtures are rankings as paths."""
 
     def __init__(self, data: ChoiceData) -> None:
+        require_memory(likelihood_bytes(data.n, len(data.counts)), f"the likelihood for n = {data.n} items")
         self._data, self._lattice = data, Lattice(data.n)
         self._workspace = Workspace(data.n)
         self._row, self._item = np.nonzero(data.membership & (data.membership.sum(axis=1) > 1)[:, None])
