@@ -69,11 +69,11 @@ def test_choices(data, share):
     close(peak(lambda: rf.project(given, **few)), memory.projection_bytes(N, share < 1, RANKINGS, 256, menus))
     rows = 6
     close(
-        peak(lambda: rf.rum_test(given, n_boot=rows, tau=0.1, tol=0.5, threads=1, seed=0)),
+        peak(lambda: rf.rum_test(given, n_boot=rows, tau=0.1, tol=0.5, threads=1, seed=0, route="lattice")),
         memory.test_bytes(N, menus, rows, 1),
     )
     if share < 1:  # with all menus it takes minutes
-        fit = peak(lambda: rf.fit_likelihood(given, tol=1e-3, max_iterations=1, throw=False))
+        fit = peak(lambda: rf.fit_likelihood(given, tol=1e-3, max_iterations=1, throw=False, route="lattice"))
         close(fit, memory.likelihood_bytes(N, menus, RANKINGS, 256))
 
 
@@ -84,13 +84,6 @@ def test_stacks(data, rows):
         peak(lambda: rf.project_many(stack, tol=0.5, throw=False, threads=1)),
         memory.batch_bytes(N, rows, False, RANKINGS),
     )
-
-
-def test_what_was_measured_of_24_items():
-    """In a process of its own, with the data (2^n, n) and 0.15 GiB for the interpreter: 8.0 GiB."""
-    assert 24 << 23 == 201_326_592
-    whole = memory.projection_bytes(24, False, 2640) + 2 * memory.cell_bytes(24) + 0.15 * 2**30
-    assert whole / 2**30 == pytest.approx(8.0, rel=0.1)
 
 
 def test_what_is_not_there_is_refused(monkeypatch):

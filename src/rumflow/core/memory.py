@@ -36,12 +36,13 @@ def _active_bytes(n: int, rankings: int | None, pool: int) -> int:
 def projection_bytes(n: int, weighted: bool, rankings: int | None = None, pool: int = 1024, menus: int = 0) -> int:
     """A projection by the active set.
 
-    The lattice has the target, the costs and the flow, and with weights (or cells that were not observed) these and their sums.
+    The lattice has the target and the costs, and with weights (or cells that were not observed) these and their sums; the
+    flow is made later, when it is asked for.
     Then come shortest paths (two numbers per menu), the prices of the middle layer, and the active set. Data that list `menus`
     observed menus, instead of an array of all menus, are unpacked before the solve.
     """
     cells = cell_bytes(n)
-    solve = (5 if weighted else 3) * cells + (16 << n) + 16 * comb(n, n // 2) + _active_bytes(n, rankings, pool)
+    solve = (4 if weighted else 2) * cells + (16 << n) + 16 * comb(n, n // 2) + _active_bytes(n, rankings, pool)
     # Shares of the observed cells, their rows, items, columns and values.
     unpack = 1.125 * cells + 28 * menus * n
     return int(max(solve, unpack))
