@@ -1,4 +1,5 @@
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -61,3 +62,8 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(
             f"SKIPPED without leave: {name} - {reason} (the skips allowed are in tests/conftest.py)"
         )
+
+
+# Whoever runs the tests in the background may have told them to ignore Ctrl-C; their children are to hear it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -180,7 +180,14 @@ def test_interrupted_while_it_starts(seconds):
         "import os, signal, sys, threading; from rumflow.cli.main import main; "
         f"threading.Timer({seconds}, os.kill, (os.getpid(), signal.SIGINT)).start(); sys.exit(main(['demo']))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        preexec_fn=hear_interrupts,
+    )
     assert "Traceback" not in done.stderr
     assert done.stderr.endswith("rumflow: interrupted\n")
     assert done.returncode in (130, -signal.SIGINT)
