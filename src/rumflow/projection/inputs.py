@@ -196,8 +196,8 @@ def _weigh(
         w = np.zeros(lattice.internal_shape)
         row, item = np.nonzero(~np.isnan(data.counts))
         w[item, squeeze.py_func(data.masks[row], item)] = sizes[row]
-        w[:, 0] = np.maximum(w[:, 0], w[w > 0].min())  # a menu of one item is no news: as light as the lightest
         require_weights(w, lambda i: _cell_name(items, *divmod(i, w.shape[1])))
+        w[:, 0] = np.maximum(w[:, 0], w[w > 0].min())  # a menu of one item is no news: as light as the lightest
         return Prepared(lattice, items, target, w, bool((w > 0).all()))
     given = check_weights(lattice, weights, items)
     if (unseen := (given > 0) & ~seen).any():

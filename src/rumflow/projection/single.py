@@ -142,18 +142,25 @@ def _throw_unless_optimal(fit: Projection, throw: bool) -> None:
         )
 
 
-def block_marschak(rho: ArrayLike) -> Array:
+def block_marschak(rho: ChoiceData | ArrayLike) -> Array:
     """(2^n, n) Block-Marschak polynomials K rho of complete choice probabilities; RUM exactly when none is negative.
+
+    rho    a (2^n, n) array, or ChoiceData.
 
     >>> rho = [[0, 0], [1, 0], [0, 1], [0.3, 0.7]]
     >>> block_marschak(rho).tolist()
     [[0.0, 0.0], [0.7, 0.0], [0.0, 0.30000000000000004], [0.3, 0.7]]
     """
-    array = as_floats(rho, "rho")
-    lattice = Lattice(items_from_shape(array.shape))
-    rows = lattice.to_internal(array)
-    if np.isnan(rows).any():
-        raise InputError("the Block-Marschak polynomials need every menu; some cells are NaN (not observed)")
+    if isinstance(rho, ChoiceData):
+        problem = prepare(rho, None)
+        lattice, rows, complete = problem.lattice, problem.target, problem.complete
+    else:
+        array = as_floats(rho, "rho")
+        lattice = Lattice(items_from_shape(array.shape))
+        rows = lattice.to_internal(array)
+        complete = not np.isnan(rows).any()
+    if not complete:
+        raise InputError("the Block-Marschak polynomials need every menu; some cells were not observed")
     return lattice.from_internal(moebius(rows))
 
 

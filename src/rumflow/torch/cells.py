@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from rumflow.core.lattice import Lattice, items_of
+from rumflow.core.memory import cell_bytes, require_memory
 from rumflow.errors import InputError
 from rumflow.projection.inputs import require_weights
 
@@ -54,6 +55,11 @@ class Cells:
         self, n: int, menus: Iterable[Menu] | None, weights: ArrayLike | Tensor | None, all_menus: bool = False
     ) -> None:
         lattice = Lattice(n)
+        require_memory(
+            5 * cell_bytes(lattice.n),
+            f"a layer over the lattice of n = {lattice.n} items",
+            "the layer holds all menus of its items, however few are read: take fewer items",
+        )
         self.n = lattice.n
         self.masks = menu_masks(lattice, menus)
         self.cells: NDArray[np.int64] = np.array([(mask, x) for mask in self.masks for x in items_of(mask)], np.int64)
