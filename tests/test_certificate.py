@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import rumflow as rf
 from rumflow.core.certificate import Certifier, certify
-from rumflow.core.paths import flow_from_paths, paths_from_orders
+from rumflow.core.paths import flow_from_paths, paths_from_orders, uniform_flow
 from rumflow.core.problem import NO_WEIGHTS, Problem, Stop, rounding_floor
 
 
@@ -80,3 +80,12 @@ def test_the_tolerance_does_not_grow_with_data_far_outside():
     found = certify(Problem(np.full((2, 2), 1e9)), flow_from_paths(paths_from_orders(np.array([[0, 1]])), np.ones(1)))
     assert found.objective > 1e18
     assert not found._replace(gap=1.0).is_optimal(Stop(1e-9))
+
+
+def test_an_objective_of_nearly_zero_is_a_bound_itself():
+    """Weights from 1e-6 to 1e6: the rounding of the gap is beyond the floor, the distance is not."""
+    target = rf.Lattice(2).to_internal(np.array([[0, 0], [1, 0], [0, 1], [0.5, 0.5]]))
+    found = certify(Problem(target, np.array([[1e6, 1e-6], [1e6, 1e-6]])), uniform_flow(2))
+    assert found.objective == 0.0
+    assert found._replace(gap=1e-9).is_optimal(Stop(1e-9))
+    assert not found._replace(gap=1e-9, objective=1e-9).is_optimal(Stop(1e-9))

@@ -43,10 +43,11 @@ class Certificate(NamedTuple):
     def is_optimal(self, stop: Stop) -> bool:
         """Is the gap small enough? Converged means this, whatever a solver says.
 
-        The tolerance is relative to the objective, or to the size of RUM where the data lie far outside of it.
+        The tolerance is relative to the objective, or to the size of RUM where the data lie far outside of it. No distance is
+        negative, so the objective itself is a bound as well: it counts where the data are RUM up to rounding.
         """
         goal = max(stop.tol * min(self.objective, self.scale), self.floor if stop.floor is None else stop.floor)
-        return isfinite(self.objective) and self.gap <= goal
+        return isfinite(self.objective) and min(self.gap, self.objective) <= goal
 
     @property
     def is_rum(self) -> bool:
