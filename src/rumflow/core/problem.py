@@ -57,7 +57,7 @@ class Stop(NamedTuple):
 
 def is_complete(weights: Array) -> bool:
     """Does every cell have a positive weight? No rows: all 1."""
-    return bool((weights > 0).all())
+    return not len(weights) or bool((weights > 0).all())
 
 
 def least_weight(weights: Array) -> float:

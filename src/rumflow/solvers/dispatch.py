@@ -112,7 +112,9 @@ def solve(
         target, flow = rum_membership(problem, threads)
         if flow is not None:
             return Solved(None, None, certify(flow, problem.target), "moebius", 0, "done", flow, target)
-    run = _Run(problem._replace(target=target), problem.target, stop, certify, workspace, deadline, report, threads)
+    inner = Problem(target, problem.weights, problem.cone)
+    floor = SOLVER_FLOOR * data_size(target, problem.weights) if stop.floor is None else stop.floor
+    run = _Run(inner, problem.target, stop, floor, certify, workspace, deadline, report, threads)
     best: Solved | None = None
     for found in run.attempts(method, start, tried):
         if best is None or found.certificate.gap < best.certificate.gap:
@@ -130,18 +132,12 @@ class _Run:
     problem: Problem  # menus add up to 1
     data: Array  # as they were given: what the certificate is about
     stop: Stop
+    floor: float  # the gap at which solvers stop, however small the objective
     certify: Certifier
     workspace: Workspace | None
     deadline: float | None
     report: Callable[[Progress], None] | None
     threads: int | None
-
-    @cached_property
-    def floor(self) -> float:
-        """The gap at which solvers stop, however small the objective."""
-        if self.stop.floor is not None:
-            return self.stop.floor
-        return SOLVER_FLOOR * float(data_size(self.problem.target, self.problem.weights))
 
     def attempts(self, method: str, start: Mixture | None, tried: bool) -> Iterator[Solved]:
         """One solver after the other, each going on from what the one before has found."""
