@@ -21,7 +21,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -161,24 +160,24 @@ class BatchProjector:
             pieces=self._pieces(size),
             kept={},
         )
-        stopped = Event()
+        stopped: list[bool] = []  # filled by whoever hears Ctrl-C
 
         def task(piece: range) -> None:
-            if stopped.is_set():
+            if stopped:
                 return
             span = slice(piece.start, piece.stop)
             own = None if starts is None else starts[span]
             part = _Part(result, targets, span, own, Stop(tol), keep, certify)
             if not (self._solve_few(part) if self._small is not None else self._solve_large(part)):
-                stopped.set()
+                stopped.append(True)
             elif advance is not None:
                 advance(len(piece))
 
         try:
             run_threads(task, result.pieces, self.threads)
         except KeyboardInterrupt:
-            stopped.set()
-        if stopped.is_set():
+            stopped.append(True)
+        if stopped:
             if not partial:
                 raise KeyboardInterrupt
             result.flows[result.interrupted] = uniform_flow(n)
@@ -485,6 +484,8 @@ def _join(starts: Sequence[Start | None] | None, size: int, n: int) -> tuple[Int
     """Starts one after another, and where each begins: among the rankings and in the factors."""
     begin = np.zeros((size + 1, 2), np.int64)
     given = [] if starts is None else [(i, start) for i, start in enumerate(starts) if start is not None]
+    if not given:
+        return begin, _nothing(n)
     for i, start in given:
         begin[i + 1] = len(start.weights), len(start.factor)
     np.cumsum(begin, axis=0, out=begin)
