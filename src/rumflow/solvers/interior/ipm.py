@@ -276,6 +276,7 @@ def solve_ipm(
     trace: list[IpmRecord] = []
     system: System | None = None
     care, solved = 1.0, 0
+    most = 100_000 if most_cg is None else max(most_cg // 8, 1)  # in one solve
     status = "max_iterations"
     try:
         while True:
@@ -296,7 +297,7 @@ def solve_ipm(
                 mu = gap / flow.size
                 np.divide(mu, flow, out=it.lam)
             system = trees.system()
-            step = _direction(it, system, mu, mu_stop, care, deadline)
+            step = _direction(it, system, mu, mu_stop, care, deadline, most)
             if not step.usable:
                 status = "max_seconds" if clock() > deadline else "stalled"
                 break
@@ -343,7 +344,9 @@ class _Step(NamedTuple):
     usable: bool
 
 
-def _direction(it: _Iterate, system: System, mu: float, mu_stop: float | None, care: float, deadline: float) -> _Step:
+def _direction(
+    it: _Iterate, system: System, mu: float, mu_stop: float | None, care: float, deadline: float, most: int
+) -> _Step:
     """Predictor and corrector; close to mu_stop one accurate Newton step towards it."""
     rhs = -it.cost
     # Without a tree the norm of M^-1 says little: solve more accurately, and by the relative residual alone.
@@ -351,9 +354,9 @@ def _direction(it: _Iterate, system: System, mu: float, mu_stop: float | None, c
     if mu_stop is not None and mu <= 2.0 * mu_stop:
         extra = mu_stop / it.flow
         rhs += extra
-        result = pcg(system, rhs, tol=trust * _CENTRING, verify=False, deadline=deadline)
+        result = pcg(system, rhs, tol=trust * _CENTRING, verify=False, deadline=deadline, max_iterations=most)
         return _Step(result.flow, extra, mu_stop / mu, result.iterations, True, _usable(result))
-    predictor = pcg(system, rhs, tol=trust * _ACCURACY, verify=False, deadline=deadline)
+    predictor = pcg(system, rhs, tol=trust * _ACCURACY, verify=False, deadline=deadline, max_iterations=most)
     shrink, shrink_lam, down, up, both = it.measure(predictor.flow)
     a, b = 1.0 / max(shrink, 1.0), 1.0 / max(shrink_lam, 1.0)
     left = mu + (a * down + b * up + a * b * both) / it.flow.size
@@ -361,7 +364,16 @@ def _direction(it: _Iterate, system: System, mu: float, mu_stop: float | None, c
     extra = it.correct(predictor.flow, goal)
     rhs += extra
     start = restart(system, predictor, extra)
-    result = pcg(system, rhs, tol=trust * _ACCURACY, goal=radius, start=start, verify=False, deadline=deadline)
+    result = pcg(
+        system,
+        rhs,
+        tol=trust * _ACCURACY,
+        goal=radius,
+        start=start,
+        verify=False,
+        deadline=deadline,
+        max_iterations=most,
+    )
     used = predictor.iterations + result.iterations
     return _Step(result.flow, extra, goal / mu, used, False, _usable(predictor) and _usable(result))
 
