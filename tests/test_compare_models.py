@@ -1,5 +1,7 @@
 """Models side by side: nested ones in order, tables, errors."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -13,10 +15,12 @@ def test_nested_models_and_their_table():
     models = {f"{k} pairs": rf.RandomUtility(above=pairs[:k]) for k in range(4)}
     found = rf.compare_models(data, models, "counts")
     table = found.to_frame("dict")
-    assert list(table) == ["model", "distance", "gap", "types", "nodes", "seconds", "status"]
+    assert list(table) == ["model", "distance", "loglik", "gap", "types", "nodes", "seconds", "status"]
     assert table["model"] == list(models)
     assert (np.diff(table["distance"]) >= -1e-9).all()
     assert (np.diff(table["nodes"]) <= 0).all()
+    assert all(b <= a + 1e-6 for a, b in pairwise(table["loglik"]))
+    assert "loglik" not in rf.compare_models(data, models, likelihood=False).table
     for name, model in models.items():
         fit = rf.project(data, "counts", model=model)
         assert found.fits[name].objective == pytest.approx(fit.objective, rel=1e-9)
@@ -25,6 +29,14 @@ def test_nested_models_and_their_table():
     assert "4 models (9 items, 25 menus, weighted)" in text
     assert all(name in text for name in models)
     assert len(found.to_frame()) == 4
+
+
+def test_a_choice_that_no_type_makes_has_likelihood_0():
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 10}, ("b", "c"): {"b": 5, "c": 15}})
+    found = rf.compare_models(data, {"all": None, "a first": rf.RandomUtility(above=[("a", "b")])})
+    shares = np.log([30 / 40, 10 / 40, 5 / 20, 15 / 20])
+    assert found.table["loglik"] == pytest.approx([shares @ [30, 10, 5, 15], -np.inf], abs=1e-5)
+    assert "log-likelihood" in found.summary()
 
 
 def test_every_model_is_tested():

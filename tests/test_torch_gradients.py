@@ -185,7 +185,7 @@ def test_the_factor_may_be_computed_again(monkeypatch: pytest.MonkeyPatch) -> No
     projector = BatchProjector(6)
     result = projector.solve(rows, keep=Keep.FACES)
     kept = result.faces(1)
-    monkeypatch.setattr("rumflow.solvers.batch.projector._FACTOR_BYTES", 0)
+    monkeypatch.setattr("rumflow.solvers.batch.result._FACTOR_BYTES", 0)
     bare = result.faces(1)
     assert bare.factor.shape == (5, 0)
     g = rng.normal(size=rows.shape)

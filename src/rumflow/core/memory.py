@@ -70,8 +70,12 @@ def test_bytes(n: int, menus: int, rows: int, threads: int) -> int:
 
 
 def likelihood_bytes(n: int, menus: int, rankings: int | None = None, pool: int = 1024) -> int:
-    """A maximum likelihood fit: the counts in three forms, two points of the polytope, and a weighted projection."""
-    return int((13.5 + 9 * menus / (1 << n)) * cell_bytes(n)) + _active_bytes(n, rankings, pool)
+    """A maximum likelihood fit: the counts in three forms, two points of the polytope, and a weighted projection.
+
+    The most likely model of a large part of all menus has a large face, and the projections go to the interior point method.
+    """
+    share = menus / (1 << n)
+    return int((13.5 + 9 * share) * cell_bytes(n)) + _active_bytes(n, rankings, pool)
 
 
 def available_memory() -> int | None:
@@ -91,12 +95,18 @@ def available_memory() -> int | None:
     return min(free) if free else None
 
 
+def fits(needed: float) -> bool:
+    """Are `needed` bytes free, as far as the system says?"""
+    if needed < _SMALL:
+        return True
+    free = available_memory()
+    return free is None or needed <= free
+
+
 def require_memory(needed: float, what: str, remedy: str = "take fewer items, or a machine with more memory") -> None:
     """Raise an error before the work starts if `needed` bytes are not free."""
-    if needed < _SMALL:
-        return
-    free = available_memory()
-    if free is not None and needed > free:
+    if not fits(needed):
+        free = available_memory() or 0
         raise InputError(f"{what} needs about {_size(needed)} of memory and {_size(free)} is free: {remedy}")
 
 

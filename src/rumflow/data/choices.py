@@ -84,9 +84,7 @@ class ChoiceData:
         return f"ChoiceData({self.n} items, {len(self.totals)}{every} menus, {self.n_observations:g} observations)"
 
     @classmethod
-    def from_counts(
-        cls, counts: Mapping[Iterable[Item], Mapping[Item, float]], items: Sequence[Item] | None = None
-    ) -> ChoiceData:
+    def from_counts(cls, counts: Mapping[Any, Mapping[Any, float]], items: Sequence[Item] | None = None) -> ChoiceData:
         """From `{("tea", "milk"): {"tea": 31, "milk": 9}, ...}`; an item of the menu without a count was never chosen.
 
         `items` fixes the order of the items; without it they stand in order of first appearance.

@@ -1,4 +1,4 @@
-"""Models side by side: how far the data are from each.
+"""Models side by side: how far the data are from each, and how likely they are under the best of its mixtures.
 
 Where the types of one model are types of another, its distance is at least as large. Whether a distance is more than chance
 explains is what a test of each model says (`rumflow.rum_test`), with the same seed for all.
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from rumflow.core.seeds import Seed
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
+from rumflow.inference.likelihood import ImpossibleChoiceError, fit_likelihood, is_whole
 from rumflow.inference.result import RumTest
 from rumflow.inference.test import rum_test
 from rumflow.models.model import Model
@@ -31,20 +32,24 @@ class ModelComparison(NamedTuple):
 
     fits: dict[str, Projection]  #: by name of the model
     tests: dict[str, RumTest]  #: of each model; empty where no replicates were asked for
+    logliks: dict[
+        str, float
+    ]  #: the largest log-likelihood of each model; empty where it was not asked for or there is none
 
     @property
     def table(self) -> dict[str, list[Any]]:
-        """Columns: model, distance, pvalue (where tested), gap, types in the fit, nodes of graph or lattice, seconds, status."""
-        columns: dict[str, list[Any]] = {
-            name: [] for name in ("model", "distance", "pvalue", "gap", "types", "nodes", "seconds", "status")
-        }
+        """Columns: model, distance, pvalue (where tested), loglik (where there is one), gap, types, nodes, seconds, status."""
+        names = ("model", "distance", "pvalue", "loglik", "gap", "types", "nodes", "seconds", "status")
+        columns: dict[str, list[Any]] = {name: [] for name in names}
         for name, fit in self.fits.items():
             nodes = fit.projector.n_nodes if isinstance(fit, GraphProjection) else 1 << fit.n
             pvalue = float(self.tests[name].pvalue) if name in self.tests else None
-            row = (name, fit.distance, pvalue, fit.gap, len(fit.types), nodes, fit.seconds, str(fit.status))
+            loglik = self.logliks.get(name)
+            row = (name, fit.distance, pvalue, loglik, fit.gap, len(fit.types), nodes, fit.seconds, str(fit.status))
             for column, value in zip(columns.values(), row, strict=True):
                 column.append(value)
-        return columns if self.tests else {name: column for name, column in columns.items() if name != "pvalue"}
+        given = {"pvalue": bool(self.tests), "loglik": bool(self.logliks)}
+        return {name: column for name, column in columns.items() if given.get(name, True)}
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """The table as a data frame (backend "pandas", "polars", "pyarrow" or "dict")."""
@@ -68,7 +73,8 @@ class ModelComparison(NamedTuple):
             else ""
         )
         title = f"Distance of the data to {len(rows)} models ({first.n} items, {len(first.membership)} menus{unit})"
-        return Table(title, [name.replace("pvalue", "p-value") for name in shown], rows, note)
+        words = {"pvalue": "p-value", "loglik": "log-likelihood"}
+        return Table(title, [words.get(name, name) for name in shown], rows, note)
 
     def plot(self, ax: Any = None) -> Any:
         """Distances as bars."""
@@ -88,12 +94,15 @@ def compare_models(
     *,
     n_boot: int = 0,
     seed: Seed = 0,
+    likelihood: bool = True,
 ) -> ModelComparison:
     """Project the data onto each of several models, and test each.
 
     models       by name: {"RUM": RandomUtility(), "one axis": SinglePeaked(axis)}.
     max_seconds  for each projection; what is found by then stands in the table, with its gap and status.
     n_boot       bootstrap replicates of a test of each model, with the same `seed`; 0: no tests and no p-values.
+    likelihood   also the largest log-likelihood of each model, where the data are counts of whole menus and the projection ended
+                 in time: -inf where a choice that was made is made by no type. It is certified to 1e-6 of a unit.
 
     The other arguments are those of `rumflow.project`.
     """
@@ -105,6 +114,8 @@ def compare_models(
         raise InputError("n_boot: a test needs ChoiceData; an array of probabilities has no sample sizes")
     fits: dict[str, Projection] = {}
     tests: dict[str, RumTest] = {}
+    logliks: dict[str, float] = {}
+    counted = likelihood and isinstance(data, ChoiceData) and is_whole(data)
     for name, model in models.items():
         if model is not None and not hasattr(model, "geometry"):
             raise InputError(f"models: {name!r} is a {type(model).__name__}, not a model such as RandomUtility()")
@@ -120,4 +131,9 @@ def compare_models(
             if test.interrupted:
                 break
             tests[str(name)] = test
-    return ModelComparison(fits, tests)
+        if counted and isinstance(data, ChoiceData) and fit.status is Status.OPTIMAL:
+            try:
+                logliks[str(name)] = fit_likelihood(data, model=model).loglik
+            except ImpossibleChoiceError:
+                logliks[str(name)] = -np.inf
+    return ModelComparison(fits, tests, logliks)

@@ -42,7 +42,7 @@ from rumflow.inference.result import pvalue
 from rumflow.models.model import Model
 from rumflow.models.rankings import choice_probabilities
 from rumflow.output.progress import Counter
-from rumflow.projection.results import Rankings
+from rumflow.projection.results import Rankings, Score, score_choices
 
 _SCORING_ROUNDS = 4
 _MOST_ROUNDS = 200
@@ -113,6 +113,10 @@ class LikelihoodFit:
         row = np.array([[label in members for label in self.items]])
         values = choice_probabilities(self.rankings.orders, self.rankings.weights, row)[0]
         return {self.items[x]: float(values[x]) for x in np.flatnonzero(row[0])}
+
+    def score(self, data: ChoiceData) -> Score:
+        """How well the fit predicts other choices, also from menus that were not observed."""
+        return score_choices(self.items, self.probabilities, data)
 
     @property
     def items(self) -> tuple[Item, ...]:
@@ -271,6 +275,11 @@ def _maximise(
     return state
 
 
+def is_whole(data: ChoiceData) -> bool:
+    """Were all cells of the observed menus recorded?"""
+    return not (np.isnan(data.counts) & data.membership).any()
+
+
 def fit_likelihood(
     data: ChoiceData,
     tol: float = 1e-6,
@@ -295,8 +304,8 @@ def fit_likelihood(
         raise InputError(f"data: a ChoiceData with counts is needed, not {type(data).__name__}")
     if not (np.isfinite(tol) and tol > 0):
         raise InputError(f"tol={tol!r}: a positive number is needed")
-    partial = (np.isnan(data.counts) & data.membership).any(axis=1)
-    if partial.any():
+    if not is_whole(data):
+        partial = (np.isnan(data.counts) & data.membership).any(axis=1)
         raise InputError(
             f"menu {data.menus[int(np.argmax(partial))]}: some cells were not recorded; "
             "the likelihood needs the counts of whole menus"
@@ -306,7 +315,7 @@ def fit_likelihood(
     impossible = (np.nan_to_num(data.counts) > 0) & (place.gather(place.rho(place.middle())) == 0)
     if impossible.any():
         menu, item = (int(v) for v in np.argwhere(impossible)[0])
-        raise InputError(
+        raise ImpossibleChoiceError(
             f"menu {format_menu(data.menus[menu])}: {data.items[item]!r} was chosen {data.counts[menu, item]:g} times, but no "
             f"type of {model!r} takes it: the likelihood is 0 whatever the mixture"
         )
@@ -331,6 +340,10 @@ def fit_likelihood(
             fit,
         )
     return fit
+
+
+class ImpossibleChoiceError(InputError):
+    """A choice was made that no type of the model makes."""
 
 
 class LikelihoodError(RumflowError, RuntimeError):

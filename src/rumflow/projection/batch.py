@@ -25,7 +25,8 @@ from rumflow.projection.inputs import LARGEST, as_floats, check_tol, check_weigh
 from rumflow.projection.lattice_results import LatticeProjection
 from rumflow.projection.results import Projection, Status, status_of
 from rumflow.solvers.batch.kernels import Keep, Start
-from rumflow.solvers.batch.projector import BatchProjector, Faces
+from rumflow.solvers.batch.projector import BatchProjector
+from rumflow.solvers.batch.result import Faces
 from rumflow.solvers.derivatives import FaceTangent, jvp, vjp
 from rumflow.solvers.small.workspace import MOST_ITEMS
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -207,23 +207,7 @@ class Projection(ABC):
 
     def score(self, data: ChoiceData) -> Score:
         """How well the fit predicts other choices, also from menus that were not observed."""
-        place = {label: x for x, label in enumerate(self.items)}
-        unknown = [
-            label for label in data.items if label not in place and data.membership[:, data.items.index(label)].any()
-        ]
-        if unknown:
-            raise InputError(f"item {unknown[0]!r} is not among the items of the fit: {format_menu(self.items)}")
-        loglik = square = 0.0
-        for menu, counts, total in zip(data.menus, data.counts, data.totals, strict=True):
-            fitted = self.probabilities(menu)
-            for x, label in enumerate(data.items):
-                if not np.isnan(counts[x]):
-                    p = fitted[label]
-                    loglik += (
-                        counts[x] * float(np.log(p)) if counts[x] > 0 and p > 0 else -np.inf if counts[x] > 0 else 0.0
-                    )
-                    square += total * (counts[x] / total - p) ** 2
-        return Score(loglik, square / data.n_observations, data.n_observations)
+        return score_choices(self.items, self.probabilities, data)
 
     @abstractmethod
     def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -262,9 +246,32 @@ class Projection(ABC):
 class Score(NamedTuple):
     """How well a fit predicts choices."""
 
-    loglik: float  # sum of count * log p; minus infinity where something chosen has probability 0
-    squared_error: float  # sum over the cells of (share - p)^2, on average over the choices
+    loglik: float  #: sum of count * log p; minus infinity where something chosen has probability 0
+    squared_error: float  #: sum over the cells of (share - p)^2, on average over the choices
     n_observations: float
+    n_impossible: float  #: choices that have probability 0 in the fit
+
+
+def score_choices(
+    items: Sequence[Item], predict: Callable[[tuple[Item, ...]], dict[Item, float]], data: ChoiceData
+) -> Score:
+    """The score of `predict(menu)`, which gives the probabilities of a menu over `items`, on other choices."""
+    for x, label in enumerate(data.items):
+        if label not in items and data.membership[:, x].any():
+            raise InputError(f"item {label!r} is not among the items of the fit: {format_menu(items)}")
+    loglik = square = impossible = 0.0
+    for menu, counts, total in zip(data.menus, data.counts, data.totals, strict=True):
+        fitted = predict(menu)
+        for x, label in enumerate(data.items):
+            if not np.isnan(counts[x]):
+                p = fitted[label]
+                square += total * (counts[x] / total - p) ** 2
+                if counts[x] > 0 and p > 0:
+                    loglik += counts[x] * float(np.log(p))
+                elif counts[x] > 0:
+                    impossible += counts[x]
+    loglik = -np.inf if impossible else loglik
+    return Score(loglik, square / data.n_observations, data.n_observations, impossible)
 
 
 def rankings_of(start: Rankings | Projection, n: int) -> tuple[Ints, Array]:

@@ -27,7 +27,8 @@ from rumflow.core.problem import Problem
 from rumflow.core.transforms import zeta, zeta_adjoint
 from rumflow.solvers.active_set.on_graph import make_graph_problem
 from rumflow.solvers.active_set.solve import Workspace
-from rumflow.solvers.batch.projector import BatchProjector, Faces
+from rumflow.solvers.batch.projector import BatchProjector
+from rumflow.solvers.batch.result import Faces
 from rumflow.solvers.graphs import ModelProjector, restrict
 from rumflow.solvers.interior.ipm import IpmResult, solve_newton
 from rumflow.solvers.tangent import span_types, tangent_weights

@@ -26,7 +26,7 @@ from rumflow.core.certificate import Certificate, Certifier
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
 from rumflow.core.membership import rum_membership
-from rumflow.core.memory import projection_bytes
+from rumflow.core.memory import fits, interior_bytes, projection_bytes, require_memory
 from rumflow.core.paths import flow_from_paths
 from rumflow.core.problem import SOLVER_FLOOR, Problem, Stop, data_size
 from rumflow.errors import InputError
@@ -141,7 +141,11 @@ class _Run:
 
     def attempts(self, method: str, start: Mixture | None, tried: bool) -> Iterator[Solved]:
         """One solver after the other, each going on from what the one before has found."""
+        needed = interior_bytes(self.problem.n, len(self.problem.weights) > 0)
         if method == "ipm":
+            require_memory(
+                needed, f"method='ipm' for n = {self.problem.n} items", "method='rankings' takes a tenth of it"
+            )
             yield self.interior(start, None)
             return
         if not tried and is_small(self.problem.n, self.problem.weights):
@@ -150,7 +154,7 @@ class _Run:
             if found.mixture is not None and len(found.mixture[1]) and np.isfinite(found.mixture[1]).all():
                 # The inverse lost accuracy: continue with the Cholesky factor, which is more stable.
                 start = found.mixture
-        auto = method == "auto" and not self.problem.cone
+        auto = method == "auto" and not self.problem.cone and fits(needed)
         found = self.rankings(start, most_work(self.problem.n) if auto else None)
         yield found
         if auto:

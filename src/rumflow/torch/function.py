@@ -29,7 +29,8 @@ from rumflow.core.problem import NO_WEIGHTS
 from rumflow.errors import InputError
 from rumflow.projection.inputs import LARGEST
 from rumflow.solvers.batch.kernels import Keep, Start
-from rumflow.solvers.batch.projector import BatchProjector, Faces
+from rumflow.solvers.batch.projector import BatchProjector
+from rumflow.solvers.batch.result import Faces
 from rumflow.solvers.interior.smoothed import Centre, SmoothedProjector
 from rumflow.torch.warm import find
 

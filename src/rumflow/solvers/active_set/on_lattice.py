@@ -12,13 +12,13 @@ from math import comb
 import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Paths
-from rumflow.core.compile import kernel, leaf, reduction
+from rumflow.core.compile import kernel, leaf
 from rumflow.core.paths import cheapest_above, cheapest_below, extract_path, middle_menus, path_cost
 from rumflow.core.problem import NO_WEIGHTS
 from rumflow.core.problem import Problem as Projection
+from rumflow.core.residual import residual_row
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import transform_row, zeta_adjoint
-from rumflow.solvers.active_set.factor import dot
 from rumflow.solvers.active_set.kernels import Pool, Problem, least_pivot
 
 _THREADED = 13  # from this many items on a lattice pass is worth several threads
@@ -33,35 +33,16 @@ def make_problem(problem: Projection) -> Problem:
     return Problem(problem.target, weights, table, 0.0 if problem.cone else ridge, least_pivot(weights))
 
 
-@reduction
-def weighted_square(weights, row):
-    """sum w row^2."""
-    total = 0.0
-    for j in range(row.shape[0]):
-        total += weights[j] * row[j] * row[j]
-    return total
-
-
 @leaf
 def gradient_row(problem, paths, lam, count, cost, x):
     """Row x of Z^T w (Z flow - rho_hat) for a mixture of `count` paths, and its part of the objective."""
     bits = problem.target.shape[0] - 1
-    row, target = cost[x], problem.target[x]
+    row = cost[x]
     row[:] = 0.0
     for i in range(count):
         row[paths[i, x]] += lam[i]
     transform_row(row, bits, 1.0, np.bool_(False))
-    if problem.weights.shape[0] > 0:
-        weights = problem.weights[x]
-        for j in range(row.shape[0]):
-            row[j] = row[j] - target[j] if weights[j] > 0.0 else 0.0
-        objective = 0.5 * weighted_square(weights, row)
-        for j in range(row.shape[0]):
-            row[j] *= weights[j]
-    else:
-        for j in range(row.shape[0]):
-            row[j] -= target[j]
-        objective = 0.5 * dot(row, np.int64(0), row, row.shape[0])
+    objective = residual_row(row, problem.target[x], problem.weights[x] if problem.weights.shape[0] else row[:0])
     transform_row(row, bits, 1.0, np.bool_(True))
     return objective
 

@@ -19,14 +19,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow.core.arrays import Array, Ints, Mask, Mixture
+from rumflow.core.arrays import Array, Mixture
 from rumflow.core.certificate import Certificate, Certifier
 from rumflow.core.lattice import Lattice
 from rumflow.core.membership import inside_tolerance
@@ -43,11 +42,11 @@ from rumflow.solvers.batch.kernels import (
     Start,
     from_flow,
     load,
-    pack_piece,
     solve_piece,
     tangent_piece,
     to_edges,
 )
+from rumflow.solvers.batch.result import BatchResult, Faces, Part, concatenate, join, no_start, split
 from rumflow.solvers.dispatch import Solved, solve
 from rumflow.solvers.small.solve import begin_small
 from rumflow.solvers.small.workspace import SmallWorkspace, is_small, make_small, make_workspace, store_rankings
@@ -57,62 +56,6 @@ from rumflow.solvers.tangent import face_dimension, span_face, span_small, tange
 DEFAULT_TOL = 1e-12
 #: A problem whose gap is below this share of its objective is accepted without a warning.
 _ACCEPTED = Stop(1e-8)
-#: Factors of more bytes than this in all are not kept for the derivatives but computed again.
-_FACTOR_BYTES = 1 << 30
-
-
-class Faces(NamedTuple):
-    """The active rankings of each problem, padded to a common length K."""
-
-    kind: Ints  # (B,): INSIDE or FACE
-    atoms: Ints  # (B,): rankings in use
-    paths: NDArray[np.int32]  # (B, K, n)
-    factor: Array  # (B, K (K + 1) / 2), factor or inverse; or (B, 0): to be computed again
-
-    @staticmethod
-    def joined(faces: Sequence[Faces]) -> Faces:
-        """Several of them as one stack."""
-        parts = [Start(one.paths[0], np.empty(0), one.factor[0]) for one in faces]
-        count = np.array([int(one.atoms[0]) for one in faces])
-        n = faces[0].paths.shape[2] if faces else 0
-        return _pack(
-            np.array([int(one.kind[0]) for one in faces]), count, [(range(len(faces)), _concatenate(parts, n))], n, 1
-        )
-
-
-@dataclass
-class BatchResult:
-    """A solved stack."""
-
-    flows: Array  # (B, n, 2^(n-1))
-    rhos: Array
-    kind: Ints  # (B,): INSIDE (the data are RUM once their menus add up to 1) or FACE
-    count: Ints  # (B,): rankings kept
-    rounds: Ints
-    stalled: Mask  # (B,): not known to be solved
-    interrupted: Mask  # (B,): not begun when Ctrl-C came
-    certificates: list[Certificate | None]  # where they were asked for
-    pieces: list[range]
-    kept: dict[int, Start]  # the rankings of each piece, one problem after another
-
-    @property
-    def inside(self) -> Mask:
-        """(B,): the data are RUM once their menus add up to 1."""
-        inside: Mask = self.kind == INSIDE
-        return inside
-
-    def starts(self) -> list[Start]:
-        """The active set of each problem."""
-        n = self.flows.shape[1]
-        found = []
-        for piece in self.pieces:
-            found += _split(self.count[piece.start : piece.stop], self.kept.get(piece.start, _nothing(n)))
-        return found
-
-    def faces(self, threads: int) -> Faces:
-        """The active sets, padded to one length."""
-        pieces = [(piece, self.kept[piece.start]) for piece in self.pieces]
-        return _pack(self.kind, self.count, pieces, self.flows.shape[1], threads)
 
 
 class BatchProjector:
@@ -156,7 +99,7 @@ class BatchProjector:
             rounds=np.zeros(size, np.int64),
             stalled=np.zeros(size, np.bool_),
             interrupted=np.ones(size, np.bool_),
-            certificates=[None] * size,
+            certificates=np.full(size, None),
             pieces=self._pieces(size),
             kept={},
         )
@@ -167,7 +110,7 @@ class BatchProjector:
                 return
             span = slice(piece.start, piece.stop)
             own = None if starts is None else starts[span]
-            part = _Part(result, targets, span, own, Stop(tol), keep, certify)
+            part = Part(result, targets, span, own, Stop(tol), keep, certify)
             if not (self._solve_few(part) if self._small is not None else self._solve_large(part)):
                 stopped.append(True)
             elif advance is not None:
@@ -243,7 +186,7 @@ class BatchProjector:
 
     def face(self, mixture: Mixture, flow: Array, inside: bool) -> Faces:
         """The face of one solved problem, for `tangent`."""
-        start = _nothing(self.n) if inside and self.complete else self._complete(mixture, flow, FACE, Keep.FACES)
+        start = no_start(self.n) if inside and self.complete else self._complete(mixture, flow, FACE, Keep.FACES)
         kind = np.array([INSIDE if inside else FACE])
         return Faces(kind, np.array([len(start.weights)]), start.paths[None], start.factor[None])
 
@@ -265,10 +208,10 @@ class BatchProjector:
         workspace.reserve(count)
         return workspace
 
-    def _solve_few(self, part: _Part) -> bool:
+    def _solve_few(self, part: Part) -> bool:
         """A piece of a stack of few items in one kernel, then what it left unsolved. False after Ctrl-C."""
         small, size = self._small_workspace(), len(part)
-        begin, start = _join(part.starts, size, self.n)
+        begin, start = join(part.starts, size, self.n)
         atoms = 128 * size if part.keep else 0
         flat = Start(
             np.empty((atoms, self.n), np.int32), np.empty(atoms), np.empty(64 * atoms if part.keep is Keep.FACES else 0)
@@ -305,7 +248,7 @@ class BatchProjector:
             part.certificates[i] = certificate
             part.stalled[i] = certificate is not None and not certificate.is_optimal(part.stop)
             if part.stalled[i]:
-                found = found if found is not None else _split(part.count, flat)
+                found = found if found is not None else split(part.count, flat)
                 own = part.starts[i] if part.starts is not None else None
                 first = found[i] if part.keep else own
                 solved = self._solve_one(part, i, None if first is None else (first.paths, first.weights), tried=True)
@@ -315,11 +258,11 @@ class BatchProjector:
                 if part.keep:
                     found[i] = self._complete(_mixture(solved), solved.flow, int(part.kind[i]), part.keep)
                     part.count[i] = len(found[i].weights)
-        part.result.kept[part.span.start] = flat if found is None else _concatenate(found, self.n)
+        part.result.kept[part.span.start] = flat if found is None else concatenate(found, self.n)
         part.result.interrupted[part.span] = False
         return True
 
-    def _solve_large(self, part: _Part) -> bool:
+    def _solve_large(self, part: Part) -> bool:
         """The same, one call from Python per problem, for problems that take long enough. False after Ctrl-C."""
         parts: list[Start] = []
         for i in range(len(part)):
@@ -327,7 +270,7 @@ class BatchProjector:
             mixture = None if start is None or len(start.weights) == 0 else (start.paths, start.weights)
             solved = self._solve_one(part, i, mixture, tried=False)
             if solved is None:
-                part.result.kept[part.span.start] = _concatenate(parts, self.n)
+                part.result.kept[part.span.start] = concatenate(parts, self.n)
                 return False
             part.put(i, solved)
             part.result.interrupted[part.span.start + i] = False
@@ -335,13 +278,13 @@ class BatchProjector:
                 inside = solved.method == "moebius"
                 kind = int(part.kind[i])
                 parts.append(
-                    _nothing(self.n) if inside else self._complete(_mixture(solved), solved.flow, kind, part.keep)
+                    no_start(self.n) if inside else self._complete(_mixture(solved), solved.flow, kind, part.keep)
                 )
                 part.count[i] = len(parts[-1].weights)
-        part.result.kept[part.span.start] = _concatenate(parts, self.n)
+        part.result.kept[part.span.start] = concatenate(parts, self.n)
         return True
 
-    def _solve_one(self, part: _Part, i: int, start: Mixture | None, *, tried: bool) -> Solved | None:
+    def _solve_one(self, part: Part, i: int, start: Mixture | None, *, tried: bool) -> Solved | None:
         """One problem by the dispatcher; None after Ctrl-C. Derivatives need the rankings of the optimal face."""
         workspace = self._workspace()
         usable = start is not None and len(start[1]) > 0 and bool(np.isfinite(start[1]).all())
@@ -387,54 +330,6 @@ class BatchProjector:
         return start
 
 
-class _Part:
-    """A piece of a stack, and its share of the result."""
-
-    def __init__(
-        self,
-        result: BatchResult,
-        targets: Array,
-        span: slice,
-        starts: Sequence[Start | None] | None,
-        stop: Stop,
-        keep: Keep,
-        certify: bool,
-    ) -> None:
-        self.result, self.span, self.starts, self.stop, self.keep, self.certify = (
-            result,
-            span,
-            starts,
-            stop,
-            keep,
-            certify,
-        )
-        self.targets, self.flows, self.rhos = targets[span], result.flows[span], result.rhos[span]
-        self.kind, self.count, self.rounds = result.kind[span], result.count[span], result.rounds[span]
-        self.stalled = result.stalled[span]
-        self.certificates = _View(result.certificates, span.start)
-
-    def __len__(self) -> int:
-        return len(self.targets)
-
-    def put(self, i: int, solved: Solved) -> None:
-        """What the dispatcher found for problem i."""
-        self.flows[i], self.rhos[i] = solved.flow, zeta(solved.flow.copy(), 1)
-        inside = solved.method == "moebius" or solved.certificate.is_rum
-        self.kind[i], self.rounds[i] = INSIDE if inside else FACE, solved.iterations
-        self.certificates[i] = solved.certificate
-        self.stalled[i] = not solved.certificate.is_optimal(self.stop)
-
-
-class _View:
-    """Some entries of a list, to be written."""
-
-    def __init__(self, values: list[Any], first: int) -> None:
-        self._values, self._first = values, first
-
-    def __setitem__(self, i: int, value: Any) -> None:
-        self._values[self._first + i] = value
-
-
 def _mixture(solved: Solved) -> Mixture:
     return decompose(solved.flow) if solved.mixture is None else solved.mixture
 
@@ -451,53 +346,7 @@ def _share(n: int, weights: Array) -> Array:
     return lattice.to_internal(np.divide(inverse, total, out=np.zeros_like(inverse), where=total > 0))
 
 
-def _pack(kind: Ints, count: Ints, pieces: Sequence[tuple[range, Start]], n: int, threads: int) -> Faces:
-    """From problems stored one after another to one row per problem."""
-    size, most = len(count), int(count.max(initial=0))
-    length = most * (most + 1) // 2
-    paths = np.empty((size, most, n), np.int32)
-    factor = np.empty((size, length if 8 * size * length <= _FACTOR_BYTES else 0))
-
-    def task(piece: tuple[range, Start]) -> None:
-        span = slice(piece[0].start, piece[0].stop)
-        pack_piece(piece[1], count[span], paths[span], factor[span])
-
-    run_threads(task, pieces, threads)
-    return Faces(kind, count, paths, factor)
-
-
-def _nothing(n: int) -> Start:
-    return Start(np.empty((0, n), np.int32), np.empty(0), np.empty(0))
-
-
 def _grown(array: NDArray[Any], used: int, more: int) -> NDArray[Any]:
     new = np.empty((2 * used + more, *array.shape[1:]), array.dtype)
     new[:used] = array[:used]
     return new
-
-
-def _concatenate(starts: Sequence[Start], n: int) -> Start:
-    return Start(*(np.concatenate(part) for part in zip(*(starts or [_nothing(n)]), strict=True)))
-
-
-def _join(starts: Sequence[Start | None] | None, size: int, n: int) -> tuple[Ints, Start]:
-    """Starts one after another, and where each begins: among the rankings and in the factors."""
-    begin = np.zeros((size + 1, 2), np.int64)
-    given = [] if starts is None else [(i, start) for i, start in enumerate(starts) if start is not None]
-    if not given:
-        return begin, _nothing(n)
-    for i, start in given:
-        begin[i + 1] = len(start.weights), len(start.factor)
-    np.cumsum(begin, axis=0, out=begin)
-    return begin, _concatenate([start for _, start in given], n)
-
-
-def _split(count: Ints, flat: Start) -> list[Start]:
-    """What lies one after another, problem by problem."""
-    starts = []
-    at = there = 0
-    for k in count.tolist():
-        end, stop = min(at + k, len(flat.weights)), min(there + k * (k + 1) // 2, len(flat.factor))
-        starts.append(Start(flat.paths[at:end].copy(), flat.weights[at:end].copy(), flat.factor[there:stop].copy()))
-        at, there = end, stop
-    return starts

@@ -37,6 +37,7 @@ from rumflow.core.arrays import Array
 from rumflow.core.compile import clock, kernel, reduction
 from rumflow.core.paths import cheapest_below, conserve, uniform_flow
 from rumflow.core.problem import Problem, Stop, data_size, least_weight, rounding_floor
+from rumflow.core.residual import residual_row
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import zeta, zeta_adjoint
 from rumflow.core.tree import Tree, row_parts
@@ -82,31 +83,11 @@ class IpmResult(NamedTuple):
     system: System  # Q + D with its preconditioner; with mu_stop, D = mu / flow^2
 
 
-@reduction
-def dot_3(a, b, c):
-    """Sum of a b c."""
-    total = 0.0
-    for j in range(a.shape[0]):
-        total += a[j] * b[j] * c[j]
-    return total
-
-
 @kernel
 def residual_rows(cost, target, weights, partial, first, last):
     """cost <- w (cost - rho_hat) in place, given Z k; 1/2 w (rho - rho_hat)^2 of each row into `partial`."""
     for x in range(first, last):
-        row, goal = cost[x], target[x]
-        if weights.shape[0] > 0:
-            w = weights[x]
-            for j in range(row.shape[0]):
-                row[j] = row[j] - goal[j] if w[j] > 0.0 else 0.0
-            partial[0, x] = 0.5 * dot_3(row, row, w)
-            for j in range(row.shape[0]):
-                row[j] *= w[j]
-        else:
-            for j in range(row.shape[0]):
-                row[j] -= goal[j]
-            partial[0, x] = 0.5 * dot(row, row)
+        partial[0, x] = residual_row(cost[x], target[x], weights[x] if weights.shape[0] else cost[x, :0])
 
 
 @reduction

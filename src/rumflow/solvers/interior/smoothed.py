@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from rumflow.core.arrays import Array
 from rumflow.core.compile import kernel
 from rumflow.core.paths import conserve_kernel, uniform_flow
+from rumflow.core.residual import residual_row
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import transform_row
 from rumflow.core.tree import (
@@ -126,13 +127,10 @@ def gradient(flow, target, weights, cost):
     """cost = Z^T w (Z flow - z)."""
     bits = flow.shape[0] - 1
     for x in range(flow.shape[0]):
-        row, goal = cost[x], target[x]
+        row = cost[x]
         row[:] = flow[x]
         transform_row(row, bits, 1.0, np.bool_(False))
-        for j in range(row.shape[0]):
-            row[j] -= goal[j]
-            if weights.shape[0] > 0:
-                row[j] *= weights[x, j]
+        residual_row(row, target[x], weights[x] if weights.shape[0] else row[:0])
         transform_row(row, bits, 1.0, np.bool_(True))
 
 

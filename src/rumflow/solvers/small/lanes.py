@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rumflow.core.compile import inlined
-from rumflow.solvers.active_set.factor import dot
+from rumflow.core.residual import residual_row
 
 
 @inlined
@@ -51,18 +51,9 @@ def price_cells(problem, workspace):
         for x in range(n):
             cost[8 * np.int64(workspace.columns[i, x]) + x] += lam
     transform_lanes(cost, np.bool_(False))
-    objective = 0.0
-    if weights.shape[0] > 0:
-        for j in range(cost.shape[0]):
-            difference = cost[j] - target[j] if weights[j] > 0.0 else 0.0
-            cost[j] = weights[j] * difference
-            objective += cost[j] * difference
-    else:
-        for j in range(cost.shape[0]):
-            cost[j] -= target[j]
-        objective = dot(cost, np.int64(0), cost, cost.shape[0])
+    objective = residual_row(cost, target, weights)
     transform_lanes(cost, np.bool_(True))
-    return 0.5 * objective
+    return objective
 
 
 @inlined

@@ -1,0 +1,110 @@
+"""Which solver runs after which: the chain of attempts, with solvers that end as they are told."""
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from rumflow.core.certificate import Certifier
+from rumflow.core.paths import uniform_flow
+from rumflow.core.problem import Problem, Stop
+from rumflow.solvers import dispatch
+from rumflow.solvers.dispatch import Solved, most_work, solve
+
+FEW, RANKINGS, INTERIOR = "few_items", "rankings", "interior"
+
+
+def problem(n, cone=False):
+    data = rf.simulate.dirichlet(n, seed=0)
+    return Problem(rf.Lattice(n).to_internal(data), cone=cone)
+
+
+class Script:
+    """Solvers that return what is written for them, and a record of who was called with what."""
+
+    def __init__(self, monkeypatch, **endings):
+        self.calls, self.endings = [], {name: list(values) for name, values in endings.items()}
+        for name in (FEW, RANKINGS, INTERIOR):
+            monkeypatch.setattr(dispatch._Run, name, self.solver(name))
+
+    def solver(self, name):
+        def run(attempt, start, limit=None):
+            self.calls.append((name, start, limit))
+            gap, reason = self.endings[name].pop(0)
+            one = Certifier(attempt.problem.n, attempt.problem.weights, False, 1)(
+                uniform_flow(attempt.problem.n), attempt.data
+            )
+            certificate = one._replace(gap=gap, objective=1.0)
+            mixture = np.zeros((1, attempt.problem.n), np.int32), np.array([gap + 1.0])  # tells whose it is
+            return Solved(mixture, None, certificate, name, 1, reason, uniform_flow(attempt.problem.n))
+
+        return run
+
+    @property
+    def order(self):
+        return [name for name, _, _ in self.calls]
+
+
+DONE, STUCK = (1e-12, "done"), (0.5, "stalled")
+
+
+def test_the_first_certified_attempt_ends_it(monkeypatch):
+    script = Script(monkeypatch, few_items=[DONE])
+    assert solve(problem(6), Stop(1e-9)).method == FEW
+    assert script.order == [FEW]
+    script = Script(monkeypatch, rankings=[DONE])
+    assert solve(problem(9), Stop(1e-9)).method == RANKINGS
+    assert script.order == [RANKINGS]
+
+
+def test_each_attempt_is_followed_by_a_more_stable_one_from_where_it_stopped(monkeypatch):
+    script = Script(monkeypatch, few_items=[STUCK], rankings=[(0.2, "stalled")], interior=[DONE])
+    assert solve(problem(6), Stop(1e-9)).method == INTERIOR
+    assert script.order == [FEW, RANKINGS, INTERIOR]
+    assert script.calls[1][1][1] == [1.5]  # the rankings of the first attempt
+    assert script.calls[2][1:] == (None, dispatch._LAST_RESORT)
+
+
+def test_the_smallest_gap_is_returned_where_none_is_certified(monkeypatch):
+    Script(monkeypatch, few_items=[STUCK], rankings=[(0.2, "stalled")], interior=[(0.3, "stalled")])
+    found = solve(problem(6), Stop(1e-9))
+    assert (found.method, found.certificate.gap) == (RANKINGS, 0.2)
+
+
+def test_work_that_grows_too_large_is_handed_over_without_a_limit_and_taken_back(monkeypatch):
+    script = Script(monkeypatch, rankings=[(0.5, "too_large"), DONE], interior=[(0.4, "stalled")])
+    assert solve(problem(9), Stop(1e-9)).method == RANKINGS
+    assert script.order == [RANKINGS, INTERIOR, RANKINGS]
+    assert [limit for _, _, limit in script.calls] == [most_work(9), None, None]
+    assert script.calls[2][1][1] == [1.5]
+
+
+@pytest.mark.parametrize("reason", ["max_seconds", "interrupted"])
+def test_a_stop_from_outside_ends_it(monkeypatch, reason):
+    script = Script(monkeypatch, few_items=[(0.5, reason)])
+    assert solve(problem(6), Stop(1e-9)).reason == reason
+    assert script.order == [FEW]
+
+
+def test_rankings_and_cones_have_no_interior_point(monkeypatch):
+    script = Script(monkeypatch, few_items=[STUCK, STUCK], rankings=[STUCK, STUCK])
+    solve(problem(6), Stop(1e-9), method="rankings")
+    solve(problem(6, cone=True), Stop(1e-9))
+    assert script.order == 2 * [FEW, RANKINGS]
+    assert [limit for name, _, limit in script.calls if name == RANKINGS] == [None, None]
+
+
+def test_what_was_tried_is_not_tried_again(monkeypatch):
+    script = Script(monkeypatch, rankings=[DONE])
+    start = np.zeros((1, 6), np.int32), np.array([1.0])
+    solve(problem(6), Stop(1e-9), start=start, tried=True)
+    assert script.order == [RANKINGS]
+    assert script.calls[0][1] is start
+
+
+def test_the_interior_point_method_needs_its_memory(monkeypatch):
+    monkeypatch.setattr(dispatch, "interior_bytes", lambda n, weighted: 1e18)
+    script = Script(monkeypatch, rankings=[STUCK])
+    assert solve(problem(9), Stop(1e-9)).reason == "stalled"
+    assert script.calls == [(RANKINGS, None, None)]
+    with pytest.raises(rf.InputError, match=r"method='ipm' for n = 9 items needs about .* method='rankings'"):
+        rf.project(rf.simulate.dirichlet(9, seed=0), method="ipm")
