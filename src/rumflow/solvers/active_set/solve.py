@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from rumflow.core.arrays import Array, Mixture, Paths
 from rumflow.core.compile import clock
 from rumflow.core.graph import Graph
+from rumflow.core.problem import RELATIVE_RUM_TOLERANCE, SOLVER_FLOOR
 from rumflow.solvers.active_set import kernels
 from rumflow.solvers.active_set.kernels import Active, Pool, Problem
 from rumflow.solvers.active_set.on_graph import GraphPrices, make_graph_problem
@@ -23,6 +25,18 @@ from rumflow.solvers.active_set.on_lattice import LatticePrices, make_problem
 __all__ = ["Outcome", "Progress", "Workspace", "make_graph_problem", "make_problem", "solve_rankings"]
 
 _STEP_WORK = 2e9  # multiplications between two checks of the clock
+
+# No distance is negative: an objective of this share of the floor for gaps says that the data are RUM, however much the gap,
+# a sum over all cells, is off by rounding.
+_ZERO = RELATIVE_RUM_TOLERANCE / SOLVER_FLOOR
+
+
+# When to give up for the work that lies ahead (`rumflow.solvers.dispatch.most_work`): not before this share of what may be done,
+# judged from the last rounds, and as if the active set grew for some more orders of magnitude (to the base e) of the gap.
+_EARLIEST = 0.2
+_TRAIL = 6
+_ORDERS = 3.0
+_MOST_GROWTH = 343.0
 
 
 class Progress(NamedTuple):
@@ -128,6 +142,18 @@ class Workspace:
         return self.active.paths[:k].copy(), self.active.weights[:k].copy()
 
 
+def _growth(trail: deque[tuple[int, float]]) -> float:
+    """How many times the work done the whole work will be: the cube of the growth of the active set.
+
+    The active set grows with the logarithm of the gap until it holds most of the optimal face, and shrinks or stays from there.
+    """
+    (before, first), (now, last) = trail[0], trail[-1]
+    orders = np.log(first / last) if first > last > 0.0 else 0.0
+    if orders <= 0.0:
+        return 1.0 if now <= before else _MOST_GROWTH
+    return float(min((1.0 + _ORDERS * max(now - before, 0) / (orders * max(now, 1))) ** 3, _MOST_GROWTH))
+
+
 def solve_rankings(
     problem: Problem,
     workspace: Workspace,
@@ -149,6 +175,7 @@ def solve_rankings(
     count = prices.threads(threads)
     rounds = stalled = 0
     best, work, size = np.inf, 0.0, prices.pool_size
+    trail: deque[tuple[int, float]] = deque(maxlen=_TRAIL)
     scale = float(problem.weights.sum()) if len(problem.weights) else float(problem.target.size)
     reason = "done"
     workspace.active.count[0] = 0
@@ -169,7 +196,7 @@ def solve_rankings(
             goal = max(tol * min(objective, scale), floor)
             gap, nu = kernels.measure(problem, active, prices.cost, cheapest, prices.most_mass, goal)
             steps = 0
-            if not gap <= goal:
+            if not (gap <= goal or objective <= _ZERO * floor):
                 most = max(32, int(_STEP_WORK / max(k * k, 1)))
                 filled = prices.fill_pool(pool, nu)
                 steps = kernels.improve(
@@ -189,9 +216,8 @@ def solve_rankings(
                 reason = "max_seconds"
                 break
             work += steps * k * (k + size)
-            # Work that lies ahead: the gap that is left tells how many rankings there will be in the end.
-            ahead = (1.0 + 1.5 * np.sqrt(min(gap / max(objective, 1e-300), 16.0))) ** 3
-            if most_work is not None and work > 0.12 * most_work and work * ahead > most_work:
+            trail.append((k, gap))
+            if most_work is not None and work > _EARLIEST * most_work and work * _growth(trail) > most_work:
                 reason = "too_large"
                 break
     except KeyboardInterrupt:

@@ -1,0 +1,111 @@
+"""Estimates of memory beside the measured peak, each case in a process of its own.
+
+    python benchmarks/memory.py 18 20 22
+
+Solves stop early (a loose gap and a time limit): the arrays are there from the first pass on. The peak of the process before the
+call, with the data, is taken off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+
+import numpy as np
+
+import rumflow as rf
+from rumflow.core import memory
+from rumflow.solvers.active_set.on_lattice import pool_size
+
+CASES = ("complete", "incomplete", "ipm", "test", "test few", "likelihood few")
+REPLICATES = 2
+
+
+def choices(n: int, share: float, seed: int = 0) -> rf.ChoiceData:
+    """100 choices from each of a share of all menus, drawn from 50 rankings."""
+    rng = np.random.default_rng(seed)
+    masks = np.flatnonzero(np.bitwise_count(np.arange(1 << n)) >= 2)
+    masks = np.sort(rng.choice(masks, int(share * len(masks)), replace=False))
+    member = (masks[:, None] >> np.arange(n) & 1).astype(bool)
+    place = np.array([rng.permutation(n) for _ in range(50)])
+    counts = np.zeros(member.shape)
+    for order in place:
+        best = np.where(member, order, n).argmin(axis=1)
+        counts[np.arange(len(best)), best] += 2.0
+    noise = rng.integers(0, 3, counts.shape)
+    counts = np.where(member, counts + noise, np.nan)
+    return rf.ChoiceData(tuple(range(n)), member, counts, np.nansum(counts, axis=1))
+
+
+def run(case: str, n: int) -> None:
+    """One case: prints the measured and the expected bytes."""
+    rf.project(rf.simulate.noisy_rankings(9, seed=0), tol=0.5, throw=False)
+    few = {"tol": 0.5, "throw": False, "max_seconds": 60.0, "route": "lattice"}
+    small = choices(9, 0.2)
+    pool = pool_size(n)
+    if case in ("complete", "ipm"):
+        data = rf.simulate.noisy_rankings(n, seed=0)
+        method = "ipm" if case == "ipm" else "rankings"
+        expected = memory.interior_bytes(n, False) if case == "ipm" else memory.projection_bytes(n, False, pool=pool)
+        call = lambda given: rf.project(given, method=method, **few)  # noqa: E731
+        small = rf.simulate.noisy_rankings(9, seed=0)
+    else:
+        share = {"incomplete": 0.3, "test": 0.3}.get(case, 0.001)
+        data = choices(n, share)
+        menus = len(data.counts)
+        if case == "incomplete":
+            expected = memory.projection_bytes(n, True, pool=pool, menus=menus)
+            call = lambda given: rf.project(given, method="rankings", **few)  # noqa: E731
+        elif case.startswith("test"):
+            expected = memory.test_bytes(n, menus, REPLICATES, 1)
+            call = lambda given: rf.rum_test(  # noqa: E731
+                given, REPLICATES, tau=0.1, tol=0.5, threads=1, seed=0, route="lattice"
+            )
+        else:
+            expected = memory.likelihood_bytes(n, menus, pool=pool)
+            call = lambda given: rf.fit_likelihood(  # noqa: E731
+                given, tol=1e3, max_iterations=1, throw=False, route="lattice"
+            )
+    call(small)
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # the peak starts again from here
+    before = _status("VmRSS")
+    call(data)
+    print(_status("VmHWM") - before, expected)
+
+
+def _status(key: str) -> int:
+    try:
+        with open("/proc/self/status") as file:
+            return next(1024 * int(line.split()[1]) for line in file if line.startswith(key))
+    except OSError:  # not Linux
+        return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("items", type=int, nargs="+")
+    options.add_argument("--case", choices=CASES, help="this one, in this process")
+    given = options.parse_args()
+    if given.case:
+        run(given.case, given.items[0])
+        return
+    for n in given.items:
+        for case in CASES:
+            command = [sys.executable, __file__, str(n), "--case", case]
+            found = subprocess.run(command, check=False, capture_output=True, text=True)
+            if found.returncode:
+                print(f"n={n} {case:15s} {found.stderr.strip().splitlines()[-1]}", flush=True)
+                continue
+            peak, expected = (float(value) for value in found.stdout.split()[-2:])
+            print(
+                f"n={n} {case:15s} measured {peak / 2**20:9,.0f} MiB  expected {expected / 2**20:9,.0f} MiB  "
+                f"ratio {expected / peak:.2f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
