@@ -74,7 +74,7 @@ def test_work_that_grows_too_large_is_handed_over_without_a_limit_and_taken_back
     script = Script(monkeypatch, rankings=[(0.5, "too_large"), DONE], interior=[(0.4, "stalled")])
     assert solve(problem(9), Stop(1e-9)).method == RANKINGS
     assert script.order == [RANKINGS, INTERIOR, RANKINGS]
-    assert [limit for _, _, limit in script.calls] == [most_work(problem(9)), None, None]
+    assert [limit for _, _, limit in script.calls] == [most_work(problem(9), 1e-9), None, None]
     assert script.calls[2][1][1] == [1.5]
 
 
@@ -114,5 +114,5 @@ def test_weights_far_apart_are_never_handed_over():
     n = 9
     given = problem(n)
     weights = np.where(np.arange(given.target.size).reshape(given.target.shape) % 2, 1.0, 1e-5)
-    assert most_work(given._replace(weights=weights)) is None
-    assert most_work(given._replace(weights=np.sqrt(weights))) > most_work(given)
+    assert most_work(given._replace(weights=weights), 1e-9) is None
+    assert most_work(given._replace(weights=np.sqrt(weights)), 1e-9) > most_work(given, 1e-9) > most_work(given, 1e-6)

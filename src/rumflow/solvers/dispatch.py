@@ -80,17 +80,19 @@ class Solved:
         return flow_from_paths(*self.mixture)
 
 
-def most_work(problem: Problem) -> float | None:
+def most_work(problem: Problem, tol: float) -> float | None:
     """Multiplications of the active set at which the interior point method would have been cheaper; None: at no number.
 
     For 9 to 12 items (relative gap 1e-9, twelve families in one run, with and without weights) the two took the same time where
     the active set would do 1.5e5 to 2e5 multiplications per cell, twice as many with weights or without some of the menus. The
-    interior point method needs more and more conjugate gradient steps with more items, and with weights far apart.
+    interior point method needs more and more conjugate gradient steps with more items, and with weights far apart; its steps
+    grow with the digits asked for, of which the active set has the last ones for nothing.
     """
     n, weights = problem.n, problem.weights
     if len(weights) and weights.max() > _WIDE * weights[weights > 0].min():
         return None
-    return (4e5 if len(weights) else 1.8e5) * (n << (n - 1)) * 1.5 ** max(n - 12, 0)
+    digits = min(max(-np.log10(max(tol, 1e-300)), 3.0), 12.0)
+    return float((4e4 if len(weights) else 1.9e4) * (digits + 1.0) * (n << (n - 1)) * 1.5 ** max(n - 12, 0))
 
 
 def solve(
@@ -161,7 +163,7 @@ class _Run:
                 # The inverse lost accuracy: continue with the Cholesky factor, which is more stable.
                 start = found.mixture
         auto = method == "auto" and not self.problem.cone and fits(needed)
-        found = self.rankings(start, most_work(self.problem) if auto else None)
+        found = self.rankings(start, most_work(self.problem, self.stop.tol) if auto else None)
         yield found
         if auto:
             # From the mixture it would take a fifth longer than from the uniform rankings.
