@@ -6,7 +6,7 @@
 
 The active set is exact, and fast while the optimal face is small; its cost grows with the cube of the active rankings. The
 interior point method does not mind large faces; its cost grows with the lattice. `auto` starts with the first and hands over
-where the work that the active set will have done in the end, as far as can be seen, is more than the second would cost.
+where the work that the active set has still ahead, as far as can be seen, is more than the second would cost.
 
 Each attempt ends with a certificate that no solver has a hand in. An attempt that is not certified is followed by the next,
 which goes on from there; what comes back is the first certified one, or the one with the smallest gap.
@@ -84,7 +84,7 @@ def most_work(problem: Problem, tol: float) -> float | None:
     """Multiplications of the active set at which the interior point method would have been cheaper; None: at no number.
 
     For 9 to 12 items (relative gap 1e-9, twelve families in one run, with and without weights) the two took the same time where
-    the active set would do 1.5e5 to 2e5 multiplications per cell, twice as many with weights or without some of the menus. The
+    the active set did 1.5e5 to 2e5 multiplications per cell, more with weights or without some of the menus. The
     interior point method needs more and more conjugate gradient steps with more items, and with weights far apart; its steps
     grow with the digits asked for, of which the active set has the last ones for nothing.
     """
@@ -92,7 +92,7 @@ def most_work(problem: Problem, tol: float) -> float | None:
     if len(weights) and weights.max() > _WIDE * weights[weights > 0].min():
         return None
     digits = min(max(-np.log10(max(tol, 1e-300)), 3.0), 12.0)
-    return float((4e4 if len(weights) else 1.9e4) * (digits + 1.0) * (n << (n - 1)) * 1.5 ** max(n - 12, 0))
+    return float((3e4 if len(weights) else 1.9e4) * (digits + 1.0) * (n << (n - 1)) * 1.5 ** max(n - 12, 0))
 
 
 def solve(

@@ -34,7 +34,7 @@ _ZERO = RELATIVE_RUM_TOLERANCE / SOLVER_FLOOR
 # When to give up for the work that lies ahead (`rumflow.solvers.dispatch.most_work`): not before this share of what may be done,
 # judged from the last rounds, and as if the active set grew for some more orders of magnitude (to the base e) of the gap.
 _EARLIEST = 0.2
-_TRAIL = 9
+_TRAIL = 11
 _ORDERS = 3.0
 _MOST_GROWTH = 343.0
 
@@ -217,7 +217,7 @@ def solve_rankings(
                 break
             work += steps * k * (k + size)
             trail.append((k, gap))
-            if most_work is not None and work > _EARLIEST * most_work and work * _growth(trail) > most_work:
+            if most_work is not None and work > _EARLIEST * most_work and work * (_growth(trail) - 1.0) > most_work:
                 reason = "too_large"
                 break
     except KeyboardInterrupt:
