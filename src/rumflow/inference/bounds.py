@@ -28,7 +28,7 @@ from rumflow.data.labels import Item, format_menu
 from rumflow.data.menus import masks_of, membership_of, unique_menus
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference.confidence import invert
-from rumflow.inference.test import Tau
+from rumflow.inference.convention import Tau
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.projection.graph import is_plain
@@ -106,7 +106,7 @@ def bounds(
     item: Item | None = None,
     *,
     functional: ArrayLike | None = None,
-    weights: str | ArrayLike | None = None,
+    weights: str | ArrayLike | None = "auto",
     confidence: float | None = None,
     n_boot: int = 199,
     tau: Tau = "auto",
@@ -121,11 +121,14 @@ def bounds(
     data        ChoiceData, a (2^n, n) array of probabilities with NaN for what was not observed, or a Projection.
     menu, item  the menu (labels) and the item; None: every item of the menu.
     functional  instead of a menu: a (2^n, n) array c; bounds for sum c rho.
-    weights     of the projection; see `project`, also for model and route. A Projection has its own.
+    weights     of the projection; see `project`, also for model and route. "auto": those of the test, the menu's sample size. A
+                Projection has its own.
     confidence  such as 0.95: also the values that `rum_test` with the added hypothesis "the probability is this" does not reject
                 at that level (test inversion, `n_boot` replicates each, ends to 0.001). Needs counts.
     """
     plain = is_plain(model, route)
+    if isinstance(weights, str) and weights == "auto":
+        weights = "counts" if isinstance(data, ChoiceData) else None
     fit = data
     if not isinstance(fit, Projection):
         fit = project(data, weights, tol=1e-12, throw=False, model=model, route=route)  # type: ignore[arg-type]

@@ -28,12 +28,12 @@ from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import find_menus
 from rumflow.errors import InputError
+from rumflow.inference.convention import Convention, Tau, find_taus
 from rumflow.inference.jobs import run
 from rumflow.inference.replicate import distances, make_replicator
 from rumflow.inference.resample import Sampler, make_sampler
 from rumflow.inference.result import pvalue
-from rumflow.inference.sample import Convention, Sample, build_sample
-from rumflow.inference.test import Tau, find_taus
+from rumflow.inference.sample import Sample, build_sample
 
 _HEAVY = 1e5
 _STEPS = 10  # halvings of the interval: ends to 1/1000
@@ -45,11 +45,11 @@ class _WithHypothesis:
 
     def __init__(self, sampler: Sampler, theta: float) -> None:
         self._sampler, self._theta = sampler, theta
-        self.smallest = sampler.smallest
+        self.behind, self.draws = sampler.behind, sampler.draws
 
-    def draw(self, generators: Sequence[np.random.Generator]) -> Array:
+    def draw(self, generators: Sequence[np.random.Generator], centre: Array) -> Array:
         """(b, S + 1) frequencies."""
-        own = self._sampler.draw(generators)
+        own = self._sampler.draw(generators, centre[:-1])
         return np.column_stack([own, np.full(len(own), self._theta)])
 
 
@@ -77,7 +77,7 @@ def invert(
         )
     sample = build_sample(data, weights, Convention(), route=route)
     sampler = make_sampler(sample, [data], "menu", cluster)
-    taus = find_taus(tau, sampler.smallest, sample.convention)[:1]
+    taus = find_taus(tau, sampler.behind, sample.convention)[:1]
     number = entropy(seed)
     low, high = np.ones(len(items)), np.ones(len(items))
     for i, item in enumerate(items.tolist()):
