@@ -173,7 +173,7 @@ def test_one_more_cell():
     sample = build_sample(data, None, Convention())
     own = sample.projector
     for members, item in ((data.membership[1], int(data.membership[1].argmax())), (np.arange(5) < 2, 1)):
-        more = own.with_cell(members, item)
+        more = own.with_cells(members[None], (np.arange(5) == item)[None])
         assert {
             (tuple(row), x) for row, x in zip(more.cells.membership[more.menu].tolist(), more.item, strict=True)
         } == {
