@@ -451,3 +451,24 @@ def test_share_of_models_and_many_items(seed):
     assert many.rankings.weights.sum() == pytest.approx(many.share, abs=1e-7)
     with pytest.raises(rf.InputError, match="take fitted"):
         many.part  # noqa: B018
+
+
+def test_totals_without_empty_rows():
+    """Items without a row are not recorded where the counts stay below the total; counts above it are refused."""
+    frame = {"menu": ["a,b", "a,b,c"], "item": ["a", "a"], "count": [20, 60], "total": [100, 100]}
+    data = rf.ChoiceData.from_frame(frame)
+    assert data.totals.tolist() == [100, 100]
+    assert np.isnan(data.counts).sum(axis=1).tolist() == [
+        2,
+        2,
+    ]  # b from {a, b}, and c outside it; b and c from {a, b, c}
+    assert rationalizable_share(data).share == pytest.approx(0.6, abs=1e-9)
+    shares = rf.ChoiceData.from_frame(frame | {"count": [0.2, 0.6]})
+    assert shares.counts[0, 0] == pytest.approx(20)
+    whole = rf.ChoiceData.from_frame({"menu": ["a,b"] * 2, "item": ["a", "b"], "count": [20, 80], "total": [100] * 2})
+    assert whole.counts.tolist() == [[20, 80]]
+    for counts, message in [([120, 60], "add up to 120"), ([100, 101], "add up to 101")]:
+        with pytest.raises(rf.InputError, match=message):
+            rf.ChoiceData.from_frame(frame | {"count": counts})
+    with pytest.raises(rf.InputError, match="add up to 90, but column 'total' says 100"):
+        rf.ChoiceData.from_frame({"menu": ["a,b"] * 2, "item": ["a", "b"], "count": [20, 70], "total": [100] * 2})
