@@ -254,8 +254,8 @@ class _Accumulator:
             for m in np.flatnonzero((sums > given + slack) | (known & (sums < given - slack))):
                 raise InputError(
                     f"{self.source.name}: menu {format_menu(labels_of(meaning.items, inside[m]))}: the counts add up to "
-                    f"{sums[m]:g}, but column {self.roles.total!r} says {given[m]:g}; counts must not exceed the total, and fill it "
-                    "where every item has one"
+                    f"{sums[m]:g}, but column {self.roles.total!r} says {given[m]:g}; counts must not exceed the total, "
+                    "and fill it where every item has one"
                 )
             return np.where(known, sums, given)
         sums = np.nansum(counts, axis=1)
