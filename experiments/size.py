@@ -36,7 +36,7 @@ from rumflow.core.transforms import zeta
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Rows
 from rumflow.data.menus import membership_of
-from rumflow.inference.convention import Convention
+from rumflow.inference.convention import Convention, find_taus
 from rumflow.inference.replicate import distances, make_replicator
 from rumflow.inference.resample import CellSampler, Sampler, make_sampler
 from rumflow.inference.result import pvalue
@@ -63,7 +63,7 @@ class Case(NamedTuple):
 
 
 class Procedure(NamedTuple):
-    """A way to test: weights, draws, and tau = c sqrt(log m / m) with m the mean or the smallest menu."""
+    """A way to test: weights, draws, and tau = c times a rule of `Convention`, or ("log") c sqrt(log m / m), m the mean menu."""
 
     weights: str | None
     draws: str
@@ -72,13 +72,13 @@ class Procedure(NamedTuple):
 
 
 PROCEDURES = {
-    "default": Procedure("counts", "null", 0.5),
-    "c = 0": Procedure("counts", "null", 0.0),
-    "c = 0.25": Procedure("counts", "null", 0.25),
-    "c = 1": Procedure("counts", "null", 1.0),
-    "unit weights": Procedure(None, "null", 0.5),
+    "default": Procedure("counts", "null", 1.0),
+    "tau = 0": Procedure("counts", "null", 0.0),
+    "twice tau": Procedure("counts", "null", 2.0),
+    "log rule": Procedure("counts", "null", 0.5, "log"),
+    "unit weights": Procedure(None, "null", 1.0),
     "recentred": Procedure(None, "empirical", 1.0, "smallest"),
-    "recentred, counts": Procedure("counts", "empirical", 0.5),
+    "recentred, counts": Procedure("counts", "empirical", 1.0),
 }
 
 
@@ -186,9 +186,11 @@ def reject_fully(case: Case, procedure: Procedure, count: int, n_boot: int = 199
 
 
 def find_tau(data: ChoiceData, procedure: Procedure) -> float:
-    """tau = c sqrt(log m / m)."""
-    m = max(float(data.totals.mean() if procedure.rule == "mean" else data.totals.min()), 3.0)
-    return procedure.c * float(np.sqrt(np.log(m) / m))
+    """The tau of a procedure."""
+    if procedure.rule == "log":
+        m = max(float(data.totals.mean()), 3.0)
+        return procedure.c * float(np.sqrt(np.log(m) / m))
+    return min(procedure.c * find_taus(procedure.rule, data.totals, Convention())[0], 0.95)
 
 
 def rejection(statistic: Array, null: Array) -> float:
@@ -237,14 +239,16 @@ def run_size(
     for case in cases:
         if time.monotonic() - begin > seconds:
             return
-        wanted = [name for name in names if case.sizes != "subjects" or not name.startswith(("c =", "unit"))]
+        wanted = [
+            name for name in names if case.sizes != "subjects" or not name.startswith(("tau", "twice", "unit", "log"))
+        ]
         for name in wanted:
             if (*map(str, case), name, str(count)) in done:
                 continue
             rate = reject(case, PROCEDURES[name], count)
             _append(path, case, name, count, rate, "screen")
             if name == "default" and rate > 0.075 and case.truth in TRUE:
-                again = reject_fully(case, PROCEDURES[name], 5 * count)
+                again = reject_fully(case, PROCEDURES[name], 5 * count, 99)
                 _append(path, case, name, 5 * count, again, "bootstrap")
                 print(f"{tuple(case)}: {100 * rate:.1f} %, again {100 * again:.1f} %", file=sys.stderr, flush=True)
 

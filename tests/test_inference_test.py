@@ -182,7 +182,7 @@ def test_cell_numbers():
 
 def test_every_tau_has_its_own_draws(noisy):
     several = rum_test(noisy, n_boot=49, tau=["auto", 0, 0.1], seed=5)
-    assert several.taus == (pytest.approx(0.5 * np.sqrt(np.log(30) / 30)), 0.0, 0.1)
+    assert several.taus == (pytest.approx(0.4 * 30**-0.2), 0.0, 0.1)
     for i, tau in enumerate(several.taus):
         alone = rum_test(noisy, n_boot=49, tau=tau, seed=5)
         assert (alone.null_distribution == several.null_distributions[i]).all()
@@ -275,7 +275,7 @@ def test_a_convention_fixes_everything_and_arguments_win(noisy):
         "1 on every cell",
         "empirical",
     )
-    assert old.tau == pytest.approx(2 * default.tau)
+    assert old.tau == pytest.approx(np.sqrt(np.log(30) / 30))
     assert rum_test(noisy, 9, seed=0, convention="abkk").draws == "empirical"
     mixed = rum_test(noisy, 9, seed=0, convention="recentred", weights="counts", draws="null", tau=0.1)
     assert (mixed.weights, mixed.draws, mixed.taus) == ("counts", "null", (0.1,))
@@ -336,7 +336,7 @@ def test_one_observation_a_menu():
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 1}, ("b", "c"): {"b": 1}, ("a", "c"): {"c": 1}})
     result = rum_test(data, n_boot=19, seed=0)
     assert 0 < result.pvalue <= 1
-    assert result.tau == pytest.approx(0.5 * np.sqrt(np.log(3) / 3))
+    assert result.tau == pytest.approx(0.4 * 3**-0.2)
     assert "every menu has fewer than 5 choices" in result.summary().lower()
 
 
@@ -434,9 +434,9 @@ def test_bad_data():
 
 def test_tau_rule():
     behind = np.array([2.0, 40.0, 60.0])
-    full = np.sqrt(np.log(34) / 34)
-    assert find_taus("auto", behind, Convention()) == pytest.approx((full / 2, 0, full))
-    assert find_taus("mean", behind, Convention()) == pytest.approx((full / 2,))
+    own = 0.4 * 34**-0.2
+    assert find_taus("auto", behind, Convention()) == pytest.approx((own, 0, 2 * own))
+    assert find_taus("mean", behind, Convention()) == pytest.approx((own,))
     assert find_taus("auto", 56 * behind, find_convention("abkk")) == pytest.approx((0.20525, 0, 0.41051), abs=1e-4)
     assert find_taus("smallest", behind, Convention()) == pytest.approx((np.sqrt(np.log(3) / 3),))
     assert find_taus(["auto", 0.1], behind, Convention(tau=0.3)) == (0.3, 0.1)

@@ -111,7 +111,7 @@ def bounds(
     menu: Iterable[Item] | None = None,
     item: Item | None = None,
     *,
-    functional: Mapping[tuple[Iterable[Item], Item], float] | ArrayLike | None = None,
+    functional: Mapping[Any, float] | ArrayLike | None = None,
     weights: str | ArrayLike | None = "auto",
     confidence: float | str | None = "auto",
     n_boot: int = 199,
@@ -269,7 +269,7 @@ def _asked_items(menu: Mask, places: Ints) -> _Asked:
     return _Asked(menu[None], coefficients, 0.0)
 
 
-def _asked_functional(fit: Projection, functional: Mapping[tuple[Iterable[Item], Item], float] | ArrayLike) -> _Asked:
+def _asked_functional(fit: Projection, functional: Mapping[Any, float] | ArrayLike) -> _Asked:
     n = fit.n
     if isinstance(functional, Mapping):
         menus, values = _labelled(fit, functional)
@@ -289,7 +289,7 @@ def _asked_functional(fit: Projection, functional: Mapping[tuple[Iterable[Item],
     return _Asked(menus[large], values[large][None], float(values[~large].sum()))
 
 
-def _labelled(fit: Projection, functional: Mapping[tuple[Iterable[Item], Item], float]) -> tuple[Mask, Array]:
+def _labelled(fit: Projection, functional: Mapping[Any, float]) -> tuple[Mask, Array]:
     """Menus and coefficients of a functional given by labels."""
     if not functional:
         raise InputError("functional: it is empty; give {(menu, item): value, ...}")

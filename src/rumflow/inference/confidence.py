@@ -61,7 +61,7 @@ class Inversion:
                 f"n_boot={n_boot}: with confidence {confidence:g} at least {int(np.ceil(1 / (1 - confidence)))} "
                 "replicates are needed"
             )
-        self.level = 1 - confidence
+        self.level = 1 - confidence + 1e-12  # 1 - 0.9 is less than 0.1
         self.sample: Sample = build_sample(data, weights, Convention(), None, model, route)
         self._sampler: Sampler = make_sampler(self.sample, [data], "menu", cluster)
         self._tau = find_taus(tau, self._sampler.behind, self.sample.convention)[0]

@@ -32,7 +32,7 @@ class Convention:
     weights None (1 on every cell), "counts" or "inverse-variance"; see `rum_test`.
     draws   "null": replicate choices come from the tightened fit. "empirical": from the observed choices, recentred on it.
             "auto": "null", but "empirical" on the cone, whose points have no total of 1 to draw from.
-    tau     the rule behind tau="auto". "mean": 0.5 sqrt(log m / m), m the mean number of choices (subjects, where they are
+    tau     the rule behind tau="auto". "mean": 0.4 m^(-1/5), m the mean number of choices (subjects, where they are
             resampled) from a menu. "smallest": sqrt(log m / m), m the smallest. Or a number. m is at least 3.
     """
 
@@ -128,7 +128,7 @@ def _one_tau(tau: str | float, behind: Array, convention: Convention) -> float:
             f"tau={tau!r}: accepted are 'auto', 'mean', 'smallest', a number from 0 to below 1, or several"
         )
     m = max(float(behind.mean() if tau == "mean" else behind.min()), 3.0)
-    return float(np.sqrt(np.log(m) / m)) * (0.5 if tau == "mean" else 1.0)
+    return 0.4 * m**-0.2 if tau == "mean" else float(np.sqrt(np.log(m) / m))
 
 
 def _check_tau(tau: object, kind: str, where: str = "") -> float:

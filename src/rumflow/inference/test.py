@@ -94,7 +94,7 @@ def rum_test(
     data        ChoiceData; or a list or dict of them: one distribution for all these groups, frames or periods.
     n_boot      bootstrap replicates B; the p-value is (1 + #{replicates >= statistic}) / (1 + B).
     tau         how far the set is tightened, 0 <= tau < 1, or several values, each with its own draws and p-value; the first is
-                the test. "auto": 0.5 sqrt(log m / m), m the mean number of choices from a menu, at least 3 (of subjects, when
+                the test. "auto": 0.4 m^(-1/5), m the mean number of choices from a menu, at least 3 (of subjects, when
                 resampling by subject), and beside it 0 and twice as much. "smallest": sqrt(log m / m), m the smallest menu.
     weights     "auto": "counts", the menu's sample size. None: 1 on every cell. "inverse-variance": N_D / p with p the fitted
                 probability, moved towards uniform by one observation per item, so that the statistic is Pearson's; the same
