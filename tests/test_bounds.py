@@ -11,8 +11,8 @@ from scipy.optimize import linprog, nnls
 import rumflow as rf
 from rumflow.data.menus import masks_of, membership_of
 from rumflow.inference import bounds, rationalizable_share, rum_test
-from rumflow.inference.confidence import Hypothesis, uniform_joint
-from rumflow.inference.replicate import distances
+from rumflow.inference.confidence import Inversion, has_counts
+from rumflow.inference.restricted import Restricted, find_roots, uniform_joint
 from rumflow.inference.sample import Convention, build_sample
 from rumflow.solvers import linear_programs as programs
 
@@ -129,7 +129,7 @@ def test_labels_and_errors():
         found["beer"]
     with pytest.raises(rf.InputError, match="take one by its label"):
         _ = found.interval
-    with pytest.raises(rf.InputError, match="needs ChoiceData"):
+    with pytest.raises(rf.InputError, match="and ChoiceData with counts"):
         bounds(data.to_array(), (0, 1), confidence=0.9)
 
 
@@ -184,22 +184,74 @@ def test_uniform_joint():
         )
 
 
-def test_hypothesis_restricts_the_projection():
-    data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 50, "b": 30, "c": 20}, ("a", "b"): {"a": 60, "b": 40}})
-    sample = build_sample(data, None, Convention())
-    for theta in (0.2, 0.55, 0.9):
-        joined = Hypothesis(sample, np.array([True, False, True]), 0).at(theta)
-        found = distances(joined, joined.frequency[None], 0.0, 1e-9)
-        matrix = choices(3)
-        mask, item = rf.Lattice(3).cells.T
-        rows = [
-            int(np.flatnonzero((mask == m) & (item == x))[0])
-            for m, x in zip(masks_of(sample.menus)[sample.unit_menu[sample.unit]], sample.item, strict=True)
-        ]
-        own = matrix[(mask == 0b101) & (item == 0)]
-        heavy = np.vstack([matrix[rows], 1e4 * own, np.full((1, 6), 1e4)])
-        distance = nnls(heavy, np.concatenate([sample.frequency, [1e4 * theta, 1e4]]))[1]
-        assert found.statistic[0] == pytest.approx(sample.scale * distance**2, rel=1e-3, abs=1e-4)
+CELL = {(0b101, 0): 1.0}
+FUNCTIONALS = {
+    "cell": CELL,
+    "difference": {(0b101, 0): 1.0, (0b110, 1): -1.0},
+    "revenue": {(0b101, 0): 2.0, (0b101, 2): 5.0},
+    "observed": {(0b011, 0): 1.0, (0b111, 1): -0.5, (0b110, 2): 3.0},
+}
+
+
+def restricted(sample, functional, n):
+    masks = sorted({mask for mask, _ in functional})
+    c = np.zeros((len(masks), n))
+    for (mask, x), value in functional.items():
+        c[masks.index(mask), x] = value
+    return Restricted(sample, membership_of(masks, n), c)
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.2])
+@pytest.mark.parametrize("name", list(FUNCTIONALS))
+@pytest.mark.parametrize("route", ["lattice", "graph"])
+def test_projection_with_a_functional_given(name, tau, route):
+    data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 50, "b": 30, "c": 20}, ("a", "b"): {"a": 30, "b": 10}})
+    sample = build_sample(data, "counts", Convention(), route=route)
+    functional = FUNCTIONALS[name]
+    own = restricted(sample, functional, 3)
+    matrix = choices(3)
+    mask, item = rf.Lattice(3).cells.T
+
+    def row(m, x):
+        return matrix[(mask == m) & (item == x)][0]
+
+    c = sum(value * row(*cell) for cell, value in functional.items())
+    assert (own.least, own.most) == pytest.approx((c.min(), c.max()), abs=1e-6)
+    rows = np.array(
+        [row(m, x) for m, x in zip(masks_of(sample.menus)[sample.unit_menu[sample.unit]], sample.item, strict=True)]
+    )
+    root = np.sqrt(sample.weights)
+    p = np.stack([sample.frequency, [0.1, 0.9, 0.3, 0.3, 0.4]])
+    for part in (0.1, 0.4, 0.7):
+        theta = c.min() + part * (c.max() - c.min())
+        inner = own.inner(theta)[own._column]
+        # The inner point is a mixture of rankings with this value.
+        heavy = np.vstack([rows, 1e4 * c, np.full(6, 1e4)])
+        assert nnls(heavy, np.concatenate([inner, [1e4 * theta, 1e4]]))[1] == pytest.approx(0, abs=1e-6)
+        found = own.measure(p, theta, tau)
+        for k in range(2):
+            target = (p[k] - tau * inner) / (1 - tau)
+            heavy = np.vstack([root[:, None] * rows, 1e5 * c, np.full(6, 1e5)])
+            distance = nnls(heavy, np.concatenate([root * target, [1e5 * theta, 1e5]]))[1]
+            expected = (1 - tau) ** 2 * distance**2
+            assert found.statistic[k] == pytest.approx(expected, rel=2e-3, abs=2e-3)
+
+
+def test_roots_of_many_falling_functions():
+    rng = np.random.default_rng(0)
+    knots = np.sort(rng.normal(size=(50, 6)), axis=1)
+    slopes = 10.0 ** rng.uniform(-3, 2, size=(50, 7))
+    calls = []
+
+    def function(rows, x):
+        calls.append(len(rows))
+        base = np.concatenate([np.full((50, 1), -20.0), knots], axis=1)[rows]
+        top = np.concatenate([knots, np.full((50, 1), 1e9)], axis=1)[rows]
+        return 3.0 - (slopes[rows] * np.clip(x[:, None] - base, 0, top - base)).sum(axis=1)
+
+    at = find_roots(function, 50, 0.1, 1e-7)
+    assert np.abs(function(np.arange(50), at)).max() <= 1e-7
+    assert len(calls) <= 41
 
 
 def test_confidence_interval_contains_the_bounds():
@@ -210,13 +262,80 @@ def test_confidence_interval_contains_the_bounds():
     assert wider.confidence_lower[0] <= found.confidence_lower[0]
     assert wider.confidence_upper[0] >= found.confidence_upper[0]
     assert "90 % confidence" in found.summary()
+    assert bounds(data, ("a", "c"), "a", n_boot=59, seed=0).confidence == 0.95
+    alone = bounds(data, ("a", "c"), "a", confidence=None)
+    assert alone.confidence_lower is None
+    assert "sampling error is not in them" in alone.summary()
+    assert alone.interval == found.interval
 
 
 def test_no_confidence_interval_where_random_utility_is_rejected():
     data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 80, "b": 10, "c": 10}, ("a", "b"): {"a": 10, "b": 90}})
     found = bounds(data, ("a", "c"), "a", confidence=0.95, n_boot=59, seed=0)
     assert np.isnan(found.confidence_lower[0])
-    assert "random utility itself is rejected" in found.summary()
+    assert "the model itself is rejected (p = 0.0167)" in found.summary()
+
+
+def test_accepted_values_beyond_the_bounds(monkeypatch):
+    """No value at the three places first tried, but some near by; and the right reason where there are none."""
+    data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 50, "b": 30, "c": 20}, ("a", "b"): {"a": 60, "b": 40}})
+    test = Inversion(data, 0.95, "counts", 59, "auto", 0, None, 1, None, None)
+    own = restricted(test.sample, CELL, 3)
+    kept = (0.62, 0.66)
+    monkeypatch.setattr(Inversion, "pvalue_at", lambda self, r, t: 0.2 if kept[0] <= t <= kept[1] else 0.01)
+    found = test.interval(own, 0.5, 0.6)
+    assert (found.low, found.high) == pytest.approx(kept, abs=3e-3)
+    assert not found.note
+    kept = (2.0, 3.0)
+    found = test.interval(own, 0.5, 0.6)
+    assert np.isnan(found.low)
+    assert "although the model is not rejected (p = 1)" in found.note
+
+
+def test_functionals_by_label():
+    data = few_menus(4, 5, 3, draws=50, rational=True)
+    menu = next(m for m in (("a", "b", "c"), ("b", "c", "d"), ("a", "b")) if m not in data.menus)
+    revenue = {(menu, x): 1.0 + k for k, x in enumerate(menu)}
+    mask = sum(1 << data.items.index(x) for x in menu)
+    array = np.zeros((16, 4))
+    for (_, x), value in revenue.items():
+        array[mask, data.items.index(x)] = value
+    routes = [bounds(data, functional=revenue, confidence=None, route=route) for route in ("lattice", "graph")]
+    by_array = bounds(data, functional=array, confidence=None)
+    for one in routes:
+        assert one.interval == pytest.approx(by_array.interval, abs=1e-6)
+    a, b = (bounds(data, functional=revenue, n_boot=19, confidence=0.9, seed=0, route=r) for r in ("lattice", "graph"))
+    assert a.confidence_lower[0] <= a.lower[0] <= a.upper[0] <= a.confidence_upper[0]
+    assert b.confidence_lower == pytest.approx(a.confidence_lower, abs=5e-3)
+    assert b.confidence_upper == pytest.approx(a.confidence_upper, abs=5e-3)
+    # A functional of one cell is that cell; scaled and moved it is the same interval.
+    cell = bounds(data, menu, menu[0], n_boot=19, confidence=0.9, seed=0)
+    scaled = bounds(
+        data, functional={(menu, menu[0]): -2.0, ((menu[0],), menu[0]): 1.0}, n_boot=19, confidence=0.9, seed=0
+    )
+    assert 1 - 2 * cell.confidence_upper == pytest.approx(scaled.confidence_lower, abs=0.02)
+    assert 1 - 2 * cell.confidence_lower == pytest.approx(scaled.confidence_upper, abs=0.02)
+    for wrong, message in [
+        ({}, "empty"),
+        ({"a": 1.0}, "not .menu, item."),
+        ({(("a", "b"), "c"): 1.0}, "not in the menu"),
+    ]:
+        with pytest.raises(rf.InputError, match=message):
+            bounds(data, functional=wrong)
+
+
+def test_confidence_for_other_models():
+    data = few_menus(4, 4, 1)
+    model = rf.RandomUtility(above=[("a", "b")])
+    found = bounds(data, ("a", "b"), "b", confidence=0.9, n_boot=39, seed=0, model=model)
+    assert found.interval == pytest.approx((0, 0), abs=1e-9)
+
+
+def test_which_data_have_counts():
+    assert has_counts(few_menus(4, 4, 1))
+    assert has_counts(rf.ChoiceData.from_counts({("a", "b"): {"a": 1}}))
+    assert not has_counts(rf.ChoiceData.from_matrix(rf.simulate.mixed_logit(3, seed=0)))
+    assert not has_counts(rf.simulate.mixed_logit(3, seed=0))
 
 
 def test_confidence_of_an_observed_share_is_like_a_binomial_one():
@@ -231,14 +350,16 @@ def test_confidence_of_an_observed_share_is_like_a_binomial_one():
 # On choice graphs
 
 
-def few_menus(n, count, seed, draws=100):
+def few_menus(n, count, seed, draws=100, rational=False):
     rng = np.random.default_rng(seed)
     masks = np.flatnonzero(np.bitwise_count(np.arange(1 << n)) >= 2)
     masks = np.sort(rng.choice(masks, count, replace=False))
     membership = membership_of(masks, n)
     counts = np.full(membership.shape, np.nan)
     for row, inside in zip(counts, membership, strict=True):
-        row[inside] = rng.multinomial(draws, rng.dirichlet(np.ones(inside.sum())))
+        row[inside] = rng.multinomial(
+            draws, np.full(inside.sum(), 1 / inside.sum()) if rational else rng.dirichlet(np.ones(inside.sum()))
+        )
     return rf.ChoiceData(tuple("abcdefghij"[:n]), membership, counts, np.full(count, float(draws)))
 
 
@@ -287,7 +408,7 @@ def test_partly_recorded_menus_on_a_graph():
 def test_bounds_with_many_items():
     data = rf.simulate.random_menus(30, 10, 6, seed=3)
     menu = tuple(x for x in data.items if x in data.menus[0])[:3]
-    found = bounds(data, menu)
+    found = bounds(data, menu, confidence=None)
     assert found.gap <= 1e-8
     assert (found.lower <= found.upper + 1e-9).all()
     predicted = found.fit.probabilities(menu)
@@ -295,8 +416,6 @@ def test_bounds_with_many_items():
         assert found[item][0] - 1e-8 <= predicted[item] <= found[item][1] + 1e-8
     with pytest.raises(rf.InputError, match="functional"):
         bounds(rf.simulate.random_menus(40, 5, 4, seed=3), functional=np.ones((4, 2)))
-    with pytest.raises(rf.InputError, match="known preferences"):
-        bounds(few_menus(4, 4, 1), ("a", "b"), confidence=0.9, model=rf.RandomUtility(above=[("a", "b")]))
 
 
 def test_confidence_on_both_routes():
@@ -332,3 +451,24 @@ def test_share_of_models_and_many_items(seed):
     assert many.rankings.weights.sum() == pytest.approx(many.share, abs=1e-7)
     with pytest.raises(rf.InputError, match="take fitted"):
         many.part  # noqa: B018
+
+
+def test_totals_without_empty_rows():
+    """Items without a row are not recorded where the counts stay below the total; counts above it are refused."""
+    frame = {"menu": ["a,b", "a,b,c"], "item": ["a", "a"], "count": [20, 60], "total": [100, 100]}
+    data = rf.ChoiceData.from_frame(frame)
+    assert data.totals.tolist() == [100, 100]
+    assert np.isnan(data.counts).sum(axis=1).tolist() == [
+        2,
+        2,
+    ]  # b from {a, b}, and c outside it; b and c from {a, b, c}
+    assert rationalizable_share(data).share == pytest.approx(0.6, abs=1e-9)
+    shares = rf.ChoiceData.from_frame(frame | {"count": [0.2, 0.6]})
+    assert shares.counts[0, 0] == pytest.approx(20)
+    whole = rf.ChoiceData.from_frame({"menu": ["a,b"] * 2, "item": ["a", "b"], "count": [20, 80], "total": [100] * 2})
+    assert whole.counts.tolist() == [[20, 80]]
+    for counts, message in [([120, 60], "add up to 120"), ([100, 101], "add up to 101")]:
+        with pytest.raises(rf.InputError, match=message):
+            rf.ChoiceData.from_frame(frame | {"count": counts})
+    with pytest.raises(rf.InputError, match="add up to 90, but column 'total' says 100"):
+        rf.ChoiceData.from_frame({"menu": ["a,b"] * 2, "item": ["a", "b"], "count": [20, 70], "total": [100] * 2})

@@ -274,9 +274,23 @@ def test_bounds(capsys, tmp_path):
         pytest.approx(0.3, abs=1e-6),
         pytest.approx(0.6, abs=1e-6),
     )  # at least P(ab) + P(ac) - 1, at most P(ab)
-    code, out, err = run(capsys, "bounds", path, "--for", "a,b,x")
-    assert code == 1
-    assert "'x' is unknown" in err
+    answer = json.loads(out)
+    assert answer["confidence"] == 0.95
+    assert all(r["from"] <= r["lower"] <= r["upper"] <= r["to"] for r in answer["bounds"])
+    terms = ["--functional", "2:a,b,c:a", "--functional=-1:a,b:b"]
+    code, out, _ = run(capsys, "bounds", path, *terms, "--confidence", "none", "--json")
+    assert code == 0
+    (row,) = json.loads(out)["bounds"]
+    assert (row["lower"], row["upper"]) == (pytest.approx(0.2, abs=1e-6), pytest.approx(0.8, abs=1e-6))
+    for arguments, message in [
+        (["--for", "a,b,x"], "'x' is unknown"),
+        (["--functional", "2:a,b"], "VALUE:MENU:ITEM is needed"),
+        (["--for", "a,b", "--confidence", "much"], "auto, none or a number"),
+        (["--for", "a,b", "--functional", "1:a,b:a"], "either a menu"),
+    ]:
+        code, out, err = run(capsys, "bounds", path, *arguments)
+        assert code == 1
+        assert message in err
 
 
 def test_simulate_and_read_back(capsys, tmp_path):

@@ -127,7 +127,7 @@ def test_known_preferences_against_enumeration(seed):
     heavy = np.vstack([types, np.full((1, types.shape[1]), 1e4)])
     sample = result.sample
     distance = nnls(heavy, np.append(sample.frequency, 1e4))[1]
-    assert result.statistic == pytest.approx(sample.scale * distance**2, rel=1e-5)
+    assert result.statistic == pytest.approx(60 * distance**2, rel=1e-5)
     # The inner point is a mixture of the types, and so is the centre of the replicates.
     for point in (sample.centre[sample.column], tightened_centre(sample, 0.3, 1e-9)[0]):
         assert nnls(heavy, np.append(point, 1e4))[1] == pytest.approx(0, abs=1e-6)
@@ -173,7 +173,7 @@ def test_one_more_cell():
     sample = build_sample(data, None, Convention())
     own = sample.projector
     for members, item in ((data.membership[1], int(data.membership[1].argmax())), (np.arange(5) < 2, 1)):
-        more = own.with_cell(members, item)
+        more = own.with_cells(members[None], (np.arange(5) == item)[None])
         assert {
             (tuple(row), x) for row, x in zip(more.cells.membership[more.menu].tolist(), more.item, strict=True)
         } == {

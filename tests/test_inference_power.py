@@ -34,12 +34,13 @@ def test_first_procedure_is_that_of_rum_test():
         if len(items) > 1:
             table[mask, items] = rng.multinomial(40, rng.dirichlet(np.ones(len(items))))
     data = rf.ChoiceData.from_matrix(table)
-    result = rum_test(data, n_boot=60, tau=[0.25, 0.0], seed=3)
+    result = rum_test(data, n_boot=60, tau=[0.25, 0.0], seed=3, convention="recentred")
     p = np.where(np.isnan(data.to_array()), 1.0, data.to_array())[lattice.membership]
     # The same draws, from the replicates' own generators.
     sample = result.sample
     drawn = np.tile(p, (60, 1))
-    drawn[:, sample.projector.numbers[sample.column]] = CellSampler(sample, "menu").draw(generators(3, (), range(60)))
+    again = CellSampler(sample, "menu", "empirical").draw(generators(3, (), range(60)), sample.frequency)
+    drawn[:, sample.projector.numbers[sample.column]] = again
     assert apply_all(p[None], drawn[None], 4, 0.25)[:2, 0] == pytest.approx(result.pvalues)
 
 

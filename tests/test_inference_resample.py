@@ -38,9 +38,13 @@ def random_rows(seed, rows=120):
     return menu, choice
 
 
+EMPIRICAL = Convention(draws="empirical")
+
+
 def draws(data, resample="menu", cluster=None, count=400, seed=1):
-    sample = build_sample(data, None, Convention())
-    return sample, make_sampler(sample, [data], resample, cluster).draw(generators(seed, (), range(count)))
+    sample = build_sample(data, None, EMPIRICAL)
+    sampler = make_sampler(sample, [data], resample, cluster)
+    return sample, sampler.draw(generators(seed, (), range(count)), sample.frequency)
 
 
 def test_menu_draws_are_multinomial():
@@ -67,9 +71,45 @@ def test_partly_recorded_menus_keep_the_rest():
     table[0b111, 0], table[0b111, 1] = 0.5, 0.2
     data = rf.ChoiceData.from_matrix(table)
     sample = build_sample(data, None, Convention(), 50)
-    p = CellSampler(sample, "menu").draw(generators(0, (), range(2000)))
-    assert p.mean(axis=0) == pytest.approx([0.5, 0.2], abs=0.01)
-    assert p.sum(axis=1).max() <= 1
+    for kind in ("null", "empirical"):
+        p = CellSampler(sample, "menu", kind).draw(generators(0, (), range(2000)), sample.frequency)
+        assert p.mean(axis=0) == pytest.approx([0.5, 0.2], abs=0.01)
+        assert p.sum(axis=1).max() <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("by", ["menu", "row"])
+def test_null_draws_are_multinomial_around_the_centre(by):
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 1}, ("a", "b", "c"): {"a": 30, "b": 10, "c": 0}})
+    sample = build_sample(data, None, Convention())
+    centre = np.array([0.3, 0.7, 0.2, 0.3, 0.5])
+    p = CellSampler(sample, by, "null").draw(generators(0, (), range(6000)), centre)
+    assert np.nanmean(p, axis=0) == pytest.approx(centre, abs=0.02)
+    if by == "menu":  # a menu with one choice varies as much as one choice does
+        assert p.std(axis=0) == pytest.approx(np.sqrt(centre * (1 - centre) / sample.sizes[sample.unit]), rel=0.05)
+        assert set(np.unique(p[:, 0])) == {0.0, 1.0}
+    else:
+        assert np.isnan(p[:, 0]).mean() == pytest.approx((40 / 41) ** 41, abs=0.03)
+
+
+def test_null_draws_of_subjects_are_a_plain_wild_bootstrap():
+    menu, choice = random_rows(7)
+    who = np.random.default_rng(1).integers(15, size=len(menu))
+    data = from_rows(menu, choice, subject=who)
+    sample = build_sample(data, None, Convention())
+    sampler = make_sampler(sample, [data], "menu", True)
+    centre = np.random.default_rng(2).uniform(0.2, 0.4, len(sample.frequency))
+    labels = np.unique(who.astype(str))
+    for row, rng in zip(sampler.draw(generators(1, (), range(4)), centre), generators(1, (), range(4)), strict=True):
+        sign = 2 * rng.integers(2, size=15) - 1
+        expected = centre.copy()
+        for m, x, s in zip(menu, choice, who.astype(str), strict=True):
+            v = sign[list(labels).index(s)]
+            for slot, (u, y) in enumerate(zip(sample.unit, sample.item, strict=True)):
+                if u == m:
+                    expected[slot] += v * ((y == x) - centre[slot]) / sample.sizes[u]
+        assert row == pytest.approx(expected)
+    many = sampler.draw(generators(1, (), range(3000)), centre)
+    assert many.mean(axis=0) == pytest.approx(centre, abs=0.01)
 
 
 def test_row_draws_vary_the_sizes():
@@ -116,11 +156,11 @@ def test_survey_weights_stay_with_their_rows():
     menu, choice = random_rows(5)
     weight = np.random.default_rng(1).uniform(0.3, 3, len(menu))
     data = from_rows(menu, choice, weight=weight)
-    sample = build_sample(data, None, Convention())
+    sample = build_sample(data, None, EMPIRICAL)
     sampler = make_sampler(sample, [data], "menu", None)
     assert isinstance(sampler, UnitSampler)
-    assert sampler.smallest == np.bincount(menu).min()
-    p = sampler.draw(generators(0, (), range(2000)))
+    assert (sampler.behind == np.bincount(menu)).all()
+    p = sampler.draw(generators(0, (), range(2000)), sample.frequency)
     assert p.mean(axis=0) == pytest.approx(sample.frequency, abs=0.02)
     assert 0 < rum_test(data, n_boot=19, seed=0).pvalue <= 1
     whole = from_rows(menu, choice, weight=np.full(len(menu), 2.0))

@@ -13,9 +13,9 @@ from scipy.optimize import nnls
 import rumflow as rf
 from rumflow.data.menus import masks_of, membership_of
 from rumflow.inference import Convention, RumTest, compare_groups, rum_test
+from rumflow.inference.convention import find_convention, find_taus
 from rumflow.inference.replicate import distances, tightened_centre
 from rumflow.inference.sample import build_sample, inner_point
-from rumflow.inference.test import find_taus
 from rumflow.projection.cells import cell_numbers
 
 SUBSETS = [menu for size in range(6) for menu in combinations(range(1, 6), size)]
@@ -93,7 +93,7 @@ def test_cone_without_the_last_item_is_nnls(noisy):
             columns.append([float(next(y for y in order if mask >> y & 1) == x) for order in permutations(range(4))])
             target.append(row[x])
     distance = nnls(np.array(columns), np.array(target))[1]
-    result = rum_test(noisy, n_boot=9, convention=Convention("cone", "drop-last", 7.0), seed=0)
+    result = rum_test(noisy, n_boot=9, convention=Convention("cone", "drop-last", 7.0, weights=None), seed=0)
     assert result.statistic == pytest.approx(7 * distance**2, rel=1e-7)
 
 
@@ -180,9 +180,9 @@ def test_cell_numbers():
     assert (cell_numbers(5, mask, item) == np.arange(lattice.n_cells)).all()
 
 
-def test_several_tau_share_the_draws(noisy):
+def test_every_tau_has_its_own_draws(noisy):
     several = rum_test(noisy, n_boot=49, tau=["auto", 0, 0.1], seed=5)
-    assert several.taus == (pytest.approx(np.sqrt(np.log(30) / 30)), 0.0, 0.1)
+    assert several.taus == (pytest.approx(0.4 * 30**-0.2), 0.0, 0.1)
     for i, tau in enumerate(several.taus):
         alone = rum_test(noisy, n_boot=49, tau=tau, seed=5)
         assert (alone.null_distribution == several.null_distributions[i]).all()
@@ -267,6 +267,68 @@ def test_compare_groups(noisy):
     assert "the groups differ" in result.summary()
 
 
+def test_a_convention_fixes_everything_and_arguments_win(noisy):
+    default, old = rum_test(noisy, 9, seed=0), rum_test(noisy, 9, seed=0, convention="recentred")
+    assert (default.weights, default.draws, old.weights, old.draws) == (
+        "counts",
+        "null",
+        "1 on every cell",
+        "empirical",
+    )
+    assert old.tau == pytest.approx(np.sqrt(np.log(30) / 30))
+    assert rum_test(noisy, 9, seed=0, convention="abkk").draws == "empirical"
+    mixed = rum_test(noisy, 9, seed=0, convention="recentred", weights="counts", draws="null", tau=0.1)
+    assert (mixed.weights, mixed.draws, mixed.taus) == ("counts", "null", (0.1,))
+    assert (mixed.null_distribution == rum_test(noisy, 9, seed=0, tau=0.1).null_distribution).all()
+    assert rum_test(noisy, 9, seed=0, convention=rf.Convention(tau=0.2)).taus == (0.2, 0.0, 0.4)
+
+
+def test_replicates_are_samples_of_the_tightened_fit(noisy):
+    """A plain twin: multinomial counts from the centre, and their distances by enumeration."""
+    result = rum_test(noisy, n_boot=400, seed=1, tau=0.2)
+    sample = result.sample
+    centre, _ = tightened_centre(sample, 0.2, 1e-10)
+    rng = np.random.default_rng(0)
+    inside = rf.Lattice(4).membership
+    w = np.where(inside, 30.0, 0.0)
+    w[np.bitwise_count(np.arange(16)) < 2] = 0.0
+    uniform = np.where(inside, 1.0 / np.maximum(inside.sum(axis=1), 1)[:, None], 0.0)
+    plain = []
+    for _ in range(400):
+        target = inside.astype(float)
+        for u in range(len(sample.sizes)):
+            own = sample.unit == u
+            mask = masks_of(sample.menus)[sample.unit_menu[u]]
+            target[mask, sample.item[own]] = rng.multinomial(30, centre[own] / centre[own].sum()) / 30
+        _, objective = reference.projection((target - 0.2 * uniform) / 0.8, w)
+        plain.append(2 * 0.64 * objective)
+    for q in (0.25, 0.5, 0.75, 0.9):
+        assert np.quantile(result.null_distribution, q) == pytest.approx(np.quantile(plain, q), rel=0.2)
+
+
+def test_tiny_menus_among_large_ones():
+    """Resampled as they are, menus with one choice make true models look false; drawn from the null they do not."""
+    rejected = {"null": 0, "empirical": 0}
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        rho = rf.simulate.rankings_mixture(4, 24, seed=seed)
+        large = draw_data(rho, 200, seed)
+        counts = large.counts.copy()
+        for j in rng.choice(len(counts), 5, replace=False):
+            inside = np.flatnonzero(large.membership[j])
+            p = rho[large.masks[j], inside]
+            counts[j, inside] = rng.multinomial(1, p / p.sum())
+        data = rf.ChoiceData(large.items, large.membership, counts, np.nansum(counts, axis=1))
+        for kind in rejected:
+            weights = None if kind == "empirical" else "auto"
+            result = rum_test(data, 59, seed=seed, tau="auto", draws=kind, weights=weights)
+            rejected[kind] += result.rejects()
+    assert rejected["null"] <= 2
+    assert rejected["empirical"] >= 6
+    assert "5 of 11 menus have fewer than 5 choices" in result.summary()
+    assert "Menus are unequal, with 1 to 200 choices" in result.summary()
+
+
 # Degenerate data: an answer, or an error that explains itself.
 
 
@@ -274,7 +336,8 @@ def test_one_observation_a_menu():
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 1}, ("b", "c"): {"b": 1}, ("a", "c"): {"c": 1}})
     result = rum_test(data, n_boot=19, seed=0)
     assert 0 < result.pvalue <= 1
-    assert result.tau == pytest.approx(np.sqrt(np.log(3) / 3))
+    assert result.tau == pytest.approx(0.4 * 3**-0.2)
+    assert "every menu has fewer than 5 choices" in result.summary().lower()
 
 
 def test_one_menu_in_all():
@@ -315,7 +378,7 @@ def test_partly_recorded_menus():
         0.5,
     )  # a from {a, b} and from {a, b, c}: regularity fails
     result = rum_test(rf.ChoiceData.from_matrix(table), n_boot=99, sizes=100, seed=0)
-    assert result.statistic == pytest.approx(300 * 2 * 0.2**2, rel=1e-6)
+    assert result.statistic == pytest.approx(100 * 2 * 0.2**2, rel=1e-6)
     assert result.pvalue == 0.01
 
 
@@ -330,6 +393,8 @@ def test_partly_recorded_menus():
         ({"convention": "mine"}, "convention='mine'"),
         ({"resample": "item"}, "resample='item'"),
         ({"seed": -1}, "seed=-1"),
+        ({"draws": "wild"}, "draws='wild': accepted are 'auto', 'null', 'empirical'"),
+        ({"draws": "null", "convention": "abkk"}, "no total of 1 to draw choices from"),
         ({"tol": 0.0}, "tol=0.0"),
         ({"cluster": True}, "do not say which subject"),
     ],
@@ -340,7 +405,18 @@ def test_bad_options(noisy, options, message):
 
 
 @pytest.mark.parametrize(
-    "field", [{"set": "ball"}, {"cells": "some"}, {"scale": "huge"}, {"scale": -1.0}, {"centre": "x"}]
+    "field",
+    [
+        {"set": "ball"},
+        {"cells": "some"},
+        {"scale": "huge"},
+        {"scale": -1.0},
+        {"centre": "x"},
+        {"weights": "size"},
+        {"draws": "some"},
+        {"tau": 1.0},
+        {"tau": "half"},
+    ],
 )
 def test_bad_convention(field):
     with pytest.raises(rf.InputError, match="convention: "):
@@ -357,9 +433,14 @@ def test_bad_data():
 
 
 def test_tau_rule():
-    assert find_taus("auto", 112, Convention()) == (pytest.approx(np.sqrt(np.log(112) / 112)),)
-    assert find_taus("auto", 1, Convention()) == (pytest.approx(np.sqrt(np.log(3) / 3)),)
-    assert find_taus(1.5, 9, Convention("cone")) == (1.5,)
+    behind = np.array([2.0, 40.0, 60.0])
+    own = 0.4 * 34**-0.2
+    assert find_taus("auto", behind, Convention()) == pytest.approx((own, 0, 2 * own))
+    assert find_taus("mean", behind, Convention()) == pytest.approx((own,))
+    assert find_taus("auto", 56 * behind, find_convention("abkk")) == pytest.approx((0.20525, 0, 0.41051), abs=1e-4)
+    assert find_taus("smallest", behind, Convention()) == pytest.approx((np.sqrt(np.log(3) / 3),))
+    assert find_taus(["auto", 0.1], behind, Convention(tau=0.3)) == (0.3, 0.1)
+    assert find_taus(1.5, behind, Convention("cone")) == (1.5,)
 
 
 def test_repr(noisy):

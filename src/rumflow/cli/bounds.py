@@ -6,9 +6,12 @@ import argparse
 import time
 from typing import Any
 
+import numpy as np
+
 from rumflow.cli.answers import OK, check_out, print_json, records_of, rows_of, write_out
 from rumflow.cli.arguments import add_data, add_json, add_out, add_seed
 from rumflow.cli.reading import read_data, split_labels
+from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
 from rumflow.errors import InputError
 from rumflow.inference import bounds
@@ -20,10 +23,19 @@ EXAMPLE = 'rumflow bounds choices.csv --for "tea,juice,milk" --item tea'
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The data and the menu."""
     add_data(parser)
-    parser.add_argument("--for", dest="target", required=True, metavar="MENU", help='the menu, such as "tea,milk"')
+    parser.add_argument("--for", dest="target", metavar="MENU", help='the menu, such as "tea,milk"')
     parser.add_argument("--item", dest="target_item", help="one item of it (default: all)")
     parser.add_argument(
-        "--confidence", type=float, metavar="LEVEL", help="also confidence intervals, such as 0.95 (slower)"
+        "--functional",
+        action="append",
+        metavar="VALUE:MENU:ITEM",
+        help='instead of a menu: a sum of values times probabilities, such as "2.5:tea,milk:tea"; repeated for its terms',
+    )
+    parser.add_argument(
+        "--confidence",
+        default="auto",
+        metavar="LEVEL",
+        help="level of the intervals: auto (default: 0.95 where there are counts), a number, or none (faster)",
     )
     add_seed(parser, 0)
     add_json(parser)
@@ -34,30 +46,69 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, bound, print."""
     check_out(arguments)
     data = read_data(arguments)
-    by_text = {str(label): label for label in data.items}
-    menu = [by_text.get(label, label) for label in split_labels(arguments.target)]
-    for label in menu:
-        if label not in data.items:
-            raise InputError(f"--for: item {label!r} is unknown: the items are {format_menu(data.items)}")
-    item = None if arguments.target_item is None else by_text.get(arguments.target_item, arguments.target_item)
-    if item is not None and item not in menu:
-        raise InputError(f"--item {item!r} is not in the menu {format_menu(menu)}")
+    if (arguments.target is None) == (arguments.functional is None):
+        raise InputError('give either a menu with --for "tea,milk", or a functional with --functional')
+    options: dict[str, Any] = {"confidence": _confidence(arguments.confidence), "seed": arguments.seed}
+    menu: list[Any] = []
     begin = time.perf_counter()
-    found = bounds(data, menu, item, confidence=arguments.confidence, seed=arguments.seed)
-    columns: dict[str, list[Any]] = {
-        "item": list(found.items),
-        "lower": found.lower.tolist(),
-        "upper": found.upper.tolist(),
-    }
+    if arguments.functional is not None:
+        found = bounds(data, functional=_functional(data, arguments.functional), **options)
+    else:
+        menu = _labels(data, "--for", arguments.target)
+        item = None
+        if arguments.target_item is not None:
+            item = _labels(data, "--item", arguments.target_item, single=True)[0]
+            if item not in menu:
+                raise InputError(f"--item {item!r} is not in the menu {format_menu(menu)}")
+        found = bounds(data, menu, item, **options)
+    columns: dict[str, list[Any]] = {"item": list(found.items) or ["value"]}
     if found.confidence_lower is not None and found.confidence_upper is not None:
         columns |= {"from": found.confidence_lower.tolist(), "to": found.confidence_upper.tolist()}
+    columns |= {"lower": found.lower.tolist(), "upper": found.upper.tolist()}
     if arguments.json:
-        print_json({"menu": menu, "bounds": records_of(columns), "seconds": time.perf_counter() - begin})
+        level = {"menu": menu, "confidence": found.confidence, "notes": [note for note in found.notes if note]}
+        print_json(level | {"bounds": records_of(columns), "seconds": time.perf_counter() - begin})
     else:
-        note = "lower, upper: over all random utility models that fit the data best."
+        note = "lower, upper: over all random utility models that fit the data best, without sampling error."
         if found.confidence is not None:
-            note += f" from, to: {100 * found.confidence:g} % confidence."
-        title = f"What a random utility model predicts for {format_menu(menu)}"
+            note = f"from, to: {100 * found.confidence:g} % confidence. {note}"
+        for item, reason in zip(columns["item"], found.notes, strict=False):
+            note += f" {item}: {reason}." if reason else ""
+        title = "What a random utility model predicts for " + (format_menu(menu) if menu else "the functional")
         show([Table(title, list(columns), rows_of(columns), note)])
     write_out(columns, arguments)
     return OK
+
+
+def _confidence(text: str) -> float | str | None:
+    if text in ("auto", "none"):
+        return None if text == "none" else text
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--confidence {text}: auto, none or a number between 0 and 1 is needed") from None
+
+
+def _labels(data: ChoiceData, option: str, text: str, single: bool = False) -> list[Any]:
+    """Labels of the data from text."""
+    by_text = {str(label): label for label in data.items}
+    labels = [by_text.get(label, label) for label in ([text] if single else split_labels(text))]
+    for label in labels:
+        if label not in data.items:
+            raise InputError(f"{option}: item {label!r} is unknown: the items are {format_menu(data.items)}")
+    return labels
+
+
+def _functional(data: ChoiceData, terms: list[str]) -> dict[tuple[tuple[Any, ...], Any], float]:
+    found: dict[tuple[tuple[Any, ...], Any], float] = {}
+    for term in terms:
+        parts = term.split(":")
+        try:
+            value = float(parts[0])
+        except ValueError:
+            value = np.nan
+        if len(parts) != 3 or not np.isfinite(value):
+            raise InputError(f'--functional {term!r}: VALUE:MENU:ITEM is needed, such as "2.5:tea,milk:tea"')
+        cell = tuple(_labels(data, "--functional", parts[1])), _labels(data, "--functional", parts[2], single=True)[0]
+        found[cell] = found.get(cell, 0.0) + value
+    return found

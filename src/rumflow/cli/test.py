@@ -24,6 +24,7 @@ from rumflow.core.seeds import entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.inference import holm, rum_test, rum_test_many
+from rumflow.inference.convention import CONVENTIONS, DRAWS, TAUS
 from rumflow.inference.result import RumTest
 from rumflow.output.tables import Table, show
 
@@ -38,14 +39,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--n-boot", type=whole_number(1), default=999, metavar="B", help="bootstrap replicates (default 999)"
     )
     parser.add_argument(
-        "--tau", action="append", metavar="TAU", help="tightening: auto (default) or a number; may be repeated"
+        "--tau",
+        action="append",
+        metavar="TAU",
+        help="tightening: auto (default), mean, smallest or a number; may be repeated",
     )
     parser.add_argument(
-        "--weights", choices=["none", "counts", "inverse-variance"], default="none", help="weight of a cell"
+        "--weights",
+        choices=["auto", "none", "counts", "inverse-variance"],
+        default="auto",
+        help="weight of a cell (default auto: counts, or what the convention says)",
+    )
+    parser.add_argument(
+        "--draws",
+        choices=["auto", *DRAWS],
+        default="auto",
+        help="replicates: from the fitted model (null, the default) or from the observed choices (empirical)",
     )
     parser.add_argument("--cluster", action="store_true", help="resample whole subjects")
     parser.add_argument(
-        "--convention", default=None, help="default, abkk or kitamura-stoye: how a published statistic is made"
+        "--convention", default=None, help=f"{', '.join(CONVENTIONS)}: how a published statistic is made"
     )
     add_model(parser)
     parser.add_argument("--jobs", type=int, default=1, help="worker processes (default 1: threads)")
@@ -65,6 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         "n_boot": arguments.n_boot,
         "tau": _taus(arguments.tau),
         "weights": None if arguments.weights == "none" else arguments.weights,
+        "draws": arguments.draws,
         "convention": arguments.convention,
         "seed": entropy(arguments.seed) % 2**32 if arguments.seed is None else arguments.seed,
         "n_jobs": arguments.jobs,
@@ -97,9 +111,9 @@ def _taus(given: list[str] | None) -> Any:
     taus: list[str | float] = []
     for text in given or ["auto"]:
         try:
-            taus.append(text if text == "auto" else float(text))
+            taus.append(text if text in ("auto", *TAUS) else float(text))
         except ValueError:
-            raise InputError(f"--tau {text}: auto or a number from 0 to 1 is needed") from None
+            raise InputError(f"--tau {text}: auto, mean, smallest or a number from 0 to 1 is needed") from None
     return taus[0] if len(taus) == 1 else taus
 
 
@@ -113,12 +127,19 @@ def _test_each(parts: dict[str, ChoiceData], arguments: argparse.Namespace, opti
         "adjusted_p": holm(values).tolist(),
         "tau": [r.tau for r in results],
     }
+    if len(results[0].taus) > 1:  # how much hangs on tau
+        columns |= {"lowest_p": [float(r.pvalues.min()) for r in results]}
+        columns |= {"highest_p": [float(r.pvalues.max()) for r in results]}
     seed = options["seed"]
     if arguments.json:
-        print_json({"by": arguments.by, "seed": seed, "results": records_of(columns)})
+        several = {"taus": [list(r.taus) for r in results], "pvalues": [r.pvalues.tolist() for r in results]}
+        print_json({"by": arguments.by, "seed": seed, "results": records_of(columns | several)})
     else:
         title = f"Test of random utility by {arguments.by or 'file'}; {arguments.n_boot} replicates each, seed {seed}"
         note = "adjusted: Holm's correction for all of them together"
+        if "lowest_p" in columns:
+            note += "; lowest, highest: over tau " + ", ".join(f"{t:.3g}" for t in sorted(results[0].taus))
+            note += " and the like" if len({r.taus for r in results}) > 1 else ""
         show([Table(title, headings(columns), rows_of(columns), note)])
     write_out(columns, arguments)
     return NOT_CONVERGED if any(r.interrupted or r.failed for r in results) else OK
@@ -140,6 +161,8 @@ def test_as_dict(result: RumTest, data: ChoiceData) -> dict[str, Any]:
         "seed": result.seed,
         "resample": result.resample,
         "weights": result.weights,
+        "draws": result.draws,
+        "notes": list(result.notes),
         "interrupted": result.interrupted,
         "failed": result.failed,
         "seconds": result.seconds,

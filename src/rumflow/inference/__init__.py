@@ -2,6 +2,7 @@
 
 from rumflow.inference.bounds import Bounds, bounds
 from rumflow.inference.compare import ModelComparison, compare_models
+from rumflow.inference.convention import Convention
 from rumflow.inference.groups import (
     GroupComparison,
     RumTests,
@@ -12,7 +13,6 @@ from rumflow.inference.groups import (
 )
 from rumflow.inference.likelihood import LikelihoodError, LikelihoodFit, LikelihoodRatioTest, fit_likelihood
 from rumflow.inference.result import RumTest
-from rumflow.inference.sample import Convention
 from rumflow.inference.share import RationalShare, rationalizable_share
 from rumflow.inference.test import rum_test
 

@@ -1,16 +1,19 @@
-"""Sharp bounds: what the data say about menus that were never offered.
+"""Bounds: what the data say about menus that were never offered.
 
 The projection fixes the probabilities of the observed cells; every RUM with these values fits as well. Over all of them,
 
     lower = min of <c, rho>,   upper = max of <c, rho>,      rho RUM,  rho = fitted on every observed cell,
 
 for any linear functional c: the probability of an item on a menu, "a is ranked above b" (item a on the menu {a, b}),
-a market share averaged over menus. The bounds are sharp: each is attained by some RUM, and nothing between them can be excluded.
+a market share averaged over menus, the difference of two shares, a revenue. These bounds are *sharp*: each is attained by some
+RUM that fits as well as the nearest, and nothing between them could be excluded if the fit were the truth. They know no sampling
+error: where the data determine the fit, lower and upper coincide, and the truth is hardly ever between them. What holds the truth
+with a given probability is the confidence interval (`rumflow.inference.confidence`), the answer where there are counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -27,11 +30,11 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.data.menus import masks_of, membership_of, unique_menus
 from rumflow.errors import InputError, NotConvergedError
-from rumflow.inference.confidence import invert
-from rumflow.inference.test import Tau
+from rumflow.inference.confidence import Interval, Inversion, has_counts
+from rumflow.inference.convention import Tau
+from rumflow.inference.restricted import Restricted
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
-from rumflow.projection.graph import is_plain
 from rumflow.projection.graph_results import GraphProjection
 from rumflow.projection.inputs import as_floats
 from rumflow.projection.lattice_results import LatticeProjection
@@ -42,7 +45,7 @@ from rumflow.solvers.linear_programs import TypePrograms
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bounds:
-    """Sharp bounds for one quantity, or for every item of a menu."""
+    """Confidence intervals and sharp bounds for one quantity, or for every item of a menu."""
 
     menu: tuple[Item, ...]  #: empty for a functional
     items: tuple[Item, ...]  #: one per bound; empty for a functional
@@ -52,9 +55,10 @@ class Bounds:
     distance: float  #: of the data to RUM: bounds are over the RUMs that fit as well as the nearest
     confidence: float | None = None
     confidence_lower: Array | None = (
-        None  #: ends of the confidence intervals, where asked for; NaN where RUM is rejected
+        None  #: ends of the confidence intervals, where there are; NaN where no value is kept
     )
     confidence_upper: Array | None = None
+    notes: tuple[str, ...] = ()  #: one per bound: why no value is kept, or nothing
     fit: Projection | None = field(default=None, repr=False)
 
     def __getitem__(self, item: Item) -> tuple[float, float]:
@@ -73,18 +77,20 @@ class Bounds:
     def summary(self) -> str:
         """The bounds in words."""
         what = f"from {format_menu(self.menu)}" if self.menu else "of the functional"
-        lines = [
-            f"Sharp bounds {what}, over all RUMs as close to the data as the nearest (distance {self.distance:.4g}):"
-        ]
+        sharp = f"over all members of the model as close to the data as the nearest (distance {self.distance:.4g})"
+        if self.confidence is None or self.confidence_lower is None or self.confidence_upper is None:
+            lines = [f"Sharp bounds {what}, {sharp}; sampling error is not in them:"]
+        else:
+            lines = [
+                f"{100 * self.confidence:g} % confidence intervals {what}. Sharp: {sharp}, without sampling error."
+            ]
         for i in range(len(self.lower)):
-            name = str(self.items[i]) if self.items else "value"
-            line = f"  {name:<12} {self.lower[i]:.4f} to {self.upper[i]:.4f}"
-            if self.confidence_lower is not None and self.confidence_upper is not None and self.confidence is not None:
-                ends = f"{self.confidence_lower[i]:.3f} to {self.confidence_upper[i]:.3f}"
-                if np.isnan(self.confidence_lower[i]):
-                    ends = "no value, because random utility itself is rejected"
-                line += f"   ({100 * self.confidence:g} % confidence: {ends})"
-            lines.append(line)
+            line = f"  {self.items[i] if self.items else 'value'!s:<12} "
+            ends = f"{self.lower[i]:.4f} to {self.upper[i]:.4f}"
+            if self.confidence_lower is not None and self.confidence_upper is not None:
+                line += self.notes[i] or f"{self.confidence_lower[i]:.3f} to {self.confidence_upper[i]:.3f}"
+                ends = f"   (sharp: {ends})"
+            lines.append(line + ends)
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -105,9 +111,9 @@ def bounds(
     menu: Iterable[Item] | None = None,
     item: Item | None = None,
     *,
-    functional: ArrayLike | None = None,
-    weights: str | ArrayLike | None = None,
-    confidence: float | None = None,
+    functional: Mapping[Any, float] | ArrayLike | None = None,
+    weights: str | ArrayLike | None = "auto",
+    confidence: float | str | None = "auto",
     n_boot: int = 199,
     tau: Tau = "auto",
     seed: Seed = None,
@@ -116,16 +122,27 @@ def bounds(
     model: Model | None = None,
     route: str | None = None,
 ) -> Bounds:
-    """Sharp lower and upper probabilities on any menu.
+    """Confidence intervals, and sharp lower and upper bounds, for the probabilities on any menu or for any functional.
 
     data        ChoiceData, a (2^n, n) array of probabilities with NaN for what was not observed, or a Projection.
     menu, item  the menu (labels) and the item; None: every item of the menu.
-    functional  instead of a menu: a (2^n, n) array c; bounds for sum c rho.
-    weights     of the projection; see `project`, also for model and route. A Projection has its own.
-    confidence  such as 0.95: also the values that `rum_test` with the added hypothesis "the probability is this" does not reject
-                at that level (test inversion, `n_boot` replicates each, ends to 0.001). Needs counts.
+    functional  instead of a menu: {(menu, item): value, ...} by label, the menus observed or not, or a (2^n, n) array c;
+                bounds for sum c rho.
+    weights     of the projection; see `project`, also for model and route. "auto": those of the test, the menu's sample size. A
+                Projection has its own.
+    confidence  the level of the intervals: the values that `rum_test` with the added hypothesis "the probability (or functional)
+                is this" does not reject (test inversion, `n_boot` replicates each, ends to 0.001 of the range). "auto": 0.95
+                where the data have counts. None: sharp bounds only, which is faster.
+    tau, seed, cluster   of that test.
     """
-    plain = is_plain(model, route)
+    if isinstance(weights, str) and weights == "auto":
+        weights = "counts" if isinstance(data, ChoiceData) else None
+    if confidence == "auto":
+        confidence = 0.95 if has_counts(data) else None
+    if confidence is not None and not (isinstance(data, ChoiceData) and isinstance(confidence, int | float)):
+        raise InputError(
+            f"confidence={confidence!r}: 'auto', None or a number between 0 and 1 is needed, and ChoiceData with counts"
+        )
     fit = data
     if not isinstance(fit, Projection):
         fit = project(data, weights, tol=1e-12, throw=False, model=model, route=route)  # type: ignore[arg-type]
@@ -139,7 +156,7 @@ def bounds(
     places = np.empty(0, np.int64)
     row = np.zeros(fit.n, np.bool_)
     if functional is not None:
-        asked = _asked_functional(fit.n, functional)
+        asked = _asked_functional(fit, functional)
     else:
         members = _members(menu)
         row[fit.members(members)] = True
@@ -152,13 +169,18 @@ def bounds(
     lower, upper, gap = _find_bounds(fit, asked)
     if functional is None:
         lower, upper = np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
-    ends: tuple[Array, Array] | None = None
-    if confidence is not None:
-        if functional is not None or not isinstance(data, ChoiceData):
-            raise InputError("confidence: it needs ChoiceData with counts, and a menu")
-        if not plain:
-            raise InputError(f"confidence: it is there for random utility without known preferences, not for {model!r}")
-        ends = invert(data, row, places, lower, upper, confidence, weights, n_boot, tau, seed, cluster, threads, route)
+    level: float | None = None
+    intervals: list[Interval] = []
+    if confidence is not None and isinstance(data, ChoiceData):
+        level = float(confidence)
+        test = Inversion(data, level, weights, n_boot, tau, seed, cluster, threads, model, route)
+        for k, row_of_c in enumerate(asked.coefficients):
+            if not row_of_c.any():
+                intervals.append(Interval(asked.constant, asked.constant))
+                continue
+            restricted = Restricted(test.sample, asked.menus, row_of_c)
+            found = test.interval(restricted, lower[k] - asked.constant, upper[k] - asked.constant)
+            intervals.append(Interval(found.low + asked.constant, found.high + asked.constant, found.note))
     return Bounds(
         members,
         tuple(fit.items[x] for x in places),
@@ -166,9 +188,10 @@ def bounds(
         upper,
         max(gap, 0.0),
         fit.distance,
-        confidence,
-        None if ends is None else ends[0],
-        None if ends is None else ends[1],
+        level,
+        np.array([i.low for i in intervals]) if intervals else None,
+        np.array([i.high for i in intervals]) if intervals else None,
+        tuple(i.note for i in intervals),
         fit,
     )
 
@@ -246,20 +269,44 @@ def _asked_items(menu: Mask, places: Ints) -> _Asked:
     return _Asked(menu[None], coefficients, 0.0)
 
 
-def _asked_functional(n: int, functional: ArrayLike) -> _Asked:
-    array = as_floats(functional, "functional")
-    if n > MAX_ITEMS or array.shape != (1 << n, n):
-        raise InputError(
-            f"functional: an array over the menus of at most {MAX_ITEMS} items is needed, of shape (2^n, n) with n = {n}; "
-            f"this one has shape {array.shape}"
-        )
-    masks = np.flatnonzero((array != 0).any(axis=1))
-    menus = membership_of(masks, n)
-    values = np.where(menus, array[masks], 0.0)
+def _asked_functional(fit: Projection, functional: Mapping[Any, float] | ArrayLike) -> _Asked:
+    n = fit.n
+    if isinstance(functional, Mapping):
+        menus, values = _labelled(fit, functional)
+    else:
+        array = as_floats(functional, "functional")
+        if n > MAX_ITEMS or array.shape != (1 << n, n):
+            raise InputError(
+                "functional: a mapping {(menu, item): value, ...} is needed, or an array over the menus of at most "
+                f"{MAX_ITEMS} items, of shape (2^n, n) with n = {n}; this one has shape {array.shape}"
+            )
+        masks = np.flatnonzero((array != 0).any(axis=1))
+        menus = membership_of(masks, n)
+        values = np.where(menus, array[masks], 0.0)
     if not np.isfinite(values).all():
         raise InputError("functional: every coefficient must be finite")
     large = menus.sum(axis=1) >= 2
     return _Asked(menus[large], values[large][None], float(values[~large].sum()))
+
+
+def _labelled(fit: Projection, functional: Mapping[Any, float]) -> tuple[Mask, Array]:
+    """Menus and coefficients of a functional given by labels."""
+    if not functional:
+        raise InputError("functional: it is empty; give {(menu, item): value, ...}")
+    menus = np.zeros((len(functional), fit.n), np.bool_)
+    values = np.zeros(menus.shape)
+    for k, (cell, value) in enumerate(functional.items()):
+        if not isinstance(cell, tuple) or len(cell) != 2:
+            raise InputError(f"functional: the key {cell!r} is not (menu, item), such as (('tea', 'milk'), 'tea')")
+        members = _members(cell[0])
+        menus[k, fit.members(members)] = True
+        if cell[1] not in members:
+            raise InputError(f"functional: item {cell[1]!r} is not in the menu {format_menu(members)}")
+        values[k, fit.items.index(cell[1])] = float(value)
+    found, rows = unique_menus(menus)
+    sums = np.zeros(found.shape)
+    np.add.at(sums, rows, values)
+    return found, sums
 
 
 def _members(menu: Iterable[Item] | None) -> tuple[Item, ...]:

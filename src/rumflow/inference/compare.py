@@ -100,7 +100,8 @@ def compare_models(
 
     models       by name: {"RUM": RandomUtility(), "one axis": SinglePeaked(axis)}.
     max_seconds  for each projection; what is found by then stands in the table, with its gap and status.
-    n_boot       bootstrap replicates of a test of each model, with the same `seed`; 0: no tests and no p-values.
+    n_boot       bootstrap replicates of a test of each model, with the same `seed`; 0: no tests and no p-values. Without
+                 weights the distances are unweighted, and the tests have their own default.
     likelihood   also the largest log-likelihood of each model, where the data are counts of whole menus and the projection ended
                  in time: -inf where a choice that was made is made by no type. It is certified to 1e-6 of a unit.
 
@@ -127,7 +128,8 @@ def compare_models(
         if fit.status is Status.INTERRUPTED:
             break
         if n_boot and isinstance(data, ChoiceData):
-            test = rum_test(data, int(n_boot), weights=weights, seed=seed, threads=threads, model=model)
+            chosen = "auto" if weights is None else weights
+            test = rum_test(data, int(n_boot), weights=chosen, seed=seed, threads=threads, model=model)
             if test.interrupted:
                 break
             tests[str(name)] = test

@@ -1,169 +1,143 @@
-"""Confidence intervals for a choice probability, by inverting the test.
+"""Confidence intervals for any linear functional of the choice probabilities, by inverting the test.
 
-The value theta is kept when "some RUM with rho(D, x) = theta generated the data" is not rejected. That hypothesis is the polytope
-R_theta = {rho in R: rho(D, x) = theta}, and the test is that of `rumflow.inference.replicate` on R_theta in place of R: the cell
-(D, x) joins the data with the frequency theta, no sampling error, and a weight so large that the projection lands in R_theta (the
-statistic is then low by about one part in `_HEAVY`). The set is tightened towards a point inside R_theta,
-
-    r_theta = theta r(. | x chosen from D) + (1 - theta) r(. | x not chosen from D),
-
-with r the uniform rankings. The chance that x is the best of D and y the best of E is, with s = |D u E|,
-
-    1/s  if y = x;     [x not in E] / (s |E|) + [y not in D] / (s |D|)  otherwise:
-
-one of the two is the best of the union, and the other one the best of its menu among the rest.
+The value theta is kept when "some member of the model with <c, rho> = theta generated the data" is not rejected. That hypothesis
+is the polytope R_theta = {rho in R: <c, rho> = theta}, and the test is that of `rumflow.inference.test` on R_theta in place of R:
+the set is tightened towards a point r_theta inside R_theta, samples are drawn from the point of the tightened set nearest to the
+data, and measured to that set. See `rumflow.inference.restricted` for the projection onto R_theta.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
-from rumflow.data.menus import find_menus
 from rumflow.errors import InputError
-from rumflow.inference.jobs import run
+from rumflow.inference.convention import Convention, Tau, find_taus
 from rumflow.inference.replicate import distances, make_replicator
-from rumflow.inference.resample import Sampler, make_sampler
+from rumflow.inference.resample import Sampler, generators, make_sampler
+from rumflow.inference.restricted import Restricted
 from rumflow.inference.result import pvalue
-from rumflow.inference.sample import Convention, Sample, build_sample
-from rumflow.inference.test import Tau, find_taus
+from rumflow.inference.sample import Sample, build_sample
+from rumflow.models.model import Model
 
-_HEAVY = 1e5
-_STEPS = 10  # halvings of the interval: ends to 1/1000
+_HALVINGS = 8  # of a quarter of the range: ends to 1/1000 of it
 _TOL = 1e-7
 
 
-class _WithHypothesis:
-    """Draws of the data, and the hypothetical value unchanged."""
+class Interval(NamedTuple):
+    """The values that are kept, and what to say where there are none."""
 
-    def __init__(self, sampler: Sampler, theta: float) -> None:
-        self._sampler, self._theta = sampler, theta
-        self.smallest = sampler.smallest
-
-    def draw(self, generators: Sequence[np.random.Generator]) -> Array:
-        """(b, S + 1) frequencies."""
-        own = self._sampler.draw(generators)
-        return np.column_stack([own, np.full(len(own), self._theta)])
+    low: float
+    high: float
+    note: str = ""
 
 
-def invert(
-    data: ChoiceData,
-    menu: Mask,
-    items: Ints,
-    lower: Array,
-    upper: Array,
-    confidence: float,
-    weights: str | ArrayLike | None,
-    n_boot: int,
-    tau: Tau,
-    seed: Seed,
-    cluster: Any,
-    threads: int | None,
-    route: str | None = None,
-) -> tuple[Array, Array]:
-    """Ends of the confidence intervals of items of a menu (n,), given their sharp bounds; NaN where nothing is kept."""
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence={confidence!r}: a number between 0 and 1 is needed, such as 0.95")
-    if (1 - confidence) * (1 + n_boot) < 1:
-        raise InputError(
-            f"n_boot={n_boot}: with confidence {confidence:g} at least {int(np.ceil(1 / (1 - confidence)))} replicates are needed"
-        )
-    sample = build_sample(data, weights, Convention(), route=route)
-    sampler = make_sampler(sample, [data], "menu", cluster)
-    taus = find_taus(tau, sampler.smallest, sample.convention)[:1]
-    number = entropy(seed)
-    low, high = np.ones(len(items)), np.ones(len(items))
-    for i, item in enumerate(items.tolist()):
-        if menu.sum() == 1:
-            continue
-        hypothesis = Hypothesis(sample, menu, item)
+class Inversion:
+    """A test of the data at any value of a functional."""
 
-        def accepted(theta: float, hypothesis: Hypothesis = hypothesis) -> bool:
-            return pvalue_at(hypothesis, sampler, theta, taus[0], n_boot, number, threads) > 1 - confidence
+    def __init__(
+        self,
+        data: ChoiceData,
+        confidence: float,
+        weights: str | ArrayLike | None,
+        n_boot: int,
+        tau: Tau,
+        seed: Seed,
+        cluster: Any,
+        threads: int | None,
+        model: Model | None,
+        route: str | None,
+    ) -> None:
+        if not 0 < confidence < 1:
+            raise InputError(f"confidence={confidence!r}: a number between 0 and 1 is needed, such as 0.95")
+        if (1 - confidence) * (1 + n_boot) < 1:
+            raise InputError(
+                f"n_boot={n_boot}: with confidence {confidence:g} at least {int(np.ceil(1 / (1 - confidence)))} "
+                "replicates are needed"
+            )
+        self.level = 1 - confidence + 1e-12  # 1 - 0.9 is less than 0.1
+        self.sample: Sample = build_sample(data, weights, Convention(), None, model, route)
+        self._sampler: Sampler = make_sampler(self.sample, [data], "menu", cluster)
+        self._tau = find_taus(tau, self._sampler.behind, self.sample.convention)[0]
+        self._n_boot, self._seed, self._threads = n_boot, entropy(seed), threads
 
-        inner = [t for t in (float(lower[i]), 0.5 * float(lower[i] + upper[i]), float(upper[i])) if accepted(t)]
-        if not inner:  # no RUM fits at this level, whatever its value here
-            low[i] = high[i] = np.nan
-            continue
-        low[i] = _end(accepted, inner[0], 0.0)
-        high[i] = _end(accepted, inner[-1], 1.0)
-    return low, high
+    def pvalue_at(self, restricted: Restricted, theta: float) -> float:
+        """The p-value of "some member of the model with this value of the functional generated the data"."""
+        p, tau = self.sample.frequency, self._tau
+        statistic = restricted.measure(p[None], theta, 0.0, self._threads).statistic
+        centre = restricted.measure(p[None], theta, tau, self._threads).nearest[0]
+        drawn = self._sampler.draw(generators(self._seed, (), range(self._n_boot)), centre)
+        null = restricted.measure(drawn, theta, tau, self._threads).statistic
+        return pvalue(float(statistic[0]), null, 1e-7 * max(float(null.max()), 1e-300))
+
+    def model_pvalue(self) -> float:
+        """The p-value of the model itself."""
+        observed = distances(self.sample, self.sample.frequency[None], 0.0, _TOL, threads=self._threads)
+        replicator = make_replicator(self.sample, self._sampler, (self._tau,), _TOL, self._seed)
+        null = replicator(range(self._n_boot)).statistic[0]
+        return pvalue(float(observed.statistic[0]), null, float(observed.rounding[0]))
+
+    def interval(self, restricted: Restricted, lower: float, upper: float) -> Interval:
+        """The values kept, searched from the sharp bounds of the functional at the nearest fit."""
+
+        @cache
+        def value(theta: float) -> float:
+            return self.pvalue_at(restricted, theta)
+
+        def accepted(theta: float) -> bool:
+            return value(theta) > self.level
+
+        least, most = restricted.least, restricted.most
+        lower, upper = (min(max(end, least), most) for end in (lower, upper))
+        tried = [lower, 0.5 * (lower + upper), upper]
+        inner = [t for t in tried if accepted(t)]
+        if not inner:  # values that fit less well may be kept all the same: their replicates vary more
+            steps = (most - least) / 64 * np.array([1.0, 2.0, 4.0, 8.0])
+            tried += [max(lower - s, least) for s in steps] + [min(upper + s, most) for s in steps]
+            inner = [t for t in tried if accepted(t)]
+        if not inner:
+            whole, best = self.model_pvalue(), max(tried, key=value)
+            if whole <= self.level:
+                note = f"no value, because the model itself is rejected (p = {whole:.3g})"
+            else:
+                note = (
+                    f"no value is kept at this level although the model is not rejected (p = {whole:.3g}); "
+                    f"closest to it is {best:.3g} (p = {value(best):.3g})"
+                )
+            return Interval(np.nan, np.nan, note)
+        return Interval(_end(accepted, min(inner), least), _end(accepted, max(inner), most))
 
 
-def _end(accepted: Any, inner: float, outer: float) -> float:
-    """Where acceptance ends between an accepted value and the end of [0, 1]."""
-    if accepted(outer):
-        return outer
-    for _ in range(_STEPS):
+def _end(accepted: Callable[[float], bool], inner: float, outer: float) -> float:
+    """Where acceptance ends between an accepted value and an end of the range: the outermost of four steps, then halvings."""
+    steps = np.linspace(outer, inner, 5).tolist()
+    for k, theta in enumerate(steps):
+        if k == 4 or accepted(theta):
+            if k == 0:
+                return float(outer)
+            inner, outer = theta, steps[k - 1]
+            break
+    for _ in range(_HALVINGS):
         middle = 0.5 * (inner + outer)
         if accepted(middle):
             inner = middle
         else:
             outer = middle
-    return outer
+    return float(outer)
 
 
-def pvalue_at(
-    hypothesis: Hypothesis,
-    sampler: Sampler,
-    theta: float,
-    tau: float,
-    n_boot: int,
-    seed: int,
-    threads: int | None = None,
-) -> float:
-    """The p-value of "some RUM with this probability of the item from the menu generated the data"."""
-    joined = hypothesis.at(theta)
-    observed = distances(joined, joined.frequency[None], 0.0, _TOL)
-    replicator = make_replicator(joined, _WithHypothesis(sampler, theta), (tau,), _TOL, seed)
-    null = run([replicator], n_boot, threads=threads)[0].statistic[0]
-    return pvalue(float(observed.statistic[0]), null, float(observed.rounding[0]))
-
-
-class Hypothesis:
-    """A sample with one more slot, as a group of its own: the cell (menu, item), given as a row of truth values and a number."""
-
-    def __init__(self, sample: Sample, menu: Mask, item: int) -> None:
-        old, new = sample.projector, sample.projector.with_cell(menu, item)
-        number = np.full(new.cells.membership.shape, -1)
-        number[new.menu, new.item] = np.arange(len(new.menu))
-        rows = find_menus(new.cells.membership, np.vstack([old.cells.membership, menu]))
-        cell = number[rows[-1], item]
-        sizes = new.cells.membership.sum(axis=1)[new.menu]
-        self._joint = uniform_joint(menu, item, new.cells.membership[new.menu], new.item)
-        self._rest, self._share = 1.0 / sizes - self._joint, 1.0 / int(menu.sum())
-        self._sample = replace(
-            sample,
-            names=(*sample.names, "hypothesis"),
-            unit_group=np.append(sample.unit_group, sample.n_groups),
-            unit_menu=np.append(rows[sample.unit_menu], rows[-1]),
-            sizes=np.append(sample.sizes, 0.0),
-            unit=np.append(sample.unit, len(sample.sizes)),
-            item=np.append(sample.item, item),
-            weights=np.append(sample.weights, _HEAVY * sample.weights.sum()),
-            column=np.append(number[rows[old.menu], old.item][sample.column], cell),
-            projector=new,
-        )
-
-    def at(self, theta: float) -> Sample:
-        """The cell at the value theta."""
-        centre = theta * self._joint / self._share + (1.0 - theta) * self._rest / (1.0 - self._share)
-        return replace(self._sample, frequency=np.append(self._sample.frequency, theta), centre=centre)
-
-
-def uniform_joint(menu: Mask, item: int, menus: Mask, items: Ints) -> Array:
-    """Chance under uniform rankings that `item` is the best of `menu` and, for each cell (E, y), y the best of E.
-
-    menu, menus   a row, and a row per cell, of truth values.
-    """
-    union = (menus | menu).sum(axis=1).astype(float)
-    first = np.where(menus[:, item], 0.0, 1.0 / (union * menus.sum(axis=1)))
-    second = np.where(menu[items], 0.0, 1.0 / (union * menu.sum()))
-    return np.asarray(np.where(items == item, 1.0 / union, first + second), np.float64)
+def has_counts(data: object) -> bool:
+    """Are these data with sample sizes, from which choices can be drawn?"""
+    if not isinstance(data, ChoiceData) or not (data.membership.sum(axis=1) >= 2).any():
+        return False
+    if data.rows is not None:
+        return True
+    totals, shares = data.totals, data.frequencies
+    fractions = bool(((shares > 0) & (shares < 1)).any())
+    return bool((totals == np.round(totals)).all() and totals.min() >= 1 and (totals.max() > 1 or not fractions))

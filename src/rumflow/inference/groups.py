@@ -22,10 +22,11 @@ from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
+from rumflow.inference.convention import Convention, Tau, find_convention
 from rumflow.inference.jobs import run
-from rumflow.inference.result import RumTest, make_result
-from rumflow.inference.sample import Convention, find_convention, named_groups
-from rumflow.inference.test import Tau, describe_weights, prepare_test, rum_test
+from rumflow.inference.result import RumTest
+from rumflow.inference.sample import named_groups
+from rumflow.inference.test import Plan, finish_test, prepare_test, rum_test
 from rumflow.models.model import Model
 
 
@@ -105,9 +106,11 @@ class RumTests:
     def summary(self, level: float = 0.05) -> str:
         """A table, and how many tests reject."""
         width = max([len(str(name)) for name in self.names] + [4])
-        lines = [f"{'name':<{width}}  statistic   p-value      Holm        BH"]
+        several = any(len(test.taus) > 1 for test in self.tests)
+        lines = [f"{'name':<{width}}  statistic   p-value      Holm        BH" + "   p over tau" * several]
         for name, test, h, b in zip(self.names, self.tests, self.holm, self.benjamini_hochberg, strict=True):
-            lines.append(f"{name!s:<{width}}  {test.statistic:9.4g}  {test.pvalue:8.4f}  {h:8.4f}  {b:8.4f}")
+            line = f"{name!s:<{width}}  {test.statistic:9.4g}  {test.pvalue:8.4f}  {h:8.4f}  {b:8.4f}"
+            lines.append(line + f"   {test.pvalues.min():.4f} to {test.pvalues.max():.4f}" * several)
         count = [int((p <= level).sum()) for p in (self.pvalues, self.holm, self.benjamini_hochberg)]
         lines.append(
             f"Of {len(self)} tests at the {100 * level:g} % level, {count[0]} reject random utility singly, "
@@ -128,12 +131,13 @@ def rum_test_many(
     data: Sequence[ChoiceData] | Mapping[Any, ChoiceData],
     n_boot: int = 999,
     tau: Tau = "auto",
-    weights: str | ArrayLike | None = None,
+    weights: str | ArrayLike | None = "auto",
     cluster: bool = False,
     seed: Seed = None,
     n_jobs: int = 1,
     progress: bool = False,
     *,
+    draws: str = "auto",
     resample: str = "menu",
     convention: str | Convention | None = None,
     tol: float = 1e-9,
@@ -152,22 +156,17 @@ def rum_test_many(
     begin = time.perf_counter()
     names, sets = named_groups(data)
     number = entropy(seed)
-    kind = find_convention(convention)
+    plan = Plan(tau, weights, cluster, resample, find_convention(convention, draws), tol, number, model, route)
     prepared = []
     for d, (name, one) in enumerate(zip(names, sets, strict=True)):
         try:
-            options = (tau, weights, cluster, resample, kind, None, tol, number, (d,), (name,), model, route)
-            prepared.append(prepare_test(one, *options))
+            prepared.append(prepare_test({name: one}, plan, (d,)))
         except InputError as fault:
             raise InputError(f"data set {name!r}: {fault}") from None
-    collected = run(
-        [p[0] for p in prepared], n_boot, n_jobs=n_jobs, threads=threads, checkpoint=checkpoint, progress=progress
-    )
+    replicators = [p.replicator for p in prepared]
+    collected = run(replicators, n_boot, n_jobs=n_jobs, threads=threads, checkpoint=checkpoint, progress=progress)
     seconds = time.perf_counter() - begin
-    tests = tuple(
-        make_result(replicator, observed, one, how, describe_weights(weights), seconds / len(prepared))
-        for (replicator, observed, how), one in zip(prepared, collected, strict=True)
-    )
+    tests = tuple(finish_test(p, c, seconds / len(prepared)) for p, c in zip(prepared, collected, strict=True))
     return RumTests(names, tests, number, seconds)
 
 
@@ -180,7 +179,8 @@ class GroupComparison:
 
     def summary(self, level: float = 0.05) -> str:
         """What the two say together."""
-        joint = self.together.rejects(level)
+        together = self.together
+        joint = together.rejects(level)
         single = bool((self.each.holm <= level).any())
         if not joint:
             verdict = "One distribution of rankings for all groups is not rejected."
@@ -188,10 +188,12 @@ class GroupComparison:
             verdict = "One distribution for all groups is rejected, and so is random utility within at least one group."
         else:
             verdict = "One distribution for all groups is rejected, random utility within the groups is not: the groups differ."
+        several = ", ".join(f"{p:.4g} at tau = {t:.3g}" for t, p in zip(together.taus, together.pvalues, strict=True))
         return "\n".join(
             [
                 verdict,
-                f"  all groups together: statistic {self.together.statistic:.6g}, p-value {self.together.pvalue:.4g}",
+                f"  all groups together: statistic {together.statistic:.6g}, p-value {several}",
+                *together.notes,
                 self.each.summary(level),
             ]
         )
@@ -204,7 +206,7 @@ def compare_groups(
     groups: Sequence[ChoiceData] | Mapping[Any, ChoiceData],
     n_boot: int = 999,
     tau: Tau = "auto",
-    weights: str | ArrayLike | None = None,
+    weights: str | ArrayLike | None = "auto",
     cluster: bool = False,
     seed: Seed = None,
     n_jobs: int = 1,

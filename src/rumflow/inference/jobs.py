@@ -246,7 +246,7 @@ def _fingerprint(replicators: Sequence[Replicator]) -> str:
     for r in replicators:
         s = r.sample
         # The first draw tells the ways of resampling apart.
-        first = r.sampler.draw(generators(r.seed, r.key, [0]))
+        first = r.sampler.draw(generators(r.seed, r.key, [0]), r.centres[0])
         digest.update(s.menus.tobytes())
         for array in (s.unit_menu, s.unit_group, s.sizes, s.unit, s.item, s.frequency, s.weights, r.centres, first):
             digest.update(np.ascontiguousarray(np.round(array, 9)).tobytes())

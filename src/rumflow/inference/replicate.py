@@ -8,8 +8,8 @@ every facet: with r a point inside, for random utility that of the uniform distr
     simplex   R_tau = tau r + (1 - tau) R       cone   R_tau = tau r + R
 
 so that J_tau(p) = scale * (1 - tau)^2 * dist^2((p - tau r) / (1 - tau), R), or scale * dist^2(p - tau r, R). The centre eta is
-the point of R_tau nearest to the data, and a replicate with frequencies p* has the statistic J_tau(p* - p + eta)
-(Kitamura and Stoye 2018).
+the point of R_tau nearest to the data. A replicate is a sample drawn around eta, from eta itself or from the observed frequencies
+moved to eta (Kitamura and Stoye 2018; see `rumflow.inference.resample`), and its statistic is J_tau.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Distances(NamedTuple):
 
     statistic: Array  # (b,)
     rounding: Array  # (b,) differences below this are rounding
+    gap: Array  # (b,) certified: statistic - true minimum <= gap
     certified: NDArray[np.bool_]  # (b,)
     fits: CellFits
 
@@ -40,8 +41,8 @@ class Distances(NamedTuple):
 class Draws(NamedTuple):
     """Statistics of some replicates."""
 
-    statistic: Array  # (taus, b)
-    certified: NDArray[np.bool_]  # (taus, b)
+    statistic: Array  # (taus, b), or (b,) at one tau
+    certified: NDArray[np.bool_]
     vanished: NDArray[np.int64]  # (b,) how many menus vanished
 
 
@@ -53,11 +54,14 @@ def distances(
     shrink = 1.0 if cone else 1.0 - tau
     means, spread, total = sample.pool(p, sample.weights)
     target = np.where(total > 0, (means - tau * sample.centre) / shrink, 0.0)
-    fits = sample.projector.solve(target, total, tol=tol, start=start, threads=threads)
-    floor = np.array([c.floor for c in fits.certificates])
+    # Weights of at most 1: equal ones are then no weights at all, which is faster.
+    unit = float(total.max())
+    fits = sample.projector.solve(target, total / unit, tol=tol, start=start, threads=threads)
+    factor = 2.0 * sample.scale * shrink**2 * unit
     return Distances(
-        sample.scale * (shrink**2 * 2.0 * fits.objective + spread),
-        sample.scale * shrink**2 * 2.0 * floor,
+        factor * fits.objective + sample.scale * spread,
+        factor * np.array([c.floor for c in fits.certificates]),
+        factor * np.array([c.gap for c in fits.certificates]),
         np.array([s is Status.OPTIMAL for s in fits.status]),
         fits,
     )
@@ -86,29 +90,33 @@ class Replicator:
 
     def __call__(self, indices: Sequence[int] | range) -> Draws:
         """The replicates with these numbers."""
-        frequency = self.sampler.draw(generators(self.seed, self.key, indices))
-        missing = np.isnan(frequency)
-        vanished = np.zeros(len(frequency), np.int64)
-        statistic = np.empty((len(self.taus), len(frequency)))
-        certified = np.empty(statistic.shape, np.bool_)
+        found = [self._at(t, indices) for t in range(len(self.taus))]
+        return Draws(np.array([d.statistic for d in found]), np.array([d.certified for d in found]), found[0].vanished)
+
+    def _at(self, t: int, indices: Sequence[int] | range) -> Draws:
+        """The replicates at one tau, drawn around its centre; equal numbers use equal random numbers at every tau."""
+        drawn = self.sampler.draw(generators(self.seed, self.key, indices), self.centres[t])
+        missing = np.isnan(drawn)
+        vanished = np.zeros(len(drawn), np.int64)
+        statistic = np.empty(len(drawn))
+        certified = np.empty(len(drawn), np.bool_)
         # Replicates that lost the same menus share their weights: one stack for each pattern, nearly always one in all.
         if missing.any():
             patterns, which = np.unique(missing, axis=0, return_inverse=True)
         else:
-            patterns, which = missing[:1], np.zeros(len(frequency), np.int64)
+            patterns, which = missing[:1], np.zeros(len(drawn), np.int64)
         for pattern, lost in enumerate(patterns):
             rows = np.flatnonzero(which.reshape(-1) == pattern)
             sample = self.sample
             if lost.any():
                 sample = replace(sample, weights=np.where(lost, 0.0, sample.weights))
                 vanished[rows] = len(np.unique(sample.unit[lost]))
-            for t, tau in enumerate(self.taus):
-                p = np.where(lost, 0.0, frequency[rows] - sample.frequency + self.centres[t])
-                if not (sample.weights > 0).any():
-                    statistic[t, rows], certified[t, rows] = 0.0, True
-                    continue
-                found = distances(sample, p, tau, self.tol, self.starts[t])
-                statistic[t, rows], certified[t, rows] = found.statistic, found.certified
+            if not (sample.weights > 0).any():
+                statistic[rows], certified[rows] = 0.0, True
+                continue
+            p = np.where(lost, 0.0, drawn[rows])
+            found = distances(sample, p, self.taus[t], self.tol, self.starts[t])
+            statistic[rows], certified[rows] = found.statistic, found.certified
         return Draws(statistic, certified, vanished)
 
 

@@ -1,12 +1,19 @@
-"""Bootstrap samples: new frequencies for every slot of a `Sample`.
+"""Bootstrap samples around a centre: new frequencies for every slot of a `Sample`.
 
 Replicate i draws from `SeedSequence(seed, spawn_key=(..., i))`, so it is the same whoever computes
 it, when, and with which others.
 
-CellSampler   choices are independent. "menu": as many choices from each menu as were observed, multinomial with the observed
-              frequencies. "row": one multinomial over all choices of a group, so that the sizes of the menus vary.
-UnitSampler   whole units (rows with weights, or all the choices of a subject) are drawn with replacement within strata.
+CellSampler   choices are independent. "menu": as many choices from each menu as were observed. "row": the sizes of a group's
+              menus are drawn first, one multinomial over all its choices. Then draws="null" takes the choices from the centre,
+              with what was not recorded as a category of its own; draws="empirical" takes them from the observed frequencies p
+              and moves these: p* - p + centre.
+UnitSampler   whole units (rows with weights, or all the choices of a subject). draws="empirical": drawn with replacement within
+              strata, and moved to the centre. draws="null": every unit u keeps its menus and weights, and its deviations from
+              the centre get a random sign v_u (the wild cluster bootstrap with the null imposed, Cameron, Gelbach, Miller 2008):
 
+                  p*(D, x) = centre(D, x) + sum_u v_u (count_u(D, x) - count_u(D) centre(D, x)) / N_D
+
+Resampling the observed choices gives no noise to a menu with one choice, which draws from the null do.
 A menu whose choices all fail to be drawn *vanishes*: its frequencies are NaN in that replicate.
 """
 
@@ -61,13 +68,11 @@ def _repeat_choices(uniform, observed, first, sizes, counts):
 class Sampler(Protocol):
     """Draws replicates."""
 
-    def draw(self, generators: Sequence[np.random.Generator]) -> Array:
-        """(b, S): frequencies of the slots, one row per generator; NaN where a menu vanished."""
-        ...
+    behind: Array  # (units,): the number of independent draws behind each menu
+    draws: str  # how it draws, in words
 
-    @property
-    def smallest(self) -> float:
-        """The smallest number of independent draws behind a menu."""
+    def draw(self, generators: Sequence[np.random.Generator], centre: Array) -> Array:
+        """(b, S): frequencies of the slots around a centre (S,), one row per generator; NaN where a menu vanished."""
         ...
 
 
@@ -79,61 +84,72 @@ def generators(seed: int, key: tuple[int, ...], indices: Sequence[int] | range) 
 class CellSampler:
     """Independent choices, drawn menu by menu or all at once."""
 
-    def __init__(self, sample: Sample, by: str) -> None:
-        units = len(sample.sizes)
+    def __init__(self, sample: Sample, by: str, draws: str) -> None:
         for u in np.flatnonzero((sample.sizes != np.round(sample.sizes)) | (sample.sizes < 1)):
             raise InputError(
                 f"menu {sample.menu_name(int(u))}: the sample size {sample.sizes[u]:g} is not a whole number of choices, "
                 "so none can be resampled; give data with one row per choice (weights are kept by row), "
                 "or whole sample sizes as sizes="
             )
-        sizes = sample.sizes.astype(np.int64)
         if sample.sizes.max() <= 1 and ((sample.frequency > 0) & (sample.frequency < 1)).any():
             raise InputError(
                 "every menu has sample size 1 but its frequencies are fractions: these are probabilities without sample sizes; "
                 "say how many choices stand behind each menu with sizes="
             )
-        # Slots of a unit side by side; the last column is the share that was not recorded.
-        first = np.searchsorted(sample.unit, np.arange(units))
+        self.draws = draws
+        self.behind = sample.sizes
+        self._sizes = sample.sizes.astype(np.int64)
+        self._groups = sample.unit_group if by == "row" else None
+        # Slots of a unit side by side; the last column is what was not recorded.
+        first = np.searchsorted(sample.unit, np.arange(len(sample.sizes)))
         self._place = np.arange(len(sample.unit)) - first[sample.unit]
         self._unit = sample.unit
-        shares = np.zeros((units, int(self._place.max()) + 2))
-        shares[sample.unit, self._place] = sample.frequency
-        shares[:, -1] = np.maximum(1.0 - shares.sum(axis=1), 0.0)
+        self._frequency = sample.frequency
+        self._first = np.concatenate([[0], np.cumsum(self._sizes)])
+        self._observed = self._list_choices() if draws == "empirical" else None
+
+    def _list_choices(self) -> NDArray[np.int32] | None:
+        """The observed choices one by one, where the counts are whole and not too many."""
+        counts = self._shares(self._frequency) * self._sizes[:, None]
+        whole = np.round(counts).astype(np.int64)
+        if self._sizes.sum() > _SINGLY or (whole.sum(axis=1) != self._sizes).any():
+            return None
+        if not np.allclose(whole, counts, rtol=0, atol=1e-6):
+            return None
+        cells = np.tile(np.arange(whole.shape[1], dtype=np.int32), len(whole))
+        return np.repeat(cells, whole.reshape(-1))
+
+    def _shares(self, p: Array) -> Array:
+        """(units, places): the chance of every cell of a menu, and of the unrecorded rest in the last place."""
+        shares = np.zeros((len(self._sizes), int(self._place.max()) + 2))
+        shares[self._unit, self._place] = p
+        shares[:, -1] = 1.0 - shares.sum(axis=1)
         shares[shares < 1e-12] = 0.0
-        self._shares = shares / shares.sum(axis=1, keepdims=True)
-        self._cumulative = np.cumsum(self._shares, axis=1)
+        shares /= shares.sum(axis=1, keepdims=True)
+        return shares
+
+    def draw(self, generators: Sequence[np.random.Generator], centre: Array) -> Array:
+        """(b, S) frequencies."""
+        null = self.draws == "null"
+        shares = self._shares(centre if null else self._frequency)
+        cumulative = np.cumsum(shares, axis=1)
         # Rounding must not leave a draw without a choice: from the last cell with a share on, the sum is past 1.
         last = shares.shape[1] - 1 - np.argmax(shares[:, ::-1] > 0, axis=1)
-        self._cumulative[np.arange(shares.shape[1]) >= last[:, None]] = 2.0
-        self._sizes = sizes
-        # The observed choices one by one, where the counts are whole.
-        whole = np.round(shares * sizes[:, None]).astype(np.int64)
-        self._first = np.concatenate([[0], np.cumsum(sizes)])
-        self._observed: NDArray[np.int32] | None = None
-        if (whole.sum(axis=1) == sizes).all() and np.allclose(whole, shares * sizes[:, None], rtol=0, atol=1e-6):
-            cells = np.tile(np.arange(shares.shape[1], dtype=np.int32), units)
-            if sizes.sum() <= _SINGLY:
-                self._observed = np.repeat(cells, whole.reshape(-1))
-        self._groups = sample.unit_group if by == "row" else None
-        self.smallest = float(sizes.min())
-
-    def draw(self, generators: Sequence[np.random.Generator]) -> Array:
-        """(b, S) frequencies."""
-        counts = np.empty((len(generators), *self._shares.shape), np.int64)
+        cumulative[np.arange(shares.shape[1]) >= last[:, None]] = 2.0
+        counts = np.empty((len(generators), *shares.shape), np.int64)
         totals = np.empty((len(generators), len(self._sizes)), np.int64)
         for i, rng in enumerate(generators):
             totals[i] = self._sizes if self._groups is None else self._draw_sizes(rng)
             number = int(totals[i].sum())
             if number > _SINGLY:
-                counts[i] = rng.multinomial(totals[i], self._shares)
+                counts[i] = rng.multinomial(totals[i], shares)
             elif self._observed is not None:
                 _repeat_choices(rng.random(number), self._observed, self._first, totals[i], counts[i])
             else:
-                _search_choices(rng.random(number), self._cumulative, totals[i], counts[i])
+                _search_choices(rng.random(number), cumulative, totals[i], counts[i])
         with np.errstate(invalid="ignore"):
             frequencies: Array = counts[:, self._unit, self._place] / totals[:, self._unit]
-        return frequencies
+        return frequencies if null else frequencies - self._frequency + centre
 
     def _draw_sizes(self, rng: np.random.Generator) -> Ints:
         """How many of a group's choices come from each menu, where that is random."""
@@ -147,30 +163,45 @@ class CellSampler:
 
 
 class UnitSampler:
-    """Units with all their choices, drawn with replacement within strata."""
+    """Units with all their choices, drawn with replacement within strata, or with a random sign each."""
 
-    def __init__(self, sample: Sample, table: sparse.csr_matrix, strata: Ints, smallest: float) -> None:
+    def __init__(self, sample: Sample, table: sparse.csr_matrix, strata: Ints, behind: Array, draws: str) -> None:
         self._table = table  # (units drawn, slots + menus): what a unit adds to the count of a slot and of its menu
         self._unit = sample.unit
+        self._frequency = sample.frequency
+        self._totals = np.asarray(table.sum(axis=0)).reshape(-1)[len(sample.unit) :]
         self._members = [np.flatnonzero(strata == s) for s in range(int(strata.max()) + 1)]
-        self.smallest = smallest
+        self.behind = behind
+        self.draws = draws
 
-    def draw(self, generators: Sequence[np.random.Generator]) -> Array:
+    @property
+    def n_units(self) -> int:
+        """How many units there are."""
+        return int(self._table.shape[0])
+
+    def draw(self, generators: Sequence[np.random.Generator], centre: Array) -> Array:
         """(b, S) frequencies."""
         times = np.zeros((len(generators), self._table.shape[0]))
         for row, rng in zip(times, generators, strict=True):
+            if self.draws == "null":
+                row[:] = 2.0 * rng.integers(2, size=len(row)) - 1.0
+                continue
             for members in self._members:
                 row[members] = np.bincount(rng.integers(len(members), size=len(members)), minlength=len(members))
         sums = np.asarray(self._table.T.dot(times.T)).T
         slots = len(self._unit)
-        totals = sums[:, slots:][:, self._unit]
+        counts, totals = sums[:, :slots], sums[:, slots:][:, self._unit]
+        if self.draws == "null":
+            signed: Array = centre + (counts - totals * centre) / self._totals[self._unit]
+            return signed
         with np.errstate(invalid="ignore"):
-            frequencies: Array = np.where(totals > 0, sums[:, :slots] / totals, np.nan)
-        return frequencies
+            frequencies: Array = np.where(totals > 0, counts / totals, np.nan)
+        return frequencies - self._frequency + centre
 
 
 def make_sampler(sample: Sample, groups: Sequence[ChoiceData], resample: str, cluster: Any) -> Sampler:
-    """The sampler for data, by menu, by row, or by cluster."""
+    """The sampler for data, by menu, by row, or by cluster; how it draws is said by the sample's convention."""
+    draws = sample.convention.draws
     if cluster is not None and cluster is not False:
         resample = "cluster"
     if resample not in RESAMPLE:
@@ -180,7 +211,7 @@ def make_sampler(sample: Sample, groups: Sequence[ChoiceData], resample: str, cl
         return _clusters(sample, groups, rows, cluster)
     weights = [np.ones(1) if r is None or r.weight is None else np.asarray(r.weight, float) for r in rows]
     if all((w == np.round(w)).all() for w in weights):
-        return CellSampler(sample, resample)  # whole weights say how many equal choices a row stands for
+        return CellSampler(sample, resample, draws)  # whole weights say how many equal choices a row stands for
     # Fractions are survey weights, and each row is a unit; strata are menus, or groups.
     if any(r is None for r in rows):
         raise InputError(
@@ -191,9 +222,8 @@ def make_sampler(sample: Sample, groups: Sequence[ChoiceData], resample: str, cl
     weight = np.concatenate([c[2] for c in columns])
     slot = np.concatenate([c[0] for c in columns])
     _, strata = np.unique(unit if resample == "menu" else sample.unit_group[unit], return_inverse=True)
-    return UnitSampler(
-        sample, _table(sample, np.arange(len(unit)), slot, unit, weight), strata, float(np.bincount(unit).min())
-    )
+    table = _table(sample, np.arange(len(unit)), slot, unit, weight)
+    return UnitSampler(sample, table, strata, np.bincount(unit).astype(float), draws)
 
 
 def _clusters(sample: Sample, groups: Sequence[ChoiceData], rows: Sequence[Any], cluster: Any) -> UnitSampler:
@@ -239,7 +269,8 @@ def _clusters(sample: Sample, groups: Sequence[ChoiceData], rows: Sequence[Any],
     pairs = np.unique(np.stack([unit, who]), axis=1)[0]
     if len(label) < 2:
         raise InputError("cluster: there is one subject in all; resampling by subject needs at least two")
-    return UnitSampler(sample, _table(sample, who, slot, unit, weight), strata, float(np.bincount(pairs).min()))
+    table = _table(sample, who, slot, unit, weight)
+    return UnitSampler(sample, table, strata, np.bincount(pairs).astype(float), sample.convention.draws)
 
 
 def _labels(rows: Any) -> ArrayLike:

@@ -14,9 +14,10 @@ from rumflow.core.paths import cheapest_below, squeeze
 from rumflow.core.transforms import zeta, zeta_adjoint
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
+from rumflow.inference.convention import Convention
 from rumflow.inference.jobs import Collected
 from rumflow.inference.replicate import Distances, Replicator
-from rumflow.inference.sample import Convention, Sample
+from rumflow.inference.sample import Sample
 from rumflow.output.names import name_menu
 from rumflow.projection.cells import CellFits
 
@@ -46,6 +47,8 @@ class RumTest:
     seed: int  #: the same seed gives the same result, with any number of workers
     resample: str
     weights: str
+    notes: tuple[str, ...]  #: what the reader should know about these data: tiny or unequal menus, few subjects
+    gap: float  #: certified: statistic - true minimum <= gap
     seconds: float
     sample: Sample = field(repr=False)
     _fits: CellFits = field(repr=False)
@@ -68,7 +71,7 @@ class RumTest:
 
     @property
     def convention(self) -> Convention:
-        """Set, cells and scale of the statistic."""
+        """What the test is made of."""
         return self.sample.convention
 
     @property
@@ -98,9 +101,9 @@ class RumTest:
         return self.sample.projector.to_array(self._fits.fitted[0])
 
     @property
-    def gap(self) -> float:
-        """Certified: statistic - true minimum <= gap."""
-        return float(2 * self.sample.scale * self._fits.certificates[0].gap)
+    def draws(self) -> str:
+        """How replicates were drawn: "null" or "empirical"; see `rum_test`."""
+        return self.convention.draws
 
     def critical_value(self, level: float = 0.05, tau: float | None = None) -> float:
         """A statistic above this one has a p-value of at most `level`; infinite where B is too small for that."""
@@ -173,12 +176,13 @@ class RumTest:
             f"{sample.n_observations:g} choices ({sample.sizes.min():g} to {sample.sizes.max():g} a menu){groups}",
             f"  statistic    {self.statistic:.6g} = {sample.scale:g} x squared distance to the {where}, weights: {self.weights}"
             + (", last item of each menu left out" if self.convention.cells == "drop-last" else ""),
-            f"  bootstrap    {self.n_boot} replicates, resampled by {self.resample}, seed {self.seed}",
+            f"  bootstrap    {self.n_boot} replicates, {self._drawn()}, seed {self.seed}",
         ]
         for t, tau in enumerate(self.taus):
             lines.append(
                 f"  tau = {tau:<9.4g} p-value {self.pvalues[t]:.4g}   "
                 f"critical value at {level:g}: {self.critical_value(level, tau):.6g}"
+                + ("   <- the test" if t == 0 and len(self.taus) > 1 else "")
             )
         verdict = "is rejected" if self.rejects(level) else "is not rejected"
         lines.append(f"Random utility {verdict} at the {100 * level:g} % level (tau = {self.tau:.4g}).")
@@ -186,6 +190,9 @@ class RumTest:
             lines.append(
                 f"No replicate was as large: the p-value is the smallest that {self.n_boot} replicates can give."
             )
+        if len(self.taus) > 1 and len({bool(p <= level) for p in self.pvalues}) > 1:
+            lines.append("The verdict depends on tau: a smaller tau rejects more, true models as well as false ones.")
+        lines += self.notes
         if self.statistic == 0:
             lines.append("The observed frequencies are those of a random utility model themselves.")
         worst = self.misfits(3)
@@ -204,6 +211,14 @@ class RumTest:
             lines.append("The run was interrupted: these are the replicates done by then.")
         return "\n".join(lines)
 
+    def _drawn(self) -> str:
+        """How replicates were drawn, in words."""
+        if self.draws == "empirical":
+            return f"observed choices resampled by {self.resample}"
+        if self.resample == "subject":
+            return "deviations of subjects from the fitted model with random signs"
+        return f"choices drawn from the fitted model by {self.resample}"
+
     def plot(self, ax: Any = None, tau: float | None = None) -> Any:
         """The null distribution with the statistic; see `rumflow.output.plots.plot_null`."""
         from rumflow.output.plots import plot_null
@@ -215,7 +230,13 @@ class RumTest:
 
 
 def make_result(
-    replicator: Replicator, observed: Distances, collected: Collected, resample: str, weights: str, seconds: float
+    replicator: Replicator,
+    observed: Distances,
+    collected: Collected,
+    resample: str,
+    weights: str,
+    notes: tuple[str, ...],
+    seconds: float,
 ) -> RumTest:
     """Put a result together from the replicates that were done."""
     done = collected.done
@@ -236,6 +257,8 @@ def make_result(
         replicator.seed,
         resample,
         weights,
+        notes,
+        float(observed.gap[0]),
         seconds,
         replicator.sample,
         observed.fits,

@@ -25,66 +25,10 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, check_items, format_menu
 from rumflow.data.menus import labels_of, masks_of, sort_keys, unique_menus
 from rumflow.errors import InputError
+from rumflow.inference.convention import Convention
 from rumflow.models.model import Model
 from rumflow.projection.cells import CellProjector
 from rumflow.projection.inputs import as_floats, check_weights, require_weights
-
-WEIGHTS = (None, "counts", "inverse-variance")
-
-
-@dataclass(frozen=True)
-class Convention:
-    """What a published statistic depends on beside the data.
-
-    set     "simplex": distance to the RUMs. "cone": to their multiples by any number >= 0 (no sum-to-one).
-    cells   "all", or "drop-last": the last item of each menu is left out of the distance.
-    scale   what multiplies the squared distance. "total": all observations. "group": observations of a group (the mean, where
-            there are several groups). "smallest", "mean": that menu sample size. Or a number. None: "total", but 1 where the
-            weights contain the sample sizes already (weights="counts" or "inverse-variance"). P-values do not depend on it.
-    centre  the inner point r towards which the set is tightened. "rankings": all rankings equally likely. "types": all distinct
-            behaviours equally likely. They differ where some item is in every menu (a default): rankings that differ only
-            below it behave alike, and count once as types. Models other than random utility have one inner point.
-    """
-
-    set: str = "simplex"
-    cells: str = "all"
-    scale: str | float | None = None
-    centre: str = "rankings"
-
-    def __post_init__(self) -> None:
-        if self.set not in ("simplex", "cone"):
-            raise InputError(f"convention: set={self.set!r}; accepted are 'simplex' and 'cone'")
-        if self.cells not in ("all", "drop-last"):
-            raise InputError(f"convention: cells={self.cells!r}; accepted are 'all' and 'drop-last'")
-        if self.centre not in ("rankings", "types"):
-            raise InputError(f"convention: centre={self.centre!r}; accepted are 'rankings' and 'types'")
-        if isinstance(self.scale, str):
-            if self.scale not in ("total", "group", "smallest", "mean"):
-                raise InputError(
-                    f"convention: scale={self.scale!r}; accepted are 'total', 'group', 'smallest', 'mean', a number, or None"
-                )
-        elif self.scale is not None and not (np.isfinite(self.scale) and self.scale > 0):
-            raise InputError(f"convention: scale={self.scale!r}; a positive number is needed")
-
-
-#: Conventions by name. "abkk": Aguiar, Boccardi, Kashaev and Kim (2023); "kitamura-stoye": Kitamura and Stoye (2018).
-CONVENTIONS = {
-    "default": Convention(),
-    "abkk": Convention("cone", "drop-last", "group", "types"),
-    "kitamura-stoye": Convention("cone", "all", "total"),
-}
-
-
-def find_convention(convention: str | Convention | None) -> Convention:
-    """A convention by name, or as it is."""
-    if convention is None:
-        return CONVENTIONS["default"]
-    if isinstance(convention, Convention):
-        return convention
-    if convention not in CONVENTIONS:
-        names = ", ".join(map(repr, CONVENTIONS))
-        raise InputError(f"convention={convention!r}: accepted are {names}, and rf.Convention(set=, cells=, scale=)")
-    return CONVENTIONS[convention]
 
 
 @dataclass(frozen=True, eq=False)

@@ -147,13 +147,14 @@ class CellProjector:
         """(C,): the numbers of the cells in `Lattice.cells`."""
         return cell_numbers(self.n, masks_of(self.cells.membership)[self.menu], self.item)
 
-    def with_cell(self, members: Mask, item: int) -> CellProjector:
-        """The same with one more recorded cell, from a menu that may be new."""
+    def with_cells(self, members: Mask, asked: Mask) -> CellProjector:
+        """The same with more recorded cells: the rows of `members` are menus, new or not, those of `asked` their cells."""
         membership, recorded, items, model, route, cone = self._asked
         menus, rows = unique_menus(np.vstack([membership, members]))
         seen = np.zeros(menus.shape, np.bool_)
-        seen[rows[:-1]] = recorded
-        seen[rows[-1], item] = True
+        seen[rows[: len(membership)]] = recorded
+        for row, cells in zip(rows[len(membership) :], asked, strict=True):
+            seen[row] |= cells
         return CellProjector(menus, seen, items, model, route, cone)
 
     def on_simplex(self) -> CellProjector:

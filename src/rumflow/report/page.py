@@ -109,6 +109,8 @@ def make_report(
         "distance": fit.distance,
         "gap": fit.gap,
         "pvalue": None if test is None else float(test.pvalue),
+        "taus": None if test is None else list(test.taus),
+        "pvalues": None if test is None else test.pvalues.tolist(),
         "choices": data.n_observations,
         "bytes": len(page.encode()),
     }
@@ -204,7 +206,9 @@ def _about(data: ChoiceData) -> list[str]:
         if low == high
         else f"Between {low:,.6g} and {high:,.6g} choices from a menu."
     )
-    lines.append(same + ("" if low >= 20 else " Menus with few choices carry as much weight as the others here."))
+    if low < 20:
+        same += " Menus with few choices carry as much weight as others in the distance, but less in the test."
+    lines.append(same)
     if data.rows is not None and data.rows.group is not None and len(data.rows.groups) > 1:
         lines.append(f"{len(data.rows.groups)} groups are taken together in this report.")
     return lines
@@ -307,7 +311,9 @@ def _test_text(test: Any) -> str:
         f"In {reached} of {test.n_boot} samples drawn from a random utility model close to the data the statistic "
         "was as large as in "
         f"the data: the p-value is (1 + {reached}) / (1 + {test.n_boot}) = {test.pvalue:.3g}. A small value speaks "
-        "against random utility."
+        "against random utility. "
+        + " ".join(f"With tau = {t:.3g} it is {p:.3g}." for t, p in zip(test.taus[1:], test.pvalues[1:], strict=True))
+        + "".join(f" {note}" for note in test.notes)
     )
 
 

@@ -213,7 +213,7 @@ class _Accumulator:
                 "complete: write 0 for an item "
                 "never chosen"
             )
-        totals = self._totals(counts, meaning)
+        totals = self._totals(counts, shown, meaning)
         check_totals(meaning.items, inside, totals, f"{self.source.name}: ")
         observed = totals > 0
         if not observed.any():
@@ -235,17 +235,31 @@ class _Accumulator:
         text = self._describe(meaning, int(observed.sum()), float(totals.sum()), rows)
         return Counted(meaning.items, inside[observed], counts[observed], totals[observed], rows, text)
 
-    def _totals(self, counts: Array, meaning: Meaning) -> Array:
-        """Sample sizes; where a cell is not observed they come from the column of totals, else counts are shares."""
+    def _totals(self, counts: Array, shown: NDArray[np.bool_], meaning: Meaning) -> Array:
+        """Sample sizes: those of the column of totals, else the sums, or 1 where some cell is missing and counts are shares.
+
+        With totals, items that have no row are not recorded in menus whose counts stay below the total. `counts` changes.
+        """
         inside, menu_of_key = meaning.membership, meaning.menus
-        sums = np.nansum(counts, axis=1)
-        partial = (np.isnan(counts) & inside).any(axis=1)
-        if self.totals:
+        if self.totals and not (self.roles.subject or self.roles.group):
             given = np.zeros(len(counts))
             for key, total in self.totals.items():
                 given[menu_of_key[key]] = max(given[menu_of_key[key]], total)
-            if not (self.roles.subject or self.roles.group):
-                return np.where(partial, given, sums)
+            if not (counts > 1).any() and ((counts > 0) & (counts < 1)).any() and (given > 1).any():
+                counts *= given[:, None]  # shares beside their sample sizes
+            sums = np.nansum(counts, axis=1)
+            slack = 1e-6 * np.maximum(given, 1.0)
+            counts[(sums < given - slack)[:, None] & inside & ~shown] = np.nan
+            known = ~(np.isnan(counts) & inside).any(axis=1)
+            for m in np.flatnonzero((sums > given + slack) | (known & (sums < given - slack))):
+                raise InputError(
+                    f"{self.source.name}: menu {format_menu(labels_of(meaning.items, inside[m]))}: the counts add up to "
+                    f"{sums[m]:g}, but column {self.roles.total!r} says {given[m]:g}; counts must not exceed the total, "
+                    "and fill it where every item has one"
+                )
+            return np.where(known, sums, given)
+        sums = np.nansum(counts, axis=1)
+        partial = (np.isnan(counts) & inside).any(axis=1)
         for m in np.flatnonzero(partial):
             if sums[m] > 1 + 1e-9:
                 first = self.counter.first[int(np.argmax((menu_of_key == m) & (self.counter.unknown > 0)))]

@@ -1,0 +1,113 @@
+"""Coverage and width of the confidence intervals of `bounds`, for menus that were not offered.
+
+The truth has 500 rankings (*interior*), 6 or 3; two thirds of the menus were offered. What is asked for is a cell of a menu not
+offered, a difference of two of its cells, and its revenue with prices 1, 2, 3, ... An interval covers the true value when that
+value is not rejected, so no interval has to be searched: K data sets are tested at the true value with one replicate each, all
+replicates together being the null distribution (as in `experiments.size`). Widths come from a few intervals found in full.
+
+    python -m experiments.coverage --out docs/results/coverage.csv
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from experiments.files import Row, read_csv
+from experiments.size import make_truth
+from rumflow.core.arrays import Array
+from rumflow.data.choices import ChoiceData
+from rumflow.data.menus import membership_of
+from rumflow.inference.bounds import bounds
+from rumflow.inference.convention import Convention, find_taus
+from rumflow.inference.resample import CellSampler
+from rumflow.inference.restricted import Restricted
+from rumflow.inference.sample import build_sample
+
+CONFIDENCE = 0.9
+KINDS = ("cell", "difference", "revenue")
+
+
+def coverage(n: int, choices: int, truth: str, kind: str, count: int = 400, widths: int = 3) -> Row:
+    """The share of samples whose interval covers the truth, and the mean width of a few intervals and of their sharp bounds."""
+    rng = np.random.default_rng([n, choices, len(truth), KINDS.index(kind)])
+    rho = make_truth(truth, n, rng)
+    masks = np.flatnonzero(np.bitwise_count(np.arange(1 << n)) >= 2)
+    offered = np.sort(rng.choice(masks, 2 * len(masks) // 3, replace=False))
+    left = [m for m in masks if m not in offered and int(m).bit_count() >= 3]
+    asked = int(rng.choice(left))
+    inside = membership_of(offered, n)
+    c = _functional(asked, n, kind)
+    theta = float((c * rho[asked]).sum())
+    shares = np.where(inside, rho[offered], 0.0)
+    shares /= shares.sum(axis=1, keepdims=True)
+    counts = rng.multinomial(choices, shares, size=(count, len(offered))).astype(float)
+    totals = np.full(len(offered), float(choices))
+    data = [ChoiceData(tuple(range(n)), inside, np.where(inside, one, np.nan), totals) for one in counts]
+    sample = build_sample(data[0], "counts", Convention())
+    own = Restricted(sample, membership_of([asked], n), c[None])
+    tau = find_taus("mean", totals, sample.convention)[0]
+    p = (counts / choices)[:, inside]
+    statistic = own.measure(p, theta, 0.0).statistic
+    centres = own.measure(p, theta, tau).nearest
+    sampler = CellSampler(sample, "menu", "null")
+    drawn = np.array([sampler.draw([rng], centre)[0] for centre in centres])
+    null = np.sort(own.measure(drawn, theta, tau).statistic)
+    reached = count - np.searchsorted(null, statistic * (1 - 1e-6) - 1e-7)
+    items = [x for x in range(n) if asked >> x & 1]
+    functional = {(tuple(items), x): float(c[x]) for x in items if c[x]}
+    found = [bounds(one, functional=functional, confidence=CONFIDENCE, n_boot=99, seed=0) for one in data[:widths]]
+    width = [float((b.confidence_upper - b.confidence_lower)[0]) for b in found if b.confidence_lower is not None]
+    return {
+        "n": n,
+        "choices": choices,
+        "truth": truth,
+        "kind": kind,
+        "data_sets": count,
+        "covered": round(float(((1 + reached) / (1 + count) > 1 - CONFIDENCE).mean()), 4),
+        "range": round(own.most - own.least, 4),
+        "width": round(float(np.nanmean(width)), 4),
+        "sharp_width": round(float(np.mean([b.upper[0] - b.lower[0] for b in found])), 4),
+    }
+
+
+def _functional(mask: int, n: int, kind: str) -> Array:
+    items = [x for x in range(n) if mask >> x & 1]
+    c = np.zeros(n)
+    c[items[0]] = 1.0
+    if kind == "difference":
+        c[items[1]] = -1.0
+    elif kind == "revenue":
+        c[items] = np.arange(1.0, len(items) + 1)
+    return c
+
+
+def main(argv: list[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.coverage", description=__doc__.split("\n", maxsplit=1)[0]
+    )
+    parser.add_argument("--out", type=Path, default=Path("results/coverage.csv"), metavar="FILE")
+    parser.add_argument("--data-sets", type=int, default=400)
+    arguments = parser.parse_args(argv)
+    path: Path = arguments.out
+    done = {(r["n"], r["choices"], str(r["truth"]), r["kind"]) for r in read_csv(path)} if path.exists() else set()
+    for case in product((4, 5), (50, 200), ("interior", "6", "3"), KINDS):
+        if case in done:
+            continue
+        row = coverage(*case, count=arguments.data_sets)
+        new = not path.exists()
+        with path.open("a", newline="") as file:
+            writer = csv.DictWriter(file, list(row))
+            if new:
+                writer.writeheader()
+            writer.writerow(row)
+        print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()

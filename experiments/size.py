@@ -1,0 +1,283 @@
+"""Size and power of `rum_test` over many designs: does it keep its level on the data people have?
+
+For every design (items, choices a menu, equal or unequal samples, all menus or half of them, truth) K data sets are drawn from
+one truth. A procedure tests them with one bootstrap replicate each, and the replicates of all K data sets together give the null
+distribution (the warp-speed method of Giacomini, Politis and White 2013): two projections and a fit a data set instead of
+hundreds. It is a screen: where null distributions differ between the data sets of a design it is too high or too low. Designs
+in which the default rejects a true model too often are run again on fresh data sets with a bootstrap of their own each.
+
+    python -m experiments.size --out docs/results/size.csv    # goes on where it stopped; --only n=4 for a part
+
+Truths: *interior* (500 rankings), *facet* (all that avoid one edge of the lattice), *6*, *3*, *2* rankings, *opposite* (a ranking
+and its reverse, half each), *one*. False models: *noise* (6 rankings, a fifth of each menu's choices at random by a rule of its
+own) and *irrational* (0.7 uniform rankings, 0.3 one chooser who decides by menu).
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import time
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from experiments.files import Row, read_csv
+from rumflow.core.arrays import Array, Ints
+from rumflow.core.lattice import Lattice
+from rumflow.core.paths import flow_from_paths, paths_from_orders
+from rumflow.core.transforms import zeta
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import Rows
+from rumflow.data.menus import membership_of
+from rumflow.inference.convention import Convention, find_taus
+from rumflow.inference.replicate import distances, make_replicator
+from rumflow.inference.resample import CellSampler, Sampler, make_sampler
+from rumflow.inference.result import pvalue
+from rumflow.inference.sample import Sample, build_sample
+
+LEVEL, TOL = 0.05, 1e-7
+TRUE = ("interior", "facet", "6", "3", "2", "opposite", "one")
+FALSE = ("noise", "irrational")
+
+
+class Case(NamedTuple):
+    """A design: who chooses, from which menus, how often."""
+
+    n: int
+    choices: int  # from a menu
+    sizes: str  # "equal"; "third": a third of the menus have 2 to 8; "fifth", "half": so many have 1 to 3; "subjects": three each
+    menus: str  # "all" or "half"
+    truth: str
+
+    @property
+    def seed(self) -> int:
+        """A number of its own."""
+        return zlib.crc32(repr(tuple(self)).encode())
+
+
+class Procedure(NamedTuple):
+    """A way to test: weights, draws, and tau = c times a rule of `Convention`, or ("log") c sqrt(log m / m), m the mean menu."""
+
+    weights: str | None
+    draws: str
+    c: float
+    rule: str = "mean"
+
+
+PROCEDURES = {
+    "default": Procedure("counts", "null", 1.0),
+    "tau = 0": Procedure("counts", "null", 0.0),
+    "twice tau": Procedure("counts", "null", 2.0),
+    "log rule": Procedure("counts", "null", 0.5, "log"),
+    "unit weights": Procedure(None, "null", 1.0),
+    "recentred": Procedure(None, "empirical", 1.0, "smallest"),
+    "recentred, counts": Procedure("counts", "empirical", 1.0),
+}
+
+
+def make_rankings(truth: str, n: int, rng: np.random.Generator) -> tuple[Ints, Array]:
+    """A true model as rankings, best item first, and their weights."""
+    if truth == "facet":
+        orders = rng.permuted(np.tile(np.arange(n), (3000, 1)), axis=1)
+        paths = paths_from_orders(orders)
+        x, column = int(rng.integers(n)), int(rng.integers(1, max((1 << (n - 1)) - 1, 2)))
+        orders = orders[paths[:, x] != column]
+        return orders, np.full(len(orders), 1.0 / len(orders))
+    if truth == "opposite":
+        order = rng.permutation(n)
+        return np.array([order, order[::-1]]), np.array([0.5, 0.5])
+    count = {"interior": 500, "one": 1}.get(truth) or int(truth)
+    orders = rng.permuted(np.tile(np.arange(n), (count, 1)), axis=1)
+    return orders, rng.dirichlet(np.full(count, 1.0 if count == 500 else 2.0))
+
+
+def make_truth(truth: str, n: int, rng: np.random.Generator) -> Array:
+    """(2^n, n) choice probabilities of a population, true or false."""
+    lattice = Lattice(n)
+    inside = lattice.membership
+    if truth in TRUE:
+        orders, weights = make_rankings(truth, n, rng)
+        return lattice.from_internal(zeta(flow_from_paths(paths_from_orders(orders), weights)))
+    rule = np.where(inside, rng.exponential(size=inside.shape), 0.0)
+    if truth == "noise":
+        rule /= np.maximum(rule.sum(axis=1, keepdims=True), 1e-300)
+        return np.asarray(0.8 * make_truth("6", n, rng) + 0.2 * rule)
+    chosen = inside & (rule == rule.max(axis=1, keepdims=True))
+    return np.asarray(0.7 * inside / np.maximum(inside.sum(axis=1, keepdims=True), 1) + 0.3 * chosen)
+
+
+def make_design(case: Case) -> tuple[Array, Ints, ChoiceData]:
+    """The truth, the masks of the menus, and data with the right sizes and no particular choices."""
+    rng = np.random.default_rng(case.seed)
+    rho = make_truth(case.truth, case.n, rng)
+    masks = np.flatnonzero(np.bitwise_count(np.arange(1 << case.n)) >= 2)
+    if case.menus == "half":
+        masks = np.sort(rng.choice(masks, len(masks) // 2 + 1, replace=False))
+    sizes = np.full(len(masks), 3 * max(case.choices // 3, 1) if case.sizes == "subjects" else case.choices)
+    share, low, high = {"third": (3, 2, 8), "fifth": (5, 1, 3), "half": (2, 1, 3)}.get(case.sizes, (0, 0, 0))
+    if share:
+        few = rng.choice(len(masks), max(len(masks) // share, 1), replace=False)
+        sizes[few] = np.minimum(rng.integers(low, high + 1, len(few)), case.choices)
+    membership = membership_of(masks, case.n)
+    counts = np.where(membership, sizes[:, None] / membership.sum(axis=1, keepdims=True), np.nan)
+    return rho, masks, ChoiceData(tuple(range(case.n)), membership, counts, sizes.astype(float))
+
+
+def draw_samples(case: Case, count: int, fresh: int) -> tuple[ChoiceData, Array, list[ChoiceData]]:
+    """A design, and `count` samples of it: (count, S) frequencies of its cells, and the data sets of subjects."""
+    rho, masks, data = make_design(case)
+    rng = np.random.default_rng(np.random.SeedSequence(case.seed, spawn_key=(fresh,)))
+    inside = data.membership
+    if case.sizes != "subjects":
+        shares = np.where(inside, rho[masks], 0.0)
+        shares /= shares.sum(axis=1, keepdims=True)
+        drawn = rng.multinomial(data.totals.astype(int), shares, size=(count, len(masks)))
+        return data, (drawn / data.totals[:, None])[:, inside], []
+    orders, weights = make_rankings(case.truth, case.n, np.random.default_rng(case.seed))
+    rank = np.argsort(orders, axis=1)
+    takes = np.where(inside[None], rank[:, None, :], case.n).argmin(axis=2)  # (rankings, menus)
+    # Subjects choose from three menus each, in turn, by one ranking: every menu gets the same number of choices.
+    people = len(masks) * max(case.choices // 3, 1)
+    menu = (np.arange(people)[:, None] + np.arange(3)).reshape(-1) % len(masks)
+    subject = np.repeat(np.arange(people), 3).astype(np.int32)
+    sets = []
+    for _ in range(count):
+        who = rng.choice(len(orders), people, p=weights)
+        choice = takes[who[subject], menu]
+        counts = np.where(inside, 0.0, np.nan)
+        np.add.at(counts, (menu, choice), 1.0)
+        rows = Rows(menu.astype(np.int32), choice.astype(np.int16), np.ones(len(menu)), subject)
+        sets.append(ChoiceData(data.items, inside, counts, np.nansum(counts, axis=1), rows))
+    return data, np.array([s.frequencies[inside] for s in sets]), sets
+
+
+def reject(case: Case, procedure: Procedure, count: int, fresh: int = 0) -> float:
+    """The share of `count` samples that a procedure rejects at the 5 % level."""
+    data, p, sets = draw_samples(case, count, fresh)
+    kind = Convention(weights=procedure.weights, draws=procedure.draws)
+    sample = build_sample(data, procedure.weights, kind)
+    tau = find_tau(data, procedure)
+    centres = tau * sample.centre + (1 - tau) * distances(sample, p, tau, TOL, threads=None).fits.fitted
+    null = distances(sample, _replicate(case, sample, p, sets, centres[:, sample.column]), tau, TOL, threads=None)
+    return rejection(distances(sample, p, 0.0, TOL, threads=None).statistic, null.statistic)
+
+
+def reject_fully(case: Case, procedure: Procedure, count: int, n_boot: int = 199, fresh: int = 1) -> float:
+    """The same with a bootstrap of its own for every sample, as `rum_test` has it."""
+    data, p, sets = draw_samples(case, count, fresh)
+    kind = Convention(weights=procedure.weights, draws=procedure.draws)
+    sample = build_sample(data, procedure.weights, kind)
+    tau = find_tau(data, procedure)
+    statistic = distances(sample, p, 0.0, TOL, threads=None).statistic
+    rejected = 0
+    for k in range(count):
+        own = replace(sample, frequency=p[k])
+        sampler = make_sampler(own, [sets[k] if sets else data], "cluster" if sets else "menu", bool(sets) or None)
+        null = make_replicator(own, sampler, (tau,), TOL, k)(range(n_boot)).statistic[0]
+        rejected += pvalue(float(statistic[k]), null, 1e-9) <= LEVEL
+    return rejected / count
+
+
+def find_tau(data: ChoiceData, procedure: Procedure) -> float:
+    """The tau of a procedure."""
+    if procedure.rule == "log":
+        m = max(float(data.totals.mean()), 3.0)
+        return procedure.c * float(np.sqrt(np.log(m) / m))
+    return min(procedure.c * find_taus(procedure.rule, data.totals, Convention())[0], 0.95)
+
+
+def rejection(statistic: Array, null: Array) -> float:
+    """The share of statistics whose p-value among all replicates is at most the level."""
+    reached = len(null) - np.searchsorted(np.sort(null), statistic * (1 - 1e-6) - 1e-9)
+    return float(((1 + reached) / (1 + len(null)) <= LEVEL).mean())
+
+
+def _replicate(case: Case, sample: Sample, p: Array, sets: Sequence[ChoiceData], centres: Array) -> Array:
+    """One replicate of every data set around its own centre."""
+    drawn = np.empty_like(p)
+    whole: Sampler | None = None
+    for k, centre in enumerate(centres):
+        generator = np.random.default_rng(np.random.SeedSequence(case.seed, spawn_key=(99, k)))
+        own = replace(sample, frequency=p[k])
+        if sets:
+            sampler = make_sampler(own, [sets[k]], "cluster", True)
+        elif sample.convention.draws == "null":
+            sampler = whole = whole or CellSampler(own, "menu", "null")
+        else:
+            sampler = CellSampler(own, "menu", "empirical")
+        drawn[k] = sampler.draw([generator], centre)[0]
+    return np.where(np.isnan(drawn), centres, drawn)  # a menu that vanished has no noise
+
+
+def all_cases() -> list[Case]:
+    """True models first, then false ones."""
+    sizes = ("equal", "third", "fifth", "half")
+    cases = [Case(*c) for c in product((3, 4, 5, 6), (5, 20, 50, 200), sizes, ("all", "half"), TRUE)]
+    cases = [c for c in cases if not (c.n == 6 and c.menus == "half" and c.sizes in ("fifth", "third"))]
+    cases += [Case(n, s, "subjects", "all", t) for n, s, t in product((3, 4, 5), (6, 21, 51, 201), TRUE)]
+    cases += [
+        Case(*c) for c in product((3, 4, 5, 6), (20, 50, 200), ("equal", "third", "half"), ("all", "half"), FALSE)
+    ]
+    return cases
+
+
+def run_size(
+    path: Path, cases: Iterable[Case], names: Sequence[str], count: int = 400, seconds: float = np.inf
+) -> None:
+    """Append the rejection rates of cases that are not in the file; those above 7.5 % by the default once more in full."""
+    done = set()
+    if path.exists():
+        done = {(*(str(r[f]) for f in Case._fields), r["procedure"], str(r["data_sets"])) for r in read_csv(path)}
+    begin = time.monotonic()
+    for case in cases:
+        if time.monotonic() - begin > seconds:
+            return
+        wanted = [
+            name for name in names if case.sizes != "subjects" or not name.startswith(("tau", "twice", "unit", "log"))
+        ]
+        for name in wanted:
+            if (*map(str, case), name, str(count)) in done:
+                continue
+            rate = reject(case, PROCEDURES[name], count)
+            _append(path, case, name, count, rate, "screen")
+            if name == "default" and rate > 0.075 and case.truth in TRUE:
+                again = reject_fully(case, PROCEDURES[name], 5 * count, 99)
+                _append(path, case, name, 5 * count, again, "bootstrap")
+                print(f"{tuple(case)}: {100 * rate:.1f} %, again {100 * again:.1f} %", file=sys.stderr, flush=True)
+
+
+def _append(path: Path, case: Case, name: str, count: int, rate: float, method: str) -> None:
+    row: Row = {**case._asdict(), "procedure": name, "method": method, "data_sets": count, "rejected": round(rate, 5)}
+    new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, list(row))
+        if new:
+            writer.writeheader()
+        writer.writerow(row)
+
+
+def main(argv: list[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.size", description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--out", type=Path, default=Path("results/size.csv"), metavar="FILE")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="FIELD=VALUE", help="such as n=4 or truth=opposite"
+    )
+    parser.add_argument("--procedure", action="append", choices=list(PROCEDURES), help="default: all of them")
+    parser.add_argument("--data-sets", type=int, default=400)
+    parser.add_argument("--seconds", type=float, default=np.inf, help="begin no further case after this long")
+    arguments = parser.parse_args(argv)
+    wanted = [text.split("=") for text in arguments.only]
+    cases = [c for c in all_cases() if all(str(getattr(c, field)) in value.split(",") for field, value in wanted)]
+    run_size(arguments.out, cases, arguments.procedure or list(PROCEDURES), arguments.data_sets, arguments.seconds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""Conventions: what a test is made of beside the data, fixed together under one name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rumflow.core.arrays import Array
+from rumflow.errors import InputError
+
+Tau = str | float | Sequence[str | float]
+
+WEIGHTS = (None, "counts", "inverse-variance")
+DRAWS = ("null", "empirical")
+TAUS = ("mean", "smallest")
+
+
+@dataclass(frozen=True)
+class Convention:
+    """What a test depends on beside the data. Arguments of `rum_test` given beside a convention win.
+
+    set     "simplex": distance to the RUMs. "cone": to their multiples by any number >= 0 (no sum-to-one).
+    cells   "all", or "drop-last": the last item of each menu is left out of the distance.
+    scale   what multiplies the squared distance. "total": all observations. "group": observations of a group (the mean, where
+            there are several groups). "smallest", "mean": that menu sample size. Or a number. None: "total", but 1 where the
+            weights contain the sample sizes already (weights="counts" or "inverse-variance"). P-values do not depend on it.
+    centre  the inner point r towards which the set is tightened. "rankings": all rankings equally likely. "types": all distinct
+            behaviours equally likely. They differ where some item is in every menu (a default): rankings that differ only
+            below it behave alike, and count once as types. Models other than random utility have one inner point.
+    weights None (1 on every cell), "counts" or "inverse-variance"; see `rum_test`.
+    draws   "null": replicate choices come from the tightened fit. "empirical": from the observed choices, recentred on it.
+            "auto": "null", but "empirical" on the cone, whose points have no total of 1 to draw from.
+    tau     the rule behind tau="auto". "mean": 0.4 m^(-1/5), m the mean number of choices (subjects, where they are
+            resampled) from a menu. "smallest": sqrt(log m / m), m the smallest. Or a number. m is at least 3.
+    """
+
+    set: str = "simplex"
+    cells: str = "all"
+    scale: str | float | None = None
+    centre: str = "rankings"
+    weights: str | None = "counts"
+    draws: str = "auto"
+    tau: str | float = "mean"
+
+    def __post_init__(self) -> None:
+        if self.draws == "auto":
+            object.__setattr__(self, "draws", "null" if self.set == "simplex" else "empirical")
+        accepted = {
+            "set": ("simplex", "cone"),
+            "cells": ("all", "drop-last"),
+            "centre": ("rankings", "types"),
+            "weights": WEIGHTS,
+            "draws": DRAWS,
+        }
+        for name, values in accepted.items():
+            if getattr(self, name) not in values:
+                raise InputError(
+                    f"convention: {name}={getattr(self, name)!r}; accepted are {', '.join(map(repr, values))}"
+                )
+        if isinstance(self.scale, str):
+            if self.scale not in ("total", "group", "smallest", "mean"):
+                raise InputError(
+                    f"convention: scale={self.scale!r}; accepted are 'total', 'group', 'smallest', 'mean', a number, or None"
+                )
+        elif self.scale is not None and not (np.isfinite(self.scale) and self.scale > 0):
+            raise InputError(f"convention: scale={self.scale!r}; a positive number is needed")
+        if self.tau not in TAUS:
+            _check_tau(self.tau, self.set, "convention: ")
+        if self.set == "cone" and self.draws == "null":
+            raise InputError(
+                "draws='null': a point of the cone has no total of 1 to draw choices from; "
+                "accepted with set='cone' is 'empirical'"
+            )
+
+
+#: Conventions by name. "recentred": unit weights and recentred draws of the observed choices, the default of version 0.1. "abkk":
+#: Aguiar, Boccardi, Kashaev and Kim (2023). "kitamura-stoye": Kitamura and Stoye (2018).
+CONVENTIONS = {
+    "default": Convention(),
+    "recentred": Convention(weights=None, draws="empirical", tau="smallest"),
+    "abkk": Convention("cone", "drop-last", "group", "types", None, "empirical", "smallest"),
+    "kitamura-stoye": Convention("cone", "all", "total", "rankings", None, "empirical", "smallest"),
+}
+
+
+def find_convention(convention: str | Convention | None, draws: str = "auto") -> Convention:
+    """A convention by name or as it is, with the draws asked for beside it ("auto": its own)."""
+    if convention is None:
+        convention = "default"
+    if not isinstance(convention, Convention):
+        if convention not in CONVENTIONS:
+            names = ", ".join(map(repr, CONVENTIONS))
+            raise InputError(f"convention={convention!r}: accepted are {names}, and rf.Convention(...)")
+        convention = CONVENTIONS[convention]
+    if draws == "auto":
+        return convention
+    if draws not in DRAWS:
+        raise InputError(f"draws={draws!r}: accepted are 'auto', {', '.join(map(repr, DRAWS))}")
+    return replace(convention, draws=draws)
+
+
+def find_taus(tau: Tau, behind: Array, convention: Convention) -> tuple[float, ...]:
+    """The values of tau asked for, where `behind` says how many independent draws stand behind each menu.
+
+    "auto" alone is the convention's own value, and beside it 0 and twice that value: how much hangs on it.
+    """
+    several = not isinstance(tau, str) and np.ndim(tau) > 0
+    wanted: list[str | float] = list(tau) if several else [tau]  # type: ignore[arg-type, list-item]
+    if not wanted:
+        raise InputError("tau: the list is empty; give 'auto', a number, or several of them")
+    found = [_one_tau(one, behind, convention) for one in wanted]
+    if tau == "auto" and found[0] > 0:
+        found.append(0.0)
+        if convention.set == "cone" or 2 * found[0] < 1:
+            found.append(2 * found[0])
+    return tuple(found)
+
+
+def _one_tau(tau: str | float, behind: Array, convention: Convention) -> float:
+    if tau == "auto":
+        tau = convention.tau
+    if not isinstance(tau, str):
+        return _check_tau(tau, convention.set)
+    if tau not in TAUS:
+        raise InputError(
+            f"tau={tau!r}: accepted are 'auto', 'mean', 'smallest', a number from 0 to below 1, or several"
+        )
+    m = max(float(behind.mean() if tau == "mean" else behind.min()), 3.0)
+    return 0.4 * m**-0.2 if tau == "mean" else float(np.sqrt(np.log(m) / m))
+
+
+def _check_tau(tau: object, kind: str, where: str = "") -> float:
+    value = float(tau) if isinstance(tau, int | float | np.number) else np.nan
+    if not (0 <= value < 1 or (kind == "cone" and 0 <= value < np.inf)):
+        raise InputError(f"{where}tau={tau!r}: a number from 0 to below 1 is needed")
+    return value

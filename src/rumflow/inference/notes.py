@@ -1,0 +1,60 @@
+"""What a reader should know about the sample behind a p-value: tiny or unequal menus, few subjects, a large tau."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rumflow.core.arrays import Array
+from rumflow.inference.resample import Sampler, UnitSampler
+from rumflow.inference.sample import Sample
+
+#: Menus with fewer choices are called tiny, and sizes that differ by such a factor unequal.
+TINY, UNEQUAL = 5, 10
+
+#: Fewer subjects than this, in all or behind a menu, are few; a tau above this is large.
+FEW_SUBJECTS, FEW_PER_MENU, LARGE_TAU = 30, 10, 0.25
+
+_NAMED = 3  # menus named in a note
+
+
+def find_notes(sample: Sample, sampler: Sampler, tau: float, by_subject: bool) -> tuple[str, ...]:
+    """Sentences about these data, none where there is nothing to say."""
+    behind, what = sampler.behind, "subjects" if by_subject else "choices"
+    empirical = sample.convention.draws == "empirical"
+    notes = []
+    limit = FEW_PER_MENU if by_subject else TINY
+    tiny = np.flatnonzero(behind < limit)
+    if len(tiny):
+        share = "every menu has" if len(tiny) == len(behind) else f"{len(tiny)} of {len(behind)} menus have"
+        note = f"{share} fewer than {limit} {what}: {_name(sample, behind, tiny)}."
+        if empirical:
+            note += (
+                " Resampling what was observed gives such menus too little noise, and true models are rejected too often; "
+                "draws='null' does not."
+            )
+        notes.append(note[0].upper() + note[1:])
+    if behind.max() >= UNEQUAL * behind.min():
+        notes.append(
+            f"Menus are unequal, with {behind.min():g} to {behind.max():g} {what}."
+            + (
+                ""
+                if (sample.weights != 1).any()
+                else " Each counts the same here; weights='counts' gives more to the larger."
+            )
+        )
+    if by_subject and isinstance(sampler, UnitSampler) and sampler.n_units < FEW_SUBJECTS:
+        notes.append(
+            f"There are {sampler.n_units} subjects: with fewer than {FEW_SUBJECTS} the bootstrap is unreliable."
+        )
+    if sample.convention.set == "simplex" and tau > LARGE_TAU:
+        notes.append(
+            f"tau = {tau:.2g} is large: with about {behind.mean():.3g} {what} a menu replicates come from a population moved "
+            f"{100 * tau:.0f} % of the way to one in which every ranking is equally likely."
+        )
+    return tuple(notes)
+
+
+def _name(sample: Sample, behind: Array, menus: np.ndarray) -> str:
+    first = menus[np.argsort(behind[menus], kind="stable")[:_NAMED]]
+    named = ", ".join(f"{sample.menu_name(int(u))} ({behind[u]:g})" for u in first)
+    return named + (", ..." if len(menus) > _NAMED else "")

@@ -1,0 +1,165 @@
+"""The model with the value of one linear functional given: projections onto R_theta = {rho in R: <c, rho> = theta}.
+
+*One cell.* Where c is a single cell, that cell joins the data with the frequency theta and a weight so large that the projection
+lands in R_theta; the statistic is then low by about one part in `_HEAVY`.
+
+*Any functional.* By a multiplier: the point of R that minimises 1/2 sum w (p - rho)^2 + m <c, rho> is a projection of p moved
+against c, and <c, rho> falls as m grows, piecewise linearly. Regula falsi finds the m at which it is theta, for all rows of a
+stack side by side. Cells of c that were not recorded get a small weight, `_LIGHT` of the largest, so that they can be moved too.
+
+*The inner point.* For one cell (D, x) of a random utility model r_theta mixes the uniform rankings given that x is chosen from D
+and given that it is not. The chance that x is the best of D and y the best of E is, with s = |D u E|,
+
+    1/s  if y = x;     [x not in E] / (s |E|) + [y not in D] / (s |D|)  otherwise:
+
+one of the two is the best of the union, and the other one the best of its menu among the rest. For other functionals and models
+r_theta lies between the inner point r of the model and a point where the functional is largest, or smallest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from rumflow.core.arrays import Array, Ints, Mask
+from rumflow.data.menus import find_menus
+from rumflow.errors import InputError
+from rumflow.inference.sample import Sample, inner_point
+
+_HEAVY = 2e4
+_LIGHT = 1e-3
+_FAR = 1e4
+_TOL = 1e-7
+_ROUNDS = 40  # of regula falsi; ten do, as a rule
+
+
+class Measured(NamedTuple):
+    """Frequencies against a tightened R_theta."""
+
+    statistic: Array  # (b,)
+    nearest: Array  # (b, S): the nearest point, slot by slot
+
+
+class Restricted:
+    """A sample's model with <c, rho> given; c is a number for each cell of some menus, observed or not.
+
+    menus, coefficients   (q, n): the menus as rows of truth values, and c.
+    """
+
+    def __init__(self, sample: Sample, menus: Mask, coefficients: Array) -> None:
+        if sample.n_groups != 1:
+            raise InputError("a functional can be bounded for one group at a time")
+        old = sample.projector
+        new = old.with_cells(menus, coefficients != 0)
+        number = np.full(new.cells.membership.shape, -1)
+        number[new.menu, new.item] = np.arange(len(new.menu))
+        rows = find_menus(new.cells.membership, np.vstack([old.cells.membership, menus]))
+        own, asked = rows[: len(old.cells.membership)], rows[len(old.cells.membership) :]
+        self._projector = new
+        self._column: Ints = number[own[old.menu], old.item][sample.column]
+        self._w = np.zeros(len(new.menu))
+        self._w[self._column] = sample.weights
+        self._slot_weights, self._scale = sample.weights, sample.scale
+        j, x = np.nonzero(coefficients)
+        self._c = np.zeros(len(new.menu))
+        np.add.at(self._c, number[asked[j], x], coefficients[j, x])
+        self._inner = (
+            inner_point(new.cells.membership, new.menu, new.item, "rankings") if new.plain else new.inner_point()
+        )
+        self._cell = int(np.flatnonzero(self._c)[0]) if np.count_nonzero(self._c) == 1 else -1
+        self._extremes = [self._extreme(sign) for sign in (-1.0, 1.0)]
+        self.least, self.most = (float(self._c @ e) for e in self._extremes)
+        if new.plain and self._cell >= 0:
+            menu, item = new.cells.membership[new.menu[self._cell]], int(new.item[self._cell])
+            self._joint = uniform_joint(menu, item, new.cells.membership[new.menu], new.item)
+
+    def _extreme(self, sign: float) -> Array:
+        """A point of the model where sign <c, rho> is largest: the projection of one far away."""
+        far = self._inner + sign * _FAR * self._c / np.abs(self._c).max()
+        return np.asarray(self._projector.solve(far[None], np.ones(len(far))).fitted[0], np.float64)
+
+    def inner(self, theta: float) -> Array:
+        """A point inside R_theta, cell by cell."""
+        if self._projector.plain and self._cell >= 0:
+            share, value = self._inner[self._cell], theta / self._c[self._cell]
+            return np.asarray(value * self._joint / share + (1 - value) * (self._inner - self._joint) / (1 - share))
+        middle = float(self._c @ self._inner)
+        end = self._extremes[int(theta > middle)]
+        reach = float(self._c @ end) - middle
+        step = 0.0 if reach == 0 else (theta - middle) / reach
+        return np.asarray(self._inner + step * (end - self._inner), np.float64)
+
+    def measure(self, p: Array, theta: float, tau: float, threads: int | None = 1) -> Measured:
+        """Statistics of frequencies (b, S) against tau r_theta + (1 - tau) R_theta, and the nearest points."""
+        inner = self.inner(theta)
+        target = np.zeros((len(p), len(inner)))
+        target[:, self._column] = (p - tau * inner[self._column]) / (1 - tau)
+        find = self._by_weight if self._cell >= 0 else self._by_multiplier
+        nearest = (tau * inner + (1 - tau) * find(target, theta, inner, threads))[:, self._column]
+        return Measured(self._scale * ((p - nearest) ** 2 @ self._slot_weights), nearest)
+
+    def _by_weight(self, target: Array, theta: float, inner: Array, threads: int | None) -> Array:
+        heavy = _HEAVY * float(self._w.max())
+        weights, moved, c = self._w.copy(), target.copy(), self._cell
+        weights[c] += heavy
+        moved[:, c] = (self._w[c] * target[:, c] + heavy * theta / self._c[c]) / weights[c]
+        return self._projector.solve(moved, weights / weights.max(), tol=_TOL, threads=threads).fitted
+
+    def _by_multiplier(self, target: Array, theta: float, inner: Array, threads: int | None) -> Array:
+        c = self._c
+        weights = self._w / self._w.max()
+        free = (weights == 0) & (c != 0)
+        weights[free] = _LIGHT
+        target = np.where(free, inner, target)
+        push = np.where(weights > 0, c / np.where(weights > 0, weights, 1.0), 0.0)
+        nearest = np.empty(target.shape)
+
+        def excess(rows: Ints, multiplier: Array) -> Array:
+            moved = target[rows] - multiplier[:, None] * push
+            nearest[rows] = self._projector.solve(moved, weights, tol=_TOL, threads=threads).fitted
+            return np.asarray(nearest[rows] @ c - theta, np.float64)
+
+        find_roots(excess, len(target), 1.0 / float(c @ push), 1e-6 * (self.most - self.least))
+        return nearest
+
+
+def find_roots(function: Callable[[Ints, Array], Array], count: int, slope: float, allowed: float) -> Array:
+    """Where falling functions are 0, up to `allowed`, by regula falsi (Illinois) from 0 on, for `count` of them side by side.
+
+    function   takes the numbers of some of them and a place for each, and gives their values there.
+    slope      a first guess of 1 / their slope.
+    """
+    at = np.zeros(count)
+    value = function(np.arange(count), at)
+    rows = np.flatnonzero(np.abs(value) > allowed)
+    ends, values = np.full((2, count), np.nan), np.full((2, count), np.nan)  # left (value > 0) and right ends
+    last = np.full(count, -1)
+    step = slope * np.abs(value)
+    for _ in range(_ROUNDS):
+        if len(rows) == 0:
+            break
+        side = (value[rows] < 0).astype(np.int64)
+        same = rows[(last[rows] == side)]
+        values[1 - last[same], same] *= 0.5  # the other end has stayed twice: draw the next point towards it
+        ends[side, rows], values[side, rows], last[rows] = at[rows], value[rows], side
+        left, right = ends[:, rows]
+        with np.errstate(invalid="ignore"):
+            inside = left + (right - left) * values[0, rows] / (values[0, rows] - values[1, rows])
+        step[rows] *= 4
+        at[rows] = np.where(np.isnan(right), left + step[rows], np.where(np.isnan(left), right - step[rows], inside))
+        value[rows] = function(rows, at[rows])
+        rows = rows[np.abs(value[rows]) > allowed]
+    return at
+
+
+def uniform_joint(menu: Mask, item: int, menus: Mask, items: Ints) -> Array:
+    """Chance under uniform rankings that `item` is the best of `menu` and, for each cell (E, y), y the best of E.
+
+    menu, menus   a row, and a row per cell, of truth values.
+    """
+    union = (menus | menu).sum(axis=1).astype(float)
+    first = np.where(menus[:, item], 0.0, 1.0 / (union * menus.sum(axis=1)))
+    second = np.where(menu[items], 0.0, 1.0 / (union * menu.sum()))
+    return np.asarray(np.where(items == item, 1.0 / union, first + second), np.float64)
