@@ -282,7 +282,8 @@ def build(cells: Cells, above: Mask, limit: Limit = DEFAULT_LIMIT) -> Graph:
     most_bytes = limit.bytes if limit.bytes is not None else 0.5 * (available_memory() or 2**34)
     begin = time.perf_counter()
     g = _start(menus, m)
-    while not expand(menus, g, _ARCS_A_CALL):
+    step = min(_ARCS_A_CALL, limit.nodes * n)
+    while not expand(menus, g, step):
         nodes, arcs, _, done, _ = map(int, g.used)
         taken = sum(array.nbytes for array in g)
         seconds = time.perf_counter() - begin
