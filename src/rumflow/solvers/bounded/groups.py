@@ -23,7 +23,7 @@ from rumflow.models.open_menus import Limit
 from rumflow.models.random_utility import RandomUtility
 
 #: Nodes a graph of a group may have.
-GROUP_LIMIT = Limit(nodes=30_000)
+GROUP_LIMIT = Limit(nodes=10_000)
 
 _FLAT = 1e-15  # differences of prices below this share of all of them decide nothing
 
@@ -36,25 +36,34 @@ class GroupBound(NamedTuple):
     exact: bool  # it is the price of the cheapest ranking
 
 
-def bound_groups(model: RandomUtility, cells: Cells, cost: Array, limit: Limit = GROUP_LIMIT) -> GroupBound:
-    """Bound the price of the cheapest type for a (menus, width) table of prices."""
+class Heavy(NamedTuple):
+    """The menus whose prices differ, heaviest first, and what the others cost whatever is taken from them."""
+
+    menus: Ints
+    rest: float
+
+
+def find_heavy(cells: Cells, cost: Array) -> Heavy:
+    """Which menus matter for a (menus, width) table of prices."""
     inside = np.arange(cells.width) < cells.count[:, None]
     least = np.where(inside, cost, np.inf).min(axis=1)
     weight = np.where(inside, cost, -np.inf).max(axis=1) - least
-    flat = weight <= _FLAT * float(weight.sum())
-    total = float(least[flat].sum())
-    orders = []
-    rest = np.flatnonzero(~flat)
-    rest = rest[np.argsort(-weight[rest], kind="stable")]
-    exact = True
+    heavy = weight > _FLAT * float(weight.sum())
+    order = np.argsort(-weight, kind="stable")
+    return Heavy(order[heavy[order]], float(least[~heavy].sum()))
+
+
+def bound_groups(model: RandomUtility, cells: Cells, cost: Array, limit: Limit = GROUP_LIMIT) -> GroupBound:
+    """Bound the price of the cheapest type for a (menus, width) table of prices."""
+    rest, total = find_heavy(cells, cost)
+    orders: list[Ints] = []
     while len(rest):
         count, graph, part = _largest(model, cells, rest, limit)
         own, rest = rest[:count], rest[count:]
         prices = np.ascontiguousarray(cost[own, : part.width])
         total += float(plain_cheapest(graph, prices))
         orders.append(model.orders(part, cheapest_type(graph, prices, 1)[1][None])[0])
-        exact &= len(rest) == 0
-    return GroupBound(total, np.array(orders, np.int64).reshape(-1, cells.n_items), exact)
+    return GroupBound(total, np.array(orders, np.int64).reshape(-1, cells.n_items), len(orders) <= 1)
 
 
 def _largest(model: RandomUtility, cells: Cells, menus: Ints, limit: Limit) -> tuple[int, Graph, Cells]:

@@ -48,10 +48,10 @@ class SearchPrices:
         """Types that the next sweep will look at as well."""
         self._extra = np.vstack([self._extra, types])
 
-    def by_item(self) -> Array:
-        """The cost table as an (m, n) array of prices by item, 0 outside menus."""
+    def by_item(self, cost: Array) -> Array:
+        """A cost table as an (m, n) array of prices by item, 0 outside menus."""
         column = self.cells.column
-        return np.where(column >= 0, np.take_along_axis(self.cost, np.maximum(column, 0), axis=1), 0.0)
+        return np.where(column >= 0, np.take_along_axis(cost, np.maximum(column, 0), axis=1), 0.0)
 
     def threads(self, threads: int | None) -> int:
         """How many threads are worth it."""
@@ -71,7 +71,7 @@ class SearchPrices:
 
     def sweep(self, threads: int) -> float:
         """Search; the price of the cheapest type that was found."""
-        rng, price = self._rng, self.by_item()
+        rng, price = self._rng, self.by_item(self.cost)
         start = np.vstack([self._active, self._extra])
         self._extra = self._extra[:0]
         lots = [
