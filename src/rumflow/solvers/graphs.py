@@ -72,6 +72,17 @@ class GraphFit(NamedTuple):
     rounds: int
 
 
+class Effort(NamedTuple):
+    """What only bounds take (`rumflow.solvers.bounded`)."""
+
+    seed: int = 0  # of the search
+    lower: float = 0.0  # a lower bound of the optimum that is known already
+    only_upper: bool = False  # find a mixture, and leave its gap at the objective
+
+
+NO_EFFORT = Effort()
+
+
 class PartFit(NamedTuple):
     """A projection of some of the menus: the types of the fit, and what is certified."""
 
@@ -163,18 +174,18 @@ class ModelProjector:
         report: Callable[[Progress], None] | None = None,
         threads: int | None = None,
         workspaces: Sequence[Any] | None = None,
-        **options: Any,
+        effort: Effort = NO_EFFORT,
     ) -> GraphFit:
         """Project a table of cells, given the table of their weights; `tol`: relative gap of each part.
 
-        `workspaces`: those of the method, to be used again. `options`: see the bounded kind.
+        `workspaces`: those of the method, to be used again.
         """
         rooms = self.workspaces() if workspaces is None else workspaces
         found = []
         for i, (part, group) in enumerate(zip(self.parts, self.menus, strict=True)):
             problem = Problem(*part_of(target, weights, part, group), self.cone)
             begin = None if start is None else restrict(start, group)
-            found.append(self._solve_part(i, problem, tol, begin, deadline, report, threads, rooms[i], **options))
+            found.append(self._solve_part(i, problem, tol, begin, deadline, report, threads, rooms[i], effort))
         mixtures = [(one.types, one.weights) for one in found]
         types, lam = mixtures[0] if len(mixtures) == 1 else couple(mixtures, self.menus)
         reason = next((one.reason for one in found if one.reason != "done"), "done")
@@ -192,6 +203,7 @@ class ModelProjector:
         report: Callable[[Progress], None] | None,
         threads: int | None,
         workspace: Any,
+        effort: Effort,
     ) -> PartFit:
         found = solve_graph(
             self.graphs[i],

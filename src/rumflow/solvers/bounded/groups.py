@@ -1,10 +1,10 @@
 """A lower bound on the price of the cheapest ranking, from small graphs.
 
-Cut the menus into groups. No ranking is cheaper than the sum, over the groups, of the cheapest type of each group alone: a ranking
-is a type of every group. That holds for any groups; the bound is good where the menus that are cut apart have little to say. A
-menu whose prices are all equal says nothing. Near a projection most menus are fitted exactly and their prices are zero, while those in
-conflict with each other have all the prices: so the heaviest menus (largest difference of prices) go together, as many as the limit
-of a graph allows, and then the heaviest of the rest. Menus on which nothing depends stay alone: their cheapest cell.
+Cut the menus into groups. No ranking is cheaper than the sum, over the groups, of the cheapest type of each group alone: a
+ranking is a type of every group. That holds for any groups; the bound is good where the menus that are cut apart have little to
+say. A menu whose prices are all equal says nothing. Near a projection most menus are fitted exactly and their prices are zero,
+while those in conflict with each other have all the prices: so the heaviest menus (largest difference of prices) go together, as
+many as the limit of a graph allows, and then the heaviest of the rest.
 
 Where the limit holds all menus with prices in one group, the bound is the price of the cheapest ranking itself.
 """

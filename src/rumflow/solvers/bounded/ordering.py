@@ -7,9 +7,9 @@
     such that sum over x of z(D, x) = 1,   z(D, x) <= y(x, b) for every other b of D,
               y(a, b) + y(b, c) + y(c, a) <= 2 for every three items,   y(a, b) = 1 where everybody prefers a to b.
 
-Rankings are the 0-1 solutions; values between make the programme a relaxation, whose minimum is a bound. The inequalities of three
-items are many: those that are violated are added, and with fewer of them the bound is still a bound. On menus of three items the
-conditions describe the mixtures of rankings of these items exactly.
+Rankings are the 0-1 solutions; values between make the programme a relaxation, whose minimum is a bound. The inequalities of
+three items are many: those that are violated are added, and with fewer of them the bound is still a bound. On menus of three items
+the conditions describe the mixtures of rankings of these items exactly.
 
 *Safe bounds.* HiGHS's solution is right within tolerances, and the bound must not depend on them. For any multipliers u of the
 equations and v <= 0 of the inequalities A x <= b
@@ -71,9 +71,7 @@ class OrderingProgram:
         self._range = np.column_stack([np.zeros(self.n_variables), np.ones(self.n_variables)])
         self._range[: self.n_pairs] = np.column_stack([known[first, second], ~known[second, first]])
         z = self.n_pairs + np.arange(len(self._menu))
-        self._equal = sparse.csr_matrix(
-            (np.ones(len(z)), (self._menu, z)), shape=(len(self._large), self.n_variables)
-        )
+        self._equal = sparse.csr_matrix((np.ones(len(z)), (self._menu, z)), shape=(len(self._large), self.n_variables))
         # z(D, x) - y(x, b) <= 0
         one, other = np.nonzero((self._menu[:, None] == self._menu) & (self._item[:, None] != self._item))
         self._base, self._base_right = self._rows(z[one], self._item[one], self._item[other])
@@ -101,8 +99,7 @@ class OrderingProgram:
         b = np.concatenate([triples[:, 1], triples[:, 2], triples[:, 0]])
         sign = np.where(a < b, 1.0, -1.0)
         matrix = sparse.csr_matrix((sign, (row, self._pair[a, b])), shape=(count, self.n_variables))
-        right = 2.0 - np.bincount(row, a > b, count)
-        return matrix, right
+        return matrix, np.asarray(2.0 - np.bincount(row, a > b, count), np.float64)
 
     def prices(self, price: Array) -> tuple[Array, float]:
         """The cost of every variable and a constant, from an (m, n) table of prices by item."""

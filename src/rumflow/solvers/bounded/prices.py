@@ -67,7 +67,8 @@ class SearchPrices:
     def cheapest(self, threads: int) -> Paths:
         """The cheapest type that was found."""
         self.sweep(threads)
-        return self.found[0]
+        best: Paths = self.found[0]
+        return best
 
     def sweep(self, threads: int) -> float:
         """Search; the price of the cheapest type that was found."""

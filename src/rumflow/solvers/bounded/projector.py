@@ -11,6 +11,7 @@ from rumflow.core.arrays import Array, Mixture, Paths
 from rumflow.core.certificate import Certificate
 from rumflow.core.compile import clock
 from rumflow.core.graph import Graph, cells_of_types
+from rumflow.core.graph_certificate import describe_mixture, residual_of
 from rumflow.core.problem import Problem
 from rumflow.errors import InputError
 from rumflow.models.open_menus import Limit
@@ -20,7 +21,7 @@ from rumflow.solvers.bounded.bound import Bounder
 from rumflow.solvers.bounded.prices import SearchPrices
 from rumflow.solvers.bounded.search import random_orders
 from rumflow.solvers.bounded.solve import BoundedSolver
-from rumflow.solvers.graphs import ModelProjector, PartFit
+from rumflow.solvers.graphs import Effort, ModelProjector, PartFit
 
 _INNER_RANKINGS = 4096  # of which the inner point is the mean
 
@@ -81,9 +82,12 @@ class BoundedProjector(ModelProjector):
                 foreign += 1
         return foreign
 
-    def certify(self, mixture: Mixture, target: Array, weights: Array) -> Certificate:
-        """The certificate of a mixture of types over all menus, with the bounds that take no search of their own."""
-        raise NotImplementedError
+    def certify(self, mixture: Mixture, target: Array, weights: Array, lower: float = 0.0) -> Certificate:
+        """The certificate of a mixture of types over all menus, given a lower bound of the optimum."""
+        problem = Problem(target, weights, self.cone)
+        rho = cells_of_types(*mixture, self.cells.shape)
+        objective = residual_of(rho, *problem).objective
+        return describe_mixture(mixture, rho, problem, objective, max(objective - lower, 0.0))
 
     def _solve_part(
         self,
@@ -95,11 +99,8 @@ class BoundedProjector(ModelProjector):
         report: Callable[[Progress], None] | None,
         threads: int | None,
         workspace: Any,
-        seed: int = 0,
-        lower: float = 0.0,
-        only_upper: bool = False,
+        effort: Effort,
     ) -> PartFit:
-        """`lower`: a known lower bound of the optimum. `only_upper`: no bounds, so that the gap is the objective."""
         if deadline is not None:
             # Every part has its share of the time that is left.
             deadline = clock() + (deadline - clock()) / (len(self.parts) - i)
@@ -111,7 +112,5 @@ class BoundedProjector(ModelProjector):
             deadline=deadline,
             report=report,
             threads=threads,
-            seed=seed,
-            lower=lower if len(self.parts) == 1 else 0.0,
-            only_upper=only_upper,
+            effort=effort if len(self.parts) == 1 else effort._replace(lower=0.0),
         )

@@ -56,7 +56,7 @@ def make_board(cells: Cells, above: Mask) -> Board:
 @leaf
 def best_other(board, rank, menu, x):
     """The best item of a menu beside x; -1 where there is none."""
-    best = -1
+    best = np.int64(-1)
     for i in range(board.first[menu], board.first[menu + 1]):
         y = board.members[i]
         if y != x and (best < 0 or rank[y] < rank[best]):
@@ -200,9 +200,7 @@ def random_orders(rng: np.random.Generator, count: int, above: Mask) -> Ints:
     return orders
 
 
-def find_cheap(
-    board: Board, price: Array, orders: Ints, kicks: Array, threads: int
-) -> tuple[Paths, Array]:
+def find_cheap(board: Board, price: Array, orders: Ints, kicks: Array, threads: int) -> tuple[Paths, Array]:
     """Search from each ranking, `orders` being improved in place; types that were found, and their prices."""
     rounds = kicks.shape[1] + 1
     types = np.empty((len(orders) * rounds, len(price)), np.int32)

@@ -1,8 +1,8 @@
 """Random utility without a graph: column generation with an honest bound.
 
-The active set is that of `rumflow.solvers.active_set`; its candidates come from local search (`rumflow.solvers.bounded.prices`), so
-that it ends where the search finds no cheaper type, which proves nothing. Then the price of the cheapest type is bounded from below
-(`rumflow.solvers.bounded.bound`). With g = w (rho - rho_hat) and any number c that no type's price is below,
+The active set is that of `rumflow.solvers.active_set`. Its candidates come from local search (`rumflow.solvers.bounded.prices`),
+so it ends where the search finds no cheaper type, which proves nothing. Then the price of the cheapest type is bounded from
+below (`rumflow.solvers.bounded.bound`). With g = w (rho - rho_hat) and any number c that no type's price is below,
 
     optimum >= f(rho) - (<g, rho> - c),
 
@@ -26,7 +26,7 @@ from rumflow.solvers.active_set.solve import Progress, Workspace, make_graph_pro
 from rumflow.solvers.bounded.bound import Bound, Bounder
 from rumflow.solvers.bounded.prices import SearchPrices
 from rumflow.solvers.bounded.search import KICK, find_cheap
-from rumflow.solvers.graphs import PartFit
+from rumflow.solvers.graphs import NO_EFFORT, Effort, PartFit
 
 _SEARCH_SHARE = 0.6  # of the time that is left, for the search before the next bound
 _WORTH = 0.02  # a share of the time that is not worth another round
@@ -62,16 +62,11 @@ class BoundedSolver:
         deadline: float | None = None,
         report: Callable[[Progress], None] | None = None,
         threads: int | None = None,
-        seed: int = 0,
-        lower: float = 0.0,
-        only_upper: bool = False,
+        effort: Effort = NO_EFFORT,
     ) -> PartFit:
-        """Project tables of cells.
-
-        lower       a lower bound of the optimum that is known already.
-        only_upper  find a mixture, and leave its gap at the objective.
-        """
-        self.prices.restart(seed)
+        """Project tables of cells."""
+        lower, only_upper = effort.lower, effort.only_upper
+        self.prices.restart(effort.seed)
         begin, rounds, last, stop = clock(), 0, np.inf, Stop(tol)
         floor = SOLVER_FLOOR * float(data_size(problem.target, problem.weights))
 
