@@ -19,7 +19,7 @@ from rumflow.core.arrays import Array, Ints
 from rumflow.core.graph import Graph, GraphTooLargeError, cheapest_type
 from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import plain_cheapest
-from rumflow.models.open_menus import Limit
+from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 from rumflow.models.random_utility import RandomUtility
 
 #: Nodes a graph of a group may have.
@@ -58,7 +58,7 @@ def bound_groups(model: RandomUtility, cells: Cells, cost: Array, limit: Limit =
     rest, total = find_heavy(cells, cost)
     orders: list[Ints] = []
     while len(rest):
-        count, graph, part = _largest(model, cells, rest, limit)
+        count, graph, part = largest_group(model, cells, rest, limit, len(rest))
         own, rest = rest[:count], rest[count:]
         prices = np.ascontiguousarray(cost[own, : part.width])
         total += float(plain_cheapest(graph, prices))
@@ -66,18 +66,29 @@ def bound_groups(model: RandomUtility, cells: Cells, cost: Array, limit: Limit =
     return GroupBound(total, np.array(orders, np.int64).reshape(-1, cells.n_items), len(orders) <= 1)
 
 
-def _largest(model: RandomUtility, cells: Cells, menus: Ints, limit: Limit) -> tuple[int, Graph, Cells]:
-    """How many of these menus, the first ones, have a graph within the limit, and that graph."""
-    low, high = 1, len(menus)  # one menu always fits
-    best: tuple[int, Graph, Cells] | None = None
-    trial = high
-    while low <= high:
+def largest_group(
+    model: RandomUtility, cells: Cells, menus: Ints, limit: Limit, guess: int
+) -> tuple[int, Graph, Cells]:
+    """How many of these menus, the first ones, have a graph within the limit (nearly as many as can), and that graph.
+
+    Tries start with `guess` menus.
+    """
+    fits, fails = 0, len(menus) + 1
+    found: tuple[Graph, Cells] | None = None
+    trial = min(max(guess, 1), len(menus))
+    while fails - fits > 1 + fits // 16:
         part = cells.part(menus[:trial])
         try:
-            best = trial, model.geometry(part, limit), part
-            low = trial + 1
+            found = model.geometry(part, limit if trial > 1 else DEFAULT_LIMIT), part  # one menu always fits
+            fits = trial
         except GraphTooLargeError:
-            high = trial - 1
-        trial = (low + high + 1) // 2
-    assert best is not None
-    return best
+            fails = trial
+        # Up or down by a quarter until the answer lies between two tries, then by halves.
+        if fails > len(menus):
+            trial = min(trial + 1 + trial // 4, len(menus))
+        elif fits == 0:
+            trial -= 1 + (trial - 1) // 4 if trial > 1 else 0
+        else:
+            trial = (fits + fails) // 2
+    assert found is not None
+    return fits, *found

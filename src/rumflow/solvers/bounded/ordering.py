@@ -8,8 +8,8 @@
               y(a, b) + y(b, c) + y(c, a) <= 2 for every three items,   y(a, b) = 1 where everybody prefers a to b.
 
 Rankings are the 0-1 solutions; values between make the programme a relaxation, whose minimum is a bound. The inequalities of
-three items are many: those that are violated are added, and with fewer of them the bound is still a bound. On menus of three items
-the conditions describe the mixtures of rankings of these items exactly.
+three items are many: those that are violated are added, and with fewer of them the bound is still a bound. On menus of three
+items the conditions describe the mixtures of rankings of these items exactly.
 
 *Safe bounds.* HiGHS's solution is right within tolerances, and the bound must not depend on them. For any multipliers u of the
 equations and v <= 0 of the inequalities A x <= b

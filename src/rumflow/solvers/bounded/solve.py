@@ -6,13 +6,14 @@ below (`rumflow.solvers.bounded.bound`). With g = w (rho - rho_hat) and any numb
 
     optimum >= f(rho) - (<g, rho> - c),
 
-so every bound at every mixture on the way is a lower bound of the optimum, and the largest of them counts: gap = objective - it.
+so every bound at every mixture on the way is a lower bound of the optimum. Another comes from projections of parts of the data
+(`rumflow.solvers.bounded.split`). The largest of them all counts: gap = objective - it.
 Where a bound comes with a type that the search has missed, column generation goes on from there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from rumflow.solvers.active_set.solve import Progress, Workspace, make_graph_pro
 from rumflow.solvers.bounded.bound import Bound, Bounder
 from rumflow.solvers.bounded.prices import SearchPrices
 from rumflow.solvers.bounded.search import KICK, find_cheap
+from rumflow.solvers.bounded.split import Split
 from rumflow.solvers.graphs import NO_EFFORT, Effort, PartFit
 
 _SEARCH_SHARE = 0.6  # of the time that is left, for the search before the next bound
@@ -76,6 +78,7 @@ class BoundedSolver:
                 gap = max(now.objective - lower, 0.0)
                 report(Progress(rounds + now.round, now.objective, gap, now.rankings, clock() - begin))
 
+        split = Split(self.bounder.model, self.bounder.cells, problem, effort.seed)
         while True:
             limit = deadline
             if deadline is not None and not only_upper:
@@ -96,15 +99,17 @@ class BoundedSolver:
             start = here.mixture
             if only_upper or reason == "interrupted" or here.certify(lower).is_optimal(stop):
                 break
+            # Better and better bounds, until one is good enough or comes with a type that the search has missed.
             settled, missed = reason != "max_seconds", False
             try:
-                for bound in self.bounder.bounds(here.left.cost, deadline, branch=settled):
-                    lower = max(lower, here.left.objective - here.left.gap(bound.value))
+                for bound in self._bounds(here.left, split, settled, deadline, threads):
+                    if isinstance(bound, Bound):
+                        missed = self._offer(bound, here.left, tol) or missed
+                        lower = max(lower, here.left.objective - here.left.gap(bound.value))
+                    else:
+                        lower = max(lower, bound)
                     tell(Progress(0, here.left.objective, 0.0, len(found.weights), 0.0))
-                    if here.certify(lower).is_optimal(stop):
-                        break
-                    missed = self._offer(bound, here.left, tol)
-                    if missed and settled:
+                    if here.certify(lower).is_optimal(stop) or (missed and settled):
                         break
             except KeyboardInterrupt:
                 reason = "interrupted"
@@ -119,6 +124,22 @@ class BoundedSolver:
                 break
             last = here.left.objective
         return PartFit(*here.mixture, here.certify(lower), reason, rounds)
+
+    def _bounds(
+        self, left: Residual, split: Split, settled: bool, deadline: float | None, threads: int | None
+    ) -> Iterator[Bound | float]:
+        """Bounds of the price of the cheapest type, or of the optimum; all that time allows where the search has `settled`."""
+        by_price = by_split = 0.0
+        for bound in self.bounder.bounds(left.cost, deadline):
+            by_price = max(by_price, left.objective - left.gap(bound.value))
+            yield bound
+        for value in split.bounds(None if deadline is None else (clock() + deadline) / 2, threads):
+            by_split = max(by_split, value)
+            yield value
+        if settled and by_price > by_split:  # otherwise branch and cut has too far to go
+            yield from self.bounder.branch(left.cost, deadline)
+        if settled and deadline is not None:
+            yield from split.bounds(deadline, threads)
 
     def _offer(self, bound: Bound, now: Residual, tol: float) -> bool:
         """Hand the rankings of a bound to the search; is one of them cheaper than what the search has found?"""
