@@ -1,6 +1,7 @@
 """Random utility without a graph: local search against a plain twin, bounds against enumeration, fits against the graph route."""
 
 import json
+import pickle
 import time
 from itertools import chain
 
@@ -439,3 +440,44 @@ def test_command_line(tmp_path, capsys):
     limited = ["--max-seconds", "1e-6", "--tol", "1e-12"]
     assert main(["project", str(tmp_path / "choices.csv"), "--route", "bounded", *limited]) == 2
     assert "max_seconds" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("convention", ["default", "kitamura-stoye"])
+def test_the_test_is_that_of_the_graph_and_conservative(convention):
+    data = small_data(draws=20)
+    options = {"n_boot": 9, "seed": 3, "convention": convention, "tau": 0.1}
+    exact = rf.rum_test(data, route="graph", **options)
+    found = rf.rum_test(data, route="bounded", **options)
+    assert found.bounded
+    assert not exact.bounded
+    assert found.pvalue >= exact.pvalue
+    assert found.failed == 0
+    assert found.statistic == pytest.approx(exact.statistic, rel=1e-6)
+    assert found.null_distribution == pytest.approx(exact.null_distribution, rel=1e-5, abs=1e-9)
+    assert "conservative" in found.summary()
+    assert "conservative" not in exact.summary()
+    again = rf.rum_test(data, route="bounded", threads=2, **options)
+    assert np.array_equal(again.null_distribution, found.null_distribution)
+    assert pickle.loads(pickle.dumps(found.sample.projector)).bounded  # as workers see it
+
+
+def test_a_test_with_a_wide_gap(hard):
+    data, _ = hard
+    data = rf.ChoiceData(data.items, data.membership, np.round(100 * data.counts), np.full(60, 100.0))
+    exact = rf.rum_test(data, n_boot=9, seed=0, route="graph")
+    found = rf.rum_test(data, n_boot=9, seed=0, route="bounded")
+    assert found.gap > 0.1 * found.statistic
+    least = found.statistic - found.gap
+    assert least <= exact.statistic * (1 + 1e-9)
+    assert f"can be, {least:.6g}" in found.summary()
+    expected = (1 + (found.null_distribution >= least * (1 - 1e-8)).sum()) / 10
+    assert found.pvalue == expected >= exact.pvalue
+
+
+def test_a_test_with_known_preferences():
+    data = small_data(draws=20)
+    model = rf.RandomUtility([(0, 1), (3, 2)])
+    found = rf.rum_test(data, n_boot=5, seed=3, route="bounded", model=model, tau=0.1)
+    exact = rf.rum_test(data, n_boot=5, seed=3, route="graph", model=model, tau=0.1)
+    assert found.statistic == pytest.approx(exact.statistic, rel=1e-6)
+    assert np.abs(found.sample.centre - exact.sample.centre).max() < 0.3  # another inner point of the same model

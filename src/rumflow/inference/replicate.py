@@ -33,7 +33,7 @@ class Distances(NamedTuple):
 
     statistic: Array  # (b,)
     rounding: Array  # (b,) differences below this are rounding
-    certified: NDArray[np.bool_]  # (b,)
+    certified: NDArray[np.bool_]  # (b,) the optimum, or an upper bound where that was asked for
     fits: CellFits
 
 
@@ -46,26 +46,35 @@ class Draws(NamedTuple):
 
 
 def distances(
-    sample: Sample, p: Array, tau: float, tol: float, start: Mixture | None = None, threads: int | None = 1
+    sample: Sample,
+    p: Array,
+    tau: float,
+    tol: float,
+    start: Mixture | None = None,
+    threads: int | None = 1,
+    only_upper: bool = False,
 ) -> Distances:
-    """J_tau of every row of p, (b, S) frequencies without NaN."""
+    """J_tau of every row of p, (b, S) frequencies without NaN.
+
+    Where there are only bounds, the statistic is an upper bound; `only_upper`: its gap is not asked for.
+    """
     cone = sample.convention.set == "cone"
     shrink = 1.0 if cone else 1.0 - tau
     means, spread, total = sample.pool(p, sample.weights)
     target = np.where(total > 0, (means - tau * sample.centre) / shrink, 0.0)
-    fits = sample.projector.solve(target, total, tol=tol, start=start, threads=threads)
+    fits = sample.projector.solve(target, total, tol=tol, start=start, threads=threads, only_upper=only_upper)
     floor = np.array([c.floor for c in fits.certificates])
     return Distances(
         sample.scale * (shrink**2 * 2.0 * fits.objective + spread),
         sample.scale * shrink**2 * 2.0 * floor,
-        np.array([s is Status.OPTIMAL for s in fits.status]),
+        np.array([s is Status.OPTIMAL for s in fits.status]) | (only_upper and sample.projector.bounded),
         fits,
     )
 
 
 def tightened_centre(sample: Sample, tau: float, tol: float) -> tuple[Array, Mixture]:
     """The point of R_tau nearest to the data, slot by slot, and the mixture of its projection."""
-    found = distances(sample, sample.frequency[None], tau, tol, threads=None).fits
+    found = distances(sample, sample.frequency[None], tau, tol, threads=None, only_upper=True).fits
     shrink = 1.0 if sample.convention.set == "cone" else 1.0 - tau
     centre = tau * sample.centre + shrink * found.fitted[0]
     return np.asarray(centre[sample.column], np.float64), found.mixtures[0]
@@ -107,7 +116,7 @@ class Replicator:
                 if not (sample.weights > 0).any():
                     statistic[t, rows], certified[t, rows] = 0.0, True
                     continue
-                found = distances(sample, p, tau, self.tol, self.starts[t])
+                found = distances(sample, p, tau, self.tol, self.starts[t], only_upper=True)
                 statistic[t, rows], certified[t, rows] = found.statistic, found.certified
         return Draws(statistic, certified, vanished)
 

@@ -112,8 +112,8 @@ class CellProjector:
     @cached_property
     def _identity(self) -> tuple[str, tuple[Any, ...]]:
         *asked, _, cone = self._asked
-        graph = self.graph
-        found = (*asked, "lattice" if graph is None else "bounded" if graph.bounded else "graph", cone)
+        route = "bounded" if self.bounded else "lattice" if self.graph is None else "graph"
+        found = (*asked, route, cone)
         return hashlib.sha256(pickle.dumps(found)).hexdigest(), found
 
     @property
@@ -130,6 +130,12 @@ class CellProjector:
     @cached_property
     def _graph(self) -> ModelProjector | None:
         return find_route(self.cells, self.model, self._asked[4], self.cone)[1]
+
+    @property
+    def bounded(self) -> bool:
+        """Are there only bounds on the distance?"""
+        graph = self.graph
+        return graph is not None and graph.bounded
 
     @property
     def size(self) -> int:
