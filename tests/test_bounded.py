@@ -271,23 +271,25 @@ def test_seeds_and_threads():
         rf.project(data, route="bounded", seed=-1)
 
 
+@pytest.fixture(scope="module")
+def random_shares():
+    """Shares that are no sample of anything, and their objective on the graph route."""
+    member = rf.simulate.random_menus(10, 45, 4, seed=3).membership
+    shares = np.random.default_rng(5).exponential(size=member.shape) * member
+    shares = np.where(member, shares / shares.sum(axis=1, keepdims=True), np.nan)
+    data = rf.ChoiceData(tuple("abcdefghij"), member, shares, np.ones(len(member)))
+    return data, rf.project(data, route="graph").objective
+
+
 @pytest.fixture
-def hard(monkeypatch):
-    """Random shares, and bounds that leave a gap: no graph of a group, no branch and cut. With the graph route's objective."""
-    n, m = 12, 60
-    rng = np.random.default_rng(5)
-    member = rf.simulate.random_menus(n, m, 5, seed=3).membership
-    shares = rng.exponential(size=member.shape) * member
-    data = rf.ChoiceData(
-        tuple("abcdefghijkl"), member, np.where(member, shares / shares.sum(axis=1, keepdims=True), np.nan), np.ones(m)
-    )
-    optimum = rf.project(data, route="graph").objective
+def hard(random_shares, monkeypatch):
+    """The same with bounds that leave a gap: no graph of a group, no branch and cut."""
     keep = Bounder.__init__
     monkeypatch.setattr(Bounder, "__init__", lambda self, model, cells: keep(self, model, cells, TINY))
     monkeypatch.setattr(bounds_module, "BRANCH_SECONDS", 0.0)
     monkeypatch.setattr(split_module, "SPLIT_LIMIT", Limit(nodes=100))
     monkeypatch.setattr(split_module, "_MOST_CUTS", 8)
-    return data, optimum
+    return random_shares
 
 
 def test_what_is_not_certified_is_not_called_optimal(hard):
@@ -463,7 +465,7 @@ def test_the_test_is_that_of_the_graph_and_conservative(convention):
 
 def test_a_test_with_a_wide_gap(hard):
     data, _ = hard
-    data = rf.ChoiceData(data.items, data.membership, np.round(100 * data.counts), np.full(60, 100.0))
+    data = rf.ChoiceData(data.items, data.membership, np.round(100 * data.counts), np.full(len(data.counts), 100.0))
     exact = rf.rum_test(data, n_boot=9, seed=0, route="graph")
     found = rf.rum_test(data, n_boot=9, seed=0, route="bounded")
     assert found.gap > 0.1 * found.statistic
