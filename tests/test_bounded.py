@@ -20,7 +20,7 @@ from rumflow.models.open_menus import Limit
 from rumflow.solvers import dispatch
 from rumflow.solvers.bounded import bound as bounds_module
 from rumflow.solvers.bounded import split as split_module
-from rumflow.solvers.bounded.bound import Bounder
+from rumflow.solvers.bounded.bound import Bound, Bounder
 from rumflow.solvers.bounded.groups import bound_groups
 from rumflow.solvers.bounded.ordering import OrderingProgram
 from rumflow.solvers.bounded.prices import SearchPrices
@@ -303,6 +303,24 @@ def test_what_is_not_certified_is_not_called_optimal(hard):
         rf.project(data, route="bounded")
     assert caught.value.fit.objective == fit.objective
     assert rf.project(data, route="bounded", tol=0.999).status is rf.Status.OPTIMAL
+
+
+def test_the_gap_is_what_the_bound_leaves(random_shares, monkeypatch):
+    """A bound that is 0.25 too low on the price of the cheapest type leaves 0.25, whatever the objective."""
+    data, optimum = random_shares
+
+    def bounds(self, cost, deadline=None):
+        true = bound_groups(self.model, self.cells, cost)
+        assert true.exact
+        yield Bound(true.bound - 0.25, true.orders[:0], "groups")
+
+    monkeypatch.setattr(Bounder, "bounds", bounds)
+    monkeypatch.setattr(Bounder, "branch", lambda *_: iter(()))
+    monkeypatch.setattr(Split, "bounds", lambda *_: iter(()))
+    fit = rf.project(data, route="bounded", throw=False)
+    assert fit.objective == pytest.approx(optimum, rel=1e-9)
+    assert optimum > 0.25
+    assert fit.gap == pytest.approx(0.25, rel=1e-6)
 
 
 def test_time_limit(hard):
