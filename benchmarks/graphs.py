@@ -2,6 +2,9 @@
 
 `python benchmarks/graphs.py` prints the cases and how cost grows with menus and items; with the name of a case, that one only.
 Every case: 100 draws per menu from 50 rankings, relative gap 1e-9, the best of three runs.
+
+`--bounded` prints the cases whose graph is too large, on the route "bounded", with what is certified after `--seconds` (60 and
+300): samples as above, smaller samples, and shares that are no sample of anything (Dirichlet(1) for every menu).
 """
 
 from __future__ import annotations
@@ -32,6 +35,39 @@ GROWTH = {f"20x{m}x8": (20, m, 8) for m in (25, 50, 100, 200)} | {
 }
 
 
+BOUNDED = {
+    "27x79x2": (27, 79, 2, 100),
+    "40x150x3": (40, 150, 3, 100),
+    "27x200x2, 10 draws": (27, 200, 2, 10),
+    "40x150x3, 10 draws": (40, 150, 3, 10),
+    "30x300x3, 5 draws": (30, 300, 3, 5),
+    "40x150x3, no sample": (40, 150, 3, None),
+}
+
+
+def random_shares(data, seed=1):
+    share = np.random.default_rng(seed).exponential(size=data.membership.shape) * data.membership
+    share = np.where(data.membership, share / share.sum(axis=1, keepdims=True), np.nan)
+    return rf.ChoiceData(data.items, data.membership, share, np.ones(len(share)))
+
+
+def measure_bounded(name, limits, threads):
+    n, m, size, draws = BOUNDED[name]
+    data = rf.simulate.random_menus(n, m, size, draws=draws or 100, seed=0)
+    data = data if draws else random_shares(data)
+    for limit in limits:
+        begin = time.process_time()
+        fit = rf.project(data, route="bounded", max_seconds=limit, throw=False, threads=threads)
+        relative = fit.gap / fit.objective if fit.objective > fit.certificate.floor else 0.0
+        print(
+            f"{name:22} {limit:6g} {fit.seconds:8.1f} {time.process_time() - begin:8.1f} {fit.iterations:6} "
+            f"{len(fit.rankings.weights):6} {fit.objective:12.6g} {fit.gap:9.2g} {relative:9.1e} {fit.status}",
+            flush=True,
+        )
+        if fit.status is rf.Status.OPTIMAL:
+            break
+
+
 def measure(name, data, threads, repeats=3):
     model = SinglePeaked(data.items) if name.startswith("single") else RandomUtility()
     cells = Cells(data.membership, ~np.isnan(data.counts), data.items)
@@ -53,9 +89,22 @@ def measure(name, data, threads, repeats=3):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("case", nargs="*", choices=[[], *CASES], help="which cases (default: all)")
+    options.add_argument("case", nargs="*", help="which cases (default: all)")
     options.add_argument("--threads", type=int)
+    options.add_argument("--bounded", action="store_true", help="the cases whose graph is too large")
+    options.add_argument("--seconds", type=float, nargs="+", default=[60.0, 300.0], help="time limits of --bounded")
     given = options.parse_args()
+    known = BOUNDED if given.bounded else CASES
+    for name in given.case:
+        if name not in known:
+            options.error(f"case {name!r} is unknown; there are {', '.join(map(repr, known))}")
+    if given.bounded:
+        rf.project(rf.simulate.random_menus(10, 20, 3, draws=5, seed=0), route="bounded", throw=False)
+        widths = {"case": -22, "limit": 6, "wall s": 8, "CPU s": 8, "rounds": 6, "types": 6, "objective": 12, "gap": 9}
+        print(" ".join(name.ljust(-w) if w < 0 else name.rjust(w) for name, w in widths.items()), "relative status")
+        for name in given.case or BOUNDED:
+            measure_bounded(name, given.seconds, given.threads)
+        return
     for warm in ("20x50x8", "single-peaked 200x200"):  # compiled and loaded before the clock starts
         data = rf.simulate.random_menus(6, 5, 3, seed=0)
         model = SinglePeaked(data.items) if warm.startswith("single") else RandomUtility()

@@ -28,7 +28,10 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--axis", metavar="ITEMS", help="all items in order, with commas: preferences are single-peaked")
     group.add_argument(
-        "--route", choices=ROUTES, help="lattice of all menus, or graph of the observed ones (default: the cheaper)"
+        "--route",
+        choices=ROUTES,
+        help="lattice of all menus, or graph of the observed ones (default: the cheaper); bounded: search and bounds, the "
+        "default where the graph is too large",
     )
 
 
@@ -69,7 +72,14 @@ def say_cost(data: ChoiceData, model: Model | None, route: str | None, arguments
     if arguments.quiet or arguments.json or data.n <= FEW_ITEMS:
         return
     cost = estimate_cost(data, model, route)
-    if cost.seconds >= LONG:
+    if cost.route == "bounded":
+        print(
+            "rumflow: the graph of these menus is too large, or not wanted: rankings by search, and bounds; --max-seconds limits "
+            "the time",
+            file=sys.stderr,
+            flush=True,
+        )
+    elif cost.seconds >= LONG:
         print(
             f"rumflow: a {cost.route} of {cost.nodes:,} nodes and {cost.arcs:,} arcs, {cost.bytes / 1e6:,.0f} MB, "
             f"about {cost.seconds:.0f} s (a factor of three either way)",

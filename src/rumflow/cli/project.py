@@ -159,8 +159,9 @@ def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]
         table.add(f"{weight:.1%}", name_order(order, decided))
     parts.append(table)
     note = "" if fit.complete else "; on menus not offered the fit is one of many (see bounds)"
+    route = " (by search and bounds, route bounded)" if fit.method == "bounded" else ""
     parts.append(
-        f"Certificate: objective {fit.objective:.6g}, at most {fit.gap:.1e} above the least possible; {fit.status}: "
+        f"Certificate: objective {fit.objective:.6g}, at most {fit.gap:.1e} above the least possible{route}; {fit.status}: "
         f"{fit.status.explanation}{note}."
     )
     return parts

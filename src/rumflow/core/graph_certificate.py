@@ -11,6 +11,8 @@ computed enters.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rumflow.core.arrays import Array, Mixture
@@ -58,18 +60,49 @@ def plain_cheapest(graph, cost):
     return below[0]
 
 
+class Residual(NamedTuple):
+    """What a table of probabilities of the model leaves of the data; the price of the cheapest type turns it into a gap."""
+
+    objective: float  # 1/2 sum w (rho - rho_hat)^2
+    cost: Array  # g = w (rho - rho_hat)
+    inner: float  # <g, rho>
+    mass: float  # sum of rho over the cells that count
+    inverse: float  # sum of 1 / w over them
+    cone: bool
+
+    def gap(self, cheapest: float) -> float:
+        """The bounds of the module's docstring; they hold for any number that no type's price is below."""
+        if not self.cone:
+            return max(self.inner - cheapest, 0.0)
+        miss = max(0.0, -cheapest)
+        return max(self.inner + miss * self.mass + 0.5 * miss * miss * self.inverse, 0.0)
+
+
+def residual_of(rho: Array, target: Array, weights: Array, cone: bool = False) -> Residual:
+    """The residual of probabilities of the model, as a table of cells."""
+    used = weights > 0
+    cost = np.where(used, weights * (rho - np.where(used, target, 0.0)), 0.0)
+    objective = 0.5 * float((cost[used] ** 2 / weights[used]).sum())
+    inverse = float((1.0 / weights[used]).sum())
+    return Residual(objective, cost, float((cost * rho).sum()), float(rho[used].sum()), inverse, cone)
+
+
 def certify_types(graph: Graph, mixture: Mixture, problem: Problem) -> Certificate:
-    """The certificate of a mixture of types, given the data as tables of cells.
+    """The certificate of a mixture of types, given the data as tables of cells."""
+    rho = cells_of_types(*mixture, graph.shape)
+    objective, gap = certify_table(graph, rho, *problem)
+    return describe_mixture(mixture, rho, problem, objective, gap)
+
+
+def describe_mixture(mixture: Mixture, rho: Array, problem: Problem, objective: float, gap: float) -> Certificate:
+    """The certificate of a mixture with its table of probabilities, given objective and gap.
 
     `least_flow` is the smallest weight of a type, `menu_error` how far a menu's probabilities are from adding up to 1 (on the
     cone: to the total of the weights).
     """
-    types, lam = mixture
+    lam = mixture[1]
     target, weights, cone = problem
-    rho = cells_of_types(types, lam, graph.shape)
-    expected = float(lam.sum()) if cone else 1.0
-    error = float(np.abs(rho.sum(axis=1) - expected).max())
-    objective, gap = certify_table(graph, rho, target, weights, cone)
+    error = float(np.abs(rho.sum(axis=1) - (float(lam.sum()) if cone else 1.0)).max())
     size = float(data_size(target, weights))
     floor = rounding_floor(size, least_weight(weights))
     return Certificate(objective, gap, floor, float(lam.min()), error, size, float(weights.sum()))
@@ -77,13 +110,5 @@ def certify_types(graph: Graph, mixture: Mixture, problem: Problem) -> Certifica
 
 def certify_table(graph: Graph, rho: Array, target: Array, weights: Array, cone: bool = False) -> tuple[float, float]:
     """Objective and gap of probabilities of the model, as a table of cells."""
-    used = weights > 0
-    cost = np.where(used, weights * (rho - np.where(used, target, 0.0)), 0.0)
-    objective = 0.5 * float((cost[used] ** 2 / weights[used]).sum())
-    inner = float((cost * rho).sum())
-    cheapest = float(plain_cheapest(graph, cost))
-    if not cone:
-        return objective, max(inner - cheapest, 0.0)
-    miss = max(0.0, -cheapest)
-    gap = inner + miss * float(rho[used].sum()) + 0.5 * miss * miss * float((1.0 / weights[used]).sum())
-    return objective, max(gap, 0.0)
+    found = residual_of(rho, target, weights, cone)
+    return found.objective, found.gap(float(plain_cheapest(graph, found.cost)))

@@ -39,7 +39,7 @@ from rumflow.projection.graph_results import GraphProjection
 from rumflow.projection.inputs import as_floats
 from rumflow.projection.lattice_results import LatticeProjection
 from rumflow.projection.results import Projection
-from rumflow.projection.single import project
+from rumflow.projection.single import project_exact
 from rumflow.solvers.linear_programs import TypePrograms
 
 
@@ -145,7 +145,11 @@ def bounds(
         )
     fit = data
     if not isinstance(fit, Projection):
-        fit = project(data, weights, tol=1e-12, throw=False, model=model, route=route)  # type: ignore[arg-type]
+        fit = project_exact(data, weights, 1e-12, model=model, route=route)  # type: ignore[arg-type]
+    elif isinstance(fit, GraphProjection) and fit.projector.bounded:
+        raise InputError(
+            "bounds: they need the graph of the menus, which is too large here (the fit has route 'bounded'); leave out menus"
+        )
     if not fit.certificate.is_optimal(Stop(1e-8)):
         raise NotConvergedError(
             f"bounds: the projection they start from is not accurate enough: {fit.status.explanation}", fit

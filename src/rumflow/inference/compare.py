@@ -133,7 +133,8 @@ def compare_models(
             if test.interrupted:
                 break
             tests[str(name)] = test
-        if counted and isinstance(data, ChoiceData) and fit.status is Status.OPTIMAL:
+        has_graph = not (isinstance(fit, GraphProjection) and fit.projector.bounded)
+        if counted and has_graph and isinstance(data, ChoiceData) and fit.status is Status.OPTIMAL:
             try:
                 logliks[str(name)] = fit_likelihood(data, model=model).loglik
             except ImpossibleChoiceError:

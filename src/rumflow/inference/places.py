@@ -84,7 +84,7 @@ class Place(Protocol):
 
 def find_place(data: ChoiceData, model: Model | None, route: str | None) -> Place:
     """Lattice or graph, by cost."""
-    chosen = choose_route(data, model, route) if (data.membership.sum(axis=1) > 1).any() else None
+    chosen = choose_route(data, model, route, exact=True) if (data.membership.sum(axis=1) > 1).any() else None
     if chosen is None:
         return _OnLattice(data)
     projector = chosen[1]

@@ -34,7 +34,7 @@ class Distances(NamedTuple):
     statistic: Array  # (b,)
     rounding: Array  # (b,) differences below this are rounding
     gap: Array  # (b,) certified: statistic - true minimum <= gap
-    certified: NDArray[np.bool_]  # (b,)
+    certified: NDArray[np.bool_]  # (b,) the optimum, or an upper bound where that was asked for
     fits: CellFits
 
 
@@ -47,29 +47,38 @@ class Draws(NamedTuple):
 
 
 def distances(
-    sample: Sample, p: Array, tau: float, tol: float, start: Mixture | None = None, threads: int | None = 1
+    sample: Sample,
+    p: Array,
+    tau: float,
+    tol: float,
+    start: Mixture | None = None,
+    threads: int | None = 1,
+    only_upper: bool = False,
 ) -> Distances:
-    """J_tau of every row of p, (b, S) frequencies without NaN."""
+    """J_tau of every row of p, (b, S) frequencies without NaN.
+
+    Where there are only bounds, the statistic is an upper bound; `only_upper`: its gap is not asked for.
+    """
     cone = sample.convention.set == "cone"
     shrink = 1.0 if cone else 1.0 - tau
     means, spread, total = sample.pool(p, sample.weights)
     target = np.where(total > 0, (means - tau * sample.centre) / shrink, 0.0)
     # Weights of at most 1: equal ones are then no weights at all, which is faster.
     unit = float(total.max())
-    fits = sample.projector.solve(target, total / unit, tol=tol, start=start, threads=threads)
+    fits = sample.projector.solve(target, total / unit, tol=tol, start=start, threads=threads, only_upper=only_upper)
     factor = 2.0 * sample.scale * shrink**2 * unit
     return Distances(
         factor * fits.objective + sample.scale * spread,
         factor * np.array([c.floor for c in fits.certificates]),
         factor * np.array([c.gap for c in fits.certificates]),
-        np.array([s is Status.OPTIMAL for s in fits.status]),
+        np.array([s is Status.OPTIMAL for s in fits.status]) | (only_upper and sample.projector.bounded),
         fits,
     )
 
 
 def tightened_centre(sample: Sample, tau: float, tol: float) -> tuple[Array, Mixture]:
     """The point of R_tau nearest to the data, slot by slot, and the mixture of its projection."""
-    found = distances(sample, sample.frequency[None], tau, tol, threads=None).fits
+    found = distances(sample, sample.frequency[None], tau, tol, threads=None, only_upper=True).fits
     shrink = 1.0 if sample.convention.set == "cone" else 1.0 - tau
     centre = tau * sample.centre + shrink * found.fitted[0]
     return np.asarray(centre[sample.column], np.float64), found.mixtures[0]
@@ -115,7 +124,7 @@ class Replicator:
                 statistic[rows], certified[rows] = 0.0, True
                 continue
             p = np.where(lost, 0.0, drawn[rows])
-            found = distances(sample, p, self.taus[t], self.tol, self.starts[t])
+            found = distances(sample, p, self.taus[t], self.tol, self.starts[t], only_upper=True)
             statistic[rows], certified[rows] = found.statistic, found.certified
         return Draws(statistic, certified, vanished)
 

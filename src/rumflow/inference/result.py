@@ -105,6 +105,11 @@ class RumTest:
         """How replicates were drawn: "null" or "empirical"; see `rum_test`."""
         return self.convention.draws
 
+    @property
+    def bounded(self) -> bool:
+        """Are statistic and replicates upper bounds only? Then p-values compare `statistic - gap` with the replicates."""
+        return self.sample.projector.bounded
+
     def critical_value(self, level: float = 0.05, tau: float | None = None) -> float:
         """A statistic above this one has a p-value of at most `level`; infinite where B is too small for that."""
         if not 0 < level < 1:
@@ -201,6 +206,12 @@ class RumTest:
             for menu, item, group, observed, fit, _ in worst:
                 name = name_menu(sample.items, menu) + ("" if sample.n_groups == 1 else f" of {group}")
                 lines.append(f"  {item} from {name}: observed {observed:.3f}, fitted {fit:.3f}")
+        if self.bounded:
+            lines.append(
+                "The graph of these menus is too large for exact distances (route 'bounded'). The p-value is conservative: it "
+                f"compares the least that the statistic can be, {max(self.statistic - self.gap, 0.0):.6g}, with the most that "
+                "each replicate can be."
+            )
         if self.vanished:
             lines.append(f"In {self.vanished} replicates some menu vanished; they were measured on the menus left.")
         if self.failed:
@@ -244,7 +255,11 @@ def make_result(
     statistic = float(observed.statistic[0])
     if statistic <= observed.rounding[0]:
         statistic = 0.0
-    values = np.array([pvalue(statistic, row, float(observed.rounding[0])) for row in null])
+    least = statistic
+    if replicator.sample.projector.bounded:
+        # What is certified of the data against upper bounds of the replicates.
+        least = max(statistic - float(2 * replicator.sample.scale * observed.fits.certificates[0].gap), 0.0)
+    values = np.array([pvalue(least, row, float(observed.rounding[0])) for row in null])
     return RumTest(
         statistic,
         replicator.taus,

@@ -279,7 +279,7 @@ def fitted(sample: Sample) -> Array:
     own = sample.projector
     simplex = own if not own.cone else own.on_simplex()
     means, _, total = sample.pool(sample.frequency[None], sample.weights)
-    return np.asarray(simplex.solve(means, total, threads=None).fitted[0], np.float64)
+    return np.asarray(simplex.solve(means, total, threads=None, only_upper=True).fitted[0], np.float64)
 
 
 def _scale(sample: Sample, scale: str | float | None, weights: str | ArrayLike | None) -> float:

@@ -32,7 +32,7 @@ from rumflow.projection.graph_results import MOST_ITEMS_OF_ARRAYS, GraphProjecti
 from rumflow.projection.inputs import prepare
 from rumflow.projection.observed import observe
 from rumflow.projection.results import Rankings
-from rumflow.projection.single import project
+from rumflow.projection.single import project_exact
 from rumflow.solvers.linear_programs import TypePrograms
 
 
@@ -105,7 +105,7 @@ def rationalizable_share(
         return RationalShare(1.0, 1.0, items, menus, np.empty(menus.shape), types_of, None, sure)
     observed = observe(data)
     cells, frequencies = observed.cells, observed.frequencies[observed.rows]
-    fit = project(data, throw=False, model=model, route=route)
+    fit = project_exact(data, model=model, route=route)
     types = fit.mixture[0] if isinstance(fit, GraphProjection) else cells.types_of_orders(fit.rankings.orders)
     table = cells.to_table(frequencies)
     menu = np.flatnonzero(cells.remainder >= 0)

@@ -110,7 +110,9 @@ def rum_test(
     n_jobs      1: threads of this process. Otherwise joblib workers, in whatever backend joblib's `parallel_config` names.
     checkpoint  a file that keeps the replicates done; the same call with the same file goes on where it stopped.
     model       which types of choosers there are: None for all rankings, or another model; it is what is tested.
-    route       None chooses by cost: "lattice" (all menus, up to 24 items) or "graph" (any number of items); see `project`.
+    route       None chooses by cost: "lattice" (all menus, up to 24 items) or "graph" (any number of items); see `project`. Where
+                the graph is too large, "bounded": the p-value compares the least that the statistic can be with the most that
+                each replicate can be, which can only make it larger.
     seed        the result is the same for any n_jobs, threads, or backend. None draws one, kept in the result.
 
     Ctrl-C returns the test with the replicates done so far, marked `interrupted`.

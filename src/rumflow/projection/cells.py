@@ -1,4 +1,4 @@
-"""Many projections of the same recorded cells, on the lattice of all menus or on a choice graph: callers need not know which.
+"""Many projections of the same recorded cells, on any route: callers need not know which.
 
 Cells are the pairs (menu, item) that were recorded, in a fixed order: menu by menu, items ascending. A stack of problems is an
 array (B, C) of numbers per cell. Mixtures are those of the route, rankings as paths or types, and only good for starts.
@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from rumflow.core import graph as graphs
 from rumflow.core.arrays import Array, Ints, Mask, Mixture
 from rumflow.core.certificate import Certificate
 from rumflow.core.graph_cells import Cells
@@ -33,9 +32,8 @@ from rumflow.projection.batch import ProjectionBatch, project_many
 from rumflow.projection.graph import is_plain
 from rumflow.projection.graph_results import MOST_ITEMS_OF_ARRAYS
 from rumflow.projection.results import Status, status_of
-from rumflow.solvers.active_set.solve import Workspace
 from rumflow.solvers.dispatch import find_route
-from rumflow.solvers.graphs import GraphFit, ModelProjector
+from rumflow.solvers.graphs import Effort, GraphFit, ModelProjector
 
 #: Projectors from other processes that are kept for further work.
 _MOST_REBUILT = 4
@@ -106,7 +104,7 @@ class CellProjector:
         self.menu, self.item = np.nonzero(self.cells.recorded)
         self.column = self.cells.column[self.menu, self.item]
         self._building = Lock()
-        self._workspaces: SimpleQueue[list[Workspace]] = SimpleQueue()
+        self._workspaces: SimpleQueue[list[Any]] = SimpleQueue()
 
     def __reduce__(self) -> tuple[Callable[..., CellProjector], tuple[Any, ...]]:
         return _rebuild, self._identity
@@ -114,7 +112,8 @@ class CellProjector:
     @cached_property
     def _identity(self) -> tuple[str, tuple[Any, ...]]:
         *asked, _, cone = self._asked
-        found = (*asked, "lattice" if self.graph is None else "graph", cone)
+        route = "bounded" if self.bounded else "lattice" if self.graph is None else "graph"
+        found = (*asked, route, cone)
         return hashlib.sha256(pickle.dumps(found)).hexdigest(), found
 
     @property
@@ -131,6 +130,12 @@ class CellProjector:
     @cached_property
     def _graph(self) -> ModelProjector | None:
         return find_route(self.cells, self.model, self._asked[4], self.cone)[1]
+
+    @property
+    def bounded(self) -> bool:
+        """Are there only bounds on the distance?"""
+        graph = self.graph
+        return graph is not None and graph.bounded
 
     @property
     def size(self) -> int:
@@ -164,10 +169,7 @@ class CellProjector:
     def inner_point(self) -> Array:
         """(C,): a point in the relative interior of the model, that of the flow which divides evenly at every node."""
         assert self.graph is not None
-        table = np.zeros(self.cells.shape)
-        for graph, part, menus in zip(self.graph.graphs, self.graph.parts, self.graph.menus, strict=True):
-            table[menus, : part.width] = graphs.inner_point(graph)
-        return np.asarray(table[self.menu, self.column], np.float64)
+        return np.asarray(self.graph.inner_point()[self.menu, self.column], np.float64)
 
     def to_array(self, values: Array) -> Array:
         """Numbers per cell as an (m, n) array, NaN on what was not recorded."""
@@ -192,10 +194,12 @@ class CellProjector:
         tol: float = 1e-9,
         start: Mixture | None = None,
         threads: int | None = 1,
+        only_upper: bool = False,
     ) -> CellFits:
         """Project each row of a stack (B, C), all with the same weights (C,), 0 on cells that do not count.
 
-        `start`: a mixture of an earlier fit, to begin each from. Ctrl-C raises.
+        `start`: a mixture of an earlier fit, to begin each from. `only_upper`: where there are only bounds, none from below is
+        needed. Ctrl-C raises.
         """
         graph = self.graph
         if graph is None:
@@ -208,7 +212,7 @@ class CellProjector:
             try:
                 workspaces = self._workspaces.get_nowait()
             except Empty:
-                workspaces = [Workspace(one) for one in graph.graphs]
+                workspaces = graph.workspaces()
             found[i] = graph.solve(
                 self._table(stack[i]),
                 w,
@@ -216,6 +220,7 @@ class CellProjector:
                 start=start,
                 threads=1 if len(stack) > 1 else count,
                 workspaces=workspaces,
+                effort=Effort(only_upper=only_upper),
             )
             self._workspaces.put(workspaces)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.core.arrays import Mixture
+from rumflow.core.arrays import Array, Mixture
 from rumflow.core.compile import clock
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
@@ -21,7 +21,7 @@ from rumflow.projection.observed import Observed, cell_weights, observe
 from rumflow.projection.results import Projection, Rankings, rankings_of, status_of
 from rumflow.solvers.active_set.solve import Progress
 from rumflow.solvers.dispatch import FEW_ITEMS, ROUTES, Cost, find_route, require_lattice
-from rumflow.solvers.graphs import ModelProjector
+from rumflow.solvers.graphs import Effort, ModelProjector
 
 
 def is_plain(model: Model | None, route: str | None) -> bool:
@@ -29,15 +29,15 @@ def is_plain(model: Model | None, route: str | None) -> bool:
     if route is not None and route not in ROUTES:
         raise InputError(f"route={route!r}: accepted are None, {', '.join(map(repr, ROUTES))}")
     plain = model is None or (isinstance(model, RandomUtility) and not model.above)
-    if not plain and route == "lattice":
-        raise InputError(f"route='lattice': {model!r} is projected on a graph; leave route out")
+    if not plain and (route == "lattice" or (route == "bounded" and not isinstance(model, RandomUtility))):
+        raise InputError(f"route={route!r}: {model!r} is projected on a graph; leave route out")
     return plain
 
 
 def choose_route(
-    data: ChoiceData | ArrayLike, model: Model | None, route: str | None, method: str = "auto"
+    data: ChoiceData | ArrayLike, model: Model | None, route: str | None, method: str = "auto", exact: bool = False
 ) -> tuple[Observed, ModelProjector] | None:
-    """The graph to project on, or None for the lattice of all menus."""
+    """The graph to project on, or None for the lattice of all menus; an error rather than bounds where it must be `exact`."""
     plain = is_plain(model, route)
     if plain and route is None:
         n = data.n if isinstance(data, ChoiceData) else np.shape(data)[-1] if np.ndim(data) == 2 else 0
@@ -49,15 +49,16 @@ def choose_route(
             require_lattice(data.n)
         return None
     observed = observe(data)
-    projector = find_route(observed.cells, model or RandomUtility(), route)[1]
+    projector = find_route(observed.cells, model or RandomUtility(), route, exact=exact)[1]
     return None if projector is None else (observed, projector)
 
 
 def estimate_cost(data: ChoiceData | ArrayLike, model: Model | None = None, route: str | None = None) -> Cost:
     """What a projection of these data will cost, before anything is solved.
 
-    The route ("lattice" or "graph"), nodes and arcs of the graph, bytes of memory, and seconds on a machine like the one the
-    estimates were measured on (two cores, 2.4 GHz), within a factor of two or three for samples of some hundred choices a menu.
+    The route ("lattice", "graph" or "bounded"), nodes and arcs of the graph, bytes of memory, and seconds on a machine like the
+    one the estimates were measured on (two cores, 2.4 GHz), within a factor of two or three for samples of some hundred choices a
+    menu. On the route "bounded" there is no graph (0 nodes), and what the gap takes beyond the first bound is not foreseen.
     """
     return find_route(observe(data).cells, model or RandomUtility(), route)[0]
 
@@ -71,6 +72,7 @@ def project_graph(
     progress: bool | Callable[[Progress], None],
     start: Rankings | Projection | None,
     threads: int | None,
+    seed: int = 0,
 ) -> GraphProjection:
     """Project the observed cells onto a model."""
     begin, tol, cells = time.perf_counter(), check_tol(tol), observed.cells
@@ -85,11 +87,12 @@ def project_graph(
             deadline=None if max_seconds is None else clock() + max_seconds,
             report=report,
             threads=threads,
+            effort=Effort(seed, _known_bound(start, projector, target, w)),
         )
     return GraphProjection(
         certificate=found.certificate,
         status=status_of(found.certificate, tol, found.reason),
-        method="graph",
+        method="bounded" if projector.bounded else "graph",
         iterations=found.rounds,
         seconds=time.perf_counter() - begin,
         tol=tol,
@@ -102,6 +105,20 @@ def project_graph(
         mixture=(found.types, found.weights),
         table=found.table,
     )
+
+
+def _known_bound(
+    start: Rankings | Projection | None, projector: ModelProjector, target: Array, weights: Array
+) -> float:
+    """The lower bound of the objective that an earlier fit of the same data has certified."""
+    if not (isinstance(start, GraphProjection) and start.projector.cells.same(projector.cells)):
+        return 0.0
+    was, now = start.projector.model, projector.model
+    same = was is now or (
+        isinstance(was, RandomUtility) and isinstance(now, RandomUtility) and set(was.above) == set(now.above)
+    )
+    same = same and np.array_equal(start.target, target) and np.array_equal(start.weights, weights)
+    return max(start.objective - start.gap, 0.0) if same else 0.0
 
 
 def _mixture(start: Rankings | Projection, projector: ModelProjector) -> Mixture:

@@ -134,6 +134,10 @@ class GraphProjection(Projection):
 
     @cached_property
     def _tangent(self) -> GraphTangent:
+        if self.projector.bounded:
+            raise InputError(
+                "jvp and vjp need the face of the optimum, and on the route 'bounded' there are only bounds on the distance"
+            )
         return GraphTangent(self.projector, self.mixture, self.target, self.weights, self.inside)
 
     def jvp(self, t: ArrayLike) -> Array:

@@ -30,6 +30,7 @@ class Status(StrEnum):
     """How a projection ended."""
 
     OPTIMAL = "optimal"
+    BOUNDED = "bounded"
     STALLED = "stalled"
     MAX_SECONDS = "max_seconds"
     INTERRUPTED = "interrupted"
@@ -39,6 +40,8 @@ class Status(StrEnum):
         """Cause and remedy."""
         return {
             Status.OPTIMAL: "the certified gap is within the tolerance",
+            Status.BOUNDED: "the graph of these menus is too large, and the bound that was found in its place leaves a gap above "
+            "the tolerance: ask for a larger tol, allow more time with max_seconds, or leave out menus or items",
             Status.STALLED: "rounding stopped the progress before the tolerance was met: ask for a larger tol, "
             "or bring the weights closer together",
             Status.MAX_SECONDS: "the time limit max_seconds came first: allow more time, ask for a larger tol, "
@@ -71,7 +74,7 @@ class Projection(ABC):
 
     certificate: Certificate  #: computed from what is returned and the data, not by the solver
     status: Status
-    method: str  #: "rankings", "ipm", "moebius" (the data are RUM), or "graph"
+    method: str  #: "rankings", "ipm", "moebius" (the data are RUM), "graph", or "bounded"
     iterations: int  #: passes over the lattice or the graph, or steps (ipm)
     seconds: float
     tol: float
@@ -296,4 +299,5 @@ def status_of(certificate: Certificate, tol: float, reason: str) -> Status:
     """Converged means certified, whatever the solver thought."""
     if certificate.is_optimal(Stop(tol)):
         return Status.OPTIMAL
-    return {"max_seconds": Status.MAX_SECONDS, "interrupted": Status.INTERRUPTED}.get(reason, Status.STALLED)
+    ends = {"max_seconds": Status.MAX_SECONDS, "interrupted": Status.INTERRUPTED, "bounded": Status.BOUNDED}
+    return ends.get(reason, Status.STALLED)

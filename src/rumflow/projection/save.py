@@ -1,7 +1,8 @@
 """`load`: a fit from the file that `fit.save` has written.
 
 Of what is computed only the mixture (or the flow) is taken from the file: fitted probabilities and the certificate are computed
-again, and the certificate must be the one that was saved.
+again, and the certificate must be the one that was saved. The lower bound of a fit on the route "bounded" is the exception: to
+find it again would take as long as the fit has taken, so it is taken from the file as well.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from rumflow.projection.inputs import Prepared
 from rumflow.projection.lattice_results import LatticeProjection
 from rumflow.projection.observed import gather
 from rumflow.projection.results import SAVED_KIND, SAVED_VERSION, Projection, Rankings, Status, rankings_of
+from rumflow.solvers.bounded.projector import BoundedProjector
 from rumflow.solvers.graphs import ModelProjector
 
 Arrays = dict[str, NDArray[Any]]
@@ -36,7 +38,8 @@ Arrays = dict[str, NDArray[Any]]
 def load(path: str | Path) -> Projection:
     """A fit that was saved: with its data, model and certificate, ready to go on from with `project(..., start=fit)`.
 
-    The certificate is computed again from the mixture in the file; one that differs from what was saved is an error.
+    The certificate is computed again from the mixture in the file; one that differs from what was saved is an error. (On the
+    route "bounded" only the objective is: the lower bound is the one that was saved.)
     """
     header, arrays = read_archive(path, SAVED_KIND)
     if header.get("version") != SAVED_VERSION:
@@ -100,15 +103,22 @@ def _load_graph(
         raise ValueError("its types take something that no menu offers")
     mixture: Mixture = types, _shares(_shaped(arrays, "shares", (len(types),), np.floating))
     model = make_model(header["model"])
-    projector = ModelProjector(model, cells)
+    bounded = common["method"] == "bounded"
+    projector = BoundedProjector(model, cells) if bounded else ModelProjector(model, cells)
     if isinstance(model, RandomUtility):
         model.orders(cells, types)  # raises where a type is no ranking's
     elif projector.count_foreign(types):
         raise ValueError(f"its types are not possible in {model!r}")
     target = cells.to_table(np.nan_to_num(frequencies[observed.rows]))
     weights = _shaped(arrays, "weights", cells.shape, np.floating)
+    known = {}
+    if bounded:
+        objective, gap = (float(value) for value in header["certificate"][:2])
+        if not 0 <= gap <= objective:
+            raise ValueError(f"its certificate says gap {gap:.9g} and objective {objective:.9g}")
+        known = {"lower": objective - gap}
     return GraphProjection(
-        certificate=projector.certify(mixture, target, weights),
+        certificate=projector.certify(mixture, target, weights, **known),
         observed=observed,
         projector=projector,
         target=target,

@@ -19,6 +19,7 @@ from rumflow.core.compile import clock
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import paths_from_orders
 from rumflow.core.problem import Problem, Stop
+from rumflow.core.seeds import Seed, entropy
 from rumflow.core.threads import check_threads
 from rumflow.core.transforms import moebius
 from rumflow.data.choices import ChoiceData
@@ -98,6 +99,7 @@ def project(
     threads: int | None = None,
     model: Model | None = None,
     route: str | None = None,
+    seed: Seed = 0,
 ) -> Projection:
     """Project choice probabilities onto the random utility models.
 
@@ -114,15 +116,34 @@ def project(
     threads   for the passes over lattice or graph; the result is the same for any number.
     model     which types of choosers there are: None for all rankings (`RandomUtility()`), or another model.
     route     None chooses by cost. "lattice": all menus, up to 24 items; needed for `method`. "graph": at the cost of what was
-              observed, for any number of items.
+              observed, for any number of items. "bounded": for random utility where the graph is too large (many small menus over
+              many items); rankings are found by search, and the gap is a bound that need not come within `tol`. Then the status
+              is "bounded" (or "max_seconds"), which throw=True raises like any other that is not "optimal". A later call with
+              start=fit goes on from there. Without max_seconds the last kind of bound is given half a minute.
+    seed      of the search on the route "bounded".
     """
     chosen = choose_route(data, model, route, method)
     if chosen is None:
         return project_lattice(data, weights, method, tol, max_seconds, throw, progress, start=start, threads=threads)
     _check_options(method, max_seconds, threads)
-    fit = project_graph(*chosen, weights, tol, max_seconds, progress, start, threads)
+    fit = project_graph(*chosen, weights, tol, max_seconds, progress, start, threads, entropy(seed))
     _throw_unless_optimal(fit, throw)
     return fit
+
+
+def project_exact(
+    data: ChoiceData | ArrayLike,
+    weights: str | ArrayLike | None = None,
+    tol: float = 1e-9,
+    *,
+    model: Model | None = None,
+    route: str | None = None,
+) -> Projection:
+    """`project` for what needs the optimum itself: an error where the graph is too large, none where the gap is."""
+    chosen = choose_route(data, model, route, exact=True)
+    if chosen is None:
+        return project_lattice(data, weights, tol=tol, throw=False)
+    return project_graph(*chosen, weights, tol, None, False, None, None)
 
 
 def _check_options(method: str, max_seconds: float | None, threads: int | None) -> None:

@@ -34,13 +34,14 @@ from rumflow.models.model import Model
 from rumflow.models.open_menus import DEFAULT_LIMIT
 from rumflow.models.random_utility import RandomUtility
 from rumflow.solvers.active_set.solve import Progress, Workspace, make_problem, solve_rankings
+from rumflow.solvers.bounded.projector import BoundedProjector
 from rumflow.solvers.graphs import ModelProjector
 from rumflow.solvers.interior.ipm import IpmRecord, IpmResult, solve_ipm
 from rumflow.solvers.small.run import solve_few_items
 from rumflow.solvers.small.workspace import MOST_ITEMS, is_small
 
 METHODS = ("auto", "rankings", "ipm")
-ROUTES = ("lattice", "graph")
+ROUTES = ("lattice", "graph", "bounded")
 
 #: Up to so many items the lattice answers before a graph is built.
 FEW_ITEMS = MOST_ITEMS
@@ -221,8 +222,8 @@ class _Run:
 class Cost(NamedTuple):
     """What a projection will cost."""
 
-    route: str  # "lattice" or "graph"
-    nodes: int
+    route: str  # "lattice", "graph" or "bounded"
+    nodes: int  # 0 where there are bounds in place of a graph
     arcs: int
     bytes: int
     seconds: float
@@ -234,12 +235,19 @@ def require_lattice(n: int) -> None:
         raise InputError(f"route='lattice': at most {LATTICE_ITEMS} items are possible, not {n}; leave route out")
 
 
-def find_route(cells: Cells, model: Model, route: str | None, cone: bool = False) -> tuple[Cost, ModelProjector | None]:
-    """Lattice or graph for these cells, by cost: whichever has fewer arcs; a graph comes with its projector.
+def find_route(
+    cells: Cells, model: Model, route: str | None, cone: bool = False, exact: bool = False
+) -> tuple[Cost, ModelProjector | None]:
+    """Lattice, graph or bounds for these cells, by cost: whichever has fewer arcs; graph and bounds come with their projector.
 
     An arc of the graph takes less time than an edge of the lattice, on which incomplete data need weights; and the graph is built
-    only as far as it is worth it. The lattice ends at 24 items.
+    only as far as it is worth it. The lattice ends at 24 items. Where it is impossible and the graph is too large, there are
+    bounds for random utility, unless the answer must be `exact`: then that is an error.
     """
+    if route == "bounded":
+        if exact:
+            raise InputError("route='bounded': there are only bounds on the distance there; leave route out")
+        return _bounded(cells, model, cone)
     n = cells.n_items
     edges = n << (n - 1)
     plain = isinstance(model, RandomUtility) and not model.above
@@ -262,8 +270,18 @@ def find_route(cells: Cells, model: Model, route: str | None, cone: bool = False
     try:
         projector = ModelProjector(model, cells, cone=cone, limit=limit)
     except GraphTooLargeError:
-        if lattice is None or route == "graph":
+        if lattice is not None and route is None:
+            return lattice, None
+        if exact or route == "graph" or not isinstance(model, RandomUtility):
             raise
-        return lattice, None
+        return _bounded(cells, model, cone)
     seconds = 0.05 + 1.3e-6 * projector.n_arcs
     return Cost("graph", projector.n_nodes, projector.n_arcs, projector.n_bytes, seconds), projector
+
+
+def _bounded(cells: Cells, model: Model, cone: bool) -> tuple[Cost, ModelProjector]:
+    projector = BoundedProjector(model, cells, cone=cone)
+    # Rounds of search and steps of the active set, which has as many types as there are free cells; the bounds come on top.
+    free = int((cells.count - 1).sum())
+    seconds = 1.0 + 1e-7 * free**2.6
+    return Cost("bounded", 0, 0, projector.n_bytes, seconds), projector

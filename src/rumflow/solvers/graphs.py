@@ -8,13 +8,13 @@ at most as many types as the groups have together.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Mixture, Paths
 from rumflow.core.certificate import Certificate
-from rumflow.core.graph import Graph, cells_of_types, follow_type
+from rumflow.core.graph import Graph, cells_of_types, follow_type, inner_point
 from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import certify_types
 from rumflow.core.problem import SOLVER_FLOOR, Problem, data_size
@@ -72,15 +72,58 @@ class GraphFit(NamedTuple):
     rounds: int
 
 
+class Effort(NamedTuple):
+    """What only bounds take (`rumflow.solvers.bounded`)."""
+
+    seed: int = 0  # of the search
+    lower: float = 0.0  # a lower bound of the optimum that is known already
+    only_upper: bool = False  # find a mixture, and leave its gap at the objective
+
+
+NO_EFFORT = Effort()
+
+
+class PartFit(NamedTuple):
+    """A projection of some of the menus: the types of the fit, and what is certified."""
+
+    types: Paths
+    weights: Array
+    certificate: Certificate
+    reason: str
+    rounds: int
+
+
 class ModelProjector:
     """A model on observed cells: its graphs, built once, and projections onto them."""
+
+    #: Are gaps bounds on the price of the cheapest type, rather than that price itself? (`rumflow.solvers.bounded`)
+    bounded = False
 
     def __init__(self, model: Model, cells: Cells, *, cone: bool = False, limit: Limit = DEFAULT_LIMIT) -> None:
         self.model, self.cells, self.cone = model, cells, cone
         whole = [np.arange(len(cells.membership))]
         self.menus = whole if cone else model.parts(cells)
         self.parts = [cells] if len(self.menus) == 1 else [cells.part(group) for group in self.menus]
-        self.graphs = [model.geometry(part, limit) for part in self.parts]
+        self._prepare(limit)
+
+    def _prepare(self, limit: Limit) -> None:
+        self._graphs = [self.model.geometry(part, limit) for part in self.parts]
+
+    @property
+    def graphs(self) -> list[Graph]:
+        """One graph for each part."""
+        return self._graphs
+
+    def workspaces(self) -> list[Any]:
+        """What `solve` can use again, one for each part."""
+        return [Workspace(graph) for graph in self.graphs]
+
+    def inner_point(self) -> Array:
+        """A table of probabilities in the relative interior of the model."""
+        table = np.zeros(self.cells.shape)
+        for graph, part, menus in zip(self.graphs, self.parts, self.menus, strict=True):
+            table[menus, : part.width] = inner_point(graph)
+        return table
 
     @property
     def n_nodes(self) -> int:
@@ -130,35 +173,50 @@ class ModelProjector:
         deadline: float | None = None,
         report: Callable[[Progress], None] | None = None,
         threads: int | None = None,
-        workspaces: Sequence[Workspace | None] | None = None,
+        workspaces: Sequence[Any] | None = None,
+        effort: Effort = NO_EFFORT,
     ) -> GraphFit:
-        """Project a table of cells, given the table of their weights; `tol`: relative gap of each graph.
+        """Project a table of cells, given the table of their weights; `tol`: relative gap of each part.
 
-        `workspaces`: one per graph, to be used again.
+        `workspaces`: those of the method, to be used again.
         """
-        rooms = [None] * len(self.graphs) if workspaces is None else workspaces
-        mixtures, reasons, rounds, certificates = [], [], 0, []
-        for graph, part, group, room in zip(self.graphs, self.parts, self.menus, rooms, strict=True):
+        rooms = self.workspaces() if workspaces is None else workspaces
+        found = []
+        for i, (part, group) in enumerate(zip(self.parts, self.menus, strict=True)):
             problem = Problem(*part_of(target, weights, part, group), self.cone)
             begin = None if start is None else restrict(start, group)
-            outcome = solve_graph(
-                graph,
-                problem,
-                tol=tol,
-                start=begin,
-                deadline=deadline,
-                report=report,
-                threads=threads,
-                workspace=room,
-            )
-            mixtures.append((outcome.paths, outcome.weights))
-            certificates.append(certify_types(graph, mixtures[-1], problem))
-            reasons.append(outcome.reason)
-            rounds += outcome.rounds
+            found.append(self._solve_part(i, problem, tol, begin, deadline, report, threads, rooms[i], effort))
+        mixtures = [(one.types, one.weights) for one in found]
         types, lam = mixtures[0] if len(mixtures) == 1 else couple(mixtures, self.menus)
-        reason = next((reason for reason in reasons if reason != "done"), "done")
+        reason = next((one.reason for one in found if one.reason != "done"), "done")
         table = cells_of_types(types, lam, self.cells.shape)
-        return GraphFit(types, lam, table, _total(certificates), reason, rounds)
+        certificate = _total([one.certificate for one in found])
+        return GraphFit(types, lam, table, certificate, reason, sum(one.rounds for one in found))
+
+    def _solve_part(
+        self,
+        i: int,
+        problem: Problem,
+        tol: float,
+        start: Mixture | None,
+        deadline: float | None,
+        report: Callable[[Progress], None] | None,
+        threads: int | None,
+        workspace: Any,
+        effort: Effort,
+    ) -> PartFit:
+        found = solve_graph(
+            self.graphs[i],
+            problem,
+            tol=tol,
+            start=start,
+            deadline=deadline,
+            report=report,
+            threads=threads,
+            workspace=workspace,
+        )
+        certificate = certify_types(self.graphs[i], (found.paths, found.weights), problem)
+        return PartFit(found.paths, found.weights, certificate, found.reason, found.rounds)
 
 
 def part_of(target: Array, weights: Array, part: Cells, menus: Ints) -> tuple[Array, Array]:

@@ -78,8 +78,14 @@ class Prices(Protocol):
 class Workspace:
     """The arrays of one solve. They grow, and can be used again for the next problem of the same size."""
 
-    def __init__(self, where: int | Graph, capacity: int = 0) -> None:
-        self.prices: Prices = GraphPrices(where) if isinstance(where, Graph) else LatticePrices(where)
+    def __init__(self, where: int | Graph | Prices, capacity: int = 0) -> None:
+        self.prices: Prices = (
+            GraphPrices(where)
+            if isinstance(where, Graph)
+            else LatticePrices(where)
+            if isinstance(where, int | np.integer)
+            else where
+        )
         self.active: Active
         self.pool: Pool
         self._allocate(max(capacity, 2 * self.prices.pool_size, 16))

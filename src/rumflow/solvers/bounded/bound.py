@@ -1,0 +1,92 @@
+"""Lower bounds on the price of the cheapest ranking, one better (and dearer) than the other.
+
+1. groups of menus, the heaviest together, each with its own graph (`rumflow.solvers.bounded.groups`);
+2. the linear relaxation over the order of pairs of items (`rumflow.solvers.bounded.ordering`);
+3. branch and cut by HiGHS on the same variables: its dual bound, never its incumbent.
+
+Menus whose prices are all equal are left out of 2 and 3 as well. Each bound comes with rankings that are worth a look: the search
+may have missed them. For samples from some population 1 or 2 is exact as a rule. Where the data are so far from any population
+that neither is, a bound of the optimum itself (`rumflow.solvers.bounded.split`) says more than 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from rumflow.core.arrays import Array, Ints
+from rumflow.core.compile import clock
+from rumflow.core.graph_cells import Cells
+from rumflow.models.open_menus import Limit
+from rumflow.models.random_utility import RandomUtility
+from rumflow.solvers.bounded.groups import GROUP_LIMIT, bound_groups, find_heavy
+from rumflow.solvers.bounded.ordering import OrderingProgram
+from rumflow.solvers.bounded.search import repair
+
+#: Seconds that branch and cut may take, and at most half of the time that is left.
+BRANCH_SECONDS = 30.0
+
+#: More items than this make relaxations that take longer than they are worth.
+MOST_ORDERED = 80
+
+
+class Bound(NamedTuple):
+    """No type of the model is cheaper than this."""
+
+    value: float
+    orders: Ints  # (k, n): rankings that are worth a look
+    how: str  # "groups", "relaxation" or "branch and cut"
+
+
+class Bounder:
+    """Bounds for given menus; what one call has learnt is there for the next."""
+
+    def __init__(self, model: RandomUtility, cells: Cells, limit: Limit = GROUP_LIMIT) -> None:
+        self.model, self.cells, self._limit = model, cells, limit
+        self._above = np.ascontiguousarray(model.preferences(cells.items))
+        self._menus: Ints = np.empty(0, np.int64)
+        self._program: OrderingProgram | None = None
+
+    def bounds(self, cost: Array, deadline: float | None = None) -> Iterator[Bound]:
+        """Kinds 1 and 2 for a (menus, width) table of prices, until the deadline on `rumflow.core.compile.clock`."""
+        if deadline is not None and clock() > deadline:
+            return
+        groups = bound_groups(self.model, self.cells, cost, self._limit)
+        yield Bound(groups.bound, groups.orders, "groups")
+        if groups.exact:
+            return
+        program, price, rest = self._ordering(cost)
+        relaxed = (
+            None if program is None else program.relax(price, None if deadline is None else (clock() + deadline) / 2)
+        )
+        if program is not None and relaxed is not None:
+            yield Bound(rest + relaxed.bound, self._orders(program, relaxed.y), "relaxation")
+
+    def branch(self, cost: Array, deadline: float | None = None) -> Iterator[Bound]:
+        """Kind 3, after the others."""
+        program, price, rest = self._ordering(cost)
+        seconds = BRANCH_SECONDS if deadline is None else min(BRANCH_SECONDS, (deadline - clock()) / 2)
+        if program is None or seconds <= 0:
+            return
+        found = program.branch(price, seconds)
+        if found is not None:
+            yield Bound(rest + found.bound, self._orders(program, found.y), "branch and cut")
+
+    def _ordering(self, cost: Array) -> tuple[OrderingProgram | None, Array, float]:
+        """The programme of the menus that matter, their prices by item, and what the other menus cost."""
+        heavy = find_heavy(self.cells, cost)
+        menus = np.sort(heavy.menus)
+        if not 0 < int(self.cells.membership[menus].any(axis=0).sum()) <= MOST_ORDERED:
+            return None, cost, heavy.rest
+        if self._program is None or not np.array_equal(menus, self._menus):
+            self._menus, self._program = menus, OrderingProgram(self.cells.part(menus), self._above)
+        column = self.cells.column[menus]
+        price = np.where(column >= 0, np.take_along_axis(cost[menus], np.maximum(column, 0), axis=1), 0.0)
+        return self._program, price, heavy.rest
+
+    def _orders(self, program: OrderingProgram, y: Array) -> Ints:
+        orders = program.order(y)[None]
+        repair(self._above, orders)
+        return orders

@@ -1,0 +1,118 @@
+"""Prices of types without a graph, for the active set: candidates come from local search.
+
+The search starts at the rankings in use and at random ones, and every ranking that no move improves is a candidate. What it says
+of the cheapest type is no bound: bounds are in `rumflow.solvers.bounded.bound`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rumflow.core.arrays import Array, Ints, Mask, Paths
+from rumflow.core.graph_cells import Cells
+from rumflow.core.threads import thread_count
+from rumflow.models.rankings import complete_types
+from rumflow.solvers.active_set.kernels import Pool, Problem
+from rumflow.solvers.active_set.on_graph import price_cells
+from rumflow.solvers.bounded.search import KICK, find_cheap, make_board, random_orders
+
+_RANDOM = 32  # random rankings a sweep starts from
+_RANDOM_KICKS = 16
+_ACTIVE_KICKS = 2
+_MOST_ACTIVE = 256  # rankings in use that a sweep starts from
+
+
+class SearchPrices:
+    """The cost table of a mixture of types, and the cheapest types that a search has found."""
+
+    def __init__(self, cells: Cells, above: Mask) -> None:
+        self.cells, self.above = cells, np.ascontiguousarray(above)
+        self.board = make_board(cells, above)
+        self.cost = np.empty(cells.shape)
+        self.pool_size = 512
+        self.pool_share = 0.1
+        self.keeps_gram = False
+        self.most_mass = cells.shape[0]
+        self.found: Paths = np.empty((0, cells.shape[0]), np.int32)  # unique, cheapest first
+        self.found_prices: Array = np.empty(0)
+        self._active: Paths = self.found
+        self._extra: Paths = self.found
+        self.restart(0)
+
+    def restart(self, seed: int) -> None:
+        """Begin another solve: the same seed gives the same candidates."""
+        self._rng = np.random.default_rng([seed, *self.cells.shape])
+        self._extra = np.empty((0, self.cells.shape[0]), np.int32)
+
+    def offer(self, types: Paths) -> None:
+        """Types that the next sweep will look at as well."""
+        self._extra = np.vstack([self._extra, types])
+
+    def by_item(self, cost: Array) -> Array:
+        """A cost table as an (m, n) array of prices by item, 0 outside menus."""
+        column = self.cells.column
+        return np.where(column >= 0, np.take_along_axis(cost, np.maximum(column, 0), axis=1), 0.0)
+
+    def threads(self, threads: int | None) -> int:
+        """How many threads are worth it."""
+        return thread_count(threads)
+
+    def evaluate(self, problem: Problem, types: Paths, weights: Array, count: int, threads: int) -> float:
+        """Fill the cost table for a mixture of the first `count` types; its objective."""
+        objective: float = price_cells(problem, types, weights, count, self.cost)
+        heaviest = np.argsort(-weights[:count], kind="stable")[:_MOST_ACTIVE]
+        self._active = types[heaviest].copy()
+        return objective
+
+    def cheapest(self, threads: int) -> Paths:
+        """The cheapest type that was found."""
+        self.sweep(threads)
+        best: Paths = self.found[0]
+        return best
+
+    def sweep(self, threads: int) -> float:
+        """Search; the price of the cheapest type that was found."""
+        rng, price = self._rng, self.by_item(self.cost)
+        start = np.vstack([self._active, self._extra])
+        self._extra = self._extra[:0]
+        lots = [
+            (self.orders(start), _ACTIVE_KICKS),
+            (random_orders(rng, _RANDOM, self.above), _RANDOM_KICKS),
+        ]
+        types, prices = zip(
+            *(
+                find_cheap(self.board, price, orders, rng.random((len(orders), kicks, 2 * KICK)), threads)
+                for orders, kicks in lots
+            ),
+            strict=True,
+        )
+        self._keep(np.vstack(types), np.concatenate(prices))
+        return float(self.found_prices[0])
+
+    def orders(self, types: Paths) -> Ints:
+        """A ranking for each type."""
+        orders = np.empty((len(types), self.cells.n_items), np.int64)
+        complete_types(self.cells.column, self.above, types, orders)
+        return orders
+
+    def _keep(self, types: Paths, prices: Array) -> None:
+        unique, place = np.unique(types, axis=0, return_index=True)
+        order = np.argsort(prices[place], kind="stable")
+        self.found, self.found_prices = unique[order], prices[place][order]
+
+    def fill_pool(self, pool: Pool, nu: float) -> int:
+        """The types found, those violated by a tenth of the worst or more; how many."""
+        bound = nu - 0.1 * (nu - self.found_prices[0])
+        count = int(np.searchsorted(self.found_prices, bound, side="right"))
+        limit = len(pool.paths)
+        chosen = np.arange(count)
+        if count > limit:
+            # A quarter are the cheapest, the others at equal distances: the very cheapest are all alike.
+            quarter = limit // 4
+            rest = np.linspace(quarter, count - 1, limit - quarter).astype(np.int64)
+            chosen = np.concatenate([np.arange(quarter), rest])
+        size = len(chosen)
+        pool.paths[:size] = self.found[chosen]
+        pool.gradient[:size] = self.found_prices[chosen]
+        pool.open[:size] = True
+        return size

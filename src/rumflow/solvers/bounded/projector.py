@@ -1,0 +1,116 @@
+"""`ModelProjector` without graphs: what `rumflow.solvers.graphs` offers, with bounds in place of exact gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rumflow.core.arrays import Array, Mixture, Paths
+from rumflow.core.certificate import Certificate
+from rumflow.core.compile import clock
+from rumflow.core.graph import Graph, cells_of_types
+from rumflow.core.graph_certificate import describe_mixture, residual_of
+from rumflow.core.problem import Problem
+from rumflow.errors import InputError
+from rumflow.models.open_menus import Limit
+from rumflow.models.random_utility import RandomUtility
+from rumflow.solvers.active_set.solve import Progress
+from rumflow.solvers.bounded.bound import Bounder
+from rumflow.solvers.bounded.prices import SearchPrices
+from rumflow.solvers.bounded.search import random_orders
+from rumflow.solvers.bounded.solve import BoundedSolver
+from rumflow.solvers.graphs import Effort, ModelProjector, PartFit
+
+_INNER_RANKINGS = 4096  # of which the inner point is the mean
+
+
+class BoundedProjector(ModelProjector):
+    """Random utility on observed cells whose graph is too large: mixtures by search, and lower bounds."""
+
+    bounded = True
+
+    def _prepare(self, limit: Limit) -> None:
+        if not isinstance(self.model, RandomUtility):
+            raise InputError(f"route='bounded': it is there for RandomUtility, not for {self.model!r}")
+        self._above = np.ascontiguousarray(self.model.preferences(self.cells.items))
+
+    @property
+    def graphs(self) -> list[Graph]:
+        """There are none."""
+        raise InputError(
+            f"the graph of these {len(self.cells.membership)} menus is too large to be built: there are bounds on the distance "
+            "(route='bounded'), but no derivatives, no likelihood and no bounds on other menus; leave out menus or items"
+        )
+
+    @property
+    def n_nodes(self) -> int:
+        """No graph, no nodes."""
+        return 0
+
+    @property
+    def n_arcs(self) -> int:
+        """What a search costs, in place of arcs: the cells of all menus, once for each item of the menu."""
+        return int((self.cells.membership.sum(axis=1) ** 2).sum())
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of an active set of as many types as there can be."""
+        m, width = self.cells.shape
+        return 16 * (m * width) ** 2
+
+    def workspaces(self) -> list[Any]:
+        """A solver for each part."""
+        model = self.model
+        assert isinstance(model, RandomUtility)
+        return [BoundedSolver(SearchPrices(part, self._above), Bounder(model, part)) for part in self.parts]
+
+    def inner_point(self) -> Array:
+        """The mean of many random rankings of the model."""
+        orders = random_orders(np.random.default_rng(0), _INNER_RANKINGS, self._above)
+        types = self.cells.types_of_orders(orders)
+        return cells_of_types(types, np.full(len(types), 1.0 / len(types)), self.cells.shape)
+
+    def count_foreign(self, types: Paths) -> int:
+        """How many of these types are none of the model's."""
+        foreign = 0
+        for row in types:
+            try:
+                self.model.orders(self.cells, row[None])
+            except InputError:
+                foreign += 1
+        return foreign
+
+    def certify(self, mixture: Mixture, target: Array, weights: Array, lower: float = 0.0) -> Certificate:
+        """The certificate of a mixture of types over all menus, given a lower bound of the optimum."""
+        problem = Problem(target, weights, self.cone)
+        rho = cells_of_types(*mixture, self.cells.shape)
+        objective = residual_of(rho, *problem).objective
+        return describe_mixture(mixture, rho, problem, objective, max(objective - lower, 0.0))
+
+    def _solve_part(
+        self,
+        i: int,
+        problem: Problem,
+        tol: float,
+        start: Mixture | None,
+        deadline: float | None,
+        report: Callable[[Progress], None] | None,
+        threads: int | None,
+        workspace: Any,
+        effort: Effort,
+    ) -> PartFit:
+        if deadline is not None:
+            # Every part has its share of the time that is left.
+            deadline = clock() + (deadline - clock()) / (len(self.parts) - i)
+        solver: BoundedSolver = workspace
+        return solver.solve(
+            problem,
+            tol=tol,
+            start=start,
+            deadline=deadline,
+            report=report,
+            threads=threads,
+            effort=effort if len(self.parts) == 1 else effort._replace(lower=0.0),
+        )

@@ -1,0 +1,151 @@
+"""Random utility without a graph: column generation with an honest bound.
+
+The active set is that of `rumflow.solvers.active_set`. Its candidates come from local search (`rumflow.solvers.bounded.prices`),
+so it ends where the search finds no cheaper type, which proves nothing. Then the price of the cheapest type is bounded from
+below (`rumflow.solvers.bounded.bound`). With g = w (rho - rho_hat) and any number c that no type's price is below,
+
+    optimum >= f(rho) - (<g, rho> - c),
+
+so every bound at every mixture on the way is a lower bound of the optimum. Another comes from projections of parts of the data
+(`rumflow.solvers.bounded.split`). The largest of them all counts: gap = objective - it.
+Where a bound comes with a type that the search has missed, column generation goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from rumflow.core.arrays import Mixture
+from rumflow.core.certificate import Certificate
+from rumflow.core.compile import clock
+from rumflow.core.graph import cells_of_types
+from rumflow.core.graph_certificate import Residual, describe_mixture, residual_of
+from rumflow.core.problem import SOLVER_FLOOR, Problem, Stop, data_size
+from rumflow.solvers.active_set.solve import Progress, Workspace, make_graph_problem, solve_rankings
+from rumflow.solvers.bounded.bound import Bound, Bounder
+from rumflow.solvers.bounded.prices import SearchPrices
+from rumflow.solvers.bounded.search import KICK, find_cheap
+from rumflow.solvers.bounded.split import Split
+from rumflow.solvers.graphs import NO_EFFORT, Effort, PartFit
+
+_SEARCH_SHARE = 0.6  # of the time that is left, for the search before the next bound
+_WORTH = 0.02  # a share of the time that is not worth another round
+
+
+class _Here:
+    """A mixture and what it leaves of the data."""
+
+    def __init__(self, mixture: Mixture, problem: Problem) -> None:
+        self.mixture, self._problem = mixture, problem
+        self._rho = cells_of_types(*mixture, problem.target.shape)
+        self.left = residual_of(self._rho, *problem)
+
+    def certify(self, lower: float) -> Certificate:
+        """The certificate, given a lower bound of the optimum."""
+        objective = self.left.objective
+        return describe_mixture(self.mixture, self._rho, self._problem, objective, max(objective - lower, 0.0))
+
+
+class BoundedSolver:
+    """Column generation for given menus. Its arrays can be used again for the next problem."""
+
+    def __init__(self, prices: SearchPrices, bounder: Bounder) -> None:
+        self.prices, self.bounder = prices, bounder
+        self._workspace = Workspace(prices)
+
+    def solve(
+        self,
+        problem: Problem,
+        *,
+        tol: float,
+        start: Mixture | None = None,
+        deadline: float | None = None,
+        report: Callable[[Progress], None] | None = None,
+        threads: int | None = None,
+        effort: Effort = NO_EFFORT,
+    ) -> PartFit:
+        """Project tables of cells."""
+        lower, only_upper = effort.lower, effort.only_upper
+        self.prices.restart(effort.seed)
+        begin, rounds, last, stop = clock(), 0, np.inf, Stop(tol)
+        floor = SOLVER_FLOOR * float(data_size(problem.target, problem.weights))
+
+        def tell(now: Progress) -> None:
+            # What the search says of the gap is no bound.
+            if report is not None:
+                gap = max(now.objective - lower, 0.0)
+                report(Progress(rounds + now.round, now.objective, gap, now.rankings, clock() - begin))
+
+        split = Split(self.bounder.model, self.bounder.cells, problem, effort.seed)
+        while True:
+            limit = deadline
+            if deadline is not None and not only_upper:
+                limit = clock() + _SEARCH_SHARE * max(deadline - clock(), 0.0)
+            found = solve_rankings(
+                make_graph_problem(problem),
+                self._workspace,
+                tol=tol,
+                floor=floor,
+                start=start,
+                deadline=limit,
+                report=tell,
+                threads=threads,
+            )
+            rounds += found.rounds
+            reason = found.reason
+            here = _Here((found.paths, found.weights), problem)
+            start = here.mixture
+            if only_upper or reason == "interrupted" or here.certify(lower).is_optimal(stop):
+                break
+            # Better and better bounds, until one is good enough or comes with a type that the search has missed.
+            settled, missed = reason != "max_seconds", False
+            try:
+                for bound in self._bounds(here.left, split, settled, deadline, threads):
+                    if isinstance(bound, Bound):
+                        missed = self._offer(bound, here.left, tol) or missed
+                        lower = max(lower, here.left.objective - here.left.gap(bound.value))
+                    else:
+                        lower = max(lower, bound)
+                    tell(Progress(0, here.left.objective, 0.0, len(found.weights), 0.0))
+                    if here.certify(lower).is_optimal(stop) or (missed and settled):
+                        break
+            except KeyboardInterrupt:
+                reason = "interrupted"
+                break
+            if here.certify(lower).is_optimal(stop):
+                break
+            if deadline is not None and deadline - clock() <= _WORTH * (deadline - begin):
+                reason = "max_seconds"
+                break
+            if settled and not (missed and here.left.objective < last):
+                reason = "bounded" if reason == "done" else reason
+                break
+            last = here.left.objective
+        return PartFit(*here.mixture, here.certify(lower), reason, rounds)
+
+    def _bounds(
+        self, left: Residual, split: Split, settled: bool, deadline: float | None, threads: int | None
+    ) -> Iterator[Bound | float]:
+        """Bounds of the price of the cheapest type, or of the optimum; all that time allows where the search has `settled`."""
+        by_price = by_split = 0.0
+        for bound in self.bounder.bounds(left.cost, deadline):
+            by_price = max(by_price, left.objective - left.gap(bound.value))
+            yield bound
+        for value in split.bounds(None if deadline is None else (clock() + deadline) / 2, threads):
+            by_split = max(by_split, value)
+            yield value
+        if settled and by_price > by_split:  # otherwise branch and cut has too far to go
+            yield from self.bounder.branch(left.cost, deadline)
+        if settled and deadline is not None:
+            yield from split.bounds(deadline, threads)
+
+    def _offer(self, bound: Bound, now: Residual, tol: float) -> bool:
+        """Hand the rankings of a bound to the search; is one of them cheaper than what the search has found?"""
+        prices = self.prices
+        orders = bound.orders.copy()
+        none = np.empty((len(orders), 0, 2 * KICK))
+        types, found = find_cheap(prices.board, prices.by_item(now.cost), orders, none, 1)
+        prices.offer(types)
+        return len(found) > 0 and now.gap(float(found.min())) > max(tol * now.objective, 0.0)

@@ -1,0 +1,151 @@
+"""A lower bound of the optimum from projections of groups of menus.
+
+The projection of some of the menus alone is a problem with a small graph, and exact. Let several *cuts* each divide all menus
+into such groups, and share out the data: for K cuts and tables t_1 .. t_K whose mean is the data,
+
+    f(rho) = 1/K sum over k of 1/2 ||rho - t_k||_w^2  -  1/K sum over k of 1/2 ||t_k - rho_hat||_w^2,
+
+and as rho is in the model of every group, with rho_k the projection of t_k group by group,
+
+    optimum >= 1/K sum over k of 1/2 ||rho_k - t_k||_w^2  -  1/K sum over k of 1/2 ||t_k - rho_hat||_w^2      for any such tables.
+
+The right-hand side is concave and smooth in the tables, with gradient w (mean of the rho_k - rho_k) / K for t_k, and accelerated
+ascent (Nesterov) is near its maximum after some ten rounds: the distance to the set of tables that every group of every cut
+accepts. Each projection counts with what is certified of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from rumflow.core.arrays import Array, Ints, Mask, Mixture
+from rumflow.core.compile import clock
+from rumflow.core.graph import Graph, cells_of_types
+from rumflow.core.graph_cells import Cells
+from rumflow.core.graph_certificate import certify_types
+from rumflow.core.problem import Problem
+from rumflow.core.threads import run_threads, thread_count
+from rumflow.models.open_menus import Limit
+from rumflow.models.random_utility import RandomUtility
+from rumflow.solvers.bounded.groups import largest_group
+from rumflow.solvers.graphs import solve_graph
+
+#: Nodes a graph of a group may have: more cuts are worth more than larger groups.
+SPLIT_LIMIT = Limit(nodes=2_000)
+
+_CUTS = 4  # at first; twice as many when they have nothing more to give
+_MOST_CUTS = 64
+_TOL = 1e-3  # relative gap of the projections
+_LEAST_GAIN = 1e-3  # relative; rounds that gain less are the last with these cuts
+
+
+class _Group(NamedTuple):
+    menus: Ints
+    part: Cells
+    graph: Graph
+
+
+class Split:
+    """The bound for given data; it goes on where it was left."""
+
+    def __init__(self, model: RandomUtility, cells: Cells, problem: Problem, seed: int) -> None:
+        self._model, self._cells, self._problem = model, cells, problem
+        self._rng = np.random.default_rng([seed, 1])
+        self._cuts: list[list[_Group]] = []
+        self._tables = np.empty((0, *cells.shape))
+        self._starts: dict[tuple[int, int], Mixture] = {}
+        self._seconds = 0.0  # that a round takes
+        self._menus = np.flatnonzero((problem.weights > 0).any(axis=1))
+
+    def bounds(self, deadline: float | None, threads: int | None) -> Iterator[float]:
+        """Better and better lower bounds of the optimum; without a deadline, those of the first cuts."""
+        while len(self._cuts) < _MOST_CUTS:
+            for _ in range(max(len(self._cuts), _CUTS)):
+                if deadline is not None and clock() > deadline and self._cuts:
+                    return
+                self._cuts.append(self._cut())
+            new = len(self._cuts) - len(self._tables)
+            self._tables = np.concatenate([self._tables, np.repeat(self._problem.target[None], new, axis=0)])
+            self._seconds *= 2
+            yield from self._ascend(deadline, thread_count(threads))
+            if deadline is None or clock() > deadline:
+                return
+
+    def _ascend(self, deadline: float | None, threads: int) -> Iterator[float]:
+        """Rounds of ascent with the cuts there are, until they gain little."""
+        here = before = self._tables
+        momentum, best = 1.0, -np.inf
+        while deadline is None or clock() + self._seconds <= deadline:
+            begin = clock()
+            value, fitted = self._project(here, threads)
+            self._seconds = clock() - begin
+            yield value
+            gain = value - best
+            if gain > 0:
+                best, self._tables = value, here
+            if gain <= _LEAST_GAIN * abs(best):
+                return
+            after = here + fitted.mean(axis=0) - fitted
+            after += self._problem.target - after.mean(axis=0)  # rounding
+            ahead = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
+            here = after + (momentum - 1.0) / ahead * (after - before)
+            before, momentum = after, ahead
+
+    def _project(self, tables: Array, threads: int) -> tuple[float, Array]:
+        """The bound for these tables, and their projections group by group."""
+        count = len(tables)
+        target, weights, cone = self._problem
+        fitted = tables.copy()  # menus without weight stay as they are
+        values = [np.zeros(len(groups)) for groups in self._cuts]
+
+        def task(place: tuple[int, int]) -> None:
+            k, i = place
+            menus, part, graph = self._cuts[k][i]
+            problem = Problem(
+                np.ascontiguousarray(tables[k][menus, : part.width]),
+                np.ascontiguousarray(weights[menus, : part.width]),
+                cone,
+            )
+            found = solve_graph(graph, problem, tol=_TOL, start=self._starts.get(place), threads=1)
+            if found.reason == "interrupted":
+                raise KeyboardInterrupt
+            mixture = found.paths, found.weights
+            self._starts[place] = mixture
+            certificate = certify_types(graph, mixture, problem)
+            values[k][i] = max(certificate.objective - certificate.gap, 0.0)
+            fitted[k][menus, : part.width] = cells_of_types(*mixture, graph.shape)
+
+        run_threads(task, [(k, i) for k, groups in enumerate(self._cuts) for i in range(len(groups))], threads)
+        away = 0.5 * float((weights * (tables - target) ** 2).sum())
+        return (float(sum(one.sum() for one in values)) - away) / count, fitted
+
+    def _cut(self) -> list[_Group]:
+        """All menus in groups, each grown from a random menu by the menus that bring the fewest new items."""
+        rest = self._rng.permutation(self._menus)
+        groups: list[_Group] = []
+        guess = len(rest)
+        while len(rest):
+            order = rest[_by_overlap(self._cells.membership[rest])]
+            guess, graph, part = largest_group(self._model, self._cells, order, SPLIT_LIMIT, guess)
+            groups.append(_Group(order[:guess], part, graph))
+            rest = rest[~np.isin(rest, order[:guess])]
+        return groups
+
+
+def _by_overlap(membership: Mask) -> Ints:
+    """An order of menus: the first, then always the one with the fewest items that are new."""
+    unseen = np.ones(membership.shape[1], np.bool_)
+    news = membership.sum(axis=1)
+    order = np.empty(len(membership), np.int64)
+    at = 0
+    for i in range(len(order)):
+        order[i] = at
+        fresh = membership[at] & unseen
+        unseen &= ~fresh
+        news -= membership[:, fresh].sum(axis=1)
+        news[at] = membership.size + 1  # taken
+        at = int(news.argmin())
+    return order
