@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from rumflow.core.arrays import Array, Mask, Paths
+from rumflow.core.arrays import Array, Paths
 from rumflow.core.compile import kernel, leaf
 from rumflow.core.graph import Graph, cells_of_types, make_sweep, price_arcs, run_sweep, sweep_down, sweep_up
 from rumflow.core.paths import flow_from_paths, path_cost, squeeze
@@ -49,7 +49,8 @@ class GraphFace:
     def __init__(self, graph: Graph, cost: Array) -> None:
         self._graph, self._sweep = graph, make_sweep(graph)
         run_sweep(graph, cost, self._sweep)
-        self._outside = dear_arcs(graph, self._sweep)
+        self._outside = np.ones(len(graph.head), np.bool_)
+        dear_arcs(graph, self._sweep, self._outside)
         self._table = cost
 
     def prices(self, cells: Array) -> Array:
@@ -82,7 +83,8 @@ class LatticeFace:
         self._prices = LatticePrices(len(cost))
         self._prices.cost[:] = cost
         self._prices.sweep(1)
-        self._outside = dear_edges(cost, self._prices.above, self._prices.below)
+        self._outside = np.ones(cost.shape, np.bool_)
+        dear_edges(cost, self._prices.above, self._prices.below, self._outside)
 
     def prices(self, cells: Array) -> Array:
         """Prices of edges."""
@@ -102,43 +104,31 @@ class LatticeFace:
         return self._prices.fill_pool(pool, nu)
 
 
-def dear_arcs(graph: Graph, sweep: object) -> Mask:
-    """(arcs,): not on any cheapest type."""
-    outside = np.ones(len(graph.head), np.bool_)
-    _dear_arcs(graph, sweep, TIGHT, outside)
-    return outside
-
-
 @leaf
-def _dear_arcs(graph, sweep, share, outside):
+def dear_arcs(graph, sweep, outside):
+    """(arcs,): is the arc on no cheapest type?"""
     nodes = graph.first.shape[0] - 1
     largest = 0.0
     for arc in range(graph.head.shape[0]):
         if graph.head[arc] < nodes:
             largest = max(largest, abs(sweep.price[arc]))
-    limit = sweep.below[0] + share * largest
+    limit = sweep.below[0] + TIGHT * largest
     for node in range(nodes):
         for arc in range(graph.first[node], graph.first[node + 1]):
             head = np.int64(graph.head[arc])
             outside[arc] = head == nodes or sweep.above[node] + sweep.price[arc] + sweep.below[head] > limit
 
 
-def dear_edges(cost: Array, above: Array, below: Array) -> Mask:
-    """(n, 2^(n-1)): not on any cheapest ranking."""
-    outside = np.ones(cost.shape, np.bool_)
-    _dear_edges(cost, above, below, TIGHT, outside)
-    return outside
-
-
 @leaf
-def _dear_edges(cost, above, below, share, outside):
+def dear_edges(cost, above, below, outside):
+    """(n, 2^(n-1)): is the edge on no cheapest ranking?"""
     n = cost.shape[0]
     full = (1 << n) - 1
     largest = 0.0
     for x in range(n):
         for j in range(cost.shape[1]):
             largest = max(largest, abs(cost[x, j]))
-    limit = below[full] + share * largest
+    limit = below[full] + TIGHT * largest
     for menu in range(1, full + 1):
         for x in range(n):
             if (menu >> x) & 1:
