@@ -115,7 +115,9 @@ def test_arcs_and_edges_outside_a_face(form, rng):
         outside = np.zeros(len(graph.head), np.bool_)
         form(span.dear_arcs)(graph, sweep, outside)
         above, below, price = cheapest_ways(graph, cost)
-        dear = [above[tail] + p + below[head] > below[0] for (tail, head, _), p in zip(arcs_of(graph), price, strict=True)]
+        dear = [
+            above[tail] + p + below[head] > below[0] for (tail, head, _), p in zip(arcs_of(graph), price, strict=True)
+        ]
         there = graph.head < graph.n_nodes
         assert outside[there].tolist() == dear
         assert outside[~there].all()

@@ -34,7 +34,11 @@ MODELS = {
     "apart": (RandomUtility(), [[0, 1], [2, 3, 4], [3, 4, 5], [6, 7]], 9),
     "known preference": (RandomUtility([(1, 3), (0, 4)]), MENUS, 5),
     "single-peaked": (rf.SinglePeaked([2, 0, 1, 4, 3]), MENUS, 5),
-    "types": (rf.Types([[0, 1, 2, 4, 1], [1, 3, 3, 0, 2], [2, 3, 4, 0, 4], [2, 1, 2, 4, 2], [0, 3, 3, 4, 3]]), MENUS, 5),
+    "types": (
+        rf.Types([[0, 1, 2, 4, 1], [1, 3, 3, 0, 2], [2, 3, 4, 0, 4], [2, 1, 2, 4, 2], [0, 3, 3, 4, 3]]),
+        MENUS,
+        5,
+    ),
     "graph": (by_hand(), MENUS, 5),
 }
 
@@ -235,7 +239,9 @@ def test_lattice_and_graph_agree(kind, rng):
 
 
 def test_thirty_items_and_a_hundred_menus(rng):
-    menus = sorted({tuple(sorted((10 * (i % 3) + rng.choice(10, 8, replace=False)).tolist())) for i in range(150)})[:100]
+    menus = sorted({tuple(sorted((10 * (i % 3) + rng.choice(10, 8, replace=False)).tolist())) for i in range(150)})[
+        :100
+    ]
     layer, head = RUMLayer(30, menus, warm_start=True), MenuSoftmax(30, menus)
     net = torch.nn.Sequential(torch.nn.Linear(4, len(layer.cells)), head, layer)
     x, y = torch.randn(6, 4, generator=torch.Generator().manual_seed(0)), torch.rand(6, len(layer.cells))
@@ -373,9 +379,9 @@ def test_menus_of_one_item_are_certain(rng):
     y = layer(z)
     assert y[0] == 1.0
     assert torch.func.jacrev(layer)(z.detach())[0].abs().sum() == 0
-    fitted, _ = projection(
-        [(0, 0), (0, 1), (1, 1), (1, 2)], (2, 3), np.array([[*z.tolist()[1:3], 0.0], z.tolist()[3:]]), np.array([[1, 1, 0], [1, 1, 1]])
-    )  # fmt: skip
+    target, weights = np.zeros((2, 3)), np.array([[1, 1, 0], [1, 1, 1]])
+    target[0, :2], target[1] = z.tolist()[1:3], z.tolist()[3:]
+    fitted, _ = projection([(0, 0), (0, 1), (1, 1), (1, 2)], (2, 3), target, weights)
     assert y.tolist()[1:3] == pytest.approx(fitted[0, :2], abs=1e-9)
 
 
@@ -393,14 +399,14 @@ def test_wrong_arguments_are_named():
         ([["a"]], "abc", {}, "two items or more"),
         ([["a", "b"]], "abc", {"weights": [1.0]}, "2 cells"),
         ([["a", "b"]], "abc", {"weights": [1.0, -1.0]}, "menu 0, item 'b'"),
-        ([["a", "b"]], "abc", {"weights": torch.ones(2, requires_grad=True)}, "weights.detach"),
+        ([["a", "b"]], "abc", {"weights": torch.ones(2, requires_grad=True)}, r"weights\.detach"),
         ([["a", "b"]], "abc", {"tol": 2.0}, "tol"),
     ):
         with pytest.raises(rf.InputError, match=message):
             AxiomLayer(model, menus, items, **options)
     with pytest.raises(rf.InputError, match="24 items"):
         RUMLayer(30, [[0, 1]], smoothing=0.1)
-    with pytest.raises(rf.InputError, match="weights.detach"):
+    with pytest.raises(rf.InputError, match=r"weights\.detach"):
         RUMLayer(3, weights=torch.ones(12, requires_grad=True))
     layer = AxiomLayer(model, [["a", "b"], ["b", "c"]], "abc")
     with pytest.raises(rf.InputError, match=r"sample 1: menu 1 \('b', 'c'\), item 'c' is nan"):

@@ -74,11 +74,12 @@ def label_menus(menus: Iterable[Iterable[Hashable]], items: Sequence[Hashable] |
             raise InputError(f"menus: menu {i} is empty; a menu must hold at least one item")
     labels: tuple[Hashable, ...]
     if items is None:
-        seen = {item for menu in given for item in menu}
-        if not all(isinstance(item, int | np.integer) and item >= 0 for item in seen):
-            odd = next(item for item in seen if not (isinstance(item, int | np.integer) and item >= 0))
-            raise InputError(f"items: with labels such as {odd!r} the items must be given, in their order")
-        labels = tuple(range(int(max(seen, default=-1)) + 1))  # type: ignore[type-var]
+        largest = -1
+        for item in (item for menu in given for item in menu):
+            if not isinstance(item, int | np.integer) or item < 0:
+                raise InputError(f"items: with labels such as {item!r} the items must be given, in their order")
+            largest = max(largest, int(item))
+        labels = tuple(range(largest + 1))
     else:
         labels = tuple(range(items)) if isinstance(items, int | np.integer) else tuple(items)
     place = {item: x for x, item in enumerate(labels)}
@@ -100,8 +101,8 @@ class Cells:
     """The cells (menu, item) of the given menus: menu after menu, in each the items ascending.
 
     `Cells(n, menus, weights)` are those of random utility over n items, on the lattice of all menus or, where that costs less,
-    on the choice graph of the menus given; `Cells.of_model` those of any model. `cells` is (M, 2): bit mask (of a model: number of
-    the menu) and item.
+    on the choice graph of the menus given; `Cells.of_model` those of any model. `cells` is (M, 2): bit mask (of a model: number
+    of the menu) and item.
     """
 
     cells: NDArray[np.int64]
@@ -175,9 +176,7 @@ class Cells:
         self.projector: ModelProjector | None = projector
         self._set(text, np.arange(self.n_cells), self.n_cells)
 
-    def _on_lattice(
-        self, n: int, masks: list[int] | None, weights: ArrayLike | Tensor | None, all_menus: bool
-    ) -> None:
+    def _on_lattice(self, n: int, masks: list[int] | None, weights: ArrayLike | Tensor | None, all_menus: bool) -> None:
         lattice = Lattice(n)
         require_memory(
             5 * cell_bytes(n),

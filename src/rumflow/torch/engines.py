@@ -7,8 +7,8 @@ An engine works on float64 arrays, a row per sample: projections with the state 
 with J t = T (W t, 0) and J^T g = W (T g on the input cells). P is (Q + D)^{-1} on the tangent space as in
 `rumflow.solvers.derivatives`. Where unobserved cells are filled in T is not symmetric: `forward` says which side is meant.
 
-Compiled graphs hold numbers and tensors only, so an engine is named by the text of its problem and the bytes of its weights. It is
-made when first needed, once in every process.
+Compiled graphs hold numbers and tensors only, so an engine is named by the text of its problem and the bytes of its weights. It
+is made when first needed, once in every process.
 """
 
 from __future__ import annotations
@@ -62,9 +62,7 @@ class Engine(Protocol):
     def name(self, cell: int) -> str:
         """A cell of the input in words."""
 
-    def solve(
-        self, z: Array, starts: Sequence[Kept | None] | None, tol: float, keep: bool, with_flow: bool
-    ) -> Answer:
+    def solve(self, z: Array, starts: Sequence[Kept | None] | None, tol: float, keep: bool, with_flow: bool) -> Answer:
         """Project a stack (B, M); `starts` also asks for starts of the next pass, `keep` for the state."""
 
     def tangent(
@@ -112,9 +110,7 @@ class ExactLattice(_OnLattice):
         super().__init__(n, menus, all_menus, weights)
         self._solver = BatchProjector(n, self.weights, threads or None)
 
-    def solve(
-        self, z: Array, starts: Sequence[Kept | None] | None, tol: float, keep: bool, with_flow: bool
-    ) -> Answer:
+    def solve(self, z: Array, starts: Sequence[Kept | None] | None, tol: float, keep: bool, with_flow: bool) -> Answer:
         """Project a stack."""
         known = None if starts is None else [start if isinstance(start, Start) else None for start in starts]
         kept = Keep.FACES if keep or starts is not None else Keep.NOTHING
@@ -152,9 +148,7 @@ class SmoothedLattice(_OnLattice):
         super().__init__(n, menus, all_menus, weights)
         self._solver = SmoothedProjector(n, self.weights, mu, threads or None)
 
-    def solve(
-        self, z: Array, starts: Sequence[Kept | None] | None, tol: float, keep: bool, with_flow: bool
-    ) -> Answer:
+    def solve(self, z: Array, starts: Sequence[Kept | None] | None, tol: float, keep: bool, with_flow: bool) -> Answer:
         """Project a stack."""
         known = None if starts is None else [start if isinstance(start, Centre) else None for start in starts]
         rhos, flows, trees = self._solver.solve(self.spread(z, self.index), known)
@@ -212,9 +206,7 @@ class OnGraph:
         values[:, self._chosen] = tables[:, self._row, self._column]
         return values
 
-    def solve(
-        self, z: Array, starts: Sequence[Kept | None] | None, tol: float, keep: bool, with_flow: bool
-    ) -> Answer:
+    def solve(self, z: Array, starts: Sequence[Kept | None] | None, tol: float, keep: bool, with_flow: bool) -> Answer:
         """Project a stack."""
         known = None
         if starts is not None:

@@ -49,7 +49,9 @@ def project_cells(
             f"index: one sample number for each of {tuple(z.shape[:-1])} is needed, not {tuple(index.shape)}"
         )
     if (smoothing or return_flow) and cells.projector is not None:
-        raise InputError("smoothing and return_flow are there on the lattice of all menus only: Cells(..., lattice=True)")
+        raise InputError(
+            "smoothing and return_flow are there on the lattice of all menus only: Cells(..., lattice=True)"
+        )
     inside = z.to("cpu", torch.float64)
     keys = torch.empty(0, dtype=torch.int64) if index is None else index.to("cpu", torch.int64)
     keep = (torch.is_grad_enabled() and inside.requires_grad) or is_forward()
@@ -90,8 +92,8 @@ class AxiomLayer(nn.Module):
         y = argmin 1/2 sum over cells (D, x) of w(D, x) (rho(D, x) - z(D, x))^2   over all mixtures rho of the model's types
 
     The last axis of z and y runs over the cells of `menus`: menu after menu in the order given, in each the items ascending
-    (`layer.cells` lists them). Leading axes are samples. Any floating dtype and device: computed in float64 on the CPU, returned as
-    z came. Derivatives are exact, forward and backward, of first and second order.
+    (`layer.cells` lists them). Leading axes are samples. Any floating dtype and device: computed in float64 on the CPU, returned
+    as z came. Derivatives are exact, forward and backward, of any order.
 
     model, menus  as for `rumflow.project`; menus are collections of items. A table of `Types` has a column for every menu of two
                   items or more.
@@ -121,7 +123,9 @@ class AxiomLayer(nn.Module):
     ) -> None:
         super().__init__()
         self.model = model
-        self._set(Cells.of_model(model, menus, items, weights), 0.0, warm_start, return_distance, tol, warm_bytes, threads)
+        self._set(
+            Cells.of_model(model, menus, items, weights), 0.0, warm_start, return_distance, tol, warm_bytes, threads
+        )
 
     def _set(
         self,

@@ -44,7 +44,7 @@ class Face(NamedTuple):
 class GraphFaces(NamedTuple):
     """The faces of a stack, for each problem those of all graphs one after another, padded to one length."""
 
-    count: Ints  # (B, graphs): how many types; 0: inside, the face is the model
+    counts: Ints  # (B, graphs): how many types; 0: inside, the face is the model
     types: NDArray[np.int32]  # (B, T)
     factor: Array  # (B, F), or (B, 0): to be computed again
 
