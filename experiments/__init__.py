@@ -1,9 +1,10 @@
 """The experiments of the paper, run again: each writes its raw numbers, a figure and a page that sets them beside the
-printed ones.
+printed ones. And studies that are not in the paper.
 
 `run_*` computes and writes everything; `render_*` makes figure and page again from the stored CSV, without computing.
 """
 
+from experiments.assortments import run_assortments
 from experiments.barrier import render_exp1, render_exp2, run_exp1, run_exp2
 from experiments.learning import render_exp3, run_exp3
 from experiments.power import render_power, run_power
@@ -13,6 +14,7 @@ __all__ = [
     "render_exp2",
     "render_exp3",
     "render_power",
+    "run_assortments",
     "run_exp1",
     "run_exp2",
     "run_exp3",

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from experiments import run_exp1, run_exp2, run_exp3, run_power
+from experiments import run_assortments, run_exp1, run_exp2, run_exp3, run_power
 
 EXPERIMENTS: dict[str, Callable[..., Any]] = {
     "exp1": run_exp1,
     "exp2": run_exp2,
     "exp3": run_exp3,
     "power": run_power,
+    "assortments": run_assortments,
 }
 
 
@@ -27,7 +28,8 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument(
         "name",
         choices=[*EXPERIMENTS, "all"],
-        help="exp1, exp2: preconditioning; exp3: teacher and students; power: size and power of the test (both take long)",
+        help="exp1, exp2: preconditioning; exp3: teacher and students; power: size and power of the test (both take long); "
+        "assortments: a layer over thirty items",
     )
     parser.add_argument(
         "--out", default="results", type=Path, metavar="FOLDER", help="where to write (default results)"

@@ -169,13 +169,6 @@ def test_smoothing_tends_to_the_projection_and_has_full_rank() -> None:
     assert int(torch.linalg.matrix_rank(torch.func.jacrev(RUMLayer(4))(z), rtol=1e-9)) < 17
 
 
-def test_second_derivatives_are_refused() -> None:
-    z = far(3, 1).requires_grad_()
-    (gradient,) = torch.autograd.grad(RUMLayer(3)(z).square().sum(), z, create_graph=True)
-    with pytest.raises(RuntimeError, match="differentiate twice"):
-        gradient.sum().backward()
-
-
 def test_the_factor_may_be_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     from rumflow.solvers.batch.kernels import Keep
     from rumflow.solvers.batch.projector import BatchProjector

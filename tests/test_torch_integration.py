@@ -82,18 +82,19 @@ def test_vmap(kind: str) -> None:
         assert torch.allclose(jacobians[i], torch.func.jacrev(lambda row: layer(row)[:3])(z[i, 0]), atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["exact", "smooth"])
+@pytest.mark.parametrize("kind", ["exact", "smooth", "graph"])
 def test_operators_are_registered_as_they_behave(kind: str) -> None:
-    cells = Cells(3, None, None)
-    z = torch.randn(2, 12, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
+    cells = Cells.of_model(rf.SinglePeaked(range(3)), [[0, 1], [1, 2], [0, 2]]) if kind == "graph" else Cells(3)
+    z = torch.randn(2, cells.n_cells, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
     keys = torch.empty(0, dtype=torch.int64)
     operator, mu = torch.ops.rumflow.project, 1e-2 if kind == "smooth" else 0.0
-    args = (z, cells.index, cells.output, cells.weights, keys, 3, mu, 1e-12, 0, 0, True, True)
+    n_flow = 0 if kind == "graph" else 12
+    args = (z, cells.problem, cells.weights, keys, cells.n_outputs, n_flow, mu, 1e-12, 0, 0, True)
     utilities = ("test_schema", "test_faketensor")
     torch.library.opcheck(operator.default, args, test_utils=utilities)
     rho, flow, *state = operator(*args)
-    args = (rho, flow, *state, cells.index, cells.output, cells.weights, 3, mu, 0)
-    torch.library.opcheck(torch.ops.rumflow.vjp.default, args, test_utils=utilities)
+    args = (rho, flow, *state, flow, cells.problem, cells.weights, mu, 0, True)
+    torch.library.opcheck(torch.ops.rumflow.tangent.default, args, test_utils=utilities)
 
 
 @pytest.mark.parametrize("kind", LAYERS)

@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("torch", reason="PyTorch is not installed: experiment III is not tested")
 
+from experiments.assortments import run_assortments
 from experiments.learning import METHODS, render_exp3, run_exp3
 
 
@@ -35,3 +36,15 @@ def test_experiment_three(tmp_path: Path) -> None:
     (tmp_path / "a" / "exp3.md").unlink()
     assert render_exp3(tmp_path / "a") == summary
     assert (tmp_path / "a" / "exp3.md").read_text() == page
+
+
+def test_the_study_of_assortments(tmp_path: Path) -> None:
+    options = {"n": 12, "menus": 10, "size": 4, "types": 8, "train": 6, "test": 4, "epochs": 2, "every": 2, "batch": 3}
+    rows = run_assortments(tmp_path, seeds=[0], timed=2, **options)
+    assert [row["method"] for row in rows][:4] == ["plain", "plain, projected"] * 2
+    last = {row["method"]: row for row in rows if row["epoch"] == 2}
+    assert (
+        last["plain, projected"]["error"] < last["plain"]["error"]
+    )  # the truth is rational: projections come closer to it
+    assert len([row for row in rows if row["method"].startswith("time")]) == 6
+    assert (tmp_path / "assortments.csv").read_text().startswith("seed,method,epoch,loss,error,train_loss,seconds")

@@ -45,6 +45,7 @@ class ProjectionBatch:
     cone: bool
     _projector: BatchProjector = field(repr=False)
     _flows: Array = field(repr=False)  # (B, n, 2^(n-1))
+    _targets: Array = field(repr=False)
     _flat: bool = field(repr=False)
 
     def __len__(self) -> int:
@@ -80,9 +81,8 @@ class ProjectionBatch:
     def _tangent(self) -> FaceTangent:
         if self.cone:
             raise InputError("derivatives are those of the projection onto RUM; this batch was projected onto the cone")
-        faces = [
-            self._projector.face(*one) for one in zip(self.mixtures, self._flows, self.inside.tolist(), strict=True)
-        ]
+        inputs = zip(self.mixtures, self._flows, self.inside.tolist(), self._targets, strict=True)
+        faces = [self._projector.face(*one) for one in inputs]
         return FaceTangent(self._projector, Faces.joined(faces))
 
     def jvp(self, t: ArrayLike) -> Array:
@@ -178,6 +178,7 @@ def project_many(
         cone=cone,
         _projector=projector,
         _flows=result.flows,
+        _targets=rows,
         _flat=flat,
     )
     status = batch.status

@@ -152,7 +152,7 @@ class LatticeProjection(Projection):
             )
         projector = BatchProjector(self.lattice.n, self.problem.weights, 1)
         mixture = _NO_MIXTURE if self.inside and projector.complete else self.mixture
-        return FaceTangent(projector, projector.face(mixture, self._flow, self.inside))
+        return FaceTangent(projector, projector.face(mixture, self._flow, self.inside, self.problem.target))
 
     def jvp(self, t: ArrayLike) -> Array:
         """Change of rho when the data move by t, (2^n, n) to (2^n, n): the Jacobian of the projection times t.

@@ -4,8 +4,9 @@
 
 *On a face.* With V the span of the differences of the active rankings, the projection moves like the w-orthogonal projector onto
 V, so S = V (V^T W V)^{-1} V^T. In terms of the factor M = L L^T of the active set: collect s_i = <a_i, .>, solve M d = s + const
-with sum d = 0, return the mixture sum_i d_i a_i. Where a ranking outside the active set is priced as cheap as those inside
-(strict complementarity fails), this is one element of the generalised Jacobian.
+with sum d = 0, return the mixture sum_i d_i a_i. V must span all types of the face: those of weight 0 that are missing are added
+(`rumflow.solvers.span`, `rumflow.solvers.tangent`). Where a face of the data is not the face of the fit (strict complementarity
+fails), this is one element of the generalised Jacobian.
 
 *Inside RUM* data are their own projection: J only restores the menu sums.
 
@@ -22,16 +23,12 @@ from typing import Protocol
 import numpy as np
 
 from rumflow.core.arrays import Array, Mixture
-from rumflow.core.graph import cells_of_types
-from rumflow.core.problem import Problem
 from rumflow.core.transforms import zeta, zeta_adjoint
-from rumflow.solvers.active_set.on_graph import make_graph_problem
-from rumflow.solvers.active_set.solve import Workspace
+from rumflow.solvers.batch.on_graph import GraphBatch
 from rumflow.solvers.batch.projector import BatchProjector
 from rumflow.solvers.batch.result import Faces
-from rumflow.solvers.graphs import ModelProjector, restrict
+from rumflow.solvers.graphs import ModelProjector
 from rumflow.solvers.interior.ipm import IpmResult, solve_newton
-from rumflow.solvers.tangent import span_types, tangent_weights
 
 
 class Tangent(Protocol):
@@ -88,27 +85,9 @@ class GraphTangent:
     def __init__(
         self, projector: ModelProjector, mixture: Mixture, target: Array, weights: Array, inside: bool
     ) -> None:
-        self._parts = []
-        for graph, part, menus in zip(projector.graphs, projector.parts, projector.menus, strict=True):
-            own = np.ascontiguousarray(target[menus, : part.width]), np.ascontiguousarray(weights[menus, : part.width])
-            problem = Problem(*own)
-            types, lam = restrict(mixture, menus)
-            rho = cells_of_types(types, lam, part.shape)
-            cost = np.where(own[1] > 0, own[1] * (rho - own[0]), 0.0)
-            # An affinely independent set has at most as many types as there are cells beyond one per menu, and one more.
-            workspace = Workspace(graph, int(part.count.sum()) - len(menus) + 9)
-            span_types(
-                make_graph_problem(problem), graph, workspace, (types, lam), np.zeros_like(cost) if inside else cost
-            )
-            self._parts.append((menus, part, workspace))
+        self._batch = GraphBatch(projector, weights, 1)
+        self._face = self._batch.face(mixture, target, inside)
 
     def __call__(self, rows: Array, *, forward: bool) -> Array:
         """S times each vector."""
-        out = np.zeros_like(rows)
-        for menus, part, workspace in self._parts:
-            active = workspace.active
-            k, d = int(active.count[0]), np.empty(len(active.weights))
-            for row, product in zip(rows, out, strict=True):
-                tangent_weights(active, np.ascontiguousarray(row[menus, : part.width]), d)
-                product[menus, : part.width] = cells_of_types(active.paths[:k], d[:k], part.shape)
-        return out
+        return self._batch.tangent([self._face] * len(rows), rows)

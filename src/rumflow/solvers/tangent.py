@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from rumflow.core.arrays import Array, Mixture
 from rumflow.core.compile import kernel, leaf
-from rumflow.core.graph import Graph, extract_type, fill_cells, make_sweep, run_sweep
 from rumflow.core.paths import path_cost, squeeze
 from rumflow.solvers.active_set.factor import dot, solve_backward, solve_forward
-from rumflow.solvers.active_set.kernels import Problem, gram_entry, insert, matrix_row, start_from
-from rumflow.solvers.active_set.solve import Workspace
-from rumflow.solvers.small.lanes import price_cells
+from rumflow.solvers.active_set.kernels import gram_entry, insert
+from rumflow.solvers.small.lanes import extract_ranking, price_cells
 from rumflow.solvers.small.solve import enter, multiply
 from rumflow.solvers.small.workspace import padded, total
+
+#: A type whose price is above the cheapest by less than this share of the largest price of an edge or arc is as cheap.
+TIGHT = 1e-9
 
 
 @leaf
@@ -83,52 +83,6 @@ def span_face(problem, active, flow, dimension):
                 insert(active, path, row, diagonal, 0.0, 0.0, problem.pivot * diagonal)
 
 
-@kernel
-def span_arcs(problem, graph, sweep, active, most):
-    """Add types of weight 0 until the active ones span the face on which the cheapest types lie, or `most` are active.
-
-    One cheapest type through every arc that is on one is enough to choose from: up and down from an arc always the same ways
-    are taken, so the differences of these types are a basis of the flows on such arcs.
-    """
-    path = np.empty(active.paths.shape[1], np.int32)
-    row, weight = active.scratch[1], np.empty(active.paths.shape[1])
-    nodes = graph.first.shape[0] - 1
-    largest = 0.0
-    for a in range(graph.head.shape[0]):
-        if graph.head[a] < nodes:
-            largest = max(largest, abs(sweep.price[a]))
-    limit = sweep.below[0] + 1e-9 * largest
-    for node in range(nodes - 1):
-        if sweep.above[node] + sweep.below[node] > limit:
-            continue
-        for arc in range(graph.first[node], graph.first[node + 1]):
-            head = np.int64(graph.head[arc])
-            k = active.count[0]
-            if k >= most:
-                return
-            if head == nodes or sweep.above[node] + sweep.price[arc] + sweep.below[head] > limit:
-                continue
-            extract_type(graph, sweep, head, path)
-            here = np.int64(node)
-            fill_cells(graph, np.int64(arc), path)
-            while here > 0:
-                fill_cells(graph, np.int64(sweep.arc_in[here]), path)
-                here = np.int64(sweep.tail[here])
-            matrix_row(problem, path, active, np.int64(0), k, weight, row)
-            solve_forward(active.factor, np.int64(0), k, row)
-            diagonal = gram_entry(problem.table, path, path) + problem.ridge
-            insert(active, path, row, diagonal, 0.0, 0.0, problem.pivot * diagonal)
-
-
-def span_types(problem: Problem, graph: Graph, workspace: Workspace, mixture: Mixture, cost: Array) -> None:
-    """Make a mixture active, and with it types that span its whole face for the prices `cost` of cells (all 0: the model)."""
-    workspace.reserve(len(mixture[1]))
-    start_from(problem, workspace.active, *mixture)
-    sweep = make_sweep(graph)
-    run_sweep(graph, cost, sweep)
-    span_arcs(problem, graph, sweep, workspace.active, len(workspace.active.weights) - 8)
-
-
 @leaf
 def span_small(problem, workspace, flow, dimension):
     """The same for few items."""
@@ -144,18 +98,80 @@ def span_small(problem, workspace, flow, dimension):
 
 
 @leaf
-def tangent_weights(active, cost, d):
-    """d with M d = <a_i, .> + const and sum d = 0, from edge costs; L^{-1} 1 must be in carried[0]."""
-    k = active.count[0]
-    one = active.carried[0]
-    for i in range(k):
-        d[i] = path_cost(cost, active.paths, i)
+def span_tight_small(problem, workspace):
+    """The same where cells were not observed, after `solve_small`: rankings of weight 0 that are as cheap as the active ones.
+
+    On the cells that were observed they span the face. One cheapest ranking through every edge that is on one is enough to choose
+    from: up and down from an edge always the same ways are taken, so their differences are a basis of the flows on such edges.
+    """
+    n = problem.layer.shape[0] - 2
+    full = (1 << n) - 1
+    cost, above, below = workspace.cost, workspace.above, workspace.below
+    largest = 0.0
+    for j in range(cost.shape[0]):
+        largest = max(largest, abs(cost[j]))
+    limit = below[full] + TIGHT * largest
+    at = found = 0
+    for size in range(1, n + 1):
+        for place in range(problem.layer[size], problem.layer[size + 1]):
+            menu = problem.order[place]
+            for e in range(at, at + size):
+                edge, under = problem.down[e, 0], problem.down[e, 1]
+                if above[menu] + cost[edge] + below[under] > limit:
+                    continue
+                columns = workspace.new_columns[found]
+                extract_ranking(workspace, under, columns)
+                columns[edge & 7] = edge >> 3
+                here = menu
+                while here != full:  # from here up as from the menu, not as from what is under it
+                    step = workspace.edge[1, here]
+                    columns[step & 7] = step >> 3
+                    here |= 1 << (step & 7)
+                workspace.new_weights[found] = workspace.residual[found] = 0.0
+                found += 1
+                if found == 4:
+                    if workspace.count[0] + 20 > workspace.words.shape[0]:
+                        return
+                    enter(problem, workspace, np.int64(0), np.int64(4))
+                    found = 0
+            at += size
+    if found > 0 and workspace.count[0] + 20 <= workspace.words.shape[0]:
+        enter(problem, workspace, np.int64(0), np.int64(found))
+
+
+@leaf
+def solve_tangent(factor, one, k, d):
+    """d with M d = (what d was) + const and sum d = 0, in place; one = L^{-1} 1."""
     zero = np.int64(0)
-    solve_forward(active.factor, zero, k, d)
+    solve_forward(factor, zero, k, d)
     s = -dot(one, zero, d, k) / dot(one, zero, one, k)
     for i in range(k):
         d[i] += s * one[i]
-    solve_backward(active.factor, k, d)
+    solve_backward(factor, k, d)
+
+
+@leaf
+def tangent_weights(active, cost, d):
+    """d with M d = <a_i, .> + const and sum d = 0, from edge costs; L^{-1} 1 must be in carried[0]."""
+    k = active.count[0]
+    for i in range(k):
+        d[i] = path_cost(cost, active.paths, i)
+    solve_tangent(active.factor, active.carried[0], k, d)
+
+
+@kernel
+def tangent_types(types, factor, cost, out):
+    """S times a table of cells of a graph, from types and their factor: the combination of types with the weights d."""
+    k = types.shape[0]
+    one, d = np.ones(k), np.empty(k)
+    solve_forward(factor, np.int64(0), k, one)
+    for i in range(k):
+        d[i] = path_cost(cost, types, i)
+    solve_tangent(factor, one, k, d)
+    out[:] = 0.0
+    for i in range(k):
+        for j in range(types.shape[1]):
+            out[j, types[i, j]] += d[i]
 
 
 @leaf

@@ -1,4 +1,4 @@
-"""Random utility models as a layer of a network (PyTorch). Needs the extra: `pip install "rumflow[torch]"`.
+"""Models of choice as layers of a network (PyTorch). Needs the extra: `pip install "rumflow[torch]"`.
 
 from rumflow.torch import MenuSoftmax, RUMLayer
 
@@ -14,8 +14,17 @@ except ImportError as error:  # pragma: no cover - depends on what is installed
 
 from rumflow.torch.cells import Cells
 from rumflow.torch.head import MenuSoftmax
-from rumflow.torch.layer import RUMLayer, project_cells
+from rumflow.torch.layer import AxiomLayer, RUMLayer, project_cells
 from rumflow.torch.monitor import ConflictMonitor, ConflictReport
 from rumflow.torch.warm import WarmStarts
 
-__all__ = ["Cells", "ConflictMonitor", "ConflictReport", "MenuSoftmax", "RUMLayer", "WarmStarts", "project_cells"]
+__all__ = [
+    "AxiomLayer",
+    "Cells",
+    "ConflictMonitor",
+    "ConflictReport",
+    "MenuSoftmax",
+    "RUMLayer",
+    "WarmStarts",
+    "project_cells",
+]

@@ -1,209 +1,153 @@
 """The projection as a differentiable function of PyTorch, exact (mu = 0) or smoothed (mu > 0).
 
-    forward   y = P(z) = argmin 1/2 sum w (rho - z)^2 over RUM              for every sample of a batch
-    smoothed  y = Z k(mu, z),   k(mu, z) = argmin 1/2 sum w (Z k - z)^2 - mu sum log k   over unit flows k
-    backward  g -> J^T g = W S g,     S as in `rumflow.solvers.derivatives`
+    forward    y = P(z) = argmin 1/2 sum w (rho - z)^2 over the model       for every sample of a batch
+    smoothed   y = Z k(mu, z),   k(mu, z) = argmin 1/2 sum w (Z k - z)^2 - mu sum log k   over unit flows k
+    first      J t = T (W t, 0)  and  J^T g = W T g  with one symmetric operator T on pairs (probabilities, flow): `engines`
+    higher     exact: T is locally constant. Smoothed: T = [Z; I] P [Z^T, I] with P = (Q + mu / k^2)^{-1}, so a change dk of the
+               flow changes T a by T (0, 2 mu q dk / k^3), q the flow of T a.
 
-The state that the forward pass leaves for the backward pass is three tensors: the exact projection's face (kind and number of
-rankings, paths, factor or inverse of their matrix), or the smoothed one's flow and spanning tree.
+So there are two functions, the projection and T, and each has the other for its derivative, in both directions and to any order.
 
-Two operators do the work, `rumflow::project` and `rumflow::vjp`, on float64 tensors of the CPU. They are registered
+The state that a projection leaves for T is three tensors: the face of an exact projection (how many types, which, the factor or
+inverse of their matrix), or the spanning tree of a smoothed one, whose flow stands beside it.
+
+Two operators do the work, `rumflow::project` and `rumflow::tangent`, on float64 tensors of the CPU. They are registered
 with the shapes of their results and with a rule for batching, so that `torch.compile` sees one node each and
 `torch.func.vmap` one larger batch.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+from torch.autograd import forward_ad
 
 from rumflow.core.arrays import Array
-from rumflow.core.lattice import Lattice, items_of
-from rumflow.core.paths import unsqueeze
-from rumflow.core.problem import NO_WEIGHTS
 from rumflow.errors import InputError
 from rumflow.projection.inputs import LARGEST
-from rumflow.solvers.batch.kernels import Keep, Start
-from rumflow.solvers.batch.projector import BatchProjector
-from rumflow.solvers.batch.result import Faces
-from rumflow.solvers.interior.smoothed import Centre, SmoothedProjector
+from rumflow.torch.engines import Engine, find_engine
 from rumflow.torch.warm import find
 
-
-def _weights(n: int, data: bytes) -> Array:
-    return np.frombuffer(data).reshape(n, 1 << (n - 1)).copy() if data else NO_WEIGHTS
+_KINDS = (torch.int64, torch.int32, torch.float64)  # of the state
 
 
-@lru_cache(maxsize=16)
-def _exact(n: int, weights: bytes, threads: int) -> BatchProjector:
-    return BatchProjector(n, _weights(n, weights), threads or None)
+def _rows(tensor: Tensor) -> Any:
+    """A row per sample."""
+    size = tensor.shape[:-1].numel()
+    return tensor.detach().reshape(size, tensor.shape[-1]).contiguous().numpy()
 
 
-@lru_cache(maxsize=16)
-def _smoothed(n: int, weights: bytes, mu: float, threads: int) -> SmoothedProjector:
-    return SmoothedProjector(n, _weights(n, weights), mu, threads or None)
+def _tensor(rows: Array, shape: torch.Size) -> Tensor:
+    return torch.from_numpy(rows).reshape(*shape, rows.shape[1])
 
 
-def to_rows(z: Tensor, index: Tensor, n: int) -> Array:
-    """(..., M) numbers on the cells `index` to a stack (B, n, 2^(n-1)), 0 elsewhere."""
-    flat = z.detach().reshape(-1, len(index)).numpy()
-    rows = np.zeros((len(flat), n << (n - 1)))
-    rows[:, index.numpy()] = flat
-    return rows.reshape(-1, n, 1 << (n - 1))
+def _engine(problem: Tensor, weights: Tensor, mu: float, threads: int) -> Engine:
+    return find_engine(problem.numpy().tobytes(), weights.numpy().tobytes(), mu, threads)
 
 
-def from_rows(rows: Array, index: Tensor, shape: torch.Size) -> Tensor:
-    """The cells `index` of a stack, with the leading shape of the samples."""
-    flat = rows.reshape(len(rows), rows.shape[1] * rows.shape[2]).take(index.numpy(), axis=1)
-    return torch.from_numpy(flat).reshape(*shape, len(index))
-
-
-@lru_cache(maxsize=16)
-def all_cells(n: int) -> Tensor:
-    """Where all N cells lie in the internal layout, in the order of `Lattice(n).cells`."""
-    return torch.from_numpy(Lattice(n).cell_index.copy())
-
-
-def require_finite(z: Tensor, index: Tensor, n: int) -> None:
+def require_finite(z: Tensor, engine: Engine) -> None:
     """An error that names the first sample, menu and item that is not a finite number."""
     if (
         np.abs(z.detach().numpy()) <= LARGEST
     ).all():  # NumPy takes one thread: faster here than waking up those of PyTorch
         return
     *sample, cell = torch.nonzero(~(z.abs() <= LARGEST))[0].tolist()
-    item, column = divmod(int(index[cell]), 1 << (n - 1))
-    menu = unsqueeze.py_func(column, item)
     name = "the sample" if not sample else f"sample {sample[0] if len(sample) == 1 else tuple(sample)}"
     raise InputError(
-        f"{name}: menu {items_of(menu)} (mask {menu}), item {item} is {float(z[(*sample, cell)])}; "
-        f"every number must be finite, at most {LARGEST:g}"
+        f"{name}: {engine.name(cell)} is {float(z[(*sample, cell)])}; every number must be finite, at most {LARGEST:g}"
     )
 
 
 @torch.library.custom_op("rumflow::project", mutates_args=())
 def project_op(
     z: Tensor,
-    index: Tensor,
-    output: Tensor,
+    problem: Tensor,
     weights: Tensor,
     keys: Tensor,
-    n: int,
+    n_outputs: int,
+    n_flow: int,
     mu: float,
     tol: float,
     threads: int,
     warm: int,
     keep: bool,
-    with_flow: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Probabilities on the cells `output`, the flow on all edges (if asked for), and the state (if it is to be kept)."""
-    require_finite(z, index, n)
+    """Probabilities of the output cells, the flow (if n_flow > 0), and the state (if it is to be kept)."""
+    engine = _engine(problem, weights, mu, threads)
+    require_finite(z, engine)
     shape = z.shape[:-1]
-    rows, bytes_ = to_rows(z, index, n), weights.numpy().tobytes()
     starts = find(warm)
-    known: list[Any] | None = None
+    known, names = None, []
     if starts is not None:
         names = keys.reshape(-1).tolist() if keys.numel() else list(range(shape.numel()))
-        starts.bind((n, hash(bytes_), mu))
-        known = [start if isinstance(start, Centre if mu else Start) else None for start in starts.get(names)]
-    new: list[Any]
-    if mu:
-        rhos, flows, trees = _smoothed(n, bytes_, mu, threads).solve(rows, known)
-        new = [] if starts is None else [Centre(k.copy(), t.copy()) for k, t in zip(flows, trees, strict=True)]
-        state = (
-            np.empty((len(rows), 0), np.int64),
-            trees.reshape(len(rows), 3 << n),
-            flows.reshape(len(rows), n << (n - 1)),
-        )
-    else:
-        solver = _exact(n, bytes_, threads)
-        result = solver.solve(rows, known, tol=tol, keep=Keep.FACES if keep or starts is not None else Keep.NOTHING)
-        solver.warn(result)
-        rhos, flows = result.rhos, result.flows
-        new = [] if starts is None else result.starts()
-        if keep:
-            faces = result.faces(solver.threads)
-            meta = np.stack([faces.kind, faces.atoms], axis=1)
-            state = meta, faces.paths.reshape(len(rows), faces.paths.shape[1] * n), faces.factor
+        starts.bind((hash(problem.numpy().tobytes()), hash(weights.numpy().tobytes()), mu))
+        known = starts.get(names)
+    answer = engine.solve(_rows(z), known, tol, keep, n_flow > 0)
     if starts is not None:
-        starts.put(names, new)
-    rho = from_rows(rhos, output, shape)
-    flow = from_rows(flows, all_cells(n), shape) if with_flow else z.new_empty((*shape, 0))
-    if not keep:
-        kinds = (torch.int64, torch.int32, torch.float64)
-        return rho, flow, *(torch.empty((*shape, 0), dtype=kind) for kind in kinds)  # type: ignore[return-value]
-    return rho, flow, *(torch.from_numpy(part).reshape(*shape, part.shape[1]) for part in state)  # type: ignore[return-value]
+        starts.put(names, answer.starts)
+    flow = z.new_empty((*shape, 0)) if answer.flow is None else _tensor(answer.flow, shape)
+    state = [torch.empty((*shape, 0), dtype=kind) for kind in _KINDS]
+    if answer.state is not None:
+        state = [_tensor(part, shape) for part in answer.state]
+    return _tensor(answer.rho, shape), flow, state[0], state[1], state[2]
 
 
 @project_op.register_fake
 def _(z: Tensor, *rest: Any) -> tuple[Tensor, ...]:
-    _, output, _, _, n, mu, _, _, _, keep, with_flow = rest
+    *_, n_outputs, n_flow, _, _, _, _, keep = rest
     shape = z.shape[:-1]
-    sizes: list[int | torch.SymInt] = [0, 0, 0]
-    if keep and mu:
-        sizes = [0, 3 << n, n << (n - 1)]
-    elif keep:
-        sizes = [2, *(torch.library.get_ctx().new_dynamic_size() for _ in range(2))]
-    kinds = (torch.int64, torch.int32, torch.float64)
+    sizes = [torch.library.get_ctx().new_dynamic_size() if keep else 0 for _ in range(3)]
     return (
-        z.new_empty((*shape, output.shape[0])),
-        z.new_empty((*shape, n << (n - 1) if with_flow else 0)),
-        *(z.new_empty((*shape, size), dtype=kind) for size, kind in zip(sizes, kinds, strict=True)),
+        z.new_empty((*shape, n_outputs)),
+        z.new_empty((*shape, n_flow)),
+        *(z.new_empty((*shape, size), dtype=kind) for size, kind in zip(sizes, _KINDS, strict=True)),
     )
 
 
 @project_op.register_vmap
 def _(info: Any, in_dims: tuple[int | None, ...], z: Tensor, *rest: Any) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
-    index, output, weights, keys, *options = rest
-    keys = batch_first(info, keys, in_dims[4]) if keys.numel() else keys
-    return project_op(batch_first(info, z, in_dims[0]), index, output, weights, keys, *options), (0,) * 5
+    problem, weights, keys, *options = rest
+    keys = batch_first(info, keys, in_dims[3]) if keys.numel() else keys
+    return project_op(batch_first(info, z, in_dims[0]), problem, weights, keys, *options), (0,) * 5
 
 
-@torch.library.custom_op("rumflow::vjp", mutates_args=())
-def vjp_op(
-    grad_rho: Tensor,
-    grad_flow: Tensor,
+@torch.library.custom_op("rumflow::tangent", mutates_args=())
+def tangent_op(
+    rho: Tensor,
+    flow: Tensor,
     meta: Tensor,
     whole: Tensor,
     real: Tensor,
-    index: Tensor,
-    output: Tensor,
+    centre: Tensor,
+    problem: Tensor,
     weights: Tensor,
-    n: int,
     mu: float,
     threads: int,
-) -> Tensor:
-    """The gradient by z, given the gradients by the probabilities and by the flow, and the state of the forward pass."""
-    shape = grad_rho.shape[:-1]
-    size, bytes_ = shape.numel(), weights.numpy().tobytes()
-    rows = to_rows(grad_rho, output, n)
-    flows = to_rows(grad_flow, all_cells(n), n) if grad_flow.shape[-1] else None
-    integers, reals = whole.reshape(size, whole.shape[-1]).numpy(), real.reshape(size, real.shape[-1]).numpy()
-    if mu:
-        smoothed = _smoothed(n, bytes_, mu, threads)
-        product = smoothed.tangent(reals.reshape(rows.shape), integers.reshape(size, 3, 1 << n), rows, flows)
-    else:
-        kind, atoms = meta.reshape(size, 2).T.contiguous().numpy()
-        faces = Faces(kind, atoms, integers.reshape(size, whole.shape[-1] // n, n), reals)
-        product = _exact(n, bytes_, threads).tangent(faces, rows, flows, forward=False)
-    if weights.numel():
-        product *= weights.numpy().reshape(rows.shape[1:])
-    return from_rows(product, index, shape)
+    forward: bool,
+) -> tuple[Tensor, Tensor]:
+    """T times pairs (probabilities, flow), at the state and flow of a projection; no flow in, no flow out."""
+    shape = rho.shape[:-1]
+    with_flow = flow.shape[-1] > 0
+    if not rho.numel() or not (rho.any() or flow.any()):
+        return torch.zeros_like(rho), torch.zeros_like(flow)
+    state = _rows(meta), _rows(whole), _rows(real)
+    engine = _engine(problem, weights, mu, threads)
+    product, flows = engine.tangent(_rows(rho), _rows(flow) if with_flow else None, state, _rows(centre), forward)
+    return _tensor(product, shape), torch.empty_like(flow) if flows is None else _tensor(flows, shape)
 
 
-@vjp_op.register_fake
-def _(grad_rho: Tensor, *rest: Any) -> Tensor:
-    return grad_rho.new_empty((*grad_rho.shape[:-1], rest[4].shape[0]))
+@tangent_op.register_fake
+def _(rho: Tensor, flow: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
+    return torch.empty_like(rho), torch.empty_like(flow)
 
 
-@vjp_op.register_vmap
-def _(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Tensor, int]:
-    own = (batch_first(info, arg, dim) for arg, dim in zip(args[:5], in_dims, strict=False))
-    return vjp_op(*own, *args[5:]), 0
+@tangent_op.register_vmap
+def _(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+    own = (batch_first(info, arg, dim) for arg, dim in zip(args[:6], in_dims, strict=False))
+    return tangent_op(*own, *args[6:]), (0, 0)
 
 
 def batch_first(info: Any, tensor: Tensor, dim: int | None) -> Tensor:
@@ -221,36 +165,131 @@ class Project(torch.autograd.Function):
     @staticmethod
     def forward(
         z: Tensor,
-        index: Tensor,
-        output: Tensor,
+        inputs: Tensor,
+        problem: Tensor,
         weights: Tensor,
         keys: Tensor,
-        n: int,
+        n_outputs: int,
+        n_flow: int,
         mu: float,
         tol: float,
         threads: int,
         warm: int,
         keep: bool,
-        with_flow: bool,
     ) -> tuple[Tensor, ...]:
         """See `project_op`; arguments are spelled out because `torch.compile` counts them."""
         result: tuple[Tensor, ...] = torch.ops.rumflow.project(
-            z, index, output, weights, keys, n, mu, tol, threads, warm, keep, with_flow
+            z, problem, weights, keys, n_outputs, n_flow, mu, tol, threads, warm, keep
         )
         return result
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
         """Save the state, if it was kept."""
-        _, index, out, weights, _, n, mu, _, threads, _, keep, _ = inputs
+        _, own, problem, weights, _, n_outputs, n_flow, mu, _, threads, _, keep = inputs
         ctx.mark_non_differentiable(*output[2:])
         if keep:
-            ctx.save_for_backward(*output[2:], index, out, weights)
-            ctx.options = n, mu, threads
+            saved = *output[2:], output[1], problem, weights, own
+            ctx.save_for_backward(*saved)
+            ctx.save_for_forward(*saved)
+            ctx.options = n_outputs, n_flow, mu, threads
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, grad_rho: Tensor, grad_flow: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
-        """J^T g."""
-        gradient = torch.ops.rumflow.vjp(grad_rho, grad_flow, *ctx.saved_tensors, *ctx.options)
-        return (gradient, *(None,) * 11)
+        """J^T g = W T g on the input cells."""
+        *state, weights, own = ctx.saved_tensors
+        n_outputs, _, mu, threads = ctx.options
+        product = tangent(grad_rho, grad_flow, *state, weights, mu, threads, False)[0]
+        if own.shape[0] < n_outputs:
+            product = product[..., own]
+        return (product * weights if weights.shape[0] else product, *(None,) * 11)
+
+
+class Tangent(torch.autograd.Function):
+    """`tangent_op`, T as a function of what it is applied to and of the flow of a smoothed projection."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(
+        rho: Tensor,
+        flow: Tensor,
+        meta: Tensor,
+        whole: Tensor,
+        real: Tensor,
+        centre: Tensor,
+        problem: Tensor,
+        weights: Tensor,
+        mu: float,
+        threads: int,
+        forward: bool,
+    ) -> tuple[Tensor, Tensor]:
+        """See `tangent_op`."""
+        result: tuple[Tensor, Tensor] = torch.ops.rumflow.tangent(
+            rho, flow, meta, whole, real, centre, problem, weights, mu, threads, forward
+        )
+        return result
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        """T again, and for smoothed projections what it was applied to and what came out."""
+        saved = *inputs[2:8], output[1]
+        ctx.save_for_backward(*saved)
+        ctx.save_for_forward(*saved)
+        ctx.options = inputs[8:]
+
+    @staticmethod
+    def backward(ctx: Any, grad_rho: Tensor, grad_flow: Tensor) -> tuple[Tensor | None, ...]:
+        """T is symmetric; by the flow k of a smoothed projection it is 2 mu p q / k^3, p the flow of T g."""
+        *state, flow = ctx.saved_tensors
+        mu, threads, forward = ctx.options
+        rho, change = tangent(grad_rho, grad_flow, *state, mu, threads, not forward)
+        by_centre = 2.0 * mu * change * flow / state[3] ** 3 if mu else None
+        return rho, change, None, None, None, by_centre, *(None,) * 5
+
+
+class ProjectBothWays(Project):
+    """The same for derivatives forward. (`torch.compile` takes no function that has them.)"""
+
+    @staticmethod
+    def jvp(ctx: Any, change: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
+        """J t = T (W t, 0)."""
+        *state, weights, own = ctx.saved_tensors
+        n_outputs, n_flow, mu, threads = ctx.options
+        rows = change * weights if weights.shape[0] else change
+        if own.shape[0] < n_outputs:
+            rows = rows.new_zeros((*rows.shape[:-1], n_outputs)).index_copy(-1, own, rows)
+        flow = rows.new_zeros((*rows.shape[:-1], n_flow))
+        rho, flow = tangent(rows, flow, *state, weights, mu, threads, True)
+        return rho, flow, None, None, None
+
+
+class TangentBothWays(Tangent):
+    """The same for derivatives forward."""
+
+    @staticmethod
+    def jvp(ctx: Any, rho: Tensor, flow: Tensor, *rest: Tensor | None) -> tuple[Tensor, Tensor]:
+        """T is linear; a change dk of the flow of a smoothed projection adds T (0, 2 mu q dk / k^3)."""
+        *state, own = ctx.saved_tensors
+        mu, threads, forward = ctx.options
+        moved = rest[3]
+        if mu and moved is not None:
+            flow = flow + 2.0 * mu * own * moved / state[3] ** 3
+        return tangent(rho, flow, *state, mu, threads, forward)
+
+
+def is_forward() -> bool:
+    """Are derivatives computed forward here?"""
+    return forward_ad._current_level >= 0
+
+
+def project(*args: Any) -> tuple[Tensor, ...]:
+    """`Project`, for derivatives both ways."""
+    result: tuple[Tensor, ...] = (ProjectBothWays if is_forward() else Project).apply(*args)
+    return result
+
+
+def tangent(*args: Any) -> tuple[Tensor, Tensor]:
+    """`Tangent`, for derivatives both ways."""
+    result: tuple[Tensor, Tensor] = (TangentBothWays if is_forward() else Tangent).apply(*args)
+    return result

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
-from rumflow.core.lattice import Lattice, items_of
+from rumflow.core.lattice import Lattice
 from rumflow.errors import InputError
 from rumflow.torch.cells import Menu, menu_masks
 
@@ -23,11 +23,11 @@ class MenuSoftmax(nn.Module):
 
     def __init__(self, n: int, menus: Iterable[Menu] | None = None) -> None:
         super().__init__()
-        lattice = Lattice(n)
-        sizes = [len(items_of(mask)) for mask in menu_masks(lattice, menus)]
-        self.n, self.n_cells = lattice.n, sum(sizes)
-        # Menus as rows of n places; those a menu does not fill read the cell n_cells, which is minus infinity.
-        gather = torch.full((len(sizes), self.n), self.n_cells)
+        masks = range(1, Lattice(n).n_menus) if menus is None else menu_masks(n, menus)
+        sizes = [mask.bit_count() for mask in masks]
+        self.n, self.n_cells = int(n), sum(sizes)
+        # Menus as rows of places; those a menu does not fill read the cell n_cells, which is minus infinity.
+        gather = torch.full((len(sizes), max(sizes)), self.n_cells)
         first = 0
         for row, size in enumerate(sizes):
             gather[row, :size] = torch.arange(first, first + size)

@@ -1,8 +1,8 @@
-"""`RUMLayer`: what goes in are numbers, what comes out are the choice probabilities of a random utility model."""
+"""`AxiomLayer` and `RUMLayer`: what goes in are numbers, what comes out are the choice probabilities of a model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from rumflow.errors import InputError
+from rumflow.models.model import Model
 from rumflow.solvers.batch.projector import DEFAULT_TOL
 from rumflow.torch.cells import Cells, Menu
-from rumflow.torch.function import Project
+from rumflow.torch.function import is_forward, project
 from rumflow.torch.warm import WarmStarts
 
 
@@ -34,57 +35,74 @@ def project_cells(
     return_distance: bool = False,
     return_flow: bool = False,
 ) -> Tensor | tuple[Tensor, ...]:
-    """The functional form of `RUMLayer`; `cells` is a `Cells` object, or n for all menus of n items without weights."""
+    """The functional form of the layers; `cells` is a `Cells` object, or n for all menus of n items without weights."""
     cells = cells if isinstance(cells, Cells) else _all_of(cells)
     if not z.dtype.is_floating_point:
         raise InputError(f"the input has dtype {z.dtype}; a floating point tensor is needed")
-    if z.ndim == 0 or z.shape[-1] != cells.index.shape[0]:
+    if z.ndim == 0 or z.shape[-1] != cells.n_cells:
         raise InputError(
-            f"the last axis must run over the {cells.index.shape[0]} cells of the layer (n = {cells.n} items, "
-            f"{len(cells.masks)} menus); the input has shape {tuple(z.shape)}"
+            f"the last axis must run over the {cells.n_cells} cells of the layer (n = {cells.n} items, "
+            f"{cells.n_menus} menus); the input has shape {tuple(z.shape)}"
         )
     if index is not None and index.shape != z.shape[:-1]:
         raise InputError(
             f"index: one sample number for each of {tuple(z.shape[:-1])} is needed, not {tuple(index.shape)}"
         )
+    if (smoothing or return_flow) and cells.projector is not None:
+        raise InputError(
+            "smoothing and return_flow are there on the lattice of all menus only: Cells(..., lattice=True)"
+        )
     inside = z.to("cpu", torch.float64)
     keys = torch.empty(0, dtype=torch.int64) if index is None else index.to("cpu", torch.int64)
-    keep = torch.is_grad_enabled() and inside.requires_grad
-    own = (inside, cells.index, cells.output, cells.weights, keys, cells.n)
+    keep = (torch.is_grad_enabled() and inside.requires_grad) or is_forward()
+    # A smoothed projection is differentiated at its flow.
+    n_flow = cells.n << (cells.n - 1) if return_flow or (smoothing and keep) else 0
     handle = 0 if warm is None else warm.handle
-    rho, flow = Project.apply(*own, smoothing, tol, threads or 0, handle, keep, return_flow)[:2]
+    own = (inside, cells.inputs, cells.problem, cells.weights, keys, cells.n_outputs, n_flow)
+    rho, flow = project(*own, smoothing, tol, threads or 0, handle, keep)[:2]
     results = [rho.to(z.device, z.dtype)]
     if return_distance:
-        fitted = rho[..., cells.inputs]
-        # The derivative of the squared distance of the exact projection is that with P(z) held fixed.
-        residual = inside - (fitted if smoothing > 0.0 else fitted.detach())
-        results.append((cells.cell_weights * residual * residual).sum(-1).to(z.device, z.dtype))
+        results.append(_distance(inside, rho, cells, smoothing > 0).to(z.device, z.dtype))
     if return_flow:
         results.append(flow.to(z.device, z.dtype))
     return results[0] if len(results) == 1 else tuple(results)
 
 
-class RUMLayer(nn.Module):
-    """Project onto the random utility models over n items.
+def _distance(z: Tensor, rho: Tensor, cells: Cells, smoothed: bool) -> Tensor:
+    """sum w (y - z)^2 per sample.
 
-        y = argmin 1/2 sum over cells (D, x) of w(D, x) (rho(D, x) - z(D, x))^2   over all RUMs rho
+    The derivative of the exact projection's is that with y held fixed, because the residual is orthogonal to the face. The second
+    term is 0, and so is its derivative; the one after that is what is left of the first term's.
+    """
+    fitted = rho[..., cells.inputs] if len(cells.inputs) < cells.n_outputs else rho
 
-    The last axis of z and y runs over the cells: `Lattice(n).cells` (menu mask ascending, then item ascending), or
-    those of `menus`, menu after menu in the order given (`layer.cells` lists them). Leading axes are samples. Any
-    floating dtype and device: computed in float64 on the CPU, returned as z came; menu sums and signs are exact to
-    about 1e-15 in float64.
+    def square(difference: Tensor) -> Tensor:
+        product = difference * difference
+        return (cells.weights * product if cells.weights.shape[0] else product).sum(-1)
 
-    n, menus      items, and the menus that are read: bit masks or collections of items; None for all.
-    weights       one per cell (or (2^n, n)), >= 0; a cell of weight 0 counts for nothing (but must be finite) and has gradient 0.
-    smoothing     mu > 0: the minimum of 1/2 sum w (rho - z)^2 - mu sum log flow instead, which moves with every
-                  direction of z. The exact projection passes on gradients along its face only.
+    if smoothed:
+        return square(z - fitted)
+    fixed = fitted.detach()
+    return square(z - fixed) - square(fitted - fixed)
+
+
+class AxiomLayer(nn.Module):
+    """Project onto a model of choice: `RandomUtility`, `SinglePeaked`, `Types`, `ChoiceGraph` or one of your own.
+
+        y = argmin 1/2 sum over cells (D, x) of w(D, x) (rho(D, x) - z(D, x))^2   over all mixtures rho of the model's types
+
+    The last axis of z and y runs over the cells of `menus`: menu after menu in the order given, in each the items ascending
+    (`layer.cells` lists them). Leading axes are samples. Any floating dtype and device: computed in float64 on the CPU, returned
+    as z came. Derivatives are exact, forward and backward, of any order.
+
+    model, menus  as for `rumflow.project`; menus are collections of items. A table of `Types` has a column for every menu of two
+                  items or more.
+    items         the labels of all items in their order, or how many there are; None: 0 to the largest number in the menus.
+    weights       one per cell, >= 0; a cell of weight 0 counts for nothing (but must be finite) and has gradient 0.
     warm_start    keep the active set of every sample for the next pass: by `index`, the sample numbers given with the
                   call; without, by the position in the batch (in training mode only). In at most `warm_bytes` bytes.
                   The result does not depend on it.
-    all_menus     write all N cells. On cells that are not read (also those of weight 0) the values are those of the
-                  mixture of rankings found, one among many, and can jump where the fit is close.
     return_distance  also return sum w (y - z)^2 per sample, with gradient 2 w (z - y).
-    return_flow   also return the Block-Marschak polynomials of y on all N cells, every one >= 0.
     tol           certified: the objective is within tol of the optimum, relatively, or within rounding.
 
     A number that is not finite raises an InputError that names the sample. The layer has no parameters.
@@ -92,38 +110,48 @@ class RUMLayer(nn.Module):
 
     def __init__(
         self,
-        n: int,
-        menus: Iterable[Menu] | None = None,
+        model: Model,
+        menus: Iterable[Iterable[Hashable]],
+        items: Sequence[Hashable] | int | None = None,
         weights: ArrayLike | Tensor | None = None,
-        smoothing: float = 0.0,
         warm_start: bool = False,
         *,
-        all_menus: bool = False,
         return_distance: bool = False,
-        return_flow: bool = False,
         tol: float = DEFAULT_TOL,
         warm_bytes: int = 256 << 20,
         threads: int | None = None,
     ) -> None:
         super().__init__()
-        if not (np.isfinite(smoothing) and smoothing >= 0):
-            raise InputError(f"smoothing={smoothing!r}: a finite number, 0 or more, is needed")
+        self.model = model
+        self._set(
+            Cells.of_model(model, menus, items, weights), 0.0, warm_start, return_distance, tol, warm_bytes, threads
+        )
+
+    def _set(
+        self,
+        cells: Cells,
+        smoothing: float,
+        warm_start: bool,
+        return_distance: bool,
+        tol: float,
+        warm_bytes: int,
+        threads: int | None,
+    ) -> None:
         if not 0 < tol < 1:
             raise InputError(f"tol={tol!r}: a number between 0 and 1 is needed")
-        self._cells = Cells(n, menus, weights, all_menus)
-        self.n = self._cells.n
+        self._cells, self.n = cells, cells.n
         self.smoothing, self.tol, self.threads = float(smoothing), float(tol), threads
-        self.return_distance, self.return_flow = return_distance, return_flow
+        self.return_distance, self.return_flow = return_distance, False
         self.warm = WarmStarts(warm_bytes) if warm_start else None
 
     @property
     def cells(self) -> NDArray[np.int64]:
-        """(M, 2): mask and item of each input cell."""
+        """(M, 2): menu and item of each input cell; the menu is its number, in a `RUMLayer` its bit mask."""
         return self._cells.cells
 
     @property
     def output_cells(self) -> NDArray[np.int64]:
-        """(M', 2): mask and item of each output cell."""
+        """(M', 2): the same of each output cell."""
         return self._cells.output_cells
 
     def forward(self, z: Tensor, index: Tensor | None = None) -> Tensor | tuple[Tensor, ...]:
@@ -142,9 +170,56 @@ class RUMLayer(nn.Module):
 
     def extra_repr(self) -> str:
         """What `print(layer)` shows."""
-        text = f"n={self.n}, cells={len(self.cells)}"
-        if self._cells.weights.numel():
-            text += ", weighted"
+        text = f"{self.model!r}, items={self.n}, menus={self._cells.n_menus}, cells={len(self.cells)}"
+        return text + self._options()
+
+    def _options(self) -> str:
+        text = ", weighted" if self._cells.weights.numel() else ""
         if self.smoothing:
             text += f", smoothing={self.smoothing:g}"
         return text + (", warm_start=True" if self.warm is not None else "")
+
+
+class RUMLayer(AxiomLayer):
+    """Project onto the random utility models over n items: `AxiomLayer(RandomUtility(), menus)`, with more on the lattice.
+
+    Without `menus` the last axis runs over `Lattice(n).cells` (menu mask ascending, then item ascending). Menu sums and signs are
+    exact to about 1e-15 in float64. With menus the projection is done on the lattice of all menus or on the choice graph of those
+    given, whichever costs less: any number of items.
+
+    n, menus      items, and the menus that are read: bit masks or collections of items; None for all.
+    weights       as for `AxiomLayer`, also as an array (2^n, n).
+    smoothing     mu > 0: the minimum of 1/2 sum w (rho - z)^2 - mu sum log flow instead, which moves with every
+                  direction of z. The exact projection passes on gradients along its face only.
+    all_menus     write all N cells. On cells that are not read (also those of weight 0) the values are those of the
+                  mixture of rankings found, one among many, and can jump where the fit is close.
+    return_flow   also return the Block-Marschak polynomials of y on all N cells, every one >= 0.
+
+    smoothing, all_menus and return_flow need the lattice, which ends at 24 items. The rest is as for `AxiomLayer`.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        menus: Iterable[Menu] | None = None,
+        weights: ArrayLike | Tensor | None = None,
+        smoothing: float = 0.0,
+        warm_start: bool = False,
+        *,
+        all_menus: bool = False,
+        return_distance: bool = False,
+        return_flow: bool = False,
+        tol: float = DEFAULT_TOL,
+        warm_bytes: int = 256 << 20,
+        threads: int | None = None,
+    ) -> None:
+        nn.Module.__init__(self)
+        if not (np.isfinite(smoothing) and smoothing >= 0):
+            raise InputError(f"smoothing={smoothing!r}: a finite number, 0 or more, is needed")
+        cells = Cells(n, menus, weights, all_menus, lattice=smoothing > 0 or return_flow)
+        self._set(cells, smoothing, warm_start, return_distance, tol, warm_bytes, threads)
+        self.return_flow = return_flow
+
+    def extra_repr(self) -> str:
+        """What `print(layer)` shows."""
+        return f"n={self.n}, cells={len(self.cells)}" + self._options()

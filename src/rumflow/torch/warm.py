@@ -1,7 +1,7 @@
 """Active sets that are remembered from one pass to the next.
 
-After a small step of training the projection of a sample has nearly the same active rankings as before. Starting from
-them, with their factor or inverse, changes how long the solver takes and not what it returns.
+After a small step of training the projection of a sample has nearly the same active types as before. Starting from
+them, with their inverse where there is one, changes how long the solver takes and not what it returns.
 """
 
 from __future__ import annotations
@@ -14,11 +14,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from rumflow.errors import InputError
-from rumflow.solvers.batch.kernels import Start
-from rumflow.solvers.interior.smoothed import Centre
-
-#: What is kept of a sample: an active set, or a point of the central path.
-Kept = Start | Centre
+from rumflow.torch.engines import Kept
 
 _handles = count(1)
 _registry: WeakValueDictionary[int, WarmStarts]

@@ -15,9 +15,10 @@ from rumflow.core.paths import squeeze
 from rumflow.core.problem import RELATIVE_RUM_TOLERANCE, SOLVER_FLOOR, data_size
 from rumflow.core.transforms import transform_row
 from rumflow.solvers.active_set.factor import row_start, solve_forward
+from rumflow.solvers.small.lanes import price_cells, price_menus
 from rumflow.solvers.small.solve import begin_peeled, begin_small, solve_small
 from rumflow.solvers.small.workspace import load_small, load_target, store_flow, store_rankings
-from rumflow.solvers.tangent import face_dimension, span_small, tangent_small
+from rumflow.solvers.tangent import face_dimension, span_small, span_tight_small, tangent_small
 
 INSIDE, FACE = 0, 1
 
@@ -92,6 +93,29 @@ def measure(flow, rho, target, weights):
 
 
 @leaf
+def span_solved(problem, workspace, flow, complete, outside):
+    """Rankings of weight 0 join the active ones until they span the face; what lies inside needs none.
+
+    Without unobserved cells the flow in use says which rankings are on the face, otherwise their prices do.
+    """
+    if outside and complete:
+        dimension = face_dimension(flow, workspace.below)
+        if workspace.count[0] <= dimension:
+            span_small(problem, workspace, flow, dimension)
+    elif outside:
+        span_tight_small(problem, workspace)
+
+
+@kernel
+def complete_face(problem, workspace, target, flow, complete, outside):
+    """The same for rankings found elsewhere, which are active already."""
+    load_target(workspace, target)
+    price_cells(problem, workspace)
+    price_menus(problem, workspace)
+    span_solved(problem, workspace, flow, complete, outside)
+
+
+@leaf
 def solve_piece(
     problem, weights, complete, workspace, targets, where, start, tol, tolerance, keep, flows, rhos, kind, count, rounds, flat,
     used, stalled, first, resume,
@@ -127,10 +151,8 @@ def solve_piece(
             store_flow(workspace, flows[i])
             objective = measure(flows[i], rhos[i], target, weights)
             kind[i] = INSIDE if objective <= RELATIVE_RUM_TOLERANCE * size else FACE
-            if keep == KEEP_FACES and complete and kind[i] == FACE:
-                dimension = face_dimension(flows[i], workspace.below)
-                if workspace.count[0] <= dimension:
-                    span_small(problem, workspace, flows[i], dimension)
+            if keep == KEEP_FACES:
+                span_solved(problem, workspace, flows[i], complete, kind[i] == FACE)
             count[i] = workspace.count[0]
         resume = False
         if keep > KEEP_NOTHING:
@@ -214,9 +236,10 @@ def from_flow(weights, inside, forward, g, work):
 def tangent_piece(
     problem, weights, share, complete, forward, workspace, work, kind, count, paths, inverse, rows, by_flow
 ):
-    """S times each row of a piece, in place; `by_flow` (no rows: none) is used up.
+    """S times each row of a piece, in place; `by_flow` (no rows: none) goes from gradients by the flow to changes of the flow.
 
-    On a face S g = Z A d with M d = A^T (Z^T g + g_flow) + const, A the flows of the active rankings.
+    On a face S g = Z A d with M d = A^T (Z^T g + g_flow) + const, A the flows of the active rankings; A d is the change of the
+    flow.
     """
     none = np.empty(0)
     no_rows = np.empty((0, rows.shape[2]))
@@ -230,4 +253,12 @@ def tangent_piece(
                 begin_small(problem, workspace, paths[i, :k], np.ones(k))
             tangent_small(problem, workspace, g)
             store_flow(workspace, g)
+            for x in range(own.shape[0]):
+                for j in range(own.shape[1]):
+                    own[x, j] = g[x, j]
             from_flow(weights, inside, forward, g, work)
+        else:
+            for x in range(own.shape[0]):
+                for j in range(own.shape[1]):
+                    own[x, j] = g[x, j]
+                transform_row(own[x], own.shape[0] - 1, -1.0, np.bool_(False))

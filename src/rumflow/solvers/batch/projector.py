@@ -32,7 +32,7 @@ from rumflow.core.membership import inside_tolerance
 from rumflow.core.paths import decompose, flow_from_paths, uniform_flow
 from rumflow.core.problem import NO_WEIGHTS, Problem, Stop, is_complete
 from rumflow.core.threads import run_threads, thread_count
-from rumflow.core.transforms import zeta
+from rumflow.core.transforms import moebius, zeta, zeta_adjoint
 from rumflow.solvers.active_set.kernels import start_from
 from rumflow.solvers.active_set.solve import Workspace, make_problem
 from rumflow.solvers.batch.kernels import (
@@ -40,6 +40,7 @@ from rumflow.solvers.batch.kernels import (
     INSIDE,
     Keep,
     Start,
+    complete_face,
     from_flow,
     load,
     solve_piece,
@@ -50,12 +51,13 @@ from rumflow.solvers.batch.result import BatchResult, Faces, Part, concatenate, 
 from rumflow.solvers.dispatch import Solved, solve
 from rumflow.solvers.small.solve import begin_small
 from rumflow.solvers.small.workspace import SmallWorkspace, is_small, make_small, make_workspace, store_rankings
-from rumflow.solvers.tangent import face_dimension, span_face, span_small, tangent_weights
+from rumflow.solvers.span import LatticeFace, span
+from rumflow.solvers.tangent import face_dimension, span_face, tangent_weights
 
 #: Stop when the gap is within this share of the objective (or is rounding).
 DEFAULT_TOL = 1e-12
 #: A problem whose gap is below this share of its objective is accepted without a warning.
-_ACCEPTED = Stop(1e-8)
+ACCEPTED = Stop(1e-8)
 
 
 class BatchProjector:
@@ -135,7 +137,7 @@ class BatchProjector:
         """Say which problems are not solved to any useful accuracy."""
         for i in np.flatnonzero(result.stalled):
             certificate = result.certificates[i]
-            if certificate is not None and not certificate.is_optimal(_ACCEPTED):
+            if certificate is not None and not certificate.is_optimal(ACCEPTED):
                 warnings.warn(
                     f"sample {int(i)}: rounding stopped the projection at a certified gap of {certificate.gap:.2g} "
                     f"(objective {certificate.objective:.6g}); bring the weights closer together",
@@ -146,7 +148,7 @@ class BatchProjector:
     def tangent(self, faces: Faces, rows: Array, by_flow: Array | None = None, *, forward: bool) -> Array:
         """S times each of a stack of vectors, in place: see `rumflow.solvers.derivatives`.
 
-        by_flow   gradients by the flow beside those by the probabilities; used up.
+        by_flow   what stands for the flow beside the probabilities, in place as well: gradients become changes.
         """
         none = np.empty((0, *rows.shape[1:]))
 
@@ -181,12 +183,19 @@ class BatchProjector:
                 d = active.scratch[2]
                 tangent_weights(active, g, d)
                 g[:] = flow_from_paths(active.paths[:k], d[:k])
+                if len(own):
+                    own[:] = g
                 from_flow(weights, inside, forward, g, work)
+            elif len(own):
+                own[:] = moebius(g.copy())
         self._workspaces.put(workspace)
 
-    def face(self, mixture: Mixture, flow: Array, inside: bool) -> Faces:
+    def face(self, mixture: Mixture, flow: Array, inside: bool, target: Array) -> Faces:
         """The face of one solved problem, for `tangent`."""
-        start = no_start(self.n) if inside and self.complete else self._complete(mixture, flow, FACE, Keep.FACES)
+        if inside and self.complete:
+            start = no_start(self.n)
+        else:
+            start = self._complete(mixture, flow, INSIDE if inside else FACE, Keep.FACES, target)
         kind = np.array([INSIDE if inside else FACE])
         return Faces(kind, np.array([len(start.weights)]), start.paths[None], start.factor[None])
 
@@ -256,7 +265,9 @@ class BatchProjector:
                     return False
                 part.put(i, solved)
                 if part.keep:
-                    found[i] = self._complete(_mixture(solved), solved.flow, int(part.kind[i]), part.keep)
+                    found[i] = self._complete(
+                        _mixture(solved), solved.flow, int(part.kind[i]), part.keep, part.targets[i]
+                    )
                     part.count[i] = len(found[i].weights)
         part.result.kept[part.span.start] = flat if found is None else concatenate(found, self.n)
         part.result.interrupted[part.span] = False
@@ -278,7 +289,9 @@ class BatchProjector:
                 inside = solved.method == "moebius"
                 kind = int(part.kind[i])
                 parts.append(
-                    no_start(self.n) if inside else self._complete(_mixture(solved), solved.flow, kind, part.keep)
+                    no_start(self.n)
+                    if inside
+                    else self._complete(_mixture(solved), solved.flow, kind, part.keep, part.targets[i])
                 )
                 part.count[i] = len(parts[-1].weights)
         part.result.kept[part.span.start] = concatenate(parts, self.n)
@@ -301,17 +314,14 @@ class BatchProjector:
         self._workspaces.put(workspace)
         return None if solved.reason == "interrupted" else solved
 
-    def _complete(self, mixture: Mixture, flow: Array, kind: int, keep: Keep) -> Start:
+    def _complete(self, mixture: Mixture, flow: Array, kind: int, keep: Keep, target: Array) -> Start:
         """Rankings with what the derivatives need: enough of them to span the face, and their matrix."""
         if keep is not Keep.FACES:
             return Start(*mixture, np.empty(0))
-        spanned = self.complete and kind == FACE
         if self._small is not None:
             small = self._small_workspace()
             begin_small(self._small, small, *mixture)
-            dimension = int(face_dimension(flow, small.below)) if spanned else 0
-            if small.count[0] <= dimension:
-                span_small(self._small, small, flow, dimension)
+            complete_face(self._small, small, target, flow, self.complete, kind == FACE)
             k = int(small.count[0])
             start = Start(np.empty((k, self.n), np.int32), np.empty(k), np.empty(k * (k + 1) // 2))
             store_rankings(small, *start)
@@ -319,11 +329,16 @@ class BatchProjector:
             return start
         workspace = self._workspace(len(mixture[1]))
         start_from(self.problem, workspace.active, *mixture)
-        dimension = int(face_dimension(flow, workspace.below)) if spanned else 0
-        while workspace.active.count[0] <= dimension and dimension + 8 > len(workspace.active.weights):
-            workspace.grow()
-        if workspace.active.count[0] <= dimension:
-            span_face(self.problem, workspace.active, flow, dimension)
+        if kind == FACE and self.complete:
+            dimension = int(face_dimension(flow, workspace.below))
+            while workspace.active.count[0] <= dimension and dimension + 8 > len(workspace.active.weights):
+                workspace.grow()
+            if workspace.active.count[0] <= dimension:
+                span_face(self.problem, workspace.active, flow, dimension)
+        elif kind == FACE:
+            difference = zeta(flow.copy()) - np.where(self.weights > 0, target, 0.0)
+            face = LatticeFace(zeta_adjoint(self.weights * difference))
+            span(self.problem, workspace, face, int((self.weights > 0).sum()) + 1)
         k = int(workspace.active.count[0])
         start = Start(*workspace.mixture(), workspace.active.factor[: k * (k + 1) // 2].copy())
         self._workspaces.put(workspace)

@@ -24,6 +24,11 @@ from rumflow.solvers.dispatch import Solved
 _FACTOR_BYTES = 1 << 30
 
 
+def keeps_factors(size: int, length: int) -> bool:
+    """Is there memory for the factors of so many problems?"""
+    return 8 * size * length <= _FACTOR_BYTES
+
+
 class Faces(NamedTuple):
     """The active rankings of each problem, padded to a common length K."""
 
@@ -121,7 +126,7 @@ def _pack(kind: Ints, count: Ints, pieces: Sequence[tuple[range, Start]], n: int
     size, most = len(count), int(count.max(initial=0))
     length = most * (most + 1) // 2
     paths = np.empty((size, most, n), np.int32)
-    factor = np.empty((size, length if 8 * size * length <= _FACTOR_BYTES else 0))
+    factor = np.empty((size, length if keeps_factors(size, length) else 0))
 
     def task(piece: tuple[range, Start]) -> None:
         span = slice(piece[0].start, piece[0].stop)

@@ -260,7 +260,7 @@ def centre_piece(targets, weights, table, mu, uniform, work, edges, flows, trees
 
 @kernel
 def tangent_centres(weights, table, mu, work, edges, flows, trees, rows, by_flow, tol):
-    """Z (Q + D)^-1 (Z^T g + g_flow) in place of each g of `rows` (by_flow without rows: 0)."""
+    """Z (Q + D)^-1 (Z^T g + g_flow) in place of each g of `rows`, the same without Z in place of g_flow (no rows: 0)."""
     n, half = table.shape
     for i in range(rows.shape[0]):
         tree = Tree(edges, trees[i, 0], trees[i, 1], trees[i, 2])
@@ -274,6 +274,8 @@ def tangent_centres(weights, table, mu, work, edges, flows, trees, rows, by_flow
         conjugate_gradients(work, weights, tree, tol, 40 * flow.size)
         for x in range(n):
             g[x] = work.solution[x]
+            if by_flow.shape[0] > 0:
+                by_flow[i, x] = work.solution[x]
             transform_row(g[x], n - 1, 1.0, np.bool_(False))
 
 
@@ -322,7 +324,7 @@ class SmoothedProjector:
         return rhos, flows, trees
 
     def tangent(self, flows: Array, trees: NDArray[np.int32], rows: Array, by_flow: Array | None = None) -> Array:
-        """S times each of a stack of vectors, in place (`rumflow.solvers.derivatives`); `by_flow`: gradients by the flow."""
+        """S times each of a stack of vectors, in place (`rumflow.solvers.derivatives`); `by_flow`: the same for the flow."""
         none = np.empty((0, *rows.shape[1:]))
 
         def task(span: slice) -> None:
