@@ -80,7 +80,7 @@ def project_op(
     require_finite(z, engine)
     shape = z.shape[:-1]
     starts = find(warm)
-    known, names = None, []
+    known, names = None, list[int]()
     if starts is not None:
         names = keys.reshape(-1).tolist() if keys.numel() else list(range(shape.numel()))
         starts.bind((hash(problem.numpy().tobytes()), hash(weights.numpy().tobytes()), mu))
