@@ -67,7 +67,9 @@ def _item(option: str, text: str, data: ChoiceData) -> Item:
     return by_text[text]
 
 
-def say_cost(data: ChoiceData, model: Model | None, route: str | None, arguments: argparse.Namespace) -> None:
+def say_cost(
+    data: ChoiceData, model: Model | None, route: str | None, arguments: argparse.Namespace, projections: int = 1
+) -> None:
     """Before long work: what it will cost, on standard error."""
     if arguments.quiet or arguments.json or data.n <= FEW_ITEMS:
         return
@@ -79,10 +81,11 @@ def say_cost(data: ChoiceData, model: Model | None, route: str | None, arguments
             file=sys.stderr,
             flush=True,
         )
-    elif cost.seconds >= LONG:
+    elif cost.seconds * projections >= LONG:
+        each = f" for one of {projections:,} projections" if projections > 1 else ""
         print(
             f"rumflow: a {cost.route} of {cost.nodes:,} nodes and {cost.arcs:,} arcs, {cost.bytes / 1e6:,.0f} MB, "
-            f"about {cost.seconds:.0f} s (a factor of three either way)",
+            f"about {cost.seconds:.2g} s{each} (a factor of three either way)",
             file=sys.stderr,
             flush=True,
         )

@@ -18,7 +18,7 @@ from rumflow.cli.answers import (
     write_out,
 )
 from rumflow.cli.arguments import add_data, add_json, add_out, add_seed, whole_number
-from rumflow.cli.models import add_model, model_of
+from rumflow.cli.models import add_model, model_of, say_cost
 from rumflow.cli.reading import parts_of, read_data
 from rumflow.core.seeds import entropy
 from rumflow.data.choices import ChoiceData
@@ -87,6 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     files = {path: read_data(arguments, path) for path in arguments.data}
     data = next(iter(files.values()))
     options |= {"model": model_of(arguments, data), "route": arguments.route}
+    say_cost(data, options["model"], arguments.route, arguments, arguments.n_boot + 1)
     if not arguments.cluster and not arguments.quiet and not arguments.json and _has_subjects(data):
         print("choices are resampled one by one; --cluster resamples whole subjects", file=sys.stderr)
     parts = parts_of(data, arguments.by) if arguments.by else files
