@@ -49,7 +49,7 @@ def coverage(n: int, choices: int, truth: str, kind: str, count: int = 400, widt
     totals = np.full(len(offered), float(choices))
     data = [ChoiceData(tuple(range(n)), inside, np.where(inside, one, np.nan), totals) for one in counts]
     sample = build_sample(data[0], "counts", Convention())
-    own = Restricted(sample, membership_of([asked], n), c[None])
+    own = Restricted(sample, membership_of(np.array([asked]), n), c[None])
     tau = find_taus("mean", totals, sample.convention)[0]
     p = (counts / choices)[:, inside]
     statistic = own.measure(p, theta, 0.0).statistic
@@ -61,7 +61,7 @@ def coverage(n: int, choices: int, truth: str, kind: str, count: int = 400, widt
     items = [x for x in range(n) if asked >> x & 1]
     functional = {(tuple(items), x): float(c[x]) for x in items if c[x]}
     found = [bounds(one, functional=functional, confidence=CONFIDENCE, n_boot=99, seed=0) for one in data[:widths]]
-    width = [float((b.confidence_upper - b.confidence_lower)[0]) for b in found if b.confidence_lower is not None]
+    width = [float(np.ptp(np.array([b.confidence_lower, b.confidence_upper], float))) for b in found]
     return {
         "n": n,
         "choices": choices,

@@ -7,6 +7,7 @@ hundreds. It is a screen: where null distributions differ between the data sets 
 in which the default rejects a true model too often are run again on fresh data sets with a bootstrap of their own each.
 
     python -m experiments.size --out docs/results/size.csv    # goes on where it stopped; --only n=4 for a part
+    python -m experiments.size --out docs/results/size.csv --confirm --data-sets 2000
 
 Truths: *interior* (500 rankings), *facet* (all that avoid one edge of the lattice), *6*, *3*, *2* rankings, *opposite* (a ranking
 and its reverse, half each), *one*. False models: *noise* (6 rankings, a fifth of each menu's choices at random by a rule of its
@@ -17,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import sys
 import time
 import zlib
 from collections.abc import Iterable, Sequence
@@ -80,6 +80,9 @@ PROCEDURES = {
     "recentred": Procedure(None, "empirical", 1.0, "smallest"),
     "recentred, counts": Procedure("counts", "empirical", 1.0),
 }
+
+
+_BY_SUBJECT = ("default", "recentred", "recentred, counts")
 
 
 def make_rankings(truth: str, n: int, rng: np.random.Generator) -> tuple[Ints, Array]:
@@ -169,7 +172,7 @@ def reject(case: Case, procedure: Procedure, count: int, fresh: int = 0) -> floa
     return rejection(distances(sample, p, 0.0, TOL, threads=None).statistic, null.statistic)
 
 
-def reject_fully(case: Case, procedure: Procedure, count: int, n_boot: int = 199, fresh: int = 1) -> float:
+def reject_fully(case: Case, procedure: Procedure, count: int, n_boot: int = 99, fresh: int = 1) -> float:
     """The same with a bootstrap of its own for every sample, as `rum_test` has it."""
     data, p, sets = draw_samples(case, count, fresh)
     kind = Convention(weights=procedure.weights, draws=procedure.draws)
@@ -228,29 +231,31 @@ def all_cases() -> list[Case]:
     return cases
 
 
-def run_size(
-    path: Path, cases: Iterable[Case], names: Sequence[str], count: int = 400, seconds: float = np.inf
-) -> None:
-    """Append the rejection rates of cases that are not in the file; those above 7.5 % by the default once more in full."""
-    done = set()
-    if path.exists():
-        done = {(*(str(r[f]) for f in Case._fields), r["procedure"], str(r["data_sets"])) for r in read_csv(path)}
+def run_size(path: Path, cases: Iterable[Case], names: Sequence[str], count: int, seconds: float = np.inf) -> None:
+    """Append the rejection rates of cases that are not in the file."""
+    stored = read_csv(path) if path.exists() else []
+    done = {(*(str(r[f]) for f in Case._fields), r["procedure"]) for r in stored if r["method"] == "screen"}
     begin = time.monotonic()
     for case in cases:
-        if time.monotonic() - begin > seconds:
-            return
-        wanted = [
-            name for name in names if case.sizes != "subjects" or not name.startswith(("tau", "twice", "unit", "log"))
-        ]
-        for name in wanted:
-            if (*map(str, case), name, str(count)) in done:
+        for name in names:
+            if (case.sizes == "subjects" and name not in _BY_SUBJECT) or (*map(str, case), name) in done:
                 continue
-            rate = reject(case, PROCEDURES[name], count)
-            _append(path, case, name, count, rate, "screen")
-            if name == "default" and rate > 0.075 and case.truth in TRUE:
-                again = reject_fully(case, PROCEDURES[name], 5 * count, 99)
-                _append(path, case, name, 5 * count, again, "bootstrap")
-                print(f"{tuple(case)}: {100 * rate:.1f} %, again {100 * again:.1f} %", file=sys.stderr, flush=True)
+            if time.monotonic() - begin > seconds:
+                return
+            _append(path, case, name, count, reject(case, PROCEDURES[name], count), "screen")
+
+
+def confirm(path: Path, count: int, seconds: float = np.inf) -> None:
+    """Run the cases in which the default rejected more than 7.5 % of a true model once more in full, the worst first."""
+    stored = [r for r in read_csv(path) if r["procedure"] == "default" and str(r["truth"]) in TRUE]
+    done = {tuple(str(r[f]) for f in Case._fields) for r in stored if r["method"] == "bootstrap"}
+    begin = time.monotonic()
+    for row in sorted((r for r in stored if r["method"] == "screen"), key=lambda r: -r["rejected"]):
+        case = Case(row["n"], row["choices"], row["sizes"], row["menus"], str(row["truth"]))
+        if row["rejected"] <= 0.075 or time.monotonic() - begin > seconds:
+            return
+        if tuple(map(str, case)) not in done:
+            _append(path, case, "default", count, reject_fully(case, PROCEDURES["default"], count), "bootstrap")
 
 
 def _append(path: Path, case: Case, name: str, count: int, rate: float, method: str) -> None:
@@ -273,7 +278,11 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--procedure", action="append", choices=list(PROCEDURES), help="default: all of them")
     parser.add_argument("--data-sets", type=int, default=400)
     parser.add_argument("--seconds", type=float, default=np.inf, help="begin no further case after this long")
+    parser.add_argument("--confirm", action="store_true", help="run the worst cases of the file in full instead")
     arguments = parser.parse_args(argv)
+    if arguments.confirm:
+        confirm(arguments.out, arguments.data_sets, arguments.seconds)
+        return
     wanted = [text.split("=") for text in arguments.only]
     cases = [c for c in all_cases() if all(str(getattr(c, field)) in value.split(",") for field, value in wanted)]
     run_size(arguments.out, cases, arguments.procedure or list(PROCEDURES), arguments.data_sets, arguments.seconds)

@@ -35,7 +35,8 @@ from rumflow.inference.sample import Sample
 
 RESAMPLE = ("menu", "row", "cluster")
 
-_SINGLY = 1 << 16  # up to this many choices in all, drawing them one by one beats a binomial per cell
+# Up to so many choices in all, drawing them one by one beats a binomial per cell: from a list, or (per cell) by search.
+_SINGLY, _SEARCHED = 1 << 16, 8
 
 
 @kernel
@@ -136,12 +137,13 @@ class CellSampler:
         # Rounding must not leave a draw without a choice: from the last cell with a share on, the sum is past 1.
         last = shares.shape[1] - 1 - np.argmax(shares[:, ::-1] > 0, axis=1)
         cumulative[np.arange(shares.shape[1]) >= last[:, None]] = 2.0
+        most = min(_SINGLY, _SEARCHED * len(self._unit)) if null else _SINGLY
         counts = np.empty((len(generators), *shares.shape), np.int64)
         totals = np.empty((len(generators), len(self._sizes)), np.int64)
         for i, rng in enumerate(generators):
             totals[i] = self._sizes if self._groups is None else self._draw_sizes(rng)
             number = int(totals[i].sum())
-            if number > _SINGLY:
+            if number > most:
                 counts[i] = rng.multinomial(totals[i], shares)
             elif self._observed is not None:
                 _repeat_choices(rng.random(number), self._observed, self._first, totals[i], counts[i])
