@@ -18,6 +18,8 @@ from rumflow.core.graph_cells import Cells
 from rumflow.core.problem import Problem
 from rumflow.inference import test as test_module
 from rumflow.inference.jobs import Collected
+from rumflow.inference.restricted import Restricted
+from rumflow.inference.sample import build_sample
 from rumflow.models.open_menus import Limit
 from rumflow.solvers import dispatch
 from rumflow.solvers.bounded import bound as bounds_module
@@ -404,6 +406,19 @@ def test_route_where_the_graph_is_too_large(monkeypatch):
         rf.bounds(data, (0, 1, 2))
     with pytest.raises(rf.InputError, match="larger than 1,000 nodes"):
         rf.fit_likelihood(data)
+    sample = build_sample(data, None, rf.Convention())
+    with pytest.raises(rf.InputError, match="confidence: the graph"):
+        Restricted(sample, data.membership[:1], np.where(data.membership[:1], 1.0, 0.0))
+
+
+def test_layers_refuse(monkeypatch):
+    pytest.importorskip("torch")
+    from rumflow.torch import AxiomLayer
+
+    monkeypatch.setattr(dispatch, "DEFAULT_LIMIT", Limit(nodes=1000))
+    menus = rf.simulate.random_menus(26, 60, 2, seed=0).menus
+    with pytest.raises(rf.InputError, match="larger than 1,000 nodes"):
+        AxiomLayer(rf.RandomUtility(), menus, 26)
 
 
 def test_what_needs_a_graph_refuses():
