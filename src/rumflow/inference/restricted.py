@@ -53,6 +53,11 @@ class Restricted:
             raise InputError("a functional can be bounded for one group at a time")
         old = sample.projector
         new = old.with_cells(menus, coefficients != 0)
+        if new.bounded:
+            raise InputError(
+                "confidence: the graph of the observed and the asked menus is too large, and intervals need exact distances; "
+                "leave out menus"
+            )
         number = np.full(new.cells.membership.shape, -1)
         number[new.menu, new.item] = np.arange(len(new.menu))
         rows = find_menus(new.cells.membership, np.vstack([old.cells.membership, menus]))

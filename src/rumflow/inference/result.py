@@ -258,7 +258,7 @@ def make_result(
     least = statistic
     if replicator.sample.projector.bounded:
         # What is certified of the data against upper bounds of the replicates.
-        least = max(statistic - float(2 * replicator.sample.scale * observed.fits.certificates[0].gap), 0.0)
+        least = max(statistic - float(observed.gap[0]), 0.0)
     values = np.array([pvalue(least, row, float(observed.rounding[0])) for row in null])
     return RumTest(
         statistic,

@@ -159,9 +159,7 @@ class Cells:
         n = len(items)
         projector = None
         if any(len(menu) > 1 for menu in menus):
-            route, projector = find_route(graph_cells(menus, items), model, None)
-            if projector is None and route.route != "lattice":
-                raise InputError(f"these menus are projected on the route {route.route!r}, which has no derivatives")
+            projector = find_route(graph_cells(menus, items), model, None, exact=True)[1]
         elif n > LATTICE_ITEMS or not isinstance(model, RandomUtility):
             raise InputError("menus: at least one menu of two items or more is needed")
         if projector is None:

@@ -12,7 +12,7 @@ that neither is, a bound of the optimum itself (`rumflow.solvers.bounded.split`)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,10 @@ from rumflow.core.graph_cells import Cells
 from rumflow.models.open_menus import Limit
 from rumflow.models.random_utility import RandomUtility
 from rumflow.solvers.bounded.groups import GROUP_LIMIT, bound_groups, find_heavy
-from rumflow.solvers.bounded.ordering import OrderingProgram
 from rumflow.solvers.bounded.search import repair
+
+if TYPE_CHECKING:
+    from rumflow.solvers.bounded.ordering import OrderingProgram
 
 #: Seconds that branch and cut may take, and at most half of the time that is left.
 BRANCH_SECONDS = 30.0
@@ -80,6 +82,8 @@ class Bounder:
         menus = np.sort(heavy.menus)
         if not 0 < int(self.cells.membership[menus].any(axis=0).sum()) <= MOST_ORDERED:
             return None, cost, heavy.rest
+        from rumflow.solvers.bounded.ordering import OrderingProgram  # SciPy takes a while to load
+
         if self._program is None or not np.array_equal(menus, self._menus):
             self._menus, self._program = menus, OrderingProgram(self.cells.part(menus), self._above)
         column = self.cells.column[menus]
