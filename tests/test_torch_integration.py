@@ -16,7 +16,7 @@ from torch import nn  # noqa: E402
 
 import rumflow as rf  # noqa: E402
 from rumflow.core.transforms import moebius  # noqa: E402
-from rumflow.torch import MenuSoftmax, RUMLayer  # noqa: E402
+from rumflow.torch import ConflictMonitor, MenuSoftmax, RUMLayer  # noqa: E402
 from rumflow.torch.cells import Cells  # noqa: E402
 
 LAYERS = {
@@ -217,6 +217,10 @@ def _worker(rank: int, port: int, folder: str) -> None:
         model(x[4 * rank : 4 * rank + 4]).square().sum().backward()
         optimiser.step()
     torch.save([p.detach() for p in model.parameters()], f"{folder}/{rank}.pt")
+    monitor = ConflictMonitor(warmup=4, threshold=3.0)
+    monitor(x[4 * rank : 4 * rank + 4, 0].square())
+    monitor(x[4 * rank : 4 * rank + 4, 1].square() + 50.0 * rank)
+    torch.save(monitor.state_dict(), f"{folder}/monitor{rank}.pt")
     torch.distributed.destroy_process_group()
 
 
@@ -224,6 +228,14 @@ def test_distributed_data_parallel(tmp_path: Path) -> None:
     torch.multiprocessing.spawn(_worker, (_free_port(), str(tmp_path)), nprocs=2)
     parts = [torch.load(tmp_path / f"{rank}.pt", weights_only=True) for rank in range(2)]
     assert_close(*parts, tolerance=0.0)
+    known = [torch.load(tmp_path / f"monitor{rank}.pt", weights_only=True) for rank in range(2)]
+    assert known[0] == known[1]
+    x = torch.randn(8, 5, generator=torch.Generator().manual_seed(10))
+    baseline = torch.cat([x[:, 0], x[:4, 1]]).abs().double()
+    assert int(known[0]["count"]) == 12
+    assert int(known[0]["flagged"]) == 4
+    assert float(known[0]["mean"]) == pytest.approx(float(baseline.mean()), rel=1e-6)
+    assert float(known[0]["square"]) == pytest.approx(float(baseline.var(correction=0)), rel=1e-6)
     model = network("warm")
     optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
     x = torch.randn(8, 5, generator=torch.Generator().manual_seed(10))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -228,7 +229,7 @@ def test_the_monitor_flags_what_is_far_off() -> None:
     assert int(monitor.flagged) == 2
     again = ConflictMonitor(threshold=5.0, warmup=100)
     again.load_state_dict(monitor.state_dict())
-    assert int(again.count) == 502
+    assert int(again.count) == 501
     again.reset()
     assert int(again.count) == 0
     moving = ConflictMonitor(momentum=0.5)
@@ -238,6 +239,35 @@ def test_the_monitor_flags_what_is_far_off() -> None:
     for options in ({"threshold": 0.0}, {"momentum": 2.0}):
         with pytest.raises(rf.InputError):
             ConflictMonitor(**options)
+
+
+def test_a_lasting_shift_does_not_silence_the_monitor() -> None:
+    generator = torch.Generator().manual_seed(11)
+    monitor = ConflictMonitor(threshold=5.0, warmup=100)
+    monitor(torch.rand(200, generator=generator) + 1.0)
+    mean, std = float(monitor.mean), float(monitor.std)
+    for _ in range(50):
+        report = monitor(torch.rand(40, generator=generator) + 100.0)
+        assert report.outlier.all()
+    assert (report.mean, report.std) == (mean, std)
+    assert int(monitor.flagged) == 2000
+    assert float(monitor.largest) > 10
+    monitor.eval()
+    before = {name: value.clone() for name, value in monitor.state_dict().items()}
+    assert monitor(torch.tensor([1.5, 400.0])).outlier.tolist() == [False, True]
+    assert all(torch.equal(value, before[name]) for name, value in monitor.state_dict().items())
+
+
+def test_the_monitor_keeps_its_precision_and_writes_json() -> None:
+    monitor = ConflictMonitor(warmup=1).half()
+    monitor(torch.full((3,), 1e-4, dtype=torch.float16))
+    assert monitor.mean.dtype == torch.float64
+    assert float(monitor.mean) == pytest.approx(1e-2, rel=1e-3)
+    report = monitor(torch.tensor([1e-4, float("inf")]))
+    told = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    assert told["distance"][1] is None
+    assert told["outlier"] == [False, True]
+    assert set(told) == {"distance", "score", "outlier", "mean", "std"}
 
 
 def test_cells_need_no_layer() -> None:

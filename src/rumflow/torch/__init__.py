@@ -15,12 +15,14 @@ except ImportError as error:  # pragma: no cover - depends on what is installed
 from rumflow.torch.cells import Cells
 from rumflow.torch.head import MenuSoftmax
 from rumflow.torch.layer import AxiomLayer, RUMLayer, project_cells
+from rumflow.torch.likelihood import ChoiceLikelihood
 from rumflow.torch.monitor import ConflictMonitor, ConflictReport
 from rumflow.torch.warm import WarmStarts
 
 __all__ = [
     "AxiomLayer",
     "Cells",
+    "ChoiceLikelihood",
     "ConflictMonitor",
     "ConflictReport",
     "MenuSoftmax",

@@ -117,6 +117,7 @@ class Cells:
         lattice: bool = False,
     ) -> None:
         """`all_menus`: write all N cells. `lattice`: the flow on the lattice is needed."""
+        self.reads_all = menus is None
         if menus is None:
             self._on_lattice(Lattice(n).n, None, weights, all_menus)
             return
@@ -147,6 +148,7 @@ class Cells:
     ) -> Cells:
         """The cells of some menus, for any model."""
         own = cls.__new__(cls)
+        own.reads_all = False
         numbers, labels = label_menus(menus, items)
         own._by_route(model, numbers, labels, weights)
         own.cells = own.output_cells = np.array([(j, x) for j, menu in enumerate(numbers) for x in menu], np.int64)
@@ -193,6 +195,15 @@ class Cells:
         self.projector = self._own = None
         inputs = _among(lattice, self.cells) if all_menus else np.arange(self.n_cells)
         self._set(describe_lattice(n, masks, all_menus), inputs, len(self.output_cells))
+
+    def menu_numbers(self) -> tuple[Ints, Ints, Ints]:
+        """Of each cell: its menu (bit mask where all menus are read, else number in the list), the menu's first cell, its size."""
+        new = np.ones(self.n_cells, np.bool_)
+        new[1:] = self.cells[1:, 0] != self.cells[:-1, 0]
+        number = np.cumsum(new) - 1
+        size = np.bincount(number)
+        first = np.flatnonzero(new)
+        return (self.cells[:, 0] if self.reads_all else number).astype(np.int64), first[number], size[number]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Cells:
         return self

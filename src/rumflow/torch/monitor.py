@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -16,18 +18,37 @@ class ConflictReport(NamedTuple):
     distance: Tensor  # (B,): the distances, square roots of what came in
     score: Tensor  # (B,): standard deviations above the mean before this batch; 0 during the warm-up
     outlier: Tensor  # (B,): score above the threshold, or not a finite number
-    mean: float  # of all so far, this batch included
+    mean: float  # of the baseline, this batch included where it belongs to it
     std: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, for JSON; None for what is not a finite number."""
+
+        def plain(values: Tensor) -> list[float | None]:
+            return [value if math.isfinite(value) else None for value in values.tolist()]
+
+        return {
+            "distance": plain(self.distance),
+            "score": plain(self.score),
+            "outlier": self.outlier.tolist(),
+            "mean": self.mean,
+            "std": self.std,
+        }
 
 
 class ConflictMonitor(nn.Module):
     """Running mean and standard deviation of the distance between raw outputs and their projections; flags what is far
     off.
 
-    Call it with the squared distances that `RUMLayer(return_distance=True)` returns. A sample is an outlier when its
-    distance is more than `threshold` standard deviations above the mean of what came before, once `warmup` samples are
-    known. `momentum` None weighs all samples alike; a number in (0, 1] is the weight of the newest batch, so that old
-    ones are forgotten. Statistics are part of the state dict.
+    Call it with the squared distances that a layer with `return_distance=True` returns. A sample is an outlier when its
+    distance is more than `threshold` standard deviations above the mean of the baseline, once `warmup` samples are
+    known. From then on outliers do not enter the baseline: a lasting shift is reported for as long as it lasts (`reset` accepts
+    it). `momentum` None weighs all samples alike; a number in (0, 1] is the weight of the newest batch, so that old ones are
+    forgotten.
+
+    Statistics are part of the state dict and stay in double precision. In evaluation mode they do not change. Where
+    `torch.distributed` runs, the batches of all processes count together (`sync=False`: each alone); all of them must then call
+    the monitor equally often.
     """
 
     count: Tensor
@@ -36,13 +57,15 @@ class ConflictMonitor(nn.Module):
     largest: Tensor
     flagged: Tensor
 
-    def __init__(self, threshold: float = 4.0, warmup: int = 256, momentum: float | None = None) -> None:
+    def __init__(
+        self, threshold: float = 4.0, warmup: int = 256, momentum: float | None = None, sync: bool = True
+    ) -> None:
         super().__init__()
         if not threshold > 0:
             raise InputError(f"threshold={threshold!r}: a positive number of standard deviations is needed")
         if momentum is not None and not 0 < momentum <= 1:
             raise InputError(f"momentum={momentum!r}: a number in (0, 1] is needed, or None")
-        self.threshold, self.warmup, self.momentum = float(threshold), int(warmup), momentum
+        self.threshold, self.warmup, self.momentum, self.sync = float(threshold), int(warmup), momentum, sync
         for name in ("count", "flagged"):
             self.register_buffer(name, torch.zeros((), dtype=torch.int64))
         for name in ("mean", "square", "largest"):
@@ -58,31 +81,46 @@ class ConflictMonitor(nn.Module):
         for buffer in self.buffers():
             buffer.zero_()
 
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> ConflictMonitor:
+        """To another device, but not to another precision: half of it would spoil sums over many batches."""
+        before = dict(self.named_buffers())
+        super()._apply(fn, recurse)
+        for name, old in before.items():
+            self._buffers[name] = old.to(getattr(self, name).device)
+        return self
+
     @torch.no_grad()
     def forward(self, squared_distance: Tensor) -> ConflictReport:
-        """Compare a batch with the past, then add it to the past."""
+        """Compare a batch with the baseline, then, in training mode, add to the baseline what is no outlier."""
         distance = squared_distance.detach().to(self.mean.device, torch.float64).reshape(-1).clamp(min=0.0).sqrt()
         finite = torch.isfinite(distance)
         score = torch.zeros_like(distance)
         if int(self.count) >= self.warmup:
             score = (distance - self.mean) / self.std.clamp(min=1e-12 + 1e-9 * float(self.mean))
         outlier = (score > self.threshold) | ~finite
-        known = distance[finite]
-        if len(known):
-            self._add(known)
-        self.flagged += outlier.sum()
+        if self.training:
+            self._add(distance[~outlier], distance[finite], outlier.sum())
         return ConflictReport(distance, score, outlier, float(self.mean), float(self.std))
 
-    def _add(self, distance: Tensor) -> None:
-        """Merge mean and variance of a batch (Chan, Golub and LeVeque)."""
-        before, new = int(self.count), len(distance)
+    def _add(self, usual: Tensor, finite: Tensor, flagged: Tensor) -> None:
+        """Merge mean and variance of a batch (Chan, Golub and LeVeque), or of the batches of all processes."""
+        away = usual - self.mean
+        sums = torch.stack([away.new_tensor(len(usual)), away.sum(), away.square().sum(), flagged.to(away)])
+        largest = torch.cat([finite, self.largest[None]]).max()
+        if self.sync and torch.distributed.is_available() and torch.distributed.is_initialized():
+            torch.distributed.all_reduce(sums)
+            torch.distributed.all_reduce(largest, op=torch.distributed.ReduceOp.MAX)
+        self.largest.copy_(largest)
+        self.flagged += sums[3].to(torch.int64)
+        before, new = int(self.count), int(sums[0])
+        if new == 0:
+            return
         share = new / (before + new) if self.momentum is None or before == 0 else self.momentum
-        change = distance.mean() - self.mean
-        spread = distance.var(correction=0) if new > 1 else torch.zeros_like(self.square)
+        change = sums[1] / new
+        spread = sums[2] / new - change * change
         self.square.copy_((1 - share) * self.square + share * spread + share * (1 - share) * change * change)
         self.mean += share * change
         self.count += new
-        self.largest.copy_(torch.maximum(self.largest, distance.max()))
 
     def extra_repr(self) -> str:
         """What `print(monitor)` shows."""

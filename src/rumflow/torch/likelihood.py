@@ -1,0 +1,87 @@
+"""The likelihood of single choices under a layer, finite and with a gradient everywhere.
+
+A projection is 0 in many cells, and stays 0 when z moves a little: -log y is infinite there and its gradient says nothing. So a
+small share of the raw numbers is mixed in, r = z with menus that add up to 1, bent so that it stays below 1:
+
+    a = (1 - mix) y + mix s(r),    s(r) = r up to 1/2, then 1 - 1 / (4 r)
+    loss = -log a,   below `floor` along its tangent
+
+Where y is 0 the raw number still moves towards the choice, until the projection leaves 0. In small runs (five items, choices of
+simulated populations, three seeds) the held-out loss with mix = 0.02 was below that with 0.1, 0.3 or 0.5, below that of a mixture
+with equal shares instead of the raw numbers, and below that of the gradient y - e (Fenchel and Young). A layer with smoothing has
+no zeros: there mix = 0 is right.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from rumflow.errors import InputError
+from rumflow.torch.layer import AxiomLayer
+
+
+class ChoiceLikelihood(nn.Module):
+    """Mean negative log-likelihood of observed choices: `ChoiceLikelihood(layer)(z, menu, choice)`.
+
+    z        (..., M) as for the layer, one row per choice.
+    menu     (...): the menu of each choice, a bit mask for a `RUMLayer` over all menus, else its number in the layer's list.
+    choice   (...): the item that was taken, by number.
+    index    sample numbers, as for the layer.
+
+    mix      share of the raw numbers, from 0 up to 1; floor: where the logarithm goes on as a straight line.
+    """
+
+    def __init__(self, layer: AxiomLayer, mix: float = 0.02, floor: float = 1e-3) -> None:
+        super().__init__()
+        if not 0 <= mix < 1:
+            raise InputError(f"mix={mix!r}: a number from 0 up to 1 is needed")
+        if not 0 < floor < 1:
+            raise InputError(f"floor={floor!r}: a number between 0 and 1 is needed")
+        self.layer, self.mix, self.floor = layer, float(mix), float(floor)
+        menu, first, size = layer._cells.menu_numbers()
+        # A cell is found by its menu and item; both ascend.
+        self._keys = torch.from_numpy(menu * layer.n + layer.cells[:, 1].astype(np.int64))
+        self._first, self._size = torch.from_numpy(first), torch.from_numpy(size)  # of the menu of each cell
+
+    def forward(self, z: Tensor, menu: Tensor, choice: Tensor, index: Tensor | None = None) -> Tensor:
+        """The mean over all choices."""
+        cell = self._find(z, menu, choice)
+        out = self.layer(z) if index is None else self.layer(z, index)
+        y = (out[0] if isinstance(out, tuple) else out).to("cpu", torch.float64)
+        cells = self.layer._cells
+        if cells.n_outputs > cells.n_cells:
+            y = y[..., cells.inputs]
+        z = z.to("cpu", torch.float64)
+        own = cell[..., None]
+        sums = nn.functional.pad(z.cumsum(-1), (1, 0))
+        first, size = self._first[own], self._size[own]
+        surplus = sums.gather(-1, first + size) - sums.gather(-1, first) - 1.0
+        raw = z.gather(-1, own) - surplus / size
+        raw = torch.where(raw > 0.5, 1.0 - 0.25 / raw.clamp(min=0.5), raw)
+        a = ((1.0 - self.mix) * y.gather(-1, own) + self.mix * raw)[..., 0]
+        above = a.clamp(min=self.floor)
+        return ((above - a) / self.floor - above.log()).mean()
+
+    def _find(self, z: Tensor, menu: Tensor, choice: Tensor) -> Tensor:
+        """The cell of each choice."""
+        if menu.shape != z.shape[:-1] or choice.shape != z.shape[:-1]:
+            raise InputError(
+                f"menu and choice: one number for each of {tuple(z.shape[:-1])} is needed, not {tuple(menu.shape)} and "
+                f"{tuple(choice.shape)}"
+            )
+        menu, choice = menu.to("cpu", torch.int64), choice.to("cpu", torch.int64)
+        key = menu * self.layer.n + choice
+        cell = torch.searchsorted(self._keys, key).clamp(max=len(self._keys) - 1)
+        wrong = (self._keys[cell] != key) | (choice < 0) | (choice >= self.layer.n)
+        if wrong.any():
+            at = int(wrong.reshape(-1).nonzero()[0])
+            raise InputError(
+                f"choice {at}: item {int(choice.reshape(-1)[at])} of menu {int(menu.reshape(-1)[at])} is no cell of the layer"
+            )
+        return cell
+
+    def extra_repr(self) -> str:
+        """What `print(likelihood)` shows."""
+        return f"mix={self.mix:g}, floor={self.floor:g}"
