@@ -253,6 +253,48 @@ def test_inverse_variance_is_pearson(noisy):
     assert sample.scale == 1
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_pearson_counts_what_was_not_recorded(seed):
+    """The statistic by enumeration, with the remainder of a menu as a cell; complete menus have N / p as ever."""
+    rng = np.random.default_rng(seed)
+    counts = {0b0111: {0: 30}, 0b1111: {0: 20, 1: 40}, 0b0011: {0: 25, 1: 75}, 0b1101: {3: 45}}
+    table = np.full((4, 4), np.nan)
+    membership = membership_of(np.array(sorted(counts)), 4)
+    for row, mask in zip(table, sorted(counts), strict=True):
+        for x, count in counts[mask].items():
+            row[x] = count + rng.integers(5) if mask != 0b0011 else count
+    data = rf.ChoiceData(tuple("abcd"), membership, table, np.full(4, 100.0))
+    result = rum_test(data, n_boot=19, weights="inverse-variance", seed=0)
+    sample = result.sample
+    masks = masks_of(sample.menus)[sample.unit_menu[sample.unit]]
+    assert (sample.item < 0).sum() == 3
+    assert np.bincount(sample.unit, sample.frequency) == pytest.approx(1)
+    assert np.bincount(sample.unit, sample.centre[sample.column]) == pytest.approx(1)
+
+    def takes(mask, item, order):
+        best = next(y for y in order if mask >> y & 1)
+        return float(best == item if item >= 0 else np.isnan(table[sorted(counts).index(mask), best]))
+
+    matrix = np.array(
+        [[takes(m, x, o) for o in permutations(range(4))] for m, x in zip(masks, sample.item, strict=True)]
+    )
+    root = np.sqrt(sample.weights)
+    heavy = np.vstack([root[:, None] * matrix, np.full(24, 1e4)])
+    assert result.statistic == pytest.approx(nnls(heavy, np.append(root * sample.frequency, 1e4))[1] ** 2, rel=1e-4)
+    fit = rf.project(data, "counts", tol=1e-12)
+    whole = sample.item[masks == 0b0011]
+    p = fit.fitted[0, whole]
+    assert sample.weights[masks == 0b0011] == pytest.approx(100 / ((100 * p + 1) / 102), rel=1e-5)
+    assert sample.weights[sample.item < 0].min() > 100
+    assert 0 < result.pvalue <= 1
+    assert np.isnan(result.fitted).sum() == np.isnan(table).sum()
+    assert result.summary()
+    result.binding()
+    assert (result.sample.convention.draws, result.failed) == ("null", 0)
+    with pytest.raises(rf.InputError, match="accepted are None and 'graph'"):
+        rum_test(data, weights="inverse-variance", route="lattice")
+
+
 @pytest.mark.parametrize(("scale", "value"), [("total", 90), ("group", 90), ("smallest", 20), ("mean", 30), (5, 5)])
 def test_scale(scale, value):
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 20}, ("b", "c"): {"b": 40}, ("a", "c"): {"c": 30}})

@@ -142,7 +142,7 @@ class RumTest:
             unit = sample.unit[s]
             menu = sample.members(int(unit))
             group = sample.names[int(sample.unit_group[unit])]
-            item = sample.items[int(sample.item[s])]
+            item = sample.items[int(sample.item[s])] if sample.item[s] >= 0 else "what was not recorded"
             found.append((menu, item, group, float(sample.frequency[s]), float(fitted[s]), float(part[s])))
         return found
 

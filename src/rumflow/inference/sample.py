@@ -102,8 +102,12 @@ def build_sample(
     sizes: float | ArrayLike | None = None,
     model: Model | None = None,
     route: str | None = None,
+    remainders: bool = True,
 ) -> Sample:
-    """Bring data into slots; see `rum_test` for what is accepted."""
+    """Bring data into slots; see `rum_test` for what is accepted.
+
+    remainders   weights="inverse-variance" gives a weight to what was chosen but not recorded, too, for a group by itself.
+    """
     names, groups = named_groups(data)
     items = check_items(dict.fromkeys(label for group in groups for label in group.items))
     groups = [_relabel(group, items) for group in groups]
@@ -122,10 +126,24 @@ def build_sample(
     menus, unit_menu = unique_menus(np.concatenate([part[0] for part in per_group]))
     recorded = np.zeros(menus.shape, np.bool_)
     recorded[unit_menu[unit], item] = True
-    projector = CellProjector(menus, recorded, items, model, route, convention.set == "cone")
-    column = (np.cumsum(recorded).reshape(recorded.shape) - 1)[unit_menu[unit], item]
-    where = projector.menu, projector.item
-    centre = inner_point(menus, *where, convention.centre) if projector.plain else projector.inner_point()
+    pearson = isinstance(weights, str) and weights == "inverse-variance"
+    partly = (recorded != menus).any(axis=1) & (remainders and pearson and len(groups) == 1)
+    if partly.any():
+        if route == "lattice":
+            raise InputError(
+                "route='lattice': with weights='inverse-variance' the rest of a menu that was recorded in part is a cell of its "
+                "own, which the lattice does not have; accepted are None and 'graph'"
+            )
+        unit, item, frequency = _with_remainders(unit, item, frequency, np.flatnonzero(partly[unit_menu]))
+    projector = CellProjector(menus, recorded, items, model, route, convention.set == "cone", bool(partly.any()))
+    number = np.full((len(menus), len(items) + 1), -1)
+    number[projector.menu, projector.item] = np.arange(len(projector.menu))  # remainders, item -1, in the last column
+    column = number[unit_menu[unit], item]
+    centre = (
+        inner_point(menus, projector.menu, projector.item, convention.centre)
+        if projector.plain
+        else projector.inner_point()
+    )
     sample = Sample(
         items,
         names,
@@ -177,6 +195,12 @@ def inner_point(menus: Mask, menu: Ints, item: Ints, kind: str) -> Array:
     Let c items be in every menu, and q = n - c in some. A behaviour is a list of k of the q, in order, and the first of the c
     under them: c q! / (q - k)! behaviours, among which a menu with d of the q keeps one of the c with chance C(q-d, k) / C(q, k).
     """
+    if (item < 0).any():
+        own = item >= 0
+        full = np.empty(len(item))
+        full[own] = inner_point(menus, menu[own], item[own], kind)
+        full[~own] = 1.0 - np.bincount(menu[own], full[own], len(menus))[menu[~own]]
+        return full
     size = menus.sum(axis=1)[menu]
     always: Mask = np.logical_and.reduce(menus, axis=0)
     common = int(always.sum())
@@ -224,6 +248,14 @@ def _slots(data: ChoiceData, sizes: float | ArrayLike | None) -> tuple[Mask, Arr
     return data.membership[large], totals[large], unit, item, frequencies[unit, item]
 
 
+def _with_remainders(unit: Ints, item: Ints, frequency: Array, partly: Ints) -> tuple[Ints, Ints, Array]:
+    """Slots with one more, item -1, at the end of each unit that was recorded in part."""
+    rest = np.maximum(1.0 - np.bincount(unit, frequency)[partly], 0.0)
+    unit, item = np.concatenate([unit, partly]), np.concatenate([item, np.full(len(partly), -1)])
+    order = np.argsort(unit, kind="stable")
+    return unit[order], item[order], np.concatenate([frequency, rest])[order]
+
+
 def _slot_weights(sample: Sample, weights: str | ArrayLike | None, groups: Sequence[ChoiceData]) -> Array:
     sizes = sample.sizes[sample.unit]
     if weights is None:
@@ -236,9 +268,12 @@ def _slot_weights(sample: Sample, weights: str | ArrayLike | None, groups: Seque
         if weights == "counts":
             return sizes
         if weights == "inverse-variance":
-            fit = fitted(replace(sample, weights=sizes))[sample.column]
-            items = sample.menus.sum(axis=1)[sample.unit_menu[sample.unit]]
-            w: Array = sizes / ((sizes * fit + 1.0) / (sizes + items))
+            fit = fitted(replace(sample, weights=np.where(sample.item < 0, 0.0, sizes)))[sample.column]
+            menu = sample.unit_menu[sample.unit]
+            items = sample.menus.sum(axis=1)[menu]
+            # One observation per item moves the fit towards uniform; a remainder has several items.
+            each = np.where(sample.item < 0, (sample.menus & ~sample.projector.cells.recorded).sum(axis=1)[menu], 1)
+            w: Array = sizes / ((sizes * fit + each) / (sizes + items))
             return w
         raise InputError(
             f"weights={weights!r}: accepted are None, 'counts', 'inverse-variance' and an array of shape "
@@ -262,7 +297,7 @@ def inverse_variance(data: ChoiceData, model: Model | None = None, route: str | 
 
     1 on menus of one item, which leave no choice.
     """
-    sample = build_sample(data, "inverse-variance", Convention(), model=model, route=route)
+    sample = build_sample(data, "inverse-variance", Convention(), model=model, route=route, remainders=False)
     n, menu = len(sample.items), sample.unit_menu[sample.unit]
     if sample.projector.graph is not None:
         array = np.where(data.membership & (data.membership.sum(axis=1) == 1)[:, None], 1.0, 0.0)

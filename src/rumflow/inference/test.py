@@ -97,8 +97,9 @@ def rum_test(
                 the test. "auto": 0.4 m^(-1/5), m the mean number of choices from a menu, at least 3 (of subjects, when
                 resampling by subject), and beside it 0 and twice as much. "smallest": sqrt(log m / m), m the smallest menu.
     weights     "auto": "counts", the menu's sample size. None: 1 on every cell. "inverse-variance": N_D / p with p the fitted
-                probability, moved towards uniform by one observation per item, so that the statistic is Pearson's; the same
-                weights for all replicates. Or a (2^n, n) array, or one like `data.frequencies`.
+                probability, moved towards uniform by one observation per item, so that the statistic is Pearson's, with what
+                was not recorded of a menu as a cell of its own; the same weights for all replicates. Or a (2^n, n) array, or
+                one like `data.frequencies`.
     draws       "auto": "null", replicate choices are drawn from the tightened fit, menu by menu. "empirical": from the observed
                 choices, recentred on that fit; it rejects true models too often where some menus have few choices.
     cluster     resample whole subjects: True for the data's own subject ids, or one id per row.

@@ -83,6 +83,8 @@ class CellProjector:
     membership   (m, n): the menus, in ascending order of their bit masks, each of two items or more.
     recorded     (m, n): which cells were recorded.
     model, route as for `project`; cone: mixtures with any total.
+    remainders   what was chosen from a menu but not recorded is a cell, too, with item -1, after the others of its menu. Only on
+                 graphs: there it is one cell, on the lattice a sum of several.
 
     Other processes build the graph again, once each: it is larger than what it is made from.
     """
@@ -95,14 +97,15 @@ class CellProjector:
         model: Model | None = None,
         route: str | None = None,
         cone: bool = False,
+        remainders: bool = False,
     ) -> None:
         self.plain = is_plain(model, route)
         self.model: Model = RandomUtility() if model is None else model
         self.cells = Cells(membership, recorded, items)
         self.cone = cone
-        self._asked = (membership, recorded, tuple(items), model, route, cone)
-        self.menu, self.item = np.nonzero(self.cells.recorded)
-        self.column = self.cells.column[self.menu, self.item]
+        self._asked = (membership, recorded, tuple(items), model, "graph" if remainders else route, cone, remainders)
+        self.menu, self.column = np.nonzero(self.cells.item >= (-1 if remainders else 0))
+        self.item = self.cells.item[self.menu, self.column]
         self._building = Lock()
         self._workspaces: SimpleQueue[list[Any]] = SimpleQueue()
 
@@ -111,9 +114,9 @@ class CellProjector:
 
     @cached_property
     def _identity(self) -> tuple[str, tuple[Any, ...]]:
-        *asked, _, cone = self._asked
+        *asked, _, cone, remainders = self._asked
         route = "bounded" if self.bounded else "lattice" if self.graph is None else "graph"
-        found = (*asked, route, cone)
+        found = (*asked, route, cone, remainders)
         return hashlib.sha256(pickle.dumps(found)).hexdigest(), found
 
     @property
@@ -150,11 +153,11 @@ class CellProjector:
     @cached_property
     def numbers(self) -> Ints:
         """(C,): the numbers of the cells in `Lattice.cells`."""
-        return cell_numbers(self.n, masks_of(self.cells.membership)[self.menu], self.item)
+        return cell_numbers(self.n, masks_of(self.cells.membership)[self.menu], np.maximum(self.item, 0))
 
     def with_cells(self, members: Mask, asked: Mask) -> CellProjector:
         """The same with more recorded cells: the rows of `members` are menus, new or not, those of `asked` their cells."""
-        membership, recorded, items, model, route, cone = self._asked
+        membership, recorded, items, model, route, cone, _ = self._asked
         menus, rows = unique_menus(np.vstack([membership, members]))
         seen = np.zeros(menus.shape, np.bool_)
         seen[rows[: len(membership)]] = recorded
@@ -164,7 +167,8 @@ class CellProjector:
 
     def on_simplex(self) -> CellProjector:
         """The same with mixtures that add up to 1."""
-        return CellProjector(*self._asked[:-1], False)
+        membership, recorded, items, model, route, _, remainders = self._asked
+        return CellProjector(membership, recorded, items, model, route, False, remainders)
 
     def inner_point(self) -> Array:
         """(C,): a point in the relative interior of the model, that of the flow which divides evenly at every node."""
@@ -174,7 +178,8 @@ class CellProjector:
     def to_array(self, values: Array) -> Array:
         """Numbers per cell as an (m, n) array, NaN on what was not recorded."""
         array = np.full(self.cells.membership.shape, np.nan)
-        array[self.menu, self.item] = values
+        own = self.item >= 0
+        array[self.menu[own], self.item[own]] = values[own]
         return array
 
     def to_lattice(self, values: Array, singles: float = 0.0) -> Array:
@@ -183,7 +188,14 @@ class CellProjector:
         if singles:
             item = np.arange(self.n)
             full[..., cell_numbers(self.n, np.int64(1) << item, item)] = singles
-        full[..., self.numbers] = values
+        own = self.item >= 0
+        full[..., self.numbers[own]] = values[..., own]
+        for k in np.flatnonzero(~own):  # what is said of a remainder is said of every item in it
+            menu = self.menu[k]
+            rest = np.flatnonzero(self.cells.membership[menu] & ~self.cells.recorded[menu])
+            full[..., cell_numbers(self.n, masks_of(self.cells.membership[menu : menu + 1]), rest)] = values[
+                ..., k, None
+            ]
         return full
 
     def solve(
