@@ -327,6 +327,28 @@ def test_the_gap_is_what_the_bound_leaves(random_shares, monkeypatch):
     assert fit.gap == pytest.approx(0.25, rel=1e-6)
 
 
+def test_is_rum_says_nothing_that_is_not_certified(monkeypatch):
+    data = rf.simulate.random_menus(26, 40, 2, seed=0)
+    monkeypatch.setattr(dispatch, "DEFAULT_LIMIT", Limit(nodes=1000))
+    assert rf.is_rum(data)
+    monkeypatch.setattr(Bounder, "bounds", lambda *_: iter(()))
+    monkeypatch.setattr(Bounder, "branch", lambda *_: iter(()))
+    monkeypatch.setattr(Split, "bounds", lambda *_: iter(()))
+    around = np.zeros((3, 26), bool)
+    around[[0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 0, 2]] = True
+    counts = np.where(around, 0.0, np.nan)
+    counts[[0, 1, 2], [0, 1, 2]] = 10.0  # a above b above c above a
+    other = ~(data.membership[:, None] == around).all(axis=2).any(axis=1)
+    cycle = rf.ChoiceData(
+        data.items,
+        np.vstack([around, data.membership[other]]),
+        np.vstack([counts, data.counts[other]]),
+        np.concatenate([np.full(3, 10.0), data.totals[other]]),
+    )
+    with pytest.raises(rf.NotConvergedError, match="nothing says"):
+        rf.is_rum(cycle)
+
+
 def test_time_limit(hard):
     data, optimum = hard
     begin = time.perf_counter()

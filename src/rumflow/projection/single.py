@@ -194,4 +194,11 @@ def is_rum(rho: ChoiceData | ArrayLike, tol: float = 1e-9) -> bool:
         problem = prepare(rho, None)
         if problem.complete:
             return bool(moebius(problem.target).min() >= -tol)
-    return project(rho, throw=False).distance <= tol
+    fit = project(rho, throw=False)
+    if fit.distance > tol and 2 * (fit.objective - fit.gap) <= tol * tol and fit.status is not Status.OPTIMAL:
+        raise NotConvergedError(
+            f"is_rum: the distance is at most {fit.distance:.3g}, and nothing says that it is above tol={tol:g}: "
+            f"{fit.status.explanation}",
+            fit,
+        )
+    return fit.distance <= tol

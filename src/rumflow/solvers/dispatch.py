@@ -281,7 +281,8 @@ def find_route(
 
 def _bounded(cells: Cells, model: Model, cone: bool) -> tuple[Cost, ModelProjector]:
     projector = BoundedProjector(model, cells, cone=cone)
-    # Rounds of search and steps of the active set, which has as many types as there are free cells; the bounds come on top.
+    # Rounds of search and steps of the active set, which has up to as many types as there are free cells. Measured for 79 to 300
+    # of them (0.4 to 7 s); where the first bounds leave a gap the others come on top.
     free = int((cells.count - 1).sum())
-    seconds = 1.0 + 1e-7 * free**2.6
+    seconds = 0.5 + 4.5e-5 * free**2
     return Cost("bounded", 0, 0, projector.n_bytes, seconds), projector
