@@ -161,9 +161,7 @@ class Cells:
         n = len(items)
         projector = None
         if any(len(menu) > 1 for menu in menus):
-            route, projector = find_route(graph_cells(menus, items), model, None)
-            if projector is None and route.route != "lattice":
-                raise InputError(f"these menus are projected on the route {route.route!r}, which has no derivatives")
+            projector = find_route(graph_cells(menus, items), model, None, exact=True)[1]
         elif n > LATTICE_ITEMS or not isinstance(model, RandomUtility):
             raise InputError("menus: at least one menu of two items or more is needed")
         if projector is None:
@@ -199,7 +197,7 @@ class Cells:
         self._set(describe_lattice(n, masks, all_menus), inputs, len(self.output_cells))
 
     def menu_numbers(self) -> tuple[Ints, Ints, Ints]:
-        """Of each cell: its menu (bit mask where all menus are read, else number in the list), the menu's first cell, its size."""
+        """Of each cell: its menu (bit mask where all menus are read, else number in the list), its first cell, its size."""
         new = np.ones(self.n_cells, np.bool_)
         new[1:] = self.cells[1:, 0] != self.cells[:-1, 0]
         number = np.cumsum(new) - 1
