@@ -343,15 +343,24 @@ def test_compiled_and_exported(name):
         assert torch.allclose(program.module()(x), net(x), atol=1e-6)
 
 
-def test_batches_of_functions():
-    layer = of_model("known preference", "weights").layer
+@pytest.mark.parametrize("name", ["known preference", "lattice", "smoothed", "all menus"])
+def test_batches_of_samples_and_directions(name):
+    """More samples and more directions are both batches, and are not mixed up, in any order of the two."""
+    options = {"smoothed": {"smoothing": 1e-2}, "all menus": {"menus": [3, 5, 7], "all_menus": True}}.get(name, {})
+    layer = of_model(name, "weights").layer if name in MODELS else RUMLayer(3, **options)
     z = torch.rand(3, 2, len(layer.cells), generator=torch.Generator().manual_seed(3), dtype=torch.float64)
     assert torch.allclose(torch.func.vmap(layer, in_dims=1, out_dims=1)(z), layer(z), atol=1e-12)
-    jacobians = torch.func.vmap(torch.func.jacrev(layer))(z[:, 0])
-    ahead = torch.func.vmap(torch.func.jacfwd(layer))(z[:, 0])
-    for i in range(3):
-        assert torch.allclose(jacobians[i], torch.func.jacrev(layer)(z[i, 0]), atol=1e-10)
-        assert torch.allclose(ahead[i], jacobians[i], atol=1e-10)
+    expected = torch.stack([torch.stack([torch.func.jacrev(layer)(z[i, j]) for j in range(2)]) for i in range(3)])
+    for jacobian in (torch.func.jacrev(layer), torch.func.jacfwd(layer)):
+        assert torch.allclose(torch.func.vmap(torch.func.vmap(jacobian))(z), expected, atol=1e-10)
+        moved = torch.func.vmap(torch.func.vmap(jacobian, in_dims=1), in_dims=1)(z.permute(2, 0, 1))
+        assert torch.allclose(moved, expected, atol=1e-10)
+        whole, half = jacobian(z), torch.func.vmap(jacobian)(z)
+        for i in range(3):
+            for j in range(2):
+                assert torch.allclose(whole[i, j, :, i, j], expected[i, j], atol=1e-10)
+                assert torch.allclose(half[i, j, :, j], expected[i, j], atol=1e-10)
+        assert float(half[:, 0, :, 1].abs().max()) == 0.0
 
 
 def test_inside_the_model_every_direction_of_it_is_passed_on(rng):

@@ -197,7 +197,7 @@ class Cells:
         self._set(describe_lattice(n, masks, all_menus), inputs, len(self.output_cells))
 
     def menu_numbers(self) -> tuple[Ints, Ints, Ints]:
-        """Of each cell: its menu (bit mask where all menus are read, else number in the list), the menu's first cell, its size."""
+        """Of each cell: its menu (bit mask where all menus are read, else number in the list), its first cell, its size."""
         new = np.ones(self.n_cells, np.bool_)
         new[1:] = self.cells[1:, 0] != self.cells[:-1, 0]
         number = np.cumsum(new) - 1

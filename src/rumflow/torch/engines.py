@@ -69,7 +69,10 @@ class Engine(Protocol):
     def tangent(
         self, rho: Array, flow: Array | None, state: State, centre: Array, forward: bool
     ) -> tuple[Array, Array | None]:
-        """T times a stack of pairs, given the state; `centre`: the flow (B, N) of a smoothed projection."""
+        """T times a stack of pairs, given the state; `centre`: the flow (B, N) of a smoothed projection.
+
+        There may be several times B pairs: B for the first direction, B for the next and so on.
+        """
 
 
 class _OnLattice:
@@ -130,7 +133,7 @@ class ExactLattice(_OnLattice):
         self, rho: Array, flow: Array | None, state: State, centre: Array, forward: bool
     ) -> tuple[Array, Array | None]:
         """T times a stack of pairs."""
-        meta, paths, factor = state
+        meta, paths, factor = (_repeat(part, len(rho)) for part in state)
         n = self.lattice.n
         kind, atoms = np.ascontiguousarray(meta.T)
         faces = Faces(kind, atoms, paths.reshape(len(rho), paths.shape[1] // n, n), factor)
@@ -169,8 +172,8 @@ class SmoothedLattice(_OnLattice):
         """T times a stack of pairs."""
         rows = self.spread(rho, self.output)
         flows = None if flow is None else self.spread(flow, self.all)
-        trees = state[1].reshape(len(rho), 3, self.lattice.n_menus)
-        self._solver.tangent(self.spread(centre, self.all), trees, rows, flows)
+        trees = _repeat(state[1], len(rho)).reshape(len(rho), 3, self.lattice.n_menus)
+        self._solver.tangent(self.spread(_repeat(centre, len(rho)), self.all), trees, rows, flows)
         return self.take(rows, self.output), None if flows is None else self.take(flows, self.all)
 
 
@@ -225,7 +228,12 @@ class OnGraph:
     ) -> tuple[Array, Array | None]:
         """T times a stack of vectors; there is no flow."""
         faces = self._batch.unpack(GraphFaces(*state))
-        return self._cells(self._batch.tangent(faces, self._tables(rho)), 0.0), None
+        return self._cells(self._batch.tangent(faces * (len(rho) // len(faces)), self._tables(rho)), 0.0), None
+
+
+def _repeat(rows: NDArray[Any], size: int) -> NDArray[Any]:
+    """The rows again and again, up to `size`."""
+    return rows if len(rows) == size else np.concatenate([rows] * (size // len(rows)))
 
 
 def lattice_cells(lattice: Lattice, menus: list[int] | None) -> Ints:

@@ -110,8 +110,8 @@ def _(z: Tensor, *rest: Any) -> tuple[Tensor, ...]:
 @project_op.register_vmap
 def _(info: Any, in_dims: tuple[int | None, ...], z: Tensor, *rest: Any) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
     problem, weights, keys, *options = rest
-    keys = batch_first(info, keys, in_dims[3]) if keys.numel() else keys
-    return project_op(batch_first(info, z, in_dims[0]), problem, weights, keys, *options), (0,) * 5
+    keys = batch_at(info, keys, in_dims[3]) if keys.numel() else keys
+    return project_op(batch_at(info, z, in_dims[0]), problem, weights, keys, *options), (0,) * 5
 
 
 @torch.library.custom_op("rumflow::tangent", mutates_args=())
@@ -128,7 +128,10 @@ def tangent_op(
     threads: int,
     forward: bool,
 ) -> tuple[Tensor, Tensor]:
-    """T times pairs (probabilities, flow), at the state and flow of a projection; no flow in, no flow out."""
+    """T times pairs (probabilities, flow), at the state and flow of a projection; no flow in, no flow out.
+
+    Pairs may have more leading axes than the state: several directions at the same projection.
+    """
     shape = rho.shape[:-1]
     with_flow = flow.shape[-1] > 0
     if not rho.numel() or not (rho.any() or flow.any()):
@@ -146,15 +149,22 @@ def _(rho: Tensor, flow: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
 
 @tangent_op.register_vmap
 def _(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
-    own = (batch_first(info, arg, dim) for arg, dim in zip(args[:6], in_dims, strict=False))
-    return tangent_op(*own, *args[6:]), (0, 0)
+    pairs, state, rest = args[:2], args[2:6], args[6:]
+    dims, own = in_dims[:2], in_dims[2:6]
+    at = 0
+    if any(dim is not None for dim in own):
+        # More samples, as opposed to more directions: axes of directions, if there are any, stay in front.
+        at = (args[0].ndim - (dims[0] is not None)) - (state[0].ndim - (own[0] is not None))
+        state = tuple(batch_at(info, tensor, dim) for tensor, dim in zip(state, own, strict=True))
+    pairs = tuple(batch_at(info, tensor, dim, at) for tensor, dim in zip(pairs, dims, strict=True))
+    return tangent_op(*pairs, *state, *rest), (at, at)
 
 
-def batch_first(info: Any, tensor: Tensor, dim: int | None) -> Tensor:
-    """The tensor with the batch dimension in front, repeated where it has none."""
+def batch_at(info: Any, tensor: Tensor, dim: int | None, at: int = 0) -> Tensor:
+    """The tensor with its batch dimension at a place, repeated where it has none."""
     if dim is None:
-        return tensor.expand(info.batch_size, *tensor.shape).contiguous()
-    return tensor.movedim(dim, 0).contiguous()
+        tensor, dim = tensor.expand(info.batch_size, *tensor.shape), 0
+    return tensor.movedim(dim, at).contiguous()
 
 
 class Project(torch.autograd.Function):
