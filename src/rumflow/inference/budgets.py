@@ -231,7 +231,9 @@ def test_households(
 def _convention(convention: str | Convention | None, draws: str) -> Convention:
     """The convention asked for; by default the published one on the simplex. Replicates are recentred, whatever it says."""
     if draws not in ("auto", "empirical"):
-        raise InputError(f"draws={draws!r}: smoothed demand has no choices to draw under the null; accepted is 'empirical'")
+        raise InputError(
+            f"draws={draws!r}: smoothed demand has no choices to draw under the null; accepted is 'empirical'"
+        )
     if convention is None or convention == "default":
         convention = replace(CONVENTIONS[PUBLISHED], set="simplex")
     return replace(find_convention(convention), draws="empirical")
