@@ -8,7 +8,8 @@ import pytest
 
 from rumflow.cli.main import main
 
-DOCS = sorted(p for p in (Path(__file__).parents[1] / "docs").glob("*.md") if p.stem.startswith(("quickstart", "data")))
+RUN = ("quickstart", "data", "budgets")
+DOCS = sorted(p for p in (Path(__file__).parents[1] / "docs").glob("*.md") if p.stem.startswith(RUN))
 NEEDS = {"rumflow.sklearn.estimator": "sklearn", "report ": "jinja2", "import torch": "torch"}
 
 

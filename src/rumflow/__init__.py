@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rumflow.core.certificate import Certificate
     from rumflow.core.lattice import Lattice
     from rumflow.data import simulate
+    from rumflow.data.budgets import BudgetData
     from rumflow.data.choices import ChoiceData
     from rumflow.inference import (
         Convention,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from rumflow.projection.single import block_marschak, is_rum, project
 
 __all__ = [
+    "BudgetData",
     "Certificate",
     "ChoiceData",
     "ChoiceGraph",
@@ -69,6 +71,7 @@ __all__ = [
 _HOMES = {
     "core.certificate": "Certificate",
     "core.lattice": "Lattice",
+    "data.budgets": "BudgetData",
     "data.choices": "ChoiceData",
     "models.choice_graph": "ChoiceGraph",
     "models.random_utility": "RandomUtility",

@@ -66,5 +66,5 @@ def inputs_of(arguments: argparse.Namespace) -> list[str]:
     """The files that are read."""
     data = getattr(arguments, "data", [])
     files = [data] if isinstance(data, str) else data
-    menus = getattr(arguments, "menus", None)
-    return ["/dev/stdin" if file == "-" else file for file in files] + ([menus] if menus else [])
+    more = [getattr(arguments, name, None) for name in ("menus", "prices")]
+    return ["/dev/stdin" if file == "-" else file for file in files] + [file for file in more if file]

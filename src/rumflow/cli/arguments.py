@@ -30,7 +30,7 @@ def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
     return convert
 
 
-def add_data(parser: ArgumentParser, by: bool = False, several: bool = False) -> None:
+def add_data(parser: ArgumentParser, by: bool = False, several: bool = False, budgets: bool = False) -> None:
     """What to read and how."""
     text = "a CSV (also .gz) or Parquet file; - for CSV from standard input"
     if several:
@@ -64,7 +64,27 @@ def add_data(parser: ArgumentParser, by: bool = False, several: bool = False) ->
     group.add_argument("--clean", action="store_true", help="labels that differ by blanks or case are one")
     group.add_argument("--delimiter", help="between the fields of a line")
     group.add_argument("--encoding", default="utf-8", help="of the text (default utf-8)")
+    if budgets:
+        _add_budgets(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="do not print how the data were read, nor progress")
+
+
+def _add_budgets(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("budgets: households and prices instead of menus and choices")
+    group.add_argument(
+        "--prices", metavar="FILE", help="a file of prices, one row per budget; the data are then households"
+    )
+    group.add_argument("--budget", metavar="COLUMN", help="column of the budget, such as the year, in both files")
+    group.add_argument("--only", metavar="BUDGETS", help="some of the budgets, with commas (default: all)")
+    group.add_argument("--shares", metavar="COLUMNS", help="expenditure shares of the goods")
+    group.add_argument("--quantities", metavar="COLUMNS", help="quantities of the goods, instead of shares")
+    group.add_argument(
+        "--expenditure", metavar="COLUMN", help="total expenditure, to smooth over; 'no': plain frequencies"
+    )
+    group.add_argument("--degree", type=whole_number(0, 10), default=3, help="of the polynomial in log expenditure (3)")
+    group.add_argument(
+        "--at-median", action="store_true", help="prices are as paid: divide them by each budget's median expenditure"
+    )
 
 
 def add_seed(parser: ArgumentParser, default: int | None) -> None:

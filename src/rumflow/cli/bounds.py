@@ -10,6 +10,7 @@ import numpy as np
 
 from rumflow.cli.answers import OK, check_out, print_json, records_of, rows_of, write_out
 from rumflow.cli.arguments import add_data, add_json, add_out, add_seed
+from rumflow.cli.budgets import bound_budgets
 from rumflow.cli.reading import read_data, split_labels
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
@@ -22,8 +23,13 @@ EXAMPLE = 'rumflow bounds choices.csv --for "tea,juice,milk" --item tea'
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The data and the menu."""
-    add_data(parser)
-    parser.add_argument("--for", dest="target", metavar="MENU", help='the menu, such as "tea,milk"')
+    add_data(parser, budgets=True)
+    parser.add_argument(
+        "--for",
+        dest="target",
+        metavar="MENU",
+        help='the menu, such as "tea,milk"; with --prices the prices of a new budget',
+    )
     parser.add_argument("--item", dest="target_item", help="one item of it (default: all)")
     parser.add_argument(
         "--functional",
@@ -45,6 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, bound, print."""
     check_out(arguments)
+    if arguments.prices:
+        return bound_budgets(arguments)
     data = read_data(arguments)
     if (arguments.target is None) == (arguments.functional is None):
         raise InputError('give either a menu with --for "tea,milk", or a functional with --functional')

@@ -20,6 +20,7 @@ from rumflow.cli.answers import (
     write_out,
 )
 from rumflow.cli.arguments import add_data, add_json, add_out, whole_number
+from rumflow.cli.budgets import project_budgets
 from rumflow.cli.models import add_model, model_of, say_cost
 from rumflow.cli.reading import parts_of, read_data
 from rumflow.data.choices import ChoiceData
@@ -36,7 +37,7 @@ EXAMPLE = "rumflow project choices.csv --out fitted.csv"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The data, and when to stop."""
-    add_data(parser, by=True)
+    add_data(parser, by=True, budgets=True)
     parser.add_argument(
         "--weights",
         choices=["none", "counts", "inverse-variance"],
@@ -56,6 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, project, print."""
     check_out(arguments)
+    if arguments.prices:
+        return project_budgets(arguments)
     data = read_data(arguments)
     if arguments.by:
         return _project_each(data, arguments)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rumflow.cli.answers import OK, check_out, inputs_of, print_json, say_written, show_progress
 from rumflow.cli.arguments import add_data, add_json, add_seed, whole_number
+from rumflow.cli.budgets import report_budgets
 from rumflow.cli.reading import read_data
 from rumflow.report.page import make_report
 
@@ -16,7 +17,7 @@ EXAMPLE = "rumflow report choices.csv -o report.html"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The data and the page."""
-    add_data(parser)
+    add_data(parser, budgets=True)
     parser.add_argument(
         "-o", "--out", default="report.html", metavar="FILE", help="the page to write (default report.html)"
     )
@@ -35,6 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, compute, write the page."""
     check_out(arguments)
+    if arguments.prices:
+        return report_budgets(arguments)
     data = read_data(arguments)
     result = make_report(
         data,

@@ -18,6 +18,7 @@ from rumflow.cli.answers import (
     write_out,
 )
 from rumflow.cli.arguments import add_data, add_json, add_out, add_seed, whole_number
+from rumflow.cli.budgets import test_budgets
 from rumflow.cli.models import add_model, model_of, say_cost
 from rumflow.cli.reading import parts_of, read_data
 from rumflow.core.seeds import entropy
@@ -33,7 +34,7 @@ EXAMPLE = "rumflow test choices.csv --n-boot 999 --cluster --seed 1"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The data and the bootstrap."""
-    add_data(parser, by=True, several=True)
+    add_data(parser, by=True, several=True, budgets=True)
     parser.add_argument("--together", action="store_true", help="one distribution for all the groups (--by) or files")
     parser.add_argument(
         "--n-boot", type=whole_number(1), default=999, metavar="B", help="bootstrap replicates (default 999)"
@@ -84,6 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
         "n_jobs": arguments.jobs,
         "progress": show_progress(arguments),
     }
+    if arguments.prices:
+        return test_budgets(arguments, options)
     files = {path: read_data(arguments, path) for path in arguments.data}
     data = next(iter(files.values()))
     options |= {"model": model_of(arguments, data), "route": arguments.route}

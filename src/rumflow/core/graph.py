@@ -244,6 +244,9 @@ def price_arcs(graph: Graph, cost: Array, sweep: Sweep, threads: int = 1) -> Non
         run_threads(lambda part: price_rows(graph, by_item, sweep.price, *part), pieces, threads)
     else:
         price_labels(graph, cost.reshape(-1), sweep.label)
+        if threads == 1:
+            gather_prices(graph, sweep.label, sweep.price, 0, len(graph.head))
+            return
         cuts = np.linspace(0, len(graph.head), threads + 1).astype(np.int64)
         run_threads(
             lambda i: gather_prices(graph, sweep.label, sweep.price, cuts[i], cuts[i + 1]), range(threads), threads
@@ -257,6 +260,11 @@ def run_sweep(graph: Graph, cost: Array, sweep: Sweep, threads: int | None = 1, 
     """
     count = thread_count(threads) if len(graph.head) >= _THREADED else 1
     price_arcs(graph, cost, sweep, count)
+    if count == 1:
+        sweep_down(graph, sweep.price, sweep.below, sweep.arc_out)
+        if up:
+            sweep_up(graph, sweep.price, sweep.above, sweep.arc_in, sweep.tail)
+        return float(sweep.below[0])
 
     def pass_over(upward: bool) -> None:
         if upward:

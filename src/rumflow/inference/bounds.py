@@ -26,10 +26,12 @@ from rumflow.core.graph_cells import Cells
 from rumflow.core.lattice import MAX_ITEMS
 from rumflow.core.problem import Stop
 from rumflow.core.seeds import Seed
+from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.data.menus import masks_of, membership_of, unique_menus
 from rumflow.errors import InputError, NotConvergedError
+from rumflow.inference.budget_bounds import bounds_on_budget
 from rumflow.inference.confidence import Interval, Inversion, has_counts
 from rumflow.inference.convention import Tau
 from rumflow.inference.restricted import Restricted
@@ -107,7 +109,7 @@ class _Asked(NamedTuple):
 
 
 def bounds(
-    data: ChoiceData | ArrayLike | Projection,
+    data: ChoiceData | ArrayLike | Projection | BudgetData,
     menu: Iterable[Item] | None = None,
     item: Item | None = None,
     *,
@@ -125,7 +127,8 @@ def bounds(
     """Confidence intervals, and sharp lower and upper bounds, for the probabilities on any menu or for any functional.
 
     data        ChoiceData, a (2^n, n) array of probabilities with NaN for what was not observed, or a Projection.
-    menu, item  the menu (labels) and the item; None: every item of the menu.
+    menu, item  the menu (labels) and the item; None: every item of the menu. For BudgetData the menu is a budget that nobody
+                faced, given by its prices (divided by its expenditure); its items are the patches into which the others cut it.
     functional  instead of a menu: {(menu, item): value, ...} by label, the menus observed or not, or a (2^n, n) array c;
                 bounds for sum c rho.
     weights     of the projection; see `project`, also for model and route. "auto": those of the test, the menu's sample size. A
@@ -135,6 +138,8 @@ def bounds(
                 where the data have counts. None: sharp bounds only, which is faster.
     tau, seed, cluster   of that test.
     """
+    if isinstance(data, BudgetData):
+        return _new_budget(data, menu, item, functional, weights, confidence, model)
     if isinstance(weights, str) and weights == "auto":
         weights = "counts" if isinstance(data, ChoiceData) else None
     if confidence == "auto":
@@ -198,6 +203,26 @@ def bounds(
         tuple(i.note for i in intervals),
         fit,
     )
+
+
+def _new_budget(
+    data: BudgetData,
+    prices: Iterable[Any] | None,
+    item: Item | None,
+    functional: Any,
+    weights: str | ArrayLike | None,
+    confidence: float | str | None,
+    model: Model | None,
+) -> Bounds:
+    """Bounds on the patches of a new budget; by default weights are those of the test."""
+    if isinstance(weights, str) and weights == "auto":
+        weights = None if data.is_smoothed else "counts"
+    more = (item, functional, model, None if confidence == "auto" else confidence)
+    if prices is None or any(one is not None for one in more):
+        raise InputError("bounds on budgets: give the prices of a new budget as menu, and beside it only weights")
+    found = bounds_on_budget(data, np.asarray(list(prices), np.float64), weights)
+    patches = tuple(found.patches)
+    return Bounds(("a new budget",), patches, found.lower, found.upper, found.gap, found.distance, fit=found.fit)
 
 
 def _find_bounds(fit: Projection, asked: _Asked) -> tuple[Array, Array, float]:

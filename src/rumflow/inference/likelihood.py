@@ -33,12 +33,14 @@ from rumflow.core.lattice import Lattice
 from rumflow.core.seeds import Seed, entropy
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import zeta
+from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError, RumflowError
 from rumflow.inference.places import Place, find_place
 from rumflow.inference.resample import generators
 from rumflow.inference.result import pvalue
+from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model
 from rumflow.models.rankings import choice_probabilities
 from rumflow.output.progress import Counter
@@ -281,7 +283,7 @@ def is_whole(data: ChoiceData) -> bool:
 
 
 def fit_likelihood(
-    data: ChoiceData,
+    data: ChoiceData | BudgetData,
     tol: float = 1e-6,
     *,
     max_iterations: int = _MOST_ROUNDS,
@@ -300,6 +302,12 @@ def fit_likelihood(
     >>> fit_likelihood(data).rho[3].round(6).tolist()
     [0.75, 0.25]
     """
+    if isinstance(data, BudgetData):
+        if data.is_smoothed:
+            raise InputError(
+                "data: smoothed demand has no counts and so no likelihood; read the budgets with degree=0 for plain frequencies"
+            )
+        model, data = model_of_budgets(data, model), data.choices
     if not isinstance(data, ChoiceData):
         raise InputError(f"data: a ChoiceData with counts is needed, not {type(data).__name__}")
     if not (np.isfinite(tol) and tol > 0):

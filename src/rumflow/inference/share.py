@@ -23,9 +23,11 @@ from rumflow.core.graph_cells import Cells
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import flow_from_paths, paths_from_orders
 from rumflow.core.transforms import zeta
+from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
+from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.projection.graph_results import MOST_ITEMS_OF_ARRAYS, GraphProjection
@@ -87,13 +89,15 @@ class RationalShare:
 
 
 def rationalizable_share(
-    data: ChoiceData | ArrayLike, *, model: Model | None = None, route: str | None = None
+    data: ChoiceData | BudgetData | ArrayLike, *, model: Model | None = None, route: str | None = None
 ) -> RationalShare:
     """The largest share of the population whose behaviour a model can explain, whatever the rest does.
 
     data          ChoiceData, or a (2^n, n) array of probabilities with NaN for what was not observed.
     model, route  as for `project`; None: random utility.
     """
+    if isinstance(data, BudgetData):
+        model, data = model_of_budgets(data, model), data.choices
     types_of = RandomUtility() if model is None else model
     if isinstance(data, ChoiceData):
         membership, items = data.membership, data.items

@@ -27,8 +27,10 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike
 
 from rumflow.core.seeds import Seed, entropy
+from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
+from rumflow.inference.budgets import BudgetTest, resamples_households, test_households
 from rumflow.inference.convention import Convention, Tau, find_convention, find_taus
 from rumflow.inference.jobs import Collected, run
 from rumflow.inference.notes import find_notes
@@ -36,6 +38,7 @@ from rumflow.inference.replicate import Distances, Replicator, distances, make_r
 from rumflow.inference.resample import make_sampler
 from rumflow.inference.result import RumTest, make_result
 from rumflow.inference.sample import build_sample, named_groups
+from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model
 
 
@@ -70,7 +73,7 @@ class Prepared(NamedTuple):
 
 
 def rum_test(
-    data: ChoiceData | Sequence[ChoiceData] | Mapping[Any, ChoiceData],
+    data: ChoiceData | Sequence[ChoiceData] | Mapping[Any, ChoiceData] | BudgetData,
     n_boot: int = 999,
     tau: Tau = "auto",
     weights: str | ArrayLike | None = "auto",
@@ -91,7 +94,8 @@ def rum_test(
 ) -> RumTest:
     """Test whether choices come from some random utility model.
 
-    data        ChoiceData; or a list or dict of them: one distribution for all these groups, frames or periods.
+    data        ChoiceData; or a list or dict of them: one distribution for all these groups, frames or periods. BudgetData:
+                rational choice from budgets, where smoothed demand is tested as `rumflow.inference.budgets` says.
     n_boot      bootstrap replicates B; the p-value is (1 + #{replicates >= statistic}) / (1 + B).
     tau         how far the set is tightened, 0 <= tau < 1, or several values, each with its own draws and p-value; the first is
                 the test. "auto": 0.4 m^(-1/5), m the mean number of choices from a menu, at least 3 (of subjects, when
@@ -118,6 +122,31 @@ def rum_test(
 
     Ctrl-C returns the test with the replicates done so far, marked `interrupted`.
     """
+    if isinstance(data, BudgetData):
+        own = model_of_budgets(data, model)
+        if resamples_households(data, convention):
+            return test_households(
+                data, n_boot, tau, weights, cluster, seed, n_jobs, progress, draws, convention, tol, threads, checkpoint
+            )
+        result = rum_test(
+            data.choices,
+            n_boot,
+            tau,
+            weights,
+            cluster,
+            seed,
+            n_jobs,
+            progress,
+            draws=draws,
+            resample=resample,
+            convention=convention,
+            sizes=sizes,
+            tol=tol,
+            threads=threads,
+            checkpoint=checkpoint,
+            model=own,
+        )
+        return BudgetTest.of(result, data)
     begin = time.perf_counter()
     names, groups = named_groups(data)
     kind = find_convention(convention, draws)

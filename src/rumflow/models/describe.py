@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rumflow.errors import InputError
+from rumflow.models.budgets import Budgets
 from rumflow.models.choice_graph import ChoiceGraph
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
@@ -32,6 +33,8 @@ def describe_model(model: Model) -> dict[str, Any]:
         return {"name": "SinglePeaked", "axis": [plain_label(item) for item in model.axis]}
     if isinstance(model, Types):
         return {"name": "Types", "table": [[plain_label(item) for item in row] for row in model.table.tolist()]}
+    if isinstance(model, Budgets):
+        return {"name": "Budgets", "patches": model.patches.tolist(), "items": [plain_label(x) for x in model.items]}
     if isinstance(model, ChoiceGraph):
         arcs = [
             [tail, head, [[_plain_menu(menu), plain_label(item)] for menu, item in cells]]
@@ -56,4 +59,6 @@ def make_model(description: dict[str, Any]) -> Model:
         return Types(description["table"])
     if name == "ChoiceGraph":
         return ChoiceGraph(description["n_nodes"], description["arcs"])
+    if name == "Budgets":
+        return Budgets(description["patches"], description["items"])
     raise ValueError(f"model {name!r} is unknown")

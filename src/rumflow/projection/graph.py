@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 
 from rumflow.core.arrays import Array, Mixture
 from rumflow.core.compile import clock
+from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
+from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.output.progress import Reporter
@@ -53,13 +55,17 @@ def choose_route(
     return None if projector is None else (observed, projector)
 
 
-def estimate_cost(data: ChoiceData | ArrayLike, model: Model | None = None, route: str | None = None) -> Cost:
+def estimate_cost(
+    data: ChoiceData | BudgetData | ArrayLike, model: Model | None = None, route: str | None = None
+) -> Cost:
     """What a projection of these data will cost, before anything is solved.
 
     The route ("lattice", "graph" or "bounded"), nodes and arcs of the graph, bytes of memory, and seconds on a machine like the
     one the estimates were measured on (two cores, 2.4 GHz), within a factor of two or three for samples of some hundred choices a
     menu. On the route "bounded" there is no graph (0 nodes), and what the gap takes beyond the first bound is not foreseen.
     """
+    if isinstance(data, BudgetData):
+        model, data = model_of_budgets(data, model), data.choices
     return find_route(observe(data).cells, model or RandomUtility(), route)[0]
 
 

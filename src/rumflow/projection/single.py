@@ -22,8 +22,10 @@ from rumflow.core.problem import Problem, Stop
 from rumflow.core.seeds import Seed, entropy
 from rumflow.core.threads import check_threads
 from rumflow.core.transforms import moebius
+from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError, NotConvergedError
+from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model
 from rumflow.output.progress import Reporter
 from rumflow.projection.graph import choose_route, project_graph
@@ -87,7 +89,7 @@ def project_lattice(
 
 
 def project(
-    data: ChoiceData | ArrayLike,
+    data: ChoiceData | BudgetData | ArrayLike,
     weights: str | ArrayLike | None = None,
     method: str = "auto",
     tol: float = 1e-9,
@@ -103,7 +105,8 @@ def project(
 ) -> Projection:
     """Project choice probabilities onto the random utility models.
 
-    data      ChoiceData, or a (2^n, n) array of probabilities: row = menu bit mask, NaN = not observed.
+    data      ChoiceData, or a (2^n, n) array of probabilities: row = menu bit mask, NaN = not observed. BudgetData: the nearest
+              rational demand; its menus are the budgets, its items their patches.
     weights   None: 1 on every observed cell. "counts": the menu's sample size. An array like the data: any weights >= 0,
               0 = not observed.
     method    "rankings": exact active set, best where the optimal face is small (data far from RUM, small samples).
@@ -122,6 +125,8 @@ def project(
               start=fit goes on from there. Without max_seconds the last kind of bound is given half a minute.
     seed      of the search on the route "bounded".
     """
+    if isinstance(data, BudgetData):
+        model, data = model_of_budgets(data, model), data.choices
     chosen = choose_route(data, model, route, method)
     if chosen is None:
         return project_lattice(data, weights, method, tol, max_seconds, throw, progress, start=start, threads=threads)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +11,7 @@ import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.lattice import items_of
+from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference import bounds, rum_test
@@ -23,8 +21,9 @@ from rumflow.output.frames import optional
 from rumflow.output.names import name_menu, name_order
 from rumflow.projection.results import Projection, Status
 from rumflow.projection.single import project
+from rumflow.report.budgets import make_budget_report
+from rumflow.report.render import PageTable, render
 from rumflow.report.svg import draw
-from rumflow.version import __version__
 
 #: Menus that were not offered and are shown with predictions, and rows of the long tables. The linear programmes behind a
 #: prediction take seconds for 8 items and minutes for 10: beyond 8 items there are none.
@@ -34,35 +33,8 @@ MOST_PREDICTED, MOST_PREDICTED_OF_8, MOST_ROWS = 12, 3, 300
 MOST_SHARES, MOST_DRAWN = 16, 16
 
 
-@dataclass
-class _Cell:
-    text: str
-    value: float | str = ""
-
-
-@dataclass
-class _Table:
-    """A table of the page; numbers are given as (value, text)."""
-
-    caption: str
-    columns: list[str]
-    numeric: list[bool]
-    rows: list[list[_Cell]] = field(default_factory=list)
-
-    def add(self, *cells: object) -> None:
-        made = []
-        for cell in cells:
-            if isinstance(cell, tuple):
-                made.append(_Cell(str(cell[1]), float(cell[0])))
-            elif isinstance(cell, float | int):
-                made.append(_Cell(f"{cell:.3f}" if isinstance(cell, float) else f"{cell:,}", float(cell)))
-            else:
-                made.append(_Cell(str(cell)))
-        self.rows.append(made)
-
-
 def make_report(
-    data: ChoiceData,
+    data: ChoiceData | BudgetData,
     path: str | Path,
     *,
     title: str = "Choices",
@@ -78,10 +50,13 @@ def make_report(
     command   how the page was made, for the section on reproducing it.
     inputs    files that the page must not overwrite, such as that of the data.
     """
-    jinja = optional("jinja2", "report")
+    optional("jinja2", "report")
     optional("matplotlib", "report")
     if n_boot < 0:
         raise InputError(f"n_boot={n_boot}: 0 or more replicates are needed")
+    words = command or f"rumflow.report.make_report(data, {str(path)!r}, n_boot={n_boot}, seed={seed})"
+    if isinstance(data, BudgetData):
+        return make_budget_report(data, path, title, n_boot, seed, words, progress, inputs)
     if not _several(data).any():
         raise InputError("no menu of two items or more was observed, so there is nothing to report")
     check_target(path, inputs)
@@ -94,16 +69,7 @@ def make_report(
     test = rum_test(data, n_boot=n_boot, seed=seed, progress=progress) if n_boot else None
     if test is not None and test.interrupted:
         raise KeyboardInterrupt
-    environment = jinja.Environment(autoescape=True, trim_blocks=False)
-    folder = files("rumflow.report")
-    template = environment.from_string((folder / "page.html.j2").read_text(encoding="utf-8"))
-    content = _content(data, fit, test) | {
-        "title": title,
-        "command": command or f"rumflow.report.make_report(data, {str(path)!r}, n_boot={n_boot}, seed={seed})",
-        "css": (folder / "style.css").read_text(encoding="utf-8"),
-        "js": (folder / "script.js").read_text(encoding="utf-8"),
-    }
-    page = template.render(**content)
+    page = render("page.html.j2", _content(data, fit, test) | {"title": title, "command": words})
     write_whole(path, lambda file: file.write(page.encode()), inputs)
     return {
         "distance": fit.distance,
@@ -150,8 +116,6 @@ def _content(data: ChoiceData, fit: Projection, test: Any) -> dict[str, Any]:
             "status": f"{fit.status}: {fit.status.explanation}",
         },
         "understood": data.understood or repr(data),
-        "version": __version__,
-        "software": f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.system()} {platform.machine()}",
     }
 
 
@@ -214,10 +178,10 @@ def _about(data: ChoiceData) -> list[str]:
     return lines
 
 
-def _menus(data: ChoiceData) -> _Table:
+def _menus(data: ChoiceData) -> PageTable:
     shown = min(len(data.totals), MOST_ROWS)
     more = "" if shown == len(data.totals) else f", the first {MOST_ROWS} of {len(data.totals)}"
-    table = _Table(f"Shares by menu{more}", ["menu", "choices", "shares"], [False, True, False])
+    table = PageTable(f"Shares by menu{more}", ["menu", "choices", "shares"], [False, True, False])
     for menu, inside, shares, total in zip(
         data.menus[:shown], data.membership, data.frequencies, data.totals, strict=False
     ):
@@ -235,9 +199,9 @@ def _shares(data: ChoiceData, members: Ints, shares: Array) -> str:
     return ", ".join(texts) + rest
 
 
-def _drivers(data: ChoiceData, fit: Projection) -> _Table:
+def _drivers(data: ChoiceData, fit: Projection) -> PageTable:
     """Menus by their share of the squared distance."""
-    table = _Table(
+    table = PageTable(
         "Menus by their part of the squared distance",
         ["menu", "choices", "part", "largest difference"],
         [False, True, True, False],
@@ -257,8 +221,8 @@ def _drivers(data: ChoiceData, fit: Projection) -> _Table:
     return table
 
 
-def _cells(data: ChoiceData, fit: Projection) -> _Table:
-    table = _Table(
+def _cells(data: ChoiceData, fit: Projection) -> PageTable:
+    table = PageTable(
         "The shares furthest from the model",
         ["menu", "item", "observed", "fitted", "difference"],
         [False, False, True, True, True],
@@ -269,7 +233,7 @@ def _cells(data: ChoiceData, fit: Projection) -> _Table:
     return table
 
 
-def _predictions(data: ChoiceData, fit: Projection) -> tuple[_Table | None, str]:
+def _predictions(data: ChoiceData, fit: Projection) -> tuple[PageTable | None, str]:
     """Bounds for menus that were not offered."""
     left = 2**data.n - 1 - data.n - int(_several(data).sum())
     if left == 0:
@@ -283,7 +247,7 @@ def _predictions(data: ChoiceData, fit: Projection) -> tuple[_Table | None, str]
     missing = [m for m in range(1, 1 << data.n) if m.bit_count() >= 2 and m not in offered]
     missing.sort(key=lambda m: (-m.bit_count(), m))
     shown = missing[: MOST_PREDICTED if data.n < 8 else MOST_PREDICTED_OF_8]
-    table = _Table(
+    table = PageTable(
         "Menus not offered", ["menu", "item", "at least", "at most", "this model"], [False, False, True, True, True]
     )
     for mask in shown:

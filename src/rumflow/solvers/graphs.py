@@ -18,6 +18,7 @@ from rumflow.core.graph import Graph, cells_of_types, follow_type, inner_point
 from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import certify_types
 from rumflow.core.problem import SOLVER_FLOOR, Problem, data_size
+from rumflow.models.budgets import Budgets
 from rumflow.models.model import Model
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 from rumflow.solvers.active_set.solve import Outcome, Progress, Workspace, make_graph_problem, solve_rankings
@@ -119,7 +120,11 @@ class ModelProjector:
         return [Workspace(graph) for graph in self.graphs]
 
     def inner_point(self) -> Array:
-        """A table of probabilities in the relative interior of the model."""
+        """A table of probabilities in the relative interior of the model: the mean of all types on budgets, else that of the flow
+        which divides evenly at every node.
+        """
+        if isinstance(self.model, Budgets):
+            return self.model.mean_of_types(self.cells)
         table = np.zeros(self.cells.shape)
         for graph, part, menus in zip(self.graphs, self.parts, self.menus, strict=True):
             table[menus, : part.width] = inner_point(graph)
@@ -226,6 +231,8 @@ def part_of(target: Array, weights: Array, part: Cells, menus: Ints) -> tuple[Ar
 
 def restrict(mixture: Mixture, menus: Ints) -> Mixture:
     """A mixture as seen on some of the menus: types that are equal there become one."""
+    if len(menus) == mixture[0].shape[1]:
+        return mixture
     types, place = np.unique(mixture[0][:, menus], axis=0, return_inverse=True)
     weights = np.zeros(len(types))
     np.add.at(weights, place.reshape(-1), mixture[1])

@@ -13,7 +13,7 @@ holds whatever the tolerances of HiGHS were:
 
 *Anchor.* Values b that are a projection lie on a face of the model: with g = w (b - data) only the cheapest types for the prices
 g can be in a mixture that has these values. Duals y - t g are as good as y for every t >= 0, and with a large t no type off the
-face is ever taken into use.
+face is ever taken into use. Flows use only the arcs of such types, often a small part of the graph.
 """
 
 from __future__ import annotations
@@ -36,6 +36,10 @@ from rumflow.solvers.active_set.on_graph import fill_pool
 #: Programmes with fixed values are solved over flows on graphs of at most this many arcs.
 FLOW_ARCS = 20_000
 
+#: Packing programmes begin with the types of the best flow on graphs of at most this many arcs.
+PACKED_ARCS = 50_000
+
+_FEW_ARCS = 1_000  # so few are not worth looking for a face
 _MOST_ROUNDS = 400
 _COLUMNS_A_ROUND = 300
 _STEEP = 1e3  # the largest price of the anchor, where coefficients are about 1
@@ -69,11 +73,35 @@ def list_cells(graph, ends, cells):
     return count
 
 
-class _Flows:
-    """A graph as a matrix: conservation, and the cells of the arcs."""
+def types_of_flow(graph: Graph, flow: Array) -> Paths:
+    """(k, menus): types whose mixture has this flow, a number per arc that is there; the widest way first at every node."""
+    arcs = np.flatnonzero(graph.head < graph.n_nodes)
+    rest = np.full(len(graph.head), -1.0)  # arcs that are not there are never the widest
+    rest[arcs] = np.maximum(flow, 0.0)
+    floor = 1e-12 * float(rest.max(initial=0.0))
+    found: list[Paths] = []
+    while True:
+        node, path = 0, []
+        while node != graph.n_nodes - 1:
+            first, last = graph.first[node], graph.first[node + 1]
+            path.append(int(first + rest[first:last].argmax()))
+            node = int(graph.head[path[-1]])
+        share = rest[path].min()
+        if share <= floor:
+            break
+        rest[path] -= share
+        row = np.full(graph.shape[0], -1, np.int32)
+        for arc in path:
+            fill_cells(graph, arc, row)
+        found.append(row)
+    return np.array(found, np.int32).reshape(-1, graph.shape[0])
 
-    def __init__(self, graph: Graph, ends: Ints, cells: Ints) -> None:
-        nodes, arcs = graph.n_nodes, np.flatnonzero(graph.head < graph.n_nodes)
+
+class _Flows:
+    """Arcs of a graph as a matrix: conservation, and the cells of the arcs."""
+
+    def __init__(self, graph: Graph, arcs: Ints, ends: Ints, cells: Ints) -> None:
+        nodes = graph.n_nodes
         tail = np.repeat(np.arange(nodes), np.diff(graph.first))[arcs]
         head = graph.head[arcs]
         one, number = np.ones(len(arcs)), np.arange(len(arcs))
@@ -85,9 +113,13 @@ class _Flows:
             ),
             shape=(nodes - 1, len(arcs)),
         )
-        count = np.diff(ends, prepend=0)[arcs]
+        count = np.diff(ends, prepend=0)
+        place = np.full(len(count), -1)
+        place[arcs] = number
+        arc = np.repeat(place, count)
         self.cells = sparse.csr_matrix(
-            (np.ones(len(cells)), (cells, np.repeat(number, count))), shape=(graph.shape[0] * graph.shape[1], len(arcs))
+            (np.ones(int((arc >= 0).sum())), (cells[arc >= 0], arc[arc >= 0])),
+            shape=(graph.shape[0] * graph.shape[1], len(arcs)),
         )
 
 
@@ -120,18 +152,37 @@ class TypePrograms:
 
     def minimise(self, cost: Array) -> Solution:
         """The smallest <cost, rho> over the model with the given values; `cost`: a table of cells."""
-        value, y = self._by_columns(cost) if self._flows is None else self._by_flows(self._flows, cost)
-        cheapest = float(plain_cheapest(self._graph, cost - self._table(y)))
-        return Solution(value, float(y @ self._values) + cheapest)
+        if len(self._face) > FLOW_ARCS:
+            value, y = self._by_columns(cost)
+            return Solution(value, self._bound(cost, y))
+        value, y = self._by_flows(self._flows, cost)
+        steep = (1.0, 10.0, 100.0) if self._anchor.any() else ()
+        return Solution(value, max(self._bound(cost, y - t * self._anchor) for t in (0.0, *steep)))
+
+    def _bound(self, cost: Array, y: Array) -> float:
+        """What no point with the given values can go below, by any duals."""
+        return float(y @ self._values) + float(plain_cheapest(self._graph, cost - self._table(y)))
 
     @cached_property
-    def _flows(self) -> _Flows | None:
-        if self._graph.n_arcs > FLOW_ARCS:
-            return None
+    def _face(self) -> Ints:
+        """The arcs of types on the face of the anchor, at least those of the types in use at first; all where there is none."""
+        graph = self._graph
+        arcs = np.flatnonzero(graph.head < graph.n_nodes)
+        if not self._anchor.any() or len(arcs) < _FEW_ARCS:
+            return arcs
+        prices = self._table(self._anchor)
+        cheapest = self._price(prices)
+        dearest = float(prices[np.arange(graph.shape[0]), self.types].sum(axis=1).max())
+        tail = np.repeat(np.arange(graph.n_nodes), np.diff(graph.first))[arcs]
+        through = self._sweep.above[tail] + self._sweep.price[arcs] + self._sweep.below[graph.head[arcs]]
+        return arcs[through <= max(cheapest, dearest) + 1e-9 * _STEEP]
+
+    @cached_property
+    def _flows(self) -> _Flows:
         ends = np.empty(len(self._graph.head), np.int64)
         cells = np.empty(int(list_cells(self._graph, ends, np.empty(0, np.int64))), np.int64)
         list_cells(self._graph, ends, cells)
-        return _Flows(self._graph, ends, cells)
+        return _Flows(self._graph, self._face, ends, cells)
 
     def _by_flows(self, flows: _Flows, cost: Array) -> tuple[float, Array]:
         prices = np.asarray(flows.cells.T @ cost.reshape(-1))
@@ -166,6 +217,10 @@ class TypePrograms:
     def pack(self) -> tuple[Solution, Mixture]:
         """The largest s with s rho <= the given values for some rho of the model, and s rho as a mixture of types."""
         bound, best = 1.0, np.zeros(len(self._values))
+        if self._graph.n_arcs <= PACKED_ARCS:
+            best = self._pack_flows(self._flows)
+            cheapest = self._price(self._table(best))
+            bound = min(1.0, float(best @ self._values) / cheapest) if cheapest > 0 else 1.0
         for _ in range(_MOST_ROUNDS):
             answer = _solve(-np.ones(len(self.types)), most=(self._matrix, self._values))
             y = np.maximum(-answer.ineqlin.marginals, 0.0)
@@ -182,6 +237,19 @@ class TypePrograms:
         bound = float(best @ self._values) / cheapest if cheapest > 0 else 1.0
         used = answer.x > 0
         return Solution(value, bound), (self.types[used], answer.x[used])
+
+    def _pack_flows(self, flows: _Flows) -> Array:
+        """Take the types of the largest flow into use; the duals of the given cells."""
+        given = flows.cells[self._menu * self._graph.shape[1] + self._column]
+        leaving = np.asarray(flows.conservation[:1].todense()).reshape(-1)
+        answer = _solve(
+            -leaving,
+            equal=(flows.conservation[1:], np.zeros(flows.conservation.shape[0] - 1)),
+            most=(given, self._values),
+        )
+        self._use(types_of_flow(self._graph, answer.x))
+        duals: Array = np.maximum(-answer.ineqlin.marginals, 0.0)
+        return duals
 
     def _table(self, y: Array) -> Array:
         table = np.zeros(self._graph.shape)
@@ -201,10 +269,14 @@ class TypePrograms:
         if not self._sweep.below[0] < limit:
             return False
         count = fill_pool(self._graph, self._sweep, self._pool, cost, limit)
-        new = [row for row in self._pool.paths[:count] if row.tobytes() not in self._known]
+        return self._use(self._pool.paths[:count])
+
+    def _use(self, types: Paths) -> bool:
+        """Take types into use; False where none of them is new."""
+        new = {row.tobytes(): row for row in types if row.tobytes() not in self._known}
         if new:
-            rows = np.array(new)
-            self._known.update(row.tobytes() for row in rows)
+            rows = np.array(list(new.values()))
+            self._known.update(new)
             self.types = np.vstack([self.types, rows])
             self._matrix = sparse.hstack([self._matrix, self._taken(rows)], "csc")
         return bool(new)

@@ -1,0 +1,186 @@
+"""Budgets on the command line: `--prices prices.csv` beside a file of households, for project, test, bounds and report."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from rumflow.cli.answers import (
+    NOT_CONVERGED,
+    OK,
+    inputs_of,
+    print_json,
+    records_of,
+    rows_of,
+    say_written,
+    show_progress,
+    write_out,
+)
+from rumflow.cli.reading import split_labels
+from rumflow.data.budgets import BudgetData
+from rumflow.errors import InputError
+from rumflow.output.tables import Table, show
+
+
+def read_budgets(arguments: argparse.Namespace) -> BudgetData:
+    """The households and prices of the command line; how they were read goes to standard error."""
+    files = [arguments.data] if isinstance(arguments.data, str) else arguments.data
+    if len(files) != 1 or getattr(arguments, "by", None):
+        raise InputError("--prices: one file of households is needed, without --by")
+    for name in ("above", "axis", "route"):
+        if getattr(arguments, name, None):
+            raise InputError(f"--{name} does not go with --prices: budgets bring their own model")
+    options: dict[str, Any] = {"degree": arguments.degree, "at_median": arguments.at_median}
+    for name in ("shares", "quantities"):
+        if getattr(arguments, name) is not None:
+            options[name] = split_labels(getattr(arguments, name))
+    for name in ("budget", "expenditure"):
+        if getattr(arguments, name) is not None:
+            options[name] = getattr(arguments, name)
+    if options.get("expenditure") == "no":
+        options["expenditure"] = False
+    if arguments.subject is not None:
+        options["cluster"] = arguments.subject
+    data = BudgetData.from_csv(
+        files[0], arguments.prices, delimiter=arguments.delimiter, encoding=arguments.encoding, **options
+    )
+    if arguments.only is not None:
+        by_text = {str(label): label for label in data.labels}
+        data = data.select([by_text.get(text, text) for text in split_labels(arguments.only)])
+    if data.understood and not arguments.quiet and not arguments.json:
+        print(data.understood, file=sys.stderr)
+    return data
+
+
+def _facts(data: BudgetData) -> dict[str, Any]:
+    return {
+        "budgets": list(data.labels),
+        "patches": len(data.patches),
+        "households": data.n_observations,
+        "degree": data.degree,
+        "understood": data.understood,
+    }
+
+
+def project_budgets(arguments: argparse.Namespace) -> int:
+    """The nearest rational demand."""
+    from rumflow.projection.results import Status
+    from rumflow.projection.single import project
+
+    data = read_budgets(arguments)
+    if arguments.weights == "inverse-variance":
+        raise InputError("--weights: none and counts are there for budgets")
+    weights = None if arguments.weights == "none" else arguments.weights
+    progress = show_progress(arguments)
+    fit = project(data, weights, tol=arguments.tol, max_seconds=arguments.max_seconds, throw=False, progress=progress)
+    place = {item: i for i, item in enumerate(data.items)}
+    misfits = [(data.describe(place[str(item)]), seen, found) for _, item, seen, found in fit.misfits(arguments.top)]
+    if arguments.json:
+        print_json(
+            _facts(data)
+            | {
+                "distance": fit.distance,
+                "objective": fit.objective,
+                "gap": fit.gap,
+                "status": str(fit.status),
+                "inside": fit.inside,
+                "types_in_fit": len(fit.types),
+                "misfits": [{"patch": name, "observed": seen, "fitted": found} for name, seen, found in misfits],
+            }
+        )
+    else:
+        words = "This demand is rational: the distance is 0."
+        if not fit.inside:
+            words = f"Distance to the nearest rational demand: {fit.distance:.6g} (a mixture of {len(fit.types)} types)"
+        table = Table("Observed against fitted: the largest differences", ["patch", "observed", "fitted", "difference"])
+        for name, seen, found in [] if fit.inside else misfits:
+            table.add(name, seen, found, seen - found)
+        certificate = (
+            f"Certificate: objective {fit.objective:.6g}, at most {fit.gap:.1e} above the least possible; {fit.status}."
+        )
+        show([words, *([] if fit.inside else [table]), certificate])
+    write_out(fit.to_frame(backend="dict"), arguments)
+    return OK if fit.status is Status.OPTIMAL else NOT_CONVERGED
+
+
+def test_budgets(arguments: argparse.Namespace, options: dict[str, Any]) -> int:
+    """The test; `options` for `rum_test` are those of the command."""
+    from rumflow.inference import rum_test
+
+    data = read_budgets(arguments)
+    if isinstance(options.get("weights"), str) and options["weights"] == "inverse-variance":
+        raise InputError("--weights: none and counts are there for budgets")
+    result = rum_test(data, cluster=arguments.cluster or None, **options)
+    if arguments.json:
+        print_json(
+            _facts(data)
+            | {
+                "types": str(getattr(result, "n_types", "")),
+                "statistic": result.statistic,
+                "gap": result.gap,
+                "taus": list(result.taus),
+                "pvalues": result.pvalues,
+                "n_boot": result.n_boot,
+                "failed": result.failed,
+                "seed": result.seed,
+                "convention": arguments.convention or "default",
+                "seconds": result.seconds,
+            }
+        )
+    else:
+        show([result.summary()])
+    write_out({f"tau_{t:g}": list(d) for t, d in zip(result.taus, result.null_distributions, strict=True)}, arguments)
+    return NOT_CONVERGED if result.interrupted or result.failed else OK
+
+
+def bound_budgets(arguments: argparse.Namespace) -> int:
+    """Bounds on a budget that nobody faced."""
+    from rumflow.inference import bounds
+
+    try:
+        prices = [float(text) for text in split_labels(arguments.target or "")]
+    except ValueError:
+        raise InputError(
+            f'--for {arguments.target}: the prices of a new budget are needed, such as "0.03,0.04"'
+        ) from None
+    if arguments.target_item or arguments.functional or arguments.confidence not in ("auto", "none"):
+        raise InputError("--item, --functional and --confidence are not there for budgets")
+    data = read_budgets(arguments)
+    begin = time.perf_counter()
+    found = bounds(data, prices)
+    columns = {"patch": list(found.items), "lower": found.lower.tolist(), "upper": found.upper.tolist()}
+    if arguments.json:
+        seconds = time.perf_counter() - begin
+        print_json(_facts(data) | {"prices": prices, "bounds": records_of(columns), "seconds": seconds})
+    else:
+        note = "lower, upper: over all rational populations that fit the data best."
+        show(
+            [Table("What rational demand says about a budget that nobody faced", list(columns), rows_of(columns), note)]
+        )
+    write_out(columns, arguments)
+    return OK
+
+
+def report_budgets(arguments: argparse.Namespace) -> int:
+    """The page."""
+    from rumflow.report import make_report
+
+    data = read_budgets(arguments)
+    result = make_report(
+        data,
+        arguments.out,
+        title=arguments.title or ("Demand" if arguments.data == "-" else Path(arguments.data).stem),
+        n_boot=arguments.n_boot,
+        seed=arguments.seed,
+        command=shlex.join(["rumflow", *arguments.words]),
+        progress=show_progress(arguments),
+        inputs=inputs_of(arguments),
+    )
+    if arguments.json:
+        print_json({"out": arguments.out, **result})
+    say_written(arguments)
+    return OK

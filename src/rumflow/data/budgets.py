@@ -1,0 +1,511 @@
+"""Demand from budgets: prices, what households bought, and how often they took each patch of their budget.
+
+Budget j is {x >= 0: p_j x = 1}. Other budgets cut it into patches (`rumflow.core.arrangement`), and what matters about a
+household is in which patch of its budget it is. Rules:
+
+* Budgets whose prices are equal are merged, and their households pooled. Budgets that nobody faced are left out.
+* A household exactly on the crossing of its budget with others belongs to the patch beside it that lies above most of them:
+  on the crossing nothing is strictly revealed. Quantities may be 0, not negative.
+* Shares that add up to 1 within 0.005 (rounding) are divided by their sum; others are an error.
+* Demand is smoothed over log expenditure where expenditure is known (`rumflow.data.demand`). Expenditure is taken as
+  exogenous: the control function of Kitamura and Stoye (2018), with income as an instrument for it, is not provided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rumflow.core.arrangement import TOLERANCE, Patches, find_patches, merge_equal
+from rumflow.core.arrays import Array, Ints
+from rumflow.data.choices import ChoiceData
+from rumflow.data.demand import DemandEstimator
+from rumflow.data.labels import Item, Rows
+from rumflow.data.readers.demand import read_demand
+from rumflow.data.readers.sources import FrameSource, open_source
+from rumflow.errors import InputError
+from rumflow.output.frames import make_frame
+
+_ROUNDING = 5e-3  # how far shares may be from adding up to 1
+_SMOOTHED_SUM = 0.05  # and probabilities that were smoothed
+
+
+class Households(NamedTuple):
+    """One entry per household."""
+
+    budget: Ints  # number of its budget
+    patch: Ints  # number of its patch
+    shares: Array  # (m, K)
+    log_expenditure: Array | None
+    cluster: NDArray[Any] | None
+
+
+@dataclass(frozen=True, eq=False)
+class BudgetData:
+    """Probabilities of the patches of budgets, with the households behind them where they are known."""
+
+    labels: tuple[Item, ...]  #: of the budgets
+    patches: Ints  #: (I, J): -1 below that budget, 0 its own, 1 above; budget by budget
+    probabilities: Array  #: (I,)
+    sizes: Array  #: (J,): households
+    prices: Array | None = None  #: (J, K)
+    goods: tuple[str, ...] = ()
+    degree: int = 0  #: of the polynomial in log expenditure; 0: plain frequencies
+    households: Households | None = field(default=None, repr=False)
+    pieces: Patches | None = field(default=None, repr=False)  # with corners, where prices are known
+    understood: str = field(default="", repr=False)
+
+    @classmethod
+    def from_shares(
+        cls,
+        prices: ArrayLike,
+        budget: ArrayLike,
+        shares: ArrayLike,
+        expenditure: ArrayLike | None = None,
+        degree: int = 3,
+        *,
+        labels: Sequence[Item] | None = None,
+        goods: Sequence[str] | None = None,
+        cluster: ArrayLike | None = None,
+        at_median: bool = False,
+    ) -> BudgetData:
+        """From expenditure shares.
+
+        prices       (J, K): budget j is {x >= 0: prices[j] @ x = 1}, so divide prices by the expenditure of the budget; or
+                     at_median=True: prices as paid, to be divided by the median of `expenditure` in each budget
+        budget       (m,): the budget of each household, 0 .. J-1, or among `labels` (such as years)
+        shares       (m, K): of each good in the household's expenditure
+        expenditure  (m,): smooth at its median per budget, by a polynomial of `degree` in its log; None: plain frequencies
+        cluster      (m,): households that are resampled together
+        """
+        table = _prices(prices)
+        spent = _positive(expenditure, "expenditure")
+        number, names = _numbers(budget, labels, len(table))
+        values = _shares(shares, table.shape[1], len(number))
+        if spent is not None and len(spent) != len(number):
+            raise InputError(f"expenditure: {len(number)} numbers are needed, one per household, not {len(spent)}")
+        if at_median:
+            if spent is None:
+                raise InputError("at_median: prices are divided by median expenditure, so expenditure is needed")
+            table = table / _medians(spent, number, len(table), names)[:, None]
+        log = None if spent is None else np.log(spent)
+        groups = None if cluster is None else np.asarray(cluster)
+        if groups is not None and groups.shape != (len(number),):
+            raise InputError(
+                f"cluster: one id for each of the {len(number)} households is needed; got shape {groups.shape}"
+            )
+        return _build(cls, names, table, _goods(goods, table.shape[1]), number, values, log, groups, degree)
+
+    @classmethod
+    def from_quantities(
+        cls, prices: ArrayLike, budget: ArrayLike, quantities: ArrayLike, degree: int = 3, **options: Any
+    ) -> BudgetData:
+        """From quantities (m, K), bought at the prices of the household's budget; each bundle is divided by its expenditure.
+
+        Demand is smoothed at median expenditure; degree=0 for plain frequencies. Options as for `from_shares`.
+        """
+        table = _prices(prices)
+        number, _ = _numbers(budget, options.get("labels"), len(table))
+        amounts = _table(quantities, "quantities", table.shape[1], len(number))
+        if (amounts < 0).any():
+            h, k = np.argwhere(amounts < 0)[0]
+            raise InputError(
+                f"quantities: household {h} has {amounts[h, k]:g} of good {k}; quantities must be 0 or more"
+            )
+        paid = amounts * table[number]
+        spent = paid.sum(axis=1)
+        if (spent <= 0).any():
+            raise InputError(f"quantities: household {int(np.argmin(spent))} bought nothing; leave such households out")
+        return cls.from_shares(table, budget, paid / spent[:, None], spent, degree, **options)
+
+    @classmethod
+    def from_patches(
+        cls,
+        patches: ArrayLike,
+        probabilities: ArrayLike,
+        sizes: float | ArrayLike,
+        *,
+        labels: Sequence[Item] | None = None,
+        prices: ArrayLike | None = None,
+        degree: int = 0,
+    ) -> BudgetData:
+        """From given patches (I, J), their probabilities (I,) and the number of households of each budget.
+
+        Patches of a budget need not stand together; they are put in the order of the budgets. degree: of the polynomial by
+        which the probabilities were smoothed (0: they are plain frequencies); prices (J, K), where they are known.
+        """
+        signs = np.asarray(patches)
+        if signs.ndim != 2 or not np.isin(signs, (-1, 0, 1)).all() or not ((signs == 0).sum(axis=1) == 1).all():
+            raise InputError(
+                "patches: a table is needed with one row per patch and one column per budget: -1 below, 1 above, 0 on its own"
+            )
+        signs = signs.astype(np.int64)
+        names = _labels(labels, signs.shape[1])
+        budget = (signs == 0).argmax(axis=1)
+        values = np.asarray(probabilities, np.float64)
+        if values.shape != (len(signs),) or not ((values >= 0) & (values <= 1)).all():
+            raise InputError(f"probabilities: one number from 0 to 1 for each of the {len(signs)} patches is needed")
+        counts = np.broadcast_to(np.asarray(sizes, np.float64), (signs.shape[1],)).copy()
+        if not (np.isfinite(counts) & (counts > 0)).all():
+            raise InputError("sizes: the numbers of households must be positive")
+        if len(np.unique(signs, axis=0)) < len(signs):
+            raise InputError("patches: two rows are equal; a patch must stand once")
+        total = np.bincount(budget, values, signs.shape[1])
+        for j, name in enumerate(names):
+            if not (budget == j).any():
+                raise InputError(f"patches: budget {name} has none; every budget needs at least one")
+            if abs(total[j] - 1) > (_SMOOTHED_SUM if degree else _ROUNDING):
+                raise InputError(f"probabilities: those of budget {name} add up to {total[j]:g}; they must add up to 1")
+        order = np.argsort(budget, kind="stable")
+        table = None
+        if prices is not None:
+            table = _prices(prices)
+            if len(table) != signs.shape[1]:
+                raise InputError(f"prices: {signs.shape[1]} rows are needed, one per budget, not {len(table)}")
+        return cls(
+            names,
+            signs[order],
+            values[order],
+            counts,
+            table,
+            _goods(None, 0 if table is None else table.shape[1]),
+            degree,
+        )
+
+    @classmethod
+    def from_frame(cls, frame: Any, prices: Any, **options: Any) -> BudgetData:
+        """From a pandas, polars or Arrow frame of households, or a dict of columns, and prices in another (or a file).
+
+        budget       column of the budget, such as the year, in both tables; found by name where not given
+        shares, quantities   the columns of one or the other, as a list; found by name (share..., quantity...)
+        expenditure  column of total expenditure; found by name; False: plain frequencies
+        cluster      column of clusters
+        price        columns of the prices, in the order of the goods
+        degree, at_median   as for `from_shares`
+        """
+        return cls._from_source(FrameSource(frame), prices, options)
+
+    @classmethod
+    def from_csv(
+        cls,
+        households: str | Path,
+        prices: Any,
+        *,
+        delimiter: str | None = None,
+        encoding: str = "utf-8",
+        **options: Any,
+    ) -> BudgetData:
+        """From a file of households (delimited text, also gzip, or Parquet) and one of prices. Options as for `from_frame`."""
+        return cls._from_source(open_source(households, delimiter, encoding), prices, options)
+
+    @classmethod
+    def _from_source(cls, source: Any, prices: Any, options: dict[str, Any]) -> BudgetData:
+        other = prices
+        if isinstance(prices, str | Path):
+            other = open_source(prices, None, "utf-8")
+        elif not hasattr(prices, "chunks"):
+            other = FrameSource(prices, "prices")
+        found = read_demand(source, other, options)
+        data = cls.from_shares(
+            found.prices,
+            found.budget,
+            found.shares,
+            found.expenditure,
+            found.degree,
+            labels=found.labels,
+            goods=found.goods,
+            cluster=found.cluster,
+            at_median=found.at_median,
+        )
+        return BudgetData(**{**data.__dict__, "understood": f"{found.understood}; {data.understood}"})
+
+    @property
+    def budget(self) -> Ints:
+        """(I,): the budget of each patch."""
+        own: Ints = (self.patches == 0).argmax(axis=1)
+        return own
+
+    @cached_property
+    def items(self) -> tuple[str, ...]:
+        """(I,): names of the patches, such as 1975/3 for the third patch of 1975."""
+        budget = self.budget
+        place = np.arange(len(budget)) - np.searchsorted(budget, budget) + 1
+        return tuple(f"{self.labels[j]}/{i}" for j, i in zip(budget.tolist(), place.tolist(), strict=True))
+
+    @property
+    def n_observations(self) -> float:
+        """Households in all."""
+        return float(self.sizes.sum())
+
+    @property
+    def is_smoothed(self) -> bool:
+        """Are the probabilities values of a polynomial in log expenditure, rather than frequencies?"""
+        return self.degree > 0
+
+    def __repr__(self) -> str:
+        how = f"smoothed with degree {self.degree}" if self.is_smoothed else "plain frequencies"
+        return f"BudgetData({len(self.labels)} budgets, {len(self.patches)} patches, {self.n_observations:g} households, {how})"
+
+    def describe(self, patch: int) -> str:
+        """A patch in words."""
+        row = self.patches[patch]
+        words = [
+            f"{name} {', '.join(str(self.labels[k]) for k in np.flatnonzero(row == sign))}"
+            for sign, name in ((-1, "below"), (1, "above"))
+            if (row == sign).any()
+        ]
+        return f"{self.items[patch]} ({'; '.join(words) or 'the whole budget'})"
+
+    @cached_property
+    def choices(self) -> ChoiceData:
+        """The same as choices: budgets are menus, their patches items. Counts of smoothed data are fractions."""
+        return self._as_choices(self.items, self.budget, self.probabilities)
+
+    @cached_property
+    def padded_choices(self) -> ChoiceData:
+        """The same with an item that nobody takes on every budget of one patch.
+
+        A menu of one item leaves no choice and is left out of a projection. On the cone it is not without meaning: its
+        probability is the total of the mixture.
+        """
+        alone = np.flatnonzero(np.bincount(self.budget) == 1)
+        budget = np.concatenate([self.budget, alone])
+        order = np.argsort(budget, kind="stable")
+        items = [*self.items, *(f"{self.labels[j]}/-" for j in alone)]
+        values = np.concatenate([self.probabilities, np.zeros(len(alone))])
+        return self._as_choices([items[i] for i in order], budget[order], values[order])
+
+    def _as_choices(self, items: Sequence[str], budget: Ints, probabilities: Array) -> ChoiceData:
+        membership = budget == np.arange(len(self.labels))[:, None]
+        counts = np.where(membership, probabilities * self.sizes[:, None], np.nan)
+        rows = None
+        own = self.households
+        if own is not None and not self.is_smoothed:
+            counts = np.where(membership, np.round(counts), np.nan)
+            place = {item: x for x, item in enumerate(items)}
+            number = np.array([place[item] for item in self.items], np.int16)
+            subjects: tuple[Any, ...] = ()
+            subject = None
+            if own.cluster is not None:
+                different, codes = np.unique(own.cluster, return_inverse=True)
+                subjects, subject = tuple(different.tolist()), codes.astype(np.int32)
+            rows = Rows(
+                own.budget.astype(np.int32), number[own.patch], np.ones(len(own.budget)), subject, None, subjects
+            )
+        return ChoiceData(tuple(items), membership, counts, self.sizes, rows, self.understood)
+
+    def estimator(self) -> DemandEstimator:
+        """How the probabilities come from the households."""
+        own = self.households
+        if own is None:
+            raise InputError("the households are not known: these data are probabilities of patches")
+        return DemandEstimator(own.budget, own.patch, self.budget, own.log_expenditure, self.degree)
+
+    def select(self, labels: Sequence[Item]) -> BudgetData:
+        """The data of some of the budgets, cut by these alone."""
+        place = {label: j for j, label in enumerate(self.labels)}
+        for label in labels:
+            if label not in place:
+                raise InputError(f"budget {label!r} is unknown: the budgets are {', '.join(map(str, self.labels))}")
+        chosen = np.array(sorted({place[label] for label in labels}), np.int64)
+        names = tuple(self.labels[j] for j in chosen)
+        own = self.households
+        if own is not None:
+            assert self.prices is not None
+            keep = np.isin(own.budget, chosen)
+            return _build(
+                BudgetData,
+                names,
+                self.prices[chosen],
+                self.goods,
+                np.searchsorted(chosen, own.budget[keep]),
+                own.shares[keep],
+                None if own.log_expenditure is None else own.log_expenditure[keep],
+                None if own.cluster is None else own.cluster[keep],
+                self.degree,
+            )
+        keep = np.isin(self.budget, chosen)
+        signs, number = np.unique(self.patches[keep][:, chosen], axis=0, return_inverse=True)
+        total = np.bincount(number.reshape(-1), self.probabilities[keep], len(signs))
+        prices = None if self.prices is None else self.prices[chosen]
+        return BudgetData.from_patches(
+            signs, np.minimum(total, 1.0), self.sizes[chosen], labels=names, prices=prices, degree=self.degree
+        )
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """One row per patch: budget, patch, its sides, probability."""
+        columns: dict[str, list[Any]] = {
+            "budget": [self.labels[j] for j in self.budget],
+            "patch": list(self.items),
+        }
+        for k, name in enumerate(self.labels):
+            columns[f"side_{name}"] = self.patches[:, k].tolist()
+        columns["probability"] = self.probabilities.tolist()
+        return make_frame(columns, backend)
+
+    def plot(self, ax: Any = None, budgets: Sequence[Item] | None = None) -> Any:
+        """Budgets with their patches and the shares in them, for two or three goods; see `rumflow.output.budget_plots`."""
+        from rumflow.output.budget_plots import plot_budgets
+
+        return plot_budgets(self, ax, budgets)
+
+
+def _build(
+    cls: type[BudgetData],
+    names: tuple[Item, ...],
+    prices: Array,
+    goods: tuple[str, ...],
+    budget: Ints,
+    shares: Array,
+    log_expenditure: Array | None,
+    cluster: NDArray[Any] | None,
+    degree: int,
+) -> BudgetData:
+    """Merge equal budgets, leave out those that nobody faced, cut them, and put the households into their patches."""
+    if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or not 0 <= degree <= 10:
+        raise InputError(f"degree={degree!r}: a whole number from 0 (plain frequencies) to 10 is needed")
+    same = merge_equal(prices)
+    faced = np.unique(same[budget])
+    notes = [
+        f"budget {names[j]} is equal to {names[same[j]]}: merged" for j in np.flatnonzero(same != np.arange(len(same)))
+    ]
+    empty = [str(names[j]) for j in np.flatnonzero(np.bincount(budget, minlength=len(prices)) == 0)]
+    if empty:
+        notes.append(f"nobody faced {', '.join(empty)}: left out")
+    number = np.searchsorted(faced, same[budget]).astype(np.int64)
+    kept = tuple(names[j] for j in faced)
+    table = prices[faced]
+    pieces = find_patches(table)
+    patch = locate(table, pieces, number, shares)
+    used = 0 if log_expenditure is None else int(degree)
+    try:
+        estimate = DemandEstimator(number, patch, pieces.budget, log_expenditure, used)
+    except InputError as fault:
+        raise InputError(str(fault).replace("budget ", "budget number ", 1)) from None
+    found = estimate(np.ones((1, len(number))))[0]
+    sizes = np.bincount(number, minlength=len(faced)).astype(np.float64)
+    households = Households(number, patch, shares, log_expenditure if used else None, cluster)
+    how = f"smoothed at median expenditure with degree {used}" if used else "plain frequencies"
+    notes.insert(
+        0, f"{len(kept)} budgets of {table.shape[1]} goods, {len(found)} patches, {len(number)} households, {how}"
+    )
+    return cls(kept, pieces.signs, found, sizes, table, goods, used, households, pieces, "; ".join(notes))
+
+
+def locate(prices: Array, pieces: Patches, budget: Ints, shares: Array) -> Ints:
+    """(m,): the patch of each household."""
+    found = np.full(len(budget), -1)
+    for j in range(len(prices)):
+        mine = np.flatnonzero(budget == j)
+        planes = (prices - prices[j]) / prices[j]
+        size = np.abs(planes).max(axis=1, keepdims=True)
+        values = shares[mine] @ (planes / np.where(size > 0, size, 1.0)).T
+        side = np.where(values > TOLERANCE, 1, np.where(values < -TOLERANCE, -1, 0))
+        own = np.flatnonzero(pieces.budget == j)
+        number = {pieces.signs[i].tobytes(): int(i) for i in own}
+        rows, which = np.unique(side, axis=0, return_inverse=True)
+        patch = [number.get(row.tobytes(), -1) for row in rows]
+        for r, row in enumerate(rows):
+            if patch[r] < 0:
+                # On a crossing: of the patches around it, the one above most budgets.
+                near = own[((pieces.signs[own] == row) | (row == 0)).all(axis=1)]
+                patch[r] = int(near[(pieces.signs[near] > 0).sum(axis=1).argmax()]) if len(near) else -1
+        found[mine] = np.array(patch)[which.reshape(-1)]
+    if (found < 0).any():
+        h = int((found < 0).argmax())
+        raise InputError(f"household {h} lies in no patch of its budget: budgets cross there closer than {TOLERANCE:g}")
+    return found
+
+
+def _prices(prices: ArrayLike) -> Array:
+    table = _table(prices, "prices", None, None)
+    if len(table) == 0 or table.shape[1] < 2:
+        raise InputError(f"prices: at least one budget and two goods are needed, not shape {table.shape}")
+    if (table <= 0).any():
+        j, k = np.argwhere(table <= 0)[0]
+        raise InputError(f"prices: budget {j}, good {k} has price {table[j, k]:g}; prices must be positive")
+    return table
+
+
+def _table(values: ArrayLike, name: str, width: int | None, rows: int | None) -> Array:
+    try:
+        table = np.ascontiguousarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: a table of numbers is needed") from None
+    if table.ndim != 2 or (width is not None and table.shape[1] != width) or (rows is not None and len(table) != rows):
+        wanted = f"({'budgets' if rows is None else rows}, {'goods' if width is None else width})"
+        raise InputError(f"{name}: a table of shape {wanted} is needed, not {table.shape}")
+    if not np.isfinite(table).all():
+        h, k = np.argwhere(~np.isfinite(table))[0]
+        raise InputError(f"{name}: row {h}, column {k} is {table[h, k]}; every entry must be a finite number")
+    return table
+
+
+def _shares(shares: ArrayLike, goods: int, m: int) -> Array:
+    table = _table(shares, "shares", goods, m)
+    if (table < 0).any():
+        h, k = np.argwhere(table < 0)[0]
+        raise InputError(f"shares: household {h} has a share of {table[h, k]:g} for good {k}; shares must be 0 or more")
+    total = table.sum(axis=1)
+    wrong = np.abs(total - 1) > _ROUNDING
+    if wrong.any():
+        h = int(wrong.argmax())
+        hint = "; are they in percent? divide by 100" if abs(total[h] - 100) < 1 else ""
+        raise InputError(f"shares: those of household {h} add up to {total[h]:g}; they must add up to 1{hint}")
+    return np.asarray(table / total[:, None], np.float64)
+
+
+def _positive(values: ArrayLike | None, name: str) -> Array | None:
+    if values is None:
+        return None
+    array = np.asarray(values, np.float64)
+    if array.ndim != 1 or not (np.isfinite(array) & (array > 0)).all():
+        h = int((~(np.isfinite(array) & (array > 0))).argmax()) if array.ndim == 1 else 0
+        raise InputError(
+            f"{name}: household {h} has {array[h] if array.ndim == 1 else array}; positive numbers are needed"
+        )
+    return array
+
+
+def _labels(labels: Sequence[Item] | None, count: int) -> tuple[Item, ...]:
+    names: tuple[Item, ...] = tuple(range(count)) if labels is None else tuple(_plain(label) for label in labels)
+    if len(names) != count or len(set(names)) < count:
+        raise InputError(f"labels: {count} different labels are needed, one per budget")
+    return names
+
+
+def _plain(label: Hashable) -> Item:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _numbers(budget: ArrayLike, labels: Sequence[Item] | None, count: int) -> tuple[Ints, tuple[Item, ...]]:
+    """The number of each household's budget, and the labels of the budgets."""
+    names = _labels(labels, count)
+    given = np.asarray(budget)
+    if given.ndim != 1 or len(given) == 0:
+        raise InputError(f"budget: one budget per household is needed, not shape {given.shape}")
+    different, inverse = np.unique(given, return_inverse=True)
+    place: Mapping[Item, int] = {name: j for j, name in enumerate(names)}
+    for value in different.tolist():
+        if value not in place:
+            h = int((given == value).argmax())
+            known = ", ".join(map(str, names[:8])) + (", ..." if count > 8 else "")
+            raise InputError(f"household {h}: budget {value!r} has no prices; there are prices for {known}")
+    return np.array([place[value] for value in different.tolist()], np.int64)[inverse.reshape(-1)], names
+
+
+def _medians(spent: Array, number: Ints, count: int, names: tuple[Item, ...]) -> Array:
+    return np.array([np.median(spent[number == j]) if (number == j).any() else 1.0 for j in range(count)])
+
+
+def _goods(goods: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    names = tuple(f"good {k + 1}" for k in range(count)) if goods is None else tuple(map(str, goods))
+    if len(names) != count:
+        raise InputError(f"goods: {count} names are needed, one per column of prices, not {len(names)}")
+    return names

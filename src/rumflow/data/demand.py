@@ -1,0 +1,73 @@
+"""How often households take each patch of their budget, at median expenditure.
+
+For the households h of budget j with log expenditure t_h, the probability of patch i is the series estimate
+
+    pi_i = value at the median of t of the regression of 1{h takes i} on 1, t, .., t^d
+
+clipped to [0, 1] (not made to add up to 1). With d = 0 it is the share of the households. In z = (t - median) / (standard
+deviation), which spans the same functions, the value at the median is the constant of the regression: with times m_h that
+household h counts
+
+    G = sum over h of m_h z_h z_h',    b_i = sum over h that take i of m_h z_h,    pi_i = (G^-1 e_0)' b_i
+
+so a bootstrap replicate needs sums over households of products that are made once. The median stays that of the data.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from rumflow.core.arrays import Array, Ints
+from rumflow.errors import InputError
+
+
+class DemandEstimator:
+    """Probabilities of patches from how often each household counts."""
+
+    def __init__(self, budget: Ints, patch: Ints, of_patch: Ints, log_expenditure: Array | None, degree: int) -> None:
+        m, n_budgets, size = len(budget), int(of_patch.max()) + 1, degree + 1
+        self._of_patch, self._size = of_patch, size
+        z = np.zeros(m)
+        if degree and log_expenditure is not None:
+            for j in range(n_budgets):
+                own = log_expenditure[budget == j]
+                if len(np.unique(own)) <= degree:
+                    raise InputError(
+                        f"budget {j}: {len(np.unique(own))} different expenditures do not determine a polynomial of degree "
+                        f"{degree}: take a smaller degree, or 0 for plain frequencies"
+                    )
+                z[budget == j] = (own - np.median(own)) / own.std()
+        powers = z[:, None] ** np.arange(2 * degree + 1)
+        # Columns: powers by budget, for G; then powers by patch, for b.
+        first = n_budgets * (2 * degree + 1)
+        columns = np.hstack(
+            [
+                budget[:, None] * (2 * degree + 1) + np.arange(2 * degree + 1),
+                first + patch[:, None] * size + np.arange(size),
+            ]
+        )
+        values = np.hstack([powers, powers[:, :size]])
+        start = np.arange(m + 1) * columns.shape[1]
+        self._table = sparse.csr_matrix(
+            (values.reshape(-1), columns.reshape(-1), start), shape=(m, first + len(of_patch) * size)
+        ).T.tocsr()
+        self._first = first
+
+    def __call__(self, times: Array) -> Array:
+        """(b, I) probabilities for (b, m) times; NaN on the patches of budgets whose households all count 0 times."""
+        sums = (self._table @ times.T).T
+        degree, size = self._size - 1, self._size
+        powers = sums[:, : self._first].reshape(len(times), -1, 2 * degree + 1)
+        gram = powers[:, :, np.add.outer(np.arange(size), np.arange(size))]
+        lost = powers[:, :, 0] <= 0
+        gram[lost] = np.eye(size)
+        unit = np.zeros((*gram.shape[:2], size, 1))
+        unit[:, :, 0] = 1.0
+        try:
+            solved = np.linalg.solve(gram, unit)[..., 0]
+        except np.linalg.LinAlgError:  # a replicate with too few different expenditures: the smallest solution
+            solved = (np.linalg.pinv(gram, hermitian=True) @ unit)[..., 0]
+        moments = sums[:, self._first :].reshape(len(times), -1, size)
+        found = np.einsum("bid,bid->bi", moments, solved[:, self._of_patch])
+        return np.where(lost[:, self._of_patch], np.nan, np.clip(found, 0.0, 1.0))

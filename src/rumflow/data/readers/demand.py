@@ -1,0 +1,167 @@
+"""Tables of households and of prices, with columns found by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumflow.core.arrays import Array
+from rumflow.data.labels import Item
+from rumflow.data.readers.coding import Coder, to_numbers
+from rumflow.data.readers.columns import plain
+from rumflow.data.readers.sources import Source
+from rumflow.data.readers.texts import numbers_if_whole
+from rumflow.errors import InputError
+
+BUDGET = ("budget", "year", "period", "market", "month", "quarter")
+EXPENDITURE = ("expenditure", "total_expenditure", "spending", "income", "total")
+OPTIONS = ("budget", "shares", "quantities", "expenditure", "cluster", "price", "degree", "at_median")
+
+
+class Demand(NamedTuple):
+    """What the tables hold."""
+
+    prices: Array  # (J, K)
+    labels: list[Item]
+    budget: NDArray[Any]  # (m,): labels
+    shares: Array  # (m, K)
+    expenditure: Array | None
+    cluster: NDArray[Any] | None
+    goods: list[str]
+    degree: int
+    at_median: bool
+    understood: str
+
+
+def read_demand(households: Source, prices: Source, options: dict[str, Any]) -> Demand:
+    """Read both tables; see `BudgetData.from_frame` for the options."""
+    for name in options:
+        if name not in OPTIONS:
+            raise InputError(f"{name}= is not an option for reading budgets; accepted are {', '.join(OPTIONS)}")
+    key = _named(households, options.get("budget"), BUDGET, "budget")
+    shares = _several(households, options.get("shares"), r"shares?_?")
+    quantities = [] if shares else _several(households, options.get("quantities"), r"(?:quantity|quantities|q)_?")
+    if not shares and not quantities:
+        raise InputError(
+            f"{households.name}: no columns of shares or quantities were found (share1, share2, ... or quantity_food, ...); "
+            f"name them with shares= or quantities=; the columns are {', '.join(households.columns)}"
+        )
+    goods = shares or quantities
+    wanted = options.get("expenditure")
+    spent = None
+    if shares and wanted is not False:
+        spent = _named(households, wanted, EXPENDITURE, "expenditure", needed=wanted is not None)
+    cluster = options.get("cluster")
+    if cluster is not None:
+        _named(households, cluster, (), "cluster")
+    labels, coder, table = _read(households, key, [*goods, *([spent] if spent else [])], cluster)
+    price_key = _named(prices, key if key in prices.columns else options.get("budget"), BUDGET, "budget")
+    price_columns = _price_columns(prices, options.get("price"), price_key, goods)
+    price_labels, _, price_table = _read(prices, price_key, price_columns, None)
+    if len(set(price_labels)) < len(price_labels):
+        twice = next(label for i, label in enumerate(price_labels) if label in price_labels[:i])
+        raise InputError(f"{prices.name}: {price_key} {twice} stands twice; one row of prices per budget is needed")
+    values, expenditure = table[:, : len(goods)], table[:, -1] if spent else None
+    degree, at_median = int(options.get("degree", 3)), bool(options.get("at_median", False))
+    if quantities:
+        place = {label: j for j, label in enumerate(price_labels)}
+        own = np.array([place.get(label, -1) for label in labels])
+        if (own < 0).any():
+            raise InputError(
+                f"{households.name}: {key} {labels[int((own < 0).argmax())]!r} has no prices in {prices.name}"
+            )
+        paid = values * price_table[own]
+        expenditure = paid.sum(axis=1)
+        if (expenditure <= 0).any():
+            raise InputError(
+                f"{households.name}: row {int(np.argmin(expenditure))} bought nothing; leave such rows out"
+            )
+        values = paid / expenditure[:, None]
+        if wanted is False:
+            expenditure = None
+    names = [_suffix(name, r"(?:shares?|quantity|quantities|q)_?") for name in goods]
+    names = [f"good {name}" if name.isdigit() else name for name in names]
+    understood = (
+        f"{key}: the budget; {', '.join(goods)}: {'shares' if shares else 'quantities'}"
+        + (f"; {spent}: expenditure" if spent else "")
+        + f"; prices {', '.join(price_columns)}"
+        + (f"; {cluster}: clusters" if cluster else "")
+    )
+    unordered = np.empty(len(labels), object)
+    unordered[:] = labels
+    kind = unordered.astype(np.int64) if all(isinstance(label, int) for label in set(labels)) else unordered.astype(str)
+    if kind.dtype.kind == "U":
+        price_labels = [str(label) for label in price_labels]
+    return Demand(price_table, price_labels, kind, values, expenditure, coder, names, degree, at_median, understood)
+
+
+def _read(
+    source: Source, key: str, columns: Sequence[str], cluster: str | None
+) -> tuple[list[Item], NDArray[Any] | None, Array]:
+    """Labels, codes of clusters, and numbers."""
+    names, groups = Coder(), Coder()
+    codes: list[NDArray[np.int64]] = []
+    clusters: list[NDArray[np.int64]] = []
+    tables: list[Array] = []
+    for chunk in source.chunks(list(dict.fromkeys([key, *columns, *([cluster] if cluster else [])]))):
+        codes.append(names.encode(chunk.columns[key]))
+        if cluster:
+            clusters.append(groups.encode(chunk.columns[cluster]))
+        numbers = [to_numbers(source, name, chunk.columns[name], chunk.positions, optional=False) for name in columns]
+        tables.append(np.stack(numbers, axis=1))
+    if not tables:
+        raise InputError(f"{source.name} has no rows; at least one is needed")
+    different = numbers_if_whole(names.values)
+    missing = [value for value in different if value is None or value == ""]
+    if missing:
+        raise InputError(f"{source.name}: column {key!r} has no value in some rows; every row needs its budget")
+    labels = [different[code] for code in np.concatenate(codes).tolist()]
+    return labels, np.concatenate(clusters) if cluster else None, np.concatenate(tables)
+
+
+def _named(source: Source, given: Any, known: Sequence[str], role: str, needed: bool = True) -> Any:
+    if given is not None:
+        if given not in source.columns:
+            raise InputError(f"{role}={given!r}: {source.name} has no such column; it has {', '.join(source.columns)}")
+        return given
+    names = {plain(name): name for name in reversed(source.columns)}
+    found = next((names[name] for name in known if name in names), None)
+    if found is None and needed:
+        raise InputError(
+            f"{source.name}: no column says which {role} a row belongs to; name it with {role}=; "
+            f"the columns are {', '.join(source.columns)}"
+        )
+    return found
+
+
+def _several(source: Source, given: Any, pattern: str) -> list[str]:
+    if given is not None:
+        columns = [given] if isinstance(given, str) else list(given)
+        for name in columns:
+            _named(source, name, (), "columns")
+        return columns
+    return [name for name in source.columns if re.fullmatch(pattern + r".+", plain(name))]
+
+
+def _suffix(name: str, pattern: str) -> str:
+    return re.sub("^" + pattern, "", plain(name)) or name
+
+
+def _price_columns(source: Source, given: Any, key: str, goods: Sequence[str]) -> list[str]:
+    """The price columns in the order of the goods: by name where the names agree, else as they stand."""
+    columns = _several(source, given, r"(?:prices?|p)_?") or [name for name in source.columns if name != key]
+    if len(columns) != len(goods):
+        raise InputError(
+            f"{source.name}: {len(columns)} columns of prices ({', '.join(columns)}) for {len(goods)} goods "
+            f"({', '.join(goods)}); name them with price="
+        )
+    if given is None:
+        by_name = {_suffix(name, r"(?:prices?|p)_?"): name for name in columns}
+        names = [_suffix(name, r"(?:shares?|quantity|quantities|q)_?") for name in goods]
+        if set(by_name) == set(names):
+            return [by_name[name] for name in names]
+    return columns

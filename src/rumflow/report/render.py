@@ -1,0 +1,60 @@
+"""Pages from templates, and the tables in them."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from rumflow.output.frames import optional
+from rumflow.version import __version__
+
+
+@dataclass
+class _Cell:
+    text: str
+    value: float | str = ""
+
+
+@dataclass
+class PageTable:
+    """A table of the page; numbers are given as (value, text)."""
+
+    caption: str
+    columns: list[str]
+    numeric: list[bool]
+    rows: list[list[_Cell]] = field(default_factory=list)
+
+    def add(self, *cells: object) -> None:
+        """A row."""
+        made = []
+        for cell in cells:
+            if isinstance(cell, tuple):
+                made.append(_Cell(str(cell[1]), float(cell[0])))
+            elif isinstance(cell, float | int):
+                made.append(_Cell(f"{cell:.3f}" if isinstance(cell, float) else f"{cell:,}", float(cell)))
+            else:
+                made.append(_Cell(str(cell)))
+        self.rows.append(made)
+
+
+def render(template: str, content: Mapping[str, Any]) -> str:
+    """A page of this folder's template, complete in itself."""
+    folder = files("rumflow.report")
+    text = {
+        name: (folder / name).read_text(encoding="utf-8")
+        for name in ("macros.html.j2", template, "style.css", "script.js")
+    }
+    environment = optional("jinja2", "report").Environment(autoescape=True, trim_blocks=False)
+    page: str = environment.from_string(text["macros.html.j2"] + text[template]).render(
+        **content,
+        css=text["style.css"],
+        js=text["script.js"],
+        version=__version__,
+        software=f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.system()} {platform.machine()}",
+    )
+    return page
