@@ -62,7 +62,8 @@ class ChoiceLikelihood(nn.Module):
         raw = torch.where(raw > 0.5, 1.0 - 0.25 / raw.clamp(min=0.5), raw)
         a = ((1.0 - self.mix) * y.gather(-1, own) + self.mix * raw)[..., 0]
         above = a.clamp(min=self.floor)
-        return ((above - a) / self.floor - above.log()).mean()
+        loss: Tensor = ((above - a) / self.floor - above.log()).mean()
+        return loss
 
     def _find(self, z: Tensor, menu: Tensor, choice: Tensor) -> Tensor:
         """The cell of each choice."""
