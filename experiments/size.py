@@ -193,7 +193,7 @@ def find_tau(data: ChoiceData, procedure: Procedure) -> float:
     if procedure.rule == "log":
         m = max(float(data.totals.mean()), 3.0)
         return procedure.c * float(np.sqrt(np.log(m) / m))
-    return min(procedure.c * find_taus(procedure.rule, data.totals, Convention())[0], 0.95)
+    return min(procedure.c * find_taus(procedure.rule, data.totals, data.membership.sum(axis=1), Convention())[0], 0.95)
 
 
 def rejection(statistic: Array, null: Array) -> float:

@@ -64,7 +64,7 @@ class Inversion:
         self.level = 1 - confidence + 1e-12  # 1 - 0.9 is less than 0.1
         self.sample: Sample = build_sample(data, weights, Convention(), None, model, route, remainders=False)
         self._sampler: Sampler = make_sampler(self.sample, [data], "menu", cluster)
-        self._tau = find_taus(tau, self._sampler.behind, self.sample.convention)[0]
+        self._tau = find_taus(tau, self._sampler.behind, self.sample.menu_sizes, self.sample.convention)[0]
         self._n_boot, self._seed, self._threads = n_boot, entropy(seed), threads
 
     def pvalue_at(self, restricted: Restricted, theta: float) -> float:

@@ -32,8 +32,10 @@ class Convention:
     weights None (1 on every cell), "counts" or "inverse-variance"; see `rum_test`.
     draws   "null": replicate choices come from the tightened fit. "empirical": from the observed choices, recentred on it.
             "auto": "null", but "empirical" on the cone, whose points have no total of 1 to draw from.
-    tau     the rule behind tau="auto". "mean": 0.4 m^(-1/5), m the mean number of choices (subjects, where they are
-            resampled) from a menu. "smallest": sqrt(log m / m), m the smallest. Or a number. m is at least 3.
+    tau     the rule behind tau="auto". "mean": a m^(-1/5), m the mean number of choices (subjects, where they are resampled)
+            from a menu, and a = 3 / s^2 between 0.4 and 0.6, s the mean number of items of a menu: small menus have few facets,
+            and the test needs more room (`python -m experiments.size`). "smallest": sqrt(log m / m), m the smallest. Or a
+            number. m is at least 3.
     """
 
     set: str = "simplex"
@@ -101,8 +103,8 @@ def find_convention(convention: str | Convention | None, draws: str = "auto") ->
     return replace(convention, draws=draws)
 
 
-def find_taus(tau: Tau, behind: Array, convention: Convention) -> tuple[float, ...]:
-    """The values of tau asked for, where `behind` says how many independent draws stand behind each menu.
+def find_taus(tau: Tau, behind: Array, items: Array, convention: Convention) -> tuple[float, ...]:
+    """The values of tau asked for, where `behind` says how many independent draws stand behind each menu, `items` its size.
 
     "auto" alone is the convention's own value, and beside it 0 and twice that value: how much hangs on it.
     """
@@ -110,7 +112,7 @@ def find_taus(tau: Tau, behind: Array, convention: Convention) -> tuple[float, .
     wanted: list[str | float] = list(tau) if several else [tau]  # type: ignore[arg-type, list-item]
     if not wanted:
         raise InputError("tau: the list is empty; give 'auto', a number, or several of them")
-    found = [_one_tau(one, behind, convention) for one in wanted]
+    found = [_one_tau(one, behind, items, convention) for one in wanted]
     if tau == "auto" and found[0] > 0:
         found.append(0.0)
         if convention.set == "cone" or 2 * found[0] < 1:
@@ -118,7 +120,7 @@ def find_taus(tau: Tau, behind: Array, convention: Convention) -> tuple[float, .
     return tuple(found)
 
 
-def _one_tau(tau: str | float, behind: Array, convention: Convention) -> float:
+def _one_tau(tau: str | float, behind: Array, items: Array, convention: Convention) -> float:
     if tau == "auto":
         tau = convention.tau
     if not isinstance(tau, str):
@@ -128,7 +130,9 @@ def _one_tau(tau: str | float, behind: Array, convention: Convention) -> float:
             f"tau={tau!r}: accepted are 'auto', 'mean', 'smallest', a number from 0 to below 1, or several"
         )
     m = max(float(behind.mean() if tau == "mean" else behind.min()), 3.0)
-    return 0.4 * m**-0.2 if tau == "mean" else float(np.sqrt(np.log(m) / m))
+    if tau == "smallest":
+        return float(np.sqrt(np.log(m) / m))
+    return float(np.clip(3.0 / items.mean() ** 2, 0.4, 0.6) * m**-0.2)
 
 
 def _check_tau(tau: object, kind: str, where: str = "") -> float:

@@ -64,6 +64,12 @@ class Sample:
         return self.projector.cells.membership
 
     @property
+    def menu_sizes(self) -> Array:
+        """(units,): the number of items of each unit's menu."""
+        sizes: Array = self.menus.sum(axis=1).astype(np.float64)[self.unit_menu]
+        return sizes
+
+    @property
     def n_observations(self) -> float:
         """Choices from menus of two items or more."""
         return float(self.sizes.sum())

@@ -99,7 +99,8 @@ def rum_test(
     n_boot      bootstrap replicates B; the p-value is (1 + #{replicates >= statistic}) / (1 + B).
     tau         how far the set is tightened, 0 <= tau < 1, or several values, each with its own draws and p-value; the first is
                 the test. "auto": 0.4 m^(-1/5), m the mean number of choices from a menu, at least 3 (of subjects, when
-                resampling by subject), and beside it 0 and twice as much. "smallest": sqrt(log m / m), m the smallest menu.
+                resampling by subject), up to half as much again for menus of two or three items; and beside it 0 and twice as
+                much. "smallest": sqrt(log m / m), m the smallest menu.
     weights     "auto": "counts", the menu's sample size. None: 1 on every cell. "inverse-variance": N_D / p with p the fitted
                 probability, moved towards uniform by one observation per item, so that the statistic is Pearson's, with what
                 was not recorded of a menu as a cell of its own; the same weights for all replicates. Or a (2^n, n) array, or
@@ -169,7 +170,7 @@ def prepare_test(
     sample = build_sample(groups, plan.own_weights, plan.convention, sizes, plan.model, plan.route)
     sampler = make_sampler(sample, list(groups.values()), plan.resample, plan.cluster)
     observed = distances(sample, sample.frequency[None], 0.0, plan.tol, threads=None)
-    taus = find_taus(plan.tau, sampler.behind, plan.convention)
+    taus = find_taus(plan.tau, sampler.behind, sample.menu_sizes, plan.convention)
     by_subject = plan.resample == "cluster" or not (plan.cluster is None or plan.cluster is False)
     return Prepared(
         make_replicator(sample, sampler, taus, plan.tol, plan.seed, key),
