@@ -70,8 +70,8 @@ def coverage(n: int, choices: int, truth: str, kind: str, count: int = 400, widt
         "data_sets": count,
         "covered": round(float(((1 + reached) / (1 + count) > 1 - CONFIDENCE).mean()), 4),
         "range": round(own.most - own.least, 4),
-        "width": round(float(np.nanmean(width)), 4),
-        "sharp_width": round(float(np.mean([b.upper[0] - b.lower[0] for b in found])), 4),
+        "width": round(float(np.nanmean(width)), 4) if width else "",
+        "sharp_width": round(float(np.mean([b.upper[0] - b.lower[0] for b in found])), 4) if found else "",
     }
 
 
@@ -93,13 +93,14 @@ def main(argv: list[str] | None = None) -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("results/coverage.csv"), metavar="FILE")
     parser.add_argument("--data-sets", type=int, default=400)
+    parser.add_argument("--widths", type=int, default=3, help="intervals to find in full in each case (slow)")
     arguments = parser.parse_args(argv)
     path: Path = arguments.out
     done = {(r["n"], r["choices"], str(r["truth"]), r["kind"]) for r in read_csv(path)} if path.exists() else set()
     for case in product((4, 5), (50, 200), ("interior", "6", "3"), KINDS):
         if case in done:
             continue
-        row = coverage(*case, count=arguments.data_sets)
+        row = coverage(*case, count=arguments.data_sets, widths=arguments.widths)
         new = not path.exists()
         with path.open("a", newline="") as file:
             writer = csv.DictWriter(file, list(row))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from experiments.power import PROCEDURES, apply_all, make_truth, render_power, run_power
+from experiments.size import PROCEDURES as PROCEDURES_OF_SIZE
+from experiments.size import Case, draw_samples, reject_fully, run_size
 
 import rumflow as rf
 from rumflow.inference import rum_test
@@ -70,3 +72,18 @@ def test_files(tmp_path):
     )
     assert (tmp_path / "power.csv").read_text() == stored
     assert again == rows
+
+
+def test_screening_many_designs(tmp_path):
+    path = tmp_path / "size.csv"
+    cases = [Case(3, 20, "half", "all", "2"), Case(3, 6, "subjects", "all", "3"), Case(3, 20, "equal", "half", "noise")]
+    run_size(path, cases, ["default", "recentred", "tau = 0"], 30)
+    stored = path.read_text()
+    assert len(stored.splitlines()) == 1 + 3 + 2 + 3  # subjects are not run with tau = 0
+    run_size(path, cases, ["default", "recentred", "tau = 0"], 30)
+    assert path.read_text() == stored
+    for case in cases:
+        assert 0 <= reject_fully(case, PROCEDURES_OF_SIZE["default"], 3, 19) <= 1
+    data, p, sets = draw_samples(cases[1], 4, 0)
+    assert all((one.totals == data.totals).all() for one in sets)
+    assert p.shape == (4, int(data.membership.sum()))
