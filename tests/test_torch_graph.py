@@ -426,3 +426,18 @@ def test_wrong_arguments_are_named():
 def test_cells_of_the_graph_are_those_of_the_layer():
     cells = graph_cells([[0, 1], [2], [1, 2]], range(3))
     assert cells.same(GraphCells([[True, True, False], [False, True, True]], None, range(3)))
+
+
+def test_directions_forward_and_twice_backward_agree_inside(rng):
+    """Data that fit, with menus that are not read but written: what stands there depends on the side it is asked from."""
+    layer = RUMLayer(4, [3, 13, 14], all_menus=True, return_flow=True)
+    whole = rf.simulate.mixed_logit(4, seed=3)
+    z = torch.tensor(whole[layer.cells[:, 0], layer.cells[:, 1]])
+    t = torch.tensor(rng.normal(size=len(z)))
+    ahead = torch.func.jvp(layer, (z,), (t,))[1]
+    twice = torch.autograd.functional.jvp(layer, z, t)[1]
+    back = [jacobian @ t for jacobian in torch.func.jacrev(layer)(z)]
+    for one, two, three in zip(ahead, twice, back, strict=True):
+        assert torch.allclose(one, two, atol=1e-10)
+        assert torch.allclose(one, three, atol=1e-10)
+        assert float(one.abs().max()) > 0.1
