@@ -15,6 +15,7 @@ from graph_reference import projection, types_of  # noqa: E402
 
 import rumflow as rf  # noqa: E402
 from rumflow.core.graph_cells import Cells as GraphCells  # noqa: E402
+from rumflow.models.budgets import Budgets  # noqa: E402
 from rumflow.models.random_utility import RandomUtility  # noqa: E402
 from rumflow.torch import AxiomLayer, MenuSoftmax, RUMLayer  # noqa: E402
 from rumflow.torch.engines import graph_cells  # noqa: E402
@@ -29,6 +30,8 @@ def by_hand() -> rf.ChoiceGraph:
     return rf.ChoiceGraph(3, [*((0, 1, cells) for cells in first), *((1, 2, cells) for cells in last)])
 
 
+# On each of three budgets the patches below or above each of the others.
+PATCHES = [np.insert(signs, own, 0) for own in range(3) for signs in ([-1, -1], [-1, 1], [1, -1], [1, 1])]
 MODELS = {
     "random utility": (RandomUtility(), MENUS, 9),
     "apart": (RandomUtility(), [[0, 1], [2, 3, 4], [3, 4, 5], [6, 7]], 9),
@@ -40,6 +43,7 @@ MODELS = {
         5,
     ),
     "graph": (by_hand(), MENUS, 5),
+    "budgets": (Budgets(PATCHES), [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]], 12),
 }
 
 
