@@ -59,7 +59,7 @@ def test_it_is_the_mean_of_the_definition(name, rng):
 @pytest.mark.parametrize("name", LAYERS)
 def test_its_gradient(name, rng):
     likelihood = ChoiceLikelihood(LAYERS[name]())
-    z, menu, choice = draw(likelihood.layer, rng, 5)
+    z, menu, choice = draw(likelihood.layer, rng, 2)
     assert torch.autograd.gradcheck(
         lambda point: likelihood(point, menu, choice), (z.requires_grad_(),), eps=1e-7, atol=1e-5, check_forward_ad=True
     )
