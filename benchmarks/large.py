@@ -2,7 +2,7 @@
 
     python benchmarks/large.py noisy 20         one of them
     python benchmarks/large.py dirichlet 18
-    python benchmarks/large.py noisy 24         201 million cells: about a quarter of an hour of two processors, 8 GiB
+    python benchmarks/large.py noisy 24         201 million cells: about a quarter of an hour of two processors, 6.5 GiB
 
 The peak is that of the whole process, which holds the data as well; beside it stands what was expected.
 """
