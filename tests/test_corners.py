@@ -70,8 +70,11 @@ def test_huge_inputs_of_the_layer():
     layer = RUMLayer(5)
     for scale in (1e9, 1e12, 1e15):
         assert torch.allclose(layer(scale * z), layer(1e6 * z), atol=1e-6)
-    with pytest.raises(rf.InputError, match=r"n = 30 items needs about .* take fewer items"):
-        RUMLayer(30, menus=[3, 12, 48])
+    # Thirty items with small menus take a graph, and the lattice only where it is asked for, with a clear error.
+    few = RUMLayer(30, menus=[3, 12, 48])
+    assert torch.allclose(few(torch.tensor([1.0, 0.0, 0.5, 0.5, 2.0, 1.0])), torch.tensor([1.0, 0.0, 0.5, 0.5, 1.0, 0.0]))
+    with pytest.raises(rf.InputError, match="30"):
+        RUMLayer(30)
 
 
 class Interrupted:

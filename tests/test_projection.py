@@ -325,7 +325,7 @@ def test_the_two_solvers_agree_on_weighted_and_incomplete_data(n):
 
 
 def test_auto_hands_over_where_the_face_is_large(monkeypatch):
-    monkeypatch.setattr(methods, "most_work", lambda n: 1e5)
+    monkeypatch.setattr(methods, "most_work", lambda problem, tol: 1e5)
     rho = rf.simulate.mixed_logit(9, draws=300, seed=0)
     fit = rf.project(rho)
     assert fit.method == "ipm"
