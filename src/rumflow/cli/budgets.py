@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from rumflow.cli.answers import (
     NOT_CONVERGED,
     OK,
-    inputs_of,
     print_json,
     records_of,
     rows_of,
-    say_written,
     show_progress,
     write_out,
 )
@@ -162,25 +158,4 @@ def bound_budgets(arguments: argparse.Namespace) -> int:
             [Table("What rational demand says about a budget that nobody faced", list(columns), rows_of(columns), note)]
         )
     write_out(columns, arguments)
-    return OK
-
-
-def report_budgets(arguments: argparse.Namespace) -> int:
-    """The page."""
-    from rumflow.report import make_report
-
-    data = read_budgets(arguments)
-    result = make_report(
-        data,
-        arguments.out,
-        title=arguments.title or ("Demand" if arguments.data == "-" else Path(arguments.data).stem),
-        n_boot=arguments.n_boot,
-        seed=arguments.seed,
-        command=shlex.join(["rumflow", *arguments.words]),
-        progress=show_progress(arguments),
-        inputs=inputs_of(arguments),
-    )
-    if arguments.json:
-        print_json({"out": arguments.out, **result})
-    say_written(arguments)
     return OK

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rumflow.cli.answers import OK, check_out, inputs_of, print_json, say_written, show_progress
 from rumflow.cli.arguments import add_data, add_json, add_seed, whole_number
-from rumflow.cli.budgets import report_budgets
+from rumflow.cli.budgets import read_budgets
 from rumflow.cli.reading import read_data
 from rumflow.report.page import make_report
 
@@ -36,13 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, compute, write the page."""
     check_out(arguments)
-    if arguments.prices:
-        return report_budgets(arguments)
-    data = read_data(arguments)
+    data = read_budgets(arguments) if arguments.prices else read_data(arguments)
+    unnamed = "Demand" if arguments.prices else "Choices"
     result = make_report(
         data,
         arguments.out,
-        title=arguments.title or ("Choices" if arguments.data == "-" else Path(arguments.data).stem),
+        title=arguments.title or (unnamed if arguments.data == "-" else Path(arguments.data).stem),
         n_boot=arguments.n_boot,
         seed=arguments.seed,
         command=shlex.join(["rumflow", *arguments.words]),

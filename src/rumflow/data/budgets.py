@@ -13,7 +13,7 @@ household is in which patch of its budget it is. Rules:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from rumflow.core.arrangement import TOLERANCE, Patches, find_patches, merge_equal
 from rumflow.core.arrays import Array, Ints
+from rumflow.data.budget_inputs import (
+    ROUNDING,
+    budget_numbers,
+    check_goods,
+    check_labels,
+    check_positive,
+    check_prices,
+    check_shares,
+    check_table,
+    medians,
+)
 from rumflow.data.choices import ChoiceData
 from rumflow.data.demand import DemandEstimator
 from rumflow.data.labels import Item, Rows
@@ -32,7 +43,6 @@ from rumflow.data.readers.sources import FrameSource, open_source
 from rumflow.errors import InputError
 from rumflow.output.frames import make_frame
 
-_ROUNDING = 5e-3  # how far shares may be from adding up to 1
 _SMOOTHED_SUM = 0.05  # and probabilities that were smoothed
 
 
@@ -84,23 +94,23 @@ class BudgetData:
         expenditure  (m,): smooth at its median per budget, by a polynomial of `degree` in its log; None: plain frequencies
         cluster      (m,): households that are resampled together
         """
-        table = _prices(prices)
-        spent = _positive(expenditure, "expenditure")
-        number, names = _numbers(budget, labels, len(table))
-        values = _shares(shares, table.shape[1], len(number))
+        table = check_prices(prices)
+        spent = check_positive(expenditure, "expenditure")
+        number, names = budget_numbers(budget, labels, len(table))
+        values = check_shares(shares, table.shape[1], len(number))
         if spent is not None and len(spent) != len(number):
             raise InputError(f"expenditure: {len(number)} numbers are needed, one per household, not {len(spent)}")
         if at_median:
             if spent is None:
                 raise InputError("at_median: prices are divided by median expenditure, so expenditure is needed")
-            table = table / _medians(spent, number, len(table), names)[:, None]
+            table = table / medians(spent, number, len(table), names)[:, None]
         log = None if spent is None else np.log(spent)
         groups = None if cluster is None else np.asarray(cluster)
         if groups is not None and groups.shape != (len(number),):
             raise InputError(
                 f"cluster: one id for each of the {len(number)} households is needed; got shape {groups.shape}"
             )
-        return _build(cls, names, table, _goods(goods, table.shape[1]), number, values, log, groups, degree)
+        return _build(cls, names, table, check_goods(goods, table.shape[1]), number, values, log, groups, degree)
 
     @classmethod
     def from_quantities(
@@ -110,9 +120,9 @@ class BudgetData:
 
         Demand is smoothed at median expenditure; degree=0 for plain frequencies. Options as for `from_shares`.
         """
-        table = _prices(prices)
-        number, _ = _numbers(budget, options.get("labels"), len(table))
-        amounts = _table(quantities, "quantities", table.shape[1], len(number))
+        table = check_prices(prices)
+        number, _ = budget_numbers(budget, options.get("labels"), len(table))
+        amounts = check_table(quantities, "quantities", table.shape[1], len(number))
         if (amounts < 0).any():
             h, k = np.argwhere(amounts < 0)[0]
             raise InputError(
@@ -146,7 +156,7 @@ class BudgetData:
                 "patches: a table is needed with one row per patch and one column per budget: -1 below, 1 above, 0 on its own"
             )
         signs = signs.astype(np.int64)
-        names = _labels(labels, signs.shape[1])
+        names = check_labels(labels, signs.shape[1])
         budget = (signs == 0).argmax(axis=1)
         values = np.asarray(probabilities, np.float64)
         if values.shape != (len(signs),) or not ((values >= 0) & (values <= 1)).all():
@@ -160,12 +170,12 @@ class BudgetData:
         for j, name in enumerate(names):
             if not (budget == j).any():
                 raise InputError(f"patches: budget {name} has none; every budget needs at least one")
-            if abs(total[j] - 1) > (_SMOOTHED_SUM if degree else _ROUNDING):
+            if abs(total[j] - 1) > (_SMOOTHED_SUM if degree else ROUNDING):
                 raise InputError(f"probabilities: those of budget {name} add up to {total[j]:g}; they must add up to 1")
         order = np.argsort(budget, kind="stable")
         table = None
         if prices is not None:
-            table = _prices(prices)
+            table = check_prices(prices)
             if len(table) != signs.shape[1]:
                 raise InputError(f"prices: {signs.shape[1]} rows are needed, one per budget, not {len(table)}")
         return cls(
@@ -174,7 +184,7 @@ class BudgetData:
             values[order],
             counts,
             table,
-            _goods(None, 0 if table is None else table.shape[1]),
+            check_goods(None, 0 if table is None else table.shape[1]),
             degree,
         )
 
@@ -421,91 +431,3 @@ def locate(prices: Array, pieces: Patches, budget: Ints, shares: Array) -> Ints:
         h = int((found < 0).argmax())
         raise InputError(f"household {h} lies in no patch of its budget: budgets cross there closer than {TOLERANCE:g}")
     return found
-
-
-def _prices(prices: ArrayLike) -> Array:
-    table = _table(prices, "prices", None, None)
-    if len(table) == 0 or table.shape[1] < 2:
-        raise InputError(f"prices: at least one budget and two goods are needed, not shape {table.shape}")
-    if (table <= 0).any():
-        j, k = np.argwhere(table <= 0)[0]
-        raise InputError(f"prices: budget {j}, good {k} has price {table[j, k]:g}; prices must be positive")
-    return table
-
-
-def _table(values: ArrayLike, name: str, width: int | None, rows: int | None) -> Array:
-    try:
-        table = np.ascontiguousarray(values, np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name}: a table of numbers is needed") from None
-    if table.ndim != 2 or (width is not None and table.shape[1] != width) or (rows is not None and len(table) != rows):
-        wanted = f"({'budgets' if rows is None else rows}, {'goods' if width is None else width})"
-        raise InputError(f"{name}: a table of shape {wanted} is needed, not {table.shape}")
-    if not np.isfinite(table).all():
-        h, k = np.argwhere(~np.isfinite(table))[0]
-        raise InputError(f"{name}: row {h}, column {k} is {table[h, k]}; every entry must be a finite number")
-    return table
-
-
-def _shares(shares: ArrayLike, goods: int, m: int) -> Array:
-    table = _table(shares, "shares", goods, m)
-    if (table < 0).any():
-        h, k = np.argwhere(table < 0)[0]
-        raise InputError(f"shares: household {h} has a share of {table[h, k]:g} for good {k}; shares must be 0 or more")
-    total = table.sum(axis=1)
-    wrong = np.abs(total - 1) > _ROUNDING
-    if wrong.any():
-        h = int(wrong.argmax())
-        hint = "; are they in percent? divide by 100" if abs(total[h] - 100) < 1 else ""
-        raise InputError(f"shares: those of household {h} add up to {total[h]:g}; they must add up to 1{hint}")
-    return np.asarray(table / total[:, None], np.float64)
-
-
-def _positive(values: ArrayLike | None, name: str) -> Array | None:
-    if values is None:
-        return None
-    array = np.asarray(values, np.float64)
-    if array.ndim != 1 or not (np.isfinite(array) & (array > 0)).all():
-        h = int((~(np.isfinite(array) & (array > 0))).argmax()) if array.ndim == 1 else 0
-        raise InputError(
-            f"{name}: household {h} has {array[h] if array.ndim == 1 else array}; positive numbers are needed"
-        )
-    return array
-
-
-def _labels(labels: Sequence[Item] | None, count: int) -> tuple[Item, ...]:
-    names: tuple[Item, ...] = tuple(range(count)) if labels is None else tuple(_plain(label) for label in labels)
-    if len(names) != count or len(set(names)) < count:
-        raise InputError(f"labels: {count} different labels are needed, one per budget")
-    return names
-
-
-def _plain(label: Hashable) -> Item:
-    return label.item() if isinstance(label, np.generic) else label
-
-
-def _numbers(budget: ArrayLike, labels: Sequence[Item] | None, count: int) -> tuple[Ints, tuple[Item, ...]]:
-    """The number of each household's budget, and the labels of the budgets."""
-    names = _labels(labels, count)
-    given = np.asarray(budget)
-    if given.ndim != 1 or len(given) == 0:
-        raise InputError(f"budget: one budget per household is needed, not shape {given.shape}")
-    different, inverse = np.unique(given, return_inverse=True)
-    place: Mapping[Item, int] = {name: j for j, name in enumerate(names)}
-    for value in different.tolist():
-        if value not in place:
-            h = int((given == value).argmax())
-            known = ", ".join(map(str, names[:8])) + (", ..." if count > 8 else "")
-            raise InputError(f"household {h}: budget {value!r} has no prices; there are prices for {known}")
-    return np.array([place[value] for value in different.tolist()], np.int64)[inverse.reshape(-1)], names
-
-
-def _medians(spent: Array, number: Ints, count: int, names: tuple[Item, ...]) -> Array:
-    return np.array([np.median(spent[number == j]) if (number == j).any() else 1.0 for j in range(count)])
-
-
-def _goods(goods: Sequence[str] | None, count: int) -> tuple[str, ...]:
-    names = tuple(f"good {k + 1}" for k in range(count)) if goods is None else tuple(map(str, goods))
-    if len(names) != count:
-        raise InputError(f"goods: {count} names are needed, one per column of prices, not {len(names)}")
-    return names

@@ -1,0 +1,110 @@
+"""Checks of demand data: prices, shares, expenditure, labels. Errors name the household, the budget or the good."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rumflow.core.arrays import Array, Ints
+from rumflow.data.labels import Item
+from rumflow.errors import InputError
+
+#: How far shares may be from adding up to 1.
+ROUNDING = 5e-3
+
+
+def check_prices(prices: ArrayLike) -> Array:
+    """Positive prices, one row per budget."""
+    table = check_table(prices, "prices", None, None)
+    if len(table) == 0 or table.shape[1] < 2:
+        raise InputError(f"prices: at least one budget and two goods are needed, not shape {table.shape}")
+    if (table <= 0).any():
+        j, k = np.argwhere(table <= 0)[0]
+        raise InputError(f"prices: budget {j}, good {k} has price {table[j, k]:g}; prices must be positive")
+    return table
+
+
+def check_table(values: ArrayLike, name: str, width: int | None, rows: int | None) -> Array:
+    """A finite table of the shape that is wanted."""
+    try:
+        table = np.ascontiguousarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: a table of numbers is needed") from None
+    if table.ndim != 2 or (width is not None and table.shape[1] != width) or (rows is not None and len(table) != rows):
+        wanted = f"({'budgets' if rows is None else rows}, {'goods' if width is None else width})"
+        raise InputError(f"{name}: a table of shape {wanted} is needed, not {table.shape}")
+    if not np.isfinite(table).all():
+        h, k = np.argwhere(~np.isfinite(table))[0]
+        raise InputError(f"{name}: row {h}, column {k} is {table[h, k]}; every entry must be a finite number")
+    return table
+
+
+def check_shares(shares: ArrayLike, goods: int, m: int) -> Array:
+    """Expenditure shares that add up to 1."""
+    table = check_table(shares, "shares", goods, m)
+    if (table < 0).any():
+        h, k = np.argwhere(table < 0)[0]
+        raise InputError(f"shares: household {h} has a share of {table[h, k]:g} for good {k}; shares must be 0 or more")
+    total = table.sum(axis=1)
+    wrong = np.abs(total - 1) > ROUNDING
+    if wrong.any():
+        h = int(wrong.argmax())
+        hint = "; are they in percent? divide by 100" if abs(total[h] - 100) < 1 else ""
+        raise InputError(f"shares: those of household {h} add up to {total[h]:g}; they must add up to 1{hint}")
+    return np.asarray(table / total[:, None], np.float64)
+
+
+def check_positive(values: ArrayLike | None, name: str) -> Array | None:
+    """Positive numbers, one per household; None stays None."""
+    if values is None:
+        return None
+    array = np.asarray(values, np.float64)
+    if array.ndim != 1 or not (np.isfinite(array) & (array > 0)).all():
+        h = int((~(np.isfinite(array) & (array > 0))).argmax()) if array.ndim == 1 else 0
+        raise InputError(
+            f"{name}: household {h} has {array[h] if array.ndim == 1 else array}; positive numbers are needed"
+        )
+    return array
+
+
+def check_labels(labels: Sequence[Item] | None, count: int) -> tuple[Item, ...]:
+    """Different labels, one per budget."""
+    names: tuple[Item, ...] = tuple(range(count)) if labels is None else tuple(_plain(label) for label in labels)
+    if len(names) != count or len(set(names)) < count:
+        raise InputError(f"labels: {count} different labels are needed, one per budget")
+    return names
+
+
+def _plain(label: Hashable) -> Item:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def budget_numbers(budget: ArrayLike, labels: Sequence[Item] | None, count: int) -> tuple[Ints, tuple[Item, ...]]:
+    """The number of each household's budget, and the labels of the budgets."""
+    names = check_labels(labels, count)
+    given = np.asarray(budget)
+    if given.ndim != 1 or len(given) == 0:
+        raise InputError(f"budget: one budget per household is needed, not shape {given.shape}")
+    different, inverse = np.unique(given, return_inverse=True)
+    place: Mapping[Item, int] = {name: j for j, name in enumerate(names)}
+    for value in different.tolist():
+        if value not in place:
+            h = int((given == value).argmax())
+            known = ", ".join(map(str, names[:8])) + (", ..." if count > 8 else "")
+            raise InputError(f"household {h}: budget {value!r} has no prices; there are prices for {known}")
+    return np.array([place[value] for value in different.tolist()], np.int64)[inverse.reshape(-1)], names
+
+
+def medians(spent: Array, number: Ints, count: int, names: tuple[Item, ...]) -> Array:
+    """The median of each budget; 1 where nobody faced it."""
+    return np.array([np.median(spent[number == j]) if (number == j).any() else 1.0 for j in range(count)])
+
+
+def check_goods(goods: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    """Names, one per column of prices."""
+    names = tuple(f"good {k + 1}" for k in range(count)) if goods is None else tuple(map(str, goods))
+    if len(names) != count:
+        raise InputError(f"goods: {count} names are needed, one per column of prices, not {len(names)}")
+    return names
