@@ -72,7 +72,9 @@ def test_huge_inputs_of_the_layer():
         assert torch.allclose(layer(scale * z), layer(1e6 * z), atol=1e-6)
     # Thirty items with small menus take a graph, and the lattice only where it is asked for, with a clear error.
     few = RUMLayer(30, menus=[3, 12, 48])
-    assert torch.allclose(few(torch.tensor([1.0, 0.0, 0.5, 0.5, 2.0, 1.0])), torch.tensor([1.0, 0.0, 0.5, 0.5, 1.0, 0.0]))
+    assert torch.allclose(
+        few(torch.tensor([1.0, 0.0, 0.5, 0.5, 2.0, 1.0])), torch.tensor([1.0, 0.0, 0.5, 0.5, 1.0, 0.0])
+    )
     with pytest.raises(rf.InputError, match="30"):
         RUMLayer(30)
 
