@@ -235,7 +235,7 @@ def fuzz_command(rng: Rng, folder: Path) -> str:
         words += ["--for", pick(rng, OPTIONS["--for"])]
     elif name == "bench":
         words += ["--max-n", pick(rng, OPTIONS["--max-n"])]
-    words += ["--n-boot", pick(rng, OPTIONS["--n-boot"])] if name in ("test", "report") else []
+    words += ["--n-boot", pick(rng, OPTIONS["--n-boot"])] if name in ("test", "report", "bounds") else []
     for _ in range(int(rng.geometric(0.45)) - 1 if COMMANDS[name] else 0):
         option = pick(rng, COMMANDS[name] if rng.random() < 0.97 else list(OPTIONS))
         values = VALUES if rng.random() < 0.1 else OPTIONS[option]

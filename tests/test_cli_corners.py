@@ -414,3 +414,19 @@ def test_encodings_that_are_none(capsys, counts, encoding):
     code, _, err = run(capsys, "project", counts, "--encoding", encoding)
     assert code == 1
     assert "encoding=" in err
+
+
+def test_empty_fields_as_codes_for_missing_choices(capsys, tmp_path):
+    path = tmp_path / "choices.csv"
+    path.write_text("menu,choice\n" + 5 * '"a,b",a\n' + 4 * '"a,b",b\n' + 2 * '"a,b",\n')
+    code, out, _ = run(capsys, "project", path, "--missing", "", "--json")
+    assert code == 0
+    assert json.loads(out)["choices"] == 9
+
+
+def test_intervals_show_their_progress(capsys, counts, monkeypatch):
+    monkeypatch.setattr("rumflow.cli.bounds.show_progress", lambda arguments: True)
+    code, out, err = run(capsys, "bounds", counts, "--for", "a,b,c", "--item", "a", "--n-boot", "19")
+    assert code == 0
+    assert "values tested at most" in err
+    assert "confidence" in out

@@ -135,3 +135,56 @@ def test_every_caller_recovers_alike(monkeypatch):
     fit = rf.project(rho)
     assert fit.status is rf.Status.OPTIMAL
     assert fit.gap <= 1e-9 * fit.objective
+
+
+@pytest.mark.parametrize("ask", [rf.project, rf.estimate_cost, rf.rum_test, rf.fit_likelihood])
+def test_what_is_no_model_is_named(ask):
+    data = rf.simulate.random_menus(9, 12, 3, seed=0)
+    with pytest.raises(rf.InputError, match="a model such as RandomUtility"):
+        ask(data, model="rum")
+    with pytest.raises(rf.InputError, match="RandomUtility is a class"):
+        ask(data, model=rf.RandomUtility)
+
+
+def test_a_likelihood_that_rises_is_not_given_up():
+    # Its gap is small by chance in the fourth round, and ten thousand times larger for many rounds after it.
+    sales = rf.simulate.stock_outs(40, 30, missing=0.1, draws=200, seed=1)
+    assert rf.fit_likelihood(sales).gap <= 1e-6
+
+
+def test_damaged_files_within_a_wrong_encoding(tmp_path):
+    import gzip
+
+    path = tmp_path / "data.csv.gz"
+    whole = bytearray(gzip.compress("menu,choice\n".encode("utf-16") + b"\xff" * 50))
+    whole[-6] ^= 1  # the check sum
+    path.write_bytes(bytes(whole))
+    with pytest.raises(rf.InputError, match=r"data.csv.gz.*(damaged|not utf-8|gzip)"):
+        rf.ChoiceData.from_csv(path)
+
+
+def test_parquet_damage_in_a_page(tmp_path, monkeypatch):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "data.parquet"
+    parquet.write_table(arrow.table({"menu": ["a,b"] * 3, "choice": ["a", "b", "a"]}), path)
+
+    class Broken:
+        def __init__(self, *arguments, **options):
+            real = parquet_file(*arguments, **options)
+            self.schema_arrow, self.metadata = real.schema_arrow, real.metadata
+
+        def iter_batches(self, **options):
+            raise arrow.lib.ArrowInvalid("Output buffer size (14) must be 24 or larger.")
+
+    parquet_file = parquet.ParquetFile
+    monkeypatch.setattr(parquet, "ParquetFile", Broken)
+    with pytest.raises(rf.InputError, match=r"data\.parquet, row 0: the file is damaged: Output buffer"):
+        rf.ChoiceData.from_csv(path)
+
+
+def test_layers_want_tensors():
+    pytest.importorskip("torch")
+    from rumflow.torch import RUMLayer
+
+    with pytest.raises(rf.InputError, match="a tensor of PyTorch is needed"):
+        RUMLayer(3)(np.ones((2, 12)))

@@ -57,15 +57,16 @@ def test_the_first_certified_attempt_ends_it(monkeypatch):
 
 
 def test_each_attempt_is_followed_by_a_more_stable_one_from_where_it_stopped(monkeypatch):
-    script = Script(monkeypatch, few_items=[STUCK], rankings=[(0.2, "stalled")], interior=[DONE])
+    script = Script(monkeypatch, few_items=[STUCK], rankings=[(0.2, "stalled"), (0.1, "stalled")], interior=[DONE])
     assert solve(problem(6), Stop(1e-9)).method == INTERIOR
-    assert script.order == [FEW, RANKINGS, INTERIOR]
+    assert script.order == [FEW, RANKINGS, RANKINGS, INTERIOR]
     assert script.calls[1][1][1] == [1.5]  # the rankings of the first attempt
-    assert script.calls[2][1:] == (None, dispatch._LAST_RESORT)
+    assert script.calls[2][1][1] == [1.2]
+    assert script.calls[3][1:] == (None, dispatch._LAST_RESORT)
 
 
 def test_the_smallest_gap_is_returned_where_none_is_certified(monkeypatch):
-    Script(monkeypatch, few_items=[STUCK], rankings=[(0.2, "stalled")], interior=[(0.3, "stalled")])
+    Script(monkeypatch, few_items=[STUCK], rankings=[(0.2, "stalled"), STUCK], interior=[(0.3, "stalled")])
     found = solve(problem(6), Stop(1e-9))
     assert (found.method, found.certificate.gap) == (RANKINGS, 0.2)
 
@@ -86,11 +87,11 @@ def test_a_stop_from_outside_ends_it(monkeypatch, reason):
 
 
 def test_rankings_and_cones_have_no_interior_point(monkeypatch):
-    script = Script(monkeypatch, few_items=[STUCK, STUCK], rankings=[STUCK, STUCK])
+    script = Script(monkeypatch, few_items=[STUCK, STUCK], rankings=4 * [STUCK])
     solve(problem(6), Stop(1e-9), method="rankings")
     solve(problem(6, cone=True), Stop(1e-9))
-    assert script.order == 2 * [FEW, RANKINGS]
-    assert [limit for name, _, limit in script.calls if name == RANKINGS] == [None, None]
+    assert script.order == 2 * [FEW, RANKINGS, RANKINGS]
+    assert [limit for name, _, limit in script.calls if name == RANKINGS] == 4 * [None]
 
 
 def test_what_was_tried_is_not_tried_again(monkeypatch):
@@ -103,9 +104,9 @@ def test_what_was_tried_is_not_tried_again(monkeypatch):
 
 def test_the_interior_point_method_needs_its_memory(monkeypatch):
     monkeypatch.setattr(dispatch, "interior_bytes", lambda n, weighted: 1e18)
-    script = Script(monkeypatch, rankings=[STUCK])
+    script = Script(monkeypatch, rankings=[STUCK, STUCK])
     assert solve(problem(9), Stop(1e-9)).reason == "stalled"
-    assert script.calls == [(RANKINGS, None, None)]
+    assert script.order == [RANKINGS, RANKINGS]
     with pytest.raises(rf.InputError, match=r"method='ipm' for n = 9 items needs about .* method='rankings'"):
         rf.project(rf.simulate.dirichlet(9, seed=0), method="ipm")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rumflow.cli.answers import OK, check_out, print_json, records_of, rows_of, write_out
-from rumflow.cli.arguments import add_data, add_json, add_out, add_seed
+from rumflow.cli.answers import OK, check_out, print_json, records_of, rows_of, show_progress, write_out
+from rumflow.cli.arguments import add_data, add_json, add_out, add_seed, whole_number
 from rumflow.cli.budgets import bound_budgets
 from rumflow.cli.reading import read_data, split_labels
 from rumflow.data.choices import ChoiceData
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--for",
         dest="target",
         metavar="MENU",
-        help='the menu, such as "tea,milk"; with --prices the prices of a new budget',
+        help='the menu, such as "tea,milk"; with --prices the prices of a new budget, divided by its expenditure',
     )
     parser.add_argument("--item", dest="target_item", help="one item of it (default: all)")
     parser.add_argument(
@@ -42,6 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         metavar="LEVEL",
         help="level of the intervals: auto (default: 0.95 where there are counts), a number, or none (faster)",
+    )
+    parser.add_argument(
+        "--n-boot",
+        type=whole_number(1),
+        default=199,
+        metavar="B",
+        help="replicates for each value tested (default 199)",
     )
     add_seed(parser, 0)
     add_json(parser)
@@ -57,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     if (arguments.target is None) == (arguments.functional is None):
         raise InputError('give either a menu with --for "tea,milk", or a functional with --functional')
     options: dict[str, Any] = {"confidence": _confidence(arguments.confidence), "seed": arguments.seed}
+    options |= {"n_boot": arguments.n_boot, "progress": show_progress(arguments)}
     menu: list[Any] = []
     begin = time.perf_counter()
     if arguments.functional is not None:

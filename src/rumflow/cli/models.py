@@ -76,8 +76,9 @@ def say_cost(
     cost = estimate_cost(data, model, route)
     if cost.route == "bounded":
         print(
-            "rumflow: the graph of these menus is too large, or not wanted: rankings by search, and bounds; --max-seconds limits "
-            "the time",
+            "rumflow: the graph of these menus is too large, or not wanted: rankings by search, and bounds, about "
+            f"{cost.seconds * projections:.2g} s or more"
+            + ("; --max-seconds limits the time" if hasattr(arguments, "max_seconds") else ""),
             file=sys.stderr,
             flush=True,
         )

@@ -26,9 +26,11 @@ def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceD
         if value is not None:
             columns = split_labels(value) if role in LISTS else []
             options[role] = False if value == "no" else columns if len(columns) > 1 else value
-    for name in ("available", "items", "missing"):
+    for name in ("available", "items"):
         if getattr(arguments, name) is not None:
             options[name] = split_labels(getattr(arguments, name))
+    if arguments.missing is not None:  # an empty field may be such a code
+        options["missing"] = [part.strip() for part in arguments.missing.split(",")]
     if arguments.menus is not None:
         options["menus"] = _menus(arguments.menus)
     if arguments.base is not None:

@@ -32,11 +32,12 @@ from rumflow.data.labels import Item, format_menu
 from rumflow.data.menus import masks_of, membership_of, unique_menus
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference.budget_bounds import bounds_on_budget
-from rumflow.inference.confidence import Interval, Inversion, has_counts
+from rumflow.inference.confidence import HALVINGS, Interval, Inversion, has_counts
 from rumflow.inference.convention import Tau
 from rumflow.inference.restricted import Restricted
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
+from rumflow.output.progress import Counter
 from rumflow.projection.graph_results import GraphProjection
 from rumflow.projection.inputs import as_floats
 from rumflow.projection.lattice_results import LatticeProjection
@@ -123,6 +124,7 @@ def bounds(
     threads: int | None = None,
     model: Model | None = None,
     route: str | None = None,
+    progress: bool = False,
 ) -> Bounds:
     """Confidence intervals, and sharp lower and upper bounds, for the probabilities on any menu or for any functional.
 
@@ -137,6 +139,7 @@ def bounds(
                 is this" does not reject (test inversion, `n_boot` replicates each, ends to 0.001 of the range). "auto": 0.95
                 where the data have counts. None: sharp bounds only, which is faster.
     tau, seed, cluster   of that test.
+    progress    a line on standard error that counts the values tested.
     """
     if isinstance(data, BudgetData):
         return _new_budget(data, menu, item, functional, weights, confidence, model)
@@ -182,7 +185,10 @@ def bounds(
     intervals: list[Interval] = []
     if confidence is not None and isinstance(data, ChoiceData):
         level = float(confidence)
-        test = Inversion(data, level, weights, n_boot, tau, seed, cluster, threads, model, route)
+        # Three values inside, and for each end up to four steps and the halvings.
+        most = len(asked.coefficients) * (3 + 2 * (4 + HALVINGS))
+        counter = Counter(progress, most, "values tested at most")
+        test = Inversion(data, level, weights, n_boot, tau, seed, cluster, threads, model, route, counter.add)
         for k, row_of_c in enumerate(asked.coefficients):
             if not row_of_c.any():
                 intervals.append(Interval(asked.constant, asked.constant))
@@ -190,6 +196,7 @@ def bounds(
             restricted = Restricted(test.sample, asked.menus, row_of_c)
             found = test.interval(restricted, lower[k] - asked.constant, upper[k] - asked.constant)
             intervals.append(Interval(found.low + asked.constant, found.high + asked.constant, found.note))
+        counter.end()
     return Bounds(
         members,
         tuple(fit.items[x] for x in places),

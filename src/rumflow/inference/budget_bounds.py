@@ -145,7 +145,9 @@ def _programmes(fit: GraphProjection | None, cells: Cells, graph: Graph, count: 
         low, high = programs.minimise(cost), programs.minimise(-cost)
         lower[k], upper[k] = low.bound, -high.bound
         gap = max(gap, low.value - low.bound, high.value - high.bound)
-    return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0), max(gap, 0.0)
+    # Rounding may put an end below the other; adding 0 takes the sign off a zero.
+    lower = np.clip(lower, 0.0, 1.0) + 0.0
+    return lower, np.maximum(np.clip(upper, 0.0, 1.0), lower), max(gap, 0.0)
 
 
 def _extend(types: Paths, cells: Cells, graph: Graph) -> Paths:

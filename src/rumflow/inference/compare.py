@@ -72,6 +72,8 @@ class ModelComparison(NamedTuple):
             if np.isfinite(worst)
             else ""
         )
+        if any(value == -np.inf for value in self.logliks.values()):
+            note += " Log-likelihood -inf: a choice was made that no type of the model makes."
         title = f"Distance of the data to {len(rows)} models ({first.n} items, {len(first.membership)} menus{unit})"
         words = {"pvalue": "p-value", "loglik": "log-likelihood"}
         return Table(title, [words.get(name, name) for name in shown], rows, note)

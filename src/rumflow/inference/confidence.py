@@ -26,7 +26,7 @@ from rumflow.inference.result import pvalue
 from rumflow.inference.sample import Sample, build_sample
 from rumflow.models.model import Model
 
-_HALVINGS = 8  # of a quarter of the range: ends to 1/1000 of it
+HALVINGS = 8  # of a quarter of the range: ends to 1/1000 of it
 _TOL = 1e-7
 
 
@@ -53,7 +53,9 @@ class Inversion:
         threads: int | None,
         model: Model | None,
         route: str | None,
+        advance: Callable[[int], None] | None = None,
     ) -> None:
+        self._advance = advance  # is told of every value that was tested
         if not 0 < confidence < 1:
             raise InputError(f"confidence={confidence!r}: a number between 0 and 1 is needed, such as 0.95")
         if (1 - confidence) * (1 + n_boot) < 1:
@@ -74,6 +76,8 @@ class Inversion:
         centre = restricted.measure(p[None], theta, tau, self._threads).nearest[0]
         drawn = self._sampler.draw(generators(self._seed, (), range(self._n_boot)), centre)
         null = restricted.measure(drawn, theta, tau, self._threads).statistic
+        if self._advance is not None:
+            self._advance(1)
         return pvalue(float(statistic[0]), null, 1e-7 * max(float(null.max()), 1e-300))
 
     def model_pvalue(self) -> float:
@@ -123,7 +127,7 @@ def _end(accepted: Callable[[float], bool], inner: float, outer: float) -> float
                 return float(outer)
             inner, outer = theta, steps[k - 1]
             break
-    for _ in range(_HALVINGS):
+    for _ in range(HALVINGS):
         middle = 0.5 * (inner + outer)
         if accepted(middle):
             inner = middle

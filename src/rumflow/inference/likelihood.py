@@ -259,11 +259,12 @@ def _maximise(
         state.mixture = start
     floor = 64 * float(np.finfo(float).eps) * state.total
     goal = max(tol, floor)
-    best, still = np.inf, 0
+    best, last, still = np.inf, -np.inf, 0
     while state.certify() > goal and state.rounds < most and still < 8:
-        # Rounding ends it where the gap no longer falls although Newton steps are as exact as they can be.
-        still = 0 if state.gap < 0.9 * best else still + (state.rounds > _SCORING_ROUNDS)
-        best = min(best, state.gap)
+        # Rounding ends it where neither gap falls nor likelihood rises although Newton steps are as exact as they can be.
+        better = state.gap < 0.9 * best or state.value > last + 1e-3 * goal
+        still = 0 if better else still + (state.rounds > _SCORING_ROUNDS)
+        best, last = min(best, state.gap), state.value
         accuracy = max(min(1e-3 * state.gap, 1.0), 0.05 * goal)
         if state.rounds < _SCORING_ROUNDS:
             low = 0.5 / np.maximum(state.sizes, 1.0)
@@ -343,7 +344,7 @@ def fit_likelihood(
     if throw and not fit.converged:
         raise LikelihoodError(
             f"the certified gap {fit.gap:.2g} stayed above tol={tol:g} after {fit.iterations} projections: "
-            "ask for a larger tol, or more max_iterations; "
+            f"ask for a larger tol{', or more max_iterations' if fit.iterations >= max_iterations else ''}; "
             "the best point is the attribute `fit` of this error, or pass throw=False",
             fit,
         )

@@ -7,6 +7,7 @@ from typing import Protocol
 from rumflow.core.arrays import Ints, Paths
 from rumflow.core.graph import Graph
 from rumflow.core.graph_cells import Cells
+from rumflow.errors import InputError
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 
 
@@ -21,3 +22,11 @@ class Model(Protocol):
 
     def parts(self, cells: Cells) -> list[Ints]:
         """The observed menus in groups whose types combine freely: separate projections on the simplex."""
+
+
+def require_model(model: object) -> None:
+    """Raise where this is no model; None stands for all rankings."""
+    if isinstance(model, type):
+        raise InputError(f"model: {model.__name__} is a class; write {model.__name__}(...)")
+    if model is not None and not all(hasattr(model, name) for name in ("geometry", "orders", "parts")):
+        raise InputError(f"model: a model such as RandomUtility() is needed, not {type(model).__name__}")

@@ -69,3 +69,9 @@ class Counter:
                 end = "\n" if self._done >= self._total else ""
                 sys.stderr.write(f"\rrumflow: {self._done} of {self._total} {self._what}, {rest:.0f} s to go   {end}")
                 sys.stderr.flush()
+
+    def end(self) -> None:
+        """Leave the line, where fewer pieces were needed than could have been."""
+        if self._show and 0 < self._done < self._total:
+            sys.stderr.write("\n")
+            sys.stderr.flush()

@@ -14,7 +14,7 @@ from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.models.budgets import model_of_budgets
-from rumflow.models.model import Model
+from rumflow.models.model import Model, require_model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.output.progress import Reporter
 from rumflow.projection.graph_results import GraphProjection
@@ -28,6 +28,7 @@ from rumflow.solvers.graphs import Effort, ModelProjector
 
 def is_plain(model: Model | None, route: str | None) -> bool:
     """Are all rankings types, so that the lattice is possible? An InputError where model and route do not go together."""
+    require_model(model)
     if route is not None and route not in ROUTES:
         raise InputError(f"route={route!r}: accepted are None, {', '.join(map(repr, ROUTES))}")
     plain = model is None or (isinstance(model, RandomUtility) and not model.above)
@@ -66,6 +67,7 @@ def estimate_cost(
     """
     if isinstance(data, BudgetData):
         model, data = model_of_budgets(data, model), data.choices
+    is_plain(model, route)
     return find_route(observe(data).cells, model or RandomUtility(), route)[0]
 
 

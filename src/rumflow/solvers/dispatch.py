@@ -166,6 +166,10 @@ class _Run:
         auto = method == "auto" and not self.problem.cone and fits(needed)
         found = self.rankings(start, most_work(self.problem, self.stop.tol) if auto else None)
         yield found
+        if found.reason == "stalled":
+            # A factor made anew often gets further than the one that has been updated many times.
+            found = self.rankings(found.mixture, None)
+            yield found
         if auto:
             # From the mixture it would take a fifth longer than from the uniform rankings.
             large = found.reason == "too_large"

@@ -181,7 +181,7 @@ class Cells:
         require_memory(
             5 * cell_bytes(n),
             f"a layer over the lattice of n = {n} items",
-            "the layer holds all menus of its items, however few are read: take fewer items",
+            "it holds all menus of its items, however few are read: take fewer items, or AxiomLayer(RandomUtility(), menus)",
         )
         self.cells = lattice_cells(lattice, masks)
         self.output_cells = lattice.cells if all_menus else self.cells

@@ -37,6 +37,8 @@ def project_cells(
 ) -> Tensor | tuple[Tensor, ...]:
     """The functional form of the layers; `cells` is a `Cells` object, or n for all menus of n items without weights."""
     cells = cells if isinstance(cells, Cells) else _all_of(cells)
+    if not isinstance(z, Tensor):
+        raise InputError(f"the input is a {type(z).__name__}; a tensor of PyTorch is needed")
     if not z.dtype.is_floating_point:
         raise InputError(f"the input has dtype {z.dtype}; a floating point tensor is needed")
     if z.ndim == 0 or z.shape[-1] != cells.n_cells:

@@ -240,13 +240,16 @@ class TextSource:
     def _decode_error(self, error: UnicodeError) -> InputError:
         """Name the line that is not in the encoding."""
         line, found = 1, ""
-        with self._bytes() as raw:
-            for line, content in enumerate(raw, 1):  # noqa: B007
-                try:
-                    content.decode(self.encoding)
-                except UnicodeDecodeError as wrong:
-                    found = f" (byte 0x{content[wrong.start]:02x})"
-                    break
+        try:
+            with self._bytes() as raw:
+                for line, content in enumerate(raw, 1):  # noqa: B007
+                    try:
+                        content.decode(self.encoding)
+                    except UnicodeDecodeError as wrong:
+                        found = f" (byte 0x{content[wrong.start]:02x})"
+                        break
+        except (EOFError, zlib.error, gzip.BadGzipFile) as damage:
+            return InputError(f"{self.where(line)}: the gzip file is cut or damaged ({damage})")
         return InputError(
             f"{self.where(line)}: not {self.encoding.removesuffix('-sig')} text{found}; save the file as UTF-8, or "
             "pass "
@@ -323,7 +326,9 @@ class ParquetSource:
                 columns = {name: from_arrow(batch.column(i)) for i, name in enumerate(batch.schema.names)}
                 yield Chunk(columns, np.arange(begin, begin + batch.num_rows))
                 begin += batch.num_rows
-        except OSError as error:
+        except InputError:
+            raise
+        except (OSError, ValueError) as error:
             raise InputError(f"{self.where(begin)}: the file is damaged: {str(error).splitlines()[0][:120]}") from None
 
 

@@ -55,7 +55,7 @@ class Bounder:
         """Kinds 1 and 2 for a (menus, width) table of prices, until the deadline on `rumflow.core.compile.clock`."""
         if deadline is not None and clock() > deadline:
             return
-        groups = bound_groups(self.model, self.cells, cost, self._limit)
+        groups = bound_groups(self.model, self.cells, cost, self._limit, deadline)
         yield Bound(groups.bound, groups.orders, "groups")
         if groups.exact:
             return

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rumflow.core.arrays import Array, Ints
+from rumflow.core.compile import clock
 from rumflow.core.graph import Graph, GraphTooLargeError, cheapest_type
 from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import plain_cheapest
@@ -53,11 +54,20 @@ def find_heavy(cells: Cells, cost: Array) -> Heavy:
     return Heavy(order[heavy[order]], float(least[~heavy].sum()))
 
 
-def bound_groups(model: RandomUtility, cells: Cells, cost: Array, limit: Limit = GROUP_LIMIT) -> GroupBound:
-    """Bound the price of the cheapest type for a (menus, width) table of prices."""
+def bound_groups(
+    model: RandomUtility, cells: Cells, cost: Array, limit: Limit = GROUP_LIMIT, deadline: float | None = None
+) -> GroupBound:
+    """Bound the price of the cheapest type for a (menus, width) table of prices.
+
+    After the deadline (on `rumflow.core.compile.clock`) the menus that are left count with their cheapest cells.
+    """
     rest, total = find_heavy(cells, cost)
     orders: list[Ints] = []
     while len(rest):
+        if deadline is not None and clock() > deadline:
+            inside = np.arange(cells.width) < cells.count[rest, None]
+            total += float(np.where(inside, cost[rest], np.inf).min(axis=1).sum())
+            return GroupBound(total, np.array(orders, np.int64).reshape(-1, cells.n_items), False)
         count, graph, part = largest_group(model, cells, rest, limit, len(rest))
         own, rest = rest[:count], rest[count:]
         prices = np.ascontiguousarray(cost[own, : part.width])
