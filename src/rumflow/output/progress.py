@@ -57,6 +57,7 @@ class Counter:
         self._done = 0
         self._lock = Lock()
         self._last = self._begin = time.perf_counter()
+        self._open = False  # a line that has no end yet
 
     def add(self, count: int) -> None:
         """`count` more pieces are done; from any thread."""
@@ -67,11 +68,12 @@ class Counter:
                 self._last = now
                 rest = (now - self._begin) * (self._total - self._done) / max(self._done, 1)
                 end = "\n" if self._done >= self._total else ""
+                self._open = not end
                 sys.stderr.write(f"\rrumflow: {self._done} of {self._total} {self._what}, {rest:.0f} s to go   {end}")
                 sys.stderr.flush()
 
     def end(self) -> None:
         """Leave the line, where fewer pieces were needed than could have been."""
-        if self._show and 0 < self._done < self._total:
+        if self._open:
             sys.stderr.write("\n")
             sys.stderr.flush()
