@@ -472,3 +472,21 @@ def test_totals_without_empty_rows():
             rf.ChoiceData.from_frame(frame | {"count": counts})
     with pytest.raises(rf.InputError, match="add up to 90, but column 'total' says 100"):
         rf.ChoiceData.from_frame({"menu": ["a,b"] * 2, "item": ["a", "b"], "count": [20, 70], "total": [100] * 2})
+
+
+def test_intervals_where_one_menu_is_huge():
+    # What is known about c from {b, c, d} and about b and d together is the same, however many choose between a and e.
+    data = rf.ChoiceData.from_counts(
+        {
+            ("a", "e"): {"a": 500000, "e": 500000},
+            ("b", "c"): {"b": 12, "c": 28},
+            ("b", "d"): {"b": 12, "d": 28},
+            ("c", "d"): {"c": 36, "d": 4},
+        }
+    )
+    how = {"n_boot": 59, "confidence": 0.9, "seed": 1}
+    menu = ("b", "c", "d")
+    one = rf.bounds(data, menu, "c", **how)
+    others = rf.bounds(data, functional={(menu, "b"): 1, (menu, "d"): 1}, **how)
+    assert others.confidence_lower[0] == pytest.approx(1 - one.confidence_upper[0], abs=0.02)
+    assert others.confidence_upper[0] == pytest.approx(1 - one.confidence_lower[0], abs=0.02)

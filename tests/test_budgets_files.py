@@ -153,3 +153,22 @@ def test_all_25_years(data_folder):
     fit = rf.project(data)
     assert 2 * fit.objective * data.n_observations / 3 == pytest.approx(37.837, abs=6e-4)
     assert fit.gap <= 1e-9 * fit.objective
+
+
+def test_replicates_of_few_households_do_not_depend_on_each_other():
+    rng = np.random.default_rng(11)
+    budget = np.r_[np.zeros(12, int), np.ones(3, int)]
+    share = rng.beta(2, 2, 15)
+    data = rf.BudgetData.from_shares(
+        [[0.5, 1], [1, 0.5]], budget, np.c_[share, 1 - share], np.exp(rng.normal(size=15)), 1
+    )
+    many, few = (rf.rum_test(data, number, seed=1, tau=0.1).null_distributions[0, :30] for number in (99, 30))
+    assert many == pytest.approx(few, abs=1e-6)
+
+
+def test_budgets_that_are_not_named():
+    data = rf.BudgetData.from_patches([[0, -1], [0, 1], [-1, 0], [1, 0]], [0.5, 0.5, 0.5, 0.5], [10, 10])
+    with pytest.raises(rf.InputError, match="no budget is named"):
+        data.select([])
+    with pytest.raises(rf.InputError, match="one number for each of the 2 budgets"):
+        rf.BudgetData.from_patches([[0, -1], [0, 1], [-1, 0], [1, 0]], [0.5] * 4, [1, 2, 3])

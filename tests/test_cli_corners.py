@@ -433,3 +433,9 @@ def test_intervals_show_their_progress(capsys, counts, monkeypatch):
     assert "values tested at most" in err
     assert err.endswith("\n")
     assert "confidence" in out
+
+
+def test_json_has_no_infinite_numbers(capsys, counts):
+    code, out, _ = run(capsys, "compare", counts, "--above", "a>b", "--json")
+    assert code == 0
+    assert json.loads(out, parse_constant=pytest.fail)["models"][1]["loglik"] is None

@@ -189,3 +189,34 @@ def test_weights_for_project_have_the_form_of_its_route():
         rf.project(data, inverse_variance(data, route=route), route=route).objective for route in ("lattice", "graph")
     )
     assert a == pytest.approx(b, rel=1e-6)
+
+
+def test_a_cone_whose_nearest_point_is_0():
+    data = rf.ChoiceData.from_counts({("a", "b"): {"b": 29}, ("b", "c"): {"c": 20}})
+    for route in ("graph", "lattice"):
+        assert rf.rum_test(data, 19, seed=1, convention="abkk", route=route).pvalue == 1
+    assert rf.rum_test(data, 19, seed=1, convention="abkk", model=rf.SinglePeaked(["a", "b", "c"])).pvalue == 1
+
+
+def test_items_in_no_menu_change_nothing():
+    counts = {
+        ("a", "z"): {"a": 20, "z": 20},
+        ("b", "z"): {"b": 20, "z": 20},
+        ("a", "b", "z"): {"a": 14, "b": 14, "z": 22},
+        ("b", "c", "z"): {"b": 8, "c": 9, "z": 26},
+    }
+    found = [
+        rf.rum_test(rf.ChoiceData.from_counts(counts, items=items), 49, seed=1, convention="abkk").pvalues
+        for items in (list("abcz"), list("abczuvw"))
+    ]
+    assert list(found[0]) == list(found[1])
+
+
+def test_menus_without_a_recorded_cell_and_taus_in_arrays():
+    member = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1]], bool)
+    counts = np.array([[3, np.nan, np.nan], [np.nan, np.nan, 5], [np.nan, 4, np.nan], [np.nan] * 3])
+    totals = np.array([8.0, 9.0, 8.0, 10.0])
+    data = rf.ChoiceData(("a", "b", "c"), member, counts, totals)
+    fewer = rf.ChoiceData(("a", "b", "c"), member[:3], counts[:3], totals[:3])
+    how = {"weights": "inverse-variance", "seed": 1, "tau": np.array([0.1, 0.2])}
+    assert list(rf.rum_test(data, 19, **how).pvalues) == list(rf.rum_test(fewer, 19, **how).pvalues)

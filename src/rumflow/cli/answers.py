@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from rumflow.output.files import check_target, write_table
@@ -14,12 +15,20 @@ OK, BAD_INPUT, NOT_CONVERGED = 0, 1, 2  # 130 where Ctrl-C ends a command withou
 
 
 def print_json(content: Mapping[str, Any]) -> None:
-    """One JSON document on standard output."""
-    print(json.dumps(content, indent=2, default=_plain, ensure_ascii=False))
+    """One JSON document on standard output; numbers that JSON does not have (infinite, not a number) are null."""
+    print(json.dumps(_plain(content), indent=2, allow_nan=False, ensure_ascii=False))
 
 
 def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else str(value)  # NumPy's arrays and numbers
+    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str | int | float) else str(key): _plain(own) for key, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(own) for own in value]
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    return value if value is None or isinstance(value, str | int) else str(value)
 
 
 def rows_of(columns: Mapping[str, list[Any]]) -> list[list[Any]]:

@@ -105,7 +105,7 @@ def describe_mixture(mixture: Mixture, rho: Array, problem: Problem, objective: 
     error = float(np.abs(rho.sum(axis=1) - (float(lam.sum()) if cone else 1.0)).max())
     size = float(data_size(target, weights))
     floor = rounding_floor(size, least_weight(weights))
-    return Certificate(objective, gap, floor, float(lam.min()), error, size, float(weights.sum()))
+    return Certificate(objective, gap, floor, float(lam.min()) if len(lam) else 0.0, error, size, float(weights.sum()))
 
 
 def certify_table(graph: Graph, rho: Array, target: Array, weights: Array, cone: bool = False) -> tuple[float, float]:

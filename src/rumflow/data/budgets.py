@@ -161,7 +161,12 @@ class BudgetData:
         values = np.asarray(probabilities, np.float64)
         if values.shape != (len(signs),) or not ((values >= 0) & (values <= 1)).all():
             raise InputError(f"probabilities: one number from 0 to 1 for each of the {len(signs)} patches is needed")
-        counts = np.broadcast_to(np.asarray(sizes, np.float64), (signs.shape[1],)).copy()
+        given = np.asarray(sizes, np.float64)
+        if given.shape not in ((), (signs.shape[1],)):
+            raise InputError(
+                f"sizes: one number for each of the {signs.shape[1]} budgets is needed, not shape {given.shape}"
+            )
+        counts = np.broadcast_to(given, (signs.shape[1],)).copy()
         if not (np.isfinite(counts) & (counts > 0)).all():
             raise InputError("sizes: the numbers of households must be positive")
         if len(np.unique(signs, axis=0)) < len(signs):
@@ -324,6 +329,8 @@ class BudgetData:
             if label not in place:
                 raise InputError(f"budget {label!r} is unknown: the budgets are {', '.join(map(str, self.labels))}")
         chosen = np.array(sorted({place[label] for label in labels}), np.int64)
+        if not len(chosen):
+            raise InputError(f"no budget is named: the budgets are {', '.join(map(str, self.labels))}")
         names = tuple(self.labels[j] for j in chosen)
         own = self.households
         if own is not None:

@@ -21,6 +21,9 @@ from scipy import sparse
 from rumflow.core.arrays import Array, Ints
 from rumflow.errors import InputError
 
+# Eigenvalues below this share of the largest are taken for 0.
+_SINGULAR = 1e-10
+
 
 class DemandEstimator:
     """Probabilities of patches from how often each household counts."""
@@ -64,10 +67,13 @@ class DemandEstimator:
         gram[lost] = np.eye(size)
         unit = np.zeros((*gram.shape[:2], size, 1))
         unit[:, :, 0] = 1.0
-        try:
-            solved = np.linalg.solve(gram, unit)[..., 0]
-        except np.linalg.LinAlgError:  # a replicate with too few different expenditures: the smallest solution
-            solved = (np.linalg.pinv(gram, hermitian=True) @ unit)[..., 0]
+        # A replicate with too few different expenditures has the smallest solution. Each is judged by itself.
+        values = np.linalg.eigvalsh(gram)
+        poor = values[..., 0] <= _SINGULAR * values[..., -1]
+        solved = np.linalg.solve(np.where(poor[..., None, None], np.eye(size), gram), unit)[..., 0]
+        if poor.any():
+            inverse = np.linalg.pinv(gram[poor], rcond=_SINGULAR, hermitian=True)
+            solved[poor] = (inverse @ unit[poor])[..., 0]
         moments = sums[:, self._first :].reshape(len(times), -1, size)
         found = np.einsum("bid,bid->bi", moments, solved[:, self._of_patch])
         return np.where(lost[:, self._of_patch], np.nan, np.clip(found, 0.0, 1.0))

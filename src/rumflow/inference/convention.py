@@ -113,7 +113,7 @@ def find_taus(tau: Tau, behind: Array, items: Array, convention: Convention) -> 
     if not wanted:
         raise InputError("tau: the list is empty; give 'auto', a number, or several of them")
     found = [_one_tau(one, behind, items, convention) for one in wanted]
-    if tau == "auto" and found[0] > 0:
+    if not several and tau == "auto" and found[0] > 0:
         found.append(0.0)
         if convention.set == "cone" or 2 * found[0] < 1:
             found.append(2 * found[0])

@@ -116,7 +116,7 @@ class Restricted:
         c = self._c
         weights = self._w / self._w.max()
         free = (weights == 0) & (c != 0)
-        weights[free] = _LIGHT
+        weights[free] = _LIGHT * float(weights[weights > 0].min())  # lighter than anything recorded
         target = np.where(free, inner, target)
         push = np.where(weights > 0, c / np.where(weights > 0, weights, 1.0), 0.0)
         nearest = np.empty(target.shape)

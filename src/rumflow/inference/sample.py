@@ -212,7 +212,7 @@ def inner_point(menus: Mask, menu: Ints, item: Ints, kind: str) -> Array:
     common = int(always.sum())
     if kind == "rankings" or common == 0:
         return np.asarray(1.0 / size, np.float64)
-    others = menus.shape[1] - common
+    others = int(menus.any(axis=0).sum()) - common  # items in no menu make no difference
     length = np.arange(others + 1)
     behaviours = [factorial(others) // factorial(others - k) for k in length]
     share = [number / sum(behaviours) for number in behaviours]  # of whole numbers, which may be larger than any float
@@ -248,7 +248,7 @@ def _slots(data: ChoiceData, sizes: float | ArrayLike | None) -> tuple[Mask, Arr
             )
         if not (np.isfinite(totals).all() and (totals > 0).all()):
             raise InputError("sizes: sample sizes must be positive and finite")
-    large = data.membership.sum(axis=1) >= 2
+    large = (data.membership.sum(axis=1) >= 2) & ~np.isnan(data.frequencies).all(axis=1)  # something must be recorded
     frequencies = data.frequencies[large]
     unit, item = np.nonzero(~np.isnan(frequencies))
     return data.membership[large], totals[large], unit, item, frequencies[unit, item]
