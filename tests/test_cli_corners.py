@@ -179,7 +179,8 @@ def test_interrupted_while_it_starts(seconds):
     """From the moment the command is called: while NumPy, Numba and the kernels are loaded."""
     script = (
         "import os, signal, sys, threading; from rumflow.cli.main import main; "
-        f"threading.Timer({seconds}, os.kill, (os.getpid(), signal.SIGINT)).start(); sys.exit(main(['demo']))"
+        "sys.argv = ['rumflow', 'demo']; "
+        f"threading.Timer({seconds}, os.kill, (os.getpid(), signal.SIGINT)).start(); sys.exit(main())"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -439,3 +440,13 @@ def test_json_has_no_infinite_numbers(capsys, counts):
     code, out, _ = run(capsys, "compare", counts, "--above", "a>b", "--json")
     assert code == 0
     assert json.loads(out, parse_constant=pytest.fail)["models"][1]["loglik"] is None
+
+
+@pytest.mark.parametrize("number", ["99999999999", "10000000"])
+def test_intervals_of_too_many_replicates_are_refused_at_once(capsys, tmp_path, number, monkeypatch):
+    monkeypatch.setattr("rumflow.core.memory.available_memory", lambda: 1 << 28)
+    path = tmp_path / "counts.csv"
+    path.write_text(COUNTS)
+    code, _, err = run(capsys, "bounds", path, "--for", "a,b,c", "--n-boot", number)
+    assert code == 1
+    assert "replicates" in err

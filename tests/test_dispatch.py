@@ -57,16 +57,43 @@ def test_the_first_certified_attempt_ends_it(monkeypatch):
 
 
 def test_each_attempt_is_followed_by_a_more_stable_one_from_where_it_stopped(monkeypatch):
-    script = Script(monkeypatch, few_items=[STUCK], rankings=[(0.2, "stalled"), (0.1, "stalled")], interior=[DONE])
+    script = Script(monkeypatch, few_items=[STUCK], rankings=[(0.2, "stalled")], interior=[DONE])
     assert solve(problem(6), Stop(1e-9)).method == INTERIOR
-    assert script.order == [FEW, RANKINGS, RANKINGS, INTERIOR]
+    assert script.order == [FEW, RANKINGS, INTERIOR]
     assert script.calls[1][1][1] == [1.5]  # the rankings of the first attempt
-    assert script.calls[2][1][1] == [1.2]
-    assert script.calls[3][1:] == (None, dispatch._LAST_RESORT)
+    assert script.calls[2][1:] == (None, dispatch._LAST_RESORT)
+
+
+@pytest.mark.parametrize("ending", ["done", "max_seconds"])
+def test_weights_are_tried_with_milder_ones_first(monkeypatch, ending):
+    script = Script(monkeypatch, rankings=[STUCK, DONE])
+    paths, shares = np.ones((1, 9), np.int32), np.array([7.0])
+    monkeypatch.setattr(dispatch._Run, "milder", lambda run: dispatch.Outcome(paths, shares, ending, 1))
+    given = problem(9)
+    weights = np.where(np.arange(given.target.size).reshape(given.target.shape) % 2, 1.0, 1e-5)
+    found = solve(given._replace(weights=weights), Stop(1e-9))
+    if ending == "done":
+        assert script.calls[1] == (RANKINGS, (paths, shares), None)
+        assert found.certificate.gap == DONE[0]
+    else:
+        assert script.order == [RANKINGS]
+        assert found.reason == STUCK[1]  # the best point is that of the first attempt
+
+
+def test_milder_weights_solve_what_rounding_stops():
+    # Choices from half of the menus, in the model, with weights twelve powers of ten apart.
+    solved = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        inside = rf.Lattice(7).membership
+        weights = np.where(inside, 10.0 ** rng.uniform(-6, 6, inside.shape), 0.0)
+        weights[rng.random(len(inside)) < 0.5] = 0.0
+        solved += rf.project(rf.simulate.mixed_logit(7, seed=rng), weights, throw=False).status == "optimal"
+    assert solved == 4
 
 
 def test_the_smallest_gap_is_returned_where_none_is_certified(monkeypatch):
-    Script(monkeypatch, few_items=[STUCK], rankings=[(0.2, "stalled"), STUCK], interior=[(0.3, "stalled")])
+    Script(monkeypatch, few_items=[STUCK], rankings=[(0.2, "stalled")], interior=[(0.3, "stalled")])
     found = solve(problem(6), Stop(1e-9))
     assert (found.method, found.certificate.gap) == (RANKINGS, 0.2)
 
@@ -87,11 +114,11 @@ def test_a_stop_from_outside_ends_it(monkeypatch, reason):
 
 
 def test_rankings_and_cones_have_no_interior_point(monkeypatch):
-    script = Script(monkeypatch, few_items=[STUCK, STUCK], rankings=4 * [STUCK])
+    script = Script(monkeypatch, few_items=[STUCK, STUCK], rankings=[STUCK, STUCK])
     solve(problem(6), Stop(1e-9), method="rankings")
     solve(problem(6, cone=True), Stop(1e-9))
-    assert script.order == 2 * [FEW, RANKINGS, RANKINGS]
-    assert [limit for name, _, limit in script.calls if name == RANKINGS] == 4 * [None]
+    assert script.order == 2 * [FEW, RANKINGS]
+    assert [limit for name, _, limit in script.calls if name == RANKINGS] == [None, None]
 
 
 def test_what_was_tried_is_not_tried_again(monkeypatch):
@@ -104,9 +131,9 @@ def test_what_was_tried_is_not_tried_again(monkeypatch):
 
 def test_the_interior_point_method_needs_its_memory(monkeypatch):
     monkeypatch.setattr(dispatch, "interior_bytes", lambda n, weighted: 1e18)
-    script = Script(monkeypatch, rankings=[STUCK, STUCK])
+    script = Script(monkeypatch, rankings=[STUCK])
     assert solve(problem(9), Stop(1e-9)).reason == "stalled"
-    assert script.order == [RANKINGS, RANKINGS]
+    assert script.calls == [(RANKINGS, None, None)]
     with pytest.raises(rf.InputError, match=r"method='ipm' for n = 9 items needs about .* method='rankings'"):
         rf.project(rf.simulate.dirichlet(9, seed=0), method="ipm")
 

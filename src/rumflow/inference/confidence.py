@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.core.memory import require_memory
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.inference.convention import Convention, Tau, find_taus
 from rumflow.inference.replicate import distances, make_replicator
-from rumflow.inference.resample import Sampler, generators, make_sampler
+from rumflow.inference.resample import Sampler, generators, make_sampler, require_replicates
 from rumflow.inference.restricted import Restricted
 from rumflow.inference.result import pvalue
 from rumflow.inference.sample import Sample, build_sample
@@ -56,6 +57,7 @@ class Inversion:
         advance: Callable[[int], None] | None = None,
     ) -> None:
         self._advance = advance  # is told of every value that was tested
+        require_replicates(n_boot)
         if not 0 < confidence < 1:
             raise InputError(f"confidence={confidence!r}: a number between 0 and 1 is needed, such as 0.95")
         if (1 - confidence) * (1 + n_boot) < 1:
@@ -67,6 +69,10 @@ class Inversion:
         self.sample: Sample = build_sample(data, weights, Convention(), None, model, route, remainders=False)
         self._sampler: Sampler = make_sampler(self.sample, [data], "menu", cluster)
         self._tau = find_taus(tau, self._sampler.behind, self.sample.menu_sizes, self.sample.convention)[0]
+        # Drawn, shifted, projected and fitted at once.
+        require_memory(
+            48.0 * n_boot * len(self.sample.unit), f"intervals with {n_boot:,} replicates", "take fewer replicates"
+        )
         self._n_boot, self._seed, self._threads = n_boot, entropy(seed), threads
 
     def pvalue_at(self, restricted: Restricted, theta: float) -> float:

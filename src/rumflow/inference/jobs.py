@@ -26,12 +26,9 @@ from rumflow.core.memory import require_memory, test_bytes
 from rumflow.core.threads import thread_count
 from rumflow.errors import InputError
 from rumflow.inference.replicate import Draws, Replicator
-from rumflow.inference.resample import generators
+from rumflow.inference.resample import generators, require_replicates
 from rumflow.output.files import check_target, write_whole
 from rumflow.output.progress import Counter
-
-#: More replicates than this are a mistake in typing: the p-value is then known to 2e-4.
-MOST_REPLICATES = 10_000_000
 
 _SAVE_EVERY = 10.0  # seconds between two writes of the checkpoint
 
@@ -134,8 +131,7 @@ def run(
         raise InputError(
             f"n_jobs={n_jobs!r}: a number of workers is needed (1: threads of this process, -1: all processors)"
         )
-    if isinstance(n_boot, bool) or not isinstance(n_boot, int | np.integer) or not 1 <= n_boot <= MOST_REPLICATES:
-        raise InputError(f"n_boot={n_boot!r}: a number of bootstrap replicates from 1 to {MOST_REPLICATES:,} is needed")
+    require_replicates(n_boot)
     require_memory(
         n_boot * sum(9 * len(r.taus) + 8 for r in replicators),
         f"keeping {n_boot:,} replicates of {len(replicators):,} tests",

@@ -38,6 +38,15 @@ RESAMPLE = ("menu", "row", "cluster")
 # Up to so many choices in all, drawing them one by one beats a binomial per cell: from a list, or (per cell) by search.
 _SINGLY, _SEARCHED = 1 << 16, 8
 
+#: More replicates than this are a slip of the pen.
+MOST_REPLICATES = 10_000_000
+
+
+def require_replicates(n_boot: object) -> None:
+    """Raise where this is no number of replicates."""
+    if isinstance(n_boot, bool) or not isinstance(n_boot, int | np.integer) or not 1 <= n_boot <= MOST_REPLICATES:
+        raise InputError(f"n_boot={n_boot!r}: a number of bootstrap replicates from 1 to {MOST_REPLICATES:,} is needed")
+
 
 @kernel
 def _search_choices(uniform, cumulative, sizes, counts):

@@ -15,7 +15,7 @@ which goes on from there; what comes back is the first certified one, or the one
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -33,7 +33,7 @@ from rumflow.errors import InputError
 from rumflow.models.model import Model
 from rumflow.models.open_menus import DEFAULT_LIMIT
 from rumflow.models.random_utility import RandomUtility
-from rumflow.solvers.active_set.solve import Progress, Workspace, make_problem, solve_rankings
+from rumflow.solvers.active_set.solve import Outcome, Progress, Workspace, make_problem, solve_rankings
 from rumflow.solvers.bounded.projector import BoundedProjector
 from rumflow.solvers.graphs import ModelProjector
 from rumflow.solvers.interior.ipm import IpmRecord, IpmResult, solve_ipm
@@ -166,9 +166,11 @@ class _Run:
         auto = method == "auto" and not self.problem.cone and fits(needed)
         found = self.rankings(start, most_work(self.problem, self.stop.tol) if auto else None)
         yield found
-        if found.reason == "stalled":
-            # A factor made anew often gets further than the one that has been updated many times.
-            found = self.rankings(found.mixture, None)
+        if found.reason == "stalled" and len(self.problem.weights):
+            milder = self.milder()
+            if milder.reason in ENDED:
+                yield replace(found, reason=milder.reason)
+            found = self.rankings((milder.paths, milder.weights), None)
             yield found
         if auto:
             # From the mixture it would take a fifth longer than from the uniform rankings.
@@ -186,22 +188,32 @@ class _Run:
         mixture = outcome.paths, outcome.weights
         return Solved(mixture, None, certificate, "rankings", outcome.rounds, outcome.reason, outcome.flow)
 
+    def milder(self) -> Outcome:
+        """The optimum for the square roots of the weights, with half as many powers of ten between them: a start from which
+        the problem itself can be solved where rounding has stopped it from another."""
+        roots = np.sqrt(self.problem.weights / self.problem.weights.max())
+        floor = SOLVER_FLOOR * float(data_size(self.problem.target, roots))
+        return self._active_set(self.problem._replace(weights=roots), floor, None, None)
+
     def rankings(self, start: Mixture | None, limit: float | None) -> Solved:
         """The active set with its factor, until its work goes beyond `limit`."""
-        outcome = solve_rankings(
-            make_problem(self.problem),
-            self.workspace or Workspace(self.problem.n),
+        outcome = self._active_set(self.problem, self.floor, start, limit)
+        mixture = outcome.paths, outcome.weights
+        certificate = self.certify.mixture(mixture, self.data)
+        return Solved(mixture, None, certificate, "rankings", outcome.rounds, outcome.reason)
+
+    def _active_set(self, problem: Problem, floor: float, start: Mixture | None, limit: float | None) -> Outcome:
+        return solve_rankings(
+            make_problem(problem),
+            self.workspace or Workspace(problem.n),
             tol=self.stop.tol,
-            floor=self.floor,
+            floor=floor,
             start=start,
             deadline=self.deadline,
             most_work=limit,
             report=self.report,
             threads=self.threads,
         )
-        mixture = outcome.paths, outcome.weights
-        certificate = self.certify.mixture(mixture, self.data)
-        return Solved(mixture, None, certificate, "rankings", outcome.rounds, outcome.reason)
 
     def interior(self, start: Mixture | None, most_cg: int | None) -> Solved:
         """The interior point method, with so many conjugate gradient steps at most."""
