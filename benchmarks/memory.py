@@ -2,8 +2,8 @@
 
     python benchmarks/memory.py 18 20 22
 
-Solves stop early (a loose gap and a time limit): the arrays are there from the first pass on. The peak of the process before the
-call, with the data, is taken off.
+Projections are solved to a relative gap of 1e-6, because the active set takes memory as it grows; the others stop early. The
+peak of the process before the call, with the data, is taken off.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def choices(n: int, share: float, seed: int = 0) -> rf.ChoiceData:
 def run(case: str, n: int) -> None:
     """One case: prints the measured and the expected bytes."""
     rf.project(rf.simulate.noisy_rankings(9, seed=0), tol=0.5, throw=False)
-    few = {"tol": 0.5, "throw": False, "max_seconds": 60.0, "route": "lattice"}
+    few = {"tol": 0.5 if case == "ipm" else 1e-6, "throw": False, "max_seconds": 120.0, "route": "lattice"}
     small = choices(9, 0.2)
     pool = pool_size(n)
     if case in ("complete", "ipm"):
