@@ -8,7 +8,7 @@ import pytest
 
 from rumflow.cli.main import main
 
-RUN = ("quickstart", "data", "budgets")
+RUN = ("quickstart", "data", "budgets", "guide")
 DOCS = sorted(p for p in (Path(__file__).parents[1] / "docs").glob("*.md") if p.stem.startswith(RUN))
 NEEDS = {"rumflow.sklearn.estimator": "sklearn", "report ": "jinja2", "import torch": "torch"}
 
