@@ -11,13 +11,12 @@ replicates together being the null distribution (as in `experiments.size`). Widt
 from __future__ import annotations
 
 import argparse
-import csv
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 
-from experiments.files import Row, read_csv
+from experiments.files import Row, append_csv, read_csv
 from experiments.size import make_truth
 from rumflow.core.arrays import Array
 from rumflow.data.choices import ChoiceData
@@ -101,12 +100,7 @@ def main(argv: list[str] | None = None) -> None:
         if case in done:
             continue
         row = coverage(*case, count=arguments.data_sets, widths=arguments.widths)
-        new = not path.exists()
-        with path.open("a", newline="") as file:
-            writer = csv.DictWriter(file, list(row))
-            if new:
-                writer.writeheader()
-            writer.writerow(row)
+        append_csv(path, row)
         print(row, flush=True)
 
 

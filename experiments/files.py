@@ -34,6 +34,16 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
         writer.writerows({**row, "versions": used} for row in rows)
 
 
+def append_csv(path: Path, row: Row) -> None:
+    """One more line, after a header where the file is new."""
+    new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, list(row))
+        if new:
+            writer.writeheader()
+        writer.writerow(row)
+
+
 def read_csv(path: Path) -> list[Row]:
     """The rows of `write_csv`: numbers as numbers, the rest as text."""
 

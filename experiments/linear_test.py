@@ -16,14 +16,13 @@ set, pooled, as in `experiments.size`.
 from __future__ import annotations
 
 import argparse
-import csv
 from itertools import permutations, product
 from pathlib import Path
 
 import numpy as np
 from scipy.optimize import linprog
 
-from experiments.files import Row, read_csv
+from experiments.files import Row, append_csv, read_csv
 from experiments.size import PROCEDURES, TOL, Case, draw_samples, make_design, reject, rejection
 from rumflow.core.arrays import Array
 from rumflow.inference.convention import Convention
@@ -78,12 +77,7 @@ def main(argv: list[str] | None = None) -> None:
         row: Row = {**case._asdict(), "data_sets": arguments.data_sets}
         row["linear"] = round(linear_rejection(case, arguments.data_sets), 4)
         row["default"] = round(reject(case, PROCEDURES["default"], arguments.data_sets), 4)
-        new = not path.exists()
-        with path.open("a", newline="") as file:
-            writer = csv.DictWriter(file, list(row))
-            if new:
-                writer.writeheader()
-            writer.writerow(row)
+        append_csv(path, row)
         print(row, flush=True)
 
 

@@ -17,7 +17,8 @@ def _square(row):
 
 
 @reduction
-def _weighted_square(weights, row):
+def weighted_square(weights, row):
+    """sum w row^2."""
     total = 0.0
     for j in range(row.shape[0]):
         total += weights[j] * row[j] * row[j]
@@ -33,7 +34,7 @@ def residual_row(row, target, weights):
     if weights.shape[0] > 0:
         for j in range(row.shape[0]):
             row[j] = row[j] - target[j] if weights[j] > 0.0 else 0.0
-        objective = 0.5 * _weighted_square(weights, row)
+        objective = 0.5 * weighted_square(weights, row)
         for j in range(row.shape[0]):
             row[j] *= weights[j]
     else:

@@ -34,6 +34,7 @@ from rumflow.data.budgets import BudgetData
 from rumflow.errors import InputError
 from rumflow.inference.convention import CONVENTIONS, Convention, find_convention
 from rumflow.inference.jobs import run
+from rumflow.inference.notes import unfinished
 from rumflow.inference.replicate import distances, make_replicator
 from rumflow.inference.resample import generators
 from rumflow.inference.result import RumTest, make_result
@@ -175,13 +176,7 @@ class BudgetTest(RumTest):
                 for _, item, _, observed, fit, _ in worst
                 if item in place
             ]
-        if self.failed:
-            lines.append(
-                f"{self.failed} replicates lack a certified optimum; they are upper bounds, which raises the p-value."
-            )
-        if self.interrupted:
-            lines.append("The run was interrupted: these are the replicates done by then.")
-        return "\n".join(lines)
+        return "\n".join(lines + unfinished(self.failed, self.interrupted))
 
 
 def resamples_households(data: BudgetData, convention: str | Convention | None) -> bool:

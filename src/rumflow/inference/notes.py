@@ -58,3 +58,13 @@ def _name(sample: Sample, behind: Array, menus: np.ndarray) -> str:
     first = menus[np.argsort(behind[menus], kind="stable")[:_NAMED]]
     named = ", ".join(f"{sample.menu_name(int(u))} ({behind[u]:g})" for u in first)
     return named + (", ..." if len(menus) > _NAMED else "")
+
+
+def unfinished(failed: int, interrupted: bool) -> list[str]:
+    """What to say of replicates that were not solved, or not made."""
+    lines = []
+    if failed:
+        lines.append(f"{failed} replicates lack a certified optimum; they are upper bounds, which raises the p-value.")
+    if interrupted:
+        lines.append("The run was interrupted: these are the replicates done by then.")
+    return lines

@@ -16,6 +16,7 @@ from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.inference.convention import Convention
 from rumflow.inference.jobs import Collected
+from rumflow.inference.notes import unfinished
 from rumflow.inference.replicate import Distances, Replicator
 from rumflow.inference.sample import Sample
 from rumflow.output.names import name_menu
@@ -214,13 +215,7 @@ class RumTest:
             )
         if self.vanished:
             lines.append(f"In {self.vanished} replicates some menu vanished; they were measured on the menus left.")
-        if self.failed:
-            lines.append(
-                f"{self.failed} replicates lack a certified optimum; they are upper bounds, which raises the p-value."
-            )
-        if self.interrupted:
-            lines.append("The run was interrupted: these are the replicates done by then.")
-        return "\n".join(lines)
+        return "\n".join(lines + unfinished(self.failed, self.interrupted))
 
     def _drawn(self) -> str:
         """How replicates were drawn, in words."""

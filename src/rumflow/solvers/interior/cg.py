@@ -41,6 +41,7 @@ from rumflow.core.arrays import Array
 from rumflow.core.compile import clock, kernel, reduction
 from rumflow.core.problem import NO_WEIGHTS
 from rumflow.core.reduced import add_largest, fill_largest
+from rumflow.core.residual import weighted_square
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import moebius, moebius_adjoint, transform_row, zeta_adjoint
 from rumflow.core.tree import (
@@ -85,15 +86,6 @@ def dot(a, b):
     total = 0.0
     for j in range(a.shape[0]):
         total += a[j] * b[j]
-    return total
-
-
-@reduction
-def weighted_square(a, m):
-    """Sum of m a^2."""
-    total = 0.0
-    for j in range(a.shape[0]):
-        total += m[j] * a[j] * a[j]
     return total
 
 
@@ -185,7 +177,7 @@ def update_rows(node, potentials, image, direction, solution, residual, inverse,
         for j in range(r.shape[0]):
             k[j] += step * p[j]
             r[j] -= step * y[j]
-        partial[x] = weighted_square(r, m)
+        partial[x] = weighted_square(m, r)
 
 
 def diagonal_table(weights: Array, n: int, threads: int | None = None) -> Array:
