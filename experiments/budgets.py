@@ -67,7 +67,7 @@ def run_budgets(
         if (name, length, rule, first, draws) not in done:
             span = data.select(range(first, first + length))
             begin, cpu = time.perf_counter(), time.process_time()
-            test = rf.rum_test(span, n_boot=draws, seed=seed, convention=CONVENTIONS[name], tau=rule)
+            test = rf.rum_test(span, n_boot=draws, seed=seed, convention=CONVENTIONS[name], tau=[rule])
             known = published.get(first, {}) if (name, length) == ("cone", 7) else {}
             rows.append(
                 {

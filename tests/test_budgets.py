@@ -215,6 +215,7 @@ def test_merged_selected_and_left_out(rng):
     assert data.probabilities.tolist() == whole.probabilities.tolist() == named.probabilities.tolist()
     assert named.labels == ("a", "b", "c", "d")
     assert "budget b again is equal to b: merged" in named.understood
+    assert "nobody faced b again" not in named.understood
     assert "nobody faced nobody" in named.understood
     some = named.select(["d", "a"])
     assert some.labels == ("a", "d")
@@ -228,15 +229,15 @@ def test_merged_selected_and_left_out(rng):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"shares": [[0.5, 0.4], [0.5, 0.5]]}, "household 0 add up to 0.9"),
+        ({"shares": [[0.5, 0.4], [0.5, 0.5]]}, r"household 0 \(counted from 0\): shares add up to 0\.9"),
         ({"shares": [[50, 50], [50, 50]]}, "in percent"),
-        ({"shares": [[1.1, -0.1], [0.5, 0.5]]}, "share of -0.1"),
+        ({"shares": [[1.1, -0.1], [0.5, 0.5]]}, "the share of good 2 is -0.1"),
         ({"shares": [[np.nan, 1], [0.5, 0.5]]}, "row 0, column 0 is nan"),
         ({"shares": [[0.5, 0.5]]}, r"shape \(2, 2\)"),
-        ({"budget": [0, 7]}, "household 1: budget 7 has no prices"),
+        ({"budget": [0, 7]}, r"household 1 .*: budget 7 has no prices"),
         ({"prices": [[1, 2], [0, 1]]}, "budget 1, good 0 has price 0"),
         ({"prices": [[1], [2]]}, "two goods"),
-        ({"expenditure": [1, -2]}, "household 1 has -2"),
+        ({"expenditure": [1, -2]}, r"household 1 .*: expenditure is -2"),
         ({"degree": -1}, "degree=-1"),
         ({"labels": ["a", "a"]}, "different labels"),
         ({"cluster": [1]}, "one id"),
@@ -250,12 +251,16 @@ def test_wrong_input_is_named(change, words):
 
 
 def test_more_wrong_input(tmp_path):
-    with pytest.raises(rf.InputError, match="household 0 has -1"):
+    with pytest.raises(rf.InputError, match=r"household 0 .*the quantity of good 1 is -1"):
         rf.BudgetData.from_quantities([[1, 2], [2, 1]], [0], [[-1, 2]])
-    with pytest.raises(rf.InputError, match="household 1 bought nothing"):
+    with pytest.raises(rf.InputError, match=r"household 1 .*nothing was bought"):
         rf.BudgetData.from_quantities([[1, 2], [2, 1]], [0, 1], [[1, 2], [0, 0]])
     with pytest.raises(rf.InputError, match="do not determine a polynomial"):
         rf.BudgetData.from_shares([[1, 2], [2, 1]], [0, 1], [[0.5, 0.5]] * 2, [1, 2])
+    with pytest.raises(rf.InputError, match="budget late: 1 different expenditures"):
+        rf.BudgetData.from_shares(
+            [[1, 2], [2, 1]], ["early", "early", "late"], [[0.5, 0.5]] * 3, [1, 2, 3], 1, labels=["early", "late"]
+        )
     with pytest.raises(rf.InputError, match="budget 1 has none"):
         rf.BudgetData.from_patches([[0, 1], [0, -1]], [0.5, 0.5], 10)
     with pytest.raises(rf.InputError, match=r"budget 0 add up to 0\.6"):
@@ -404,7 +409,7 @@ def test_bounds_on_a_new_budget(rng, known, monkeypatch):
     new = prices.mean(axis=0)
     if not known:
         data = rf.BudgetData.from_patches(data.patches, data.probabilities, data.sizes, prices=prices)
-    found = rf.bounds(data, new)
+    found = rf.bounds(data, new, confidence=None)
     assert found.gap <= 1e-7
     assert found.distance > 0.01  # a face, not the whole model
     every = find_patches(np.vstack([prices, new]))
@@ -412,13 +417,13 @@ def test_bounds_on_a_new_budget(rng, known, monkeypatch):
     a = matrix_of(types, len(every.signs))
     old = every.budget < 3
     if known:  # the pieces of patches are told apart
-        rows, target = a[old], np.nan_to_num(found.fit.fitted).sum(axis=0)
+        rows, target = a[old], np.nan_to_num(found.fit.fitted).sum(axis=0)[: old.sum()]
     else:
         piece = {tuple(row): i for i, row in enumerate(data.patches.tolist())}
         at = [piece[tuple(row)] for row in every.signs[old][:, :3].tolist()]
         rows = np.zeros((len(data.patches), a.shape[1]))
         np.add.at(rows, at, a[old])
-        target = np.nan_to_num(found.fit.fitted).sum(axis=0)
+        target = np.nan_to_num(found.fit.fitted).sum(axis=0)[: len(rows)]
     slack = 1e-7
     for k, i in enumerate(np.flatnonzero(~old)):
         ends = [
@@ -440,6 +445,58 @@ def test_bounds_on_a_new_budget(rng, known, monkeypatch):
         rf.bounds(data, [1, 2])
     far = rf.bounds(data, [100, 100, 100])
     assert far.interval == (1.0, 1.0)
+    assert "crosses no observed budget" in far.summary()
+
+
+def test_intervals_on_a_new_budget(rng):
+    prices = random_prices(rng, 3, 2)
+    budget, shares, _ = households(rng, prices, 40)
+    new = prices.mean(axis=0)
+    data = rf.BudgetData.from_shares(prices, budget, shares)
+    found = rf.bounds(data, new, confidence=0.9, n_boot=19, seed=1)
+    assert found.confidence == 0.9
+    kept = ~np.isnan(found.confidence_lower)
+    assert kept.any()
+    assert (found.confidence_lower <= found.lower + 1e-2)[kept].all()
+    assert (found.confidence_upper >= found.upper - 1e-2)[kept].all()
+    sharp = rf.bounds(data, new, confidence=None)
+    assert sharp.lower == pytest.approx(found.lower, abs=1e-9)
+    assert sharp.confidence_lower is None
+    given = rf.BudgetData.from_patches(data.patches, data.probabilities, data.sizes, prices=data.prices)
+    wider = rf.bounds(given, new, confidence=None)  # pieces that are not told apart say less
+    assert (wider.lower <= sharp.lower + 1e-8).all()
+    assert (wider.upper >= sharp.upper - 1e-8).all()
+
+
+def test_bounds_on_budgets_refuse_what_does_not_apply(smoothed):
+    with pytest.raises(rf.InputError, match="degree=0 for intervals"):
+        rf.bounds(smoothed, smoothed.prices.mean(axis=0), confidence=0.9)
+    with pytest.raises(rf.InputError, match="route='lattice'"):
+        rf.bounds(smoothed, smoothed.prices.mean(axis=0), route="lattice")
+    with pytest.raises(rf.InputError, match="as menu"):
+        rf.bounds(smoothed, functional={(("a",), "a"): 1.0})
+
+
+def test_conventions_of_budgets(smoothed):
+    from rumflow.inference.convention import CONVENTIONS
+
+    named = rf.rum_test(smoothed, n_boot=3, seed=7, convention="kitamura-stoye")
+    given = rf.rum_test(smoothed, n_boot=3, seed=7, convention=CONVENTIONS["kitamura-stoye"])
+    assert named.pvalues.tolist() == given.pvalues.tolist()
+    assert named.taus == given.taus == (named.tau, 0.0, 2 * named.tau)
+    own = rf.Convention(set="simplex", scale="total", weights=None, draws="empirical", tau=0.125)
+    assert rf.rum_test(smoothed, n_boot=3, seed=7, convention=own).taus == (0.125, 0.0, 0.25)
+    assert rf.rum_test(smoothed, n_boot=3, seed=7, convention=own, tau=["smallest", 0.2]).taus == (named.tau, 0.2)
+    mean = rf.rum_test(smoothed, n_boot=3, seed=7, convention=own, tau="mean").taus
+    assert len(mean) == 1
+    for options, words in (
+        ({"route": "graph"}, "route='graph'"),
+        ({"sizes": 7}, "sizes=7"),
+        ({"resample": "row"}, "resample='row'"),
+        ({"resample": "cluster"}, "cluster: one id"),
+    ):
+        with pytest.raises(rf.InputError, match=words):
+            rf.rum_test(smoothed, n_boot=3, **options)
 
 
 def test_bounds_from_one_budget(rng):

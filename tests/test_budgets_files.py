@@ -76,11 +76,35 @@ def test_commands_say_what_the_library_says(files, capsys, tmp_path):
         (["bounds", "--for", "a,b"], "prices of a new budget"),
         (["test", "--only", "1990,1999"], "budget '1999' is unknown"),
         (["project", "--shares", "share1,food"], "no such column"),
+        (["test", "--weight", "w"], "--weight does not go with --prices"),
+        (["project", "--outside-option", "x"], "--outside-option does not go with --prices"),
+        (["test", "--together"], "--together does not go with --prices"),
     ],
 )
 def test_wrong_words_are_named(files, capsys, words, message):
     assert main([words[0], *files, *words[1:]]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_options_of_budgets_need_prices(files, capsys):
+    assert main(["test", files[0], "--shares", "share1,share2"]) == 1
+    assert "--shares goes with --prices" in capsys.readouterr().err
+
+
+def test_wrong_rows_are_named_by_line(tmp_path):
+    households, prices = tmp_path / "h.csv", tmp_path / "p.csv"
+    prices.write_text("year,price1,price2\n1990,1,2\n1991,2,1\n", encoding="utf-8")
+    for line, words in (
+        ("1991,0.3,0.6,7", "line 3: shares add up to 0.9"),
+        ("1991,0.3,0.7,0", "line 3: expenditure is 0"),
+        ("1992,0.3,0.7,7", "line 3: budget 1992 has no prices"),
+    ):
+        households.write_text(f"year,share1,share2,expenditure\n1990,0.5,0.5,9\n{line}\n", encoding="utf-8")
+        with pytest.raises(rf.InputError, match=words):
+            rf.BudgetData.from_csv(households, prices, degree=1)
+    households.write_text("year,quantity1,quantity2\n1990,0.5,0.5\n1991,0,0\n", encoding="utf-8")
+    with pytest.raises(rf.InputError, match="line 3: nothing was bought"):
+        rf.BudgetData.from_csv(households, prices)
 
 
 def test_report_and_pictures(files, tmp_path):

@@ -7,9 +7,13 @@ import json
 import sys
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rumflow.output.files import check_target, write_table
+from rumflow.output.tables import Table, show
+
+if TYPE_CHECKING:
+    from rumflow.inference.bounds import Bounds
 
 OK, BAD_INPUT, NOT_CONVERGED = 0, 1, 2  # 130 where Ctrl-C ends a command without an answer
 
@@ -77,3 +81,24 @@ def inputs_of(arguments: argparse.Namespace) -> list[str]:
     files = [data] if isinstance(data, str) else data
     more = [getattr(arguments, name, None) for name in ("menus", "prices")]
     return ["/dev/stdin" if file == "-" else file for file in files] + [file for file in more if file]
+
+
+def show_bounds(
+    found: Bounds, arguments: argparse.Namespace, title: str, facts: dict[str, Any], seconds: float
+) -> None:
+    """Intervals and sharp bounds as a table, as JSON beside the `facts`, and in the file of `--out`."""
+    columns: dict[str, list[Any]] = {"item": list(found.items) or ["value"]}
+    if found.confidence_lower is not None and found.confidence_upper is not None:
+        columns |= {"from": found.confidence_lower.tolist(), "to": found.confidence_upper.tolist()}
+    columns |= {"lower": found.lower.tolist(), "upper": found.upper.tolist()}
+    if arguments.json:
+        level = {"confidence": found.confidence, "notes": [note for note in found.notes if note]}
+        print_json(facts | level | {"bounds": records_of(columns), "seconds": seconds})
+    else:
+        note = "lower, upper: over all members of the model that fit the data best, without sampling error."
+        if found.confidence is not None:
+            note = f"from, to: {100 * found.confidence:g} % confidence. {note}"
+        for item, reason in zip(columns["item"], found.notes, strict=False):
+            note += f" {item}: {reason}." if reason else ""
+        show([Table(title, list(columns), rows_of(columns), note)])
+    write_out(columns, arguments)

@@ -13,6 +13,10 @@ LISTS = {
     "group": "columns that tell groups apart",
 }
 
+#: Everything that says how to read menus and choices, and how to read budgets.
+READING = (*LISTS, *ROLES, "available", "items", "menus", "outside_option", "separator", "missing", "base", "clean")
+BUDGETS = ("budget", "only", "shares", "quantities", "expenditure", "at_median")
+
 
 def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
     """For `type=`: a whole number in a range."""

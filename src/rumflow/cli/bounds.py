@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rumflow.cli.answers import OK, check_out, print_json, records_of, rows_of, show_progress, write_out
+from rumflow.cli.answers import OK, check_out, show_bounds, show_progress
 from rumflow.cli.arguments import add_data, add_json, add_out, add_seed, whole_number
 from rumflow.cli.budgets import bound_budgets
 from rumflow.cli.reading import read_data, split_labels
@@ -16,7 +16,6 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
 from rumflow.errors import InputError
 from rumflow.inference import bounds
-from rumflow.output.tables import Table, show
 
 EXAMPLE = 'rumflow bounds choices.csv --for "tea,juice,milk" --item tea'
 
@@ -58,13 +57,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, bound, print."""
     check_out(arguments)
+    options: dict[str, Any] = {"confidence": _confidence(arguments.confidence), "seed": arguments.seed}
+    options |= {"n_boot": arguments.n_boot, "progress": show_progress(arguments)}
     if arguments.prices:
-        return bound_budgets(arguments)
+        return bound_budgets(arguments, options)
     data = read_data(arguments)
     if (arguments.target is None) == (arguments.functional is None):
         raise InputError('give either a menu with --for "tea,milk", or a functional with --functional')
-    options: dict[str, Any] = {"confidence": _confidence(arguments.confidence), "seed": arguments.seed}
-    options |= {"n_boot": arguments.n_boot, "progress": show_progress(arguments)}
     menu: list[Any] = []
     begin = time.perf_counter()
     if arguments.functional is not None:
@@ -77,22 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
             if item not in menu:
                 raise InputError(f"--item {item!r} is not in the menu {format_menu(menu)}")
         found = bounds(data, menu, item, **options)
-    columns: dict[str, list[Any]] = {"item": list(found.items) or ["value"]}
-    if found.confidence_lower is not None and found.confidence_upper is not None:
-        columns |= {"from": found.confidence_lower.tolist(), "to": found.confidence_upper.tolist()}
-    columns |= {"lower": found.lower.tolist(), "upper": found.upper.tolist()}
-    if arguments.json:
-        level = {"menu": menu, "confidence": found.confidence, "notes": [note for note in found.notes if note]}
-        print_json(level | {"bounds": records_of(columns), "seconds": time.perf_counter() - begin})
-    else:
-        note = "lower, upper: over all random utility models that fit the data best, without sampling error."
-        if found.confidence is not None:
-            note = f"from, to: {100 * found.confidence:g} % confidence. {note}"
-        for item, reason in zip(columns["item"], found.notes, strict=False):
-            note += f" {item}: {reason}." if reason else ""
-        title = "What a random utility model predicts for " + (format_menu(menu) if menu else "the functional")
-        show([Table(title, list(columns), rows_of(columns), note)])
-    write_out(columns, arguments)
+    seconds = time.perf_counter() - begin
+    what = format_menu(menu) if menu else "the functional"
+    show_bounds(found, arguments, f"What a random utility model predicts for {what}", {"menu": menu}, seconds)
     return OK
 
 

@@ -11,11 +11,11 @@ from rumflow.cli.answers import (
     NOT_CONVERGED,
     OK,
     print_json,
-    records_of,
-    rows_of,
+    show_bounds,
     show_progress,
     write_out,
 )
+from rumflow.cli.arguments import READING
 from rumflow.cli.reading import split_labels
 from rumflow.data.budgets import BudgetData
 from rumflow.errors import InputError
@@ -27,9 +27,12 @@ def read_budgets(arguments: argparse.Namespace) -> BudgetData:
     files = [arguments.data] if isinstance(arguments.data, str) else arguments.data
     if len(files) != 1 or getattr(arguments, "by", None):
         raise InputError("--prices: one file of households is needed, without --by")
-    for name in ("above", "axis", "route"):
+    refused = {name: "budgets bring their own model" for name in ("above", "axis", "route")}
+    refused |= {name: "it is for menus and choices" for name in READING if name != "subject"}
+    refused |= {"together": "budgets are tested together"}
+    for name, reason in refused.items():
         if getattr(arguments, name, None):
-            raise InputError(f"--{name} does not go with --prices: budgets bring their own model")
+            raise InputError(f"--{name.replace('_', '-')} does not go with --prices: {reason}")
     options: dict[str, Any] = {"degree": arguments.degree, "at_median": arguments.at_median}
     for name in ("shares", "quantities"):
         if getattr(arguments, name) is not None:
@@ -133,8 +136,8 @@ def test_budgets(arguments: argparse.Namespace, options: dict[str, Any]) -> int:
     return NOT_CONVERGED if result.interrupted or result.failed else OK
 
 
-def bound_budgets(arguments: argparse.Namespace) -> int:
-    """Bounds on a budget that nobody faced."""
+def bound_budgets(arguments: argparse.Namespace, options: dict[str, Any]) -> int:
+    """Bounds on a budget that nobody faced; `options` for `bounds` are those of the command."""
     from rumflow.inference import bounds
 
     try:
@@ -143,19 +146,11 @@ def bound_budgets(arguments: argparse.Namespace) -> int:
         raise InputError(
             f'--for {arguments.target}: the prices of a new budget are needed, such as "0.03,0.04"'
         ) from None
-    if arguments.target_item or arguments.functional or arguments.confidence not in ("auto", "none"):
-        raise InputError("--item, --functional and --confidence are not there for budgets")
+    if arguments.target_item or arguments.functional:
+        raise InputError("--item and --functional are not there for budgets")
     data = read_budgets(arguments)
     begin = time.perf_counter()
-    found = bounds(data, prices)
-    columns = {"patch": list(found.items), "lower": found.lower.tolist(), "upper": found.upper.tolist()}
-    if arguments.json:
-        seconds = time.perf_counter() - begin
-        print_json(_facts(data) | {"prices": prices, "bounds": records_of(columns), "seconds": seconds})
-    else:
-        note = "lower, upper: over all rational populations that fit the data best."
-        show(
-            [Table("What rational demand says about a budget that nobody faced", list(columns), rows_of(columns), note)]
-        )
-    write_out(columns, arguments)
+    found = bounds(data, prices, **options)
+    title = "What rational demand says about a budget that nobody faced"
+    show_bounds(found, arguments, title, _facts(data) | {"prices": prices}, time.perf_counter() - begin)
     return OK

@@ -9,7 +9,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rumflow.cli.arguments import LISTS, ROLES
+from rumflow.cli.arguments import BUDGETS, LISTS, ROLES
 from rumflow.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceD
     """The file named on the command line (or `path`); how it was read goes to standard error."""
     from rumflow.data.choices import ChoiceData
 
+    for name in BUDGETS:
+        if getattr(arguments, name, None):
+            raise InputError(f"--{name.replace('_', '-')} goes with --prices, which makes the data households")
     options: dict[str, Any] = {}
     for role in (*ROLES, *LISTS):
         value = getattr(arguments, role)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,17 @@ from rumflow.errors import InputError
 
 #: How far shares may be from adding up to 1.
 ROUNDING = 5e-3
+
+#: And probabilities that were smoothed.
+SMOOTHED = 0.05
+
+#: Names the household of a row.
+Where = Callable[[int], str]
+
+
+def by_number(h: int) -> str:
+    """A household by its place in an array."""
+    return f"household {h} (counted from 0)"
 
 
 def check_prices(prices: ArrayLike) -> Array:
@@ -41,31 +52,32 @@ def check_table(values: ArrayLike, name: str, width: int | None, rows: int | Non
     return table
 
 
-def check_shares(shares: ArrayLike, goods: int, m: int) -> Array:
+def check_shares(shares: ArrayLike, goods: Sequence[str], m: int, where: Where) -> Array:
     """Expenditure shares that add up to 1."""
-    table = check_table(shares, "shares", goods, m)
+    table = check_table(shares, "shares", len(goods), m)
     if (table < 0).any():
         h, k = np.argwhere(table < 0)[0]
-        raise InputError(f"shares: household {h} has a share of {table[h, k]:g} for good {k}; shares must be 0 or more")
+        raise InputError(f"{where(h)}: the share of {goods[k]} is {table[h, k]:g}; shares must be 0 or more")
     total = table.sum(axis=1)
     wrong = np.abs(total - 1) > ROUNDING
     if wrong.any():
         h = int(wrong.argmax())
         hint = "; are they in percent? divide by 100" if abs(total[h] - 100) < 1 else ""
-        raise InputError(f"shares: those of household {h} add up to {total[h]:g}; they must add up to 1{hint}")
+        raise InputError(f"{where(h)}: shares add up to {total[h]:g}; they must add up to 1{hint}")
     return np.asarray(table / total[:, None], np.float64)
 
 
-def check_positive(values: ArrayLike | None, name: str) -> Array | None:
+def check_positive(values: ArrayLike | None, name: str, where: Where) -> Array | None:
     """Positive numbers, one per household; None stays None."""
     if values is None:
         return None
     array = np.asarray(values, np.float64)
-    if array.ndim != 1 or not (np.isfinite(array) & (array > 0)).all():
-        h = int((~(np.isfinite(array) & (array > 0))).argmax()) if array.ndim == 1 else 0
-        raise InputError(
-            f"{name}: household {h} has {array[h] if array.ndim == 1 else array}; positive numbers are needed"
-        )
+    if array.ndim != 1:
+        raise InputError(f"{name}: one number per household is needed, not shape {array.shape}")
+    wrong = ~(np.isfinite(array) & (array > 0))
+    if wrong.any():
+        h = int(wrong.argmax())
+        raise InputError(f"{where(h)}: {name} is {array[h]:g}; a positive number is needed")
     return array
 
 
@@ -81,7 +93,9 @@ def _plain(label: Hashable) -> Item:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def budget_numbers(budget: ArrayLike, labels: Sequence[Item] | None, count: int) -> tuple[Ints, tuple[Item, ...]]:
+def budget_numbers(
+    budget: ArrayLike, labels: Sequence[Item] | None, count: int, where: Where
+) -> tuple[Ints, tuple[Item, ...]]:
     """The number of each household's budget, and the labels of the budgets."""
     names = check_labels(labels, count)
     given = np.asarray(budget)
@@ -93,7 +107,7 @@ def budget_numbers(budget: ArrayLike, labels: Sequence[Item] | None, count: int)
         if value not in place:
             h = int((given == value).argmax())
             known = ", ".join(map(str, names[:8])) + (", ..." if count > 8 else "")
-            raise InputError(f"household {h}: budget {value!r} has no prices; there are prices for {known}")
+            raise InputError(f"{where(h)}: budget {value!r} has no prices; there are prices for {known}")
     return np.array([place[value] for value in different.tolist()], np.int64)[inverse.reshape(-1)], names
 
 
@@ -108,3 +122,41 @@ def check_goods(goods: Sequence[str] | None, count: int) -> tuple[str, ...]:
     if len(names) != count:
         raise InputError(f"goods: {count} names are needed, one per column of prices, not {len(names)}")
     return names
+
+
+def check_patches(
+    patches: ArrayLike,
+    probabilities: ArrayLike,
+    sizes: float | ArrayLike,
+    labels: Sequence[Item] | None,
+    smoothed: bool,
+) -> tuple[tuple[Item, ...], Ints, Array, Array]:
+    """Labels of the budgets, patches as a table of signs, their probabilities, and the households of each budget."""
+    signs = np.asarray(patches)
+    if signs.ndim != 2 or not np.isin(signs, (-1, 0, 1)).all() or not ((signs == 0).sum(axis=1) == 1).all():
+        raise InputError(
+            "patches: a table is needed with one row per patch and one column per budget: -1 below, 1 above, 0 on its own"
+        )
+    signs = signs.astype(np.int64)
+    names = check_labels(labels, signs.shape[1])
+    budget = (signs == 0).argmax(axis=1)
+    values = np.asarray(probabilities, np.float64)
+    if values.shape != (len(signs),) or not ((values >= 0) & (values <= 1)).all():
+        raise InputError(f"probabilities: one number from 0 to 1 for each of the {len(signs)} patches is needed")
+    given = np.asarray(sizes, np.float64)
+    if given.shape not in ((), (signs.shape[1],)):
+        raise InputError(
+            f"sizes: one number for each of the {signs.shape[1]} budgets is needed, not shape {given.shape}"
+        )
+    counts = np.broadcast_to(given, (signs.shape[1],)).copy()
+    if not (np.isfinite(counts) & (counts > 0)).all():
+        raise InputError("sizes: the numbers of households must be positive")
+    if len(np.unique(signs, axis=0)) < len(signs):
+        raise InputError("patches: two rows are equal; a patch must stand once")
+    total = np.bincount(budget, values, signs.shape[1])
+    for j, name in enumerate(names):
+        if not (budget == j).any():
+            raise InputError(f"patches: budget {name} has none; every budget needs at least one")
+        if abs(total[j] - 1) > (SMOOTHED if smoothed else ROUNDING):
+            raise InputError(f"probabilities: those of budget {name} add up to {total[j]:g}; they must add up to 1")
+    return names, signs, values, counts

@@ -22,13 +22,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow.core.arrangement import TOLERANCE, Patches, find_patches, merge_equal
+from rumflow.core.arrangement import Patches, find_patches, merge_equal
 from rumflow.core.arrays import Array, Ints
 from rumflow.data.budget_inputs import (
-    ROUNDING,
+    Where,
     budget_numbers,
+    by_number,
     check_goods,
-    check_labels,
+    check_patches,
     check_positive,
     check_prices,
     check_shares,
@@ -36,14 +37,12 @@ from rumflow.data.budget_inputs import (
     medians,
 )
 from rumflow.data.choices import ChoiceData
-from rumflow.data.demand import DemandEstimator
+from rumflow.data.demand import DemandEstimator, locate
 from rumflow.data.labels import Item, Rows
 from rumflow.data.readers.demand import read_demand
 from rumflow.data.readers.sources import FrameSource, open_source
 from rumflow.errors import InputError
 from rumflow.output.frames import make_frame
-
-_SMOOTHED_SUM = 0.05  # and probabilities that were smoothed
 
 
 class Households(NamedTuple):
@@ -84,6 +83,7 @@ class BudgetData:
         goods: Sequence[str] | None = None,
         cluster: ArrayLike | None = None,
         at_median: bool = False,
+        where: Where = by_number,
     ) -> BudgetData:
         """From expenditure shares.
 
@@ -93,11 +93,13 @@ class BudgetData:
         shares       (m, K): of each good in the household's expenditure
         expenditure  (m,): smooth at its median per budget, by a polynomial of `degree` in its log; None: plain frequencies
         cluster      (m,): households that are resampled together
+        where        names the household of a row in errors
         """
         table = check_prices(prices)
-        spent = check_positive(expenditure, "expenditure")
-        number, names = budget_numbers(budget, labels, len(table))
-        values = check_shares(shares, table.shape[1], len(number))
+        named = check_goods(goods, table.shape[1])
+        spent = check_positive(expenditure, "expenditure", where)
+        number, names = budget_numbers(budget, labels, len(table), where)
+        values = check_shares(shares, named, len(number), where)
         if spent is not None and len(spent) != len(number):
             raise InputError(f"expenditure: {len(number)} numbers are needed, one per household, not {len(spent)}")
         if at_median:
@@ -110,7 +112,7 @@ class BudgetData:
             raise InputError(
                 f"cluster: one id for each of the {len(number)} households is needed; got shape {groups.shape}"
             )
-        return _build(cls, names, table, check_goods(goods, table.shape[1]), number, values, log, groups, degree)
+        return _build(cls, names, table, named, number, values, log, groups, degree)
 
     @classmethod
     def from_quantities(
@@ -121,17 +123,16 @@ class BudgetData:
         Demand is smoothed at median expenditure; degree=0 for plain frequencies. Options as for `from_shares`.
         """
         table = check_prices(prices)
-        number, _ = budget_numbers(budget, options.get("labels"), len(table))
+        where, goods = options.get("where", by_number), check_goods(options.get("goods"), table.shape[1])
+        number, _ = budget_numbers(budget, options.get("labels"), len(table), where)
         amounts = check_table(quantities, "quantities", table.shape[1], len(number))
         if (amounts < 0).any():
             h, k = np.argwhere(amounts < 0)[0]
-            raise InputError(
-                f"quantities: household {h} has {amounts[h, k]:g} of good {k}; quantities must be 0 or more"
-            )
+            raise InputError(f"{where(h)}: the quantity of {goods[k]} is {amounts[h, k]:g}; it must be 0 or more")
         paid = amounts * table[number]
         spent = paid.sum(axis=1)
         if (spent <= 0).any():
-            raise InputError(f"quantities: household {int(np.argmin(spent))} bought nothing; leave such households out")
+            raise InputError(f"{where(int(np.argmin(spent)))}: nothing was bought; leave such households out")
         return cls.from_shares(table, budget, paid / spent[:, None], spent, degree, **options)
 
     @classmethod
@@ -150,34 +151,8 @@ class BudgetData:
         Patches of a budget need not stand together; they are put in the order of the budgets. degree: of the polynomial by
         which the probabilities were smoothed (0: they are plain frequencies); prices (J, K), where they are known.
         """
-        signs = np.asarray(patches)
-        if signs.ndim != 2 or not np.isin(signs, (-1, 0, 1)).all() or not ((signs == 0).sum(axis=1) == 1).all():
-            raise InputError(
-                "patches: a table is needed with one row per patch and one column per budget: -1 below, 1 above, 0 on its own"
-            )
-        signs = signs.astype(np.int64)
-        names = check_labels(labels, signs.shape[1])
-        budget = (signs == 0).argmax(axis=1)
-        values = np.asarray(probabilities, np.float64)
-        if values.shape != (len(signs),) or not ((values >= 0) & (values <= 1)).all():
-            raise InputError(f"probabilities: one number from 0 to 1 for each of the {len(signs)} patches is needed")
-        given = np.asarray(sizes, np.float64)
-        if given.shape not in ((), (signs.shape[1],)):
-            raise InputError(
-                f"sizes: one number for each of the {signs.shape[1]} budgets is needed, not shape {given.shape}"
-            )
-        counts = np.broadcast_to(given, (signs.shape[1],)).copy()
-        if not (np.isfinite(counts) & (counts > 0)).all():
-            raise InputError("sizes: the numbers of households must be positive")
-        if len(np.unique(signs, axis=0)) < len(signs):
-            raise InputError("patches: two rows are equal; a patch must stand once")
-        total = np.bincount(budget, values, signs.shape[1])
-        for j, name in enumerate(names):
-            if not (budget == j).any():
-                raise InputError(f"patches: budget {name} has none; every budget needs at least one")
-            if abs(total[j] - 1) > (_SMOOTHED_SUM if degree else ROUNDING):
-                raise InputError(f"probabilities: those of budget {name} add up to {total[j]:g}; they must add up to 1")
-        order = np.argsort(budget, kind="stable")
+        names, signs, values, counts = check_patches(patches, probabilities, sizes, labels, degree > 0)
+        order = np.argsort((signs == 0).argmax(axis=1), kind="stable")
         table = None
         if prices is not None:
             table = check_prices(prices)
@@ -237,6 +212,7 @@ class BudgetData:
             goods=found.goods,
             cluster=found.cluster,
             at_median=found.at_median,
+            where=found.where,
         )
         return BudgetData(**{**data.__dict__, "understood": f"{found.understood}; {data.understood}"})
 
@@ -392,7 +368,9 @@ def _build(
     notes = [
         f"budget {names[j]} is equal to {names[same[j]]}: merged" for j in np.flatnonzero(same != np.arange(len(same)))
     ]
-    empty = [str(names[j]) for j in np.flatnonzero(np.bincount(budget, minlength=len(prices)) == 0)]
+    empty = [
+        str(names[j]) for j in np.flatnonzero(np.bincount(same[budget], minlength=len(prices)) == 0) if same[j] == j
+    ]
     if empty:
         notes.append(f"nobody faced {', '.join(empty)}: left out")
     number = np.searchsorted(faced, same[budget]).astype(np.int64)
@@ -401,10 +379,7 @@ def _build(
     pieces = find_patches(table)
     patch = locate(table, pieces, number, shares)
     used = 0 if log_expenditure is None else int(degree)
-    try:
-        estimate = DemandEstimator(number, patch, pieces.budget, log_expenditure, used)
-    except InputError as fault:
-        raise InputError(str(fault).replace("budget ", "budget number ", 1)) from None
+    estimate = DemandEstimator(number, patch, pieces.budget, log_expenditure, used, kept)
     found = estimate(np.ones((1, len(number))))[0]
     sizes = np.bincount(number, minlength=len(faced)).astype(np.float64)
     households = Households(number, patch, shares, log_expenditure if used else None, cluster)
@@ -413,28 +388,3 @@ def _build(
         0, f"{len(kept)} budgets of {table.shape[1]} goods, {len(found)} patches, {len(number)} households, {how}"
     )
     return cls(kept, pieces.signs, found, sizes, table, goods, used, households, pieces, "; ".join(notes))
-
-
-def locate(prices: Array, pieces: Patches, budget: Ints, shares: Array) -> Ints:
-    """(m,): the patch of each household."""
-    found = np.full(len(budget), -1)
-    for j in range(len(prices)):
-        mine = np.flatnonzero(budget == j)
-        planes = (prices - prices[j]) / prices[j]
-        size = np.abs(planes).max(axis=1, keepdims=True)
-        values = shares[mine] @ (planes / np.where(size > 0, size, 1.0)).T
-        side = np.where(values > TOLERANCE, 1, np.where(values < -TOLERANCE, -1, 0))
-        own = np.flatnonzero(pieces.budget == j)
-        number = {pieces.signs[i].tobytes(): int(i) for i in own}
-        rows, which = np.unique(side, axis=0, return_inverse=True)
-        patch = [number.get(row.tobytes(), -1) for row in rows]
-        for r, row in enumerate(rows):
-            if patch[r] < 0:
-                # On a crossing: of the patches around it, the one above most budgets.
-                near = own[((pieces.signs[own] == row) | (row == 0)).all(axis=1)]
-                patch[r] = int(near[(pieces.signs[near] > 0).sum(axis=1).argmax()]) if len(near) else -1
-        found[mine] = np.array(patch)[which.reshape(-1)]
-    if (found < 0).any():
-        h = int((found < 0).argmax())
-        raise InputError(f"household {h} lies in no patch of its budget: budgets cross there closer than {TOLERANCE:g}")
-    return found

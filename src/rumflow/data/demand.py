@@ -1,4 +1,4 @@
-"""How often households take each patch of their budget, at median expenditure.
+"""Which patch of its budget each household takes, and how often each is taken at median expenditure.
 
 For the households h of budget j with log expenditure t_h, the probability of patch i is the series estimate
 
@@ -15,10 +15,15 @@ so a bootstrap replicate needs sums over households of products that are made on
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy import sparse
 
+from rumflow.core.arrangement import TOLERANCE, Patches
 from rumflow.core.arrays import Array, Ints
+from rumflow.data.budget_inputs import by_number
+from rumflow.data.labels import Item
 from rumflow.errors import InputError
 
 # Eigenvalues below this share of the largest are taken for 0.
@@ -28,17 +33,26 @@ _SINGULAR = 1e-10
 class DemandEstimator:
     """Probabilities of patches from how often each household counts."""
 
-    def __init__(self, budget: Ints, patch: Ints, of_patch: Ints, log_expenditure: Array | None, degree: int) -> None:
+    def __init__(
+        self,
+        budget: Ints,
+        patch: Ints,
+        of_patch: Ints,
+        log_expenditure: Array | None,
+        degree: int,
+        labels: Sequence[Item] | None = None,
+    ) -> None:
         m, n_budgets, size = len(budget), int(of_patch.max()) + 1, degree + 1
         self._of_patch, self._size = of_patch, size
         z = np.zeros(m)
         if degree and log_expenditure is not None:
             for j in range(n_budgets):
                 own = log_expenditure[budget == j]
-                if len(np.unique(own)) <= degree:
+                different = len(np.unique(own))
+                if different <= degree:
                     raise InputError(
-                        f"budget {j}: {len(np.unique(own))} different expenditures do not determine a polynomial of degree "
-                        f"{degree}: take a smaller degree, or 0 for plain frequencies"
+                        f"budget {j if labels is None else labels[j]}: {different} different expenditures do not determine a "
+                        f"polynomial of degree {degree}: take a smaller degree, or 0 for plain frequencies"
                     )
                 z[budget == j] = (own - np.median(own)) / own.std()
         powers = z[:, None] ** np.arange(2 * degree + 1)
@@ -77,3 +91,30 @@ class DemandEstimator:
         moments = sums[:, self._first :].reshape(len(times), -1, size)
         found = np.einsum("bid,bid->bi", moments, solved[:, self._of_patch])
         return np.where(lost[:, self._of_patch], np.nan, np.clip(found, 0.0, 1.0))
+
+
+def locate(prices: Array, pieces: Patches, budget: Ints, shares: Array) -> Ints:
+    """(m,): the patch of each household."""
+    found = np.full(len(budget), -1)
+    for j in range(len(prices)):
+        mine = np.flatnonzero(budget == j)
+        planes = (prices - prices[j]) / prices[j]
+        size = np.abs(planes).max(axis=1, keepdims=True)
+        values = shares[mine] @ (planes / np.where(size > 0, size, 1.0)).T
+        side = np.where(values > TOLERANCE, 1, np.where(values < -TOLERANCE, -1, 0))
+        own = np.flatnonzero(pieces.budget == j)
+        number = {pieces.signs[i].tobytes(): int(i) for i in own}
+        rows, which = np.unique(side, axis=0, return_inverse=True)
+        patch = [number.get(row.tobytes(), -1) for row in rows]
+        for r, row in enumerate(rows):
+            if patch[r] < 0:
+                # On a crossing: of the patches around it, the one above most budgets.
+                near = own[((pieces.signs[own] == row) | (row == 0)).all(axis=1)]
+                patch[r] = int(near[(pieces.signs[near] > 0).sum(axis=1).argmax()]) if len(near) else -1
+        found[mine] = np.array(patch)[which.reshape(-1)]
+    if (found < 0).any():
+        h = int((found < 0).argmax())
+        raise InputError(
+            f"{by_number(h)} lies in no patch of its budget: budgets cross there closer than {TOLERANCE:g}"
+        )
+    return found

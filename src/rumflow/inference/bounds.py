@@ -14,14 +14,14 @@ with a given probability is the confidence interval (`rumflow.inference.confiden
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.core.arrays import Array, Ints, Mask
-from rumflow.core.graph import cells_of_types
+from rumflow.core.arrays import Array, Ints, Mask, Mixture
+from rumflow.core.graph import Graph, cells_of_types, cheapest_type
 from rumflow.core.graph_cells import Cells
 from rumflow.core.lattice import MAX_ITEMS
 from rumflow.core.problem import Stop
@@ -31,10 +31,11 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.data.menus import masks_of, membership_of, unique_menus
 from rumflow.errors import InputError, NotConvergedError
-from rumflow.inference.budget_bounds import bounds_on_budget
+from rumflow.inference.budget_bounds import place_budget
 from rumflow.inference.confidence import HALVINGS, Interval, Inversion, has_counts
 from rumflow.inference.convention import Tau
 from rumflow.inference.restricted import Restricted
+from rumflow.models.budgets import Budgets
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.output.progress import Counter
@@ -55,13 +56,15 @@ class Bounds:
     lower: Array
     upper: Array
     gap: float  #: how far the bounds may be outside the sharp ones, certified
-    distance: float  #: of the data to RUM: bounds are over the RUMs that fit as well as the nearest
+    distance: (
+        float  #: of the data to RUM: bounds are over the RUMs that fit as well as the nearest; NaN: they do not matter
+    )
     confidence: float | None = None
     confidence_lower: Array | None = (
         None  #: ends of the confidence intervals, where there are; NaN where no value is kept
     )
     confidence_upper: Array | None = None
-    notes: tuple[str, ...] = ()  #: one per bound: why no value is kept, or nothing
+    notes: tuple[str, ...] = ()  #: one per bound, or none at all: why no value is kept, and the like
     fit: Projection | None = field(default=None, repr=False)
 
     def __getitem__(self, item: Item) -> tuple[float, float]:
@@ -80,7 +83,8 @@ class Bounds:
     def summary(self) -> str:
         """The bounds in words."""
         what = f"from {format_menu(self.menu)}" if self.menu else "of the functional"
-        sharp = f"over all members of the model as close to the data as the nearest (distance {self.distance:.4g})"
+        near = "" if np.isnan(self.distance) else f" as close to the data as the nearest (distance {self.distance:.4g})"
+        sharp = f"over all members of the model{near}"
         if self.confidence is None or self.confidence_lower is None or self.confidence_upper is None:
             lines = [f"Sharp bounds {what}, {sharp}; sampling error is not in them:"]
         else:
@@ -90,10 +94,11 @@ class Bounds:
         for i in range(len(self.lower)):
             line = f"  {self.items[i] if self.items else 'value'!s:<12} "
             ends = f"{self.lower[i]:.4f} to {self.upper[i]:.4f}"
+            note = self.notes[i] if self.notes else ""
             if self.confidence_lower is not None and self.confidence_upper is not None:
-                line += self.notes[i] or f"{self.confidence_lower[i]:.3f} to {self.confidence_upper[i]:.3f}"
-                ends = f"   (sharp: {ends})"
-            lines.append(line + ends)
+                line += note or f"{self.confidence_lower[i]:.3f} to {self.confidence_upper[i]:.3f}"
+                ends, note = f"   (sharp: {ends})", ""
+            lines.append(line + ends + (f"; {note}" if note else ""))
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -142,7 +147,15 @@ def bounds(
     progress    a line on standard error that counts the values tested.
     """
     if isinstance(data, BudgetData):
-        return _new_budget(data, menu, item, functional, weights, confidence, model)
+        options: dict[str, Any] = {
+            "weights": weights,
+            "confidence": confidence,
+            "n_boot": n_boot,
+            "tau": tau,
+            "seed": seed,
+        }
+        options |= {"cluster": cluster, "threads": threads, "model": model, "route": route, "progress": progress}
+        return _new_budget(data, menu, item, functional, options)
     if isinstance(weights, str) and weights == "auto":
         weights = "counts" if isinstance(data, ChoiceData) else None
     if confidence == "auto":
@@ -213,23 +226,31 @@ def bounds(
 
 
 def _new_budget(
-    data: BudgetData,
-    prices: Iterable[Any] | None,
-    item: Item | None,
-    functional: Any,
-    weights: str | ArrayLike | None,
-    confidence: float | str | None,
-    model: Model | None,
+    data: BudgetData, prices: Iterable[Any] | None, item: Item | None, functional: Any, options: dict[str, Any]
 ) -> Bounds:
     """Bounds on the patches of a new budget; by default weights are those of the test."""
-    if isinstance(weights, str) and weights == "auto":
-        weights = None if data.is_smoothed else "counts"
-    more = (item, functional, model, None if confidence == "auto" else confidence)
-    if prices is None or any(one is not None for one in more):
-        raise InputError("bounds on budgets: give the prices of a new budget as menu, and beside it only weights")
-    found = bounds_on_budget(data, np.asarray(list(prices), np.float64), weights)
-    patches = tuple(found.patches)
-    return Bounds(("a new budget",), patches, found.lower, found.upper, found.gap, found.distance, fit=found.fit)
+    if prices is None or item is not None or functional is not None:
+        raise InputError("bounds on budgets: give the prices of a new budget as menu, without item and functional")
+    for name in ("model", "route"):
+        if options[name] is not None:
+            raise InputError(f"{name}={options[name]!r}: budgets bring their own model and graph; leave it out")
+    if data.is_smoothed:
+        if options["confidence"] not in ("auto", None):
+            raise InputError(
+                f"confidence={options['confidence']!r}: smoothed demand has no choices to draw; take degree=0 for intervals"
+            )
+        options["confidence"] = None
+    if isinstance(options["weights"], str) and options["weights"] == "auto":
+        options["weights"] = None if data.is_smoothed else "counts"
+    new = place_budget(data, np.asarray(list(prices), np.float64))
+    whose = ("a new budget",)
+    if len(new.patches) == 1 or not (new.choices.membership.sum(axis=1) > 1).any():
+        # It crosses no other, or nothing is known of those it crosses: then every patch is some rational type's.
+        alone = len(new.patches) == 1
+        low = np.full(len(new.patches), float(alone))
+        note = "it crosses no observed budget; are these prices divided by its expenditure?" if alone else ""
+        return Bounds(whose, new.patches, low, np.ones(len(low)), 0.0, np.nan, notes=(note,) * len(low))
+    return replace(bounds(new.choices, new.patches, **options | {"model": new.model}), menu=whose)
 
 
 def _find_bounds(fit: Projection, asked: _Asked) -> tuple[Array, Array, float]:
@@ -259,8 +280,8 @@ def _find_bounds(fit: Projection, asked: _Asked) -> tuple[Array, Array, float]:
     linked = np.sort(np.concatenate([part for part in model.parts(whole) if wanted[part].any()]))
     cells, fixed = whole.part(linked), fixed[linked]
     graph = model.geometry(cells)
-    types = cells.types_of_orders(fit.rankings.orders)
-    table = cells_of_types(types, fit.rankings.weights, cells.shape)
+    types, shares = _types_of_fit(fit, cells, graph)
+    table = cells_of_types(types, shares, cells.shape)
     full = (fixed == cells.membership).all(axis=1)
     last = cells.membership.shape[1] - 1 - cells.membership[:, ::-1].argmax(axis=1)
     fixed = fixed.copy()
@@ -281,6 +302,26 @@ def _find_bounds(fit: Projection, asked: _Asked) -> tuple[Array, Array, float]:
         lower[k], upper[k] = outside + low.bound, outside - high.bound
         gap = max(gap, low.value - low.bound, high.value - high.bound)
     return lower, upper, gap
+
+
+def _types_of_fit(fit: Projection, cells: Cells, graph: Graph) -> Mixture:
+    """A mixture with the fitted values, on the menus of the graph."""
+    if not (isinstance(fit, GraphProjection) and isinstance(fit.projector.model, Budgets)):
+        return cells.types_of_orders(fit.rankings.orders), fit.rankings.weights
+    # Types on budgets are no rankings: complete each by any type of the graph that takes the same patches.
+    types, shares = fit.mixture
+    taken = fit.projector.cells.items_of_types(types)
+    place = {row.tobytes(): j for j, row in enumerate(cells.membership)}
+    rows = np.array([place.get(row.tobytes(), -1) for row in fit.projector.cells.membership], np.int64)
+    menus = rows[rows >= 0]
+    found = np.empty((len(types), len(cells.membership)), np.int32)
+    for row, items in zip(found, taken[:, rows >= 0], strict=True):
+        cost = np.zeros(cells.shape)
+        cost[menus] = 1.0
+        cost[menus, cells.column[menus, items]] = 0.0
+        price, row[:] = cheapest_type(graph, cost)
+        assert price == 0
+    return found, shares
 
 
 def _given(fit: Projection) -> tuple[Mask, Mask, Array]:

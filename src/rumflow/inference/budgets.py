@@ -10,7 +10,7 @@ mixture has total 1 (the simplex), with the same N.
 
 tau = sqrt(log m / m), where m is the least over the budgets of N_j I_j / trace(V_j): N_j households, I_j patches, V_j the
 variance of sqrt(N_j) times the estimated probabilities over 1,000 bootstrap draws of their own. Budgets of one patch have no
-variance and are left out of it.
+variance and are left out of it. Other rules of a convention take these effective sizes for the choices from a menu.
 
 Probabilities that were smoothed are no frequencies of a multinomial, so there is nothing to draw from under the null:
 replicates are recentred. Plain frequencies go the way of all choice data (`rumflow.inference.test`), unless the published
@@ -32,7 +32,7 @@ from rumflow.core.arrays import Array, Ints
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.budgets import BudgetData
 from rumflow.errors import InputError
-from rumflow.inference.convention import CONVENTIONS, Convention, find_convention
+from rumflow.inference.convention import CONVENTIONS, Convention, Tau, find_convention, find_taus
 from rumflow.inference.jobs import run
 from rumflow.inference.notes import unfinished
 from rumflow.inference.replicate import distances, make_replicator
@@ -100,8 +100,8 @@ class HouseholdSampler:
         found = self.probabilities(generators)
         return np.where(self._patch >= 0, found[:, self._patch], 0.0) - self._frequency + centre
 
-    def effective_size(self, budgets: BudgetData, seed: int) -> float:
-        """The m of tau; infinite where nothing varies."""
+    def effective_sizes(self, budgets: BudgetData, seed: int) -> tuple[Array, Array]:
+        """N_j I_j / trace(V_j) and I_j of the budgets whose estimates vary; an infinite size where none does."""
         numbers = range(_DRAWS_OF_TAU)
         pieces = [numbers[i : i + _AT_ONCE] for i in range(0, len(numbers), _AT_ONCE)]
         drawn = np.concatenate([self.probabilities(generators(seed, (_TAU_KEY,), piece)) for piece in pieces])
@@ -109,8 +109,8 @@ class HouseholdSampler:
         patches = np.bincount(budgets.budget)
         varying = (patches > 1) & (trace > 0)
         if not varying.any():
-            return np.inf
-        return float((budgets.sizes * patches / np.where(varying, trace, 1.0))[varying].min())
+            return np.array([np.inf]), np.ones(1)
+        return (budgets.sizes * patches)[varying] / trace[varying], patches[varying].astype(np.float64)
 
 
 _TAU_KEY = 1 << 40  # children of the seed that no replicate uses
@@ -181,13 +181,18 @@ class BudgetTest(RumTest):
 
 def resamples_households(data: BudgetData, convention: str | Convention | None) -> bool:
     """Is it this module's test, rather than that of choice data?"""
-    return data.is_smoothed or convention == PUBLISHED
+    return data.is_smoothed or _is_published(convention)
+
+
+def _is_published(convention: str | Convention | None) -> bool:
+    """By name, or as it stands behind the name."""
+    return convention in (PUBLISHED, CONVENTIONS[PUBLISHED])
 
 
 def test_households(
     data: BudgetData,
     n_boot: int,
-    tau: Any,
+    tau: Tau,
     weights: str | ArrayLike | None,
     cluster: Any,
     seed: Seed,
@@ -213,7 +218,7 @@ def test_households(
     sample = build_sample(choices, weights, kind, None, model)
     sampler = HouseholdSampler(data, sample, cluster)
     observed = distances(sample, sample.frequency[None], 0.0, tol, threads=None)
-    if convention == PUBLISHED:
+    if _is_published(convention):
         observed = observed._replace(rounding=np.maximum(observed.rounding, _DIGITS))
     taus = _taus(tau, sampler, data, number, kind)
     replicator = make_replicator(sample, sampler, taus, max(tol, _ROUGH), number)
@@ -235,18 +240,10 @@ def _convention(convention: str | Convention | None, draws: str) -> Convention:
     return replace(find_convention(convention), draws="empirical")
 
 
-def _taus(tau: Any, sampler: HouseholdSampler, data: BudgetData, seed: int, kind: Convention) -> tuple[float, ...]:
-    """The values asked for; "auto" is the published rule."""
-    wanted = [tau] if isinstance(tau, str) or np.ndim(tau) == 0 else list(tau)
-    if not wanted:
-        raise InputError("tau: the list is empty; give 'auto', a number, or several of them")
-    found = []
-    for one in wanted:
-        if one == "auto":
-            m = max(sampler.effective_size(data, seed), 3.0)
-            found.append(float(np.sqrt(np.log(m) / m)) if np.isfinite(m) else 0.0)
-        elif isinstance(one, int | float | np.number) and (0 <= one < 1 or (kind.set == "cone" and 0 <= one < np.inf)):
-            found.append(float(one))
-        else:
-            raise InputError(f"tau={one!r}: accepted are 'auto', a number from 0 to below 1, or several of them")
-    return tuple(found)
+def _taus(tau: Tau, sampler: HouseholdSampler, data: BudgetData, seed: int, kind: Convention) -> tuple[float, ...]:
+    """The values asked for; rules look at the effective sizes, which are drawn only where a rule is asked for."""
+    wanted = [tau] if isinstance(tau, str) or np.ndim(tau) == 0 else list(tau)  # type: ignore[arg-type]
+    behind = patches = np.ones(1)
+    if any(isinstance(kind.tau if one == "auto" else one, str) for one in wanted):
+        behind, patches = sampler.effective_sizes(data, seed)
+    return find_taus(tau, behind, patches, kind)

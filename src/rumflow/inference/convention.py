@@ -130,6 +130,8 @@ def _one_tau(tau: str | float, behind: Array, items: Array, convention: Conventi
             f"tau={tau!r}: accepted are 'auto', 'mean', 'smallest', a number from 0 to below 1, or several"
         )
     m = max(float(behind.mean() if tau == "mean" else behind.min()), 3.0)
+    if np.isinf(m):
+        return 0.0
     if tau == "smallest":
         return float(np.sqrt(np.log(m) / m))
     return float(np.clip(3.0 / items.mean() ** 2, 0.4, 0.6) * m**-0.2)

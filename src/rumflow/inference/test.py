@@ -125,7 +125,13 @@ def rum_test(
     """
     if isinstance(data, BudgetData):
         own = model_of_budgets(data, model)
+        if route is not None or sizes is not None:
+            name, value = ("route", route) if route is not None else ("sizes", sizes)
+            raise InputError(f"{name}={value!r}: budgets bring their own graph and numbers of households; leave it out")
         if resamples_households(data, convention):
+            if resample == "row":
+                raise InputError("resample='row': households are resampled within their budgets; accepted is 'cluster'")
+            cluster = True if resample == "cluster" and cluster is None else cluster
             return test_households(
                 data, n_boot, tau, weights, cluster, seed, n_jobs, progress, draws, convention, tol, threads, checkpoint
             )
@@ -141,7 +147,6 @@ def rum_test(
             draws=draws,
             resample=resample,
             convention=convention,
-            sizes=sizes,
             tol=tol,
             threads=threads,
             checkpoint=checkpoint,

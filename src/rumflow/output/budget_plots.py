@@ -14,7 +14,7 @@ import numpy as np
 from rumflow.core.arrays import Array
 from rumflow.errors import InputError
 from rumflow.output.frames import optional
-from rumflow.output.plots import CYCLE, GREY, new_axes, shorten
+from rumflow.output.plot_style import CYCLE, GREY, new_axes, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ the picture, letters stand for them, with a key.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,21 @@ from rumflow.core.arrays import Array
 from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.transforms import moebius
 from rumflow.errors import InputError
-from rumflow.output.frames import optional
-from rumflow.output.names import name_menu, name_order
+from rumflow.output.names import name_order
+from rumflow.output.plot_style import (
+    BLUE,
+    CYCLE,
+    GREY,
+    ORANGE,
+    RED,
+    Names,
+    clean,
+    legend_below,
+    line,
+    new_axes,
+    patch,
+    shorten,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,56 +38,6 @@ if TYPE_CHECKING:
 
 #: A `rumflow.Projection`, which is above this module: lattice, items, observed, rho, flow, inside, rankings, decided, misfits.
 Fit = Any
-
-BLUE, RED, GREY, ORANGE, GREEN = "#2f6fb0", "#c8402f", "#8a8f98", "#d98c1f", "#3f9b63"
-CYCLE = [BLUE, ORANGE, GREEN, RED, "#8660b5", "#5aa9c9", "#b8729a", "#8c7a4f", GREY, "#4f6d46"]
-
-
-def new_axes(width: float, height: float) -> Axes:
-    """The Axes of a new figure."""
-    pyplot = optional("matplotlib.pyplot", "plots")
-    _, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
-    axes: Axes = ax
-    return axes
-
-
-def shorten(label: object, length: int = 18) -> str:
-    """A label that fits: cut in the middle of long texts, `$` made harmless."""
-    text = str(label).replace("$", r"\$")
-    if len(text) <= length:
-        return text
-    head = (length - 1) * 2 // 3
-    return text[:head].rstrip() + "…" + text[-(length - 1 - head) :].lstrip()
-
-
-class Names:
-    """Short names for items: their labels where a menu of all fits on a line, else letters with a key.
-
-    Of more items than there are letters labels are shortened, and menus with them.
-    """
-
-    def __init__(self, items: Sequence[Hashable], length: int = 44, letters: bool = False) -> None:
-        self.items = list(items)
-        many = len(self.items) > len(ascii_uppercase)
-        self.coded = not many and (letters or sum(len(str(x)) + 2 for x in self.items) > length)
-        size = 14 if many else length
-        self.short = {x: ascii_uppercase[k] if self.coded else shorten(x, size) for k, x in enumerate(self.items)}
-        self.length = 58 - max(map(len, self.short.values())) if many else length
-
-    def item(self, label: Hashable) -> str:
-        """One item."""
-        return f"{self.short[label]}" if label in self.short else shorten(label)
-
-    def menu(self, menu: Iterable[Hashable]) -> str:
-        """A menu: {tea, milk}, or {A, C} where letters stand for the labels; one that is too long for the picture is cut."""
-        members = list(menu)
-        if len(self.items) <= len(ascii_uppercase):
-            return "{" + ", ".join(self.item(x) for x in members) + "}"
-        return name_menu(self.items, members, self.length, self.item)
-
-    def key(self) -> list[str]:
-        """What the letters mean; empty where there are none."""
-        return [f"{self.short[x]} = {shorten(x, 28)}" for x in self.items] if self.coded else []
 
 
 def plot_fit(fit: Fit, ax: Axes | None = None, label: int = 5) -> Axes:
@@ -129,7 +92,7 @@ def plot_fit(fit: Fit, ax: Axes | None = None, label: int = 5) -> Axes:
             linespacing=1.35,
             annotation_clip=False,
         )
-    _clean(ax)
+    clean(ax)
     return ax
 
 
@@ -174,10 +137,10 @@ def plot_block_marschak(
     ax.set_ylim(min(float(heights[0]) * 1.15, -0.02 * top), top * (1.15 + 0.09 * (len(lines) + 1)))
     ax.set(xlabel="menus and items, in order of the term", ylabel="Block-Marschak term", xticks=[])
     if lines and short.coded:
-        _legend_below(ax, [_line("none", text) for text in short.key()], short.key(), 20)
+        legend_below(ax, [line("none", text) for text in short.key()], short.key(), 20)
     ax.set_title("Block-Marschak terms of the data", loc="left", fontsize=11)
     ax.margins(x=0.01)
-    _clean(ax)
+    clean(ax)
     return ax
 
 
@@ -218,7 +181,7 @@ def _draw_lattice(fit: Fit, ax: Axes | None) -> Axes:
         name = "".join(short.item(fit.items[k]) for k in items_of(mask)) or "∅"
         box = {"boxstyle": "round,pad=0.25", "facecolor": face, "edgecolor": GREY, "linewidth": 0.6}
         ax.text(across, level, name, ha="center", va="center", fontsize=size, bbox=box, zorder=4)
-    _legend_below(ax, [_line(CYCLE[x], text) for x, text in enumerate(short.key())], short.key())
+    legend_below(ax, [line(CYCLE[x], text) for x, text in enumerate(short.key())], short.key())
     ax.set(ylim=(-0.35, n + 0.35), xlim=(0, 1))
     ax.axis("off")
     ax.set_title(
@@ -257,8 +220,8 @@ def _draw_layers(fit: Fit, ax: Axes | None) -> Axes:
     names = ["best", *(f"{p + 1}." for p in range(1, n - 1)), "worst"]
     ax.set(yticks=np.arange(n), yticklabels=names, xlim=(0, 1), xticks=[])
     ax.invert_yaxis()
-    handles = [_patch(CYCLE[x % len(CYCLE)], shorten(fit.items[x], 28)) for x in range(n)]
-    _legend_below(ax, handles, [str(item) for item in fit.items])
+    handles = [patch(CYCLE[x % len(CYCLE)], shorten(fit.items[x], 28)) for x in range(n)]
+    legend_below(ax, handles, [str(item) for item in fit.items])
     ax.set_title("Which item stands where: flow by size of the menu", loc="left", fontsize=11)
     for side in ("top", "right", "bottom"):
         ax.spines[side].set_visible(False)
@@ -280,14 +243,14 @@ def plot_rankings(fit: Fit, ax: Axes | None = None, top: int = 10) -> Axes:
         for (order, _), decided in zip(found, fit.decided.tolist(), strict=False)
     ]
     if short.coded:
-        _legend_below(ax, [_line("none", text) for text in short.key()], short.key(), 34)
+        legend_below(ax, [line("none", text) for text in short.key()], short.key(), 34)
     ax.set_yticks(rows, texts, fontsize=8)
     ax.invert_yaxis()
     ax.set_xlim(0, max(weights) * 1.18)
     rest = f"{len(found)} of {len(fit.rankings.weights)} rankings"
     ax.set_title(("One mixture among many: " if fit.n >= 4 else "The mixture: ") + rest, loc="left", fontsize=11)
     ax.set_xlabel("share of people")
-    _clean(ax)
+    clean(ax)
     return ax
 
 
@@ -313,7 +276,7 @@ def plot_null(result: Any, ax: Axes | None = None, tau: float | None = None) -> 
     )  # fmt: skip
     ax.set(xlabel="statistic", ylabel="replicates", ylim=(0, height * 1.22), xlim=(0, most * 1.03))
     ax.set_title(f"If the choices were rational: {len(null)} replicates, τ = {taus[k]:.3g}", loc="left", fontsize=11)
-    _clean(ax)
+    clean(ax)
     return ax
 
 
@@ -339,9 +302,9 @@ def plot_bounds(bounds: Mapping[Any, tuple[float, float]], ax: Axes | None = Non
     ax.invert_yaxis()
     ax.set(xlim=(0, 1), xlabel="probability", ylim=(len(bounds) - 0.4, -0.6))
     if len(menus) > 1 and short.coded:
-        _legend_below(ax, [_line("none", text) for text in short.key()], short.key(), 34)
+        legend_below(ax, [line("none", text) for text in short.key()], short.key(), 34)
     ax.set_title(title or "Lowest to highest probability under random utility", loc="right", fontsize=10)
-    _clean(ax)
+    clean(ax)
     return ax
 
 
@@ -361,7 +324,7 @@ def plot_models(comparison: Any, ax: Axes | None = None) -> Axes:
     ax.invert_yaxis()
     ax.set(xlim=(0, most * 1.3), xlabel="distance of the data")
     ax.set_title("How far the data are from each model", loc="left", fontsize=11)
-    _clean(ax)
+    clean(ax)
     return ax
 
 
@@ -376,36 +339,9 @@ def plot_trace(trace: Sequence[Any], ax: Axes | None = None) -> Axes:
     ax.set(xlabel="seconds", ylabel="gap / objective")
     ax.set_title(f"Convergence: {len(trace)} rounds", loc="left", fontsize=11)
     ax.grid(True, axis="y", linewidth=0.3)
-    _clean(ax)
+    clean(ax)
     return ax
 
 
 def _is_cell(key: object) -> bool:
     return isinstance(key, tuple) and len(key) == 2 and isinstance(key[0], tuple)
-
-
-def _legend_below(ax: Axes, handles: list[Any], labels: list[str], points: float = 2.0) -> None:
-    """A key `points` under the picture, in as many columns as fit."""
-    transforms = optional("matplotlib.transforms", "plots")
-    longest = max(min(len(text), 32) for text in labels)
-    columns = max(1, min(len(labels), 92 // (longest + 8)))
-    hidden = all(getattr(handle, "get_color", str)() == "none" for handle in handles)
-    figure: Any = ax.get_figure()
-    down = transforms.ScaledTranslation(0, -points / 72, figure.dpi_scale_trans)
-    ax.legend(
-        handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=ax.transAxes + down, ncols=columns,
-        frameon=False, fontsize=7.5, handlelength=0 if hidden else 1.2, handletextpad=0 if hidden else 0.6, columnspacing=1.2,
-    )  # fmt: skip
-
-
-def _line(color: str, label: str) -> Any:
-    return optional("matplotlib.lines", "plots").Line2D([], [], color=color, linewidth=3, label=label)
-
-
-def _patch(color: str, label: str) -> Any:
-    return optional("matplotlib.patches", "plots").Patch(color=color, label=label)
-
-
-def _clean(ax: Axes) -> None:
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)

@@ -7,7 +7,7 @@ import numpy as np
 from rumflow.core.memory import require_memory
 from rumflow.data.menus import labels_of, unique_menus
 from rumflow.data.readers.coding import Coder
-from rumflow.data.readers.columns import Options, Roles, as_flag
+from rumflow.data.readers.roles import Options, Roles, as_flag
 from rumflow.data.readers.sources import FrameSource, Source
 from rumflow.errors import InputError
 

@@ -18,9 +18,10 @@ from rumflow.data.matrix import from_matrix
 from rumflow.data.menus import check_totals, labels_of, tally, unique_menus
 from rumflow.data.readers.alternatives import collect_alternatives
 from rumflow.data.readers.coding import Coder, KeyCounter, to_numbers
-from rumflow.data.readers.columns import Options, Recogniser, Roles, as_flag
+from rumflow.data.readers.columns import Recogniser
 from rumflow.data.readers.interpret import Interpreter, Meaning
 from rumflow.data.readers.labels import Distinct
+from rumflow.data.readers.roles import Options, Roles, as_flag
 from rumflow.data.readers.sources import Chunk, Coded, Source
 from rumflow.data.readers.texts import numbers_if_whole
 from rumflow.errors import InputError

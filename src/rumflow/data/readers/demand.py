@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rumflow.core.arrays import Array
 from rumflow.data.labels import Item
 from rumflow.data.readers.coding import Coder, to_numbers
-from rumflow.data.readers.columns import plain
+from rumflow.data.readers.roles import plain
 from rumflow.data.readers.sources import Source
 from rumflow.data.readers.texts import numbers_if_whole
 from rumflow.errors import InputError
@@ -35,6 +35,7 @@ class Demand(NamedTuple):
     degree: int
     at_median: bool
     understood: str
+    where: Callable[[int], str]  # names the household of a row
 
 
 def read_demand(households: Source, prices: Source, options: dict[str, Any]) -> Demand:
@@ -58,10 +59,11 @@ def read_demand(households: Source, prices: Source, options: dict[str, Any]) -> 
     cluster = options.get("cluster")
     if cluster is not None:
         _named(households, cluster, (), "cluster")
-    labels, coder, table = _read(households, key, [*goods, *([spent] if spent else [])], cluster)
+    labels, coder, table, positions = _read(households, key, [*goods, *([spent] if spent else [])], cluster)
+    where = lambda h: households.where(int(positions[h]))  # noqa: E731
     price_key = _named(prices, key if key in prices.columns else options.get("budget"), BUDGET, "budget")
     price_columns = _price_columns(prices, options.get("price"), price_key, goods)
-    price_labels, _, price_table = _read(prices, price_key, price_columns, None)
+    price_labels, _, price_table, _ = _read(prices, price_key, price_columns, None)
     if len(set(price_labels)) < len(price_labels):
         twice = next(label for i, label in enumerate(price_labels) if label in price_labels[:i])
         raise InputError(f"{prices.name}: {price_key} {twice} stands twice; one row of prices per budget is needed")
@@ -71,15 +73,12 @@ def read_demand(households: Source, prices: Source, options: dict[str, Any]) -> 
         place = {label: j for j, label in enumerate(price_labels)}
         own = np.array([place.get(label, -1) for label in labels])
         if (own < 0).any():
-            raise InputError(
-                f"{households.name}: {key} {labels[int((own < 0).argmax())]!r} has no prices in {prices.name}"
-            )
+            h = int((own < 0).argmax())
+            raise InputError(f"{where(h)}: {key} {labels[h]!r} has no prices in {prices.name}")
         paid = values * price_table[own]
         expenditure = paid.sum(axis=1)
         if (expenditure <= 0).any():
-            raise InputError(
-                f"{households.name}: row {int(np.argmin(expenditure))} bought nothing; leave such rows out"
-            )
+            raise InputError(f"{where(int(np.argmin(expenditure)))}: nothing was bought; leave such rows out")
         values = paid / expenditure[:, None]
         if wanted is False:
             expenditure = None
@@ -96,23 +95,27 @@ def read_demand(households: Source, prices: Source, options: dict[str, Any]) -> 
     kind = unordered.astype(np.int64) if all(isinstance(label, int) for label in set(labels)) else unordered.astype(str)
     if kind.dtype.kind == "U":
         price_labels = [str(label) for label in price_labels]
-    return Demand(price_table, price_labels, kind, values, expenditure, coder, names, degree, at_median, understood)
+    return Demand(
+        price_table, price_labels, kind, values, expenditure, coder, names, degree, at_median, understood, where
+    )
 
 
 def _read(
     source: Source, key: str, columns: Sequence[str], cluster: str | None
-) -> tuple[list[Item], NDArray[Any] | None, Array]:
-    """Labels, codes of clusters, and numbers."""
+) -> tuple[list[Item], NDArray[Any] | None, Array, NDArray[np.int64]]:
+    """Labels, codes of clusters, numbers, and where the rows stand."""
     names, groups = Coder(), Coder()
     codes: list[NDArray[np.int64]] = []
     clusters: list[NDArray[np.int64]] = []
     tables: list[Array] = []
+    positions: list[NDArray[np.int64]] = []
     for chunk in source.chunks(list(dict.fromkeys([key, *columns, *([cluster] if cluster else [])]))):
         codes.append(names.encode(chunk.columns[key]))
         if cluster:
             clusters.append(groups.encode(chunk.columns[cluster]))
         numbers = [to_numbers(source, name, chunk.columns[name], chunk.positions, optional=False) for name in columns]
         tables.append(np.stack(numbers, axis=1))
+        positions.append(chunk.positions)
     if not tables:
         raise InputError(f"{source.name} has no rows; at least one is needed")
     different = numbers_if_whole(names.values)
@@ -120,7 +123,8 @@ def _read(
     if missing:
         raise InputError(f"{source.name}: column {key!r} has no value in some rows; every row needs its budget")
     labels = [different[code] for code in np.concatenate(codes).tolist()]
-    return labels, np.concatenate(clusters) if cluster else None, np.concatenate(tables)
+    ids = np.concatenate(clusters) if cluster else None
+    return labels, ids, np.concatenate(tables), np.concatenate(positions)
 
 
 def _named(source: Source, given: Any, known: Sequence[str], role: str, needed: bool = True) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from rumflow.core.arrays import Ints
 from rumflow.data.labels import MOST_ITEMS, Item
-from rumflow.data.readers.columns import Options, Roles
+from rumflow.data.readers.roles import Options, Roles
 from rumflow.data.readers.texts import (
     INVISIBLE,
     clean_label,

@@ -9,25 +9,21 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import shutil
-import sys
-import tempfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rumflow.data.readers.files import GZIP, Lines, LocalFile, local_file
 from rumflow.errors import InputError
 from rumflow.output.frames import optional
 
 CHUNK = 100_000
-LONGEST_LINE = 1 << 24  # bytes
-GZIP = b"\x1f\x8b"
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
 
@@ -62,78 +58,6 @@ class Source(Protocol):
 
     def where(self, position: int) -> str:
         """A row, for a message."""
-
-
-class LocalFile(NamedTuple):
-    """A file that can be read more than once."""
-
-    path: Path
-    name: str  # for messages
-    start: bytes  # its first bytes
-    spool: Any = None  # keeps the copy of a stream as long as it is needed
-
-
-def local_file(path: str | Path) -> LocalFile:
-    """The file, or a copy of what comes out of a pipe, a device or (for "-") standard input: these can be read only once."""
-    name = "standard input" if str(path) == "-" else str(path)
-    file = Path(path)
-    try:
-        if str(path) != "-":
-            if not file.exists():
-                raise InputError(f"{name}: there is no such file")
-            if file.is_dir():
-                raise InputError(f"{name} is a folder; name one file")
-            if file.is_file():
-                with open(file, "rb") as stream:
-                    return LocalFile(file, name, stream.read(4096))
-        source: Any = getattr(sys.stdin, "buffer", None) if str(path) == "-" else open(file, "rb")  # noqa: SIM115
-        if source is None:
-            raise InputError("standard input is closed; name a file")
-        start = source.read(4096)
-        _refuse_endless(name, start)
-        spool = tempfile.NamedTemporaryFile(prefix="rumflow-")  # noqa: SIM115
-        spool.write(start)
-        shutil.copyfileobj(source, spool, 1 << 20)
-        spool.flush()
-        if str(path) != "-":
-            source.close()
-        return LocalFile(Path(spool.name), name, start, spool)
-    except (OSError, ValueError) as fault:
-        if isinstance(fault, InputError):
-            raise
-        raise InputError(f"{name}: cannot be read ({getattr(fault, 'strerror', None) or fault})") from None
-
-
-def _refuse_endless(name: str, start: bytes) -> None:
-    """Devices such as /dev/zero never end: what holds zero bytes, and is no known kind of file, is not copied."""
-    known = start.startswith((GZIP, b"PAR1", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff"))
-    if b"\x00" in start and not known:
-        raise InputError(f"{name}, line 1: this is not a text file (it holds zero bytes); CSV and Parquet are read")
-
-
-class _Lines(io.RawIOBase):
-    """A binary stream that refuses a line without end before it fills the memory."""
-
-    def __init__(self, stream: Any, name: str) -> None:
-        self.stream, self.name, self.length = stream, name, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        piece = self.stream.read(len(buffer))
-        buffer[: len(piece)] = piece
-        end = piece.rfind(b"\n")
-        self.length = self.length + len(piece) if end < 0 else len(piece) - end - 1
-        if self.length > LONGEST_LINE:
-            raise InputError(
-                f"{self.name}: a line is longer than {LONGEST_LINE >> 20} MiB; is this a table with one row per line?"
-            )
-        return len(piece)
-
-    def close(self) -> None:
-        self.stream.close()
-        super().close()
 
 
 class TextSource:
@@ -200,7 +124,7 @@ class TextSource:
 
     def _bytes(self) -> io.BufferedReader:
         opener: Any = gzip.open if self.file.start.startswith(GZIP) else open
-        return io.BufferedReader(_Lines(opener(self.file.path, "rb"), self.name), 1 << 16)
+        return io.BufferedReader(Lines(opener(self.file.path, "rb"), self.name), 1 << 16)
 
     def _refuse_binary(self) -> None:
         start = self.file.start

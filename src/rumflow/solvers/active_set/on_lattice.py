@@ -91,7 +91,7 @@ def middle_size(n: int) -> int:
 
 def pool_size(n: int) -> int:
     """Rankings priced without the lattice between two passes: more of them where a pass costs more."""
-    return min(middle_size(n), 256 if n < 18 else 1024)
+    return min(middle_size(n), 256 if n < 18 else 1024 if n < 20 else 4096)
 
 
 class LatticePrices:

@@ -1,0 +1,93 @@
+"""What all pictures share: colours, new axes, names of items that fit, keys."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, Any
+
+from rumflow.output.frames import optional
+from rumflow.output.names import name_menu
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BLUE, RED, GREY, ORANGE, GREEN = "#2f6fb0", "#c8402f", "#8a8f98", "#d98c1f", "#3f9b63"
+CYCLE = [BLUE, ORANGE, GREEN, RED, "#8660b5", "#5aa9c9", "#b8729a", "#8c7a4f", GREY, "#4f6d46"]
+
+
+def new_axes(width: float, height: float) -> Axes:
+    """The Axes of a new figure."""
+    pyplot = optional("matplotlib.pyplot", "plots")
+    _, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
+    axes: Axes = ax
+    return axes
+
+
+def shorten(label: object, length: int = 18) -> str:
+    """A label that fits: cut in the middle of long texts, `$` made harmless."""
+    text = str(label).replace("$", r"\$")
+    if len(text) <= length:
+        return text
+    head = (length - 1) * 2 // 3
+    return text[:head].rstrip() + "…" + text[-(length - 1 - head) :].lstrip()
+
+
+class Names:
+    """Short names for items: their labels where a menu of all fits on a line, else letters with a key.
+
+    Of more items than there are letters labels are shortened, and menus with them.
+    """
+
+    def __init__(self, items: Sequence[Hashable], length: int = 44, letters: bool = False) -> None:
+        self.items = list(items)
+        many = len(self.items) > len(ascii_uppercase)
+        self.coded = not many and (letters or sum(len(str(x)) + 2 for x in self.items) > length)
+        size = 14 if many else length
+        self.short = {x: ascii_uppercase[k] if self.coded else shorten(x, size) for k, x in enumerate(self.items)}
+        self.length = 58 - max(map(len, self.short.values())) if many else length
+
+    def item(self, label: Hashable) -> str:
+        """One item."""
+        return f"{self.short[label]}" if label in self.short else shorten(label)
+
+    def menu(self, menu: Iterable[Hashable]) -> str:
+        """A menu: {tea, milk}, or {A, C} where letters stand for the labels; one that is too long for the picture is cut."""
+        members = list(menu)
+        if len(self.items) <= len(ascii_uppercase):
+            return "{" + ", ".join(self.item(x) for x in members) + "}"
+        return name_menu(self.items, members, self.length, self.item)
+
+    def key(self) -> list[str]:
+        """What the letters mean; empty where there are none."""
+        return [f"{self.short[x]} = {shorten(x, 28)}" for x in self.items] if self.coded else []
+
+
+def legend_below(ax: Axes, handles: list[Any], labels: list[str], points: float = 2.0) -> None:
+    """A key `points` under the picture, in as many columns as fit."""
+    transforms = optional("matplotlib.transforms", "plots")
+    longest = max(min(len(text), 32) for text in labels)
+    columns = max(1, min(len(labels), 92 // (longest + 8)))
+    hidden = all(getattr(handle, "get_color", str)() == "none" for handle in handles)
+    figure: Any = ax.get_figure()
+    down = transforms.ScaledTranslation(0, -points / 72, figure.dpi_scale_trans)
+    ax.legend(
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=ax.transAxes + down, ncols=columns,
+        frameon=False, fontsize=7.5, handlelength=0 if hidden else 1.2, handletextpad=0 if hidden else 0.6, columnspacing=1.2,
+    )  # fmt: skip
+
+
+def line(color: str, label: str) -> Any:
+    """A line for a key."""
+    return optional("matplotlib.lines", "plots").Line2D([], [], color=color, linewidth=3, label=label)
+
+
+def patch(color: str, label: str) -> Any:
+    """A patch of colour for a key."""
+    return optional("matplotlib.patches", "plots").Patch(color=color, label=label)
+
+
+def clean(ax: Axes) -> None:
+    """No frame but the two axes."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
