@@ -282,7 +282,7 @@ def test_accepted_values_beyond_the_bounds(monkeypatch):
     test = Inversion(data, 0.95, "counts", 59, "auto", 0, None, 1, None, None)
     own = restricted(test.sample, CELL, 3)
     kept = (0.62, 0.66)
-    monkeypatch.setattr(Inversion, "pvalue_at", lambda self, r, t: 0.2 if kept[0] <= t <= kept[1] else 0.01)
+    monkeypatch.setattr(Inversion, "pvalue_at", lambda self, r, t, whole=True: 0.2 if kept[0] <= t <= kept[1] else 0.01)
     found = test.interval(own, 0.5, 0.6)
     assert (found.low, found.high) == pytest.approx(kept, abs=3e-3)
     assert not found.note
@@ -490,3 +490,21 @@ def test_intervals_where_one_menu_is_huge():
     others = rf.bounds(data, functional={(menu, "b"): 1, (menu, "d"): 1}, **how)
     assert others.confidence_lower[0] == pytest.approx(1 - one.confidence_upper[0], abs=0.02)
     assert others.confidence_upper[0] == pytest.approx(1 - one.confidence_lower[0], abs=0.02)
+
+
+def test_replicates_end_when_the_decision_is_made():
+    frequencies = rf.simulate.noisy_rankings(4, 6, 40, seed=1)
+    data = rf.ChoiceData.from_matrix(40 * frequencies)
+    test = Inversion(data, 0.9, "counts", 99, "auto", 3, None, 1, None, None)
+    menu, c = np.array([[True, True, True, False]]), np.array([[1.0, 0.0, 0.0, 0.0]])
+    restricted = Restricted(test.sample, menu, c)
+    drawn = []
+    measure = restricted.measure
+    restricted.measure = lambda p, *rest: (drawn.append(len(p)), measure(p, *rest))[1]
+    kept = []
+    for theta in np.linspace(0.02, 0.98, 13):
+        kept.append(test.pvalue_at(restricted, theta, whole=False) > test.level)
+        assert kept[-1] == (test.pvalue_at(restricted, theta) > test.level)
+    assert True in kept
+    assert False in kept
+    assert sum(drawn) < 13 * (99 + 99 + 4)  # some decisions came early

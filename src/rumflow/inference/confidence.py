@@ -29,6 +29,7 @@ from rumflow.models.model import Model
 
 HALVINGS = 8  # of a quarter of the range: ends to 1/1000 of it
 _TOL = 1e-7
+_FIRST_PIECE = 20  # replicates before the first look whether the rest can change the decision
 
 
 class Interval(NamedTuple):
@@ -75,16 +76,25 @@ class Inversion:
         )
         self._n_boot, self._seed, self._threads = n_boot, entropy(seed), threads
 
-    def pvalue_at(self, restricted: Restricted, theta: float) -> float:
-        """The p-value of "some member of the model with this value of the functional generated the data"."""
+    def pvalue_at(self, restricted: Restricted, theta: float, whole: bool = True) -> float:
+        """The p-value of "some member of the model with this value of the functional generated the data".
+
+        whole   False: only as many replicates as decide on which side of the level it is; the rest count as smaller.
+        """
         p, tau = self.sample.frequency, self._tau
-        statistic = restricted.measure(p[None], theta, 0.0, self._threads).statistic
+        statistic = float(restricted.measure(p[None], theta, 0.0, self._threads).statistic[0])
         centre = restricted.measure(p[None], theta, tau, self._threads).nearest[0]
-        drawn = self._sampler.draw(generators(self._seed, (), range(self._n_boot)), centre)
-        null = restricted.measure(drawn, theta, tau, self._threads).statistic
+        found, rejected = 0.0, self.level * (1 + self._n_boot) - 1  # so many as large, and no more, reject
+        begin, size = 0, self._n_boot if whole else _FIRST_PIECE
+        while begin < self._n_boot and (whole or found <= rejected < found + self._n_boot - begin):
+            piece = range(begin, min(begin + size, self._n_boot))
+            drawn = self._sampler.draw(generators(self._seed, (), piece), centre)
+            null = restricted.measure(drawn, theta, tau, self._threads).statistic
+            found += float((null >= statistic - 1e-7 * max(float(null.max()), 1e-300)).sum())
+            begin, size = piece.stop, 2 * size
         if self._advance is not None:
             self._advance(1)
-        return pvalue(float(statistic[0]), null, 1e-7 * max(float(null.max()), 1e-300))
+        return (1 + found) / (1 + self._n_boot)
 
     def model_pvalue(self) -> float:
         """The p-value of the model itself."""
@@ -97,11 +107,8 @@ class Inversion:
         """The values kept, searched from the sharp bounds of the functional at the nearest fit."""
 
         @cache
-        def value(theta: float) -> float:
-            return self.pvalue_at(restricted, theta)
-
         def accepted(theta: float) -> bool:
-            return value(theta) > self.level
+            return self.pvalue_at(restricted, theta, whole=False) > self.level
 
         least, most = restricted.least, restricted.most
         lower, upper = (min(max(end, least), most) for end in (lower, upper))
@@ -112,13 +119,15 @@ class Inversion:
             tried += [max(lower - s, least) for s in steps] + [min(upper + s, most) for s in steps]
             inner = [t for t in tried if accepted(t)]
         if not inner:
-            whole, best = self.model_pvalue(), max(tried, key=value)
+            whole = self.model_pvalue()
             if whole <= self.level:
                 note = f"no value, because the model itself is rejected (p = {whole:.3g})"
             else:
+                value = {theta: self.pvalue_at(restricted, theta) for theta in tried}
+                best = max(tried, key=value.__getitem__)
                 note = (
                     f"no value is kept at this level although the model is not rejected (p = {whole:.3g}); "
-                    f"closest to it is {best:.3g} (p = {value(best):.3g})"
+                    f"closest to it is {best:.3g} (p = {value[best]:.3g})"
                 )
             return Interval(np.nan, np.nan, note)
         return Interval(_end(accepted, min(inner), least), _end(accepted, max(inner), most))
