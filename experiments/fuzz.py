@@ -6,8 +6,8 @@ Every round draws its own generator from (seed, round) and is one of
     command    a random command line
     problem    a random projection, by `project` and by `project_many`: same status, values equal to rounding
 
-Rounds run in a process of their own; one that is silent for 20 seconds is a hang: it is ended, and the next round begins in a
-new process. `--round N` runs one round again, here, with its traceback.
+Rounds run in a process of their own; one that is silent for 20 seconds (no answer, and no step of the progress that a user would
+see) is a hang: it is ended, and the next round begins in a new process. `--round N` runs one round again, here, with its traceback.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ import numpy as np
 
 import rumflow as rf
 from rumflow.cli.main import main as run_command
+from rumflow.output.progress import Counter
 
 HANG = 20.0  # seconds
 _START = 300.0  # seconds for a new process: kernels may have to be compiled
@@ -364,8 +365,15 @@ def warm_up() -> None:
 
 
 def work(seed: int, first: int, kinds: list[str], pipe: Any) -> None:
-    """Rounds from `first` on, each announced and then reported."""
+    """Rounds from `first` on, each announced and then reported; progress is a sign of life."""
+    count = Counter.add
+
+    def alive(self: Counter, number: int) -> None:
+        pipe.send(("alive",))
+        count(self, number)
+
     warm_up()
+    Counter.add = alive  # type: ignore[method-assign]
     number = first
     while True:
         pipe.send(("begin", number))
@@ -416,6 +424,8 @@ def main(argv: list[str] | None = None) -> int:
                 message = ("wrong", kinds[number % len(kinds)], f"hang: nothing for {HANG:g} s", "")
             if message[0] == "begin":
                 number, patience = message[1], HANG
+            elif message[0] == "alive":
+                continue
             elif message[0] == "done":
                 key = f"{message[1]}: {message[2]}"
                 counts[key] = counts.get(key, 0) + 1
