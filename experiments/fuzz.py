@@ -7,7 +7,8 @@ Every round draws its own generator from (seed, round) and is one of
     problem    a random projection, by `project` and by `project_many`: same status, values equal to rounding
 
 Rounds run in a process of their own; one that is silent for 20 seconds (no answer, and no step of the progress that a user would
-see) is a hang: it is ended, and the next round begins in a new process. `--round N` runs one round again, here, with its traceback.
+see) is a hang: it is ended, and the next round begins in a new process. `--round N` runs one round again, here, with its
+traceback.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -366,10 +368,11 @@ def warm_up() -> None:
 
 def work(seed: int, first: int, kinds: list[str], pipe: Any) -> None:
     """Rounds from `first` on, each announced and then reported; progress is a sign of life."""
-    count = Counter.add
+    count, one_at_a_time = Counter.add, Lock()
 
     def alive(self: Counter, number: int) -> None:
-        pipe.send(("alive",))
+        with one_at_a_time:
+            pipe.send(("alive",))
         count(self, number)
 
     warm_up()
