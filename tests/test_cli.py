@@ -200,6 +200,9 @@ def test_project_each_group(capsys, tmp_path):
     code, out, _ = run(capsys, "project", path, "--by", "group", "--json")
     assert code == 0
     assert [r["name"] for r in json.loads(out)["results"]] == ["p", "q", "r"]
+    code, _, err = run(capsys, "project", path, "--by", "store")
+    assert code == 1
+    assert "--group store --by group" in err
     code, _, err = run(capsys, "project", path, "--by", "subject")
     assert code == 1
     assert "no subject" in err

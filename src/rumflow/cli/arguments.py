@@ -34,6 +34,14 @@ def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
     return convert
 
 
+def _by(text: str) -> str:
+    if sorted(part.strip() for part in text.split(",")) not in (["group"], ["subject"], ["group", "subject"]):
+        raise ArgumentTypeError(
+            f"{text!r}: accepted are group, subject and group,subject; for a column of groups say --group {text} --by group"
+        )
+    return text
+
+
 def add_data(parser: ArgumentParser, by: bool = False, several: bool = False, budgets: bool = False) -> None:
     """What to read and how."""
     text = "a CSV (also .gz) or Parquet file; - for CSV from standard input"
@@ -42,7 +50,7 @@ def add_data(parser: ArgumentParser, by: bool = False, several: bool = False, bu
     else:
         parser.add_argument("data", help=text)
     if by:
-        parser.add_argument("--by", metavar="WHAT", help="group, subject or group,subject: each on its own")
+        parser.add_argument("--by", metavar="WHAT", type=_by, help="group, subject or group,subject: each on its own")
     group = parser.add_argument_group("reading the data (found by name and content where not given)")
     for role, what in LISTS.items():
         group.add_argument(f"--{role}", metavar="COLUMNS", help=f"{what}; 'no' for none")

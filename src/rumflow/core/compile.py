@@ -36,6 +36,8 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 from numba.extending import intrinsic
 
+from rumflow.version import __version__
+
 #: The environment variable NUMBA_DISABLE_JIT is set: kernels run as plain Python.
 _PLAIN: bool = bool(getattr(numba.config, "DISABLE_JIT", 0))
 
@@ -198,7 +200,7 @@ def _describe(code: CodeType) -> str:
 
 def _fingerprint(kernel: Kernel) -> str:
     """Of all that the machine code of a kernel depends on: the code of the kernels it is made of, their options and constants."""
-    parts = [Path(__file__).read_text()]
+    parts = [Path(__file__).read_text(), __version__]  # classes of arguments may have moved between versions
     for part in _closure(kernel):
         scope = part.py_func.__globals__
         constants = {

@@ -30,8 +30,8 @@ from rumflow.core.compile import kernel
 from rumflow.core.graph import Graph, fill_cells, make_sweep, run_sweep
 from rumflow.core.graph_certificate import plain_cheapest
 from rumflow.errors import RumflowError
-from rumflow.solvers.active_set.kernels import Pool
 from rumflow.solvers.active_set.on_graph import fill_pool
+from rumflow.solvers.active_set.state import Pool
 
 #: Programmes with fixed values are solved over flows on graphs of at most this many arcs.
 FLOW_ARCS = 20_000

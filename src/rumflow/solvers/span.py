@@ -18,10 +18,11 @@ from rumflow.core.graph import Graph, cells_of_types, make_sweep, price_arcs, ru
 from rumflow.core.paths import flow_from_paths, path_cost, squeeze
 from rumflow.core.transforms import zeta, zeta_adjoint
 from rumflow.solvers.active_set.factor import solve_forward
-from rumflow.solvers.active_set.kernels import Pool, Problem, gram_entry, insert, matrix_row
+from rumflow.solvers.active_set.kernels import gram_entry, insert, matrix_row
 from rumflow.solvers.active_set.on_graph import fill_pool
 from rumflow.solvers.active_set.on_lattice import LatticePrices
 from rumflow.solvers.active_set.solve import Workspace
+from rumflow.solvers.active_set.state import Pool, Problem
 from rumflow.solvers.tangent import TIGHT, tangent_weights
 
 _SAME = 1e-7  # prices closer than this share of the largest are the same

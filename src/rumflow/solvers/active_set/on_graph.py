@@ -15,7 +15,7 @@ from rumflow.core.graph import Graph, extract_type, make_sweep, run_sweep
 from rumflow.core.paths import path_cost
 from rumflow.core.problem import Problem as Projection
 from rumflow.core.threads import thread_count
-from rumflow.solvers.active_set.kernels import Pool, Problem, least_pivot
+from rumflow.solvers.active_set.state import Pool, Problem, least_pivot
 
 
 def make_graph_problem(problem: Projection) -> Problem:

@@ -19,7 +19,7 @@ from rumflow.core.problem import Problem as Projection
 from rumflow.core.residual import residual_row
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import transform_row, zeta_adjoint
-from rumflow.solvers.active_set.kernels import Pool, Problem, least_pivot
+from rumflow.solvers.active_set.state import Pool, Problem, least_pivot
 
 _THREADED = 13  # from this many items on a lattice pass is worth several threads
 

@@ -18,9 +18,9 @@ from rumflow.core.compile import clock
 from rumflow.core.graph import Graph
 from rumflow.core.problem import RELATIVE_RUM_TOLERANCE, SOLVER_FLOOR
 from rumflow.solvers.active_set import kernels
-from rumflow.solvers.active_set.kernels import Active, Pool, Problem
 from rumflow.solvers.active_set.on_graph import GraphPrices, make_graph_problem
 from rumflow.solvers.active_set.on_lattice import LatticePrices, make_problem
+from rumflow.solvers.active_set.state import Active, Pool, Problem
 
 __all__ = ["Outcome", "Progress", "Workspace", "make_graph_problem", "make_problem", "solve_rankings"]
 

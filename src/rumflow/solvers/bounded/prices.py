@@ -12,8 +12,8 @@ from rumflow.core.arrays import Array, Ints, Mask, Paths
 from rumflow.core.graph_cells import Cells
 from rumflow.core.threads import thread_count
 from rumflow.models.rankings import complete_types
-from rumflow.solvers.active_set.kernels import Pool, Problem
 from rumflow.solvers.active_set.on_graph import price_cells
+from rumflow.solvers.active_set.state import Pool, Problem
 from rumflow.solvers.bounded.search import KICK, find_cheap, make_board, random_orders
 
 _RANDOM = 32  # random rankings a sweep starts from

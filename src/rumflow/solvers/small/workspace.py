@@ -18,7 +18,7 @@ from rumflow.core.arrays import Array
 from rumflow.core.compile import inlined, leaf, reduction
 from rumflow.core.paths import squeeze
 from rumflow.solvers.active_set.factor import row_start
-from rumflow.solvers.active_set.kernels import Problem
+from rumflow.solvers.active_set.state import Problem
 
 MOST_ITEMS = 8
 BATCH = 8  # rankings that enter between two lattice passes
