@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint check bench reproduce fuzz clean
+.PHONY: demo test lint check docs dist bench reproduce fuzz clean
 
 demo: $(VENV)/core
 	$(BIN)/rumflow demo
 
-test: lint check
+test: lint check docs
 
 lint: $(VENV)/test
 	$(BIN)/ruff check .
@@ -17,6 +17,10 @@ lint: $(VENV)/test
 
 check: $(VENV)/test
 	$(BIN)/python -m pytest
+
+# The site, in docs/_build/html. Its notebooks run, results of the last run are kept in docs/_build; a warning is an error.
+docs: $(VENV)/test
+	$(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees -b html docs docs/_build/html
 
 reproduce: $(VENV)/test
 	$(BIN)/python -m experiments exp1 --out results
@@ -40,8 +44,8 @@ $(VENV)/core: pyproject.toml
 $(VENV)/test: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q torch==2.13.0
-	$(BIN)/pip install -q -e ".[test]"
+	$(BIN)/pip install -q -e ".[test,docs]"
 	touch $@
 
 clean:
-	rm -rf $(VENV) .cache build dist results
+	rm -rf $(VENV) .cache build dist results docs/_build

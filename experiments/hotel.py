@@ -168,7 +168,7 @@ def run_hotel(out: Path, n_boot: int = 999, progress: Callable[[str], None] | No
         "mixture_out",
     )
     tables = [markdown_table(header, [[row[name] for name in header] for row in rows]) for header in (names, fits)]
-    (out / "hotel.md").write_text("\n".join(tables))
+    (out / "hotel.md").write_text("# Five hotels\n\n" + "\n".join(tables))
     return rows
 
 

@@ -1,0 +1,71 @@
+"""The documentation site: `make docs` builds it from these pages, runs their notebooks, and fails on any warning."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+
+import latex2mathml.converter
+from docutils import nodes
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
+
+from rumflow.version import __version__
+
+project = "rumflow"
+author = "The rumflow developers"
+copyright = author
+release = version = __version__
+html_title = "rumflow"
+
+extensions = ["myst_nb", "sphinx.ext.autodoc"]
+exclude_patterns = ["_build", "paper/*"]
+default_role = "literal"
+
+html_theme = "furo"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3
+nb_execution_mode = "cache"
+nb_execution_timeout = 180
+nb_execution_raise_on_error = True
+nb_execution_show_tb = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+
+
+def _plain_docstring(app, what, name, obj, options, lines):
+    """Docstrings are written for the terminal: their first paragraph is text, the rest keeps its columns."""
+    text = inspect.cleandoc("\n".join(lines))
+    first, _, rest = text.partition("\n\n")
+    body, examples = rest, ""
+    if ">>>" in text:
+        at = text.index(">>>")
+        body, examples = text[:at].partition("\n\n")[2], text[at:]
+    first = first.split(">>>")[0].strip().replace("|", r"\|").replace("*", r"\*")
+    found = [*first.split("\n"), ""]
+    if body.strip():
+        found += [".. code-block:: text", "", *("   " + line for line in body.rstrip().split("\n")), ""]
+    if examples.strip():
+        found += [".. code-block:: pycon", "", *("   " + line for line in examples.rstrip().split("\n")), ""]
+    lines[:] = found
+
+
+def _formulas(app, doctree):
+    """Formulas as MathML, which browsers draw themselves: no script from elsewhere, so the site works offline."""
+    for kind, display in ((nodes.math, "inline"), (nodes.math_block, "block")):
+        for node in list(doctree.findall(kind)):
+            node.replace_self(nodes.raw("", latex2mathml.converter.convert(node.astext(), display), format="html"))
+
+
+def setup(app):
+    """What is done to pages on the way."""
+    app.connect("autodoc-process-docstring", _plain_docstring)
+    app.connect("doctree-read", _formulas)
