@@ -22,6 +22,15 @@ check: $(VENV)/test
 docs: $(VENV)/test
 	$(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees -b html docs docs/_build/html
 
+# A wheel and a source archive in dist/, each installed into an environment of its own and tried there.
+dist: $(VENV)/test
+	rm -rf dist build
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	for kind in whl tar.gz; do \
+	  $(PYTHON) -m venv --clear build/clean && build/clean/bin/pip install -q dist/*.$$kind && \
+	  (cd build && clean/bin/python -P ../tests/smoke.py) || exit 1; \
+	done
+
 reproduce: $(VENV)/test
 	$(BIN)/python -m experiments exp1 --out results
 	$(BIN)/python -m experiments exp2 --out results
