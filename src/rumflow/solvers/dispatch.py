@@ -51,6 +51,7 @@ LATTICE_ITEMS = 24
 
 # Weights so many times apart are not for the interior point method: it took 10 to 30 times as long as the active set.
 _WIDE = 1e4
+_SET_UP = 800
 
 # Conjugate gradient steps after which the interior point method does not save what rounding has stopped elsewhere.
 _LAST_RESORT = 20_000
@@ -87,13 +88,15 @@ def most_work(problem: Problem, tol: float) -> float | None:
     For 9 to 12 items (relative gap 1e-9, twelve families in one run, with and without weights) the two took the same time where
     the active set did 1.5e5 to 2e5 multiplications per cell, more with weights or without some of the menus. The
     interior point method needs more and more conjugate gradient steps with more items, and with weights far apart; its steps
-    grow with the digits asked for, of which the active set has the last ones for nothing.
+    grow with the digits asked for, of which the active set has the last ones for nothing. Its set-up costs as much as some
+    hundred cells, which matters for 9 items.
     """
     n, weights = problem.n, problem.weights
     if len(weights) and weights.max() > _WIDE * weights[weights > 0].min():
         return None
     digits = min(max(-np.log10(max(tol, 1e-300)), 3.0), 12.0)
-    return float((3e4 if len(weights) else 1.9e4) * (digits + 1.0) * (n << (n - 1)) * 1.5 ** max(n - 12, 0))
+    cells = _SET_UP + (n << (n - 1))
+    return float((3e4 if len(weights) else 1.9e4) * (digits + 1.0) * cells * 1.5 ** max(n - 12, 0))
 
 
 def solve(
