@@ -51,6 +51,8 @@ LATTICE_ITEMS = 24
 
 # Weights so many times apart are not for the interior point method: it took 10 to 30 times as long as the active set.
 _WIDE = 1e4
+
+# What setting it up costs, in cells.
 _SET_UP = 800
 
 # Conjugate gradient steps after which the interior point method does not save what rounding has stopped elsewhere.
