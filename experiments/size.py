@@ -37,6 +37,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Rows
 from rumflow.data.menus import membership_of
 from rumflow.inference.convention import Convention, find_taus
+from rumflow.inference.likelihood import fit_likelihood
 from rumflow.inference.replicate import distances, make_replicator
 from rumflow.inference.resample import CellSampler, Sampler, make_sampler
 from rumflow.inference.result import pvalue
@@ -63,7 +64,10 @@ class Case(NamedTuple):
 
 
 class Procedure(NamedTuple):
-    """A way to test: weights, draws, and tau = c times a rule of `Convention`, or ("log") c sqrt(log m / m), m the mean menu."""
+    """A way to test: weights, draws, and tau = c times a rule of `Convention`, or ("log") c sqrt(log m / m), m the mean menu.
+
+    Weights "likelihood": the likelihood ratio instead, with samples from the most likely model (`LikelihoodFit.lr_test`).
+    """
 
     weights: str | None
     draws: str
@@ -77,6 +81,8 @@ PROCEDURES = {
     "twice tau": Procedure("counts", "null", 2.0),
     "log rule": Procedure("counts", "null", 0.5, "log"),
     "unit weights": Procedure(None, "null", 1.0),
+    "inverse variance": Procedure("inverse-variance", "null", 1.0),
+    "likelihood ratio": Procedure("likelihood", "null", 0.0),
     "recentred": Procedure(None, "empirical", 1.0, "smallest"),
     "recentred, counts": Procedure("counts", "empirical", 1.0),
 }
@@ -164,12 +170,43 @@ def draw_samples(case: Case, count: int, fresh: int) -> tuple[ChoiceData, Array,
 def reject(case: Case, procedure: Procedure, count: int, fresh: int = 0) -> float:
     """The share of `count` samples that a procedure rejects at the 5 % level."""
     data, p, sets = draw_samples(case, count, fresh)
+    if procedure.weights == "likelihood":
+        return rejection(*_likelihood_ratios(case, data, p))
+    if procedure.weights == "inverse-variance":
+        return rejection(*_pearson(case, data, p, find_tau(data, procedure)))
     kind = Convention(weights=procedure.weights, draws=procedure.draws)
     sample = build_sample(data, procedure.weights, kind)
     tau = find_tau(data, procedure)
     centres = tau * sample.centre + (1 - tau) * distances(sample, p, tau, TOL, threads=None).fits.fitted
     null = distances(sample, _replicate(case, sample, p, sets, centres[:, sample.column]), tau, TOL, threads=None)
     return rejection(distances(sample, p, 0.0, TOL, threads=None).statistic, null.statistic)
+
+
+def _with_frequencies(data: ChoiceData, p: Array) -> ChoiceData:
+    counts = np.full(data.membership.shape, np.nan)
+    counts[data.membership] = p
+    return replace(data, counts=counts * data.totals[:, None])
+
+
+def _pearson(case: Case, data: ChoiceData, p: Array, tau: float) -> tuple[Array, Array]:
+    """Statistics and one replicate each, where every data set has weights of its own."""
+    statistic, null = np.empty(len(p)), np.empty(len(p))
+    for k, own in enumerate(p):
+        sample = build_sample(_with_frequencies(data, own), "inverse-variance", Convention(weights="inverse-variance"))
+        replicator = make_replicator(sample, CellSampler(sample, "menu", "null"), (tau,), TOL, case.seed, (k,))
+        statistic[k] = distances(sample, own[None], 0.0, TOL).statistic[0]
+        null[k] = replicator(range(1)).statistic[0, 0]
+    return statistic, null
+
+
+def _likelihood_ratios(case: Case, data: ChoiceData, p: Array) -> tuple[Array, Array]:
+    """Likelihood ratios and one replicate each, drawn from the most likely model."""
+    statistic, null = np.empty(len(p)), np.empty(len(p))
+    for k, own in enumerate(p):
+        fit = fit_likelihood(_with_frequencies(data, own), 1e-4, throw=False)
+        statistic[k] = fit.lr_statistic
+        null[k] = fit.lr_test(1, seed=case.seed + k, threads=1).null_distribution[0]
+    return statistic, null
 
 
 def reject_fully(case: Case, procedure: Procedure, count: int, n_boot: int = 99, fresh: int = 1) -> float:

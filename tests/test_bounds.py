@@ -263,7 +263,11 @@ def test_confidence_interval_contains_the_bounds():
     assert wider.confidence_upper[0] >= found.confidence_upper[0]
     assert "90 % confidence" in found.summary()
     assert bounds(data, ("a", "c"), "a", n_boot=59, seed=0).confidence == 0.95
+    drawn = bounds(data, ("a", "c"), "a", n_boot=19)
+    again = bounds(data, ("a", "c"), "a", n_boot=19, seed=drawn.seed)
+    assert again.confidence_lower.tolist() == drawn.confidence_lower.tolist()
     alone = bounds(data, ("a", "c"), "a", confidence=None)
+    assert alone.seed is None
     assert alone.confidence_lower is None
     assert "sampling error is not in them" in alone.summary()
     assert alone.interval == found.interval

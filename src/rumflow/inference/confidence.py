@@ -73,14 +73,15 @@ class Inversion:
         require_memory(
             48.0 * n_boot * len(self.sample.unit), f"intervals with {n_boot:,} replicates", "take fewer replicates"
         )
-        self._n_boot, self._seed, self._threads = n_boot, entropy(seed), threads
+        self.seed = entropy(seed)
+        self._n_boot, self._threads = n_boot, threads
 
     def pvalue_at(self, restricted: Restricted, theta: float) -> float:
         """The p-value of "some member of the model with this value of the functional generated the data"."""
         p, tau = self.sample.frequency, self._tau
         statistic = restricted.measure(p[None], theta, 0.0, self._threads).statistic
         centre = restricted.measure(p[None], theta, tau, self._threads).nearest[0]
-        drawn = self._sampler.draw(generators(self._seed, (), range(self._n_boot)), centre)
+        drawn = self._sampler.draw(generators(self.seed, (), range(self._n_boot)), centre)
         null = restricted.measure(drawn, theta, tau, self._threads).statistic
         if self._advance is not None:
             self._advance(1)
@@ -89,7 +90,7 @@ class Inversion:
     def model_pvalue(self) -> float:
         """The p-value of the model itself."""
         observed = distances(self.sample, self.sample.frequency[None], 0.0, _TOL, threads=self._threads)
-        replicator = make_replicator(self.sample, self._sampler, (self._tau,), _TOL, self._seed)
+        replicator = make_replicator(self.sample, self._sampler, (self._tau,), _TOL, self.seed)
         null = replicator(range(self._n_boot)).statistic[0]
         return pvalue(float(observed.statistic[0]), null, float(observed.rounding[0]))
 

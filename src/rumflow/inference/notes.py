@@ -17,7 +17,7 @@ FEW_SUBJECTS, FEW_PER_MENU, LARGE_TAU = 30, 10, 0.25
 _NAMED = 3  # menus named in a note
 
 
-def find_notes(sample: Sample, sampler: Sampler, tau: float, by_subject: bool) -> tuple[str, ...]:
+def find_notes(sample: Sample, sampler: Sampler, tau: float, by_subject: bool, weights: str) -> tuple[str, ...]:
     """Sentences about these data, none where there is nothing to say."""
     behind, what = sampler.behind, "subjects" if by_subject else "choices"
     empirical = sample.convention.draws == "empirical"
@@ -45,6 +45,13 @@ def find_notes(sample: Sample, sampler: Sampler, tau: float, by_subject: bool) -
     if by_subject and isinstance(sampler, UnitSampler) and sampler.n_units < FEW_SUBJECTS:
         notes.append(
             f"There are {sampler.n_units} subjects: with fewer than {FEW_SUBJECTS} the bootstrap is unreliable."
+        )
+    rest = sample.unweighted_rest
+    if weights == "inverse-variance" and len(rest):
+        named = ", ".join(sample.menu_name(int(u)) for u in rest[:_NAMED]) + (", ..." if len(rest) > _NAMED else "")
+        notes.append(
+            "Groups recorded different items of the same menu, so that what they did not record is not one cell: "
+            f"it has no weight in {named}."
         )
     if sample.convention.set == "simplex" and tau > LARGE_TAU:
         notes.append(
