@@ -432,6 +432,7 @@ def test_sizes_belong_to_menus_whatever_the_order_of_items():
     expected = rum_test(counted, n_boot=19, seed=0)
     found = rum_test(shares, n_boot=19, seed=0, sizes=sizes)
     assert found.statistic == pytest.approx(expected.statistic)
+    assert all(found.sample.sizes[u] == number[found.sample.members(u)] for u in range(8))
     assert (found.sample.sizes == expected.sample.sizes).all()
     assert found.pvalue == expected.pvalue
     both = compare_groups(shares, 19, seed=0, sizes=sizes)

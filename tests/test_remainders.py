@@ -147,15 +147,15 @@ def test_pearson_of_groups_has_the_remainders():
     each = compare_groups(groups, 19, weights="inverse-variance", seed=0)
     assert (each.together.statistic, len(each.each)) == (result.statistic, 2)
     # Recorded differently, remainders are not one cell: they have no weight, and the summary says so.
-    whole = rf.ChoiceData(
-        other.items, other.membership, np.nan_to_num(counts) + np.where(other.membership, 0.0, np.nan), other.totals
-    )
-    mixed = rum_test({"one": data[0], "two": whole}, n_boot=19, weights="inverse-variance", seed=0)
-    assert (mixed.sample.item < 0).sum() == 0
+    more = counts.copy()
+    menu = int(np.argmax((np.isnan(counts) & other.membership).sum(axis=1)))
+    more[menu, np.flatnonzero(np.isnan(counts[menu]) & other.membership[menu])[0]] = 5.0
+    assert np.isnan(more[menu]).sum() > (~other.membership[menu]).sum()
+    differ = {"one": data[0], "two": rf.ChoiceData(other.items, other.membership, more, other.totals)}
+    mixed = rum_test(differ, n_boot=19, weights="inverse-variance", seed=0)
+    assert (mixed.sample.item < 0).sum() == 2 * partly.sum() - 2
     assert "Groups recorded different items" in mixed.summary()
-    assert (
-        "Groups recorded different items" not in rum_test({"one": data[0], "two": whole}, n_boot=19, seed=0).summary()
-    )
+    assert "Groups recorded different items" not in rum_test(differ, n_boot=19, seed=0).summary()
 
 
 def test_pearson_keeps_the_route():
