@@ -7,6 +7,7 @@ hundreds. It is a screen: where null distributions differ between the data sets 
 in which the default rejects a true model too often are run again on fresh data sets with a bootstrap of their own each.
 
     python -m experiments.size --out docs/results/size.csv    # goes on where it stopped; --only n=4 for a part
+    python -m experiments.size --out docs/results/size.csv --again --data-sets 4000 --only sizes=equal
     python -m experiments.size --out docs/results/size.csv --confirm --data-sets 2000
 
 Truths: *interior* (500 rankings), *facet* (all that avoid one edge of the lattice), *6*, *3*, *2* rankings, *opposite* (a ranking
@@ -268,10 +269,13 @@ def all_cases() -> list[Case]:
     return cases
 
 
-def run_size(path: Path, cases: Iterable[Case], names: Sequence[str], count: int, seconds: float = np.inf) -> None:
-    """Append the rejection rates of cases that are not in the file."""
+def run_size(
+    path: Path, cases: Iterable[Case], names: Sequence[str], count: int, seconds: float = np.inf, again: bool = False
+) -> None:
+    """Append the rejection rates of cases that are not in the file; `again`: on fresh data sets, as rows of their own."""
     stored = read_csv(path) if path.exists() else []
-    done = {(*(str(r[f]) for f in Case._fields), r["procedure"]) for r in stored if r["method"] == "screen"}
+    method = "screen again" if again else "screen"
+    done = {(*(str(r[f]) for f in Case._fields), r["procedure"]) for r in stored if r["method"] == method}
     begin = time.monotonic()
     for case in cases:
         for name in names:
@@ -279,11 +283,12 @@ def run_size(path: Path, cases: Iterable[Case], names: Sequence[str], count: int
                 continue
             if time.monotonic() - begin > seconds:
                 return
-            _append(path, case, name, count, reject(case, PROCEDURES[name], count), "screen")
+            _append(path, case, name, count, reject(case, PROCEDURES[name], count, int(again)), method)
 
 
-def confirm(path: Path, count: int, seconds: float = np.inf) -> None:
-    """Run the cases in which the default rejected more than 7.5 % of a true model once more in full, the worst first."""
+def confirm(path: Path, cases: Iterable[Case], count: int, seconds: float = np.inf) -> None:
+    """Run those cases in which the default rejected more than 7.5 % of a true model once more in full, the worst first."""
+    wanted = set(cases)
     stored = [r for r in read_csv(path) if r["procedure"] == "default" and str(r["truth"]) in TRUE]
     done = {tuple(str(r[f]) for f in Case._fields) for r in stored if r["method"] == "bootstrap"}
     begin = time.monotonic()
@@ -291,7 +296,7 @@ def confirm(path: Path, count: int, seconds: float = np.inf) -> None:
         case = Case(row["n"], row["choices"], row["sizes"], row["menus"], str(row["truth"]))
         if row["rejected"] <= 0.075 or time.monotonic() - begin > seconds:
             return
-        if tuple(map(str, case)) not in done:
+        if case in wanted and tuple(map(str, case)) not in done:
             _append(path, case, "default", count, reject_fully(case, PROCEDURES["default"], count), "bootstrap")
 
 
@@ -315,14 +320,16 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--procedure", action="append", choices=list(PROCEDURES), help="default: all of them")
     parser.add_argument("--data-sets", type=int, default=400)
     parser.add_argument("--seconds", type=float, default=np.inf, help="begin no further case after this long")
+    parser.add_argument("--again", action="store_true", help="on fresh data sets, stored as 'screen again'")
     parser.add_argument("--confirm", action="store_true", help="run the worst cases of the file in full instead")
     arguments = parser.parse_args(argv)
-    if arguments.confirm:
-        confirm(arguments.out, arguments.data_sets, arguments.seconds)
-        return
     wanted = [text.split("=") for text in arguments.only]
     cases = [c for c in all_cases() if all(str(getattr(c, field)) in value.split(",") for field, value in wanted)]
-    run_size(arguments.out, cases, arguments.procedure or list(PROCEDURES), arguments.data_sets, arguments.seconds)
+    count, seconds = arguments.data_sets, arguments.seconds
+    if arguments.confirm:
+        confirm(arguments.out, cases, count, seconds)
+        return
+    run_size(arguments.out, cases, arguments.procedure or list(PROCEDURES), count, seconds, arguments.again)
 
 
 if __name__ == "__main__":
