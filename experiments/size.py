@@ -7,8 +7,7 @@ hundreds. It is a screen: where null distributions differ between the data sets 
 in which the default rejects a true model too often are run again on fresh data sets with a bootstrap of their own each.
 
     python -m experiments.size --out docs/results/size.csv    # goes on where it stopped; --only n=4 for a part
-    python -m experiments.size --out docs/results/size.csv --again --data-sets 4000 --only sizes=equal
-    python -m experiments.size --out docs/results/size.csv --confirm --data-sets 2000
+    python -m experiments.size --out docs/results/size.csv --procedure default --worst --method "screen again" --data-sets 4000
 
 Truths: *interior* (500 rankings), *facet* (all that avoid one edge of the lattice), *6*, *3*, *2* rankings, *opposite* (a ranking
 and its reverse, half each), *one*. False models: *noise* (6 rankings, a fifth of each menu's choices at random by a rule of its
@@ -18,10 +17,9 @@ own) and *irrational* (0.7 uniform rankings, 0.3 one chooser who decides by menu
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -29,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.files import Row, read_csv
+from experiments.files import Row, append_csv, read_csv
 from rumflow.core.arrays import Array, Ints
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import flow_from_paths, paths_from_orders
@@ -270,11 +268,15 @@ def all_cases() -> list[Case]:
 
 
 def run_size(
-    path: Path, cases: Iterable[Case], names: Sequence[str], count: int, seconds: float = np.inf, again: bool = False
+    path: Path,
+    cases: Iterable[Case],
+    names: Sequence[str],
+    count: int,
+    seconds: float = np.inf,
+    method: str = "screen",
 ) -> None:
-    """Append the rejection rates of cases that are not in the file; `again`: on fresh data sets, as rows of their own."""
+    """Append the rejection rates of cases that are not in the file by this method: a key of `METHODS`."""
     stored = read_csv(path) if path.exists() else []
-    method = "screen again" if again else "screen"
     done = {(*(str(r[f]) for f in Case._fields), r["procedure"]) for r in stored if r["method"] == method}
     begin = time.monotonic()
     for case in cases:
@@ -283,31 +285,27 @@ def run_size(
                 continue
             if time.monotonic() - begin > seconds:
                 return
-            _append(path, case, name, count, reject(case, PROCEDURES[name], count, int(again)), method)
+            rate = METHODS[method](case, PROCEDURES[name], count)
+            row: Row = {**case._asdict(), "procedure": name, "method": method, "data_sets": count}
+            append_csv(path, row | {"rejected": round(rate, 5)})
 
 
-def confirm(path: Path, cases: Iterable[Case], count: int, seconds: float = np.inf) -> None:
-    """Run those cases in which the default rejected more than 7.5 % of a true model once more in full, the worst first."""
-    wanted = set(cases)
-    stored = [r for r in read_csv(path) if r["procedure"] == "default" and str(r["truth"]) in TRUE]
-    done = {tuple(str(r[f]) for f in Case._fields) for r in stored if r["method"] == "bootstrap"}
-    begin = time.monotonic()
-    for row in sorted((r for r in stored if r["method"] == "screen"), key=lambda r: -r["rejected"]):
-        case = Case(row["n"], row["choices"], row["sizes"], row["menus"], str(row["truth"]))
-        if row["rejected"] <= 0.075 or time.monotonic() - begin > seconds:
-            return
-        if case in wanted and tuple(map(str, case)) not in done:
-            _append(path, case, "default", count, reject_fully(case, PROCEDURES["default"], count), "bootstrap")
+#: How a rate is found: by one replicate a data set, by the same on fresh data sets, or by a bootstrap of each fresh data set.
+METHODS: dict[str, Callable[[Case, Procedure, int], float]] = {
+    "screen": reject,
+    "screen again": lambda case, procedure, count: reject(case, procedure, count, fresh=1),
+    "bootstrap": reject_fully,
+}
 
 
-def _append(path: Path, case: Case, name: str, count: int, rate: float, method: str) -> None:
-    row: Row = {**case._asdict(), "procedure": name, "method": method, "data_sets": count, "rejected": round(rate, 5)}
-    new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, list(row))
-        if new:
-            writer.writeheader()
-        writer.writerow(row)
+def worst_cases(path: Path, allowed: float = 0.075) -> list[Case]:
+    """The true models that the default rejected more often than allowed in the screen, the worst first."""
+    rows = [r for r in read_csv(path) if (r["procedure"], r["method"]) == ("default", "screen")]
+    bad = [r for r in rows if str(r["truth"]) in TRUE and r["rejected"] > allowed]
+    return [
+        Case(r["n"], r["choices"], r["sizes"], r["menus"], str(r["truth"]))
+        for r in sorted(bad, key=lambda r: -r["rejected"])
+    ]
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -320,16 +318,14 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--procedure", action="append", choices=list(PROCEDURES), help="default: all of them")
     parser.add_argument("--data-sets", type=int, default=400)
     parser.add_argument("--seconds", type=float, default=np.inf, help="begin no further case after this long")
-    parser.add_argument("--again", action="store_true", help="on fresh data sets, stored as 'screen again'")
-    parser.add_argument("--confirm", action="store_true", help="run the worst cases of the file in full instead")
+    parser.add_argument("--method", choices=list(METHODS), default="screen")
+    parser.add_argument("--worst", action="store_true", help="only the cases above 7.5 %% in the screen of the file")
     arguments = parser.parse_args(argv)
     wanted = [text.split("=") for text in arguments.only]
-    cases = [c for c in all_cases() if all(str(getattr(c, field)) in value.split(",") for field, value in wanted)]
-    count, seconds = arguments.data_sets, arguments.seconds
-    if arguments.confirm:
-        confirm(arguments.out, cases, count, seconds)
-        return
-    run_size(arguments.out, cases, arguments.procedure or list(PROCEDURES), count, seconds, arguments.again)
+    cases = worst_cases(arguments.out) if arguments.worst else all_cases()
+    cases = [c for c in cases if all(str(getattr(c, field)) in value.split(",") for field, value in wanted)]
+    names = arguments.procedure or list(PROCEDURES)
+    run_size(arguments.out, cases, names, arguments.data_sets, arguments.seconds, arguments.method)
 
 
 if __name__ == "__main__":

@@ -274,3 +274,17 @@ def test_from_a_file_to_subjects_and_groups(tmp_path):
     together = rum_test(groups, n_boot=39, cluster=True, seed=0)
     assert together.sample.n_groups == 2
     assert together.n_boot == 39
+
+
+@pytest.mark.parametrize(("subjects", "few", "repeat"), [(8, True, True), (20, True, False), (60, False, False)])
+def test_few_subjects_are_said(subjects, few, repeat):
+    menu, choice = random_rows(8, 240)
+    data = from_rows(menu, choice, subject=np.arange(240) % subjects)
+    notes = " ".join(rum_test(data, 19, seed=0, cluster=True).notes)
+    assert (f"There are {subjects} subjects" in notes) == few
+    assert ("only 256 different replicates" in notes) == repeat
+    assert ("every menu has fewer than 10 subjects" in notes.lower()) == (subjects == 8)
+    assert ("known only roughly" in notes) == (subjects == 8)
+    old = " ".join(rum_test(data, 19, seed=0, cluster=True, draws="empirical").notes)
+    assert "different replicates" not in old
+    assert ("draws='null' does not" in old) == (subjects == 8)

@@ -14,7 +14,7 @@ whatever theta. The chance that x is the best of D and y the best of E is, with 
     1/s  if y = x;     [x not in E] / (s |E|) + [y not in D] / (s |D|)  otherwise:
 
 one of the two is the best of the union, and the other one the best of its menu among the rest. For functionals of several menus,
-and for other models, r_theta lies between the inner point r of the model and a point where the functional is largest, or smallest.
+and for other models, r_theta lies between the inner point r of the model and a point where the functional is largest or smallest.
 """
 
 from __future__ import annotations
