@@ -1,9 +1,10 @@
 """Coverage and width of the confidence intervals of `bounds`, for menus that were not offered.
 
-The truth has 500 rankings (*interior*), 6 or 3; two thirds of the menus were offered. What is asked for is a cell of a menu not
-offered, a difference of two of its cells, and its revenue with prices 1, 2, 3, ... An interval covers the true value when that
-value is not rejected, so no interval has to be searched: K data sets are tested at the true value with one replicate each, all
-replicates together being the null distribution (as in `experiments.size`). Widths come from a few intervals found in full.
+The truth has 500 rankings (*interior*), 6 or 3, in five draws each; two thirds of the menus were offered. What is asked for is a
+cell of a menu not offered, a difference of two of its cells, and its revenue with prices 1, 2, 3, ... An interval covers the true
+value when that value is not rejected, so no interval has to be searched: K data sets are tested at the true value with one
+replicate each, all replicates together being the null distribution (as in `experiments.size`). Widths come from a few intervals
+found in full.
 
     python -m experiments.coverage --out docs/results/coverage.csv
 """
@@ -22,23 +23,24 @@ from rumflow.core.arrays import Array
 from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import membership_of
 from rumflow.inference.bounds import bounds
-from rumflow.inference.convention import Convention, find_taus
+from rumflow.inference.confidence import interval_tau
+from rumflow.inference.convention import Convention
 from rumflow.inference.resample import CellSampler
 from rumflow.inference.restricted import Restricted
 from rumflow.inference.sample import build_sample
 
 CONFIDENCE = 0.9
+DRAWS = 5
 KINDS = ("cell", "difference", "revenue")
 
 
-def coverage(n: int, choices: int, truth: str, kind: str, count: int = 400, widths: int = 3) -> Row:
+def coverage(n: int, choices: int, truth: str, kind: str, draw: int, count: int = 400, widths: int = 3) -> Row:
     """The share of samples whose interval covers the truth, and the mean width of a few intervals and of their sharp bounds."""
-    rng = np.random.default_rng([n, choices, len(truth), KINDS.index(kind)])
+    rng = np.random.default_rng([n, choices, len(truth), KINDS.index(kind), draw])
     rho = make_truth(truth, n, rng)
     masks = np.flatnonzero(np.bitwise_count(np.arange(1 << n)) >= 2)
-    offered = np.sort(rng.choice(masks, 2 * len(masks) // 3, replace=False))
-    left = [m for m in masks if m not in offered and int(m).bit_count() >= 3]
-    asked = int(rng.choice(left))
+    asked = int(rng.choice(masks[np.bitwise_count(masks) >= 3]))
+    offered = np.sort(rng.choice(masks[masks != asked], 2 * len(masks) // 3, replace=False))
     inside = membership_of(offered, n)
     c = _functional(asked, n, kind)
     theta = float((c * rho[asked]).sum())
@@ -49,7 +51,7 @@ def coverage(n: int, choices: int, truth: str, kind: str, count: int = 400, widt
     data = [ChoiceData(tuple(range(n)), inside, np.where(inside, one, np.nan), totals) for one in counts]
     sample = build_sample(data[0], "counts", Convention())
     own = Restricted(sample, membership_of(np.array([asked]), n), c[None])
-    tau = find_taus("mean", totals, sample.menu_sizes, sample.convention)[0]
+    tau = interval_tau("auto", sample, totals)
     p = (counts / choices)[:, inside]
     statistic = own.measure(p, theta, 0.0).statistic
     centres = own.measure(p, theta, tau).nearest
@@ -66,6 +68,7 @@ def coverage(n: int, choices: int, truth: str, kind: str, count: int = 400, widt
         "choices": choices,
         "truth": truth,
         "kind": kind,
+        "draw": draw,
         "data_sets": count,
         "covered": round(float(((1 + reached) / (1 + count) > 1 - CONFIDENCE).mean()), 4),
         "range": round(own.most - own.least, 4),
@@ -92,11 +95,13 @@ def main(argv: list[str] | None = None) -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("results/coverage.csv"), metavar="FILE")
     parser.add_argument("--data-sets", type=int, default=400)
-    parser.add_argument("--widths", type=int, default=3, help="intervals to find in full in each case (slow)")
+    parser.add_argument("--widths", type=int, default=2, help="intervals to find in full in each case (slow)")
     arguments = parser.parse_args(argv)
     path: Path = arguments.out
-    done = {(r["n"], r["choices"], str(r["truth"]), r["kind"]) for r in read_csv(path)} if path.exists() else set()
-    for case in product((4, 5), (50, 200), ("interior", "6", "3"), KINDS):
+    stored = read_csv(path) if path.exists() else []
+    done = {(r["n"], r["choices"], str(r["truth"]), r["kind"], r["draw"]) for r in stored}
+    for draw, *design in product(range(DRAWS), (4, 5), (50, 200), ("interior", "6", "3"), KINDS):
+        case = (*design, draw)
         if case in done:
             continue
         row = coverage(*case, count=arguments.data_sets, widths=arguments.widths)

@@ -7,7 +7,7 @@ hundreds. It is a screen: where null distributions differ between the data sets 
 in which the default rejects a true model too often are run again on fresh data sets with a bootstrap of their own each.
 
     python -m experiments.size --out docs/results/size.csv    # goes on where it stopped; --only n=4 for a part
-    python -m experiments.size --out docs/results/size.csv --confirm --data-sets 2000
+    python -m experiments.size --out docs/results/size.csv --procedure default --worst --method "screen again" --data-sets 4000
 
 Truths: *interior* (500 rankings), *facet* (all that avoid one edge of the lattice), *6*, *3*, *2* rankings, *opposite* (a ranking
 and its reverse, half each), *one*. False models: *noise* (6 rankings, a fifth of each menu's choices at random by a rule of its
@@ -17,10 +17,9 @@ own) and *irrational* (0.7 uniform rankings, 0.3 one chooser who decides by menu
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -28,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.files import Row, read_csv
+from experiments.files import Row, append_csv, read_csv
 from rumflow.core.arrays import Array, Ints
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import flow_from_paths, paths_from_orders
@@ -37,6 +36,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Rows
 from rumflow.data.menus import membership_of
 from rumflow.inference.convention import Convention, find_taus
+from rumflow.inference.likelihood import fit_likelihood
 from rumflow.inference.replicate import distances, make_replicator
 from rumflow.inference.resample import CellSampler, Sampler, make_sampler
 from rumflow.inference.result import pvalue
@@ -63,7 +63,10 @@ class Case(NamedTuple):
 
 
 class Procedure(NamedTuple):
-    """A way to test: weights, draws, and tau = c times a rule of `Convention`, or ("log") c sqrt(log m / m), m the mean menu."""
+    """A way to test: weights, draws, and tau = c times a rule of `Convention`, or ("log") c sqrt(log m / m), m the mean menu.
+
+    Weights "likelihood": the likelihood ratio instead, with samples from the most likely model (`LikelihoodFit.lr_test`).
+    """
 
     weights: str | None
     draws: str
@@ -77,6 +80,8 @@ PROCEDURES = {
     "twice tau": Procedure("counts", "null", 2.0),
     "log rule": Procedure("counts", "null", 0.5, "log"),
     "unit weights": Procedure(None, "null", 1.0),
+    "inverse variance": Procedure("inverse-variance", "null", 1.0),
+    "likelihood ratio": Procedure("likelihood", "null", 0.0),
     "recentred": Procedure(None, "empirical", 1.0, "smallest"),
     "recentred, counts": Procedure("counts", "empirical", 1.0),
 }
@@ -164,12 +169,43 @@ def draw_samples(case: Case, count: int, fresh: int) -> tuple[ChoiceData, Array,
 def reject(case: Case, procedure: Procedure, count: int, fresh: int = 0) -> float:
     """The share of `count` samples that a procedure rejects at the 5 % level."""
     data, p, sets = draw_samples(case, count, fresh)
+    if procedure.weights == "likelihood":
+        return rejection(*_likelihood_ratios(case, data, p))
+    if procedure.weights == "inverse-variance":
+        return rejection(*_pearson(case, data, p, find_tau(data, procedure)))
     kind = Convention(weights=procedure.weights, draws=procedure.draws)
     sample = build_sample(data, procedure.weights, kind)
     tau = find_tau(data, procedure)
     centres = tau * sample.centre + (1 - tau) * distances(sample, p, tau, TOL, threads=None).fits.fitted
     null = distances(sample, _replicate(case, sample, p, sets, centres[:, sample.column]), tau, TOL, threads=None)
     return rejection(distances(sample, p, 0.0, TOL, threads=None).statistic, null.statistic)
+
+
+def _with_frequencies(data: ChoiceData, p: Array) -> ChoiceData:
+    counts = np.full(data.membership.shape, np.nan)
+    counts[data.membership] = p
+    return replace(data, counts=counts * data.totals[:, None])
+
+
+def _pearson(case: Case, data: ChoiceData, p: Array, tau: float) -> tuple[Array, Array]:
+    """Statistics and one replicate each, where every data set has weights of its own."""
+    statistic, null = np.empty(len(p)), np.empty(len(p))
+    for k, own in enumerate(p):
+        sample = build_sample(_with_frequencies(data, own), "inverse-variance", Convention(weights="inverse-variance"))
+        replicator = make_replicator(sample, CellSampler(sample, "menu", "null"), (tau,), TOL, case.seed, (k,))
+        statistic[k] = distances(sample, own[None], 0.0, TOL).statistic[0]
+        null[k] = replicator(range(1)).statistic[0, 0]
+    return statistic, null
+
+
+def _likelihood_ratios(case: Case, data: ChoiceData, p: Array) -> tuple[Array, Array]:
+    """Likelihood ratios and one replicate each, drawn from the most likely model."""
+    statistic, null = np.empty(len(p)), np.empty(len(p))
+    for k, own in enumerate(p):
+        fit = fit_likelihood(_with_frequencies(data, own), 1e-4, throw=False)
+        statistic[k] = fit.lr_statistic
+        null[k] = fit.lr_test(1, seed=case.seed + k, threads=1).null_distribution[0]
+    return statistic, null
 
 
 def reject_fully(case: Case, procedure: Procedure, count: int, n_boot: int = 99, fresh: int = 1) -> float:
@@ -231,10 +267,17 @@ def all_cases() -> list[Case]:
     return cases
 
 
-def run_size(path: Path, cases: Iterable[Case], names: Sequence[str], count: int, seconds: float = np.inf) -> None:
-    """Append the rejection rates of cases that are not in the file."""
+def run_size(
+    path: Path,
+    cases: Iterable[Case],
+    names: Sequence[str],
+    count: int,
+    seconds: float = np.inf,
+    method: str = "screen",
+) -> None:
+    """Append the rejection rates of cases that are not in the file by this method: a key of `METHODS`."""
     stored = read_csv(path) if path.exists() else []
-    done = {(*(str(r[f]) for f in Case._fields), r["procedure"]) for r in stored if r["method"] == "screen"}
+    done = {(*(str(r[f]) for f in Case._fields), r["procedure"]) for r in stored if r["method"] == method}
     begin = time.monotonic()
     for case in cases:
         for name in names:
@@ -242,30 +285,27 @@ def run_size(path: Path, cases: Iterable[Case], names: Sequence[str], count: int
                 continue
             if time.monotonic() - begin > seconds:
                 return
-            _append(path, case, name, count, reject(case, PROCEDURES[name], count), "screen")
+            rate = METHODS[method](case, PROCEDURES[name], count)
+            row: Row = {**case._asdict(), "procedure": name, "method": method, "data_sets": count}
+            append_csv(path, row | {"rejected": round(rate, 5)})
 
 
-def confirm(path: Path, count: int, seconds: float = np.inf) -> None:
-    """Run the cases in which the default rejected more than 7.5 % of a true model once more in full, the worst first."""
-    stored = [r for r in read_csv(path) if r["procedure"] == "default" and str(r["truth"]) in TRUE]
-    done = {tuple(str(r[f]) for f in Case._fields) for r in stored if r["method"] == "bootstrap"}
-    begin = time.monotonic()
-    for row in sorted((r for r in stored if r["method"] == "screen"), key=lambda r: -r["rejected"]):
-        case = Case(row["n"], row["choices"], row["sizes"], row["menus"], str(row["truth"]))
-        if row["rejected"] <= 0.075 or time.monotonic() - begin > seconds:
-            return
-        if tuple(map(str, case)) not in done:
-            _append(path, case, "default", count, reject_fully(case, PROCEDURES["default"], count), "bootstrap")
+#: How a rate is found: by one replicate a data set, by the same on fresh data sets, or by a bootstrap of each fresh data set.
+METHODS: dict[str, Callable[[Case, Procedure, int], float]] = {
+    "screen": reject,
+    "screen again": lambda case, procedure, count: reject(case, procedure, count, fresh=1),
+    "bootstrap": reject_fully,
+}
 
 
-def _append(path: Path, case: Case, name: str, count: int, rate: float, method: str) -> None:
-    row: Row = {**case._asdict(), "procedure": name, "method": method, "data_sets": count, "rejected": round(rate, 5)}
-    new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, list(row))
-        if new:
-            writer.writeheader()
-        writer.writerow(row)
+def worst_cases(path: Path, allowed: float = 0.075) -> list[Case]:
+    """The true models that the default rejected more often than allowed in the screen, the worst first."""
+    rows = [r for r in read_csv(path) if (r["procedure"], r["method"]) == ("default", "screen")]
+    bad = [r for r in rows if str(r["truth"]) in TRUE and r["rejected"] > allowed]
+    return [
+        Case(r["n"], r["choices"], r["sizes"], r["menus"], str(r["truth"]))
+        for r in sorted(bad, key=lambda r: -r["rejected"])
+    ]
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -278,14 +318,14 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--procedure", action="append", choices=list(PROCEDURES), help="default: all of them")
     parser.add_argument("--data-sets", type=int, default=400)
     parser.add_argument("--seconds", type=float, default=np.inf, help="begin no further case after this long")
-    parser.add_argument("--confirm", action="store_true", help="run the worst cases of the file in full instead")
+    parser.add_argument("--method", choices=list(METHODS), default="screen")
+    parser.add_argument("--worst", action="store_true", help="only the cases above 7.5 %% in the screen of the file")
     arguments = parser.parse_args(argv)
-    if arguments.confirm:
-        confirm(arguments.out, arguments.data_sets, arguments.seconds)
-        return
     wanted = [text.split("=") for text in arguments.only]
-    cases = [c for c in all_cases() if all(str(getattr(c, field)) in value.split(",") for field, value in wanted)]
-    run_size(arguments.out, cases, arguments.procedure or list(PROCEDURES), arguments.data_sets, arguments.seconds)
+    cases = worst_cases(arguments.out) if arguments.worst else all_cases()
+    cases = [c for c in cases if all(str(getattr(c, field)) in value.split(",") for field, value in wanted)]
+    names = arguments.procedure or list(PROCEDURES)
+    run_size(arguments.out, cases, names, arguments.data_sets, arguments.seconds, arguments.method)
 
 
 if __name__ == "__main__":

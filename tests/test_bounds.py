@@ -12,7 +12,7 @@ import rumflow as rf
 from rumflow.data.menus import masks_of, membership_of
 from rumflow.inference import bounds, rationalizable_share, rum_test
 from rumflow.inference.confidence import Inversion, has_counts
-from rumflow.inference.restricted import Restricted, find_roots, uniform_joint
+from rumflow.inference.restricted import Restricted, find_roots, tilted_shares, uniform_joint
 from rumflow.inference.sample import Convention, build_sample
 from rumflow.solvers import linear_programs as programs
 
@@ -263,7 +263,11 @@ def test_confidence_interval_contains_the_bounds():
     assert wider.confidence_upper[0] >= found.confidence_upper[0]
     assert "90 % confidence" in found.summary()
     assert bounds(data, ("a", "c"), "a", n_boot=59, seed=0).confidence == 0.95
+    drawn = bounds(data, ("a", "c"), "a", n_boot=19)
+    again = bounds(data, ("a", "c"), "a", n_boot=19, seed=drawn.seed)
+    assert again.confidence_lower.tolist() == drawn.confidence_lower.tolist()
     alone = bounds(data, ("a", "c"), "a", confidence=None)
+    assert alone.seed is None
     assert alone.confidence_lower is None
     assert "sampling error is not in them" in alone.summary()
     assert alone.interval == found.interval
@@ -508,3 +512,28 @@ def test_replicates_end_when_the_decision_is_made():
     assert True in kept
     assert False in kept
     assert sum(drawn) < 13 * (99 + 99 + 4)  # some decisions came early
+
+
+@pytest.mark.parametrize("values", [{"a": 1.0}, {"a": 1.0, "b": -1.0}, {"a": 1.0, "b": 2.0, "c": 3.0, "d": 3.0}])
+def test_the_inner_point_has_every_ranking_and_the_value_asked_for(values):
+    """Against the list of all rankings, weighed by what they choose from the menu asked for."""
+    data = rf.ChoiceData.from_matrix(rf.simulate.mixed_logit(5, seed=0), items=tuple("abcde"))
+    sample = build_sample(data, "counts", Convention())
+    menu = np.array([True, True, True, True, False])
+    c = np.array([values.get(x, 0.0) for x in "abcd"] + [0.0])
+    own = Restricted(sample, menu[None], c[None])
+    orders = np.array(list(permutations(range(5))))
+    rank = np.argsort(orders, axis=1)
+    takes = np.where(menu, rank, 9).argmin(axis=1)
+    cells = own._projector
+    best = np.where(cells.cells.membership[cells.menu], rank[:, None, :], 9).argmin(axis=2) == cells.item
+    for theta in (own.least, own.least + 0.01, 0.3 * own.least + 0.7 * own.most, own.most):
+        shares = tilted_shares(c[:4], theta)
+        assert shares @ c[:4] == pytest.approx(theta)
+        assert (shares > 0).all() or theta in (own.least, own.most)
+        weights = shares[takes] / 30  # 120 rankings, 30 for each item chosen
+        assert own.inner(theta) == pytest.approx(weights @ best)
+    # Among unequal values the shares are a straight line in logarithms.
+    uneven = tilted_shares(np.array([0.0, 1.0, 3.0]), 1.2)
+    assert np.log(uneven[2] / uneven[0]) == pytest.approx(3 * np.log(uneven[1] / uneven[0]))
+    assert tilted_shares(np.ones(3), 1.0) == pytest.approx(1 / 3)

@@ -254,6 +254,25 @@ def test_tests_by_subject_are_adjusted(capsys, tmp_path):
     assert code in (0, 1)  # three subjects may be too few, which is said
 
 
+def test_intervals_by_subject(capsys, tmp_path):
+    """Four equal choices by each subject say as much as one: intervals are wider than those of independent choices."""
+    path = tmp_path / "subjects.csv"
+    rows = [(menu, menu[(s + k) % 3 == 0], s) for s in range(24) for k, menu in enumerate(("ab", "bc"))]
+    path.write_text("menu,choice,subject\n" + "".join(f"{m},{x},{s}\n" for m, x, s in rows for _ in range(4)))
+    widths = []
+    for more in ([], ["--cluster"]):
+        asked = ["--for", "a,b", "--item", "a", "--seed", "3", "--n-boot", "99", "--json", *more]
+        code, out, _ = run(capsys, "bounds", path, *asked)
+        answer = json.loads(out)
+        assert (code, answer["seed"]) == (0, 3)
+        widths.append(answer["bounds"][0]["to"] - answer["bounds"][0]["from"])
+    assert 1.5 < widths[1] / widths[0] < 2.5
+    (tmp_path / "counts.csv").write_text("menu,item,count\nab,a,6\nab,b,4\n")
+    code, _, err = run(capsys, "bounds", tmp_path / "counts.csv", "--for", "a,b", "--cluster")
+    assert code == 1
+    assert "cluster: the data " in err
+
+
 def test_bounds(capsys, tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text(
@@ -280,6 +299,7 @@ def test_bounds(capsys, tmp_path):
     answer = json.loads(out)
     assert answer["confidence"] == 0.95
     assert all(r["from"] <= r["lower"] <= r["upper"] <= r["to"] for r in answer["bounds"])
+    assert answer["seed"] == 0
     terms = ["--functional", "2:a,b,c:a", "--functional=-1:a,b:b"]
     code, out, _ = run(capsys, "bounds", path, *terms, "--confidence", "none", "--json")
     assert code == 0

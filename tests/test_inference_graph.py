@@ -148,7 +148,7 @@ def test_other_models():
 
 def test_a_graph_is_built_once_per_worker(monkeypatch):
     built = []
-    monkeypatch.setattr(cells, "find_route", lambda *a, old=cells.find_route: built.append(1) or old(*a))
+    monkeypatch.setattr(cells, "find_route", lambda *a, old=cells.find_route, **k: built.append(1) or old(*a, **k))
     sample = build_sample(incomplete(6, 1), None, Convention(), route="graph")
     assert sample.projector.graph is not None
     text = pickle.dumps(sample)

@@ -167,6 +167,47 @@ def test_survey_weights_stay_with_their_rows():
     assert isinstance(make_sampler(build_sample(whole, None, Convention()), [whole], "menu", None), CellSampler)
 
 
+def test_weighted_rows_by_row_are_a_plain_loop():
+    """Rows drawn with replacement, each draw with a sign: the sizes of menus vary, which they do not by menu."""
+    menu, choice = random_rows(6)
+    weight = np.random.default_rng(1).uniform(0.3, 3, len(menu))
+    data = from_rows(menu, choice, weight=weight)
+    sample = build_sample(data, None, Convention())
+    sampler = make_sampler(sample, [data], "row", None)
+    centre = np.random.default_rng(2).uniform(0.2, 0.4, len(sample.frequency))
+    keys = (1, (), range(5))
+    for row, rng in zip(sampler.draw(generators(*keys), centre), generators(*keys), strict=True):
+        drawn = rng.integers(len(menu), size=len(menu))
+        sign = 2 * rng.integers(2, size=len(menu)) - 1
+        expected = centre.copy()
+        for slot, (u, y) in enumerate(zip(sample.unit, sample.item, strict=True)):
+            own = menu[drawn] == u
+            push = sign * weight[drawn] * ((choice[drawn] == y) - centre[slot])
+            expected[slot] += push[own].sum() / weight[drawn][own].sum()
+        assert row == pytest.approx(expected)
+    by_row, by_menu = (
+        rum_test(data, n_boot=1999, tau=0.2, seed=0, resample=resample).null_distribution
+        for resample in ("row", "menu")
+    )
+    assert (by_row != by_menu).any()
+    assert by_row.mean() == pytest.approx(by_menu.mean(), rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("draws", "resample", "words"),
+    [
+        ("null", "menu", "deviations of weighted rows from the fitted model with random signs"),
+        ("null", "row", "weighted rows resampled, their deviations from the fitted model with random signs"),
+        ("empirical", "menu", "weighted rows resampled within their menus"),
+        ("empirical", "row", "weighted rows resampled, whatever their menus"),
+    ],
+)
+def test_the_summary_says_how_weighted_rows_are_drawn(draws, resample, words):
+    menu, choice = random_rows(5)
+    data = from_rows(menu, choice, weight=np.random.default_rng(1).uniform(0.3, 3, len(menu)))
+    assert f"replicates, {words}, seed" in rum_test(data, 9, seed=0, draws=draws, resample=resample).summary()
+
+
 def test_vanished_menus_are_counted_and_left_out():
     data = rf.ChoiceData.from_counts(
         {("a", "b"): {"a": 1}, ("b", "c"): {"b": 20, "c": 20}, ("a", "b", "c"): {"a": 10, "b": 10, "c": 20}}
@@ -233,3 +274,17 @@ def test_from_a_file_to_subjects_and_groups(tmp_path):
     together = rum_test(groups, n_boot=39, cluster=True, seed=0)
     assert together.sample.n_groups == 2
     assert together.n_boot == 39
+
+
+@pytest.mark.parametrize(("subjects", "few", "repeat"), [(8, True, True), (20, True, False), (60, False, False)])
+def test_few_subjects_are_said(subjects, few, repeat):
+    menu, choice = random_rows(8, 240)
+    data = from_rows(menu, choice, subject=np.arange(240) % subjects)
+    notes = " ".join(rum_test(data, 19, seed=0, cluster=True).notes)
+    assert (f"There are {subjects} subjects" in notes) == few
+    assert ("only 256 different replicates" in notes) == repeat
+    assert ("every menu has fewer than 10 subjects" in notes.lower()) == (subjects == 8)
+    assert ("known only roughly" in notes) == (subjects == 8)
+    old = " ".join(rum_test(data, 19, seed=0, cluster=True, draws="empirical").notes)
+    assert "different replicates" not in old
+    assert ("draws='null' does not" in old) == (subjects == 8)

@@ -291,7 +291,7 @@ def test_pearson_counts_what_was_not_recorded(seed):
     assert result.summary()
     result.binding()
     assert (result.sample.convention.draws, result.failed) == ("null", 0)
-    with pytest.raises(rf.InputError, match="accepted are None and 'graph'"):
+    with pytest.raises(rf.InputError, match="accepted are None, 'graph' and 'bounded'"):
         rum_test(data, weights="inverse-variance", route="lattice")
 
 
@@ -410,6 +410,50 @@ def test_probabilities_need_sizes():
         rum_test(data, sizes=[1, 2])
     with pytest.raises(rf.InputError, match=r"sample size 2\.5 is not a whole number"):
         rum_test(data, sizes=2.5)
+
+
+def test_sizes_belong_to_menus_whatever_the_order_of_items():
+    """Two groups with their items in another order: sizes follow the menus, as if the counts had been given."""
+    pairs = [("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")]
+    chosen = {menu: dict(zip(menu, shares, strict=True)) for menu, shares in zip(pairs, SHARES, strict=True)}
+    number = dict(zip(pairs, (10, 20, 30, 40), strict=True))
+
+    def group(items, counted):
+        table = {m: {x: s * (number[m] if counted else 1) for x, s in row.items()} for m, row in chosen.items()}
+        return rf.ChoiceData.from_counts(table, items=items)
+
+    orders = {"first": tuple("abc"), "second": tuple("cab")}
+    sizes = {
+        name: [number[tuple(sorted(menu))] for menu in group(items, False).menus] for name, items in orders.items()
+    }
+    assert sizes["first"] != sizes["second"]
+    counted = {name: group(items, True) for name, items in orders.items()}
+    shares = {name: group(items, False) for name, items in orders.items()}
+    expected = rum_test(counted, n_boot=19, seed=0)
+    found = rum_test(shares, n_boot=19, seed=0, sizes=sizes)
+    assert found.statistic == pytest.approx(expected.statistic)
+    assert all(found.sample.sizes[u] == number[found.sample.members(u)] for u in range(8))
+    assert (found.sample.sizes == expected.sample.sizes).all()
+    assert found.pvalue == expected.pvalue
+    both = compare_groups(shares, 19, seed=0, sizes=sizes)
+    assert both.together.statistic == pytest.approx(expected.statistic)
+    assert both.each.statistics == pytest.approx(compare_groups(counted, 19, seed=0).each.statistics)
+    with pytest.raises(rf.InputError, match="sizes: group 'second' is missing"):
+        rum_test(shares, sizes={"first": 10})
+    with pytest.raises(rf.InputError, match=r"sizes: menu .*a.* has 0; sample sizes must be positive"):
+        rum_test(shares["first"], sizes=[0, 1, 1, 1])
+
+
+SHARES = [(0.5, 0.5), (0.1, 0.9), (0.4, 0.6), (0.6, 0.1, 0.3)]
+
+
+def test_weights_by_menu_beside_a_menu_without_records():
+    """A menu of which nothing is known has no slot, and does not move the weights of the others."""
+    inside = np.array([[True, True, False], [True, False, True], [True, True, True]])
+    counts = np.array([[30.0, 70, np.nan], [np.nan, np.nan, np.nan], [60, 30, 10]])
+    data = rf.ChoiceData(tuple("abc"), inside, counts, np.full(3, 100.0))
+    weights = np.where(inside, np.array([[1.0], [9.0], [5.0]]), 0.0)
+    assert build_sample(data, weights, Convention()).weights.tolist() == [1, 1, 5, 5, 5]
 
 
 def test_partly_recorded_menus():

@@ -139,10 +139,6 @@ def test_errors():
         fit_likelihood(data, tol=0)
     with pytest.raises(rf.InputError, match="a ChoiceData with counts"):
         fit_likelihood(np.zeros((8, 3)))
-    table = np.full((8, 3), np.nan)
-    table[7, 0] = 0.5
-    with pytest.raises(rf.InputError, match="not recorded"):
-        fit_likelihood(rf.ChoiceData.from_matrix(table))
     with pytest.raises(rf.InputError, match="n_boot=0"):
         fit_likelihood(data).lr_test(0)
 

@@ -92,7 +92,7 @@ def show_bounds(
         columns |= {"from": found.confidence_lower.tolist(), "to": found.confidence_upper.tolist()}
     columns |= {"lower": found.lower.tolist(), "upper": found.upper.tolist()}
     if arguments.json:
-        level = {"confidence": found.confidence, "notes": [note for note in found.notes if note]}
+        level = {"confidence": found.confidence, "seed": found.seed, "notes": [note for note in found.notes if note]}
         print_json(facts | level | {"bounds": records_of(columns), "seconds": seconds})
     else:
         note = "lower, upper: over all members of the model that fit the data best, without sampling error."

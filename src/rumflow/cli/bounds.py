@@ -49,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="B",
         help="replicates for each value tested (default 199)",
     )
+    parser.add_argument("--cluster", action="store_true", help="intervals: resample whole subjects")
     add_seed(parser, 0)
     add_json(parser)
     add_out(parser, "the bounds")
@@ -59,6 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     check_out(arguments)
     options: dict[str, Any] = {"confidence": _confidence(arguments.confidence), "seed": arguments.seed}
     options |= {"n_boot": arguments.n_boot, "progress": show_progress(arguments)}
+    if arguments.cluster:
+        options["cluster"] = True
     if arguments.prices:
         return bound_budgets(arguments, options)
     data = read_data(arguments)

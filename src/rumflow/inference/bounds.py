@@ -66,6 +66,7 @@ class Bounds:
     confidence_upper: Array | None = None
     notes: tuple[str, ...] = ()  #: one per bound, or none at all: why no value is kept, and the like
     fit: Projection | None = field(default=None, repr=False)
+    seed: int | None = None  #: of the intervals: the same seed gives the same ones
 
     def __getitem__(self, item: Item) -> tuple[float, float]:
         if item not in self.items:
@@ -143,7 +144,8 @@ def bounds(
     confidence  the level of the intervals: the values that `rum_test` with the added hypothesis "the probability (or functional)
                 is this" does not reject (test inversion, `n_boot` replicates each, ends to 0.001 of the range). "auto": 0.95
                 where the data have counts. None: sharp bounds only, which is faster.
-    tau, seed, cluster   of that test.
+    tau, seed, cluster   of that test; tau="auto" is 1.75 times that of `rum_test`, which intervals need. The seed is kept in the
+                result, also one that was drawn (None).
     progress    a line on standard error that counts the values tested.
     """
     if isinstance(data, BudgetData):
@@ -196,12 +198,14 @@ def bounds(
         lower, upper = np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
     level: float | None = None
     intervals: list[Interval] = []
+    number: int | None = None
     if confidence is not None and isinstance(data, ChoiceData):
         level = float(confidence)
         # Three values inside, and for each end up to four steps and the halvings.
         most = len(asked.coefficients) * (3 + 2 * (4 + HALVINGS))
         counter = Counter(progress, most, "values tested at most")
         test = Inversion(data, level, weights, n_boot, tau, seed, cluster, threads, model, route, counter.add)
+        number = test.seed
         for k, row_of_c in enumerate(asked.coefficients):
             if not row_of_c.any():
                 intervals.append(Interval(asked.constant, asked.constant))
@@ -222,6 +226,7 @@ def bounds(
         np.array([i.high for i in intervals]) if intervals else None,
         tuple(i.note for i in intervals),
         fit,
+        number,
     )
 
 

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.seeds import Seed
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
-from rumflow.inference.likelihood import ImpossibleChoiceError, fit_likelihood, is_whole
+from rumflow.inference.likelihood import ImpossibleChoiceError, fit_likelihood
 from rumflow.inference.result import RumTest
 from rumflow.inference.test import rum_test
 from rumflow.models.model import Model
@@ -104,8 +105,9 @@ def compare_models(
     max_seconds  for each projection; what is found by then stands in the table, with its gap and status.
     n_boot       bootstrap replicates of a test of each model, with the same `seed`; 0: no tests and no p-values. Without
                  weights the distances are unweighted, and the tests have their own default.
-    likelihood   also the largest log-likelihood of each model, where the data are counts of whole menus and the projection ended
-                 in time: -inf where a choice that was made is made by no type. It is certified to 1e-6 of a unit.
+    likelihood   also the largest log-likelihood of each model, where the data are counts, the projection ended in time, and (for
+                 menus recorded in part) the graph is not too large: -inf where a choice that was made is made by no type. It is
+                 certified to 1e-6 of a unit.
 
     The other arguments are those of `rumflow.project`.
     """
@@ -118,7 +120,7 @@ def compare_models(
     fits: dict[str, Projection] = {}
     tests: dict[str, RumTest] = {}
     logliks: dict[str, float] = {}
-    counted = likelihood and isinstance(data, ChoiceData) and is_whole(data)
+    counted = likelihood and isinstance(data, ChoiceData)
     for name, model in models.items():
         if model is not None and not hasattr(model, "geometry"):
             raise InputError(f"models: {name!r} is a {type(model).__name__}, not a model such as RandomUtility()")
@@ -141,4 +143,6 @@ def compare_models(
                 logliks[str(name)] = fit_likelihood(data, model=model).loglik
             except ImpossibleChoiceError:
                 logliks[str(name)] = -np.inf
+            except GraphTooLargeError:  # menus recorded in part need it, also where the projection does not
+                pass
     return ModelComparison(fits, tests, logliks)

@@ -3,7 +3,9 @@
 The value theta is kept when "some member of the model with <c, rho> = theta generated the data" is not rejected. That hypothesis
 is the polytope R_theta = {rho in R: <c, rho> = theta}, and the test is that of `rumflow.inference.test` on R_theta in place of R:
 the set is tightened towards a point r_theta inside R_theta, samples are drawn from the point of the tightened set nearest to the
-data, and measured to that set. See `rumflow.inference.restricted` for the projection onto R_theta.
+data, and measured to that set. See `rumflow.inference.restricted` for the projection onto R_theta. By default tau is 1.75 times
+that of the test: a slice of R has more facets near a point than R has, and with the tau of the test 90 % intervals covered
+82 to 86 % in some designs (`python -m experiments.coverage`).
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.core.arrays import Array
 from rumflow.core.memory import require_memory
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
@@ -27,6 +30,7 @@ from rumflow.inference.result import pvalue
 from rumflow.inference.sample import Sample, build_sample
 from rumflow.models.model import Model
 
+MORE_ROOM = 1.75  # tau of an interval to that of the test
 HALVINGS = 8  # of a quarter of the range: ends to 1/1000 of it
 _TOL = 1e-7
 _FIRST_PIECE = 20  # replicates before the first look whether the rest can change the decision
@@ -69,12 +73,13 @@ class Inversion:
         self.level = 1 - confidence + 1e-12  # 1 - 0.9 is less than 0.1
         self.sample: Sample = build_sample(data, weights, Convention(), None, model, route, remainders=False)
         self._sampler: Sampler = make_sampler(self.sample, [data], "menu", cluster)
-        self._tau = find_taus(tau, self._sampler.behind, self.sample.menu_sizes, self.sample.convention)[0]
+        self._tau = interval_tau(tau, self.sample, self._sampler.behind)
         # Drawn, shifted, projected and fitted at once.
         require_memory(
             48.0 * n_boot * len(self.sample.unit), f"intervals with {n_boot:,} replicates", "take fewer replicates"
         )
-        self._n_boot, self._seed, self._threads = n_boot, entropy(seed), threads
+        self.seed = entropy(seed)
+        self._n_boot, self._threads = n_boot, threads
 
     def pvalue_at(self, restricted: Restricted, theta: float, whole: bool = True) -> float:
         """The p-value of "some member of the model with this value of the functional generated the data".
@@ -88,7 +93,7 @@ class Inversion:
         begin, size = 0, self._n_boot if whole else _FIRST_PIECE
         while begin < self._n_boot and (whole or found <= rejected < found + self._n_boot - begin):
             piece = range(begin, min(begin + size, self._n_boot))
-            drawn = self._sampler.draw(generators(self._seed, (), piece), centre)
+            drawn = self._sampler.draw(generators(self.seed, (), piece), centre)
             null = restricted.measure(drawn, theta, tau, self._threads).statistic
             found += float((null >= statistic - 1e-7 * max(float(null.max()), 1e-300)).sum())
             begin, size = piece.stop, 2 * size
@@ -97,9 +102,9 @@ class Inversion:
         return (1 + found) / (1 + self._n_boot)
 
     def model_pvalue(self) -> float:
-        """The p-value of the model itself."""
+        """The p-value of the model itself, at the tau of the intervals."""
         observed = distances(self.sample, self.sample.frequency[None], 0.0, _TOL, threads=self._threads)
-        replicator = make_replicator(self.sample, self._sampler, (self._tau,), _TOL, self._seed)
+        replicator = make_replicator(self.sample, self._sampler, (self._tau,), _TOL, self.seed)
         null = replicator(range(self._n_boot)).statistic[0]
         return pvalue(float(observed.statistic[0]), null, float(observed.rounding[0]))
 
@@ -149,6 +154,12 @@ def _end(accepted: Callable[[float], bool], inner: float, outer: float) -> float
         else:
             outer = middle
     return float(outer)
+
+
+def interval_tau(tau: Tau, sample: Sample, behind: Array) -> float:
+    """The tau of intervals: what was asked for, or more than that of the test."""
+    found = find_taus(tau, behind, sample.menu_sizes, sample.convention)[0]
+    return min(MORE_ROOM * found, 0.9) if isinstance(tau, str) and tau == "auto" else found
 
 
 def has_counts(data: object) -> bool:

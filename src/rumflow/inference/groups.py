@@ -25,7 +25,7 @@ from rumflow.errors import InputError
 from rumflow.inference.convention import Convention, Tau, find_convention
 from rumflow.inference.jobs import run
 from rumflow.inference.result import RumTest
-from rumflow.inference.sample import named_groups
+from rumflow.inference.sample import Sizes, named_groups
 from rumflow.inference.test import Plan, finish_test, prepare_test, rum_test
 from rumflow.models.model import Model
 
@@ -140,6 +140,7 @@ def rum_test_many(
     draws: str = "auto",
     resample: str = "menu",
     convention: str | Convention | None = None,
+    sizes: Sizes = None,
     tol: float = 1e-9,
     threads: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -160,7 +161,7 @@ def rum_test_many(
     prepared = []
     for d, (name, one) in enumerate(zip(names, sets, strict=True)):
         try:
-            prepared.append(prepare_test({name: one}, plan, (d,)))
+            prepared.append(prepare_test({name: one}, plan, (d,), sizes))
         except InputError as fault:
             raise InputError(f"data set {name!r}: {fault}") from None
     replicators = [p.replicator for p in prepared]

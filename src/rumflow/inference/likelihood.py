@@ -2,6 +2,9 @@
 
     maximise  L(rho) = sum over cells (D, x) of  count(D, x) log rho(D, x)   over all RUMs rho
 
+What was not recorded of a menu is a cell of its own, the remainder: its count is what is missing to the menu's total, its
+probability that of all the items without a count together.
+
 A concave function on a polytope. Two second-order models of L at the current point rho_k lead to a weighted projection each:
 
     Fisher scoring   weights N_D / rho_k,         target the observed frequencies
@@ -142,8 +145,11 @@ class LikelihoodFit:
             raise InputError(
                 "the likelihood ratio test draws samples of the same sizes: they must be whole numbers of choices"
             )
-        inside = self.data.membership
-        shares = np.where(inside, np.maximum(np.nan_to_num(self.fitted), 0.0), 0.0)
+        inside, known = self.data.membership, ~np.isnan(self.data.counts)
+        shares = np.where(known, np.maximum(np.nan_to_num(self.fitted), 0.0), 0.0)
+        # What was not recorded is drawn as one more cell.
+        partly = (inside & ~known).any(axis=1)
+        shares = np.column_stack([shares, np.where(partly, np.maximum(1.0 - shares.sum(axis=1), 0.0), 0.0)])
         shares /= shares.sum(axis=1, keepdims=True)
         null = np.empty(n_boot)
         gaps = np.empty(n_boot)
@@ -152,7 +158,7 @@ class LikelihoodFit:
 
         def replicate(i: int) -> None:
             rng = generators(number, (), [i])[0]
-            counts = np.where(inside, rng.multinomial(sizes.astype(np.int64), shares), np.nan)
+            counts = np.where(known, rng.multinomial(sizes.astype(np.int64), shares)[:, :-1], np.nan)
             data = ChoiceData(self.items, inside, counts, sizes)
             state = _maximise(data, self._place.fresh(), max(self.tol, 1e-5), start)
             null[i] = 2 * max(state.saturated - state.value, 0.0)
@@ -198,9 +204,10 @@ class _State:
 
     def __init__(self, data: ChoiceData, place: Place) -> None:
         self.place = place
-        self.counts = place.spread(data.counts)
-        self.sizes = place.spread(np.where(data.membership, data.totals[:, None], np.nan))
-        self.observed = place.spread(data.frequencies)
+        rest = _remainders(data)
+        self.counts = place.spread(data.counts, rest)
+        self.sizes = place.spread(np.where(data.membership, data.totals[:, None], np.nan), data.totals)
+        self.observed = place.spread(data.frequencies, rest / data.totals)
         self.chosen = self.counts > 0
         self.total = float(self.counts.sum())
         c, f = self.counts[self.chosen], self.observed[self.chosen]
@@ -278,9 +285,11 @@ def _maximise(
     return state
 
 
-def is_whole(data: ChoiceData) -> bool:
-    """Were all cells of the observed menus recorded?"""
-    return not (np.isnan(data.counts) & data.membership).any()
+def _remainders(data: ChoiceData) -> Array:
+    """(m,): how many choices from each menu were not recorded; 0 where all were."""
+    left = np.maximum(data.totals - np.nansum(data.counts, axis=1), 0.0)
+    partly = (np.isnan(data.counts) & data.membership).any(axis=1)
+    return np.where(partly & (left > 1e-9 * data.totals), left, 0.0)  # a smaller one is rounding
 
 
 def fit_likelihood(
@@ -294,6 +303,7 @@ def fit_likelihood(
 ) -> LikelihoodFit:
     """The most likely random utility model for choice counts.
 
+    data     menus may have been recorded in part, where their totals are known; what is missing counts as one cell.
     tol      stop when the certified gap, maximum - loglik, is at most tol (in units of the log-likelihood).
     model, route   as for `project`.
     throw    raise where the tolerance is not met in `max_iterations` projections; False returns the best point with its gap.
@@ -313,20 +323,21 @@ def fit_likelihood(
         raise InputError(f"data: a ChoiceData with counts is needed, not {type(data).__name__}")
     if not (np.isfinite(tol) and tol > 0):
         raise InputError(f"tol={tol!r}: a positive number is needed")
-    if not is_whole(data):
-        partial = (np.isnan(data.counts) & data.membership).any(axis=1)
-        raise InputError(
-            f"menu {data.menus[int(np.argmax(partial))]}: some cells were not recorded; "
-            "the likelihood needs the counts of whole menus"
-        )
     begin = time.perf_counter()
     place = find_place(data, model, route)
-    impossible = (np.nan_to_num(data.counts) > 0) & (place.gather(place.rho(place.middle())) == 0)
+    inner = place.gather(place.rho(place.middle()))
+    impossible = (np.nan_to_num(data.counts) > 0) & (inner == 0)
     if impossible.any():
         menu, item = (int(v) for v in np.argwhere(impossible)[0])
         raise ImpossibleChoiceError(
             f"menu {format_menu(data.menus[menu])}: {data.items[item]!r} was chosen {data.counts[menu, item]:g} times, but no "
             f"type of {model!r} takes it: the likelihood is 0 whatever the mixture"
+        )
+    rest = _remainders(data)
+    for row in np.flatnonzero((rest > 0) & (np.nansum(inner, axis=1) > 1 - 1e-12)):
+        raise ImpossibleChoiceError(
+            f"menu {format_menu(data.menus[row])}: {rest[row]:g} choices were not recorded, but no type of "
+            f"{model!r} takes an item without a count: the likelihood is 0 whatever the mixture"
         )
     state = _maximise(data, place, tol, most=max_iterations)
     fit = LikelihoodFit(

@@ -46,8 +46,8 @@ class Place(Protocol):
     def fresh(self) -> Place:
         """The same with arrays of its own, for another thread."""
 
-    def spread(self, array: Array) -> Array:
-        """Numbers per cell from an (m, n) array; 0 where it has NaN, and on menus of one item."""
+    def spread(self, array: Array, rest: Array) -> Array:
+        """Numbers per cell from an (m, n) array, and (m,) of the remainders; 0 where it has NaN, and on menus of one item."""
 
     def gather(self, rho: Array) -> Array:
         """The way back: (m, n), NaN outside the menus, 1 on menus of one item."""
@@ -83,7 +83,14 @@ class Place(Protocol):
 
 
 def find_place(data: ChoiceData, model: Model | None, route: str | None) -> Place:
-    """Lattice or graph, by cost."""
+    """Lattice or graph, by cost; the graph where the remainder of some menu counts."""
+    if (np.isnan(data.counts) & data.membership).any():
+        if route == "lattice":
+            raise InputError(
+                "route='lattice': the rest of a menu that was recorded in part has a likelihood of its own, but no cell on the "
+                "lattice; accepted are None and 'graph'"
+            )
+        route = "graph" if route is None else route
     chosen = choose_route(data, model, route, exact=True) if (data.membership.sum(axis=1) > 1).any() else None
     if chosen is None:
         return _OnLattice(data)
@@ -106,7 +113,7 @@ class _OnLattice:
     def fresh(self) -> _OnLattice:
         return _OnLattice(self._data)
 
-    def spread(self, array: Array) -> Array:
+    def spread(self, array: Array, rest: Array) -> Array:
         values = np.zeros(self._lattice.internal_shape)
         values[self._item, self._column] = np.nan_to_num(array[self._row, self._item])
         return values
@@ -169,8 +176,11 @@ class _OnGraph:
     def fresh(self) -> _OnGraph:
         return _OnGraph(self._data, self._model, self._cells, self._graph, self._inner)
 
-    def spread(self, array: Array) -> Array:
-        return self._cells.to_table(np.nan_to_num(array[self._rows]))
+    def spread(self, array: Array, rest: Array) -> Array:
+        table = self._cells.to_table(np.nan_to_num(array[self._rows]))
+        partly = np.flatnonzero(self._cells.remainder >= 0)
+        table[partly, self._cells.remainder[partly]] = rest[self._rows[partly]]
+        return table
 
     def gather(self, rho: Array) -> Array:
         array = np.where(self._data.membership, 1.0, np.nan)

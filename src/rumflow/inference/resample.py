@@ -13,6 +13,8 @@ UnitSampler   whole units (rows with weights, or all the choices of a subject). 
 
                   p*(D, x) = centre(D, x) + sum_u v_u (count_u(D, x) - count_u(D) centre(D, x)) / N_D
 
+              Rows by "row" are drawn with replacement first, each draw with a sign of its own, so that N_D varies.
+
 Resampling the observed choices gives no noise to a menu with one choice, which draws from the null do.
 A menu whose choices all fail to be drawn *vanishes*: its frequencies are NaN in that replicate.
 """
@@ -174,16 +176,18 @@ class CellSampler:
 
 
 class UnitSampler:
-    """Units with all their choices, drawn with replacement within strata, or with a random sign each."""
+    """Units with all their choices, drawn with replacement within strata, or with a random sign each, or both (`both`)."""
 
-    def __init__(self, sample: Sample, table: sparse.csr_matrix, strata: Ints, behind: Array, draws: str) -> None:
+    def __init__(
+        self, sample: Sample, table: sparse.csr_matrix, strata: Ints, behind: Array, draws: str, both: bool = False
+    ) -> None:
         self._table = table  # (units drawn, slots + menus): what a unit adds to the count of a slot and of its menu
         self._unit = sample.unit
         self._frequency = sample.frequency
-        self._totals = np.asarray(table.sum(axis=0)).reshape(-1)[len(sample.unit) :]
         self._members = [np.flatnonzero(strata == s) for s in range(int(strata.max()) + 1)]
         self.behind = behind
         self.draws = draws
+        self._both = both
 
     @property
     def n_units(self) -> int:
@@ -192,22 +196,35 @@ class UnitSampler:
 
     def draw(self, generators: Sequence[np.random.Generator], centre: Array) -> Array:
         """(b, S) frequencies."""
-        times = np.zeros((len(generators), self._table.shape[0]))
-        for row, rng in zip(times, generators, strict=True):
-            if self.draws == "null":
-                row[:] = 2.0 * rng.integers(2, size=len(row)) - 1.0
+        null = self.draws == "null"
+        times = np.ones((len(generators), self.n_units))
+        signed = np.zeros_like(times) if null else times
+        for row, signs, rng in zip(times, signed, generators, strict=True):
+            if null and not self._both:
+                signs[:] = _signs(rng, len(signs))
                 continue
             for members in self._members:
-                row[members] = np.bincount(rng.integers(len(members), size=len(members)), minlength=len(members))
+                count = len(members)
+                drawn = rng.integers(count, size=count)
+                row[members] = np.bincount(drawn, minlength=count)
+                if null:
+                    signs[members] = np.bincount(drawn, _signs(rng, count), count)
+        counts, totals = self._sums(signed)
+        size = self._sums(times)[1] if null else totals
+        with np.errstate(invalid="ignore", divide="ignore"):
+            if null:
+                return np.asarray(np.where(size > 0, centre + (counts - totals * centre) / size, np.nan))
+            return np.asarray(np.where(size > 0, counts / size, np.nan) - self._frequency + centre)
+
+    def _sums(self, times: Array) -> tuple[Array, Array]:
+        """(b, S) each: what units so many times make of the count of every slot, and of its menu."""
         sums = np.asarray(self._table.T.dot(times.T)).T
         slots = len(self._unit)
-        counts, totals = sums[:, :slots], sums[:, slots:][:, self._unit]
-        if self.draws == "null":
-            signed: Array = centre + (counts - totals * centre) / self._totals[self._unit]
-            return signed
-        with np.errstate(invalid="ignore"):
-            frequencies: Array = np.where(totals > 0, counts / totals, np.nan)
-        return frequencies - self._frequency + centre
+        return sums[:, :slots], sums[:, slots:][:, self._unit]
+
+
+def _signs(rng: np.random.Generator, count: int) -> Array:
+    return np.asarray(2.0 * rng.integers(2, size=count) - 1.0)
 
 
 def make_sampler(sample: Sample, groups: Sequence[ChoiceData], resample: str, cluster: Any) -> Sampler:
@@ -234,7 +251,7 @@ def make_sampler(sample: Sample, groups: Sequence[ChoiceData], resample: str, cl
     slot = np.concatenate([c[0] for c in columns])
     _, strata = np.unique(unit if resample == "menu" else sample.unit_group[unit], return_inverse=True)
     table = _table(sample, np.arange(len(unit)), slot, unit, weight)
-    return UnitSampler(sample, table, strata, np.bincount(unit).astype(float), draws)
+    return UnitSampler(sample, table, strata, np.bincount(unit).astype(float), draws, resample == "row")
 
 
 def _clusters(sample: Sample, groups: Sequence[ChoiceData], rows: Sequence[Any], cluster: Any) -> UnitSampler:

@@ -7,13 +7,14 @@ lands in R_theta; the statistic is then low by about one part in `_HEAVY`.
 against c, and <c, rho> falls as m grows, piecewise linearly. Regula falsi finds the m at which it is theta, for all rows of a
 stack side by side. Cells of c that were not recorded get a small weight, `_LIGHT` of the largest, so that they can be moved too.
 
-*The inner point.* For one cell (D, x) of a random utility model r_theta mixes the uniform rankings given that x is chosen from D
-and given that it is not. The chance that x is the best of D and y the best of E is, with s = |D u E|,
+*The inner point.* For a functional of one menu D of a random utility model r_theta mixes the uniform rankings given what they
+choose from D, with shares q_x proportional to exp(m c(x)) and m such that sum q_x c(x) = theta: every ranking has a share,
+whatever theta. The chance that x is the best of D and y the best of E is, with s = |D u E|,
 
     1/s  if y = x;     [x not in E] / (s |E|) + [y not in D] / (s |D|)  otherwise:
 
-one of the two is the best of the union, and the other one the best of its menu among the rest. For other functionals and models
-r_theta lies between the inner point r of the model and a point where the functional is largest, or smallest.
+one of the two is the best of the union, and the other one the best of its menu among the rest. For functionals of several menus,
+and for other models, r_theta lies between the inner point r of the model and a point where the functional is largest or smallest.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.data.menus import find_menus
@@ -33,6 +35,7 @@ _LIGHT = 1e-3
 _FAR = 1e4
 _TOL = 1e-7
 _ROUNDS = 40  # of regula falsi; ten do, as a rule
+_STEEPEST = 1e6  # shares so tilted are those of an end
 
 
 class Measured(NamedTuple):
@@ -76,9 +79,13 @@ class Restricted:
         self._cell = int(np.flatnonzero(self._c)[0]) if np.count_nonzero(self._c) == 1 else -1
         self._extremes = [self._extreme(sign) for sign in (-1.0, 1.0)]
         self.least, self.most = (float(self._c @ e) for e in self._extremes)
-        if new.plain and self._cell >= 0:
-            menu, item = new.cells.membership[new.menu[self._cell]], int(new.item[self._cell])
-            self._joint = uniform_joint(menu, item, new.cells.membership[new.menu], new.item)
+        self._given: tuple[Array, Array] | None = None
+        concerned = np.flatnonzero(coefficients.any(axis=1))
+        if new.plain and len(concerned) == 1:
+            menu, own_c = menus[concerned[0]], coefficients[concerned[0]]
+            items = np.flatnonzero(menu)
+            joint = [uniform_joint(menu, int(x), new.cells.membership[new.menu], new.item) for x in items]
+            self._given = own_c[items], len(items) * np.array(joint)
 
     def _extreme(self, sign: float) -> Array:
         """A point of the model where sign <c, rho> is largest: the projection of one far away."""
@@ -87,9 +94,9 @@ class Restricted:
 
     def inner(self, theta: float) -> Array:
         """A point inside R_theta, cell by cell."""
-        if self._projector.plain and self._cell >= 0:
-            share, value = self._inner[self._cell], theta / self._c[self._cell]
-            return np.asarray(value * self._joint / share + (1 - value) * (self._inner - self._joint) / (1 - share))
+        if self._given is not None:
+            c, given = self._given
+            return np.asarray(tilted_shares(c, theta) @ given, np.float64)
         middle = float(self._c @ self._inner)
         end = self._extremes[int(theta > middle)]
         reach = float(self._c @ end) - middle
@@ -157,6 +164,22 @@ def find_roots(function: Callable[[Ints, Array], Array], count: int, slope: floa
         value[rows] = function(rows, at[rows])
         rows = rows[np.abs(value[rows]) > allowed]
     return at
+
+
+def tilted_shares(c: Array, mean: float) -> Array:
+    """Shares proportional to exp(m c), with this mean of c; all of them on the largest or smallest c at the ends of its range."""
+    span = float(np.ptp(c)) or 1.0
+    x = (c - c.min()) / span
+    wanted = (mean - float(c.min())) / span
+
+    def shares(m: float) -> Array:
+        powers = np.exp(m * x - (m * x).max())
+        return np.asarray(powers / powers.sum(), np.float64)
+
+    low, high = shares(-_STEEPEST), shares(_STEEPEST)
+    if not low @ x < wanted < high @ x:
+        return low if wanted <= low @ x else high
+    return shares(float(brentq(lambda m: float(shares(m) @ x) - wanted, -_STEEPEST, _STEEPEST)))
 
 
 def uniform_joint(menu: Mask, item: int, menus: Mask, items: Ints) -> Array:

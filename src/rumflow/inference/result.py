@@ -22,6 +22,24 @@ from rumflow.inference.sample import Sample
 from rumflow.output.names import name_menu
 from rumflow.projection.cells import CellFits
 
+#: How replicates are drawn, by what is resampled: from the fitted model, and from the observed choices.
+_DRAWN = {
+    "menu": ("choices drawn from the fitted model by menu", "observed choices resampled by menu"),
+    "row": ("choices drawn from the fitted model by row", "observed choices resampled by row"),
+    "subject": (
+        "deviations of subjects from the fitted model with random signs",
+        "observed choices resampled by subject",
+    ),
+    "weighted rows by menu": (
+        "deviations of weighted rows from the fitted model with random signs",
+        "weighted rows resampled within their menus",
+    ),
+    "weighted rows": (
+        "weighted rows resampled, their deviations from the fitted model with random signs",
+        "weighted rows resampled, whatever their menus",
+    ),
+}
+
 
 def pvalue(statistic: float, null: Array, rounding: float = 0.0) -> float:
     """(1 + #{null >= statistic}) / (1 + B): never 0. Differences within `rounding` count as ties."""
@@ -46,7 +64,7 @@ class RumTest:
     vanished: int  #: replicates in which at least one menu vanished; they are measured on the menus that are left
     interrupted: bool
     seed: int  #: the same seed gives the same result, with any number of workers
-    resample: str
+    resample: str  #: what is resampled: "menu", "row", "subject", "weighted rows by menu" or "weighted rows"
     weights: str
     notes: tuple[str, ...]  #: what the reader should know about these data: tiny or unequal menus, few subjects
     gap: float  #: certified: statistic - true minimum <= gap
@@ -219,11 +237,7 @@ class RumTest:
 
     def _drawn(self) -> str:
         """How replicates were drawn, in words."""
-        if self.draws == "empirical":
-            return f"observed choices resampled by {self.resample}"
-        if self.resample == "subject":
-            return "deviations of subjects from the fitted model with random signs"
-        return f"choices drawn from the fitted model by {self.resample}"
+        return _DRAWN[self.resample][self.draws == "empirical"]
 
     def plot(self, ax: Any = None, tau: float | None = None) -> Any:
         """The null distribution with the statistic; see `rumflow.output.plots.plot_null`."""

@@ -30,6 +30,9 @@ from rumflow.models.model import Model
 from rumflow.projection.cells import CellProjector
 from rumflow.projection.inputs import as_floats, check_weights, require_weights
 
+#: Sample sizes where data are probabilities: a number, or one for each menu; for several groups also these by the group's name.
+Sizes = float | ArrayLike | Mapping[Any, Any] | None
+
 
 @dataclass(frozen=True, eq=False)
 class Sample:
@@ -83,6 +86,12 @@ class Sample:
         menu = format_menu(self.members(unit))
         return menu if self.n_groups == 1 else f"{menu} of {self.names[int(self.unit_group[unit])]}"
 
+    @property
+    def unweighted_rest(self) -> Ints:
+        """The units recorded in part whose remainder is no slot."""
+        recorded, slots = np.bincount(self.unit, self.item >= 0), np.bincount(self.unit)
+        return np.flatnonzero((recorded < self.menu_sizes) & (slots == recorded))
+
     def pool(self, p: Array, weights: Array) -> tuple[Array, Array, Array]:
         """From slots to cells: for each row of p the weighted means and the spread, and the weight of every cell."""
         count = len(self.centre)
@@ -105,19 +114,21 @@ def build_sample(
     data: ChoiceData | Sequence[ChoiceData] | Mapping[Any, ChoiceData],
     weights: str | ArrayLike | None,
     convention: Convention,
-    sizes: float | ArrayLike | None = None,
+    sizes: Sizes = None,
     model: Model | None = None,
     route: str | None = None,
     remainders: bool = True,
 ) -> Sample:
     """Bring data into slots; see `rum_test` for what is accepted.
 
-    remainders   weights="inverse-variance" gives a weight to what was chosen but not recorded, too, for a group by itself.
+    remainders   weights="inverse-variance" gives a weight to what was chosen but not recorded, too. Groups must have recorded the
+                 same items of that menu: otherwise their remainders are not one cell, and none has a weight (`unweighted_rest`).
     """
     names, groups = named_groups(data)
     items = check_items(dict.fromkeys(label for group in groups for label in group.items))
-    groups = [_relabel(group, items) for group in groups]
-    per_group = [_slots(group, None if sizes is None else sizes) for group in groups]
+    per_group = [
+        _slots(group, items, _totals(group, own)) for group, own in zip(groups, _own_sizes(names, sizes), strict=True)
+    ]
     unit_group = np.concatenate([np.full(len(part[0]), g) for g, part in enumerate(per_group)])
     unit_size = np.concatenate([part[1] for part in per_group])
     offset = np.cumsum([0, *(len(part[0]) for part in per_group)])
@@ -133,12 +144,13 @@ def build_sample(
     recorded = np.zeros(menus.shape, np.bool_)
     recorded[unit_menu[unit], item] = True
     pearson = isinstance(weights, str) and weights == "inverse-variance"
-    partly = (recorded != menus).any(axis=1) & (remainders and pearson and len(groups) == 1)
+    partly = (recorded != menus).any(axis=1) & (remainders and pearson)
+    partly[unit_menu[np.bincount(unit) != recorded.sum(axis=1)[unit_menu]]] = False
     if partly.any():
         if route == "lattice":
             raise InputError(
                 "route='lattice': with weights='inverse-variance' the rest of a menu that was recorded in part is a cell of its "
-                "own, which the lattice does not have; accepted are None and 'graph'"
+                "own, which the lattice does not have; accepted are None, 'graph' and 'bounded'"
             )
         unit, item, frequency = _with_remainders(unit, item, frequency, np.flatnonzero(partly[unit_menu]))
     projector = CellProjector(menus, recorded, items, model, route, convention.set == "cone", bool(partly.any()))
@@ -222,36 +234,53 @@ def inner_point(menus: Mask, menu: Ints, item: Ints, kind: str) -> Array:
     return centre
 
 
-def _relabel(data: ChoiceData, items: tuple[Item, ...]) -> ChoiceData:
-    """The same data over the items of all groups, in their order."""
-    if data.items == items:
-        return data
+def _own_sizes(names: Sequence[Item], sizes: Sizes) -> list[float | ArrayLike | None]:
+    """The sizes of each group: those under its name in a mapping, else the same for all."""
+    if not isinstance(sizes, Mapping):
+        return [sizes] * len(names)
+    for name in names:
+        if name not in sizes:
+            raise InputError(f"sizes: group {name!r} is missing; there are sizes for {', '.join(map(repr, sizes))}")
+    return [sizes[name] for name in names]
+
+
+def _totals(data: ChoiceData, sizes: float | ArrayLike | None) -> Array:
+    """The sample size of each menu, in the order of the data."""
+    if sizes is None:
+        return data.totals
+    totals = as_floats(sizes, "sizes")
+    if totals.ndim == 0:
+        totals = np.full(len(data.totals), float(totals))
+    if totals.shape != data.totals.shape:
+        raise InputError(
+            f"sizes: a number, or one for each of the {len(data.totals)} menus is needed, not shape {totals.shape}"
+        )
+    wrong = ~(np.isfinite(totals) & (totals > 0))
+    if wrong.any():
+        menu = int(wrong.argmax())
+        raise InputError(
+            f"sizes: menu {format_menu(data.menus[menu])} has {totals[menu]:g}; sample sizes must be positive and finite"
+        )
+    return totals
+
+
+def testable(data: ChoiceData) -> Mask:
+    """(m,): the menus that leave a choice, and of which something was recorded."""
+    return np.asarray((data.membership.sum(axis=1) >= 2) & ~np.isnan(data.counts).all(axis=1), np.bool_)
+
+
+def _slots(data: ChoiceData, items: tuple[Item, ...], totals: Array) -> tuple[Mask, Array, Ints, Ints, Array]:
+    """The testable menus over the items of all groups, and their sizes; menu, item and frequency of their recorded cells."""
+    rows = np.flatnonzero(testable(data))
+    membership = np.zeros((len(rows), len(items)), np.bool_)
+    frequencies = np.full(membership.shape, np.nan)
     place = np.array([items.index(label) for label in data.items])
-    membership = np.zeros((len(data.totals), len(items)), np.bool_)
-    membership[:, place] = data.membership
-    counts = np.full(membership.shape, np.nan)
-    counts[:, place] = data.counts
-    order = np.argsort(sort_keys(membership))
-    return ChoiceData(items, membership[order], counts[order], data.totals[order])
-
-
-def _slots(data: ChoiceData, sizes: float | ArrayLike | None) -> tuple[Mask, Array, Ints, Ints, Array]:
-    """The menus with a choice and their sizes; menu, item and frequency of their recorded cells."""
-    totals = data.totals
-    if sizes is not None:
-        totals = np.asarray(sizes, float)
-        if totals.ndim == 0:
-            totals = np.full(len(data.totals), float(totals))
-        if totals.shape != data.totals.shape:
-            raise InputError(
-                f"sizes: a number, or one for each of the {len(data.totals)} menus is needed, not shape {totals.shape}"
-            )
-        if not (np.isfinite(totals).all() and (totals > 0).all()):
-            raise InputError("sizes: sample sizes must be positive and finite")
-    large = (data.membership.sum(axis=1) >= 2) & ~np.isnan(data.frequencies).all(axis=1)  # something must be recorded
-    frequencies = data.frequencies[large]
+    membership[:, place], frequencies[:, place] = data.membership[rows], data.frequencies[rows]
+    if data.items != items:  # in another order of items menus stand in another order, too
+        order = np.argsort(sort_keys(membership))
+        rows, membership, frequencies = rows[order], membership[order], frequencies[order]
     unit, item = np.nonzero(~np.isnan(frequencies))
-    return data.membership[large], totals[large], unit, item, frequencies[unit, item]
+    return membership, totals[rows], unit, item, frequencies[unit, item]
 
 
 def _with_remainders(unit: Ints, item: Ints, frequency: Array, partly: Ints) -> tuple[Ints, Ints, Array]:
@@ -287,7 +316,7 @@ def _slot_weights(sample: Sample, weights: str | ArrayLike | None, groups: Seque
         )
     array = as_floats(weights, "weights")
     if len(groups) == 1 and array.shape == forms[-1]:
-        own: Array = array[groups[0].membership.sum(axis=1) >= 2][sample.unit, sample.item]
+        own: Array = array[testable(groups[0])][sample.unit, sample.item]
         require_weights(
             own, lambda s: f"menu {sample.menu_name(sample.unit[s])}, item {sample.items[sample.item[s]]!r}"
         )
@@ -307,7 +336,7 @@ def inverse_variance(data: ChoiceData, model: Model | None = None, route: str | 
     n, menu = len(sample.items), sample.unit_menu[sample.unit]
     if sample.projector.graph is not None:
         array = np.where(data.membership & (data.membership.sum(axis=1) == 1)[:, None], 1.0, 0.0)
-        array[np.flatnonzero(data.membership.sum(axis=1) >= 2)[menu], sample.item] = sample.weights
+        array[np.flatnonzero(testable(data))[menu], sample.item] = sample.weights
         return array
     array = np.zeros((1 << n, n))
     array[masks_of(sample.menus)[menu], sample.item] = sample.weights

@@ -35,9 +35,9 @@ from rumflow.inference.convention import Convention, Tau, find_convention, find_
 from rumflow.inference.jobs import Collected, run
 from rumflow.inference.notes import find_notes
 from rumflow.inference.replicate import Distances, Replicator, distances, make_replicator
-from rumflow.inference.resample import make_sampler
+from rumflow.inference.resample import UnitSampler, make_sampler
 from rumflow.inference.result import RumTest, make_result
-from rumflow.inference.sample import build_sample, named_groups
+from rumflow.inference.sample import Sizes, build_sample, named_groups
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model
 
@@ -85,7 +85,7 @@ def rum_test(
     draws: str = "auto",
     resample: str = "menu",
     convention: str | Convention | None = None,
-    sizes: float | ArrayLike | None = None,
+    sizes: Sizes = None,
     tol: float = 1e-9,
     threads: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -109,10 +109,12 @@ def rum_test(
                 choices, recentred on that fit; it rejects true models too often where some menus have few choices.
     cluster     resample whole subjects: True for the data's own subject ids, or one id per row.
     resample    "menu": each menu's choices, as many as observed. "row": all choices of a group together, so that the sizes of
-                the menus vary. "cluster".
+                the menus vary. "cluster". Rows whose weights are fractions (survey weights) are not drawn from the fit: their
+                deviations from it get random signs, by "row" after drawing rows with replacement.
     convention  set, cells, scale, centre, weights, draws and tau under one name: "default", "recentred" (the default of version
                 0.1), "abkk", "kitamura-stoye", or a `Convention`. Arguments given beside it win.
-    sizes       sample sizes, where the data are probabilities: a number, or one for each menu.
+    sizes       sample sizes, where the data are probabilities: a number, or one for each menu; for several groups that
+                differ, a dict of these by the group's name.
     n_jobs      1: threads of this process. Otherwise joblib workers, in whatever backend joblib's `parallel_config` names.
     checkpoint  a file that keeps the replicates done; the same call with the same file goes on where it stopped.
     model       which types of choosers there are: None for all rankings, or another model; it is what is tested.
@@ -167,7 +169,7 @@ def prepare_test(
     groups: Mapping[Any, ChoiceData],
     plan: Plan,
     key: tuple[int, ...] = (),
-    sizes: float | ArrayLike | None = None,
+    sizes: Sizes = None,
 ) -> Prepared:
     """Everything up to the replicates, which draw from the child `key` of the seed."""
     if not 0 < plan.tol < 1:
@@ -177,12 +179,15 @@ def prepare_test(
     observed = distances(sample, sample.frequency[None], 0.0, plan.tol, threads=None)
     taus = find_taus(plan.tau, sampler.behind, sample.menu_sizes, plan.convention)
     by_subject = plan.resample == "cluster" or not (plan.cluster is None or plan.cluster is False)
+    resample = "subject" if by_subject else plan.resample
+    if isinstance(sampler, UnitSampler) and not by_subject:
+        resample = "weighted rows" if resample == "row" else "weighted rows by menu"
     return Prepared(
         make_replicator(sample, sampler, taus, plan.tol, plan.seed, key),
         observed,
-        "subject" if by_subject else plan.resample,
+        resample,
         describe_weights(plan.own_weights),
-        find_notes(sample, sampler, taus[0], by_subject),
+        find_notes(sample, sampler, taus[0], by_subject, describe_weights(plan.own_weights)),
     )
 
 

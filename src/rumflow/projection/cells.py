@@ -83,8 +83,8 @@ class CellProjector:
     membership   (m, n): the menus, in ascending order of their bit masks, each of two items or more.
     recorded     (m, n): which cells were recorded.
     model, route as for `project`; cone: mixtures with any total.
-    remainders   what was chosen from a menu but not recorded is a cell, too, with item -1, after the others of its menu. Only on
-                 graphs: there it is one cell, on the lattice a sum of several.
+    remainders   what was chosen from a menu but not recorded is a cell, too, with item -1, after the others of its menu. Not on
+                 the lattice, where it is a sum of several: without a route, the graph, or bounds where that is too large.
 
     Other processes build the graph again, once each: it is larger than what it is made from.
     """
@@ -103,7 +103,7 @@ class CellProjector:
         self.model: Model = RandomUtility() if model is None else model
         self.cells = Cells(membership, recorded, items)
         self.cone = cone
-        self._asked = (membership, recorded, tuple(items), model, "graph" if remainders else route, cone, remainders)
+        self._asked = (membership, recorded, tuple(items), model, route, cone, remainders)
         self.menu, self.column = np.nonzero(self.cells.item >= (-1 if remainders else 0))
         self.item = self.cells.item[self.menu, self.column]
         self._building = Lock()
@@ -132,7 +132,8 @@ class CellProjector:
 
     @cached_property
     def _graph(self) -> ModelProjector | None:
-        return find_route(self.cells, self.model, self._asked[4], self.cone)[1]
+        *_, route, cone, remainders = self._asked
+        return find_route(self.cells, self.model, route, cone, remainders=remainders)[1]
 
     @property
     def bounded(self) -> bool:

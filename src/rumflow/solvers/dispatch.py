@@ -257,13 +257,14 @@ def require_lattice(n: int) -> None:
 
 
 def find_route(
-    cells: Cells, model: Model, route: str | None, cone: bool = False, exact: bool = False
+    cells: Cells, model: Model, route: str | None, cone: bool = False, exact: bool = False, remainders: bool = False
 ) -> tuple[Cost, ModelProjector | None]:
     """Lattice, graph or bounds for these cells, by cost: whichever has fewer arcs; graph and bounds come with their projector.
 
     An arc of the graph takes less time than an edge of the lattice, on which incomplete data need weights; and the graph is built
     only as far as it is worth it. The lattice ends at 24 items. Where it is impossible and the graph is too large, there are
-    bounds for random utility, unless the answer must be `exact`: then that is an error.
+    bounds for random utility, unless the answer must be `exact`: then that is an error. `remainders`: what was not recorded of
+    a menu counts as a cell, which the lattice does not have.
     """
     if route == "bounded":
         if exact:
@@ -272,7 +273,7 @@ def find_route(
     n = cells.n_items
     edges = n << (n - 1)
     plain = isinstance(model, RandomUtility) and not model.above
-    possible = plain and n <= LATTICE_ITEMS
+    possible = plain and not remainders and n <= LATTICE_ITEMS
     whole = bool((cells.recorded == cells.membership).all()) and len(cells.membership) == 2**n - 1 - n
     lattice = None
     if possible:
