@@ -1,5 +1,7 @@
 """Inference: tests, likelihood, bounds and shares, all by projections onto the random utility models."""
 
+from rumflow.inference import functionals
+from rumflow.inference.assortment import BestAssortment, best_assortment
 from rumflow.inference.bounds import Bounds, bounds
 from rumflow.inference.compare import ModelComparison, compare_models
 from rumflow.inference.convention import Convention
@@ -17,6 +19,7 @@ from rumflow.inference.share import RationalShare, rationalizable_share
 from rumflow.inference.test import rum_test
 
 __all__ = [
+    "BestAssortment",
     "Bounds",
     "Convention",
     "GroupComparison",
@@ -28,10 +31,12 @@ __all__ = [
     "RumTest",
     "RumTests",
     "benjamini_hochberg",
+    "best_assortment",
     "bounds",
     "compare_groups",
     "compare_models",
     "fit_likelihood",
+    "functionals",
     "holm",
     "rationalizable_share",
     "rum_test",

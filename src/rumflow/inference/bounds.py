@@ -32,6 +32,7 @@ from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference.budget_bounds import place_budget
 from rumflow.inference.confidence import HALVINGS, Interval, Inversion, has_counts
 from rumflow.inference.convention import Tau
+from rumflow.inference.functionals import as_menu
 from rumflow.inference.restricted import Restricted
 from rumflow.inference.sharp import Asked, find_bounds
 from rumflow.models.model import Model
@@ -151,7 +152,7 @@ def bounds(
             raise InputError("bounds: give either a menu (and an item), or a functional")
         if functional is not None:
             return _asked_functional(fit, functional), ()
-        members = _members(menu)
+        members = as_menu(menu)
         row = np.zeros(fit.n, np.bool_)
         row[fit.members(members)] = True
         if not row.any():
@@ -350,7 +351,7 @@ def _labelled(fit: Projection, functional: Mapping[Any, float]) -> tuple[Mask, A
     for k, (cell, value) in enumerate(functional.items()):
         if not isinstance(cell, tuple) or len(cell) != 2:
             raise InputError(f"functional: the key {cell!r} is not (menu, item), such as (('tea', 'milk'), 'tea')")
-        members = _members(cell[0])
+        members = as_menu(cell[0])
         menus[k, fit.members(members)] = True
         if cell[1] not in members:
             raise InputError(f"functional: item {cell[1]!r} is not in the menu {format_menu(members)}")
@@ -359,9 +360,3 @@ def _labelled(fit: Projection, functional: Mapping[Any, float]) -> tuple[Mask, A
     sums = np.zeros(found.shape)
     np.add.at(sums, rows, values)
     return found, sums
-
-
-def _members(menu: Iterable[Item] | None) -> tuple[Item, ...]:
-    if menu is None or isinstance(menu, str | bytes) or not isinstance(menu, Iterable):
-        raise InputError(f"menu {menu!r}: give it as a tuple of items, such as ('tea', 'milk')")
-    return tuple(menu)

@@ -113,13 +113,25 @@ def make_programs(
     types, shares = _types_of_fit(fit, cells, graph) if mixture is None else mixture
     table = cells_of_types(types, shares, cells.shape)
     full = (fixed == cells.membership).all(axis=1)
-    last = cells.membership.shape[1] - 1 - cells.membership[:, ::-1].argmax(axis=1)
-    fixed, pull = fixed.copy(), pull.copy()
-    fixed[full, last[full]] = False  # the others imply it
-    menu, item = np.nonzero(fixed)
+    last = last_items(cells.membership)
+    pull = pull.copy()
+    menu, item = np.nonzero(independent(cells.membership, fixed))
     column = cells.column[menu, item].astype(np.int64)
     pull[full] -= pull[full, last[full]][:, None]  # the same up to a constant, and 0 on the cell left out
     return TypePrograms(graph, menu, column, table[menu, column], types, pull[menu, item])
+
+
+def independent(membership: Mask, fixed: Mask) -> Mask:
+    """The given cells without the last one of every menu all of whose cells are given: the others imply it."""
+    full = (fixed == membership).all(axis=1)
+    kept = fixed.copy()
+    kept[full, last_items(membership)[full]] = False
+    return kept
+
+
+def last_items(membership: Mask) -> Ints:
+    """(m,): the last item of every menu."""
+    return np.asarray(membership.shape[1] - 1 - membership[:, ::-1].argmax(axis=1), np.int64)
 
 
 def model_of(fit: Projection) -> Model:

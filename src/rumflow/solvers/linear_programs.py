@@ -213,7 +213,7 @@ class TypePrograms:
         balance = np.zeros(flows.conservation.shape[0])
         balance[0] = 1.0
         given = flows.cells[self._menu * cost.shape[1] + self._column]
-        answer = _solve(
+        answer = solve_program(
             prices, equal=(sparse.vstack([flows.conservation, given]), np.concatenate([balance, self._values]))
         )
         return float(prices @ answer.x), answer.eqlin.marginals[len(balance) :], answer.x
@@ -223,7 +223,7 @@ class TypePrograms:
         for _ in range(_MOST_ROUNDS):
             prices = cost[np.arange(len(cost)), self.types].sum(axis=1)
             matrix: Any = sparse.vstack([self._matrix, sparse.csc_matrix(np.ones((1, len(prices))))], "csc")
-            answer = _solve(prices, equal=(matrix, np.append(self._values, 1.0)))
+            answer = solve_program(prices, equal=(matrix, np.append(self._values, 1.0)))
             y = answer.eqlin.marginals[:-1] - self._anchor
             reduced = cost - self._table(y)
             here = float(y @ self._values) + self._price(reduced)
@@ -246,7 +246,7 @@ class TypePrograms:
             cheapest = self._price(self._table(best))
             bound = min(1.0, float(best @ self._values) / cheapest) if cheapest > 0 else 1.0
         for _ in range(_MOST_ROUNDS):
-            answer = _solve(-np.ones(len(self.types)), most=(self._matrix, self._values))
+            answer = solve_program(-np.ones(len(self.types)), most=(self._matrix, self._values))
             y = np.maximum(-answer.ineqlin.marginals, 0.0)
             reduced = self._table(y)
             cheapest = self._price(reduced)
@@ -266,7 +266,7 @@ class TypePrograms:
         """Take the types of the largest flow into use; the duals of the given cells."""
         given = flows.cells[self._menu * self._graph.shape[1] + self._column]
         leaving = np.asarray(flows.conservation[:1].todense()).reshape(-1)
-        answer = _solve(
+        answer = solve_program(
             -leaving,
             equal=(flows.conservation[1:], np.zeros(flows.conservation.shape[0] - 1)),
             most=(given, self._values),
@@ -306,11 +306,12 @@ class TypePrograms:
         return bool(new)
 
 
-def _solve(
+def solve_program(
     cost: Array,
     equal: tuple[Any, Array] | None = None,
     most: tuple[Any, Array] | None = None,
 ) -> Any:
+    """Minimise <cost, x> over x >= 0 with equations and upper limits, by HiGHS: the answer of SciPy's `linprog`."""
     solver: Any = linprog
     # The fitted values are feasible only up to rounding. Where the tight tolerances do not allow for that, take the usual ones.
     for options in (_OPTIONS, {}):
