@@ -187,18 +187,22 @@ def bound_functionals(
     """`bounds` for several functionals at once, one per name: the names stand where the items of a menu would."""
 
     def ask(fit: Projection) -> tuple[Asked, tuple[Item, ...]]:
-        tables = [_labelled(fit, functional) for functional in functionals.values()]
-        menus, rows = unique_menus(np.vstack([found for found, _ in tables]))
-        values = np.zeros((len(tables), *menus.shape))
-        start = 0
-        for k, (found, own) in enumerate(tables):
-            values[k, rows[start : start + len(found)]] = own
-            start += len(found)
-        large = menus.sum(axis=1) >= 2
-        constants = values[:, ~large].sum(axis=(1, 2))
-        return Asked(menus[large], values[:, large], constants), tuple(functionals)
+        return ask_functionals(fit, functionals.values()), tuple(functionals)
 
     return bound_asked(data, ask, **options)
+
+
+def ask_functionals(fit: Projection, functionals: Iterable[Mapping[Any, float]]) -> Asked:
+    """Functionals by label, over the menus of all of them."""
+    tables = [_labelled(fit, functional) for functional in functionals]
+    menus, rows = unique_menus(np.vstack([found for found, _ in tables]))
+    values = np.zeros((len(tables), *menus.shape))
+    start = 0
+    for k, (found, own) in enumerate(tables):
+        values[k, rows[start : start + len(found)]] = own
+        start += len(found)
+    large = menus.sum(axis=1) >= 2
+    return Asked(menus[large], values[:, large], values[:, ~large].sum(axis=(1, 2)))
 
 
 def exact_fit(

@@ -23,6 +23,8 @@ from rumflow.projection.lattice_results import LatticeProjection
 from rumflow.projection.results import Projection
 from rumflow.solvers.linear_programs import Solution, TypePrograms
 
+_STEPS = 30  # of Dinkelbach's method, which converges faster than linearly
+
 
 class Asked(NamedTuple):
     """What is to be bounded: sums of coefficients times probabilities, plus a constant."""
@@ -103,6 +105,31 @@ def worst_case(fit: Projection, menu: Mask, values: Array) -> tuple[Solution, tu
     programs = make_programs(fit, cells, layout.fixed, layout.pull)
     solution, (types, weights) = programs.minimiser(cells.to_table(np.where(asked, values, 0.0)))
     return solution, (model_of(fit).orders(cells, types), weights)
+
+
+def least_ratios(fit: Projection, menus: Mask, parts: Array, whole: Array) -> Array:
+    """(k,): the least <part, rho> / <whole, rho>, where the whole is positive; parts (k, q, n), whole (q, n).
+
+    Dinkelbach: where t is a ratio, the least of <part - t whole, rho> is 0 exactly when t is the least; else the point that
+    attains it has a smaller ratio.
+    """
+    layout = lay_out(given_by(fit), menus)
+    costs = np.zeros((len(parts) + 1, *layout.menus.shape))
+    costs[:, layout.new] = np.concatenate([parts, whole[None]])
+    cells = Cells(layout.menus, layout.fixed | (costs != 0).any(axis=0), fit.items)
+    programs = make_programs(fit, cells, layout.fixed, layout.pull)
+    tables = [cells.to_table(cost) for cost in costs]
+    found = np.empty(len(parts))
+    for k, part in enumerate(tables[:-1]):
+        cost, step = part, 0
+        while True:
+            solution, mixture = programs.minimiser(cost)
+            rho = cells_of_types(*mixture, cells.shape)
+            if step and (solution.bound >= -1e-10 or step == _STEPS):
+                break
+            found[k] = (part * rho).sum() / (tables[-1] * rho).sum()
+            cost, step = part - found[k] * tables[-1], step + 1
+    return found
 
 
 def make_programs(

@@ -32,7 +32,7 @@ def plot_ranges(
     if count == 0:
         raise InputError("there are no ranges to draw")
     ax = new_axes(7.6, 1.3 + 0.34 * count) if ax is None else ax
-    rows = np.arange(count)
+    rows = list(range(count))
     for row in rows:
         if interval is not None and np.isfinite(interval[0][row]):
             ax.plot([interval[0][row], interval[1][row]], [row, row], color=GREY, linewidth=1.5, zorder=1)
