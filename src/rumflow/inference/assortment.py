@@ -68,12 +68,10 @@ class BestAssortment:
         """The table as a data frame (backend "pandas", "polars", "pyarrow" or "dict")."""
         return make_frame(self.table | {"menu": [format_menu(menu) for menu in self.table["menu"]]}, backend)
 
-    def as_table(self) -> Table:
-        """The table for the terminal."""
-        shown = {name: column for name, column in self.table.items() if name != "allowed"}
-        shown["menu"] = [
-            format_menu([item for item in menu if item != self.outside_option]) for menu in self.table["menu"]
-        ]
+    def as_table(self, top: int = 12) -> Table:
+        """The first rows of the table for the terminal."""
+        shown = {name: column[:top] for name, column in self.table.items() if name != "allowed"}
+        shown["menu"] = [format_menu([item for item in menu if item != self.outside_option]) for menu in shown["menu"]]
         rows = [list(row) for row in zip(*shown.values(), strict=True)]
         note = (
             "lower, upper: over all populations that fit the data best, without sampling error; "
@@ -81,6 +79,8 @@ class BestAssortment:
         )
         if self.confidence is not None:
             note = f"from, to: {100 * self.confidence:g} % confidence. {note}"
+        left = len(self.table["menu"]) - len(rows)
+        note += f" {left} further past assortments earn less in the worst case." if left else ""
         return Table("Revenue of assortments", list(shown), rows, note)
 
     def summary(self) -> str:
@@ -168,10 +168,10 @@ def best_assortment(
     task = _Task(fit, revenue, outside_option, max_size, must, never_together)
     deadline = np.inf if max_seconds is None else begin + _positive(max_seconds)
     report = _Line() if progress else None
-    found = task.search(deadline, report.show if report else None)
+    point = task.search_fit(min(deadline, clock() + _POINT_SECONDS))
+    found = task.search(point, deadline, report.show if report else None)
     if report:
         report.end()
-    point = task.search_fit(min(deadline, clock() + _POINT_SECONDS), found.menu)
     rows = task.rows(found, point)
     table = task.table(rows)
     reason, gap = found.reason, max(found.upper - found.value, 0.0)
@@ -275,8 +275,8 @@ class _Task:
         np.fill_diagonal(implied, False)
         return np.asarray(implied, np.bool_)
 
-    def search(self, deadline: float, report: Callable[[int, float, float], None] | None) -> Found:
-        """The best menu in the worst case."""
+    def search(self, point: Found, deadline: float, report: Callable[[int, float, float], None] | None) -> Found:
+        """The best menu in the worst case; none promises more than the best of the fit, which is one of the populations."""
         fixed = self._given.seen[:, self._order]
         cases = WorstCases(self._membership, independent(self._membership, fixed), self._known, self._revenue)
         cases.begin(self._orders, self._weights)
@@ -299,22 +299,23 @@ class _Task:
         for menu, lower, _ in self.past:
             if self.space.allows(menu[self._order]) and (start is None or lower > start[1]):
                 start = menu[self._order], lower
-        found = search(self.space, bound, value, start, _TOL * self.scale, deadline, report)
+        found = search(self.space, bound, value, start, _TOL * self.scale, deadline, point.upper, report)
         if not np.isfinite(found.value):  # time was up before anything was valued
-            menu = self.search_fit(clock()).menu
+            menu = point.menu[self._order]
             found = found._replace(menu=menu, value=value(menu))
         upper = min(max(found.upper, highest), float(self._revenue.max()))
         return found._replace(menu=found.menu[self._place], upper=upper)
 
-    def search_fit(self, deadline: float, start: Mask | None = None) -> Found:
+    def search_fit(self, deadline: float) -> Found:
         """The best menu for the fitted mixture."""
         first = self._fixed_space.root()
         assert first is not None
-        menu = first.inside if start is None else start[self._order]
-        value = float(choice_probabilities(self._orders, self._weights, menu[None])[0] @ self._revenue)
-        tol = _TOL * self.scale
-        found = search_mixture(self._orders, self._weights, self._fixed_space, tol, deadline, (menu, value))
-        return found if start is None else found._replace(menu=found.menu[self._place])
+        menus = [first.inside, *(own for own in self._membership if self._fixed_space.allows(own))]
+        earned = choice_probabilities(self._orders, self._weights, np.array(menus)) @ self._revenue
+        best = int(earned.argmax())
+        start = menus[best], float(earned[best])
+        found = search_mixture(self._orders, self._weights, self._fixed_space, _TOL * self.scale, deadline, start)
+        return found._replace(menu=found.menu[self._place])
 
     @cached_property
     def past(self) -> list[tuple[Mask, float, float]]:

@@ -191,6 +191,7 @@ def search(
     start: tuple[Mask, float] | None,
     tol: float,
     deadline: float,
+    ceiling: float = np.inf,
     report: Callable[[int, float, float], None] | None = None,
 ) -> Found:
     """The best menu of a space.
@@ -199,11 +200,13 @@ def search(
     value   of a menu
     start   a menu and its value
     tol     a menu this much better may be missed
+    ceiling no menu is above it
     """
     menu, best = start if start is not None else (np.zeros(len(space.revenue), np.bool_), -np.inf)
     root = space.root()
-    heap: list[tuple[float, int, Node]] = [] if root is None else [(-np.inf, 0, root)]
-    made, nodes, reason, upper = 0, 0, "", best
+    heap: list[tuple[float, int, Node]] = [] if root is None else [(-ceiling, 0, root)]
+    made, nodes, reason = 0, 0, ""
+    dropped = best  # the highest bound of a node that was not split
     try:
         while heap:
             high = -heap[0][0]
@@ -226,18 +229,20 @@ def search(
                 for part in space.split(node, item):
                     made += 1
                     heapq.heappush(heap, (-here, made, part))
+            else:
+                dropped = max(dropped, here)
             if report is not None:
                 report(nodes, best, max(-heap[0][0] if heap else best, best))
     except KeyboardInterrupt:
         if not np.isfinite(best):
             raise
         reason = "interrupted"
-    upper = max(best, -heap[0][0]) if heap else best
+    upper = max(best, dropped, -heap[0][0] if heap else best)
     return Found(menu, best, upper, nodes, reason)
 
 
 def search_mixture(
-    orders: Ints, weights: Array, space: Space, tol: float, deadline: float, start: tuple[Mask, float] | None = None
+    orders: Ints, weights: Array, space: Space, tol: float, deadline: float, start: tuple[Mask, float]
 ) -> Found:
     """The best menu for one population, given as rankings."""
     k, n = orders.shape
