@@ -16,7 +16,7 @@ w(S). A population of types that has the fitted values on the recorded cells, wi
 The population is chosen so that this is least, by a linear programme over a pool of types; every population found bounds all
 other nodes, too. Where everything is decided, the worst case is computed exactly (`rumflow.inference.sharp.worst_case`), and
 the population that attains it joins the pool. Nodes with the highest bound go first, so the bound of the next node is one for
-all that is left.
+all that is left; of nodes with the same bound the latest, so that a menu is reached soon.
 
 *Closed menus.* Let i and k be items with revenue(i) <= revenue(k), and k on every recorded menu that has i. Whatever is above i
 is then above k, or is k: a best menu that has i may have k as well. Only such menus are searched, except where limits forbid k.
@@ -228,7 +228,7 @@ def search(
             if here > best + tol:
                 for part in space.split(node, item):
                     made += 1
-                    heapq.heappush(heap, (-here, made, part))
+                    heapq.heappush(heap, (-here, -made, part))
             else:
                 dropped = max(dropped, here)
             if report is not None:
