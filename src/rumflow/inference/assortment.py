@@ -99,7 +99,7 @@ class BestAssortment:
             why = "time was up" if self.reason == "max_seconds" else "the search was interrupted"
             lines.append(f"Not the last word, because {why}: another may promise up to {self.gap:.3g} more.")
         else:
-            lines.append(f"No other assortment promises more (certified to {self.gap:.1g}).")
+            lines.append(f"No other assortment promises more (certified{f' to {self.gap:.1g}' if self.gap > 0 else ''}).")
         return "\n".join([*lines, *self.notes, self.as_table().text()])
 
     def plot(self, ax: Any = None) -> Any:
