@@ -14,10 +14,14 @@ if TYPE_CHECKING:
     from rumflow.data.choices import ChoiceData
     from rumflow.inference import (
         Convention,
+        best_assortment,
         bounds,
         compare_groups,
         compare_models,
+        diversion,
         fit_likelihood,
+        functionals,
+        next_menu,
         rationalizable_share,
         rum_test,
         rum_test_many,
@@ -50,14 +54,18 @@ __all__ = [
     "Status",
     "Types",
     "__version__",
+    "best_assortment",
     "block_marschak",
     "bounds",
     "compare_groups",
     "compare_models",
+    "diversion",
     "estimate_cost",
     "fit_likelihood",
+    "functionals",
     "is_rum",
     "load",
+    "next_menu",
     "project",
     "project_many",
     "rationalizable_share",
@@ -82,7 +90,10 @@ _HOMES = {
     "projection.results": "Projection Rankings Status",
     "projection.save": "load",
     "projection.single": "block_marschak is_rum project",
-    "inference": "Convention bounds compare_groups compare_models fit_likelihood rationalizable_share rum_test rum_test_many",
+    "inference": (
+        "Convention best_assortment bounds compare_groups compare_models diversion fit_likelihood functionals next_menu "
+        "rationalizable_share rum_test rum_test_many"
+    ),
 }
 _HOME = {name: f"rumflow.{module}" for module, names in _HOMES.items() for name in names.split()}
 

@@ -79,7 +79,7 @@ def inputs_of(arguments: argparse.Namespace) -> list[str]:
     """The files that are read."""
     data = getattr(arguments, "data", [])
     files = [data] if isinstance(data, str) else data
-    more = [getattr(arguments, name, None) for name in ("menus", "prices")]
+    more = [getattr(arguments, name, None) for name in ("menus", "prices", "revenue")]
     return ["/dev/stdin" if file == "-" else file for file in files] + [file for file in more if file]
 
 

@@ -1,4 +1,4 @@
-"""`rumflow bounds`: what random utility predicts for a menu that was not offered."""
+"""`rumflow bounds`: what random utility predicts for menus that were not offered, and which of them to offer next."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from rumflow.cli.answers import OK, check_out, show_bounds, show_progress
+from rumflow.cli.answers import OK, check_out, print_json, records_of, show_bounds, show_progress, write_out
 from rumflow.cli.arguments import add_data, add_json, add_out, add_seed, whole_number
 from rumflow.cli.budgets import bound_budgets
-from rumflow.cli.reading import read_data, split_labels
+from rumflow.cli.reading import labels_of_data, read_data
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
 from rumflow.errors import InputError
-from rumflow.inference import bounds
+from rumflow.inference import bounds, diversion, next_menu
+from rumflow.output.tables import show
 
 EXAMPLE = 'rumflow bounds choices.csv --for "tea,juice,milk" --item tea'
 
@@ -35,6 +36,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="VALUE:MENU:ITEM",
         help='instead of a menu: a sum of values times probabilities, such as "2.5:tea,milk:tea"; repeated for its terms',
+    )
+    parser.add_argument(
+        "--remove",
+        metavar="ITEM",
+        help="who gains when this item leaves the menu of --for (default: the largest recorded menu that has it)",
+    )
+    parser.add_argument(
+        "--next",
+        action="store_true",
+        help="which unseen menu would tell most: about itself, or about the --functional",
     )
     parser.add_argument(
         "--confidence",
@@ -63,8 +74,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.cluster:
         options["cluster"] = True
     if arguments.prices:
+        if arguments.next or arguments.remove is not None:
+            raise InputError("--next and --remove are about menus of items, not about budgets with --prices")
         return bound_budgets(arguments, options)
     data = read_data(arguments)
+    if arguments.next:
+        return _ask_next(data, arguments)
+    if arguments.remove is not None:
+        return _remove(data, arguments, options)
     if (arguments.target is None) == (arguments.functional is None):
         raise InputError('give either a menu with --for "tea,milk", or a functional with --functional')
     menu: list[Any] = []
@@ -72,16 +89,46 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.functional is not None:
         found = bounds(data, functional=_functional(data, arguments.functional), **options)
     else:
-        menu = _labels(data, "--for", arguments.target)
+        menu = labels_of_data(data, "--for", arguments.target)
         item = None
         if arguments.target_item is not None:
-            item = _labels(data, "--item", arguments.target_item, single=True)[0]
+            item = labels_of_data(data, "--item", arguments.target_item, single=True)[0]
             if item not in menu:
                 raise InputError(f"--item {item!r} is not in the menu {format_menu(menu)}")
         found = bounds(data, menu, item, **options)
     seconds = time.perf_counter() - begin
     what = format_menu(menu) if menu else "the functional"
     show_bounds(found, arguments, f"What a random utility model predicts for {what}", {"menu": menu}, seconds)
+    return OK
+
+
+def _remove(data: ChoiceData, arguments: argparse.Namespace, options: dict[str, Any]) -> int:
+    """Who gains when an item is taken away."""
+    if arguments.functional is not None or arguments.target_item is not None:
+        raise InputError("--remove goes with --for alone, not with --item or --functional")
+    item = labels_of_data(data, "--remove", arguments.remove, single=True)[0]
+    menu = None if arguments.target is None else labels_of_data(data, "--for", arguments.target)
+    found = diversion(data, item, menu, **options)
+    if arguments.json:
+        facts = {"item": found.item, "menu": found.menu, "observed": found.observed, "share": found.share}
+        print_json(facts | {"confidence": found.gains.confidence, "gains": records_of(found.table)})
+    else:
+        show([found.as_table()])
+    write_out(found.table, arguments)
+    return OK
+
+
+def _ask_next(data: ChoiceData, arguments: argparse.Namespace) -> int:
+    """Which menu to offer next."""
+    if arguments.target is not None or arguments.remove is not None or arguments.target_item is not None:
+        raise InputError("--next goes with --functional alone, not with --for, --item or --remove")
+    asked = None if arguments.functional is None else _functional(data, arguments.functional)
+    found = next_menu(data, functional=asked, seed=arguments.seed, progress=show_progress(arguments))
+    if arguments.json:
+        print_json({"menus": records_of(found.table), "before": found.before, "left_out": found.skipped})
+    else:
+        show([found.as_table()])
+    write_out(found.table | {"menu": [format_menu(menu) for menu in found.menus]}, arguments)
     return OK
 
 
@@ -94,16 +141,6 @@ def _confidence(text: str) -> float | str | None:
         raise InputError(f"--confidence {text}: auto, none or a number between 0 and 1 is needed") from None
 
 
-def _labels(data: ChoiceData, option: str, text: str, single: bool = False) -> list[Any]:
-    """Labels of the data from text."""
-    by_text = {str(label): label for label in data.items}
-    labels = [by_text.get(label, label) for label in ([text] if single else split_labels(text))]
-    for label in labels:
-        if label not in data.items:
-            raise InputError(f"{option}: item {label!r} is unknown: the items are {format_menu(data.items)}")
-    return labels
-
-
 def _functional(data: ChoiceData, terms: list[str]) -> dict[tuple[tuple[Any, ...], Any], float]:
     found: dict[tuple[tuple[Any, ...], Any], float] = {}
     for term in terms:
@@ -114,6 +151,9 @@ def _functional(data: ChoiceData, terms: list[str]) -> dict[tuple[tuple[Any, ...
             value = np.nan
         if len(parts) != 3 or not np.isfinite(value):
             raise InputError(f'--functional {term!r}: VALUE:MENU:ITEM is needed, such as "2.5:tea,milk:tea"')
-        cell = tuple(_labels(data, "--functional", parts[1])), _labels(data, "--functional", parts[2], single=True)[0]
+        cell = (
+            tuple(labels_of_data(data, "--functional", parts[1])),
+            labels_of_data(data, "--functional", parts[2], single=True)[0],
+        )
         found[cell] = found.get(cell, 0.0) + value
     return found

@@ -1,4 +1,4 @@
-"""The arguments of `rumflow demo | project | test | compare | bounds | simulate | report | bench | completion`.
+"""The arguments of `rumflow demo | project | test | compare | bounds | assort | simulate | report | bench | completion`.
 
 Each command is a module of this folder with an `EXAMPLE`, `add_arguments(parser)` and `run(arguments)`, which returns the exit
 code. Only the module of the command that is called is loaded.
@@ -20,6 +20,7 @@ COMMANDS = {
     "test": "bootstrap test: could these choices come from a population of utility maximisers?",
     "compare": "how far the data are from several models: all rankings, known preferences, single-peaked ones",
     "bounds": "what any random utility model near the data predicts for a menu that was not offered",
+    "assort": "the assortment with the highest revenue in the worst case, over all models that fit the data best",
     "simulate": "write simulated choices to a file",
     "report": "one self-contained HTML page about a data set",
     "bench": "how fast projections are on this machine",

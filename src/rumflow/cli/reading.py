@@ -85,6 +85,18 @@ def split_labels(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
+def labels_of_data(data: ChoiceData, option: str, text: str, single: bool = False) -> list[Any]:
+    """Labels of the data from text: one, or several with commas."""
+    from rumflow.data.labels import format_menu
+
+    by_text = {str(label): label for label in data.items}
+    labels = [by_text.get(label, label) for label in ([text] if single else split_labels(text))]
+    for label in labels:
+        if label not in data.items:
+            raise InputError(f"{option}: item {label!r} is unknown: the items are {format_menu(data.items)}")
+    return labels
+
+
 def _menus(text: str) -> Any:
     from rumflow.data.labels import all_subsets
 

@@ -1,8 +1,11 @@
 """Inference: tests, likelihood, bounds and shares, all by projections onto the random utility models."""
 
+from rumflow.inference import functionals
+from rumflow.inference.assortment import BestAssortment, best_assortment
 from rumflow.inference.bounds import Bounds, bounds
 from rumflow.inference.compare import ModelComparison, compare_models
 from rumflow.inference.convention import Convention
+from rumflow.inference.diversion import Diversion, diversion
 from rumflow.inference.groups import (
     GroupComparison,
     RumTests,
@@ -12,27 +15,35 @@ from rumflow.inference.groups import (
     rum_test_many,
 )
 from rumflow.inference.likelihood import LikelihoodError, LikelihoodFit, LikelihoodRatioTest, fit_likelihood
+from rumflow.inference.next_menu import NextMenus, next_menu
 from rumflow.inference.result import RumTest
 from rumflow.inference.share import RationalShare, rationalizable_share
 from rumflow.inference.test import rum_test
 
 __all__ = [
+    "BestAssortment",
     "Bounds",
     "Convention",
+    "Diversion",
     "GroupComparison",
     "LikelihoodError",
     "LikelihoodFit",
     "LikelihoodRatioTest",
     "ModelComparison",
+    "NextMenus",
     "RationalShare",
     "RumTest",
     "RumTests",
     "benjamini_hochberg",
+    "best_assortment",
     "bounds",
     "compare_groups",
     "compare_models",
+    "diversion",
     "fit_likelihood",
+    "functionals",
     "holm",
+    "next_menu",
     "rationalizable_share",
     "rum_test",
     "rum_test_many",

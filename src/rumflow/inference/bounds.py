@@ -13,38 +13,34 @@ with a given probability is the confidence interval (`rumflow.inference.confiden
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.core.arrays import Array, Ints, Mask, Mixture
-from rumflow.core.graph import Graph, cells_of_types, cheapest_type
-from rumflow.core.graph_cells import Cells
+from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.lattice import MAX_ITEMS
 from rumflow.core.problem import Stop
 from rumflow.core.seeds import Seed
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
-from rumflow.data.menus import masks_of, membership_of, unique_menus
+from rumflow.data.menus import membership_of, unique_menus
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference.budget_bounds import place_budget
 from rumflow.inference.confidence import HALVINGS, Interval, Inversion, has_counts
 from rumflow.inference.convention import Tau
+from rumflow.inference.functionals import as_menu
 from rumflow.inference.restricted import Restricted
-from rumflow.models.budgets import Budgets
+from rumflow.inference.sharp import Asked, find_bounds
 from rumflow.models.model import Model
-from rumflow.models.random_utility import RandomUtility
 from rumflow.output.progress import Counter
 from rumflow.projection.graph_results import GraphProjection
 from rumflow.projection.inputs import as_floats
-from rumflow.projection.lattice_results import LatticeProjection
 from rumflow.projection.results import Projection
 from rumflow.projection.single import project_exact
-from rumflow.solvers.linear_programs import TypePrograms
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,14 +103,6 @@ class Bounds:
         return f"Bounds(menu={format_menu(self.menu)}, items={format_menu(self.items)}, {pairs})"
 
 
-class _Asked(NamedTuple):
-    """What is to be bounded: sums of coefficients times probabilities, plus a constant."""
-
-    menus: Mask  # (q, n), each of two items or more
-    coefficients: Array  # (k, q, n)
-    constant: float
-
-
 def bounds(
     data: ChoiceData | ArrayLike | Projection | BudgetData,
     menu: Iterable[Item] | None = None,
@@ -158,17 +146,77 @@ def bounds(
         }
         options |= {"cluster": cluster, "threads": threads, "model": model, "route": route, "progress": progress}
         return _new_budget(data, menu, item, functional, options)
-    if isinstance(weights, str) and weights == "auto":
-        weights = "counts" if isinstance(data, ChoiceData) else None
-    if confidence == "auto":
-        confidence = 0.95 if has_counts(data) else None
-    if confidence is not None and not (isinstance(data, ChoiceData) and isinstance(confidence, int | float)):
-        raise InputError(
-            f"confidence={confidence!r}: 'auto', None or a number between 0 and 1 is needed, and ChoiceData with counts"
-        )
+    members: tuple[Item, ...] = ()
+
+    def ask(fit: Projection) -> tuple[Asked, tuple[Item, ...]]:
+        nonlocal members
+        if (menu is None) == (functional is None):
+            raise InputError("bounds: give either a menu (and an item), or a functional")
+        if functional is not None:
+            return _asked_functional(fit, functional), ()
+        members = as_menu(menu)
+        row = np.zeros(fit.n, np.bool_)
+        row[fit.members(members)] = True
+        if not row.any():
+            raise InputError("menu: it is empty; at least one item is needed")
+        if item is not None and item not in members:
+            raise InputError(f"item {item!r} is not in the menu {format_menu(members)}")
+        places = np.array([x for x in np.flatnonzero(row) if item is None or fit.items[x] == item], np.int64)
+        return _asked_items(row, places), tuple(fit.items[x] for x in places)
+
+    found = bound_asked(
+        data,
+        ask,
+        weights=weights,
+        confidence=confidence,
+        n_boot=n_boot,
+        tau=tau,
+        seed=seed,
+        cluster=cluster,
+        threads=threads,
+        model=model,
+        route=route,
+        progress=progress,
+    )
+    if functional is None:
+        found = replace(found, menu=members, lower=np.clip(found.lower, 0.0, 1.0), upper=np.clip(found.upper, 0.0, 1.0))
+    return found
+
+
+def bound_functionals(
+    data: ChoiceData | ArrayLike | Projection, functionals: Mapping[Item, Mapping[Any, float]], **options: Any
+) -> Bounds:
+    """`bounds` for several functionals at once, one per name: the names stand where the items of a menu would."""
+
+    def ask(fit: Projection) -> tuple[Asked, tuple[Item, ...]]:
+        return ask_functionals(fit, functionals.values()), tuple(functionals)
+
+    return bound_asked(data, ask, **options)
+
+
+def ask_functionals(fit: Projection, functionals: Iterable[Mapping[Any, float]]) -> Asked:
+    """Functionals by label, over the menus of all of them."""
+    tables = [_labelled(fit, functional) for functional in functionals]
+    menus, rows = unique_menus(np.vstack([found for found, _ in tables]))
+    values = np.zeros((len(tables), *menus.shape))
+    start = 0
+    for k, (found, own) in enumerate(tables):
+        values[k, rows[start : start + len(found)]] = own
+        start += len(found)
+    large = menus.sum(axis=1) >= 2
+    return Asked(menus[large], values[:, large], values[:, ~large].sum(axis=(1, 2)))
+
+
+def exact_fit(
+    data: ChoiceData | ArrayLike | Projection,
+    weights: str | ArrayLike | None = "auto",
+    model: Model | None = None,
+    route: str | None = None,
+) -> Projection:
+    """A fit good enough to start from: the projection of the data, or the one that is given."""
     fit = data
     if not isinstance(fit, Projection):
-        fit = project_exact(data, weights, 1e-12, model=model, route=route)  # type: ignore[arg-type]
+        fit = project_exact(data, _weights(data, weights), 1e-12, model=model, route=route)  # type: ignore[arg-type]
     elif isinstance(fit, GraphProjection) and fit.projector.bounded:
         raise InputError(
             "bounds: they need the graph of the menus, which is too large here (the fit has route 'bounded'); leave out menus"
@@ -177,25 +225,35 @@ def bounds(
         raise NotConvergedError(
             f"bounds: the projection they start from is not accurate enough: {fit.status.explanation}", fit
         )
-    if (menu is None) == (functional is None):
-        raise InputError("bounds: give either a menu (and an item), or a functional")
-    members: tuple[Item, ...] = ()
-    places = np.empty(0, np.int64)
-    row = np.zeros(fit.n, np.bool_)
-    if functional is not None:
-        asked = _asked_functional(fit, functional)
-    else:
-        members = _members(menu)
-        row[fit.members(members)] = True
-        if not row.any():
-            raise InputError("menu: it is empty; at least one item is needed")
-        if item is not None and item not in members:
-            raise InputError(f"item {item!r} is not in the menu {format_menu(members)}")
-        places = np.array([x for x in np.flatnonzero(row) if item is None or fit.items[x] == item], np.int64)
-        asked = _asked_items(row, places)
-    lower, upper, gap = _find_bounds(fit, asked)
-    if functional is None:
-        lower, upper = np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
+    return fit
+
+
+def bound_asked(
+    data: ChoiceData | ArrayLike | Projection,
+    ask: Callable[[Projection], tuple[Asked, tuple[Item, ...]]],
+    *,
+    weights: str | ArrayLike | None = "auto",
+    confidence: float | str | None = "auto",
+    n_boot: int = 199,
+    tau: Tau = "auto",
+    seed: Seed = None,
+    cluster: Any = None,
+    threads: int | None = None,
+    model: Model | None = None,
+    route: str | None = None,
+    progress: bool = False,
+    fit: Projection | None = None,
+) -> Bounds:
+    """Bounds and intervals of what `ask` asks of a fit (the one given, or that of the data), with its names."""
+    if confidence == "auto":
+        confidence = 0.95 if has_counts(data) else None
+    if confidence is not None and not (isinstance(data, ChoiceData) and isinstance(confidence, int | float)):
+        raise InputError(
+            f"confidence={confidence!r}: 'auto', None or a number between 0 and 1 is needed, and ChoiceData with counts"
+        )
+    fit = exact_fit(data if fit is None else fit, weights, model, route)
+    asked, names = ask(fit)
+    lower, upper, gap = find_bounds(fit, asked)
     level: float | None = None
     intervals: list[Interval] = []
     number: int | None = None
@@ -204,19 +262,20 @@ def bounds(
         # Three values inside, and for each end up to four steps and the halvings.
         most = len(asked.coefficients) * (3 + 2 * (4 + HALVINGS))
         counter = Counter(progress, most, "values tested at most")
+        weights = _weights(data, weights)
         test = Inversion(data, level, weights, n_boot, tau, seed, cluster, threads, model, route, counter.add)
         number = test.seed
-        for k, row_of_c in enumerate(asked.coefficients):
+        for k, (row_of_c, constant) in enumerate(zip(asked.coefficients, asked.constant, strict=True)):
             if not row_of_c.any():
-                intervals.append(Interval(asked.constant, asked.constant))
+                intervals.append(Interval(constant, constant))
                 continue
             restricted = Restricted(test.sample, asked.menus, row_of_c)
-            found = test.interval(restricted, lower[k] - asked.constant, upper[k] - asked.constant)
-            intervals.append(Interval(found.low + asked.constant, found.high + asked.constant, found.note))
+            found = test.interval(restricted, lower[k] - constant, upper[k] - constant)
+            intervals.append(Interval(found.low + constant, found.high + constant, found.note))
         counter.end()
     return Bounds(
-        members,
-        tuple(fit.items[x] for x in places),
+        (),
+        names,
         lower,
         upper,
         max(gap, 0.0),
@@ -228,6 +287,12 @@ def bounds(
         fit,
         number,
     )
+
+
+def _weights(data: object, weights: str | ArrayLike | None) -> str | ArrayLike | None:
+    if isinstance(weights, str) and weights == "auto":
+        return "counts" if isinstance(data, ChoiceData) else None
+    return weights
 
 
 def _new_budget(
@@ -258,100 +323,15 @@ def _new_budget(
     return replace(bounds(new.choices, new.patches, **options | {"model": new.model}), menu=whose)
 
 
-def _find_bounds(fit: Projection, asked: _Asked) -> tuple[Array, Array, float]:
-    """Lower and upper ends, and how far they may be outside the sharp ones."""
-    given, seen, values = _given(fit)
-    menus, rows = unique_menus(np.vstack([given, asked.menus]))
-    own, new = rows[: len(given)], rows[len(given) :]
-    fixed = np.zeros(menus.shape, np.bool_)
-    fixed[own] = seen
-    rho = np.zeros(menus.shape)
-    rho[own] = np.where(seen, values, 0.0)
-    # In a menu known but for one cell, that cell is known too.
-    known = fixed.sum(axis=1) >= menus.sum(axis=1) - 1
-    implied = fixed | (menus & known[:, None])
-    rho += np.where(implied & ~fixed, 1.0 - rho.sum(axis=1, keepdims=True), 0.0)
-    costs = np.zeros((len(asked.coefficients), *menus.shape))
-    costs[:, new] = asked.coefficients
-    lower = asked.constant + (costs * rho).sum(axis=(1, 2))
-    upper = lower.copy()
-    open_costs = np.flatnonzero(((costs != 0) & ~implied).any(axis=(1, 2)))
-    if len(open_costs) == 0:
-        return lower, upper, 0.0
-    wanted = (costs[open_costs] != 0).any(axis=0)
-    model: Model = fit.projector.model if isinstance(fit, GraphProjection) else RandomUtility()
-    whole = Cells(menus, fixed | wanted, fit.items)
-    # What menus without a link to those asked for take is independent of what these take.
-    linked = np.sort(np.concatenate([part for part in model.parts(whole) if wanted[part].any()]))
-    cells, fixed = whole.part(linked), fixed[linked]
-    graph = model.geometry(cells)
-    types, shares = _types_of_fit(fit, cells, graph)
-    table = cells_of_types(types, shares, cells.shape)
-    full = (fixed == cells.membership).all(axis=1)
-    last = cells.membership.shape[1] - 1 - cells.membership[:, ::-1].argmax(axis=1)
-    fixed = fixed.copy()
-    fixed[full, last[full]] = False  # the others imply it
-    menu, item = np.nonzero(fixed)
-    column = cells.column[menu, item].astype(np.int64)
-    pull = np.zeros(menus.shape)
-    if isinstance(fit, GraphProjection):
-        pull[own] = np.nan_to_num(fit.projector.cells.to_array(fit.weights * (fit.table - fit.target)))
-    pull = pull[linked]
-    pull[full] -= pull[full, last[full]][:, None]  # the same up to a constant, and 0 on the cell left out
-    programs = TypePrograms(graph, menu, column, table[menu, column], types, pull[menu, item])
-    gap = 0.0
-    for k in open_costs:
-        outside = asked.constant + float((costs[k] * rho)[~np.isin(np.arange(len(menus)), linked)].sum())
-        cost = cells.to_table(costs[k][linked])
-        low, high = programs.minimise(cost), programs.minimise(-cost)
-        lower[k], upper[k] = outside + low.bound, outside - high.bound
-        gap = max(gap, low.value - low.bound, high.value - high.bound)
-    return lower, upper, gap
-
-
-def _types_of_fit(fit: Projection, cells: Cells, graph: Graph) -> Mixture:
-    """A mixture with the fitted values, on the menus of the graph."""
-    if not (isinstance(fit, GraphProjection) and isinstance(fit.projector.model, Budgets)):
-        return cells.types_of_orders(fit.rankings.orders), fit.rankings.weights
-    # Types on budgets are no rankings: complete each by any type of the graph that takes the same patches.
-    types, shares = fit.mixture
-    taken = fit.projector.cells.items_of_types(types)
-    place = {row.tobytes(): j for j, row in enumerate(cells.membership)}
-    rows = np.array([place.get(row.tobytes(), -1) for row in fit.projector.cells.membership], np.int64)
-    menus = rows[rows >= 0]
-    found = np.empty((len(types), len(cells.membership)), np.int32)
-    for row, items in zip(found, taken[:, rows >= 0], strict=True):
-        cost = np.zeros(cells.shape)
-        cost[menus] = 1.0
-        cost[menus, cells.column[menus, items]] = 0.0
-        price, row[:] = cheapest_type(graph, cost)
-        assert price == 0
-    return found, shares
-
-
-def _given(fit: Projection) -> tuple[Mask, Mask, Array]:
-    """The observed menus of two items or more, which of their cells counted, and the fitted probabilities of these."""
-    if isinstance(fit, GraphProjection):
-        seen = np.nan_to_num(fit.projector.cells.to_array(fit.weights)) > 0
-        return fit.membership[fit.rows], seen, fit.fitted[fit.rows]
-    if not isinstance(fit, LatticeProjection):
-        raise InputError(f"data: a projection, data or an array is needed, not {type(fit).__name__}")
-    menus = fit.membership[fit.membership.sum(axis=1) >= 2]
-    masks = masks_of(menus)
-    weights = fit.problem.weights
-    seen = menus & (fit.lattice.from_internal(weights)[masks] > 0) if len(weights) else menus
-    return menus, seen, fit.rho[masks]
-
-
-def _asked_items(menu: Mask, places: Ints) -> _Asked:
+def _asked_items(menu: Mask, places: Ints) -> Asked:
     if menu.sum() == 1:
-        return _Asked(np.empty((0, len(menu)), np.bool_), np.zeros((1, 0, len(menu))), 1.0)
+        return Asked(np.empty((0, len(menu)), np.bool_), np.zeros((1, 0, len(menu))), np.ones(1))
     coefficients = np.zeros((len(places), 1, len(menu)))
     coefficients[np.arange(len(places)), 0, places] = 1.0
-    return _Asked(menu[None], coefficients, 0.0)
+    return Asked(menu[None], coefficients, np.zeros(len(places)))
 
 
-def _asked_functional(fit: Projection, functional: Mapping[Any, float] | ArrayLike) -> _Asked:
+def _asked_functional(fit: Projection, functional: Mapping[Any, float] | ArrayLike) -> Asked:
     n = fit.n
     if isinstance(functional, Mapping):
         menus, values = _labelled(fit, functional)
@@ -368,7 +348,7 @@ def _asked_functional(fit: Projection, functional: Mapping[Any, float] | ArrayLi
     if not np.isfinite(values).all():
         raise InputError("functional: every coefficient must be finite")
     large = menus.sum(axis=1) >= 2
-    return _Asked(menus[large], values[large][None], float(values[~large].sum()))
+    return Asked(menus[large], values[large][None], values[~large].sum().reshape(1))
 
 
 def _labelled(fit: Projection, functional: Mapping[Any, float]) -> tuple[Mask, Array]:
@@ -380,7 +360,7 @@ def _labelled(fit: Projection, functional: Mapping[Any, float]) -> tuple[Mask, A
     for k, (cell, value) in enumerate(functional.items()):
         if not isinstance(cell, tuple) or len(cell) != 2:
             raise InputError(f"functional: the key {cell!r} is not (menu, item), such as (('tea', 'milk'), 'tea')")
-        members = _members(cell[0])
+        members = as_menu(cell[0])
         menus[k, fit.members(members)] = True
         if cell[1] not in members:
             raise InputError(f"functional: item {cell[1]!r} is not in the menu {format_menu(members)}")
@@ -389,9 +369,3 @@ def _labelled(fit: Projection, functional: Mapping[Any, float]) -> tuple[Mask, A
     sums = np.zeros(found.shape)
     np.add.at(sums, rows, values)
     return found, sums
-
-
-def _members(menu: Iterable[Item] | None) -> tuple[Item, ...]:
-    if menu is None or isinstance(menu, str | bytes) or not isinstance(menu, Iterable):
-        raise InputError(f"menu {menu!r}: give it as a tuple of items, such as ('tea', 'milk')")
-    return tuple(menu)

@@ -42,6 +42,7 @@ PACKED_ARCS = 50_000
 _FEW_ARCS = 1_000  # so few are not worth looking for a face
 _MOST_ROUNDS = 400
 _COLUMNS_A_ROUND = 300
+_LOOSE = 1e-6  # a bound by flows further off than this, where coefficients are about 1, is sought again by columns
 _STEEP = 1e3  # the largest price of the anchor, where coefficients are about 1
 _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
@@ -73,13 +74,13 @@ def list_cells(graph, ends, cells):
     return count
 
 
-def types_of_flow(graph: Graph, flow: Array) -> Paths:
-    """(k, menus): types whose mixture has this flow, a number per arc that is there; the widest way first at every node."""
-    arcs = np.flatnonzero(graph.head < graph.n_nodes)
+def types_of_flow(graph: Graph, arcs: Ints, flow: Array) -> Mixture:
+    """Types (k, menus) and weights of a mixture that has this flow, a number for each of `arcs`; the widest way first."""
     rest = np.full(len(graph.head), -1.0)  # arcs that are not there are never the widest
     rest[arcs] = np.maximum(flow, 0.0)
     floor = 1e-12 * float(rest.max(initial=0.0))
     found: list[Paths] = []
+    shares: list[float] = []
     while True:
         node, path = 0, []
         while node != graph.n_nodes - 1:
@@ -94,7 +95,8 @@ def types_of_flow(graph: Graph, flow: Array) -> Paths:
         for arc in path:
             fill_cells(graph, arc, row)
         found.append(row)
-    return np.array(found, np.int32).reshape(-1, graph.shape[0])
+        shares.append(float(share))
+    return np.array(found, np.int32).reshape(-1, graph.shape[0]), np.array(shares)
 
 
 class _Flows:
@@ -152,12 +154,34 @@ class TypePrograms:
 
     def minimise(self, cost: Array) -> Solution:
         """The smallest <cost, rho> over the model with the given values; `cost`: a table of cells."""
-        if len(self._face) > FLOW_ARCS:
-            value, y = self._by_columns(cost)
-            return Solution(value, self._bound(cost, y))
-        value, y = self._by_flows(self._flows, cost)
-        steep = (1.0, 10.0, 100.0) if self._anchor.any() else ()
-        return Solution(value, max(self._bound(cost, y - t * self._anchor) for t in (0.0, *steep)))
+        return self._minimum(cost)[0]
+
+    def minimiser(self, cost: Array) -> tuple[Solution, Mixture]:
+        """The same, and a mixture that attains the value."""
+        solution, weights, by_flows = self._minimum(cost)
+        if by_flows:
+            return solution, types_of_flow(self._graph, self._face, weights)
+        used = weights > 0
+        return solution, (self.types[used], weights[used])
+
+    def _minimum(self, cost: Array) -> tuple[Solution, Array, bool]:
+        """The solution, and its weights: of arcs where it was found by flows, else of the types in use."""
+        found: tuple[Solution, Array, bool] | None = None
+        if len(self._face) <= FLOW_ARCS:
+            value, y, flow = self._by_flows(self._flows, cost)
+            steep = (1.0, 10.0, 100.0) if self._anchor.any() else ()
+            bound = max(self._bound(cost, y - t * self._anchor) for t in (0.0, *steep))
+            found = Solution(value, bound), flow, True
+            if value - bound <= _LOOSE * max(1.0, float(np.abs(cost).max())):
+                return found
+        # Where the duals of flows are large, their rounding spoils the bound; those of columns are repaired in every round.
+        try:
+            value, y, weights = self._by_columns(cost)
+        except RumflowError:
+            if found is None:
+                raise
+            return found
+        return Solution(value, self._bound(cost, y)), weights, False
 
     def _bound(self, cost: Array, y: Array) -> float:
         """What no point with the given values can go below, by any duals."""
@@ -184,35 +208,35 @@ class TypePrograms:
         list_cells(self._graph, ends, cells)
         return _Flows(self._graph, self._face, ends, cells)
 
-    def _by_flows(self, flows: _Flows, cost: Array) -> tuple[float, Array]:
+    def _by_flows(self, flows: _Flows, cost: Array) -> tuple[float, Array, Array]:
         prices = np.asarray(flows.cells.T @ cost.reshape(-1))
         balance = np.zeros(flows.conservation.shape[0])
         balance[0] = 1.0
         given = flows.cells[self._menu * cost.shape[1] + self._column]
-        answer = _solve(
+        answer = solve_program(
             prices, equal=(sparse.vstack([flows.conservation, given]), np.concatenate([balance, self._values]))
         )
-        return float(prices @ answer.x), answer.eqlin.marginals[len(balance) :]
+        return float(prices @ answer.x), answer.eqlin.marginals[len(balance) :], answer.x
 
-    def _by_columns(self, cost: Array) -> tuple[float, Array]:
+    def _by_columns(self, cost: Array) -> tuple[float, Array, Array]:
         bound, best = -np.inf, np.zeros(len(self._values))
         for _ in range(_MOST_ROUNDS):
             prices = cost[np.arange(len(cost)), self.types].sum(axis=1)
             matrix: Any = sparse.vstack([self._matrix, sparse.csc_matrix(np.ones((1, len(prices))))], "csc")
-            answer = _solve(prices, equal=(matrix, np.append(self._values, 1.0)))
+            answer = solve_program(prices, equal=(matrix, np.append(self._values, 1.0)))
             y = answer.eqlin.marginals[:-1] - self._anchor
             reduced = cost - self._table(y)
             here = float(y @ self._values) + self._price(reduced)
             if here > bound:
                 bound, best = here, y
-            value = float(prices @ answer.x)
+            value, weights = float(prices @ answer.x), answer.x
             if value - bound <= 1e-9 * max(1.0, abs(value)) or not self._add(
                 reduced, float(answer.eqlin.marginals[-1]) + float(self._anchor @ self._values) - 1e-11
             ):
                 break
         else:
             raise RumflowError(f"column generation left a gap of {value - bound:.2g} after {_MOST_ROUNDS} rounds")
-        return value, best
+        return value, best, weights
 
     def pack(self) -> tuple[Solution, Mixture]:
         """The largest s with s rho <= the given values for some rho of the model, and s rho as a mixture of types."""
@@ -222,7 +246,7 @@ class TypePrograms:
             cheapest = self._price(self._table(best))
             bound = min(1.0, float(best @ self._values) / cheapest) if cheapest > 0 else 1.0
         for _ in range(_MOST_ROUNDS):
-            answer = _solve(-np.ones(len(self.types)), most=(self._matrix, self._values))
+            answer = solve_program(-np.ones(len(self.types)), most=(self._matrix, self._values))
             y = np.maximum(-answer.ineqlin.marginals, 0.0)
             reduced = self._table(y)
             cheapest = self._price(reduced)
@@ -242,12 +266,12 @@ class TypePrograms:
         """Take the types of the largest flow into use; the duals of the given cells."""
         given = flows.cells[self._menu * self._graph.shape[1] + self._column]
         leaving = np.asarray(flows.conservation[:1].todense()).reshape(-1)
-        answer = _solve(
+        answer = solve_program(
             -leaving,
             equal=(flows.conservation[1:], np.zeros(flows.conservation.shape[0] - 1)),
             most=(given, self._values),
         )
-        self._use(types_of_flow(self._graph, answer.x))
+        self._use(types_of_flow(self._graph, self._face, answer.x)[0])
         duals: Array = np.maximum(-answer.ineqlin.marginals, 0.0)
         return duals
 
@@ -282,11 +306,12 @@ class TypePrograms:
         return bool(new)
 
 
-def _solve(
+def solve_program(
     cost: Array,
     equal: tuple[Any, Array] | None = None,
     most: tuple[Any, Array] | None = None,
 ) -> Any:
+    """Minimise <cost, x> over x >= 0 with equations and upper limits, by HiGHS: the answer of SciPy's `linprog`."""
     solver: Any = linprog
     # The fitted values are feasible only up to rounding. Where the tight tolerances do not allow for that, take the usual ones.
     for options in (_OPTIONS, {}):

@@ -1,0 +1,94 @@
+"""A hotel: who gains when a room is sold out, what to offer next, and the assortment to offer.
+
+    RUMFLOW_DATA=folder python -m experiments.hotel_decisions --out docs/results
+
+The bookings are those of `experiments.hotel`. The first two questions need nothing but the bookings. The third needs those who
+looked and did not book, and what a room earns; the file has neither. Its rows "no purchase" were assumed by those who prepared
+it (four for every booking, whatever was on offer), and the rates below are invented. Its answer shows what the method says *if*
+that were so, not what this hotel should do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+from pathlib import Path
+
+import rumflow as rf
+from experiments.files import Row, write_csv
+from experiments.hotel import OUTSIDE, read_hotel
+from rumflow.data.labels import format_menu
+
+#: Invented, by the kind of room.
+RATES = {"King": 110.0, "Queen": 105.0, "2 Double": 120.0, "Special": 150.0, "Suite": 170.0, "Standard": 90.0}
+
+
+def read_with_outside(path: Path) -> rf.ChoiceData:
+    """The sample `in` with its assumed rows "no purchase"."""
+    counts: dict[tuple[str, ...], dict[str, float]] = {}
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            if row["sample"] == "in":
+                menu = tuple(row["offered"].split("|"))
+                cells = counts.setdefault(menu, dict.fromkeys(menu, 0.0))
+                cells[row["chosen"]] += float(row["count"])
+    return rf.ChoiceData.from_counts(counts)
+
+
+def rate(room: str) -> float:
+    """The invented rate of a room."""
+    return next((value for kind, value in RATES.items() if room.startswith(kind)), 100.0)
+
+
+def run_hotel_decisions(folder: Path, number: int, n_boot: int) -> tuple[str, list[Row]]:
+    """The three answers in words, and the ranges as rows."""
+    bookings, _ = read_hotel(folder / f"hotel_{number}.csv")
+    room = str(max(bookings.items, key=lambda item: float(bookings.counts[:, bookings.items.index(item)].sum())))
+    gains = rf.diversion(bookings, room, n_boot=n_boot, seed=1)
+    asked = rf.next_menu(bookings)
+    rows: list[Row] = [
+        {"question": f"gain when {room} is sold out", "what": str(item)} | _ends(gains, k)
+        for k, item in enumerate(gains.gains.items)
+    ]
+    best = rf.best_assortment(
+        read_with_outside(folder / f"hotel_{number}.csv"),
+        {item: rate(str(item)) for item in bookings.items},
+        OUTSIDE,
+    )
+    for k, menu in enumerate(best.table["menu"]):
+        ends = {"lower": round(best.table["lower"][k], 4), "upper": round(best.table["upper"][k], 4)}
+        rows.append(
+            {"question": best.table["assortment"][k], "what": format_menu(menu)} | ends | {"from": "", "to": ""}
+        )
+    for menu, width in zip(asked.menus, asked.width, strict=True):
+        ends = {"lower": 0.0, "upper": round(float(width), 4), "from": "", "to": ""}
+        rows.append({"question": "width of an unseen menu", "what": format_menu(menu)} | ends)
+    return "\n\n".join([gains.summary(), asked.summary(), best.summary()]), rows
+
+
+def _ends(gains: rf.inference.Diversion, k: int) -> Row:
+    return {name: round(gains.table[name][k], 4) for name in ("lower", "upper", "from", "to")}
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.hotel_decisions", description="Decisions for a hotel.")
+    parser.add_argument(
+        "--out", default="results", type=Path, metavar="FOLDER", help="where to write (default results)"
+    )
+    parser.add_argument("--hotel", default=5, type=int, help="1 to 5 (default 5)")
+    parser.add_argument("--n-boot", default=199, type=int, help="bootstrap replicates (default 199)")
+    given = parser.parse_args()
+    data = os.environ.get("RUMFLOW_DATA")
+    if not data or not (Path(data) / "hotel").is_dir():
+        raise SystemExit(
+            "the bookings are not part of rumflow; set RUMFLOW_DATA to a folder that holds hotel/hotel_1.csv"
+        )
+    text, rows = run_hotel_decisions(Path(data) / "hotel", given.hotel, given.n_boot)
+    print(text)
+    write_csv(given.out / f"hotel_{given.hotel}_decisions.csv", rows)
+
+
+if __name__ == "__main__":
+    main()

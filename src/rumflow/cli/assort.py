@@ -1,0 +1,106 @@
+"""`rumflow assort`: the assortment that promises the highest revenue in the worst case."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from pathlib import Path
+from typing import Any
+
+from rumflow.cli.answers import NOT_CONVERGED, OK, check_out, print_json, records_of, show_progress, write_out
+from rumflow.cli.arguments import add_data, add_json, add_out, add_seed, whole_number
+from rumflow.cli.reading import labels_of_data, read_data, split_labels
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import format_menu
+from rumflow.errors import InputError
+from rumflow.inference import best_assortment
+
+EXAMPLE = "rumflow assort sales.csv --revenue tea=3,milk=2,beer=5 --outside none --max-size 2"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The data, the revenues and the limits."""
+    add_data(parser)
+    parser.add_argument(
+        "--revenue",
+        required=True,
+        metavar="FILE|ITEM=VALUE,...",
+        help="what each item earns: a CSV file with the columns item and value, or tea=3,milk=2.5",
+    )
+    parser.add_argument(
+        "--outside", metavar="ITEM", help="the item that stands for buying nothing (default: that of --outside-option)"
+    )
+    parser.add_argument(
+        "--max-size", type=whole_number(0), metavar="K", help="at most so many items beside the outside option"
+    )
+    parser.add_argument("--must", metavar="ITEMS", help="items that the assortment must have, with commas")
+    parser.add_argument(
+        "--never-together", action="append", metavar="ITEMS", help="at most one of these items; may be repeated"
+    )
+    parser.add_argument(
+        "--confidence", type=float, metavar="LEVEL", help="compare the assortments of the table by confidence intervals"
+    )
+    parser.add_argument(
+        "--n-boot", type=whole_number(1), default=199, metavar="B", help="replicates of the intervals (default 199)"
+    )
+    parser.add_argument("--max-seconds", type=float, metavar="S", help="end with the best found by then, and its gap")
+    add_seed(parser, 0)
+    add_json(parser)
+    add_out(parser, "the table of assortments")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, search, print."""
+    check_out(arguments)
+    data = read_data(arguments)
+    outside = arguments.outside or arguments.outside_option
+    found = best_assortment(
+        data,
+        read_revenue(data, arguments.revenue),
+        None if outside is None else labels_of_data(data, "--outside", outside, single=True)[0],
+        arguments.max_size,
+        labels_of_data(data, "--must", arguments.must) if arguments.must else (),
+        [labels_of_data(data, "--never-together", group) for group in arguments.never_together or ()],
+        confidence=arguments.confidence,
+        max_seconds=arguments.max_seconds,
+        n_boot=arguments.n_boot,
+        seed=arguments.seed,
+        progress=show_progress(arguments),
+    )
+    if arguments.json:
+        facts = ("menu", "lower", "upper", "gap", "outside_option", "confidence", "nodes", "seconds", "reason", "notes")
+        print_json({name: getattr(found, name) for name in facts} | {"assortments": records_of(found.table)})
+    else:
+        print(found.summary())
+    write_out(found.table | {"menu": [format_menu(menu) for menu in found.table["menu"]]}, arguments)
+    return NOT_CONVERGED if found.reason else OK
+
+
+def read_revenue(data: ChoiceData, text: str) -> dict[Any, float]:
+    """Revenues by label, from a file or from the command line itself."""
+    if Path(text).is_file():
+        with Path(text).open(newline="", encoding="utf-8-sig") as file:
+            rows = [row for row in csv.reader(file) if row]
+        pairs = [(row[0], row[1]) if len(row) == 2 else (",".join(row), "") for row in rows]
+        if pairs and not _is_number(pairs[0][1]):
+            pairs = pairs[1:]  # the header
+        where = f"--revenue {text}"
+    else:
+        pairs = [(part.rpartition("=")[0], part.rpartition("=")[2]) for part in split_labels(text)]
+        where = "--revenue"
+        if not all(name for name, _ in pairs):
+            raise InputError(f"--revenue {text}: no such file, and not of the form item=value,item=value")
+    found = {}
+    for name, value in pairs:
+        if not _is_number(value):
+            raise InputError(f"{where}: {name!r} has the value {value!r}; a number is needed, one per item")
+        found[labels_of_data(data, where, name.strip(), single=True)[0]] = float(value)
+    return found
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,335 @@
+"""Search for the best menu: branch and bound over sets of items.
+
+*Types.* Let a person be known by what they take from the recorded menus. From these choices follows what they like better than
+what: x taken from D is above every other item of D, and so on along chains. From a menu S such a person may take any x of S
+that is not below another item of S. The least revenue from them is that of the cheapest such x,
+
+    w(S) = min over x in S of max over y in S, y = x or y above x, of revenue(y),
+
+because above every x of S there is, or x itself is, an item of S that nothing in S is above.
+
+*Bounds.* Where the items I are certainly in S, and O certainly not, the same formula with x in I and y outside O is at least
+w(S). A population of types that has the fitted values on the recorded cells, with weights p, bounds the worst case of all such S:
+
+    worst case of S  <=  sum of p(t) w_t(I, O).
+
+The population is chosen so that this is least, by a linear programme over a pool of types; every population found bounds all
+other nodes, too. Where everything is decided, the worst case is computed exactly (`rumflow.inference.sharp.worst_case`), and
+the population that attains it joins the pool. Nodes with the highest bound go first, so the bound of the next node is one for
+all that is left; of nodes with the same bound the latest, so that a menu is reached soon.
+
+*Closed menus.* Let i and k be items with revenue(i) <= revenue(k), and k on every recorded menu that has i. Whatever is above i
+is then above k, or is k: a best menu that has i may have k as well. Only such menus are searched, except where limits forbid k.
+(Sturt 2021 has this for the unconstrained problem.)
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from rumflow.core.arrays import Array, Ints, Mask
+from rumflow.core.compile import clock, kernel, leaf
+from rumflow.models.open_menus import Words, as_words
+from rumflow.solvers.linear_programs import solve_program
+
+_CANDIDATES = 12  # items tried before a node is split
+_MOST_POPULATIONS = 400  # kept as bounds; the oldest go
+
+
+@kernel
+def relate(taken, membership, known, above):
+    """above[t, y]: the items above y for type t, as bits, where it takes taken[t, j] from menu j; `known`: for all types."""
+    types, m = taken.shape
+    n = membership.shape[1]
+    words = above.shape[2]
+    for t in range(types):
+        for y in range(n):
+            for w in range(words):
+                above[t, y, w] = known[y, w]
+        for j in range(m):
+            x = taken[t, j]
+            for y in range(n):
+                if membership[j, y] and y != x:
+                    above[t, y, x >> 6] |= np.uint64(1) << np.uint64(x & 63)
+        for x in range(n):
+            for y in range(n):
+                if above[t, y, x >> 6] >> np.uint64(x & 63) & np.uint64(1):
+                    for w in range(words):
+                        above[t, y, w] |= above[t, x, w]
+
+
+@leaf
+def least_revenues(above, inside, allowed, revenue, worth):
+    """w for every type: `inside` numbers the items I, `allowed` are the bits of what is not in O; items by falling revenue."""
+    for t in range(above.shape[0]):
+        best = np.inf
+        for x in inside:
+            y = x
+            for w in range(x // 64 + 1):
+                bits = above[t, x, w] & allowed[w]
+                if bits:
+                    place = 64 * w
+                    while not bits & np.uint64(1):
+                        bits >>= np.uint64(1)
+                        place += 1
+                    y = min(y, place)
+                    break
+            best = min(best, revenue[y])
+        worth[t] = best
+
+
+class Limits(NamedTuple):
+    """Which menus are allowed; items are numbered by falling revenue."""
+
+    must: Mask  # (n,): with the outside option
+    max_size: int  # items of a menu without the outside option
+    apart: Mask  # (groups, n): at most one item of each
+
+
+class Found(NamedTuple):
+    """The result of a search."""
+
+    menu: Mask  # (n,)
+    value: float
+    upper: float  # no menu is above this
+    nodes: int
+    reason: str  # "" where the search was completed
+
+
+class Node(NamedTuple):
+    """Sets of menus: the items that are in, and those that are out."""
+
+    inside: Mask
+    outside: Mask
+
+
+class Space:
+    """The menus to search, in items by falling revenue, as nodes that are split."""
+
+    def __init__(self, revenue: Array, limits: Limits, implied: Mask) -> None:
+        self.revenue, self._limits = revenue, limits
+        self._implied = implied  # [i, k]: a menu with i may as well have k
+
+    def root(self) -> Node | None:
+        """All menus."""
+        return self._settle(Node(self._limits.must.copy(), np.zeros(len(self.revenue), np.bool_)))
+
+    def split(self, node: Node, item: int) -> list[Node]:
+        """The menus with the item, and those without it."""
+        parts = []
+        for group in node._fields:
+            new = node._replace(**{group: getattr(node, group).copy()})
+            getattr(new, group)[item] = True
+            settled = self._settle(new)
+            if settled is not None:
+                parts.append(settled)
+        return parts
+
+    def allows(self, menu: Mask) -> bool:
+        """Does a menu keep the limits?"""
+        must, size, apart = self._limits
+        return bool((menu >= must).all() and menu.sum() - 1 <= size and ((apart & menu).sum(axis=1) <= 1).all())
+
+    def _settle(self, node: Node) -> Node | None:
+        """What follows from the limits and for closed menus; None where no menu is left."""
+        inside, outside = node
+        while True:
+            more = inside | (inside @ self._implied)
+            less = outside | (self._implied @ outside)
+            for group in self._limits.apart:
+                if (group & more).any():
+                    less = less | (group & ~more)
+            if (more & less).any() or not self.allows(more):
+                return None
+            if more.sum() - 1 == self._limits.max_size:
+                less = ~more
+            if (more == inside).all() and (less == outside).all():
+                return Node(more, less)
+            inside, outside = more, less
+
+
+class Types:
+    """A pool of types, with what each likes better than what."""
+
+    def __init__(self, above: Words, revenue: Array) -> None:
+        self.above, self._revenue = above, revenue
+
+    def worth(self, node: Node, types: Ints | slice = slice(None)) -> Array:
+        """w for the types."""
+        above = self.above[types]
+        worth = np.empty(len(above))
+        allowed = as_words(~node.outside[None])[0]
+        least_revenues(above, np.flatnonzero(node.inside), allowed, self._revenue, worth)
+        return worth
+
+
+def choose_item(space: Space, types: Types, population: Array, node: Node) -> int:
+    """The item to split a node by: that with the lowest bounds of both parts, for one population."""
+    free = np.flatnonzero(~(node.inside | node.outside))
+    if len(free) > _CANDIDATES:
+        free = free[np.linspace(0, len(free) - 1, _CANDIDATES).astype(np.int64)]
+    used = np.flatnonzero(population > 0)
+    weights = population[used]
+    best, choice = (np.inf, np.inf), int(free[0])
+    for item in free:
+        bounds = [float(weights @ types.worth(part, used)) for part in space.split(node, int(item))]
+        score = (max(bounds, default=-np.inf), min(bounds, default=-np.inf))
+        if score < best:
+            best, choice = score, int(item)
+    return choice
+
+
+def search(
+    space: Space,
+    bound: Callable[[Node, float], tuple[float, int]],
+    value: Callable[[Mask], float],
+    start: tuple[Mask, float] | None,
+    tol: float,
+    deadline: float,
+    ceiling: float = np.inf,
+    report: Callable[[int, float, float], None] | None = None,
+) -> Found:
+    """The best menu of a space.
+
+    bound   of a node and what is to be beaten: an upper bound, and the item to split by (-1 where all is decided)
+    value   of a menu
+    start   a menu and its value
+    tol     a menu this much better may be missed
+    ceiling no menu is above it
+    """
+    menu, best = start if start is not None else (np.zeros(len(space.revenue), np.bool_), -np.inf)
+    root = space.root()
+    heap: list[tuple[float, int, Node]] = [] if root is None else [(-ceiling, 0, root)]
+    made, nodes, reason = 0, 0, ""
+    dropped = best  # the highest bound of a node that was not split
+    try:
+        while heap:
+            high = -heap[0][0]
+            if high <= best + tol:
+                break
+            if clock() > deadline:
+                reason = "max_seconds"
+                break
+            node = heap[0][2]
+            here, item = bound(node, best + tol)
+            here = min(here, high)
+            if item < 0 and here > best + tol:
+                own = value(node.inside)
+                if own > best:
+                    menu, best = node.inside, own
+                here = best  # decided: it is not better than the best
+            heapq.heappop(heap)
+            nodes += 1
+            if here > best + tol:
+                for part in space.split(node, item):
+                    made += 1
+                    heapq.heappush(heap, (-here, -made, part))
+            else:
+                dropped = max(dropped, here)
+            if report is not None:
+                report(nodes, best, max(-heap[0][0] if heap else best, best))
+    except KeyboardInterrupt:
+        if not np.isfinite(best):
+            raise
+        reason = "interrupted"
+    upper = max(best, dropped, -heap[0][0] if heap else best)
+    return Found(menu, best, upper, nodes, reason)
+
+
+def search_mixture(
+    orders: Ints, weights: Array, space: Space, tol: float, deadline: float, start: tuple[Mask, float]
+) -> Found:
+    """The best menu for one population, given as rankings."""
+    k, n = orders.shape
+    rank = np.empty((k, n), np.int64)
+    np.put_along_axis(rank, orders, np.broadcast_to(np.arange(n), (k, n)), axis=1)
+    above = as_words((rank[:, None, :] < rank[:, :, None]).reshape(k * n, n)).reshape(k, n, -1)
+    types = Types(above, space.revenue)
+
+    def bound(node: Node, beat: float) -> tuple[float, int]:
+        here = float(weights @ types.worth(node))
+        decided = bool((node.inside | node.outside).all())
+        return here, -1 if decided or here <= beat else choose_item(space, types, weights, node)
+
+    def value(menu: Mask) -> float:
+        return float(weights @ types.worth(Node(menu, ~menu)))
+
+    return search(space, bound, value, start, tol, deadline)
+
+
+class WorstCases:
+    """Bounds on the worst case of nodes, over populations that have the given values on the recorded cells.
+
+    membership, fixed   (m, n): the recorded menus, and which of their cells are given
+    known               (n, n): [a, b] where everybody prefers a to b
+    """
+
+    def __init__(self, membership: Mask, fixed: Mask, known: Mask, revenue: Array) -> None:
+        self._membership, self._known = membership, as_words(np.ascontiguousarray(known.T))
+        self._menu, self._item = np.nonzero(fixed)
+        words = self._known.shape[1]
+        self.types = Types(np.empty((0, len(revenue), words), np.uint64), revenue)
+        self._taken: Ints = np.empty((0, len(membership)), np.int64)
+        self._seen: set[bytes] = set()
+        self._matrix: Any = sparse.csc_matrix((len(self._menu) + 1, 0))
+        self._values: Array = np.empty(0)
+        self._populations: list[Array] = []
+
+    def begin(self, orders: Ints, weights: Array) -> None:
+        """The first population; its values are the given ones."""
+        taken = self._add(orders)
+        same = taken[:, self._menu] == self._item
+        self._values = np.append(weights @ same, weights.sum())
+
+    def _add(self, orders: Ints) -> Ints:
+        """Take the types of rankings into the pool; what they take from the recorded menus."""
+        k, n = orders.shape
+        rank = np.empty((k, n), np.int64)
+        np.put_along_axis(rank, orders, np.broadcast_to(np.arange(n), (k, n)), axis=1)
+        taken = np.empty((k, len(self._membership)), np.int64)
+        for j, row in enumerate(self._membership):
+            offered = np.flatnonzero(row)
+            taken[:, j] = offered[rank[:, offered].argmin(axis=1)]
+        rows = [row for row in np.unique(taken, axis=0) if row.tobytes() not in self._seen]
+        if rows:
+            new = np.array(rows)
+            self._seen.update(row.tobytes() for row in rows)
+            above = np.empty((len(new), *self.types.above.shape[1:]), np.uint64)
+            relate(new, self._membership, self._known, above)
+            self.types.above = np.concatenate([self.types.above, above])
+            self._taken = np.vstack([self._taken, new])
+            cells = (new[:, self._menu] == self._item).astype(float)
+            columns = sparse.csc_matrix(np.column_stack([cells, np.ones(len(new))]).T)
+            self._matrix = sparse.hstack([self._matrix, columns], "csc")
+        return taken
+
+    def bound(self, space: Space, node: Node, beat: float) -> tuple[float, int]:
+        """An upper bound on the worst case of the menus of a node, and the item to split by."""
+        worth = self.types.worth(node)
+        for place in range(len(self._populations) - 1, -1, -1):
+            population = self._populations[place]
+            here = float(population @ worth[: len(population)])
+            if here <= beat:
+                self._populations.append(self._populations.pop(place))  # what has helped is asked first
+                return here, 0
+        here, population = self._find_population(worth)
+        decided = bool((node.inside | node.outside).all())
+        if decided or here <= beat:
+            return here, -1 if decided else 0
+        return here, choose_item(space, self.types, population, node)
+
+    def learn(self, orders: Ints) -> None:
+        """Take the types of a population that attains a worst case into the pool."""
+        self._add(orders)
+
+    def _find_population(self, worth: Array) -> tuple[float, Array]:
+        """The population of the pool with the least revenue, which is kept as a bound."""
+        population = solve_program(worth, equal=(self._matrix, self._values)).x
+        self._populations.append(population)
+        del self._populations[:-_MOST_POPULATIONS]
+        return float(population @ worth), population

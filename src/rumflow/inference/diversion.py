@@ -1,0 +1,163 @@
+"""Who gains when an item is taken off a menu.
+
+Let D be the menu and x the item. When x goes, those who took it take something else, and nobody else changes their mind:
+
+    gain of y  =  rho(D \\ x, y) - rho(D, y)  >= 0,        the gains add up to rho(D, x).
+
+As a share of rho(D, x), the gain of y is the *diversion ratio*: of those who took x, how many turn to y. Both are bounded over
+all best-fitting populations. Where rho(D, x) is not known the ratio is a quotient of two unknowns; its least value is the t at
+which the least of gain - t rho(D, x) is 0, found by Dinkelbach's steps, each a linear programme.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rumflow.core.arrays import Array
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import Item, format_menu
+from rumflow.errors import InputError
+from rumflow.inference.bounds import Bounds, ask_functionals, bound_functionals, exact_fit
+from rumflow.inference.functionals import Functional, as_menu, change, combine, share
+from rumflow.inference.sharp import given_by, least_ratios
+from rumflow.models.model import Model
+from rumflow.output.frames import make_frame
+from rumflow.output.tables import Table
+from rumflow.projection.results import Projection
+
+_RARE = 1e-9  # where nobody may take the item, nothing is known about where they turn
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Diversion:
+    """Gains of the other items when one is taken off a menu."""
+
+    item: Item  #: what is taken away
+    menu: tuple[Item, ...]  #: from which menu
+    observed: bool  #: was that menu recorded?
+    share: tuple[float, float]  #: range of the item's own share of the menu before
+    gains: Bounds  #: of every other item: sharp bounds and intervals
+    ratio_lower: Array  #: range of the gain as a share of the item's own; 0 and 1 where nobody may take the item
+    ratio_upper: Array
+    projection: Projection | None = field(default=None, repr=False)
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """Columns: item, lower, upper (of the gain), from, to (its interval, where there is one), ratio_lower, ratio_upper."""
+        gains = self.gains
+        columns: dict[str, list[Any]] = {"item": list(gains.items)}
+        if gains.confidence_lower is not None and gains.confidence_upper is not None:
+            columns |= {"from": gains.confidence_lower.tolist(), "to": gains.confidence_upper.tolist()}
+        columns |= {"lower": gains.lower.tolist(), "upper": gains.upper.tolist()}
+        return columns | {"ratio_lower": self.ratio_lower.tolist(), "ratio_upper": self.ratio_upper.tolist()}
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """The table as a data frame (backend "pandas", "polars", "pyarrow" or "dict")."""
+        return make_frame(self.table, backend)
+
+    def as_table(self) -> Table:
+        """The table for the terminal."""
+        low, high = self.share
+        own = f"{low:.3f}" if high - low < 5e-4 else f"{low:.3f} to {high:.3f}"
+        seen = "" if self.observed else " (never offered)"
+        title = f"Who gains when {self.item} leaves {format_menu(self.menu)}{seen}; its share there is {own}"
+        rows = [list(row) for row in zip(*self.table.values(), strict=True)]
+        note = (
+            "lower, upper: of the gain, over all populations that fit the data best, without sampling error; "
+            "ratio: of those who took it, how many turn to this item."
+        )
+        if self.gains.confidence is not None:
+            note = f"from, to: {100 * self.gains.confidence:g} % confidence. {note}"
+        for item, reason in zip(self.gains.items, self.gains.notes, strict=False):
+            note += f" {item}: {reason}." if reason else ""
+        return Table(title, [name.replace("_", " ") for name in self.table], rows, note)
+
+    def summary(self) -> str:
+        """The gains in words."""
+        return self.as_table().text()
+
+    def plot(self, ax: Any = None) -> Any:
+        """Ranges of the gains as bars."""
+        from rumflow.output.range_plots import plot_ranges
+
+        gains = self.gains
+        interval = None
+        if gains.confidence_lower is not None and gains.confidence_upper is not None:
+            interval = gains.confidence_lower.tolist(), gains.confidence_upper.tolist()
+        title = f"Who gains when {self.item} is taken away"
+        names = [str(item) for item in gains.items]
+        return plot_ranges(
+            names, gains.lower.tolist(), gains.upper.tolist(), interval, ax=ax, title=title, label="gain in share"
+        )
+
+    def __repr__(self) -> str:
+        return f"Diversion(item={self.item!r}, menu={format_menu(self.menu)})"
+
+
+def diversion(
+    data: ChoiceData | ArrayLike | Projection,
+    item: Item,
+    menu: Iterable[Item] | None = None,
+    *,
+    weights: str | ArrayLike | None = "auto",
+    model: Model | None = None,
+    route: str | None = None,
+    **options: Any,
+) -> Diversion:
+    """Who gains, and how much, when an item is taken off a menu: ranges and confidence intervals.
+
+    item      what is taken away.
+    menu      from which menu; None: the largest recorded one that has the item (the first of several), else all items.
+
+    The other arguments are those of `bounds`: confidence, n_boot, seed, tau, cluster, threads, progress.
+    """
+    fit = exact_fit(data, weights, model, route)
+    if item not in fit.items:
+        raise InputError(f"item {item!r} is unknown: the items are {format_menu(fit.items)}")
+    menus = given_by(fit).menus
+    if menu is None:
+        having = menus[menus[:, fit.items.index(item)]]
+        row = having[having.sum(axis=1).argmax()] if len(having) else np.ones(fit.n, np.bool_)
+        members = tuple(fit.items[x] for x in np.flatnonzero(row))
+    else:
+        members = as_menu(menu)
+        row = np.zeros(fit.n, np.bool_)
+        row[fit.members(members)] = True
+    if item not in members or len(members) < 2:
+        raise InputError(f"menu {format_menu(members)}: it must have {item!r} and at least one other item")
+    rest = tuple(other for other in members if other != item)
+    gains = {other: change(members, rest, other) for other in rest}
+    own = share(members, item)
+    found = bound_functionals(data, gains, weights=weights, model=model, route=route, fit=fit, **options)
+    taken = bound_functionals(fit, {item: own}, confidence=None)
+    low, high = _ratios(fit, gains, own, found, float(taken.lower[0]), float(taken.upper[0]))
+    return Diversion(
+        item,
+        members,
+        bool((menus == row).all(axis=1).any()),
+        (float(taken.lower[0]), float(taken.upper[0])),
+        found,
+        low,
+        high,
+        fit,
+    )
+
+
+def _ratios(
+    fit: Projection, gains: dict[Item, Functional], own: Functional, found: Bounds, least: float, most: float
+) -> tuple[Array, Array]:
+    """Ranges of gain / own share."""
+    if least <= _RARE:
+        return np.zeros(len(gains)), np.ones(len(gains))
+    if most - least <= _RARE:
+        return np.clip(found.lower / least, 0.0, 1.0), np.clip(found.upper / least, 0.0, 1.0)
+    stays = [combine([(own, 1.0), (gain, -1.0)]) for gain in gains.values()]  # what does not turn to the item
+    asked = ask_functionals(fit, [own, *gains.values(), *stays])
+    ratios = least_ratios(fit, asked.menus, asked.coefficients[1:], asked.coefficients[0])
+    low, high = np.split(np.clip(ratios, 0.0, 1.0), 2)
+    return low, 1.0 - high

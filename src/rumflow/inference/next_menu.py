@@ -1,0 +1,241 @@
+"""What to ask next: menus that were never offered, by how much their answers would tell.
+
+An answer is a set of choice probabilities on the menu. Three numbers say what it is worth:
+
+    width    the sum over the items of (upper - lower), the sharp bounds of their probabilities. 0: the data imply the answer.
+    refutes  if the answer were any probabilities at all, drawn evenly from the simplex, the chance that it lies outside the sharp
+             bounds and so could not come from the population that the fit describes. Near 1 the menu is a hard test of the model;
+             0: no answer can refute it. (It is at least this: an answer may be inside all bounds and impossible all the same.)
+    shrinks  where a functional is given: by how much its bounds come closer on average, over answers that are possible. These
+             are mixtures, with random weights drawn evenly, of the extreme populations that attain the bounds of the menu.
+
+The three know no sampling error: an answer is what very many people would say.
+
+*Default candidates*, none of them observed: observed menus less one item, unions and intersections of two observed menus, and all
+menus of two items; in this order until there are `most`. Within each kind smaller menus go first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rumflow.core.arrays import Array, Mask
+from rumflow.core.graph_cells import Cells
+from rumflow.core.seeds import Seed, entropy
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import Item, format_menu
+from rumflow.errors import InputError
+from rumflow.inference.bounds import ask_functionals, exact_fit
+from rumflow.inference.functionals import as_menu
+from rumflow.inference.sharp import Asked, find_bounds, given_by, lay_out, make_programs
+from rumflow.models.model import Model
+from rumflow.output.frames import make_frame
+from rumflow.output.progress import Counter
+from rumflow.output.tables import Table
+from rumflow.projection.results import Projection
+
+_DRAWS = 4000  # of answers, for the chance to refute
+_ANSWERS = 4  # possible ones, for the shrinkage
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NextMenus:
+    """Unseen menus, the most telling first."""
+
+    menus: tuple[tuple[Item, ...], ...]
+    width: Array
+    refutes: Array
+    shrinks: Array | None  #: None without a functional
+    before: float | None  #: the width of the functional's bounds now
+    skipped: int  #: candidates that were left out: too many, too large a graph, or interrupted
+    reason: str  #: why, in words; "" where none was
+
+    @property
+    def menu(self) -> tuple[Item, ...]:
+        """The most telling one."""
+        if not self.menus:
+            raise InputError("there is no menu to ask next: every candidate was observed or left out")
+        return self.menus[0]
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """Columns: menu, width, refutes, and shrinks where a functional was given."""
+        columns: dict[str, list[Any]] = {"menu": list(self.menus)}
+        columns |= {"width": self.width.tolist(), "refutes": self.refutes.tolist()}
+        return columns | ({} if self.shrinks is None else {"shrinks": self.shrinks.tolist()})
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """The table as a data frame (backend "pandas", "polars", "pyarrow" or "dict")."""
+        return make_frame(self.table | {"menu": [format_menu(menu) for menu in self.menus]}, backend)
+
+    def as_table(self, top: int = 10) -> Table:
+        """The first menus for the terminal."""
+        shown = {name: column[:top] for name, column in self.table.items()}
+        shown["menu"] = [format_menu(menu) for menu in shown["menu"]]
+        note = "width: how open its answer is; refutes: chance that an arbitrary answer would refute the model."
+        if self.before is not None:
+            note += f" shrinks: expected, of the functional's bounds, which are {self.before:.4g} wide now."
+        note += f" {self.reason}" if self.reason else ""
+        rows = [list(row) for row in zip(*shown.values(), strict=True)]
+        return Table(f"What to ask next: {len(rows)} of {len(self.menus)} unseen menus", list(shown), rows, note)
+
+    def summary(self) -> str:
+        """The first menus in words."""
+        return self.as_table().text()
+
+    def plot(self, ax: Any = None, top: int = 15) -> Any:
+        """How open the answers are, as bars."""
+        from rumflow.output.range_plots import plot_ranges
+
+        values = self.width if self.shrinks is None else self.shrinks
+        label = "width of the bounds" if self.shrinks is None else "expected shrinkage of the functional's bounds"
+        names = [format_menu(menu) for menu in self.menus[:top]]
+        zero = [0.0] * len(names)
+        return plot_ranges(names, zero, values[:top].tolist(), ax=ax, title="What to ask next", label=label)
+
+    def __repr__(self) -> str:
+        return f"NextMenus({len(self.menus)} menus, first {format_menu(self.menus[0]) if self.menus else 'none'})"
+
+
+def next_menu(
+    data: ChoiceData | ArrayLike | Projection,
+    candidates: Iterable[Iterable[Item]] | None = None,
+    functional: Mapping[Any, float] | None = None,
+    *,
+    most: int = 60,
+    weights: str | ArrayLike | None = "auto",
+    model: Model | None = None,
+    route: str | None = None,
+    seed: Seed = 0,
+    progress: bool = False,
+) -> NextMenus:
+    """Unseen menus by how much their answers would tell, the most telling first.
+
+    candidates  menus by label; None: the documented list above, at most `most` of them.
+    functional  {(menu, item): value}, see `rumflow.functionals`: order by the expected shrinkage of its bounds; None: by the
+                width of the menu's own bounds.
+    seed        of the answers that are drawn.
+    progress    a line on standard error. Ctrl-C keeps the menus that are done.
+    """
+    fit = exact_fit(data, weights, model, route)
+    given = given_by(fit)
+    if candidates is None:
+        rows, left = _candidates(given.menus, most)
+    else:
+        rows, left = np.array([_row(fit, menu) for menu in candidates], np.bool_).reshape(-1, fit.n), 0
+    reason = f"{left} further candidates were left out; raise `most`." if left else ""
+    asked = None if functional is None else ask_functionals(fit, [functional])
+    before = None
+    if asked is not None:
+        lower, upper, _ = find_bounds(fit, asked)
+        before = float(upper[0] - lower[0])
+    number = entropy(seed)
+    found: list[tuple[float, float, float]] = []
+    counter = Counter(progress, len(rows), "menus")
+    done = 0
+    try:
+        for row in rows:
+            rng = np.random.default_rng(number)
+            found.append(_worth(fit, row, asked, before, rng))
+            done += 1
+            counter.add(1)
+    except KeyboardInterrupt:
+        left += len(rows) - done
+        reason = f"Interrupted: {left} candidates were left out."
+        if not found:
+            raise
+    counter.end()
+    table = np.array(found).reshape(-1, 3)
+    order = np.lexsort((-table[:, 1], -table[:, 0], -table[:, 2]))
+    menus = tuple(tuple(fit.items[x] for x in np.flatnonzero(rows[k])) for k in order)
+    return NextMenus(
+        menus,
+        table[order, 0],
+        table[order, 1],
+        None if asked is None else table[order, 2],
+        before,
+        left,
+        reason,
+    )
+
+
+def _worth(
+    fit: Projection, row: Mask, asked: Asked | None, before: float | None, rng: np.random.Generator
+) -> tuple[float, float, float]:
+    """Width, chance to refute, and shrinkage of the functional (0 without one)."""
+    places = np.flatnonzero(row)
+    given = given_by(fit)
+    further = row[None] if asked is None else np.vstack([row[None], asked.menus])
+    layout = lay_out(given, further)
+    own = layout.new[0]
+    wanted = layout.fixed.copy()
+    wanted[own] |= row
+    target = np.zeros(layout.menus.shape)
+    if asked is not None:
+        np.add.at(target, layout.new[1:], asked.coefficients[0])
+        wanted |= target != 0
+    cells = Cells(layout.menus, wanted, fit.items)
+    programs = make_programs(fit, cells, layout.fixed, layout.pull)
+    lower, upper = np.empty(len(places)), np.empty(len(places))
+    extremes = []
+    for k, x in enumerate(places):
+        cost = np.zeros(cells.shape)
+        cost[own, cells.column[own, x]] = 1.0
+        low, first = programs.minimiser(cost)
+        high, second = programs.minimiser(-cost)
+        lower[k], upper[k] = low.bound, -high.bound
+        extremes += [first, second]
+    answers = rng.dirichlet(np.ones(len(places)), _DRAWS)
+    outside = ((answers < lower - 1e-9) | (answers > upper + 1e-9)).any(axis=1)
+    width, refutes = float(np.clip(upper - lower, 0.0, None).sum()), float(outside.mean())
+    if asked is None or before is None or width <= 1e-9:
+        return width, refutes, 0.0
+    cost = cells.to_table(target)
+    known = layout.fixed.copy()
+    known[own] |= row
+    shrinks = []
+    for _ in range(_ANSWERS):
+        share = rng.dirichlet(np.ones(len(extremes)))
+        types = np.vstack([types for types, _ in extremes])
+        weights = np.concatenate([s * w for s, (_, w) in zip(share, extremes, strict=True)])
+        weights /= weights.sum()
+        after = make_programs(fit, cells, known, layout.pull, (types, weights))
+        ends = after.minimise(cost).bound, -after.minimise(-cost).bound
+        shrinks.append(before - max(ends[1] - ends[0], 0.0))
+    return width, refutes, float(np.clip(np.mean(shrinks), 0.0, None))
+
+
+def _row(fit: Projection, menu: Iterable[Item]) -> Mask:
+    row = np.zeros(fit.n, np.bool_)
+    row[fit.members(as_menu(menu))] = True
+    if row.sum() < 2:
+        raise InputError(f"candidates: the menu {format_menu(as_menu(menu))} leaves no choice; two items are needed")
+    return row
+
+
+def _candidates(menus: Mask, most: int) -> tuple[Mask, int]:
+    """The default list, and how many more there are."""
+    n = menus.shape[1]
+    kinds: list[list[Mask]] = [[], [], []]
+    for menu in menus:
+        for x in np.flatnonzero(menu):
+            less = menu.copy()
+            less[x] = False
+            kinds[0].append(less)
+    for a, b in combinations(menus[:200], 2):
+        kinds[1] += [a & b, a | b]
+    kinds[2] = [np.isin(np.arange(n), pair) for pair in combinations(range(n), 2)]
+    seen = {menu.tobytes() for menu in menus}
+    rows: list[Mask] = []
+    for kind in kinds:
+        for menu in sorted(kind, key=lambda row: (int(row.sum()), row[::-1].tobytes())):
+            if menu.sum() >= 2 and menu.tobytes() not in seen:
+                seen.add(menu.tobytes())
+                rows.append(menu)
+    return np.array(rows[:most], np.bool_).reshape(-1, n), max(len(rows) - most, 0)

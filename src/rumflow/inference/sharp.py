@@ -1,0 +1,202 @@
+"""Sharp bounds: linear programmes over all members of the model that have the fitted values on the recorded cells.
+
+A fit fixes the recorded cells; `find_bounds` gives the least and largest value of linear functionals over everything that it
+leaves open, `worst_case` the least value of one functional with a population, a mixture of rankings, that attains it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rumflow.core.arrays import Array, Ints, Mask, Mixture
+from rumflow.core.graph import Graph, cells_of_types, cheapest_type
+from rumflow.core.graph_cells import Cells
+from rumflow.data.menus import masks_of, unique_menus
+from rumflow.errors import InputError
+from rumflow.models.budgets import Budgets
+from rumflow.models.model import Model
+from rumflow.models.random_utility import RandomUtility
+from rumflow.projection.graph_results import GraphProjection
+from rumflow.projection.lattice_results import LatticeProjection
+from rumflow.projection.results import Projection
+from rumflow.solvers.linear_programs import Solution, TypePrograms
+
+_STEPS = 30  # of Dinkelbach's method, which converges faster than linearly
+
+
+class Asked(NamedTuple):
+    """What is to be bounded: sums of coefficients times probabilities, plus a constant."""
+
+    menus: Mask  # (q, n), each of two items or more
+    coefficients: Array  # (k, q, n)
+    constant: Array  # (k,)
+
+
+class Given(NamedTuple):
+    """What a fit fixes."""
+
+    menus: Mask  # (m, n): the observed menus of two items or more
+    seen: Mask  # (m, n): which of their cells count
+    values: Array  # (m, n): fitted probabilities
+    pull: Array  # (m, n): weight times (fitted - observed), 0 where it is not known
+
+
+class Layout(NamedTuple):
+    """The menus of a fit and further ones, in order."""
+
+    menus: Mask  # (m, n)
+    fixed: Mask  # (m, n): the cells whose values the fit gives
+    own: Ints  # where the menus of the fit are
+    new: Ints  # where the further ones are
+    pull: Array  # (m, n)
+
+
+def lay_out(given: Given, further: Mask) -> Layout:
+    """The menus of a fit beside further ones; a menu may be among both."""
+    menus, rows = unique_menus(np.vstack([given.menus, further]))
+    own, new = rows[: len(given.menus)], rows[len(given.menus) :]
+    fixed, pull = np.zeros(menus.shape, np.bool_), np.zeros(menus.shape)
+    fixed[own], pull[own] = given.seen, given.pull
+    return Layout(menus, fixed, own, new, pull)
+
+
+def find_bounds(fit: Projection, asked: Asked) -> tuple[Array, Array, float]:
+    """Lower and upper ends, and how far they may be outside the sharp ones."""
+    given = given_by(fit)
+    menus, fixed, own, new, pull = lay_out(given, asked.menus)
+    rho = np.zeros(menus.shape)
+    rho[own] = np.where(given.seen, given.values, 0.0)
+    # In a menu known but for one cell, that cell is known too.
+    known = fixed.sum(axis=1) >= menus.sum(axis=1) - 1
+    implied = fixed | (menus & known[:, None])
+    rho += np.where(implied & ~fixed, 1.0 - rho.sum(axis=1, keepdims=True), 0.0)
+    costs = np.zeros((len(asked.coefficients), *menus.shape))
+    costs[:, new] = asked.coefficients
+    lower = asked.constant + (costs * rho).sum(axis=(1, 2))
+    upper = lower.copy()
+    open_costs = np.flatnonzero(((costs != 0) & ~implied).any(axis=(1, 2)))
+    if len(open_costs) == 0:
+        return lower, upper, 0.0
+    wanted = (costs[open_costs] != 0).any(axis=0)
+    model = model_of(fit)
+    whole = Cells(menus, fixed | wanted, fit.items)
+    # What menus without a link to those asked for take is independent of what these take.
+    linked = np.sort(np.concatenate([part for part in model.parts(whole) if wanted[part].any()]))
+    cells = whole.part(linked)
+    programs = make_programs(fit, cells, fixed[linked], pull[linked])
+    gap = 0.0
+    for k in open_costs:
+        outside = asked.constant[k] + float((costs[k] * rho)[~np.isin(np.arange(len(menus)), linked)].sum())
+        cost = cells.to_table(costs[k][linked])
+        low, high = programs.minimise(cost), programs.minimise(-cost)
+        lower[k], upper[k] = outside + low.bound, outside - high.bound
+        gap = max(gap, low.value - low.bound, high.value - high.bound)
+    return lower, upper, gap
+
+
+def worst_case(fit: Projection, menu: Mask, values: Array) -> tuple[Solution, tuple[Ints, Array]]:
+    """The least of sum values[x] rho(menu, x), and a population that attains it: rankings (k, n) and their weights."""
+    layout = lay_out(given_by(fit), menu[None])
+    asked = np.zeros(layout.menus.shape, np.bool_)
+    asked[layout.new[0]] = menu
+    cells = Cells(layout.menus, layout.fixed | asked, fit.items)
+    programs = make_programs(fit, cells, layout.fixed, layout.pull)
+    solution, (types, weights) = programs.minimiser(cells.to_table(np.where(asked, values, 0.0)))
+    return solution, (model_of(fit).orders(cells, types), weights)
+
+
+def least_ratios(fit: Projection, menus: Mask, parts: Array, whole: Array) -> Array:
+    """(k,): the least <part, rho> / <whole, rho>, where the whole is positive; parts (k, q, n), whole (q, n).
+
+    Dinkelbach: where t is a ratio, the least of <part - t whole, rho> is 0 exactly when t is the least; else the point that
+    attains it has a smaller ratio.
+    """
+    layout = lay_out(given_by(fit), menus)
+    costs = np.zeros((len(parts) + 1, *layout.menus.shape))
+    costs[:, layout.new] = np.concatenate([parts, whole[None]])
+    cells = Cells(layout.menus, layout.fixed | (costs != 0).any(axis=0), fit.items)
+    programs = make_programs(fit, cells, layout.fixed, layout.pull)
+    tables = [cells.to_table(cost) for cost in costs]
+    found = np.empty(len(parts))
+    for k, part in enumerate(tables[:-1]):
+        cost, step = part, 0
+        while True:
+            solution, mixture = programs.minimiser(cost)
+            rho = cells_of_types(*mixture, cells.shape)
+            if step and (solution.bound >= -1e-10 or step == _STEPS):
+                break
+            found[k] = (part * rho).sum() / (tables[-1] * rho).sum()
+            cost, step = part - found[k] * tables[-1], step + 1
+    return found
+
+
+def make_programs(
+    fit: Projection, cells: Cells, fixed: Mask, pull: Array, mixture: Mixture | None = None
+) -> TypePrograms:
+    """Programmes over the model on `cells` whose `fixed` ones have the fitted values, or those of a mixture of types."""
+    graph = model_of(fit).geometry(cells)
+    types, shares = _types_of_fit(fit, cells, graph) if mixture is None else mixture
+    table = cells_of_types(types, shares, cells.shape)
+    full = (fixed == cells.membership).all(axis=1)
+    last = last_items(cells.membership)
+    pull = pull.copy()
+    menu, item = np.nonzero(independent(cells.membership, fixed))
+    column = cells.column[menu, item].astype(np.int64)
+    pull[full] -= pull[full, last[full]][:, None]  # the same up to a constant, and 0 on the cell left out
+    return TypePrograms(graph, menu, column, table[menu, column], types, pull[menu, item])
+
+
+def independent(membership: Mask, fixed: Mask) -> Mask:
+    """The given cells without the last one of every menu all of whose cells are given: the others imply it."""
+    full = (fixed == membership).all(axis=1)
+    kept = fixed.copy()
+    kept[full, last_items(membership)[full]] = False
+    return kept
+
+
+def last_items(membership: Mask) -> Ints:
+    """(m,): the last item of every menu."""
+    return np.asarray(membership.shape[1] - 1 - membership[:, ::-1].argmax(axis=1), np.int64)
+
+
+def model_of(fit: Projection) -> Model:
+    """The model of a fit."""
+    return fit.projector.model if isinstance(fit, GraphProjection) else RandomUtility()
+
+
+def _types_of_fit(fit: Projection, cells: Cells, graph: Graph) -> Mixture:
+    """A mixture with the fitted values, on the menus of the graph."""
+    if not (isinstance(fit, GraphProjection) and isinstance(fit.projector.model, Budgets)):
+        return cells.types_of_orders(fit.rankings.orders), fit.rankings.weights
+    # Types on budgets are no rankings: complete each by any type of the graph that takes the same patches.
+    types, shares = fit.mixture
+    taken = fit.projector.cells.items_of_types(types)
+    place = {row.tobytes(): j for j, row in enumerate(cells.membership)}
+    rows = np.array([place.get(row.tobytes(), -1) for row in fit.projector.cells.membership], np.int64)
+    menus = rows[rows >= 0]
+    found = np.empty((len(types), len(cells.membership)), np.int32)
+    for row, items in zip(found, taken[:, rows >= 0], strict=True):
+        cost = np.zeros(cells.shape)
+        cost[menus] = 1.0
+        cost[menus, cells.column[menus, items]] = 0.0
+        price, row[:] = cheapest_type(graph, cost)
+        assert price == 0
+    return found, shares
+
+
+def given_by(fit: Projection) -> Given:
+    """What a fit fixes."""
+    if isinstance(fit, GraphProjection):
+        cells = fit.projector.cells
+        seen = np.nan_to_num(cells.to_array(fit.weights)) > 0
+        pull = np.nan_to_num(cells.to_array(fit.weights * (fit.table - fit.target)))
+        return Given(fit.membership[fit.rows], seen, fit.fitted[fit.rows], pull)
+    if not isinstance(fit, LatticeProjection):
+        raise InputError(f"data: a projection, data or an array is needed, not {type(fit).__name__}")
+    menus = fit.membership[fit.membership.sum(axis=1) >= 2]
+    masks = masks_of(menus)
+    weights = fit.problem.weights
+    seen = menus & (fit.lattice.from_internal(weights)[masks] > 0) if len(weights) else menus
+    return Given(menus, seen, fit.rho[masks], np.zeros(menus.shape))

@@ -1,0 +1,58 @@
+"""Ranges as bars: what is certain at least and at most, with confidence intervals and single values beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rumflow.errors import InputError
+from rumflow.output.plot_style import BLUE, GREY, ORANGE, clean, legend_below, line, new_axes, shorten
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST_ROWS = 25  # more do not fit on a page
+
+
+def plot_ranges(
+    names: Sequence[str],
+    lower: Sequence[float],
+    upper: Sequence[float],
+    interval: tuple[Sequence[float], Sequence[float]] | None = None,
+    marks: Mapping[str, Sequence[float]] | None = None,
+    ax: Axes | None = None,
+    *,
+    title: str = "",
+    label: str = "",
+) -> Axes:
+    """One row per name: a wide bar from `lower` to `upper`, a thin one for the interval, a dot for each mark; the first rows."""
+    count = min(len(names), _MOST_ROWS)
+    if count == 0:
+        raise InputError("there are no ranges to draw")
+    ax = new_axes(7.6, 1.3 + 0.34 * count) if ax is None else ax
+    rows = list(range(count))
+    for row in rows:
+        if interval is not None and np.isfinite(interval[0][row]):
+            ax.plot([interval[0][row], interval[1][row]], [row, row], color=GREY, linewidth=1.5, zorder=1)
+        ends = [lower[row], upper[row]]
+        ax.plot(ends, [row, row], color=BLUE, linewidth=6, solid_capstyle="butt", zorder=2)
+        ax.plot(ends, [row, row], color=BLUE, marker="|", markersize=12, linewidth=0, zorder=2)
+        text = f"{ends[0]:.4g}" if f"{ends[0]:.4g}" == f"{ends[1]:.4g}" else f"{ends[0]:.4g} to {ends[1]:.4g}"
+        ax.annotate(
+            text, (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=8, annotation_clip=False
+        )
+    handles = [line(BLUE, "range over all populations that fit best")]
+    if interval is not None:
+        handles.append(line(GREY, "confidence interval"))
+    for name, values in (marks or {}).items():
+        ax.plot(values[:count], rows, color=ORANGE, marker="o", markersize=4, linewidth=0, zorder=3)
+        handles.append(line(ORANGE, name))
+    ax.set_yticks(rows, [shorten(name, 44) for name in names[:count]], fontsize=8)
+    ax.invert_yaxis()
+    ax.set_xlabel(label + (f" (the first {count} of {len(names)} rows)" if count < len(names) else ""))
+    ax.set_title(title, loc="left", fontsize=11)
+    legend_below(ax, handles, [str(handle.get_label()) for handle in handles])
+    clean(ax)
+    return ax

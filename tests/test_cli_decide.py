@@ -1,0 +1,101 @@
+"""The commands that end in a decision: assort, bounds --remove, bounds --next."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import rumflow as rf
+from rumflow.cli.main import main
+
+ROWS = [
+    ("none|tea|milk", "none", 30),
+    ("none|tea|milk", "tea", 35),
+    ("none|tea|milk", "milk", 35),
+    ("none|milk|beer", "none", 35),
+    ("none|milk|beer", "milk", 40),
+    ("none|milk|beer", "beer", 25),
+]
+
+
+@pytest.fixture
+def sales(tmp_path):
+    path = tmp_path / "sales.csv"
+    path.write_text("menu,item,count\n" + "".join(f"{menu},{item},{count}\n" for menu, item, count in ROWS))
+    return str(path)
+
+
+def run(capsys, *words):
+    code = main([str(word) for word in words])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def test_assort(capsys, sales, tmp_path):
+    prices, out = tmp_path / "prices.csv", tmp_path / "table.csv"
+    prices.write_text("item,value\ntea,3\nmilk,2\nbeer,5\n")
+    common = ["assort", sales, "--outside", "none", "-q"]
+    code, text, _ = run(capsys, *common, "--revenue", prices, "--out", out)
+    assert code == 0
+    assert "Best in the worst case" in text
+    assert out.read_text().startswith("assortment,menu,size,lower,upper,fit,allowed")
+    code, text, _ = run(capsys, *common, "--revenue", "tea=3,milk=2,beer=5", "--json")
+    answer = json.loads(text)
+    expected = rf.best_assortment(rf.ChoiceData.from_csv(sales), {"tea": 3, "milk": 2, "beer": 5}, "none")
+    assert tuple(answer["menu"]) == expected.menu
+    assert answer["lower"] == pytest.approx(expected.lower)
+    assert answer["gap"] <= 1e-5
+    limits = ["--max-size", 1, "--must", "milk", "--never-together", "tea,beer"]
+    code, text, _ = run(capsys, *common, "--revenue", prices, *limits, "--json")
+    assert set(json.loads(text)["menu"]) == {"none", "milk"}
+    code, text, _ = run(capsys, *common, "--revenue", prices, "--max-seconds", "1e-9")
+    assert code == 2
+    assert "time was up" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--revenue", "tea=3"], "outside_option"),
+        (["--revenue", "tea=3", "--outside", "water"], "'water' is unknown"),
+        (["--revenue", "nofile.csv", "--outside", "none"], "no such file"),
+        (["--revenue", "tea=much", "--outside", "none"], "a number is needed"),
+        (["--revenue", "rum=3", "--outside", "none"], "'rum' is unknown"),
+        (["--revenue", "tea=3", "--outside", "none"], "there is none for {beer, milk}"),
+        ([], "--revenue"),
+    ],
+)
+def test_assort_errors(capsys, sales, arguments, message):
+    code, _, err = run(capsys, "assort", sales, "-q", *arguments)
+    assert code == 1
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_remove(capsys, sales):
+    common = ["bounds", sales, "--confidence", "none", "-q"]
+    code, text, _ = run(capsys, *common, "--remove", "tea", "--json")
+    assert code == 0
+    answer = json.loads(text)
+    assert set(answer["menu"]) == {"none", "tea", "milk"}
+    assert {row["item"] for row in answer["gains"]} == {"none", "milk"}
+    code, text, _ = run(capsys, *common, "--remove", "tea", "--for", "tea,beer,none")
+    assert code == 0
+    assert "never offered" in text
+    code, _, err = run(capsys, *common, "--remove", "tea", "--item", "milk")
+    assert (code, "--for alone" in err) == (1, True)
+
+
+def test_next(capsys, sales, tmp_path):
+    out = tmp_path / "next.csv"
+    code, text, _ = run(capsys, "bounds", sales, "--next", "-q", "--out", out)
+    assert code == 0
+    assert "What to ask next" in text
+    assert out.read_text().startswith("menu,width,refutes")
+    code, text, _ = run(capsys, "bounds", sales, "--next", "--functional", "1:tea,beer:tea", "-q", "--json")
+    first = json.loads(text)["menus"][0]
+    assert set(first["menu"]) == {"tea", "beer"}
+    assert first["shrinks"] == pytest.approx(json.loads(text)["before"], abs=1e-6)
+    code, _, err = run(capsys, "bounds", sales, "--next", "--for", "tea,milk")
+    assert (code, "--functional alone" in err) == (1, True)
