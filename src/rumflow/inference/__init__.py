@@ -2,7 +2,9 @@
 
 from rumflow.inference.bounds import Bounds, bounds
 from rumflow.inference.compare import ModelComparison, compare_models
+from rumflow.inference.conflicts.result import Conflict, Explanation
 from rumflow.inference.convention import Convention
+from rumflow.inference.explain import explain
 from rumflow.inference.groups import (
     GroupComparison,
     RumTests,
@@ -18,7 +20,9 @@ from rumflow.inference.test import rum_test
 
 __all__ = [
     "Bounds",
+    "Conflict",
     "Convention",
+    "Explanation",
     "GroupComparison",
     "LikelihoodError",
     "LikelihoodFit",
@@ -31,6 +35,7 @@ __all__ = [
     "bounds",
     "compare_groups",
     "compare_models",
+    "explain",
     "fit_likelihood",
     "holm",
     "rationalizable_share",
