@@ -84,7 +84,8 @@ _HOMES = {
     "projection.results": "Projection Rankings Status",
     "projection.save": "load",
     "projection.single": "block_marschak is_rum project",
-    "inference": "Convention bounds compare_groups compare_models explain fit_likelihood rationalizable_share rum_test rum_test_many",
+    "inference": "Convention bounds compare_groups compare_models explain fit_likelihood rationalizable_share rum_test "
+    "rum_test_many",
 }
 _HOME = {name: f"rumflow.{module}" for module, names in _HOMES.items() for name in names.split()}
 

@@ -1,13 +1,14 @@
 """Which choices are in conflict: sets of menus that no population of utility maximisers can have chosen from like this.
 
 The projection says how far the data are from random utility, the test whether that is more than chance. This says *why*: an
-irreducible set of menus that is a conflict by itself (`rumflow.inference.conflicts.search`), the inequality that its shares violate
-(`conflicts.inequality`), the classic pattern that it is (`conflicts.patterns`), and how much of the distance each menu carries.
+irreducible set of menus that is a conflict by itself (`rumflow.inference.conflicts.search`), the inequality that its shares
+violate (`conflicts.inequality`), the classic pattern that it is (`conflicts.patterns`), and how much of the distance each menu
+carries.
 
 Exact shares (probabilities without sample sizes, or level=None) are in conflict when no population has them. Every sample of a
-true model is, in that sense. In samples a set of menus is therefore a conflict when its own test rejects random utility at `level`:
-see `conflicts.probe`. The p-value of a set that was searched for is not adjusted for the search; that of all menus together
-needs no adjustment, and where it does not reject, no conflict is named.
+true model is, in that sense. In samples a set of menus is therefore a conflict when its own test rejects random utility at
+`level`: see `conflicts.probe`. The p-value of a set that was searched for is not adjusted for the search; that of all menus
+together needs no adjustment, and where it does not reject, no conflict is named.
 """
 
 from __future__ import annotations
@@ -18,16 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.core.arrays import Array
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
-from rumflow.data.menus import labels_of
+from rumflow.data.menus import find_menus, labels_of
 from rumflow.errors import InputError
 from rumflow.inference.confidence import has_counts
 from rumflow.inference.conflicts.inequality import make_inequality, negative_terms, slack_terms
 from rumflow.inference.conflicts.patterns import find_pattern
-from rumflow.inference.conflicts.probe import TOLERANCE, Parts, Sampling
+from rumflow.inference.conflicts.probe import TOLERANCE, Parts, Sampling, half_samples
 from rumflow.inference.conflicts.result import Conflict, Explanation
 from rumflow.inference.conflicts.search import Found, Search
 from rumflow.inference.resample import require_replicates
@@ -40,6 +40,9 @@ from rumflow.output.progress import Counter
 #: influential ones.
 MOST_LEFT_OUT, MOST_TESTED = 100, 10
 
+#: A smaller part of the squared distance is none.
+NOTHING = 1e-12
+
 #: Items up to which complete data are also explained by Block-Marschak terms.
 MOST_TERM_ITEMS = 16
 
@@ -50,7 +53,7 @@ def explain(
     n_boot: int = 199,
     *,
     most: int = 3,
-    resamples: int = 50,
+    halves: int = 20,
     cluster: bool = False,
     seed: Seed = 0,
     model: Model | None = None,
@@ -64,7 +67,7 @@ def explain(
                without sample sizes.
     n_boot     replicates of each test; fewer are drawn where the answer is clear before.
     most       conflicts to list at most.
-    resamples  bootstrap samples in which the search is repeated, to say how often each menu is named; 0: none.
+    halves     half-samples in which the search is repeated, to say how often each menu is named; 0: none.
     cluster    True: whole subjects are drawn, in tests and bootstrap samples.
     model      None or RandomUtility(above=...), or SinglePeaked(axis).
     seed       the result is the same for any number of threads.
@@ -72,18 +75,21 @@ def explain(
     Ctrl-C returns what was found by then, marked `interrupted`, or raises where that is nothing.
     """
     begin = time.perf_counter()
-    own, sampling = _check(data, level, n_boot, most, resamples, cluster, seed, model)
+    own, sampling = _check(data, level, n_boot, most, halves, cluster, seed, model)
     plain = model is None or (isinstance(model, RandomUtility) and not model.above)
-    parts = Parts(own, None if plain else model, sampling, threads)
-    whole = parts.of(parts.recorded)
-    if whole.sample.projector.bounded:
+    counter = Counter(progress, None, "sets of menus tried")
+    parts = Parts(own, None if plain else model, sampling, threads, lambda: counter.add(1))
+    if parts.whole.sample.projector.bounded:
         raise InputError(
             "explain needs exact distances, and the graph of these menus is too large: there are only bounds (route 'bounded'). "
             "Leave out menus or items, such as rare ones"
         )
-    run = _Run(parts, most, resamples if sampling is not None else 0, progress)
+    run = _Run(parts, most, halves if sampling is not None else 0, progress)
     try:
-        run.all()
+        run.find()
+        counter.end()
+        run.leave_out()
+        run.repeat()
     except KeyboardInterrupt:
         if not run.conflicts:
             raise
@@ -92,12 +98,12 @@ def explain(
         conflicts=tuple(run.conflicts),
         complete=run.complete and not run.interrupted,
         influence=run.influence(),
-        block_marschak=run.terms(plain),
-        distance=run.distance,
-        pvalue=run.pvalue,
+        block_marschak=tuple(negative_terms(parts.data, TOLERANCE)) if run.has_terms else None,
+        distance=parts.whole.distance,
+        pvalue=None if sampling is None else parts.whole.pvalue,
         level=None if sampling is None else sampling.level,
         n_boot=0 if sampling is None else sampling.n_boot,
-        resamples=run.done,
+        halves=run.done,
         rejected=run.rejected,
         seed=0 if sampling is None else sampling.seed,
         items=parts.data.items,
@@ -110,115 +116,106 @@ def explain(
 class _Run:
     """The stages, one after the other, and what they have found so far."""
 
-    def __init__(self, parts: Parts, most: int, resamples: int, progress: bool) -> None:
-        self.parts, self.most, self.resamples, self.progress = parts, most, resamples, progress
-        self.search = Search(parts)
+    def __init__(self, parts: Parts, most: int, halves: int, progress: bool) -> None:
+        self.parts, self.most, self.halves, self.progress = parts, most, halves, progress
         self.found: list[tuple[int, ...]] = []
         self.conflicts: list[Conflict] = []
         self.complete = False
         self.interrupted = False
-        self.distance = parts.distance(parts.recorded, parts.shares)
-        self.pvalue: float | None = None
-        self.part = np.zeros(len(parts.recorded))
+        self.share = np.zeros(len(parts.recorded))
         self.without: dict[int, tuple[float, float | None]] = {}
         self.named = np.zeros(len(parts.recorded))
         self.done = self.rejected = 0
 
-    def all(self) -> None:
-        """Test, search, leave out, resample."""
-        parts = self.parts
-        self.pvalue = parts.pvalue(parts.recorded, parts.shares)
-        self.part = self.search.rank(parts.shares)
-        counter = Counter(self.progress, 20 * self.most, "sets of menus tried")
+    def find(self) -> None:
+        """The conflicts."""
+        whole = self.parts.whole
+        if whole.statistic > 0:
+            self.share = whole.contributions / whole.contributions.sum()
         found = Found([], True)
-        if parts.is_conflict(parts.recorded, parts.shares):
-            found = self.search.several(parts.shares, self.part, self.most, counter)
-        for menus in found.menus:
-            self.conflicts.append(self._describe(menus))
-            self.found.append(menus)
-        counter.end()
+        if whole.is_conflict:
+            search = Search(self.parts)
+            found = search.several(self.most)
+            for menus in found.menus:
+                self.conflicts.append(_describe(search, menus, self.has_terms))
+                self.found.append(menus)
         self.complete = found.complete
-        self._leave_out()
-        self._resample()
 
-    def _describe(self, menus: tuple[int, ...]) -> Conflict:
-        parts, search, data = self.parts, self.search, self.parts.data
-        kept = search.cells(menus, parts.shares)
-        normal = parts.of(kept).residual(parts.shares)
-        inequality, coefficients = make_inequality(data, kept, normal, parts.model, not parts.exact)
-        mine = parts.cells_of(list(menus))
-        shares = data.frequencies
-        return Conflict(
-            menus=tuple(labels_of(data.items, data.membership[row]) for row in menus),
-            cells=tuple(
-                (labels_of(data.items, data.membership[row]), data.items[x]) for row, x in np.argwhere(kept).tolist()
-            ),
-            shares=tuple(
-                {data.items[x]: float(shares[row, x]) for x in np.flatnonzero(parts.recorded[row])} for row in menus
-            ),
-            inequality=inequality,
-            pattern=find_pattern(data, menus, coefficients),
-            distance=parts.distance(mine, parts.shares),
-            pvalue=parts.pvalue(mine, parts.shares),
-            irreducible=search.is_irreducible(menus, parts.shares),
-            block_marschak=tuple(slack_terms(data, coefficients, TOLERANCE)) if self._has_terms() else None,
-        )
-
-    def _has_terms(self) -> bool:
+    @property
+    def has_terms(self) -> bool:
         """Are the data complete, of few enough items, and the model all rankings?"""
         parts, n = self.parts, self.parts.data.n
         complete = n <= MOST_TERM_ITEMS and len(parts.recorded) == 2**n - 1 - n
         return complete and parts.model is None and bool((parts.recorded == parts.data.membership).all())
 
-    def _leave_out(self) -> None:
+    def leave_out(self) -> None:
         """Distance and p-value of the data less one menu."""
         parts = self.parts
-        order = np.argsort(-self.part, kind="stable")
-        carrying = [int(row) for row in order if self.part[row] > 1e-12][:MOST_LEFT_OUT]
+        order = np.argsort(-self.share, kind="stable")
+        carrying = [int(row) for row in order if self.share[row] > NOTHING][:MOST_LEFT_OUT]
         tested = {row for menus in self.found for row in menus} | set(carrying[:MOST_TESTED])
         counter = Counter(self.progress, len(carrying), "menus left out")
         for row in carrying:
-            rest = parts.recorded.copy()
-            rest[row] = False
+            rest = np.delete(np.arange(len(self.share)), row)
+            part = parts.of_menus(rest) if len(rest) else None
             p = None
             if row in tested and not parts.exact:
-                p = parts.pvalue(rest, parts.shares) if rest.any() else 1.0
-            self.without[row] = parts.distance(rest, parts.shares), p
+                p = 1.0 if part is None else part.pvalue
+            self.without[row] = 0.0 if part is None else part.distance, p
             counter.add(1)
 
-    def _resample(self) -> None:
-        """How often each menu is named when the choices are drawn anew."""
-        if not self.resamples:
+    def repeat(self) -> None:
+        """How often each menu is named in half of the choices."""
+        data, sampling = self.parts.data, self.parts.sampling
+        if not self.halves or sampling is None:
             return
-        every = np.arange(len(self.parts.recorded))
-        counter = Counter(self.progress, self.resamples, "bootstrap samples")
-        for shares in self.parts.resampled(self.resamples):
-            menus = self.search.first(every, shares, self.part)
-            self.done += 1
+        counter = Counter(self.progress, self.halves, "half-samples")
+        for half in half_samples(data, sampling.cluster, sampling.seed, self.halves):
+            parts = Parts(half, self.parts.model, sampling, self.parts.threads)
+            menus = Search(parts).first()
             if menus is not None:
                 self.rejected += 1
-                self.named[list(menus)] += 1
+                self.named[find_menus(data.membership, parts.data.membership[list(menus)])] += 1
+            self.done += 1
             counter.add(1)
 
     def influence(self) -> dict[str, list[Any]]:
         """The table by menu. A menu that carries nothing leaves the distance as it is."""
         parts, data = self.parts, self.parts.data
-        order = np.argsort(-self.part, kind="stable").tolist()
-        same = [(self.distance, None) if self.part[row] <= 1e-12 else (None, None) for row in range(len(self.part))]
+        order = np.argsort(-self.share, kind="stable").tolist()
+        same = [(parts.whole.distance if share <= NOTHING else None, None) for share in self.share]
         without = [self.without.get(row, same[row]) for row in order]
         return {
             "menu": [labels_of(data.items, data.membership[row]) for row in order],
             "choices": [None if parts.exact else float(data.totals[row]) for row in order],
-            "share": [float(self.part[row]) for row in order],
+            "share": [float(self.share[row]) for row in order],
             "distance_without": [distance for distance, _ in without],
             "pvalue_without": [p for _, p in without],
             "named": [float(self.named[row] / self.done) if self.done else None for row in order],
             "conflicts": [[k for k, menus in enumerate(self.found, 1) if row in menus] for row in order],
         }
 
-    def terms(self, plain: bool) -> tuple[Any, ...] | None:
-        """The negative Block-Marschak terms of complete data."""
-        return tuple(negative_terms(self.parts.data, TOLERANCE)) if self._has_terms() else None
+
+def _describe(search: Search, menus: tuple[int, ...], has_terms: bool) -> Conflict:
+    """A conflict with its cells, inequality and pattern."""
+    parts, data = search.parts, search.parts.data
+    kept = search.cells(menus)
+    inequality, coefficients = make_inequality(data, kept, parts.of(kept).normal, parts.model, not parts.exact)
+    own, shares = parts.of_menus(menus), data.frequencies
+    labels = {row: labels_of(data.items, data.membership[row]) for row in menus}
+    return Conflict(
+        menus=tuple(labels.values()),
+        cells=tuple((labels[row], data.items[x]) for row, x in np.argwhere(kept).tolist()),
+        shares=tuple(
+            {data.items[x]: float(shares[row, x]) for x in np.flatnonzero(parts.recorded[row])} for row in menus
+        ),
+        inequality=inequality,
+        pattern=find_pattern(data, menus, coefficients),
+        distance=own.distance,
+        pvalue=None if parts.exact else own.pvalue,
+        irreducible=search.is_irreducible(menus),
+        block_marschak=tuple(slack_terms(data, coefficients, TOLERANCE)) if has_terms else None,
+    )
 
 
 def _check(
@@ -226,14 +223,16 @@ def _check(
     level: float | None,
     n_boot: int,
     most: int,
-    resamples: int,
+    halves: int,
     cluster: bool,
     seed: Seed,
     model: Model | None,
 ) -> tuple[ChoiceData, Sampling | None]:
     """The data, and how they are sampled: None for exact shares."""
     if isinstance(data, BudgetData):
-        raise InputError("explain takes choices from menus, not budgets; rf.project(budgets).misfits() says where they are off")
+        raise InputError(
+            "explain takes choices from menus, not budgets; rf.project(budgets).misfits() says where they are off"
+        )
     own = data if isinstance(data, ChoiceData) else ChoiceData.from_matrix(data)
     require_model(model)
     if not (model is None or isinstance(model, RandomUtility | SinglePeaked)):
@@ -241,7 +240,7 @@ def _check(
     if level is not None and not (isinstance(level, int | float) and 0 < level < 0.5):
         raise InputError(f"level={level!r}: a number between 0 and 0.5 is needed, or None for exact shares")
     require_replicates(n_boot)
-    for name, number, least in (("most", most, 1), ("resamples", resamples, 0)):
+    for name, number, least in (("most", most, 1), ("halves", halves, 0)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
             raise InputError(f"{name}={number!r}: a whole number, {least} or more, is needed")
     if not isinstance(cluster, bool):
@@ -249,5 +248,8 @@ def _check(
     if level is None or not isinstance(data, ChoiceData) or not has_counts(data):
         return own, None
     if level * (1 + n_boot) < 1:
-        raise InputError(f"n_boot={n_boot}: no test of so few replicates rejects at level={level:g}; take {int(np.ceil(1 / level)) - 1} or more")
+        least = int(np.ceil(1 / level)) - 1
+        raise InputError(
+            f"n_boot={n_boot}: no test of so few replicates rejects at level={level:g}; take {least} or more"
+        )
     return own, Sampling(float(level), int(n_boot), entropy(seed), cluster)

@@ -1,10 +1,10 @@
 """The inequality behind a conflict, in coefficients and in words.
 
-With c = w (share - fit) every type t of the model has <c, t> <= max over types, and the shares are beyond that. Adding a number to
-all coefficients of a menu adds it on both sides, for everybody takes one item from each menu: the smallest coefficient of every
-menu is made 0. Where the others are then small whole numbers up to scale, they become these. The right-hand side is computed
-afresh, as the dearest path of the choice graph of these menus: the inequality holds for every population of the model whatever the
-solver did.
+With c = w (share - fit) every type t of the model has <c, t> <= max over types, and the shares are beyond that. Adding a number
+to all coefficients of a menu adds it on both sides, for everybody takes one item from each menu: the smallest coefficient of
+every menu is made 0. Where the others are then small whole numbers up to scale, they become these. The right-hand side is
+computed afresh, as the dearest path of the choice graph of these menus: the inequality holds for every population of the model
+whatever the solver did.
 
 On complete data the slack of any such inequality is a sum of Block-Marschak terms K rho with weights >= 0:
 
@@ -33,6 +33,9 @@ from rumflow.models.random_utility import RandomUtility
 from rumflow.output.names import name_menu
 from rumflow.solvers.graphs import ModelProjector, part_of
 
+#: Names of menus longer than this are cut.
+LENGTH = 120
+
 _LARGEST = 12  # whole coefficients are looked for up to this
 _WHOLE = 2e-3  # and found within this
 
@@ -60,22 +63,27 @@ def make_inequality(
 ) -> tuple[Inequality, Array]:
     """The inequality with a given normal on the cells kept, and its coefficients as an array like `data.counts`."""
     rows = np.flatnonzero(kept.any(axis=1))
-    inside = data.membership[rows]
-    c = np.where(kept, normal, 0.0)[rows]
-    c = np.where(inside, c - np.where(inside, c, np.inf).min(axis=1, keepdims=True), 0.0)
-    c = _tidy(c)
-    bound = highest(inside, c, data.items, model)
+    inside, total = data.membership[rows], data.totals[rows]
+    raw = np.where(kept, normal, 0.0)[rows]
+    raw = np.where(inside, raw - np.where(inside, raw, np.inf).min(axis=1, keepdims=True), 0.0)
     known = np.where(kept[rows], data.frequencies[rows], 0.0)
-    # What is not kept of a menu has one coefficient, and the rest of the choices.
-    rest = np.where(inside & ~kept[rows], c, -np.inf).max(axis=1)
-    rest = np.where(np.isfinite(rest), rest, 0.0)
     left = np.maximum(1.0 - known.sum(axis=1), 0.0)
-    means = (c * known).sum(axis=1) + rest * left
+    for c in (_tidy(raw), raw / raw.max()):  # a distance of nearly 0 may not survive the rounding
+        bound = highest(inside, c, data.items, model)
+        # What is not kept of a menu has one coefficient, and the rest of the choices.
+        rest = np.where(inside & ~kept[rows], c, 0.0).max(axis=1)
+        mean = (c * known).sum(axis=1) + rest * left
+        value = float(mean.sum())
+        if value > bound:
+            break
     error = None
     if sampled:
-        squares = (c**2 * known).sum(axis=1) + rest**2 * left
-        error = float(np.sqrt((np.maximum(squares - means**2, 0.0) / data.totals[rows]).sum()))
-    value = float(means.sum())
+        # One choice more, divided evenly over the menu: a share of 0 or 1 is not known for sure.
+        size = inside.sum(axis=1)
+        square = (c**2 * known).sum(axis=1) + rest**2 * left
+        square = (total * square + (c**2).sum(axis=1) / size) / (total + 1.0)
+        mean = (total * mean + c.sum(axis=1) / size) / (total + 1.0)
+        error = float(np.sqrt((np.maximum(square - mean**2, 0.0) / total).sum()))
     menus = [labels_of(data.items, row) for row in inside]
     coefficients = {
         (menu, data.items[x]): float(own[x]) for menu, own in zip(menus, c, strict=True) for x in np.flatnonzero(own)
@@ -87,7 +95,7 @@ def make_inequality(
 
 def highest(membership: Mask, c: Array, items: tuple[Item, ...], model: Model | None) -> float:
     """The largest sum of coefficients that a type of the model can take from these menus."""
-    used = np.ones(len(items), np.bool_) if model is not None else membership.any(axis=0)
+    used: Mask = np.ones(len(items), np.bool_) if model is not None else np.logical_or.reduce(membership, axis=0)
     labels = tuple(label for label, own in zip(items, used, strict=True) if own)
     cells = Cells(membership[:, used], None, labels)
     projector = ModelProjector(RandomUtility() if model is None else model, cells)
@@ -129,7 +137,7 @@ def _words(data: ChoiceData, inside: Mask, c: Array, bound: float, value: float)
 def _choice(data: ChoiceData, inside: Mask, c: Array) -> str:
     """What counts of one menu."""
     menu = labels_of(data.items, inside)
-    name = name_menu(data.items, menu)
+    name = name_menu(data.items, menu, LENGTH)
     texts = []
     for level in sorted(set(c[inside]) - {0.0}):
         own = [str(data.items[x]) for x in np.flatnonzero(inside & (c == level))]
@@ -157,18 +165,28 @@ def negative_terms(data: ChoiceData, below: float) -> list[Term]:
     return [_term(data, lattice, int(k), float(terms[k])) for k in worst[: int((terms < -below).sum())]]
 
 
-def slack_terms(data: ChoiceData, coefficients: Array, below: float) -> list[tuple[tuple[Item, ...], Item, float, float]]:
+def slack_terms(
+    data: ChoiceData, coefficients: Array, below: float
+) -> list[tuple[tuple[Item, ...], Item, float, float]]:
     """The negative terms in the slack of an inequality on complete data, heaviest first: menu, item, multiplier, value."""
     lattice, terms = block_marschak_terms(data)
+    weight = multipliers(data, coefficients)
+    part = weight * np.where(terms < -below, terms, 0.0)
+    worst = np.argsort(part, kind="stable")[: int((part < 0).sum())]
+    return [(*_term(data, lattice, int(k), float(weight[k])), float(terms[k])) for k in worst]
+
+
+def multipliers(data: ChoiceData, coefficients: Array) -> Array:
+    """m(D, x) of the module's docstring, one per cell of the lattice, for coefficients like the counts of complete data."""
+    lattice = Lattice(data.n)
     table = np.zeros((lattice.n_menus, data.n))
     table[masks_of(data.membership)] = coefficients
     cost = zeta_adjoint(lattice.to_internal(-table))
-    below_menu = cheapest_below(cost)
+    below = cheapest_below(cost)
     mask, item = lattice.cells.T
-    weight = cost[item, squeeze.py_func(mask, item)] + below_menu[mask ^ (np.int64(1) << item)] - below_menu[mask]
-    part = np.where(weight > 1e-9, weight, 0.0) * np.where(terms < -below, terms, 0.0)
-    worst = np.argsort(part, kind="stable")[: int((part < 0).sum())]
-    return [(*_term(data, lattice, int(k), float(weight[k])), float(terms[k])) for k in worst]
+    weight = cost[item, squeeze.py_func(mask, item)] + below[mask ^ (np.int64(1) << item)] - below[mask]
+    found: Array = np.where(weight > 1e-9, weight, 0.0)
+    return found
 
 
 def _term(data: ChoiceData, lattice: Lattice, cell: int, value: float) -> Term:

@@ -7,8 +7,8 @@ Two menus, D inside E, and an item x of D that is taken more often from E than f
                  gains whichever of the other two is added, as an item between two extremes does (Simonson 1989).
     attraction   E is D and one item z more, the decoy, which is taken less often from E than every other item: it is there to
                  make x look good (Huber, Payne and Puto 1982).
-    similarity   E is D and one item z more, which is taken from E at least as often as some y of D other than x, and y has lost more
-                 than z has won: z stands in for y, and x gains from their quarrel (Tversky 1972).
+    similarity   E is D and one item z more, which is taken from E at least as often as some y of D other than x, and y has lost
+                 more than z has won: z stands in for y, and x gains from their quarrel (Tversky 1972).
 
 Other sets:
 
@@ -31,6 +31,7 @@ from rumflow.core.arrays import Array
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.data.menus import labels_of
+from rumflow.inference.conflicts.inequality import LENGTH
 from rumflow.output.names import name_menu
 
 
@@ -76,7 +77,8 @@ def _nested(data: ChoiceData, small: int, large: int) -> Pattern | None:
         return Pattern(
             "compromise",
             {"target": target, "added": data.items[z]},
-            text + f", and by {_percent(shares[third, x])} from {_name(data, third)}: {target} gains whichever of the other "
+            text
+            + f", and by {_percent(shares[third, x])} from {_name(data, third)}: {target} gains whichever of the other "
             "two is added, as an item between two extremes does.",
         )
     others = np.flatnonzero(data.membership[large] & (np.arange(data.n) != z))
@@ -84,7 +86,8 @@ def _nested(data: ChoiceData, small: int, large: int) -> Pattern | None:
         return Pattern(
             "attraction",
             {"target": target, "decoy": data.items[z]},
-            text + f". What was added, {data.items[z]}, is itself taken least of all ({_percent(shares[large, z])}): a decoy.",
+            text
+            + f". What was added, {data.items[z]}, is itself taken least of all ({_percent(shares[large, z])}): a decoy.",
         )
     rivals = [
         int(y)
@@ -96,7 +99,8 @@ def _nested(data: ChoiceData, small: int, large: int) -> Pattern | None:
         return Pattern(
             "similarity",
             {"target": target, "added": data.items[z], "rival": data.items[y]},
-            text + f". What was added, {data.items[z]} ({_percent(shares[large, z])}), cost {data.items[y]} more than it "
+            text
+            + f". What was added, {data.items[z]} ({_percent(shares[large, z])}), cost {data.items[y]} more than it "
             f"won: {data.items[y]} fell from {_percent(shares[small, y])} to {_percent(shares[large, y])}.",
         )
     return Pattern("regularity", {"target": target}, text + ".")
@@ -133,9 +137,9 @@ def _cycle(data: ChoiceData, menus: tuple[int, ...], coefficients: Array) -> Pat
     labels = tuple(data.items[x] for x in order)
     shares = []
     for x in order:
-        row = _row_of(data, (x, beats[x]))
-        assert row is not None
-        share = data.frequencies[row]
+        pair = _row_of(data, (x, beats[x]))
+        assert pair is not None
+        share = data.frequencies[pair]
         shares.append(float(share[x] if not np.isnan(share[x]) else 1.0 - share[beats[x]]))
     if not sum(shares) > len(order) - 1:
         return None
@@ -154,7 +158,7 @@ def _row_of(data: ChoiceData, items: tuple[int, ...]) -> int | None:
 
 
 def _name(data: ChoiceData, row: int) -> str:
-    return name_menu(data.items, labels_of(data.items, data.membership[row]))
+    return name_menu(data.items, labels_of(data.items, data.membership[row]), LENGTH)
 
 
 def _percent(share: float) -> str:

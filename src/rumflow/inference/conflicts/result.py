@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rumflow.data.labels import Item
-from rumflow.inference.conflicts.inequality import Inequality, Term
+from rumflow.inference.conflicts.inequality import LENGTH, Inequality, Term
 from rumflow.inference.conflicts.patterns import Pattern
+from rumflow.inference.notes import TINY
 from rumflow.output.frames import make_frame
 from rumflow.output.names import name_menu
 from rumflow.output.tables import Table
@@ -28,7 +29,9 @@ class Conflict:
     distance: float  #: of these menus alone to the model
     pvalue: float | None  #: of their own test, not adjusted for the search; None for exact shares
     irreducible: bool  #: verified by a projection (or test) of the set less each of its menus
-    block_marschak: tuple[tuple[tuple[Item, ...], Item, float, float], ...] | None = None  #: menu, item, multiplier, value
+    block_marschak: tuple[tuple[tuple[Item, ...], Item, float, float], ...] | None = (
+        None  #: menu, item, multiplier, value
+    )
 
     def lines(self, items: tuple[Item, ...]) -> list[str]:
         """The conflict in words."""
@@ -37,7 +40,7 @@ class Conflict:
             largest = sorted(shares.items(), key=lambda one: -one[1])[:MOST_SHARES]
             rest = "" if len(largest) == len(shares) else f", {len(shares) - len(largest)} others"
             text = ", ".join(f"{item} {100 * share:.1f} %" for item, share in largest)
-            found.append(f"  {name_menu(items, menu)}: {text}{rest}")
+            found.append(f"  {name_menu(items, menu, LENGTH)}: {text}{rest}")
         if self.pattern is not None:
             found.append(f"  Pattern: {self.pattern.name}. {self.pattern.text}")
         error = self.inequality.error
@@ -45,7 +48,7 @@ class Conflict:
         found.append(f"  {self.inequality.text[:-1]}{beyond}.")
         for menu, item, multiplier, value in (self.block_marschak or ())[:3]:
             times = "" if multiplier == 1 else f"{multiplier:g} x "
-            found.append(f"  Block-Marschak term: {times}{item} from {name_menu(items, menu)}: {value:.4g} < 0")
+            found.append(f"  Block-Marschak term: {times}{item} from {name_menu(items, menu, LENGTH)}: {value:.4g} < 0")
         return found
 
 
@@ -57,14 +60,16 @@ class Explanation:
     complete: bool  #: there is no other irreducible conflict than these
     influence: dict[str, list[Any]]
     """By menu, the most influential first: menu, choices, share (of the squared distance), distance_without, pvalue_without (of
-    the data less this menu; None where it was not computed), named (share of bootstrap samples whose conflict has it), conflicts
+    the data less this menu; None where it was not computed), named (share of the half-samples whose conflict has it), conflicts
     (the numbers of those listed that have it, from 1)."""
-    block_marschak: tuple[Term, ...] | None  #: negative terms of complete data, worst first: menu, item, value; else None
+    block_marschak: (
+        tuple[Term, ...] | None
+    )  #: negative terms of complete data, worst first: menu, item, value; else None
     distance: float
     pvalue: float | None  #: of the test of all menus; None for exact shares
     level: float | None
     n_boot: int
-    resamples: int  #: bootstrap samples behind `named`
+    halves: int  #: half-samples behind `named`
     rejected: int  #: of which so many were rejected at the level, and named menus
     seed: int
     items: tuple[Item, ...]
@@ -109,16 +114,19 @@ class Explanation:
 
     def summary(self) -> str:
         """The explanation in words."""
+        return "\n\n".join([*self.paragraphs(), self.as_table().text()])
+
+    def paragraphs(self) -> list[str]:
+        """The answer, each conflict, and what to know about them."""
         menus = len(self.influence["menu"])
         sample = "" if self.n_observations is None else f", {self.n_observations:g} choices"
-        lines = [f"Which choices are in conflict? ({len(self.items)} items, {menus} menus{sample})", self.verdict]
+        found = [f"Which choices are in conflict? ({len(self.items)} items, {menus} menus{sample})\n{self.verdict}"]
         for number, one in enumerate(self.conflicts, 1):
             p = "" if one.pvalue is None else f", p = {one.pvalue:.3g} by itself"
-            without = "none without any one of them" if one.irreducible else "not reduced to the end"
-            lines.append(f"Conflict {number}: {len(one.menus)} menus{p}, {without}")
-            lines += one.lines(self.items)
-        lines += self.notes
-        return "\n".join([*lines, "", self.as_table().text()])
+            without = "no conflict without any one of them" if one.irreducible else "not reduced to the end"
+            head = f"Conflict {number}: {len(one.menus)} menus{p}; {without}"
+            found.append("\n".join([head, *one.lines(self.items)]))
+        return found + (["\n".join(self.notes)] if self.notes else [])
 
     @property
     def notes(self) -> list[str]:
@@ -131,10 +139,30 @@ class Explanation:
                 found.append("There is no other conflict: without some menu of each the rest " + self._fits())
             else:
                 found.append("There may be more conflicts than those listed.")
+            found += [note for number, one in enumerate(self.conflicts, 1) for note in self._thin_ice(number, one)]
             if self.level is not None:
                 found.append("P-values of sets that were searched for are not adjusted for the search.")
         if self.interrupted:
             found.append("The run was interrupted: this is what was found by then.")
+        return found
+
+    def _thin_ice(self, number: int, one: Conflict) -> list[str]:
+        """Why not to lean on a conflict: menus with few choices, or a search in half of the choices that does not find it."""
+        table = dict(zip(self.influence["menu"], range(len(self.influence["menu"])), strict=True))
+        rows = [table[menu] for menu in one.menus]
+        found = []
+        tiny = [row for row in rows if self.level is not None and self.influence["choices"][row] < TINY]
+        if tiny:
+            named = ", ".join(
+                f"{name_menu(self.items, self.influence['menu'][row])} ({self.influence['choices'][row]:g})"
+                for row in tiny
+            )
+            found.append(f"Conflict {number} rests on menus with few choices: {named}.")
+        if self.halves and number == 1 and max(self.influence["named"][row] for row in rows) < 0.5:
+            found.append(
+                f"Half of the choices are not enough to see it: only {self.rejected} of {self.halves} half-samples are "
+                "rejected, or they name other menus. Treat it as a lead, not as a finding."
+            )
         return found
 
     def _fits(self) -> str:
@@ -157,6 +185,8 @@ class Explanation:
             if any(value is not None for value in column)
         }
         shown["menu"] = [name_menu(self.items, menu) for menu in shown["menu"]]
+        if "choices" in shown:
+            shown["choices"] = [int(n) if n == int(n) else n for n in shown["choices"]]
         shown["share"] = [f"{100 * share:.1f}%" for share in shown["share"]]
         shown["conflicts"] = [", ".join(map(str, numbers)) for numbers in shown["conflicts"]]
         if "named" in shown:
@@ -165,8 +195,8 @@ class Explanation:
         note = f"{left} more menus in `influence`." if left > 0 else ""
         if "named" in shown:
             note += (" " if note else "") + (
-                f"named: in so many of {self.resamples} bootstrap samples the conflict found has this menu "
-                f"({self.rejected} of them were rejected)."
+                f"named: in so many of {self.halves} half-samples (half of the choices) the conflict found has this menu; "
+                f"{self.rejected} of them were rejected."
             )
         title = f"Influence of the menus on the distance, {self.distance:.4g} with all of them"
         return Table(title, [words[name] for name in shown], [list(r) for r in zip(*shown.values(), strict=True)], note)
@@ -191,8 +221,8 @@ class Explanation:
             "pvalue": self.pvalue,
             "level": self.level,
             "n_boot": self.n_boot,
-            "resamples": self.resamples,
-            "resamples_rejected": self.rejected,
+            "halves": self.halves,
+            "halves_rejected": self.rejected,
             "seed": self.seed,
             "conflicts": [_as_dict(one) for one in self.conflicts],
             "complete": self.complete,
@@ -227,9 +257,7 @@ def _as_dict(one: Conflict) -> dict[str, Any]:
             "standard_error": inequality.error,
             "text": inequality.text,
         },
-        "pattern": None
-        if pattern is None
-        else {"name": pattern.name, "items": pattern.items, "text": pattern.text},
+        "pattern": None if pattern is None else {"name": pattern.name, "items": pattern.items, "text": pattern.text},
         "distance": one.distance,
         "pvalue": one.pvalue,
         "irreducible": one.irreducible,

@@ -23,8 +23,7 @@ import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.inference.conflicts.probe import Parts
-from rumflow.inference.conflicts.small import Candidates, SmallConflicts
-from rumflow.output.progress import Counter
+from rumflow.inference.conflicts.small import SmallConflicts
 
 #: Candidates that are tried before the search by deletion, and searches after which the tree is left, for each conflict wanted.
 MOST_TRIED, MOST_SEARCHES = 20, 8
@@ -40,50 +39,34 @@ class Found(NamedTuple):
 
 
 class Search:
-    """Searches in one data set, for its own shares or for those of other samples of the same menus."""
+    """Searches in one data set."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        data = parts.data
-        self.small = SmallConflicts(data.membership, parts.recorded, None if parts.exact else data.totals)
-        self.level = None if parts.sampling is None else parts.sampling.level
+        data, sampling = parts.data, parts.sampling
+        small = SmallConflicts(data.membership, parts.recorded, None if parts.exact else data.totals)
+        self.candidates = small.find(data.frequencies, None if sampling is None else sampling.level)
 
-    def rank(self, shares: Array) -> Array:
-        """(m,): each menu's part of the squared distance of all menus."""
-        whole = self.parts.of(self.parts.recorded)
-        residual = whole.residual(shares)
-        weight = np.zeros(self.parts.recorded.shape)
-        weight[self.parts.recorded] = whole.sample.weights
-        part = np.where(weight > 0, residual**2 / np.where(weight > 0, weight, 1.0), 0.0).sum(axis=1)
-        total = float(part.sum())
-        return part / total if total > 0 else part
-
-    def first(
-        self, allowed: Ints, shares: Array, order: Array, candidates: Candidates | None = None
-    ) -> tuple[int, ...] | None:
-        """One irreducible conflict among the menus `allowed`, the smallest that is found; None where there is none.
-
-        `order` says which menus to leave out first: those with the smallest number.
-        """
+    def first(self, allowed: Ints | None = None) -> tuple[int, ...] | None:
+        """One irreducible conflict among all menus, or those `allowed`, the smallest that is found; None where there is none."""
         parts = self.parts
-        found = self.small.find(shares, self.level) if candidates is None else candidates
-        inside = set(allowed.tolist())
-        tried = [menus for menus in found.menus if inside.issuperset(menus)][:MOST_TRIED]
-        if parts.exact:
-            for menus in tried:
-                if parts.is_conflict(parts.cells_of(list(menus)), shares):
-                    return menus
-        if not parts.is_conflict(parts.cells_of(allowed), shares):
+        rows = np.arange(len(parts.recorded)) if allowed is None else allowed
+        if not len(rows):
             return None
-        if not parts.exact:
-            for menus in tried:
-                if parts.is_conflict(parts.cells_of(list(menus)), shares):
-                    return menus
-        return tuple(sorted(self._shrink(allowed[np.argsort(order[allowed], kind="stable")], shares)))
+        inside = set(rows.tolist())
+        tried = [menus for menus in self.candidates if inside.issuperset(menus)][:MOST_TRIED]
+        if not parts.exact and not parts.of_menus(rows).is_conflict:
+            return None
+        for menus in tried:
+            if parts.of_menus(menus).is_conflict:
+                return menus
+        if not parts.of_menus(rows).is_conflict:
+            return None
+        order = np.argsort(parts.whole.contributions[rows], kind="stable")
+        return tuple(sorted(self._shrink(rows[order])))
 
-    def several(self, shares: Array, order: Array, most: int, counter: Counter | None = None) -> Found:
+    def several(self, most: int) -> Found:
         """Up to `most` irreducible conflicts."""
-        candidates = self.small.find(shares, self.level)
         every = np.arange(len(self.parts.recorded))
         found: list[tuple[int, ...]] = []
         queue: deque[frozenset[int]] = deque([frozenset()])
@@ -97,7 +80,7 @@ class Search:
                     queue.appendleft(gone)
                     break
                 searches += 1
-                label = self.first(np.setdiff1d(every, list(gone)), shares, order, candidates)
+                label = self.first(np.setdiff1d(every, list(gone)))
                 if label is None:
                     continue
                 found.append(label)
@@ -105,66 +88,64 @@ class Search:
                 if (child := gone | {menu}) not in seen:
                     seen.add(child)
                     queue.append(child)
-        return Found(sorted(found, key=len), not queue)
+        return Found(sorted(found, key=self._rank), not queue)
 
-    def _shrink(self, rows: Ints, shares: Array) -> list[int]:
+    def _rank(self, menus: tuple[int, ...]) -> tuple[float, ...]:
+        """Few menus first, then a small p-value, then a large distance."""
+        part = self.parts.of_menus(menus)
+        return len(menus), 0.0 if self.parts.exact else part.pvalue, -part.distance
+
+    def _shrink(self, rows: Ints) -> list[int]:
         """Deletion, from a conflict; `rows` in the order in which they are left out."""
-        rows = self._support(rows, shares)
+        rows = self._support(rows)
         chunk = max(len(rows) // 2, 1)
         while True:
             before, i = len(rows), 0
             while i < len(rows):
                 rest = np.delete(rows, slice(i, i + chunk))
-                if self.parts.is_conflict(self.parts.cells_of(rest), shares):
-                    rows = self._support(rest, shares)
-                    # Menus before i that the inequality no longer needs are gone as well: those that were tried are not tried again.
-                    i = min(i, len(rows))
+                if len(rest) and self.parts.of_menus(rest).is_conflict:
+                    rows = self._support(rest)
                 else:
                     i += chunk
             if chunk == 1 and (self.parts.exact or len(rows) == before):
                 return [int(row) for row in rows]
             chunk = max(chunk // 2, 1)
 
-    def _support(self, rows: Ints, shares: Array) -> Ints:
+    def _support(self, rows: Ints) -> Ints:
         """The menus on which the inequality of a conflict is not constant; all of them for samples."""
         if not self.parts.exact:
             return rows
-        kept = self.parts.cells_of(rows)
-        residual = self.parts.of(kept).residual(shares)
-        bent = spread(residual, kept, self.parts.data.membership)[rows]
-        smaller = rows[bent > _CONSTANT * bent.max()]
-        if len(smaller) < len(rows) and self.parts.is_conflict(self.parts.cells_of(smaller), shares):
+        part = self.parts.of_menus(rows)
+        bent = spread(part.normal, self.parts.data.membership)[rows]
+        smaller: Ints = rows[bent > _CONSTANT * bent.max()]
+        if len(smaller) < len(rows) and self.parts.of_menus(smaller).is_conflict:
             return smaller
         return rows
 
-    def cells(self, menus: tuple[int, ...], shares: Array) -> Mask:
+    def cells(self, menus: tuple[int, ...]) -> Mask:
         """Cells of a conflict's menus that are a conflict by themselves, none of which can be left out; of samples: as far as the
         test still rejects."""
-        kept = self.parts.cells_of(list(menus))
+        kept = self.parts.of_menus(menus).kept
         while True:
-            residual = np.abs(self.parts.of(kept).residual(shares))
             row, item = np.nonzero(kept)
-            for k in np.argsort(residual[row, item], kind="stable"):
+            for k in np.argsort(np.abs(self.parts.of(kept).normal[row, item]), kind="stable"):
                 smaller = kept.copy()
                 smaller[row[k], item[k]] = False
-                if smaller[row[k]].any() and self.parts.is_conflict(smaller, shares):
+                if smaller[row[k]].any() and self.parts.of(smaller).is_conflict:
                     kept = smaller
             if len(row) == int(kept.sum()):
                 return kept
 
-    def is_irreducible(self, menus: tuple[int, ...], shares: Array) -> bool:
+    def is_irreducible(self, menus: tuple[int, ...]) -> bool:
         """Is this set a conflict, and none without any one of its menus? By a projection, or a test, of each."""
-        rows = np.array(menus)
-        less = [np.delete(rows, i) for i in range(len(rows))]
-        return self.parts.is_conflict(self.parts.cells_of(rows), shares) and not any(
-            self.parts.is_conflict(self.parts.cells_of(rest), shares) for rest in less
+        less = [menus[:i] + menus[i + 1 :] for i in range(len(menus))]
+        return self.parts.of_menus(menus).is_conflict and not any(
+            rest and self.parts.of_menus(rest).is_conflict for rest in less
         )
 
 
-def spread(coefficients: Array, kept: Mask, membership: Mask) -> Array:
-    """(m,): largest minus smallest coefficient of each menu; what is not kept of a menu has coefficient 0."""
-    values = np.where(kept, coefficients, 0.0)
-    high = np.where(membership, values, -np.inf).max(axis=1)
-    low = np.where(membership, values, np.inf).min(axis=1)
-    found: Array = high - low
+def spread(coefficients: Array, membership: Mask) -> Array:
+    """(m,): largest minus smallest coefficient of each menu."""
+    high = np.where(membership, coefficients, -np.inf).max(axis=1)
+    found: Array = high - np.where(membership, coefficients, np.inf).min(axis=1)
     return found

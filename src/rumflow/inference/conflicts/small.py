@@ -10,8 +10,6 @@ screen: what it lets through still has to be a conflict by its own projection or
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.special import ndtri
 
@@ -24,13 +22,6 @@ MOST_MENUS, MOST_CANDIDATES = 4096, 1000
 _PIECE = 1 << 16
 
 
-class Candidates(NamedTuple):
-    """Sets of menus that violate an inequality, two menus first, the strongest first."""
-
-    menus: list[tuple[int, ...]]
-    whole: bool  # all there are; otherwise some were left out
-
-
 class SmallConflicts:
     """The pairs of nested menus and the triangles of pairs of one data set, looked up once."""
 
@@ -39,21 +30,17 @@ class SmallConflicts:
         self.smaller, self.larger = nested_menus(membership)
         self.pair_rows, self.players = _pairs(membership, recorded)
 
-    def find(self, shares: Array, level: float | None) -> Candidates:
-        """Candidates for the shares of all recorded cells; `level` None: exact shares."""
-        table = np.full(self.recorded.shape, np.nan)
-        table[self.recorded] = shares
+    def find(self, table: Array, level: float | None) -> list[tuple[int, ...]]:
+        """Candidates, two menus first, then the strongest first, for shares like `data.frequencies`; `level` None: exact ones."""
         pairs, strength, compared = self._nested(table)
         triples, force, more = self._cycles(table)
         limit = TOLERANCE if level is None else float(-ndtri(level / max(compared + more, 1)))
         found: list[tuple[int, ...]] = []
-        whole = len(self.membership) <= MOST_MENUS
         for rows, values in ((pairs, strength), (triples, force)):
             chosen = np.flatnonzero(values > limit)
             chosen = chosen[np.argsort(-values[chosen], kind="stable")]
-            whole &= len(chosen) <= MOST_CANDIDATES
             found += [tuple(sorted(row)) for row in rows[chosen[:MOST_CANDIDATES]].tolist()]
-        return Candidates(list(dict.fromkeys(found)), whole)
+        return list(dict.fromkeys(found))
 
     def _nested(self, table: Array) -> tuple[Ints, Array, int]:
         """For every nested pair by how much its worst item rises (of samples: in standard errors), and the comparisons made."""
