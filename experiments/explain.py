@@ -149,8 +149,8 @@ def render_explain(out: Path) -> None:
 
 Samples in which `rf.explain` names exactly the planted menus first, against the choices from each menu
 ({rows[0]["samples"]} samples each, level {LEVEL:g}, {N_BOOT} replicates; `python -m experiments explain`). *nothing*: samples of
-a rational population in which it names anything. `explain.csv` also has how often the data are rejected, how often other menus are
-named, and the seconds of one search.
+a rational population in which it names anything. `explain.csv` also has how often the data are rejected, how often other menus
+are named, and the seconds of one search.
 
 """
     (out / "explain.md").write_text(text + markdown_table(header, lines))

@@ -30,11 +30,8 @@ from rumflow.data.labels import Item
 from rumflow.data.menus import labels_of, masks_of
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
-from rumflow.output.names import name_menu
+from rumflow.output.names import list_menu
 from rumflow.solvers.graphs import ModelProjector, part_of
-
-#: Names of menus longer than this are cut.
-LENGTH = 120
 
 _LARGEST = 12  # whole coefficients are looked for up to this
 _WHOLE = 2e-3  # and found within this
@@ -50,6 +47,7 @@ class Inequality:
     bound: float
     value: float
     error: float | None  #: standard error of `value`; None for exact shares
+    terms: tuple[tuple[str, float], ...]  #: what counts of each menu, in words, and its part of `value`
     text: str
 
     @property
@@ -77,6 +75,8 @@ def make_inequality(
         if value > bound:
             break
     error = None
+    choices = [_choice(data, row, own) for row, own in zip(inside, c, strict=True)]
+    terms = tuple((text, float(own)) for text, own in zip(choices, mean, strict=True) if text)
     if sampled:
         # One choice more, divided evenly over the menu: a share of 0 or 1 is not known for sure.
         size = inside.sum(axis=1)
@@ -90,7 +90,8 @@ def make_inequality(
     }
     full = np.zeros(kept.shape)
     full[rows] = c
-    return Inequality(coefficients, bound, value, error, _words(data, inside, c, bound, value)), full
+    plain = set(np.unique(c[inside])) <= {0.0, 1.0}
+    return Inequality(coefficients, bound, value, error, terms, _words(terms, plain, bound, value)), full
 
 
 def highest(membership: Mask, c: Array, items: tuple[Item, ...], model: Model | None) -> float:
@@ -118,14 +119,11 @@ def _tidy(c: Array) -> Array:
     return rounded
 
 
-def _words(data: ChoiceData, inside: Mask, c: Array, bound: float, value: float) -> str:
-    choices = [_choice(data, row, own) for row, own in zip(inside, c, strict=True)]
-    choices = [choice for choice in choices if choice]
-    listed = "; ".join(choices)
-    plain = set(np.unique(c[inside])) <= {0.0, 1.0}
+def _words(terms: tuple[tuple[str, float], ...], plain: bool, bound: float, value: float) -> str:
+    listed = "; ".join(text for text, _ in terms)
     if plain:
         return (
-            f"Of these {len(choices)} choices nobody with a ranking makes more than {bound:g}: {listed}. Their shares can "
+            f"Of these {len(terms)} choices nobody with a ranking makes more than {bound:g}: {listed}. Their shares can "
             f"therefore add up to at most {bound:g}; they add up to {value:.4g}."
         )
     return (
@@ -137,7 +135,7 @@ def _words(data: ChoiceData, inside: Mask, c: Array, bound: float, value: float)
 def _choice(data: ChoiceData, inside: Mask, c: Array) -> str:
     """What counts of one menu."""
     menu = labels_of(data.items, inside)
-    name = name_menu(data.items, menu, LENGTH)
+    name = list_menu(data.items, menu)
     texts = []
     for level in sorted(set(c[inside]) - {0.0}):
         own = [str(data.items[x]) for x in np.flatnonzero(inside & (c == level))]

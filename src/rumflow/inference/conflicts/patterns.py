@@ -31,8 +31,10 @@ from rumflow.core.arrays import Array
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.data.menus import labels_of
-from rumflow.inference.conflicts.inequality import LENGTH
-from rumflow.output.names import name_menu
+from rumflow.output.names import list_menu
+
+#: Items that were added and are named one by one.
+MOST_NAMED = 4
 
 
 class Pattern(NamedTuple):
@@ -63,47 +65,34 @@ def _nested(data: ChoiceData, small: int, large: int) -> Pattern | None:
     if not rise[x] > 0:
         return None
     target = data.items[x]
-    text = (
-        f"{target} is taken by {_percent(shares[large, x])} from {_name(data, large)}, but by {_percent(shares[small, x])} "
-        f"from {_name(data, small)}: more items on offer made it more popular"
-    )
     added = np.flatnonzero(data.membership[large] & ~data.membership[small])
-    whole = not np.isnan(shares[large][data.membership[large]]).any()
-    if len(added) > 1 or not whole:
-        return Pattern("regularity", {"target": target}, text + ".")
+    more = _and([str(data.items[z]) for z in added]) if len(added) <= MOST_NAMED else f"{len(added)} more items"
+    text = (
+        f"{target} is taken by {_percent(shares[small, x])} from {_name(data, small)}, but by {_percent(shares[large, x])} "
+        f"when {more} {'is' if len(added) == 1 else 'are'} on offer as well"
+    )
+    plain = Pattern("regularity", {"target": target}, text + ": more on offer made it more popular.")
+    if len(added) > 1 or np.isnan(shares[large][data.membership[large]]).any():
+        return plain
     z = int(added[0])
+    extra, won = data.items[z], float(shares[large, z])
     third = _row_of(data, (x, z)) if data.membership[large].sum() == 3 else None
     if third is not None and shares[large, x] > shares[third, x]:
-        return Pattern(
-            "compromise",
-            {"target": target, "added": data.items[z]},
-            text
-            + f", and by {_percent(shares[third, x])} from {_name(data, third)}: {target} gains whichever of the other "
-            "two is added, as an item between two extremes does.",
-        )
+        text += f"; and from {_name(data, third)} it is taken by {_percent(shares[third, x])}. {target} gains whichever of the "
+        text += "other two is added, as an item between two extremes does."
+        return Pattern("compromise", {"target": target, "added": extra}, text)
     others = np.flatnonzero(data.membership[large] & (np.arange(data.n) != z))
-    if shares[large, z] < shares[large, others].min():
-        return Pattern(
-            "attraction",
-            {"target": target, "decoy": data.items[z]},
-            text
-            + f". What was added, {data.items[z]}, is itself taken least of all ({_percent(shares[large, z])}): a decoy.",
-        )
-    rivals = [
-        int(y)
-        for y in np.flatnonzero(data.membership[small])
-        if y != x and shares[large, z] >= shares[large, y] and -rise[y] > shares[large, z]
-    ]
-    if rivals:
-        y = min(rivals, key=lambda y: rise[y])
-        return Pattern(
-            "similarity",
-            {"target": target, "added": data.items[z], "rival": data.items[y]},
-            text
-            + f". What was added, {data.items[z]} ({_percent(shares[large, z])}), cost {data.items[y]} more than it "
-            f"won: {data.items[y]} fell from {_percent(shares[small, y])} to {_percent(shares[large, y])}.",
-        )
-    return Pattern("regularity", {"target": target}, text + ".")
+    if won < shares[large, others].min():
+        text += f", which is itself taken least of all ({_percent(won)}): a decoy."
+        return Pattern("attraction", {"target": target, "decoy": extra}, text)
+    rivals = [y for y in np.flatnonzero(data.membership[small]) if y != x and shares[large, y] <= won < -rise[y]]
+    if not rivals:
+        return plain
+    y = int(min(rivals, key=lambda y: rise[y]))
+    rival = data.items[y]
+    text += f", which wins {_percent(won)} and costs {rival} more than that: {rival} falls from {_percent(shares[small, y])} "
+    text += f"to {_percent(shares[large, y])}."
+    return Pattern("similarity", {"target": target, "added": extra, "rival": rival}, text)
 
 
 def _reversal(data: ChoiceData, menus: tuple[int, ...], coefficients: Array) -> Pattern:
@@ -158,7 +147,11 @@ def _row_of(data: ChoiceData, items: tuple[int, ...]) -> int | None:
 
 
 def _name(data: ChoiceData, row: int) -> str:
-    return name_menu(data.items, labels_of(data.items, data.membership[row]), LENGTH)
+    return list_menu(data.items, labels_of(data.items, data.membership[row]))
+
+
+def _and(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
 
 
 def _percent(share: float) -> str:

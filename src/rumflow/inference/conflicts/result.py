@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rumflow.data.labels import Item
-from rumflow.inference.conflicts.inequality import LENGTH, Inequality, Term
+from rumflow.inference.conflicts.inequality import Inequality, Term
 from rumflow.inference.conflicts.patterns import Pattern
 from rumflow.inference.notes import TINY
 from rumflow.output.frames import make_frame
-from rumflow.output.names import name_menu
+from rumflow.output.names import list_menu, name_menu
 from rumflow.output.tables import Table
 
 #: Rows of the table in the summary, and shares of a menu that it names.
@@ -40,7 +40,7 @@ class Conflict:
             largest = sorted(shares.items(), key=lambda one: -one[1])[:MOST_SHARES]
             rest = "" if len(largest) == len(shares) else f", {len(shares) - len(largest)} others"
             text = ", ".join(f"{item} {100 * share:.1f} %" for item, share in largest)
-            found.append(f"  {name_menu(items, menu, LENGTH)}: {text}{rest}")
+            found.append(f"  {list_menu(items, menu)}: {text}{rest}")
         if self.pattern is not None:
             found.append(f"  Pattern: {self.pattern.name}. {self.pattern.text}")
         error = self.inequality.error
@@ -48,7 +48,7 @@ class Conflict:
         found.append(f"  {self.inequality.text[:-1]}{beyond}.")
         for menu, item, multiplier, value in (self.block_marschak or ())[:3]:
             times = "" if multiplier == 1 else f"{multiplier:g} x "
-            found.append(f"  Block-Marschak term: {times}{item} from {name_menu(items, menu, LENGTH)}: {value:.4g} < 0")
+            found.append(f"  Block-Marschak term: {times}{item} from {list_menu(items, menu)}: {value:.4g} < 0")
         return found
 
 
@@ -192,7 +192,7 @@ class Explanation:
         if "named" in shown:
             shown["named"] = [None if share is None else f"{100 * share:.0f}%" for share in shown["named"]]
         left = len(self.influence["menu"]) - MOST_ROWS
-        note = f"{left} more menus in `influence`." if left > 0 else ""
+        note = f"{left} more in `influence`." if left > 0 else ""
         if "named" in shown:
             note += (" " if note else "") + (
                 f"named: in so many of {self.halves} half-samples (half of the choices) the conflict found has this menu; "
