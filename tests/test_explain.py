@@ -4,6 +4,7 @@ import json
 import sys
 from functools import cache
 from itertools import combinations, permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -123,6 +124,33 @@ def test_all_irreducible_conflicts_against_a_linear_programme_over_all_subsets(s
     assert found.complete
     assert len(named) == len(irreducible)
     assert [len(rows) for rows in named] == sorted(len(rows) for rows in named)
+
+
+class Oracle:
+    """In place of the parts of a sample: a set is a conflict when it holds one of the given ones, and with b also a."""
+
+    exact, sampling = False, None
+
+    def __init__(self, conflicts, tied):
+        self.conflicts, self.tied, self.asked = [set(c) for c in conflicts], tied, 0
+
+    def of_menus(self, rows):
+        self.asked += 1
+        rows = {int(row) for row in rows}
+        free = all(a in rows or b not in rows for a, b in self.tied)
+        return SimpleNamespace(is_conflict=free and any(c <= rows for c in self.conflicts))
+
+
+@pytest.mark.parametrize("tied", [[], [(30, 31), (32, 33)]])  # tied: what cannot be left out at first can be later
+def test_deletion_ends_with_an_irreducible_set(tied, rng):
+    for size in (1, 2, 3, 4, 5) * 6:
+        planted = [rng.choice(30, size, replace=False).tolist() for _ in range(2)]
+        search = object.__new__(Search)
+        search.parts = oracle = Oracle(planted, tied)
+        found = set(search._shrink(np.arange(40) if tied else rng.permutation(40)))
+        assert oracle.asked < 120
+        assert found in oracle.conflicts
+        assert not any(oracle.of_menus(found - {row}).is_conflict for row in found)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -94,8 +94,7 @@ def _advice(found: Explanation) -> list[str]:
     if not found.conflicts:
         return ["Predictions of the nearest random utility model, below, can be used for menus like these."]
     lines = [
-        "Check how the menus above were recorded: a wrong label, another group of people, or another place or time is the most "
-        "common reason.",
+        "Check first how the menus above were recorded: was a label wrong, or were these other people, at another place or time?",
         "If they are right, these people do not choose by one ranking each. Do not use a random utility model (a logit is one) "
         "to say what happens when such menus are changed into each other; for menus that are in no conflict it may still serve.",
     ]
