@@ -62,7 +62,9 @@ def _formulas(app, doctree):
     """Formulas as MathML, which browsers draw themselves: no script from elsewhere, so the site works offline."""
     for kind, display in ((nodes.math, "inline"), (nodes.math_block, "block")):
         for node in list(doctree.findall(kind)):
-            node.replace_self(nodes.raw("", latex2mathml.converter.convert(node.astext(), display=display), format="html"))
+            node.replace_self(
+                nodes.raw("", latex2mathml.converter.convert(node.astext(), display=display), format="html")
+            )
 
 
 def setup(app):

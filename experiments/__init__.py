@@ -7,6 +7,7 @@ printed ones. And studies that are not in the paper.
 from experiments.assortments import run_assortments
 from experiments.barrier import render_exp1, render_exp2, run_exp1, run_exp2
 from experiments.budgets import render_budgets, run_budgets
+from experiments.explain import render_explain, run_explain
 from experiments.learning import render_exp3, run_exp3
 from experiments.power import render_power, run_power
 
@@ -15,11 +16,13 @@ __all__ = [
     "render_exp1",
     "render_exp2",
     "render_exp3",
+    "render_explain",
     "render_power",
     "run_assortments",
     "run_budgets",
     "run_exp1",
     "run_exp2",
     "run_exp3",
+    "run_explain",
     "run_power",
 ]

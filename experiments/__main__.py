@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from experiments import run_assortments, run_budgets, run_exp1, run_exp2, run_exp3, run_power
+from experiments import run_assortments, run_budgets, run_exp1, run_exp2, run_exp3, run_explain, run_power
 
 EXPERIMENTS: dict[str, Callable[..., Any]] = {
     "exp1": run_exp1,
@@ -18,6 +18,7 @@ EXPERIMENTS: dict[str, Callable[..., Any]] = {
     "power": run_power,
     "assortments": run_assortments,
     "budgets": run_budgets,
+    "explain": run_explain,
 }
 
 
@@ -31,7 +32,7 @@ def main(argv: list[str] | None = None) -> None:
         choices=[*EXPERIMENTS, "all"],
         help="exp1, exp2: preconditioning; exp3: teacher and students; power: size and power of the test (both take long); "
         "assortments: a layer over thirty items; budgets: rational demand over 25 years (RUMFLOW_DATA; takes long, goes on where "
-        "it stopped)",
+        "it stopped); explain: how often a planted conflict is named",
     )
     parser.add_argument(
         "--out", default="results", type=Path, metavar="FOLDER", help="where to write (default results)"

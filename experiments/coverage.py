@@ -100,8 +100,8 @@ def main(argv: list[str] | None = None) -> None:
     path: Path = arguments.out
     stored = read_csv(path) if path.exists() else []
     done = {(r["n"], r["choices"], str(r["truth"]), r["kind"], r["draw"]) for r in stored}
-    for draw, *design in product(range(DRAWS), (4, 5), (50, 200), ("interior", "6", "3"), KINDS):
-        case = (*design, draw)
+    for draw, n, choices, truth, kind in product(range(DRAWS), (4, 5), (50, 200), ("interior", "6", "3"), KINDS):
+        case = (n, choices, truth, kind, draw)
         if case in done:
             continue
         row = coverage(*case, count=arguments.data_sets, widths=arguments.widths)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         compare_groups,
         compare_models,
         diversion,
+        explain,
         fit_likelihood,
         functionals,
         next_menu,
@@ -61,6 +62,7 @@ __all__ = [
     "compare_models",
     "diversion",
     "estimate_cost",
+    "explain",
     "fit_likelihood",
     "functionals",
     "is_rum",
@@ -91,8 +93,8 @@ _HOMES = {
     "projection.save": "load",
     "projection.single": "block_marschak is_rum project",
     "inference": (
-        "Convention best_assortment bounds compare_groups compare_models diversion fit_likelihood functionals next_menu "
-        "rationalizable_share rum_test rum_test_many"
+        "Convention best_assortment bounds compare_groups compare_models diversion explain fit_likelihood functionals "
+        "next_menu rationalizable_share rum_test rum_test_many"
     ),
 }
 _HOME = {name: f"rumflow.{module}" for module, names in _HOMES.items() for name in names.split()}

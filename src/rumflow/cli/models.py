@@ -20,19 +20,20 @@ from rumflow.solvers.dispatch import FEW_ITEMS, ROUTES
 LONG = 2.0
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
+def add_model(parser: argparse.ArgumentParser, route: bool = True) -> None:
     """`--above`, `--axis` and `--route`."""
     group = parser.add_argument_group("the model (all rankings of the items where nothing is given)")
     group.add_argument(
         "--above", action="append", metavar="A>B", help='everybody prefers A to B, such as "tea>milk"; may be repeated'
     )
     group.add_argument("--axis", metavar="ITEMS", help="all items in order, with commas: preferences are single-peaked")
-    group.add_argument(
-        "--route",
-        choices=ROUTES,
-        help="lattice of all menus, or graph of the observed ones (default: the cheaper); bounded: search and bounds, the "
-        "default where the graph is too large",
-    )
+    if route:
+        group.add_argument(
+            "--route",
+            choices=ROUTES,
+            help="lattice of all menus, or graph of the observed ones (default: the cheaper); bounded: search and bounds, the "
+            "default where the graph is too large",
+        )
 
 
 def model_of(arguments: argparse.Namespace, data: ChoiceData) -> Model | None:

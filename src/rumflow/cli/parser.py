@@ -1,4 +1,4 @@
-"""The arguments of `rumflow demo | project | test | compare | bounds | assort | simulate | report | bench | completion`.
+"""The arguments of `rumflow COMMAND`, one for each entry of `COMMANDS`.
 
 Each command is a module of this folder with an `EXAMPLE`, `add_arguments(parser)` and `run(arguments)`, which returns the exit
 code. Only the module of the command that is called is loaded.
@@ -18,6 +18,7 @@ COMMANDS = {
     "demo": "simulated data with a known violation, projected and explained",
     "project": "the nearest random utility model, how far it is and what drives the distance",
     "test": "bootstrap test: could these choices come from a population of utility maximisers?",
+    "explain": "which menus are in conflict with each other, why, and how much each of them matters",
     "compare": "how far the data are from several models: all rankings, known preferences, single-peaked ones",
     "bounds": "what any random utility model near the data predicts for a menu that was not offered",
     "assort": "the assortment with the highest revenue in the worst case, over all models that fit the data best",

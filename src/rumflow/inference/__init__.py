@@ -4,8 +4,10 @@ from rumflow.inference import functionals
 from rumflow.inference.assortment import BestAssortment, best_assortment
 from rumflow.inference.bounds import Bounds, bounds
 from rumflow.inference.compare import ModelComparison, compare_models
+from rumflow.inference.conflicts.result import Conflict, Explanation
 from rumflow.inference.convention import Convention
 from rumflow.inference.diversion import Diversion, diversion
+from rumflow.inference.explain import explain
 from rumflow.inference.groups import (
     GroupComparison,
     RumTests,
@@ -23,8 +25,10 @@ from rumflow.inference.test import rum_test
 __all__ = [
     "BestAssortment",
     "Bounds",
+    "Conflict",
     "Convention",
     "Diversion",
+    "Explanation",
     "GroupComparison",
     "LikelihoodError",
     "LikelihoodFit",
@@ -40,6 +44,7 @@ __all__ = [
     "compare_groups",
     "compare_models",
     "diversion",
+    "explain",
     "fit_likelihood",
     "functionals",
     "holm",

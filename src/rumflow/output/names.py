@@ -31,6 +31,16 @@ def name_menu(
     return whole if len(whole) <= length else "{" + _cut(members, ", ", length - 2, name) + "}"
 
 
+def list_menu(items: Sequence[Hashable], menu: Sequence[Hashable], length: int = 2 * LENGTH) -> str:
+    """A menu with its items listed, as menus are that are compared with each other; a long one as `name_menu` has it.
+
+    >>> list_menu("abcdef", "abcde"), list_menu(range(99), range(98))
+    ('{a, b, c, d, e}', 'all but 98')
+    """
+    whole = "{" + ", ".join(map(str, menu)) + "}"
+    return whole if len(whole) <= length else name_menu(items, menu, length)
+
+
 def name_order(
     order: Sequence[Hashable],
     decided: int | None = None,

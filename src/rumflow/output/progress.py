@@ -52,7 +52,8 @@ class Reporter:
 class Counter:
     """Counts finished pieces of work on a line of standard error."""
 
-    def __init__(self, show: bool, total: int, what: str) -> None:
+    def __init__(self, show: bool, total: int | None, what: str) -> None:
+        """`total` None: nobody knows how many there will be."""
         self._show, self._total, self._what = show, total, what
         self._done = 0
         self._lock = Lock()
@@ -64,12 +65,17 @@ class Counter:
         with self._lock:
             self._done += count
             now = time.perf_counter()
-            if self._show and (now - self._last > 0.2 or self._done >= self._total):
+            last = self._total is not None and self._done >= self._total
+            if self._show and (now - self._last > 0.2 or last):
                 self._last = now
-                rest = (now - self._begin) * (self._total - self._done) / max(self._done, 1)
-                end = "\n" if self._done >= self._total else ""
+                end = "\n" if last else ""
                 self._open = not end
-                sys.stderr.write(f"\rrumflow: {self._done} of {self._total} {self._what}, {rest:.0f} s to go   {end}")
+                if self._total is None:
+                    text = f"{self._done} {self._what}"
+                else:
+                    rest = (now - self._begin) * (self._total - self._done) / max(self._done, 1)
+                    text = f"{self._done} of {self._total} {self._what}, {rest:.0f} s to go"
+                sys.stderr.write(f"\rrumflow: {text}   {end}")
                 sys.stderr.flush()
 
     def end(self) -> None:

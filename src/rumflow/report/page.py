@@ -1,4 +1,4 @@
-"""`make_report`: what the data are, how far from RUM, the test, what drives it, predictions, method, how to reproduce."""
+"""`make_report`: the answer, its reasons, the data, how far from RUM, the test, what drives it, predictions, how to reproduce."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ from rumflow.output import plots
 from rumflow.output.files import check_target, write_whole
 from rumflow.output.frames import optional
 from rumflow.output.names import name_menu, name_order
+from rumflow.projection.graph_results import GraphProjection
 from rumflow.projection.results import Projection, Status
 from rumflow.projection.single import project
 from rumflow.report.budgets import make_budget_report
+from rumflow.report.explanation import explain_data, explanation_content
 from rumflow.report.render import PageTable, render
 from rumflow.report.svg import draw
 
@@ -69,7 +71,11 @@ def make_report(
     test = rum_test(data, n_boot=n_boot, seed=seed, progress=progress) if n_boot else None
     if test is not None and test.interrupted:
         raise KeyboardInterrupt
-    page = render("page.html.j2", _content(data, fit, test) | {"title": title, "command": words})
+    reasons = None
+    if not (isinstance(fit, GraphProjection) and fit.projector.bounded):
+        reasons = explain_data(data, n_boot, seed, progress)
+    content = _content(data, fit, test) | {"explanation": None if reasons is None else explanation_content(reasons)}
+    page = render("page.html.j2", content | {"title": title, "command": words})
     write_whole(path, lambda file: file.write(page.encode()), inputs)
     return {
         "distance": fit.distance,
@@ -77,6 +83,7 @@ def make_report(
         "pvalue": None if test is None else float(test.pvalue),
         "taus": None if test is None else list(test.taus),
         "pvalues": None if test is None else test.pvalues.tolist(),
+        "conflict": None if reasons is None else [list(menu) for menu in reasons.conflict],
         "choices": data.n_observations,
         "bytes": len(page.encode()),
     }

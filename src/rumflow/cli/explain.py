@@ -1,0 +1,74 @@
+"""`rumflow explain`: which choices are in conflict?"""
+
+from __future__ import annotations
+
+import argparse
+
+from rumflow.cli.answers import NOT_CONVERGED, OK, check_out, print_json, show_progress, write_out
+from rumflow.cli.arguments import add_data, add_json, add_out, add_seed, whole_number
+from rumflow.cli.models import add_model, model_of
+from rumflow.cli.reading import read_data
+from rumflow.errors import InputError
+from rumflow.inference import explain
+from rumflow.output.tables import show
+
+EXAMPLE = "rumflow explain choices.csv --seed 1"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The data, and what counts as a conflict."""
+    add_data(parser)
+    parser.add_argument(
+        "--level",
+        default="0.05",
+        help="level of the tests that say what a conflict is (default 0.05); none: shares as they are, without sampling error",
+    )
+    parser.add_argument(
+        "--n-boot", type=whole_number(1), default=199, metavar="B", help="replicates of each test (default 199)"
+    )
+    parser.add_argument("--most", type=whole_number(1), default=3, help="conflicts to list at most (default 3)")
+    parser.add_argument(
+        "--halves",
+        type=whole_number(0),
+        default=20,
+        metavar="COUNT",
+        help="half-samples in which the search is repeated (default 20; 0: none, faster)",
+    )
+    parser.add_argument("--cluster", action="store_true", help="draw whole subjects")
+    add_model(parser, route=False)
+    add_seed(parser, 0)
+    add_json(parser)
+    add_out(parser, "the influence of each menu")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, explain, print."""
+    check_out(arguments)
+    level = _level(arguments.level)
+    data = read_data(arguments)
+    found = explain(
+        data,
+        level,
+        arguments.n_boot,
+        most=arguments.most,
+        halves=arguments.halves,
+        cluster=arguments.cluster,
+        seed=arguments.seed,
+        model=model_of(arguments, data),
+        progress=show_progress(arguments),
+    )
+    if arguments.json:
+        print_json(found.to_dict() | {"understood": data.understood})
+    else:
+        show([*found.paragraphs(), found.as_table()])
+    write_out(found.to_frame("dict"), arguments)
+    return NOT_CONVERGED if found.interrupted else OK
+
+
+def _level(text: str) -> float | None:
+    if text == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--level {text}: a number between 0 and 0.5 is needed, or none") from None

@@ -1,0 +1,192 @@
+"""The inequality behind a conflict, in coefficients and in words.
+
+With c = w (share - fit) every type t of the model has <c, t> <= max over types, and the shares are beyond that. Adding a number
+to all coefficients of a menu adds it on both sides, for everybody takes one item from each menu: the smallest coefficient of
+every menu is made 0. Where the others are then small whole numbers up to scale, they become these. The right-hand side is
+computed afresh, as the dearest path of the choice graph of these menus: the inequality holds for every population of the model
+whatever the solver did.
+
+On complete data the slack of any such inequality is a sum of Block-Marschak terms K rho with weights >= 0:
+
+    bound - <c, rho> = sum over (D, x) of  m(D, x) (K rho)(D, x),     m(D, x) = up(D) - (Z' c)(D, x) - up(D \\ x) >= 0,
+
+with up(D) the dearest way down from D. It is negative only where some term is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rumflow.core.arrays import Array, Mask
+from rumflow.core.graph_cells import Cells
+from rumflow.core.graph_certificate import plain_cheapest
+from rumflow.core.lattice import Lattice, items_of
+from rumflow.core.paths import cheapest_below, squeeze
+from rumflow.core.transforms import moebius, zeta_adjoint
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import Item
+from rumflow.data.menus import labels_of, masks_of
+from rumflow.models.model import Model
+from rumflow.models.random_utility import RandomUtility
+from rumflow.output.names import list_menu
+from rumflow.solvers.graphs import ModelProjector, part_of
+
+_LARGEST = 12  # whole coefficients are looked for up to this
+_WHOLE = 2e-3  # and found within this
+
+Term = tuple[tuple[Item, ...], Item, float]
+
+
+@dataclass(frozen=True)
+class Inequality:
+    """Coefficients times shares add up to at most `bound` in every population of the model; in the data to `value`."""
+
+    coefficients: dict[tuple[tuple[Item, ...], Item], float]  #: by (menu, item); every other cell has 0
+    bound: float
+    value: float
+    error: float | None  #: standard error of `value`; None for exact shares
+    terms: tuple[tuple[str, float], ...]  #: what counts of each menu, in words, and its part of `value`
+    text: str
+
+    @property
+    def excess(self) -> float:
+        """By how much the data are beyond the bound."""
+        return self.value - self.bound
+
+
+def make_inequality(
+    data: ChoiceData, kept: Mask, normal: Array, model: Model | None, sampled: bool
+) -> tuple[Inequality, Array]:
+    """The inequality with a given normal on the cells kept, and its coefficients as an array like `data.counts`."""
+    rows = np.flatnonzero(kept.any(axis=1))
+    inside, total = data.membership[rows], data.totals[rows]
+    raw = np.where(kept, normal, 0.0)[rows]
+    raw = np.where(inside, raw - np.where(inside, raw, np.inf).min(axis=1, keepdims=True), 0.0)
+    known = np.where(kept[rows], data.frequencies[rows], 0.0)
+    left = np.maximum(1.0 - known.sum(axis=1), 0.0)
+    for c in (_tidy(raw), raw / raw.max()):  # a distance of nearly 0 may not survive the rounding
+        bound = highest(inside, c, data.items, model)
+        # What is not kept of a menu has one coefficient, and the rest of the choices.
+        rest = np.where(inside & ~kept[rows], c, 0.0).max(axis=1)
+        mean = (c * known).sum(axis=1) + rest * left
+        value = float(mean.sum())
+        if value > bound:
+            break
+    error = None
+    choices = [_choice(data, row, own) for row, own in zip(inside, c, strict=True)]
+    terms = tuple((text, float(own)) for text, own in zip(choices, mean, strict=True) if text)
+    if sampled:
+        # One choice more, divided evenly over the menu: a share of 0 or 1 is not known for sure.
+        size = inside.sum(axis=1)
+        square = (c**2 * known).sum(axis=1) + rest**2 * left
+        square = (total * square + (c**2).sum(axis=1) / size) / (total + 1.0)
+        mean = (total * mean + c.sum(axis=1) / size) / (total + 1.0)
+        error = float(np.sqrt((np.maximum(square - mean**2, 0.0) / total).sum()))
+    menus = [labels_of(data.items, row) for row in inside]
+    coefficients = {
+        (menu, data.items[x]): float(own[x]) for menu, own in zip(menus, c, strict=True) for x in np.flatnonzero(own)
+    }
+    full = np.zeros(kept.shape)
+    full[rows] = c
+    plain = set(np.unique(c[inside])) <= {0.0, 1.0}
+    return Inequality(coefficients, bound, value, error, terms, _words(terms, plain, bound, value)), full
+
+
+def highest(membership: Mask, c: Array, items: tuple[Item, ...], model: Model | None) -> float:
+    """The largest sum of coefficients that a type of the model can take from these menus."""
+    used: Mask = np.ones(len(items), np.bool_) if model is not None else np.logical_or.reduce(membership, axis=0)
+    labels = tuple(label for label, own in zip(items, used, strict=True) if own)
+    cells = Cells(membership[:, used], None, labels)
+    projector = ModelProjector(RandomUtility() if model is None else model, cells)
+    cost = cells.to_table(-c[:, used])
+    total = 0.0
+    for graph, part, menus in zip(projector.graphs, projector.parts, projector.menus, strict=True):
+        total -= float(plain_cheapest(graph, part_of(cost, cost, part, menus)[0]))
+    return total
+
+
+def _tidy(c: Array) -> Array:
+    """Whole numbers where the coefficients are such up to scale, else the largest is 1 and they have three digits."""
+    scaled = c / c.max()
+    for largest in range(1, _LARGEST + 1):
+        whole = np.round(scaled * largest)
+        if np.abs(scaled * largest - whole).max() <= _WHOLE * largest:
+            found: Array = whole
+            return found
+    rounded: Array = np.round(scaled, 3)
+    return rounded
+
+
+def _words(terms: tuple[tuple[str, float], ...], plain: bool, bound: float, value: float) -> str:
+    listed = "; ".join(text for text, _ in terms)
+    if plain:
+        return (
+            f"Of these {len(terms)} choices nobody with a ranking makes more than {bound:g}: {listed}. Their shares can "
+            f"therefore add up to at most {bound:g}; they add up to {value:.4g}."
+        )
+    return (
+        f"Add up: {listed}. Whoever chooses by a ranking comes to at most {bound:.4g}, and so does every population; "
+        f"the data come to {value:.4g}."
+    )
+
+
+def _choice(data: ChoiceData, inside: Mask, c: Array) -> str:
+    """What counts of one menu."""
+    menu = labels_of(data.items, inside)
+    name = list_menu(data.items, menu)
+    texts = []
+    for level in sorted(set(c[inside]) - {0.0}):
+        own = [str(data.items[x]) for x in np.flatnonzero(inside & (c == level))]
+        others = [str(data.items[x]) for x in np.flatnonzero(inside & (c != level))]
+        what = " or ".join(own)
+        if len(own) > 1 and len(others) < len(own):
+            what = "anything but " + " or ".join(others)
+        texts.append(f"{what} from {name}" if level == 1 else f"{level:g} x ({what} from {name})")
+    return " and ".join(texts)
+
+
+def block_marschak_terms(data: ChoiceData) -> tuple[Lattice, Array]:
+    """The Block-Marschak polynomials of complete data, one per cell of the lattice."""
+    lattice = Lattice(data.n)
+    table = np.zeros((lattice.n_menus, data.n))
+    table[1 << np.arange(data.n), np.arange(data.n)] = 1.0
+    table[masks_of(data.membership)] = np.nan_to_num(data.frequencies)
+    return lattice, lattice.internal_to_cells(moebius(lattice.to_internal(table)))
+
+
+def negative_terms(data: ChoiceData, below: float) -> list[Term]:
+    """The Block-Marschak terms of complete data that are negative, worst first: menu, item, value."""
+    lattice, terms = block_marschak_terms(data)
+    worst = np.argsort(terms, kind="stable")
+    return [_term(data, lattice, int(k), float(terms[k])) for k in worst[: int((terms < -below).sum())]]
+
+
+def slack_terms(
+    data: ChoiceData, coefficients: Array, below: float
+) -> list[tuple[tuple[Item, ...], Item, float, float]]:
+    """The negative terms in the slack of an inequality on complete data, heaviest first: menu, item, multiplier, value."""
+    lattice, terms = block_marschak_terms(data)
+    weight = multipliers(data, coefficients)
+    part = weight * np.where(terms < -below, terms, 0.0)
+    worst = np.argsort(part, kind="stable")[: int((part < 0).sum())]
+    return [(*_term(data, lattice, int(k), float(weight[k])), float(terms[k])) for k in worst]
+
+
+def multipliers(data: ChoiceData, coefficients: Array) -> Array:
+    """m(D, x) of the module's docstring, one per cell of the lattice, for coefficients like the counts of complete data."""
+    lattice = Lattice(data.n)
+    table = np.zeros((lattice.n_menus, data.n))
+    table[masks_of(data.membership)] = coefficients
+    cost = zeta_adjoint(lattice.to_internal(-table))
+    below = cheapest_below(cost)
+    mask, item = lattice.cells.T
+    weight = cost[item, squeeze.py_func(mask, item)] + below[mask ^ (np.int64(1) << item)] - below[mask]
+    found: Array = np.where(weight > 1e-9, weight, 0.0)
+    return found
+
+
+def _term(data: ChoiceData, lattice: Lattice, cell: int, value: float) -> Term:
+    mask, item = lattice.cells[cell].tolist()
+    return tuple(data.items[x] for x in items_of(mask)), data.items[item], value

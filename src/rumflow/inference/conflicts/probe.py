@@ -1,0 +1,264 @@
+"""Parts of the data as problems of their own: how far is a set of cells from the model, and is that more than chance?
+
+A set of cells is a mask like `data.counts`. Menus without a cell in it are gone, other cells of its menus are not recorded, and
+items that none of its menus offers are gone as well, so that a part costs what it is, not what the whole is.
+
+A part is a *conflict* when no population of the model has its shares. Of exact shares: when the distance is above `TOLERANCE`
+by more than the certified gap. Of samples: when the part's own test rejects the model, the test being that of `rum_test` with its
+defaults (weights "counts", replicates from the tightened fit). Replicates are drawn only as far as the answer needs them: once
+enough of them have reached the statistic (20, and twice as many as a rejection allows), the p-value is their share of those drawn
+(Besag and Clifford 1991). Whether the test rejects is what it would be with all replicates.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from rumflow.core.arrays import Array, Ints, Mask
+from rumflow.core.threads import run_threads, thread_count
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import Rows
+from rumflow.data.menus import tally
+from rumflow.inference.convention import Convention, find_taus
+from rumflow.inference.replicate import Distances, Replicator, distances, make_replicator
+from rumflow.inference.resample import generators, make_sampler
+from rumflow.inference.sample import Sample, build_sample
+from rumflow.models.model import Model
+
+#: Distances of exact shares up to this are none: solvers stop at rounding, about 1e-7.
+TOLERANCE = 1e-6
+
+#: Replicates drawn at a time, and in one piece.
+ROUND, PIECE = 50, 25
+
+#: Edges and arcs of all parts that are kept for further questions.
+MOST_KEPT = 10_000_000
+
+_TOL = 1e-9
+
+
+class Sampling(NamedTuple):
+    """How the test of a part is made."""
+
+    level: float
+    n_boot: int
+    seed: int
+    cluster: bool
+
+    @property
+    def enough(self) -> int:
+        """Replicates as large as the statistic after which the p-value is known well enough."""
+        return max(20, 2 * int(np.ceil(self.level * (1 + self.n_boot))))
+
+
+@dataclass(eq=False)
+class Part:
+    """Some cells of the data."""
+
+    kept: Mask  # (m, n), the cells
+    data: ChoiceData
+    sample: Sample
+    sampling: Sampling | None
+    threads: int
+    _null: Array = field(default_factory=lambda: np.empty(0))
+
+    @cached_property
+    def measured(self) -> Distances:
+        """The squared distance to the model (`statistic`), with its certificate."""
+        return distances(self.sample, self.sample.frequency[None], 0.0, _TOL)
+
+    @property
+    def statistic(self) -> float:
+        """The squared distance to the model; 0 for rounding."""
+        found = self.measured
+        return 0.0 if found.statistic[0] <= found.rounding[0] else float(found.statistic[0])
+
+    @property
+    def distance(self) -> float:
+        """The distance to the model."""
+        return float(np.sqrt(self.statistic))
+
+    @property
+    def is_conflict(self) -> bool:
+        """Can no population of the model have these shares (of samples: does the test reject it)?"""
+        if self.sampling is None:
+            return float(self.measured.statistic[0] - self.measured.gap[0]) > TOLERANCE**2
+        return self.pvalue <= self.sampling.level
+
+    @cached_property
+    def normal(self) -> Array:
+        """(m, n): w (share - fit), the normal of the inequality that separates the shares from the model; 0 on other cells."""
+        sample = self.sample
+        array = np.zeros(self.kept.shape)
+        array[self.kept] = sample.weights * (sample.frequency - self.measured.fits.fitted[0][sample.column])
+        return array
+
+    @cached_property
+    def contributions(self) -> Array:
+        """(m,): what each menu adds to the squared distance."""
+        sample = self.sample
+        fitted = self.measured.fits.fitted[0][sample.column]
+        parts = np.zeros(len(self.kept))
+        menu = np.flatnonzero(self.kept.any(axis=1))[sample.unit_menu[sample.unit]]
+        np.add.at(parts, menu, sample.weights * (sample.frequency - fitted) ** 2)
+        return parts
+
+    @cached_property
+    def pvalue(self) -> float:
+        """(1 + reached) / (1 + B), or reached / drawn as soon as enough replicates reach the statistic."""
+        assert self.sampling is not None
+        enough = self.sampling.enough
+        if self.statistic == 0.0:
+            return 1.0
+        while True:
+            bound = self.statistic * (1.0 - 1e-8) - float(self.measured.rounding[0])
+            reached = np.cumsum(self._null >= bound)
+            if len(reached) and reached[-1] >= enough:
+                return enough / (1 + int(np.searchsorted(reached, enough)))
+            if len(reached) >= self.sampling.n_boot:
+                return (1 + int(reached[-1])) / (1 + len(reached))
+            self._draw()
+
+    def _draw(self) -> None:
+        """A round of replicates more."""
+        assert self.sampling is not None
+        first = len(self._null)
+        last = min(first + ROUND, self.sampling.n_boot)
+        more = np.empty(last - first)
+
+        def task(begin: int) -> None:
+            end = min(begin + PIECE, last)
+            more[begin - first : end - first] = self._replicator(range(begin, end)).statistic[0]
+
+        run_threads(task, range(first, last, PIECE), self.threads)
+        self._null = np.concatenate([self._null, more])
+
+    @cached_property
+    def _replicator(self) -> Replicator:
+        assert self.sampling is not None
+        sampler = make_sampler(self.sample, [self.data], "menu", self.sampling.cluster or None)
+        taus = find_taus(["auto"], sampler.behind, self.sample.menu_sizes, self.sample.convention)
+        return make_replicator(self.sample, sampler, taus, _TOL, self.sampling.seed)
+
+
+class Parts:
+    """The parts of one data set, made when they are first asked for; those asked for last are kept."""
+
+    def __init__(
+        self,
+        data: ChoiceData,
+        model: Model | None,
+        sampling: Sampling | None,
+        threads: int | None = None,
+        asked: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.data = _with_choices(data, sampling is not None and sampling.cluster)
+        self.model, self.sampling, self.threads = model, sampling, thread_count(threads)
+        self.recorded: Mask = ~np.isnan(self.data.counts)
+        self._asked = asked  # called for every new part, for progress
+        self._kept: OrderedDict[bytes, Part] = OrderedDict()
+
+    @property
+    def exact(self) -> bool:
+        """Are the shares taken as they are, without sampling error?"""
+        return self.sampling is None
+
+    @property
+    def whole(self) -> Part:
+        """All cells."""
+        return self.of(self.recorded)
+
+    def of_menus(self, rows: Sequence[int] | Ints) -> Part:
+        """All recorded cells of some menus."""
+        kept = np.zeros_like(self.recorded)
+        own = np.asarray(rows, np.int64)
+        kept[own] = self.recorded[own]
+        return self.of(kept)
+
+    def of(self, kept: Mask) -> Part:
+        """The part of these cells, of which there is at least one."""
+        key = np.packbits(kept).tobytes()
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        data = select(self.data, kept, self.model is None)
+        sample = build_sample(data, None if self.exact else "counts", Convention(scale=1.0), model=self.model)
+        part = Part(kept, data, sample, self.sampling, self.threads)
+        self._asked()
+        self._kept[key] = part
+        while len(self._kept) > 1 and sum(one.sample.projector.size for one in self._kept.values()) > MOST_KEPT:
+            self._kept.popitem(last=False)
+        return part
+
+
+def half_samples(data: ChoiceData, by_subject: bool, seed: int, count: int) -> Iterator[ChoiceData]:
+    """Half of the choices from each menu (half of the subjects), drawn without replacement, `count` times.
+
+    Each is a sample of the same population, of half the size. Samples drawn with replacement are not: they add their noise to
+    that of the data, and where menus have few choices nearly all of them are rejected even if the data are not.
+    """
+    for rng in generators(seed, (1,), range(count)):
+        if data.rows is not None:
+            unit = np.arange(len(data.rows.menu)) if not by_subject else np.asarray(data.rows.subject)
+            chosen = rng.permutation(int(unit.max()) + 1) < (int(unit.max()) + 2) // 2
+            yield recount(data, chosen[unit])
+            continue
+        counts = np.nan_to_num(data.counts)
+        rest = data.totals - counts.sum(axis=1)  # what was not recorded
+        every = np.round(np.column_stack([counts, rest])).astype(np.int64)
+        halves = np.array([rng.multivariate_hypergeometric(own, (int(own.sum()) + 1) // 2) for own in every])
+        drawn = np.where(np.isnan(data.counts), np.nan, halves[:, :-1])
+        yield replace(data, counts=drawn, totals=halves.sum(axis=1).astype(np.float64))
+
+
+def _with_choices(data: ChoiceData, by_subject: bool) -> ChoiceData:
+    """The menus that leave a choice; single choices only where they are needed, for there may be millions."""
+    whole = data.rows is None or bool((data.rows.weight == np.round(data.rows.weight)).all())
+    if whole and not by_subject:
+        data = replace(data, rows=None)
+    large = (data.membership.sum(axis=1) >= 2) & ~np.isnan(data.counts).all(axis=1)
+    return select(data, large[:, None] & ~np.isnan(data.counts), False)
+
+
+def select(data: ChoiceData, kept: Mask, drop_items: bool) -> ChoiceData:
+    """The data of these cells alone."""
+    rows: Mask = np.logical_or.reduce(kept, axis=1)
+    membership = data.membership[rows]
+    items: Mask = np.logical_or.reduce(membership, axis=0) if drop_items else np.ones(data.n, np.bool_)
+    counts = np.where(kept[rows], data.counts[rows], np.nan)[:, items]
+    choices = data.rows
+    if choices is not None:
+        choices = _pick(choices, rows[choices.menu])
+        number, place = np.cumsum(rows) - 1, np.cumsum(items) - 1
+        choices = choices._replace(
+            menu=number[choices.menu].astype(np.int32), choice=place[choices.choice].astype(np.int16)
+        )
+    labels = tuple(label for label, inside in zip(data.items, items, strict=True) if inside)
+    return ChoiceData(labels, membership[:, items], counts, data.totals[rows], choices)
+
+
+def recount(data: ChoiceData, chosen: Mask) -> ChoiceData:
+    """The data of some of the single choices; menus that nobody is left to choose from are gone."""
+    assert data.rows is not None
+    rows = _pick(data.rows, chosen)
+    counts = tally(data.membership, rows.menu, rows.choice, rows.weight)
+    totals = np.nansum(counts, axis=1)
+    counted = ChoiceData(data.items, data.membership, counts, np.where(totals > 0, totals, 1.0), rows)
+    return select(counted, (totals > 0)[:, None] & ~np.isnan(counts), False)
+
+
+def _pick(rows: Rows, chosen: Mask) -> Rows:
+    """Some of the single choices."""
+    return rows._replace(
+        menu=rows.menu[chosen],
+        choice=rows.choice[chosen],
+        weight=rows.weight[chosen],
+        subject=None if rows.subject is None else rows.subject[chosen],
+        group=None if rows.group is None else rows.group[chosen],
+    )

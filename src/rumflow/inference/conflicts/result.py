@@ -1,0 +1,267 @@
+"""What `explain` found: conflicts, each menu's influence, in numbers and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rumflow.data.labels import Item
+from rumflow.inference.conflicts.inequality import Inequality, Term
+from rumflow.inference.conflicts.patterns import Pattern
+from rumflow.inference.notes import TINY
+from rumflow.output.frames import make_frame
+from rumflow.output.names import list_menu, name_menu
+from rumflow.output.tables import Table
+
+#: Rows of the table in the summary, and shares of a menu that it names.
+MOST_ROWS, MOST_SHARES = 10, 6
+
+
+@dataclass(frozen=True, eq=False)
+class Conflict:
+    """Menus whose shares no population of the model has, while it has those of all but any one of them."""
+
+    menus: tuple[tuple[Item, ...], ...]
+    cells: tuple[tuple[tuple[Item, ...], Item], ...]  #: (menu, item): shares that are enough for the conflict
+    shares: tuple[dict[Item, float], ...]  #: of each menu, what was recorded
+    inequality: Inequality
+    pattern: Pattern | None
+    distance: float  #: of these menus alone to the model
+    pvalue: float | None  #: of their own test, not adjusted for the search; None for exact shares
+    irreducible: bool  #: verified by a projection (or test) of the set less each of its menus
+    block_marschak: tuple[tuple[tuple[Item, ...], Item, float, float], ...] | None = (
+        None  #: menu, item, multiplier, value
+    )
+
+    def lines(self, items: tuple[Item, ...]) -> list[str]:
+        """The conflict in words."""
+        found = []
+        for menu, shares in zip(self.menus, self.shares, strict=True):
+            largest = sorted(shares.items(), key=lambda one: -one[1])[:MOST_SHARES]
+            rest = "" if len(largest) == len(shares) else f", {len(shares) - len(largest)} others"
+            text = ", ".join(f"{item} {100 * share:.1f} %" for item, share in largest)
+            found.append(f"  {list_menu(items, menu)}: {text}{rest}")
+        if self.pattern is not None:
+            found.append(f"  Pattern: {self.pattern.name}. {self.pattern.text}")
+        error = self.inequality.error
+        beyond = "" if not error else f" ({self.inequality.excess / error:.1f} standard errors beyond)"
+        found.append(f"  {self.inequality.text[:-1]}{beyond}.")
+        for menu, item, multiplier, value in (self.block_marschak or ())[:3]:
+            times = "" if multiplier == 1 else f"{multiplier:g} x "
+            found.append(f"  Block-Marschak term: {times}{item} from {list_menu(items, menu)}: {value:.4g} < 0")
+        return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """Which menus are in conflict with each other, and how much each of them matters."""
+
+    conflicts: tuple[Conflict, ...]  #: the smallest first
+    complete: bool  #: there is no other irreducible conflict than these
+    influence: dict[str, list[Any]]
+    """By menu, the most influential first: menu, choices, share (of the squared distance), distance_without, pvalue_without (of
+    the data less this menu; None where it was not computed), named (share of the half-samples whose conflict has it), conflicts
+    (the numbers of those listed that have it, from 1)."""
+    block_marschak: (
+        tuple[Term, ...] | None
+    )  #: negative terms of complete data, worst first: menu, item, value; else None
+    distance: float
+    pvalue: float | None  #: of the test of all menus; None for exact shares
+    level: float | None
+    n_boot: int
+    halves: int  #: half-samples behind `named`
+    rejected: int  #: of which so many were rejected at the level, and named menus
+    seed: int
+    items: tuple[Item, ...]
+    n_observations: float | None
+    interrupted: bool
+    seconds: float = field(repr=False)
+
+    @property
+    def conflict(self) -> tuple[tuple[Item, ...], ...]:
+        """The menus of the first conflict; empty where there is none."""
+        return self.conflicts[0].menus if self.conflicts else ()
+
+    @property
+    def inequality(self) -> Inequality | None:
+        """That of the first conflict."""
+        return self.conflicts[0].inequality if self.conflicts else None
+
+    @property
+    def pattern(self) -> str | None:
+        """The classic pattern that the first conflict is: see `rumflow.inference.conflicts.patterns`."""
+        first = self.conflicts[0].pattern if self.conflicts else None
+        return None if first is None else first.name
+
+    @property
+    def verdict(self) -> str:
+        """The answer in a sentence."""
+        count = len(self.conflicts)
+        if self.level is None:
+            if not count:
+                return "There is no conflict: some population of utility maximisers has exactly these shares."
+            these = "these menus" if count == 1 else f"each of these {count} sets of menus"
+            return f"No population of utility maximisers has the shares of {these}."
+        if self.pvalue is None:
+            return "The search was interrupted before the data were tested."
+        p = f"p = {self.pvalue:.3g}, {self.n_boot} replicates"
+        if self.pvalue > self.level:
+            return f"There is no conflict that sampling error could not explain ({p}, level {100 * self.level:g} %)."
+        if not count:
+            return f"Random utility is rejected ({p}), but the search was interrupted before it found the menus in conflict."
+        these = "these menus alone" if count == 1 else f"each of these {count} sets of menus alone"
+        return f"Random utility is rejected ({p}), and so it is for {these}."
+
+    def summary(self) -> str:
+        """The explanation in words."""
+        return "\n\n".join([*self.paragraphs(), self.as_table().text()])
+
+    def paragraphs(self) -> list[str]:
+        """The answer, each conflict, and what to know about them."""
+        menus = len(self.influence["menu"])
+        sample = "" if self.n_observations is None else f", {self.n_observations:g} choices"
+        found = [f"Which choices are in conflict? ({len(self.items)} items, {menus} menus{sample})\n{self.verdict}"]
+        for number, one in enumerate(self.conflicts, 1):
+            p = "" if one.pvalue is None else f", p = {one.pvalue:.3g} by itself"
+            without = "no conflict without any one of them" if one.irreducible else "not reduced to the end"
+            head = f"Conflict {number}: {len(one.menus)} menus{p}; {without}"
+            found.append("\n".join([head, *one.lines(self.items)]))
+        return found + (["\n".join(self.notes)] if self.notes else [])
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know."""
+        found = []
+        if self.conflicts:
+            if self.complete and len(self.conflicts) == 1:
+                found.append("It is the only conflict: without any one of its menus the rest " + self._fits())
+            elif self.complete:
+                found.append("There is no other conflict: without some menu of each the rest " + self._fits())
+            else:
+                found.append("There may be more conflicts than those listed.")
+            found += [note for number, one in enumerate(self.conflicts, 1) for note in self._thin_ice(number, one)]
+            if self.level is not None:
+                found.append("P-values of sets that were searched for are not adjusted for the search.")
+        if self.interrupted:
+            found.append("The run was interrupted: this is what was found by then.")
+        return found
+
+    def _thin_ice(self, number: int, one: Conflict) -> list[str]:
+        """Why not to lean on a conflict: menus with few choices, or a search in half of the choices that does not find it."""
+        table = dict(zip(self.influence["menu"], range(len(self.influence["menu"])), strict=True))
+        rows = [table[menu] for menu in one.menus]
+        found = []
+        tiny = [row for row in rows if self.level is not None and self.influence["choices"][row] < TINY]
+        if tiny:
+            named = ", ".join(
+                f"{name_menu(self.items, self.influence['menu'][row])} ({self.influence['choices'][row]:g})"
+                for row in tiny
+            )
+            found.append(f"Conflict {number} rests on menus with few choices: {named}.")
+        if self.halves and number == 1 and max(self.influence["named"][row] for row in rows) < 0.5:
+            found.append(
+                f"Half of the choices are not enough to see it: only {self.rejected} of {self.halves} half-samples are "
+                "rejected, or they name other menus. Treat it as a lead, not as a finding."
+            )
+        return found
+
+    def _fits(self) -> str:
+        return "fits exactly." if self.level is None else f"is not rejected at {100 * self.level:g} %."
+
+    def as_table(self) -> Table:
+        """The influence of the menus, for the terminal; columns without a number are left out."""
+        words = {
+            "menu": "menu",
+            "choices": "choices",
+            "share": "part of distance",
+            "distance_without": "distance without",
+            "pvalue_without": "p without",
+            "named": "named",
+            "conflicts": "in conflict",
+        }
+        shown = {
+            name: column[:MOST_ROWS]
+            for name, column in self.influence.items()
+            if any(value is not None for value in column)
+        }
+        shown["menu"] = [name_menu(self.items, menu) for menu in shown["menu"]]
+        if "choices" in shown:
+            shown["choices"] = [int(n) if n == int(n) else n for n in shown["choices"]]
+        shown["share"] = [f"{100 * share:.1f}%" for share in shown["share"]]
+        shown["conflicts"] = [", ".join(map(str, numbers)) for numbers in shown["conflicts"]]
+        if "named" in shown:
+            shown["named"] = [None if share is None else f"{100 * share:.0f}%" for share in shown["named"]]
+        left = len(self.influence["menu"]) - MOST_ROWS
+        note = f"{left} more in `influence`." if left > 0 else ""
+        if "named" in shown:
+            note += (" " if note else "") + (
+                f"named: in so many of {self.halves} half-samples (half of the choices) the conflict found has this menu; "
+                f"{self.rejected} of them were rejected."
+            )
+        title = f"Influence of the menus on the distance, {self.distance:.4g} with all of them"
+        return Table(title, [words[name] for name in shown], [list(r) for r in zip(*shown.values(), strict=True)], note)
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """The influence of the menus as a data frame (backend "pandas", "polars", "pyarrow" or "dict")."""
+        table = dict(self.influence)
+        table["menu"] = [name_menu(self.items, menu) for menu in table["menu"]]
+        table["conflicts"] = [", ".join(map(str, numbers)) for numbers in table["conflicts"]]
+        return make_frame(table, backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as lists, texts and numbers, for JSON."""
+        influence = [
+            dict(zip(self.influence, row, strict=True)) | {"menu": list(row[0])}
+            for row in zip(*self.influence.values(), strict=True)
+        ]
+        return {
+            "verdict": self.verdict,
+            "items": list(self.items),
+            "distance": self.distance,
+            "pvalue": self.pvalue,
+            "level": self.level,
+            "n_boot": self.n_boot,
+            "halves": self.halves,
+            "halves_rejected": self.rejected,
+            "seed": self.seed,
+            "conflicts": [_as_dict(one) for one in self.conflicts],
+            "complete": self.complete,
+            "block_marschak": None
+            if self.block_marschak is None
+            else [{"menu": list(menu), "item": item, "value": value} for menu, item, value in self.block_marschak],
+            "influence": influence,
+            "notes": self.notes,
+            "interrupted": self.interrupted,
+            "seconds": self.seconds,
+        }
+
+    def __repr__(self) -> str:
+        p = "" if self.pvalue is None else f", pvalue={self.pvalue:.3g}"
+        return f"Explanation({len(self.conflicts)} conflicts, conflict={self.conflict}, pattern={self.pattern!r}{p})"
+
+
+def _as_dict(one: Conflict) -> dict[str, Any]:
+    inequality, pattern = one.inequality, one.pattern
+    terms = one.block_marschak
+    return {
+        "menus": [list(menu) for menu in one.menus],
+        "shares": [list(shares.items()) for shares in one.shares],
+        "cells": [{"menu": list(menu), "item": item} for menu, item in one.cells],
+        "inequality": {
+            "coefficients": [
+                {"menu": list(menu), "item": item, "coefficient": value}
+                for (menu, item), value in inequality.coefficients.items()
+            ],
+            "bound": inequality.bound,
+            "value": inequality.value,
+            "standard_error": inequality.error,
+            "text": inequality.text,
+        },
+        "pattern": None if pattern is None else {"name": pattern.name, "items": pattern.items, "text": pattern.text},
+        "distance": one.distance,
+        "pvalue": one.pvalue,
+        "irreducible": one.irreducible,
+        "block_marschak": None
+        if terms is None
+        else [{"menu": list(m), "item": x, "multiplier": k, "value": v} for m, x, k, v in terms],
+    }

@@ -1,0 +1,151 @@
+"""The search for irreducible conflicts: sets of menus that are a conflict, and none any more without any one of their menus.
+
+*Deletion.* Menus are left out while what stays is a conflict: half of them at a time, then a quarter, ..., then one by one, those
+that carry the smallest part of the distance first. What cannot be left out is irreducible. Of exact shares every projection also
+gives an inequality that the shares violate, and menus on which its coefficients are constant go at once: it holds without
+them, whatever is chosen there.
+
+*Several.* A second irreducible conflict lacks some menu of the first, so it is found in the data without that menu: a tree, whose
+nodes are sets of menus left out, and whose leaves are data without a conflict (Reiter 1987). When all branches have ended, the
+list is complete.
+
+Samples are different in one way: a part of data that are not rejected may itself be rejected, and the other way round. Data that
+are not rejected as a whole are not searched, and irreducible means that leaving out any one menu gives a set that is not
+rejected.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+import numpy as np
+
+from rumflow.core.arrays import Array, Ints, Mask
+from rumflow.inference.conflicts.probe import Parts
+from rumflow.inference.conflicts.small import SmallConflicts
+
+#: Candidates that are tried before the search by deletion, and searches after which the tree is left, for each conflict wanted.
+MOST_TRIED, MOST_SEARCHES = 20, 8
+
+_CONSTANT = 1e-6  # coefficients that differ by less than this part of the largest are the same
+
+
+class Found(NamedTuple):
+    """Irreducible conflicts, the smallest first."""
+
+    menus: list[tuple[int, ...]]
+    complete: bool  # there is no other
+
+
+class Search:
+    """Searches in one data set."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        data, sampling = parts.data, parts.sampling
+        small = SmallConflicts(data.membership, parts.recorded, None if parts.exact else data.totals)
+        self.candidates = small.find(data.frequencies, None if sampling is None else sampling.level)
+
+    def first(self, allowed: Ints | None = None) -> tuple[int, ...] | None:
+        """One irreducible conflict among all menus, or those `allowed`, the smallest that is found; None where there is none."""
+        parts = self.parts
+        rows = np.arange(len(parts.recorded)) if allowed is None else allowed
+        if not len(rows):
+            return None
+        inside = set(rows.tolist())
+        tried = [menus for menus in self.candidates if inside.issuperset(menus)][:MOST_TRIED]
+        if not parts.exact and not parts.of_menus(rows).is_conflict:
+            return None
+        for menus in tried:
+            if parts.of_menus(menus).is_conflict:
+                return menus
+        if not parts.of_menus(rows).is_conflict:
+            return None
+        order = np.argsort(parts.whole.contributions[rows], kind="stable")
+        return tuple(sorted(self._shrink(rows[order])))
+
+    def several(self, most: int) -> Found:
+        """Up to `most` irreducible conflicts."""
+        every = np.arange(len(self.parts.recorded))
+        found: list[tuple[int, ...]] = []
+        queue: deque[frozenset[int]] = deque([frozenset()])
+        seen = {frozenset[int]()}
+        searches = 0
+        while queue:
+            gone = queue.popleft()
+            label = next((menus for menus in found if not gone & set(menus)), None)
+            if label is None:
+                if len(found) >= most or searches >= MOST_SEARCHES * most:
+                    queue.appendleft(gone)
+                    break
+                searches += 1
+                label = self.first(np.setdiff1d(every, list(gone)))
+                if label is None:
+                    continue
+                found.append(label)
+            for menu in label:
+                if (child := gone | {menu}) not in seen:
+                    seen.add(child)
+                    queue.append(child)
+        return Found(sorted(found, key=self._rank), not queue)
+
+    def _rank(self, menus: tuple[int, ...]) -> tuple[float, ...]:
+        """Few menus first, then a small p-value, then a large distance."""
+        part = self.parts.of_menus(menus)
+        return len(menus), 0.0 if self.parts.exact else part.pvalue, -part.distance
+
+    def _shrink(self, rows: Ints) -> list[int]:
+        """Deletion, from a conflict; `rows` in the order in which they are left out."""
+        rows = self._support(rows)
+        chunk = max(len(rows) // 2, 1)
+        while True:
+            before, i = len(rows), 0
+            while i < len(rows):
+                rest = np.delete(rows, slice(i, i + chunk))
+                if len(rest) and self.parts.of_menus(rest).is_conflict:
+                    rows = self._support(rest)
+                else:
+                    i += chunk
+            if chunk == 1 and (self.parts.exact or len(rows) == before):
+                return [int(row) for row in rows]
+            chunk = max(chunk // 2, 1)
+
+    def _support(self, rows: Ints) -> Ints:
+        """The menus on which the inequality of a conflict is not constant; all of them for samples."""
+        if not self.parts.exact:
+            return rows
+        part = self.parts.of_menus(rows)
+        bent = spread(part.normal, self.parts.data.membership)[rows]
+        smaller: Ints = rows[bent > _CONSTANT * bent.max()]
+        if len(smaller) < len(rows) and self.parts.of_menus(smaller).is_conflict:
+            return smaller
+        return rows
+
+    def cells(self, menus: tuple[int, ...]) -> Mask:
+        """Cells of a conflict's menus that are a conflict by themselves, none of which can be left out; of samples: as far as the
+        test still rejects."""
+        kept = self.parts.of_menus(menus).kept
+        while True:
+            row, item = np.nonzero(kept)
+            for k in np.argsort(np.abs(self.parts.of(kept).normal[row, item]), kind="stable"):
+                smaller = kept.copy()
+                smaller[row[k], item[k]] = False
+                if smaller[row[k]].any() and self.parts.of(smaller).is_conflict:
+                    kept = smaller
+            if len(row) == int(kept.sum()):
+                return kept
+
+    def is_irreducible(self, menus: tuple[int, ...]) -> bool:
+        """Is this set a conflict, and none without any one of its menus? By a projection, or a test, of each."""
+        less = [menus[:i] + menus[i + 1 :] for i in range(len(menus))]
+        return self.parts.of_menus(menus).is_conflict and not any(
+            rest and self.parts.of_menus(rest).is_conflict for rest in less
+        )
+
+
+def spread(coefficients: Array, membership: Mask) -> Array:
+    """(m,): largest minus smallest coefficient of each menu."""
+    high = np.where(membership, coefficients, -np.inf).max(axis=1)
+    found: Array = high - np.where(membership, coefficients, np.inf).min(axis=1)
+    return found

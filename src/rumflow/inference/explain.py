@@ -1,0 +1,255 @@
+"""Which choices are in conflict: sets of menus that no population of utility maximisers can have chosen from like this.
+
+The projection says how far the data are from random utility, the test whether that is more than chance. This says *why*: an
+irreducible set of menus that is a conflict by itself (`rumflow.inference.conflicts.search`), the inequality that its shares
+violate (`conflicts.inequality`), the classic pattern that it is (`conflicts.patterns`), and how much of the distance each menu
+carries.
+
+Exact shares (probabilities without sample sizes, or level=None) are in conflict when no population has them. Every sample of a
+true model is, in that sense. In samples a set of menus is therefore a conflict when its own test rejects random utility at
+`level`: see `conflicts.probe`. The p-value of a set that was searched for is not adjusted for the search; that of all menus
+together needs no adjustment, and where it does not reject, no conflict is named.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rumflow.core.seeds import Seed, entropy
+from rumflow.data.budgets import BudgetData
+from rumflow.data.choices import ChoiceData
+from rumflow.data.menus import find_menus, labels_of
+from rumflow.errors import InputError
+from rumflow.inference.confidence import has_counts
+from rumflow.inference.conflicts.inequality import make_inequality, negative_terms, slack_terms
+from rumflow.inference.conflicts.patterns import find_pattern
+from rumflow.inference.conflicts.probe import TOLERANCE, Parts, Sampling, half_samples
+from rumflow.inference.conflicts.result import Conflict, Explanation
+from rumflow.inference.conflicts.search import Found, Search
+from rumflow.inference.resample import require_replicates
+from rumflow.models.model import Model, require_model
+from rumflow.models.random_utility import RandomUtility
+from rumflow.models.single_peaked import SinglePeaked
+from rumflow.output.progress import Counter
+
+#: Menus without which the distance is measured, and without which the data are tested, beside those of the conflicts: the most
+#: influential ones.
+MOST_LEFT_OUT, MOST_TESTED = 100, 10
+
+#: A smaller part of the squared distance is none.
+NOTHING = 1e-12
+
+#: Items up to which complete data are also explained by Block-Marschak terms.
+MOST_TERM_ITEMS = 16
+
+
+def explain(
+    data: ChoiceData | ArrayLike,
+    level: float | None = 0.05,
+    n_boot: int = 199,
+    *,
+    most: int = 3,
+    halves: int = 20,
+    cluster: bool = False,
+    seed: Seed = 0,
+    model: Model | None = None,
+    threads: int | None = None,
+    progress: bool = False,
+) -> Explanation:
+    """Find the menus whose choices cannot come from one population of utility maximisers.
+
+    data       ChoiceData, or a (2^n, n) array of probabilities: row = menu bit mask, NaN = not observed.
+    level      of the tests that say what a conflict is in a sample. None: the shares are taken as they are; so are those of data
+               without sample sizes.
+    n_boot     replicates of each test; fewer are drawn where the answer is clear before.
+    most       conflicts to list at most.
+    halves     half-samples in which the search is repeated, to say how often each menu is named; 0: none.
+    cluster    True: whole subjects are drawn, in tests and bootstrap samples.
+    model      None or RandomUtility(above=...), or SinglePeaked(axis).
+    seed       the result is the same for any number of threads.
+
+    Ctrl-C returns what was found by then, marked `interrupted`, or raises where that is nothing.
+    """
+    begin = time.perf_counter()
+    own, sampling = _check(data, level, n_boot, most, halves, cluster, seed, model)
+    plain = model is None or (isinstance(model, RandomUtility) and not model.above)
+    counter = Counter(progress, None, "sets of menus tried")
+    parts = Parts(own, None if plain else model, sampling, threads, lambda: counter.add(1))
+    if parts.whole.sample.projector.bounded:
+        raise InputError(
+            "explain needs exact distances, and the graph of these menus is too large: there are only bounds (route 'bounded'). "
+            "Leave out menus or items, such as rare ones"
+        )
+    run = _Run(parts, most, halves if sampling is not None else 0, progress)
+    try:
+        run.find()
+        counter.end()
+        run.leave_out()
+        run.repeat()
+    except KeyboardInterrupt:
+        if not run.conflicts:
+            raise
+        run.interrupted = True
+    return Explanation(
+        conflicts=tuple(run.conflicts),
+        complete=run.complete and not run.interrupted,
+        influence=run.influence(),
+        block_marschak=tuple(negative_terms(parts.data, TOLERANCE)) if run.has_terms else None,
+        distance=parts.whole.distance,
+        pvalue=None if sampling is None else parts.whole.pvalue,
+        level=None if sampling is None else sampling.level,
+        n_boot=0 if sampling is None else sampling.n_boot,
+        halves=run.done,
+        rejected=run.rejected,
+        seed=0 if sampling is None else sampling.seed,
+        items=parts.data.items,
+        n_observations=None if sampling is None else parts.data.n_observations,
+        interrupted=run.interrupted,
+        seconds=time.perf_counter() - begin,
+    )
+
+
+class _Run:
+    """The stages, one after the other, and what they have found so far."""
+
+    def __init__(self, parts: Parts, most: int, halves: int, progress: bool) -> None:
+        self.parts, self.most, self.halves, self.progress = parts, most, halves, progress
+        self.found: list[tuple[int, ...]] = []
+        self.conflicts: list[Conflict] = []
+        self.complete = False
+        self.interrupted = False
+        self.share = np.zeros(len(parts.recorded))
+        self.without: dict[int, tuple[float, float | None]] = {}
+        self.named = np.zeros(len(parts.recorded))
+        self.done = self.rejected = 0
+
+    def find(self) -> None:
+        """The conflicts."""
+        whole = self.parts.whole
+        if whole.statistic > 0:
+            self.share = whole.contributions / whole.contributions.sum()
+        found = Found([], True)
+        if whole.is_conflict:
+            search = Search(self.parts)
+            found = search.several(self.most)
+            for menus in found.menus:
+                self.conflicts.append(_describe(search, menus, self.has_terms))
+                self.found.append(menus)
+        self.complete = found.complete
+
+    @property
+    def has_terms(self) -> bool:
+        """Are the data complete, of few enough items, and the model all rankings?"""
+        parts, n = self.parts, self.parts.data.n
+        complete = n <= MOST_TERM_ITEMS and len(parts.recorded) == 2**n - 1 - n
+        return complete and parts.model is None and bool((parts.recorded == parts.data.membership).all())
+
+    def leave_out(self) -> None:
+        """Distance and p-value of the data less one menu."""
+        parts = self.parts
+        order = np.argsort(-self.share, kind="stable")
+        carrying = [int(row) for row in order if self.share[row] > NOTHING][:MOST_LEFT_OUT]
+        tested = {row for menus in self.found for row in menus} | set(carrying[:MOST_TESTED])
+        counter = Counter(self.progress, len(carrying), "menus left out")
+        for row in carrying:
+            rest = np.delete(np.arange(len(self.share)), row)
+            part = parts.of_menus(rest) if len(rest) else None
+            p = None
+            if row in tested and not parts.exact:
+                p = 1.0 if part is None else part.pvalue
+            self.without[row] = 0.0 if part is None else part.distance, p
+            counter.add(1)
+
+    def repeat(self) -> None:
+        """How often each menu is named in half of the choices."""
+        data, sampling = self.parts.data, self.parts.sampling
+        if not self.halves or sampling is None:
+            return
+        counter = Counter(self.progress, self.halves, "half-samples")
+        for half in half_samples(data, sampling.cluster, sampling.seed, self.halves):
+            parts = Parts(half, self.parts.model, sampling, self.parts.threads)
+            menus = Search(parts).first()
+            if menus is not None:
+                self.rejected += 1
+                self.named[find_menus(data.membership, parts.data.membership[list(menus)])] += 1
+            self.done += 1
+            counter.add(1)
+
+    def influence(self) -> dict[str, list[Any]]:
+        """The table by menu. A menu that carries nothing leaves the distance as it is."""
+        parts, data = self.parts, self.parts.data
+        order = np.argsort(-self.share, kind="stable").tolist()
+        same = [(parts.whole.distance if share <= NOTHING else None, None) for share in self.share]
+        without = [self.without.get(row, same[row]) for row in order]
+        return {
+            "menu": [labels_of(data.items, data.membership[row]) for row in order],
+            "choices": [None if parts.exact else float(data.totals[row]) for row in order],
+            "share": [float(self.share[row]) for row in order],
+            "distance_without": [distance for distance, _ in without],
+            "pvalue_without": [p for _, p in without],
+            "named": [float(self.named[row] / self.done) if self.done else None for row in order],
+            "conflicts": [[k for k, menus in enumerate(self.found, 1) if row in menus] for row in order],
+        }
+
+
+def _describe(search: Search, menus: tuple[int, ...], has_terms: bool) -> Conflict:
+    """A conflict with its cells, inequality and pattern."""
+    parts, data = search.parts, search.parts.data
+    kept = search.cells(menus)
+    inequality, coefficients = make_inequality(data, kept, parts.of(kept).normal, parts.model, not parts.exact)
+    own, shares = parts.of_menus(menus), data.frequencies
+    labels = {row: labels_of(data.items, data.membership[row]) for row in menus}
+    return Conflict(
+        menus=tuple(labels.values()),
+        cells=tuple((labels[row], data.items[x]) for row, x in np.argwhere(kept).tolist()),
+        shares=tuple(
+            {data.items[x]: float(shares[row, x]) for x in np.flatnonzero(parts.recorded[row])} for row in menus
+        ),
+        inequality=inequality,
+        pattern=find_pattern(data, menus, coefficients),
+        distance=own.distance,
+        pvalue=None if parts.exact else own.pvalue,
+        irreducible=search.is_irreducible(menus),
+        block_marschak=tuple(slack_terms(data, coefficients, TOLERANCE)) if has_terms else None,
+    )
+
+
+def _check(
+    data: ChoiceData | ArrayLike,
+    level: float | None,
+    n_boot: int,
+    most: int,
+    halves: int,
+    cluster: bool,
+    seed: Seed,
+    model: Model | None,
+) -> tuple[ChoiceData, Sampling | None]:
+    """The data, and how they are sampled: None for exact shares."""
+    if isinstance(data, BudgetData):
+        raise InputError(
+            "explain takes choices from menus, not budgets; rf.project(budgets).misfits() says where they are off"
+        )
+    own = data if isinstance(data, ChoiceData) else ChoiceData.from_matrix(data)
+    require_model(model)
+    if not (model is None or isinstance(model, RandomUtility | SinglePeaked)):
+        raise InputError(f"model={model!r}: explain knows None, RandomUtility(...) and SinglePeaked(axis)")
+    if level is not None and not (isinstance(level, int | float) and 0 < level < 0.5):
+        raise InputError(f"level={level!r}: a number between 0 and 0.5 is needed, or None for exact shares")
+    require_replicates(n_boot)
+    for name, number, least in (("most", most, 1), ("halves", halves, 0)):
+        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
+            raise InputError(f"{name}={number!r}: a whole number, {least} or more, is needed")
+    if not isinstance(cluster, bool):
+        raise InputError(f"cluster={cluster!r}: accepted are True (by the data's own subjects) and False")
+    if level is None or not isinstance(data, ChoiceData) or not has_counts(data):
+        return own, None
+    if level * (1 + n_boot) < 1:
+        least = int(np.ceil(1 / level)) - 1
+        raise InputError(
+            f"n_boot={n_boot}: no test of so few replicates rejects at level={level:g}; take {least} or more"
+        )
+    return own, Sampling(float(level), int(n_boot), entropy(seed), cluster)

@@ -1,0 +1,129 @@
+"""The part of the page that says what is wrong with the data, and what to do about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rumflow.data.choices import ChoiceData
+from rumflow.inference import Conflict, Explanation, explain
+from rumflow.output.names import list_menu, name_menu
+from rumflow.report.render import PageTable
+
+#: Conflicts that are shown, and rows of the table. Fewer replicates than this cannot reject at 5 %.
+MOST_CONFLICTS, MOST_ROWS, LEAST_REPLICATES = 3, 15, 19
+
+_TITLES = {
+    "regularity": "More choice made an item more popular",
+    "attraction": "A decoy",
+    "compromise": "A compromise effect",
+    "similarity": "A similarity effect",
+    "reversal": "A reversal between two menus",
+    "cycle": "Preferences that go round in a circle",
+    None: "Menus that contradict each other",
+}
+
+
+def explain_data(data: ChoiceData, n_boot: int, seed: int, progress: bool) -> Explanation:
+    """The conflicts of the data; of the shares as they are where no test is asked for."""
+    level = 0.05 if n_boot else None
+    replicates = max(n_boot, LEAST_REPLICATES)
+    found = explain(data, level, replicates, most=MOST_CONFLICTS, halves=0, seed=seed, progress=progress)
+    if found.interrupted:
+        raise KeyboardInterrupt
+    return found
+
+
+def explanation_content(found: Explanation) -> dict[str, Any]:
+    """What the template needs."""
+    return {
+        "lead": _lead(found),
+        "conflicts": [_conflict(found, one) for one in found.conflicts],
+        "notes": found.notes,
+        "advice": _advice(found),
+        "influence": _influence(found),
+    }
+
+
+def _lead(found: Explanation) -> str:
+    if not found.conflicts:
+        if found.level is None:
+            return "Nothing: some population of utility maximisers has exactly these shares."
+        return "Nothing that sampling error could not explain: no menus are in conflict with each other beyond chance."
+    count = len(found.conflicts)
+    several = "These menus contradict each other" if count == 1 else f"{count} sets of menus contradict each other"
+    chance = "" if found.level is None else ", more than chance explains"
+    return (
+        f"{several}{chance}: no group of people, each with a ranking of the items, makes such choices. "
+        "Leave out any one menu of a set, and what is left of the set has no contradiction."
+    )
+
+
+def _conflict(found: Explanation, one: Conflict) -> dict[str, Any]:
+    inequality = one.inequality
+    scale = max(inequality.value, inequality.bound)
+    name = None if one.pattern is None else one.pattern.name
+    menus = [
+        (list_menu(found.items, menu), ", ".join(f"{x} {100 * share:.1f} %" for x, share in _largest(shares)))
+        for menu, shares in zip(one.menus, one.shares, strict=True)
+    ]
+    return {
+        "title": _TITLES[name],
+        "story": "" if one.pattern is None else one.pattern.text,
+        "menus": menus,
+        "text": inequality.text,
+        "pvalue": "" if one.pvalue is None else f"p = {one.pvalue:.3g}",
+        "bars": [
+            {"text": text, "value": f"{value:.3f}", "width": f"{100 * value / scale:.2f}"}
+            for text, value in inequality.terms
+        ],
+        "bound": f"{inequality.bound:g}",
+        "value": f"{inequality.value:.3f}",
+        "limit": f"{100 * inequality.bound / scale:.2f}",
+        "terms": [
+            f"{item} from {list_menu(found.items, menu)}: {value:.4f}"
+            for menu, item, _, value in (one.block_marschak or ())[:3]
+        ],
+    }
+
+
+def _largest(shares: dict[Any, float]) -> list[tuple[Any, float]]:
+    return sorted(shares.items(), key=lambda pair: -pair[1])[:6]
+
+
+def _advice(found: Explanation) -> list[str]:
+    if not found.conflicts:
+        return ["Predictions of the nearest random utility model, below, can be used for menus like these."]
+    lines = [
+        "Check first how the menus above were recorded: was a label wrong, or were these other people, at another place or time?",
+        "If they are right, these people do not choose by one ranking each. Do not use a random utility model (a logit is one) "
+        "to say what happens when such menus are changed into each other; for menus that are in no conflict it may still serve.",
+    ]
+    alone = [
+        menu
+        for menu, p, distance in zip(
+            *(found.influence[name] for name in ("menu", "pvalue_without", "distance_without")), strict=True
+        )
+        if (found.level is None and distance == 0.0) or (found.level is not None and p is not None and p > found.level)
+    ]
+    if alone:
+        names = " or ".join(name_menu(found.items, menu) for menu in alone[:4])
+        verb = "has no contradiction" if found.level is None else "is not rejected"
+        lines.insert(1, f"Without {names} (any one of them is enough) the rest of the data {verb}.")
+    return lines
+
+
+def _influence(found: Explanation) -> PageTable:
+    """Menus by their part of the squared distance, and what is left without them."""
+    weighted = "" if found.level is None else ", weighted by the number of choices"
+    columns = ["menu", "part", "distance without", *([] if found.level is None else ["p-value without"]), "in conflict"]
+    numeric = [False, *([True] * (len(columns) - 2)), False]
+    table = PageTable(f"Menus by their part of the squared distance{weighted}", columns, numeric)
+    for menu, share, distance, p, numbers in zip(
+        *(found.influence[k] for k in ("menu", "share", "distance_without", "pvalue_without", "conflicts")), strict=True
+    ):
+        if len(table.rows) == MOST_ROWS or share <= 1e-9:
+            break
+        left = (-1.0, "") if distance is None else (distance, f"{distance:.3g}")
+        cells = [left] if found.level is None else [left, (-1.0, "") if p is None else (p, f"{p:.3g}")]
+        table.add(name_menu(found.items, menu), (share, f"{share:.1%}"), *cells, ", ".join(map(str, numbers)))
+    return table
