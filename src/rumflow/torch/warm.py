@@ -14,7 +14,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from rumflow.errors import InputError
-from rumflow.torch.engines import Kept
+from rumflow.layers.engines import Kept
 
 _handles = count(1)
 _registry: WeakValueDictionary[int, WarmStarts]
