@@ -7,17 +7,20 @@ printed ones. And studies that are not in the paper.
 from experiments.assortments import run_assortments
 from experiments.barrier import render_exp1, render_exp2, run_exp1, run_exp2
 from experiments.budgets import render_budgets, run_budgets
+from experiments.choices import render_choices, run_choices
 from experiments.learning import render_exp3, run_exp3
 from experiments.power import render_power, run_power
 
 __all__ = [
     "render_budgets",
+    "render_choices",
     "render_exp1",
     "render_exp2",
     "render_exp3",
     "render_power",
     "run_assortments",
     "run_budgets",
+    "run_choices",
     "run_exp1",
     "run_exp2",
     "run_exp3",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from experiments import run_assortments, run_budgets, run_exp1, run_exp2, run_exp3, run_power
+from experiments import run_assortments, run_budgets, run_choices, run_exp1, run_exp2, run_exp3, run_power
 
 EXPERIMENTS: dict[str, Callable[..., Any]] = {
     "exp1": run_exp1,
@@ -18,6 +18,7 @@ EXPERIMENTS: dict[str, Callable[..., Any]] = {
     "power": run_power,
     "assortments": run_assortments,
     "budgets": run_budgets,
+    "choices": run_choices,
 }
 
 
@@ -30,7 +31,8 @@ def main(argv: list[str] | None = None) -> None:
         "name",
         choices=[*EXPERIMENTS, "all"],
         help="exp1, exp2: preconditioning; exp3: teacher and students; power: size and power of the test (both take long); "
-        "assortments: a layer over thirty items; budgets: rational demand over 25 years (RUMFLOW_DATA; takes long, goes on where "
+        "assortments: a layer over thirty items; choices: layers against mixtures of logits; "
+        "budgets: rational demand over 25 years (RUMFLOW_DATA; takes long, goes on where "
         "it stopped)",
     )
     parser.add_argument(

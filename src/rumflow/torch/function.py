@@ -65,14 +65,16 @@ def project_op(
     require_finite(z.detach().numpy(), engine)
     shape = z.shape[:-1]
     starts = find(warm)
-    known, names = None, list[int]()
+    rows = _rows(z)
+    known = None
     if starts is not None:
-        names = keys.reshape(-1).tolist() if keys.numel() else list(range(shape.numel()))
-        starts.bind((hash(problem.numpy().tobytes()), hash(weights.numpy().tobytes()), mu))
-        known = starts.get(names)
-    answer = engine.solve(_rows(z), known, tol, keep, n_flow > 0)
+        starts.bind(
+            (hash(problem.numpy().tobytes()), hash(weights.numpy().tobytes()), mu), z.shape[-1], weights.numpy()
+        )
+        names, known, sketch = starts.find(rows, keys.reshape(-1).tolist() if keys.numel() else None)
+    answer = engine.solve(rows, known, tol, keep, n_flow > 0)
     if starts is not None:
-        starts.put(names, answer.starts)
+        starts.put(names, answer.starts, sketch, engine.distance(answer.rho, rows))
     flow = z.new_empty((*shape, 0)) if answer.flow is None else _tensor(answer.flow, shape)
     state = [torch.empty((*shape, 0), dtype=kind) for kind in _KINDS]
     if answer.state is not None:

@@ -112,9 +112,10 @@ class AxiomLayer(nn.Module):
                   items or more.
     items         the labels of all items in their order, or how many there are; None: 0 to the largest number in the menus.
     weights       one per cell, >= 0; a cell of weight 0 counts for nothing (but must be finite) and has gradient 0.
-    warm_start    keep the active set of every sample for the next pass: by `index`, the sample numbers given with the
-                  call; without, by the position in the batch (in training mode only). In at most `warm_bytes` bytes.
-                  The result does not depend on it.
+    warm_start    keep the active set of every sample for the next pass, in at most `warm_bytes` bytes. Samples are told apart by
+                  `index`, their numbers (0 or more) given with the call, or, in training mode, found again by what they look like
+                  among the last 4,096, so that the layer can stand in an nn.Sequential with shuffled batches. A start is
+                  used where the sample has moved little. The result does not depend on it beyond `tol`.
     return_distance  also return sum w (y - z)^2 per sample, with gradient 2 w (z - y).
     tol           certified: the objective is within tol of the optimum, relatively, or within rounding.
     nonfinite     what becomes of a sample with a number that is not finite (or above 1e150): "error", an InputError that
