@@ -7,12 +7,14 @@ printed ones. And studies that are not in the paper.
 from experiments.assortments import run_assortments
 from experiments.barrier import render_exp1, render_exp2, run_exp1, run_exp2
 from experiments.budgets import render_budgets, run_budgets
+from experiments.choices import render_choices, run_choices
 from experiments.explain import render_explain, run_explain
 from experiments.learning import render_exp3, run_exp3
 from experiments.power import render_power, run_power
 
 __all__ = [
     "render_budgets",
+    "render_choices",
     "render_exp1",
     "render_exp2",
     "render_exp3",
@@ -20,6 +22,7 @@ __all__ = [
     "render_power",
     "run_assortments",
     "run_budgets",
+    "run_choices",
     "run_exp1",
     "run_exp2",
     "run_exp3",

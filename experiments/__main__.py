@@ -9,7 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from experiments import run_assortments, run_budgets, run_exp1, run_exp2, run_exp3, run_explain, run_power
+from experiments import (
+    run_assortments,
+    run_budgets,
+    run_choices,
+    run_exp1,
+    run_exp2,
+    run_exp3,
+    run_explain,
+    run_power,
+)
 
 EXPERIMENTS: dict[str, Callable[..., Any]] = {
     "exp1": run_exp1,
@@ -19,6 +28,7 @@ EXPERIMENTS: dict[str, Callable[..., Any]] = {
     "assortments": run_assortments,
     "budgets": run_budgets,
     "explain": run_explain,
+    "choices": run_choices,
 }
 
 
@@ -31,8 +41,9 @@ def main(argv: list[str] | None = None) -> None:
         "name",
         choices=[*EXPERIMENTS, "all"],
         help="exp1, exp2: preconditioning; exp3: teacher and students; power: size and power of the test (both take long); "
-        "assortments: a layer over thirty items; budgets: rational demand over 25 years (RUMFLOW_DATA; takes long, goes on where "
-        "it stopped); explain: how often a planted conflict is named",
+        "assortments: a layer over thirty items; choices: layers against mixtures of logits; "
+        "budgets: rational demand over 25 years (RUMFLOW_DATA; takes long, goes on where it stopped); "
+        "explain: how often a planted conflict is named",
     )
     parser.add_argument(
         "--out", default="results", type=Path, metavar="FOLDER", help="where to write (default results)"

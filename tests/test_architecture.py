@@ -14,7 +14,8 @@ LEVELS = (
     "solvers",
     "projection",
     "inference",
-    "torch sklearn",
+    "layers",
+    "torch jax sklearn",
     "report",
 )
 LEVELS += ("cli", "__init__ __main__")

@@ -97,9 +97,23 @@ def test_precondition(case, form):
 
 def test_hessian(case, form):
     direction, out = case.rng.normal(size=case.shape), np.empty(case.shape)
-    curvature = form(smoothed.hessian)(direction, out, case.scaling, case.weights)
+    form(smoothed.hessian)(direction, out, case.scaling, case.weights, np.empty(direction.size))
     assert out.ravel() == pytest.approx(case.matrix @ direction.ravel(), rel=1e-11, abs=1e-11)
-    assert curvature == pytest.approx(direction.ravel() @ case.matrix @ direction.ravel(), rel=1e-11)
+
+
+def test_sums_over_lanes(case, form):
+    """Items side by side: the transposed rows, multiplied by Z, Z^T and Z^T Z."""
+    rows = case.rng.normal(size=case.shape)
+    for matrix, transform in (
+        (case.z, lambda lanes: form(smoothed.sum_lanes)(lanes, case.n, False)),
+        (case.z.T, lambda lanes: form(smoothed.sum_lanes)(lanes, case.n, True)),
+        (case.z.T @ case.z, lambda lanes: form(smoothed.gram_lanes)(lanes, case.n)),
+    ):
+        lanes = rows.T.ravel().copy()
+        transform(lanes)
+        assert lanes.reshape(-1, case.n).T.ravel() == pytest.approx(matrix @ rows.ravel(), rel=1e-12, abs=1e-12)
+    square = form(smoothed.weighted_square)(case.scaling.ravel(), rows.ravel())
+    assert square == pytest.approx((case.scaling * rows**2).sum())
 
 
 def test_gradient(case, form):

@@ -19,7 +19,7 @@ fit = rf.project(rf.simulate.dirichlet(6, 0))
 print(repr(fit.objective))
 batch = rf.project_many([rf.simulate.dirichlet(4, 0)])
 print(repr(float(batch.objective[0])))
-assert not {"torch", "pandas", "polars", "matplotlib", "joblib", "rich"} & set(sys.modules)
+assert not {"torch", "jax", "pandas", "polars", "matplotlib", "joblib", "rich"} & set(sys.modules)
 """
 
 

@@ -15,10 +15,10 @@ from graph_reference import projection, types_of  # noqa: E402
 
 import rumflow as rf  # noqa: E402
 from rumflow.core.graph_cells import Cells as GraphCells  # noqa: E402
+from rumflow.layers.engines import graph_cells  # noqa: E402
 from rumflow.models.budgets import Budgets  # noqa: E402
 from rumflow.models.random_utility import RandomUtility  # noqa: E402
 from rumflow.torch import AxiomLayer, MenuSoftmax, RUMLayer  # noqa: E402
-from rumflow.torch.engines import graph_cells  # noqa: E402
 
 MENUS = [[0, 1, 2], [3, 1], [2, 3, 4], [4, 0], [1, 2, 3, 4]]
 

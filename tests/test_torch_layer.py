@@ -106,6 +106,62 @@ def test_a_number_that_is_not_finite_is_named(bad: float, smoothing: float) -> N
         RUMLayer(3, smoothing=smoothing)(z[1, 0])
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 1e-3])
+def test_a_bad_row_may_become_nan(smoothing: float) -> None:
+    layer = RUMLayer(3, smoothing=smoothing, nonfinite="nan", return_distance=True, return_flow=True)
+    z = torch.randn(4, 12, dtype=torch.float64, generator=torch.Generator().manual_seed(12))
+    bad = z.clone()
+    bad[1, 11], bad[2, 0], bad[2, 1] = float("nan"), float("-inf"), 1e200
+    alone, point = z[[0, 3]].clone().requires_grad_(), bad.requires_grad_()
+    for part, expected in zip(layer(point), layer(alone), strict=True):
+        assert part[1:3].isnan().all()
+        assert torch.equal(part[[0, 3]], expected)
+    layer(point)[0].nansum().backward()
+    layer(point)[0][[0, 3]].square().sum().backward()
+    layer(alone)[0].square().sum().backward()
+    assert not point.grad[1:3].any()
+    assert torch.allclose(point.grad[[0, 3]], alone.grad, atol=1e-12)  # menus add up to 1: nansum has no gradient
+    with pytest.raises(rf.InputError, match="nonfinite='skip'"):
+        RUMLayer(3, nonfinite="skip")
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_inputs_may_have_float32_outputs(dtype: torch.dtype) -> None:
+    z = torch.randn(8, 32, generator=torch.Generator().manual_seed(13)).to(dtype).requires_grad_()
+    half, single = RUMLayer(4)(z), RUMLayer(4, out_dtype=torch.float32)(z)
+    assert single.dtype == torch.float32
+    cells = rf.Lattice(4).cells
+
+    def worst(y: torch.Tensor) -> float:
+        sums = torch.zeros(8, 16, dtype=torch.float64)
+        return float((sums.index_add(1, torch.tensor(cells[:, 0]), y.detach().double())[:, 1:] - 1).abs().max())
+
+    assert worst(single) < 4e-7
+    assert 1e-4 < worst(half) < 1e-2
+    (gradient,) = torch.autograd.grad(single.square().sum(), z)
+    assert gradient.dtype == dtype
+    assert torch.allclose(
+        gradient.double(), torch.func.grad(lambda z: RUMLayer(4)(z).square().sum())(z.double()), atol=2e-2
+    )
+    with torch.autocast("cpu", torch.bfloat16):
+        assert (
+            torch.nn.Sequential(torch.nn.Linear(3, 32), RUMLayer(4, out_dtype=torch.float32))(torch.zeros(2, 3)).dtype
+            == torch.float32
+        )
+    with pytest.raises(rf.InputError, match="out_dtype"):
+        RUMLayer(4, out_dtype=torch.int64)
+
+
+@pytest.mark.parametrize("scale", [1e8, 1e12, 1e100])
+def test_large_inputs_are_right(scale: float) -> None:
+    """So far away the projection is the best ranking (one vertex), which stays the same from there on."""
+    z = torch.randn(5, 32, dtype=torch.float64, generator=torch.Generator().manual_seed(14))
+    y, flow = RUMLayer(4, return_flow=True)(scale * z)
+    assert_rational(y, flow, 4)
+    assert torch.equal(y, y.round())
+    assert torch.equal(y, RUMLayer(4)(1e4 * z).round())
+
+
 def test_wrong_input_is_refused() -> None:
     layer = RUMLayer(3)
     with pytest.raises(rf.InputError, match="12 cells"):
@@ -174,6 +230,41 @@ def test_warm_start_changes_nothing_but_time() -> None:
         layer.eval()
         layer(z)  # by position only in training
         assert len(layer.warm) == 0
+
+
+def test_samples_without_numbers_are_found_again() -> None:
+    """In shuffled batches within an nn.Sequential: the same sample a little further is known, another one is not."""
+    generator = torch.Generator().manual_seed(21)
+    layer = RUMLayer(6, warm_start=True)
+    model = torch.nn.Sequential(torch.nn.Identity(), layer)
+    warm = layer.warm
+    assert warm is not None
+    z = torch.randn(40, 192, dtype=torch.float64, generator=generator)
+    found = []
+    original = warm.find
+    warm.find = lambda rows, keys: found.append(original(rows, keys)) or found[-1]  # type: ignore[method-assign]
+    for part in z.split(10):
+        model(part)
+    assert all(start is None for _, starts, _ in found for start in starts)
+    assert len(warm) == 40
+    names = [name for own, _, _ in found for name in own]
+    found.clear()
+    order = torch.randperm(40, generator=generator)
+    moved = z + 1e-2 * torch.randn(z.shape, dtype=z.dtype, generator=generator)
+    for part in moved[order].split(10):
+        assert torch.allclose(model(part), RUMLayer(6)(part), atol=1e-10)
+    again = [name for own, _, _ in found for name in own]
+    assert again == [names[i] for i in order.tolist()]
+    assert all(start is not None for _, starts, _ in found for start in starts)
+    assert len(warm) == 40
+    # Two alike in one batch are not taken for one; with numbers a sample that has moved far starts anew.
+    found.clear()
+    model(moved[:1].expand(2, -1))
+    assert len(set(found[0][0])) == 2
+    layer(z[:1], index=torch.tensor([7]))
+    layer(z[1:2], index=torch.tensor([7]))
+    assert found[-1][1] == [None]
+    layer(1e149 * z[:1])  # squares overflow: no start, no warning
 
 
 def test_warm_starts_are_bounded() -> None:

@@ -1,250 +1,30 @@
-"""Which cells a layer reads and writes, with which weights, and on which route they are projected."""
+"""The cells of a layer, with the tensors that its operators take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable
 
-import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor
 
-from rumflow.core.arrays import Array, Ints
-from rumflow.core.lattice import Lattice, items_of
-from rumflow.core.memory import cell_bytes, require_memory
+from rumflow.core.arrays import Ints
 from rumflow.errors import InputError
-from rumflow.models.model import Model
-from rumflow.models.random_utility import RandomUtility
-from rumflow.projection.inputs import require_weights
-from rumflow.solvers.dispatch import LATTICE_ITEMS, find_route
-from rumflow.solvers.graphs import ModelProjector
-from rumflow.torch.engines import describe_graph, describe_lattice, graph_cells, lattice_cells
-
-#: A menu as a bit mask or as its items.
-Menu = int | Iterable[int]
+from rumflow.layers import cells
 
 
-def menu_masks(n: int, menus: Iterable[Menu]) -> list[int]:
-    """The bit masks of the given menus, in their order."""
-    masks = []
-    for menu in menus:
-        if isinstance(menu, int | np.integer):
-            mask = int(menu)
-            if not 0 < mask < 1 << n:
-                raise InputError(f"menus: {mask} is no menu of {n} items; masks run from 1 to {(1 << n) - 1}")
-        else:
-            mask = _mask(n, menu)
-        masks.append(mask)
-    _require_menus(masks, lambda i: f"{items_of(masks[i])} (mask {masks[i]})")
-    return masks
-
-
-def _mask(n: int, menu: Iterable[int]) -> int:
-    mask = 0
-    for item in menu:
-        if not isinstance(item, int | np.integer) or not 0 <= item < n:
-            raise InputError(f"menus: item {item!r} is unknown: items are 0 to {n - 1}")
-        if mask >> int(item) & 1:
-            raise InputError(f"menus: item {item} stands twice in one menu")
-        mask |= 1 << int(item)
-    if mask == 0:
-        raise InputError("menus: a menu must hold at least one item")
-    return mask
-
-
-def _require_menus(menus: Sequence[Hashable], name: Callable[[int], str]) -> None:
-    if not menus:
-        raise InputError("menus: at least one menu is needed, or None for all of them")
-    if len(set(menus)) < len(menus):
-        twice = next(i for i, menu in enumerate(menus) if menu in menus[:i])
-        raise InputError(f"menus: {name(twice)} is there twice")
-
-
-def label_menus(menus: Iterable[Iterable[Hashable]], items: Sequence[Hashable] | int | None) -> tuple[
-    list[list[int]], tuple[Hashable, ...]
-]:  # fmt: skip
-    """Menus of labels as ascending item numbers, and the labels of all items."""
-    given: list[list[Hashable]] = []
-    for i, menu in enumerate(menus):
-        if isinstance(menu, str) or not isinstance(menu, Iterable):
-            raise InputError(f"menus: menu {i} must be a collection of items, not {menu!r}")
-        given.append(list(menu))
-        if not given[-1]:
-            raise InputError(f"menus: menu {i} is empty; a menu must hold at least one item")
-    labels: tuple[Hashable, ...]
-    if items is None:
-        largest = -1
-        for item in (item for menu in given for item in menu):
-            if not isinstance(item, int | np.integer) or item < 0:
-                raise InputError(f"items: with labels such as {item!r} the items must be given, in their order")
-            largest = max(largest, int(item))
-        labels = tuple(range(largest + 1))
-    else:
-        labels = tuple(range(items)) if isinstance(items, int | np.integer) else tuple(items)
-    place = {item: x for x, item in enumerate(labels)}
-    if len(place) < len(labels):
-        raise InputError(f"items: {next(x for i, x in enumerate(labels) if x in labels[:i])!r} stands twice")
-    numbers = []
-    for i, menu in enumerate(given):
-        unknown = [item for item in menu if item not in place]
-        if unknown:
-            raise InputError(f"menus: menu {i} has {unknown[0]!r}, which is not among the {len(labels)} items")
-        if len(set(menu)) < len(menu):
-            raise InputError(f"menus: menu {i} has an item twice: {menu!r}")
-        numbers.append(sorted(place[item] for item in menu))
-    _require_menus([tuple(menu) for menu in numbers], lambda i: f"menu {i} {tuple(given[i])}")
-    return numbers, labels
-
-
-class Cells:
-    """The cells (menu, item) of the given menus: menu after menu, in each the items ascending.
-
-    `Cells(n, menus, weights)` are those of random utility over n items, on the lattice of all menus or, where that costs less,
-    on the choice graph of the menus given; `Cells.of_model` those of any model. `cells` is (M, 2): bit mask (of a model: number
-    of the menu) and item.
-    """
-
-    cells: NDArray[np.int64]
-    output_cells: NDArray[np.int64]
-
-    def __init__(
-        self,
-        n: int,
-        menus: Iterable[Menu] | None = None,
-        weights: ArrayLike | Tensor | None = None,
-        all_menus: bool = False,
-        lattice: bool = False,
-    ) -> None:
-        """`all_menus`: write all N cells. `lattice`: the flow on the lattice is needed."""
-        self.reads_all = menus is None
-        if menus is None:
-            self._on_lattice(Lattice(n).n, None, weights, all_menus)
-            return
-        if not isinstance(n, int | np.integer) or n < 1:
-            raise InputError(f"n: a number of items, 1 or more, is needed, not {n!r}")
-        masks = menu_masks(int(n), menus)
-        if all_menus or lattice:
-            if n > LATTICE_ITEMS:
-                raise InputError(
-                    f"smoothing, all_menus and return_flow need the lattice of all menus, which ends at {LATTICE_ITEMS} items; "
-                    f"these are {n}: leave them out"
-                )
-            self._on_lattice(int(n), masks, weights, all_menus)
-        else:
-            numbers = [list(items_of(mask)) for mask in masks]
-            self._by_route(RandomUtility(), numbers, tuple(range(int(n))), weights)
-        kind = np.int64 if n < 63 else object
-        self.cells = np.array([(mask, x) for mask in masks for x in items_of(mask)], kind)
-        self.output_cells = Lattice(n).cells if all_menus else self.cells
-
-    @classmethod
-    def of_model(
-        cls,
-        model: Model,
-        menus: Iterable[Iterable[Hashable]],
-        items: Sequence[Hashable] | int | None = None,
-        weights: ArrayLike | Tensor | None = None,
-    ) -> Cells:
-        """The cells of some menus, for any model."""
-        own = cls.__new__(cls)
-        own.reads_all = False
-        numbers, labels = label_menus(menus, items)
-        own._by_route(model, numbers, labels, weights)
-        own.cells = own.output_cells = np.array([(j, x) for j, menu in enumerate(numbers) for x in menu], np.int64)
-        return own
-
-    def _by_route(
-        self, model: Model, menus: list[list[int]], items: tuple[Hashable, ...], weights: ArrayLike | Tensor | None
-    ) -> None:
-        """Lattice or graph, whichever costs less."""
-        n = len(items)
-        projector = None
-        if any(len(menu) > 1 for menu in menus):
-            projector = find_route(graph_cells(menus, items), model, None, exact=True)[1]
-        elif n > LATTICE_ITEMS or not isinstance(model, RandomUtility):
-            raise InputError("menus: at least one menu of two items or more is needed")
-        if projector is None:
-            self._on_lattice(n, [sum(1 << x for x in menu) for menu in menus], weights, False)
-            return
-        self.n, self.n_menus, self.n_cells = n, len(menus), sum(map(len, menus))
-        names = [(j, x) for j, menu in enumerate(menus) for x in menu]
-        self._weigh(weights, lambda i: f"menu {names[i][0]}, item {items[names[i][1]]!r}", ())
-        text = describe_graph(projector, menus)
-        # A model that text cannot tell goes along with copies for other processes; others are built from the text.
-        self._own = (model, menus, items) if b'{"own"' in text else None
-        self.projector: ModelProjector | None = projector
-        self._set(text, np.arange(self.n_cells), self.n_cells)
-
-    def _on_lattice(self, n: int, masks: list[int] | None, weights: ArrayLike | Tensor | None, all_menus: bool) -> None:
-        lattice = Lattice(n)
-        require_memory(
-            5 * cell_bytes(n),
-            f"a layer over the lattice of n = {n} items",
-            "it holds all menus of its items, however few are read: take fewer items, or AxiomLayer(RandomUtility(), menus)",
-        )
-        self.cells = lattice_cells(lattice, masks)
-        self.output_cells = lattice.cells if all_menus else self.cells
-        self.n, self.n_cells = n, len(self.cells)
-        self.n_menus = lattice.n_menus - 1 if masks is None else len(masks)
-        self._weigh(
-            weights,
-            lambda i: f"menu {items_of(self.cells[i, 0])}, item {self.cells[i, 1]}",
-            (lattice.shape, lambda array: array[self.cells[:, 0], self.cells[:, 1]]),
-        )
-        self.projector = self._own = None
-        inputs = _among(lattice, self.cells) if all_menus else np.arange(self.n_cells)
-        self._set(describe_lattice(n, masks, all_menus), inputs, len(self.output_cells))
-
-    def menu_numbers(self) -> tuple[Ints, Ints, Ints]:
-        """Of each cell: its menu (bit mask where all menus are read, else number in the list), its first cell, its size."""
-        new = np.ones(self.n_cells, np.bool_)
-        new[1:] = self.cells[1:, 0] != self.cells[:-1, 0]
-        number = np.cumsum(new) - 1
-        size = np.bincount(number)
-        first = np.flatnonzero(new)
-        return (self.cells[:, 0] if self.reads_all else number).astype(np.int64), first[number], size[number]
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Cells:
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "projector": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        if self._own is not None:
-            model, menus, items = self._own
-            self.projector = ModelProjector(model, graph_cells(menus, items))
-            self._set(describe_graph(self.projector, menus), self.inputs.numpy(), self.n_outputs)
+class Cells(cells.Cells):
+    """The cells (menu, item) of the given menus: see `rumflow.layers.cells.Cells`."""
 
     def _set(self, text: bytes, inputs: Ints, outputs: int) -> None:
+        super()._set(text, inputs, outputs)
         self.problem = torch.frombuffer(bytearray(text), dtype=torch.uint8)
-        self.inputs = torch.from_numpy(inputs)  # of what is written, the cells that are read
-        self.n_outputs = outputs
+        self.index = torch.from_numpy(inputs)
+        self.weight = torch.from_numpy(self.weights)
 
     def _weigh(self, weights: ArrayLike | Tensor | None, name: Callable[[int], str], other: tuple) -> None:  # type: ignore[type-arg]
-        """Weights of the cells; none at all where every cell counts 1."""
-        if weights is None:
-            self.weights = torch.empty(0, dtype=torch.float64)
-            return
-        if isinstance(weights, Tensor) and weights.requires_grad:
-            raise InputError("weights: the layer has no derivative by its weights; pass weights.detach()")
-        array: Array = np.array(weights.detach().cpu().numpy() if isinstance(weights, Tensor) else weights, np.float64)
-        if other and array.shape == other[0]:
-            array = other[1](array)
-        if array.shape != (self.n_cells,):
-            also = f", or an array of shape {other[0]}" if other else ""
-            raise InputError(
-                f"weights: one number for each of the {self.n_cells} cells is needed{also}; this has shape {array.shape}"
-            )
-        require_weights(array, name)
-        self.weights = torch.from_numpy(np.ascontiguousarray(array))
-
-
-def _among(lattice: Lattice, cells: Ints) -> Ints:
-    """Where cells stand in the order of `Lattice(n).cells`."""
-    order = np.full(lattice.shape, -1, np.int64)
-    order[lattice.cells[:, 0], lattice.cells[:, 1]] = np.arange(lattice.n_cells)
-    position: Ints = order[cells[:, 0], cells[:, 1]]
-    return position
+        if isinstance(weights, Tensor):
+            if weights.requires_grad:
+                raise InputError("weights: the layer has no derivative by its weights; pass weights.detach()")
+            weights = weights.cpu().numpy()
+        super()._weigh(weights, name, other)

@@ -20,15 +20,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
 from rumflow.core.arrays import Array
-from rumflow.errors import InputError
-from rumflow.projection.inputs import LARGEST
-from rumflow.torch.engines import Engine, find_engine
+from rumflow.layers.checks import require_finite
+from rumflow.layers.engines import Engine, find_engine
 from rumflow.torch.warm import find
 
 _KINDS = (torch.int64, torch.int32, torch.float64)  # of the state
@@ -48,19 +46,6 @@ def _engine(problem: Tensor, weights: Tensor, mu: float, threads: int) -> Engine
     return find_engine(problem.numpy().tobytes(), weights.numpy().tobytes(), mu, threads)
 
 
-def require_finite(z: Tensor, engine: Engine) -> None:
-    """An error that names the first sample, menu and item that is not a finite number."""
-    if (
-        np.abs(z.detach().numpy()) <= LARGEST
-    ).all():  # NumPy takes one thread: faster here than waking up those of PyTorch
-        return
-    *sample, cell = torch.nonzero(~(z.abs() <= LARGEST))[0].tolist()
-    name = "the sample" if not sample else f"sample {sample[0] if len(sample) == 1 else tuple(sample)}"
-    raise InputError(
-        f"{name}: {engine.name(cell)} is {float(z[(*sample, cell)])}; every number must be finite, at most {LARGEST:g}"
-    )
-
-
 @torch.library.custom_op("rumflow::project", mutates_args=())
 def project_op(
     z: Tensor,
@@ -77,17 +62,19 @@ def project_op(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Probabilities of the output cells, the flow (if n_flow > 0), and the state (if it is to be kept)."""
     engine = _engine(problem, weights, mu, threads)
-    require_finite(z, engine)
+    require_finite(z.detach().numpy(), engine)
     shape = z.shape[:-1]
     starts = find(warm)
-    known, names = None, list[int]()
+    rows = _rows(z)
+    known = None
     if starts is not None:
-        names = keys.reshape(-1).tolist() if keys.numel() else list(range(shape.numel()))
-        starts.bind((hash(problem.numpy().tobytes()), hash(weights.numpy().tobytes()), mu))
-        known = starts.get(names)
-    answer = engine.solve(_rows(z), known, tol, keep, n_flow > 0)
+        starts.bind(
+            (hash(problem.numpy().tobytes()), hash(weights.numpy().tobytes()), mu), z.shape[-1], weights.numpy()
+        )
+        names, known, sketch = starts.find(rows, keys.reshape(-1).tolist() if keys.numel() else None)
+    answer = engine.solve(rows, known, tol, keep, n_flow > 0)
     if starts is not None:
-        starts.put(names, answer.starts)
+        starts.put(names, answer.starts, sketch, engine.distance(answer.rho, rows))
     flow = z.new_empty((*shape, 0)) if answer.flow is None else _tensor(answer.flow, shape)
     state = [torch.empty((*shape, 0), dtype=kind) for kind in _KINDS]
     if answer.state is not None:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from rumflow.core.lattice import Lattice
 from rumflow.errors import InputError
-from rumflow.torch.cells import Menu, menu_masks
+from rumflow.layers.cells import Menu, menu_masks
 
 
 class MenuSoftmax(nn.Module):

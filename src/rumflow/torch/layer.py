@@ -11,9 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from rumflow.errors import InputError
+from rumflow.layers.cells import Menu
+from rumflow.layers.checks import require_choice
 from rumflow.models.model import Model
+from rumflow.projection.inputs import LARGEST
 from rumflow.solvers.batch.projector import DEFAULT_TOL
-from rumflow.torch.cells import Cells, Menu
+from rumflow.torch.cells import Cells
 from rumflow.torch.function import is_forward, project
 from rumflow.torch.warm import WarmStarts
 
@@ -32,6 +35,8 @@ def project_cells(
     index: Tensor | None = None,
     warm: WarmStarts | None = None,
     threads: int | None = None,
+    nonfinite: str = "error",
+    out_dtype: torch.dtype | None = None,
     return_distance: bool = False,
     return_flow: bool = False,
 ) -> Tensor | tuple[Tensor, ...]:
@@ -55,18 +60,24 @@ def project_cells(
             "smoothing and return_flow are there on the lattice of all menus only: Cells(..., lattice=True)"
         )
     inside = z.to("cpu", torch.float64)
+    if nonfinite == "nan":
+        good = (inside.abs() <= LARGEST).all(-1, keepdim=True)
+        inside = torch.where(good, inside, 0.0)
     keys = torch.empty(0, dtype=torch.int64) if index is None else index.to("cpu", torch.int64)
     keep = (torch.is_grad_enabled() and inside.requires_grad) or is_forward()
     # A smoothed projection is differentiated at its flow.
     n_flow = cells.n << (cells.n - 1) if return_flow or (smoothing and keep) else 0
     handle = 0 if warm is None else warm.handle
-    own = (inside, cells.inputs, cells.problem, cells.weights, keys, cells.n_outputs, n_flow)
+    own = (inside, cells.index, cells.problem, cells.weight, keys, cells.n_outputs, n_flow)
     rho, flow = project(*own, smoothing, tol, threads or 0, handle, keep)[:2]
-    results = [rho.to(z.device, z.dtype)]
+    results = [rho]
     if return_distance:
-        results.append(_distance(inside, rho, cells, smoothing > 0).to(z.device, z.dtype))
+        results.append(_distance(inside, rho, cells, smoothing > 0))
     if return_flow:
-        results.append(flow.to(z.device, z.dtype))
+        results.append(flow)
+    if nonfinite == "nan":
+        results = [torch.where(good if part.ndim == good.ndim else good[..., 0], part, torch.nan) for part in results]
+    results = [part.to(z.device, out_dtype or z.dtype) for part in results]
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -76,11 +87,11 @@ def _distance(z: Tensor, rho: Tensor, cells: Cells, smoothed: bool) -> Tensor:
     The derivative of the exact projection's is that with y held fixed, because the residual is orthogonal to the face. The second
     term is 0, and so is its derivative; the one after that is what is left of the first term's.
     """
-    fitted = rho[..., cells.inputs] if len(cells.inputs) < cells.n_outputs else rho
+    fitted = rho[..., cells.index] if cells.n_cells < cells.n_outputs else rho
 
     def square(difference: Tensor) -> Tensor:
         product = difference * difference
-        return (cells.weights * product if cells.weights.shape[0] else product).sum(-1)
+        return (cells.weight * product if cells.weight.shape[0] else product).sum(-1)
 
     if smoothed:
         return square(z - fitted)
@@ -94,20 +105,25 @@ class AxiomLayer(nn.Module):
         y = argmin 1/2 sum over cells (D, x) of w(D, x) (rho(D, x) - z(D, x))^2   over all mixtures rho of the model's types
 
     The last axis of z and y runs over the cells of `menus`: menu after menu in the order given, in each the items ascending
-    (`layer.cells` lists them). Leading axes are samples. Any floating dtype and device: computed in float64 on the CPU, returned
-    as z came. Derivatives are exact, forward and backward, of any order.
+    (`layer.cells` lists them). Leading axes are samples. Any floating dtype and device: computed in float64 on the CPU.
+    Derivatives are exact, forward and backward, of any order.
 
     model, menus  as for `rumflow.project`; menus are collections of items. A table of `Types` has a column for every menu of two
                   items or more.
     items         the labels of all items in their order, or how many there are; None: 0 to the largest number in the menus.
     weights       one per cell, >= 0; a cell of weight 0 counts for nothing (but must be finite) and has gradient 0.
-    warm_start    keep the active set of every sample for the next pass: by `index`, the sample numbers given with the
-                  call; without, by the position in the batch (in training mode only). In at most `warm_bytes` bytes.
-                  The result does not depend on it.
+    warm_start    keep the active set of every sample for the next pass, in at most `warm_bytes` bytes. Samples are told apart by
+                  `index`, their numbers (0 or more) given with the call, or, in training mode, found again by what they look like
+                  among the last 4,096, so that the layer can stand in an nn.Sequential with shuffled batches. A start is
+                  used where the sample has moved little. The result does not depend on it beyond `tol`.
     return_distance  also return sum w (y - z)^2 per sample, with gradient 2 w (z - y).
     tol           certified: the objective is within tol of the optimum, relatively, or within rounding.
+    nonfinite     what becomes of a sample with a number that is not finite (or above 1e150): "error", an InputError that
+                  names it; "nan", a row of NaN with gradient 0, while the other samples are as they would be alone.
+    out_dtype     the precision of what is returned; None: that of z. Half precision rounds probabilities to 4e-3
+                  (bfloat16) or 5e-4 (float16), and only so far are they those of the model: torch.float32 keeps them to 6e-8.
 
-    A number that is not finite raises an InputError that names the sample. The layer has no parameters.
+    The layer has no parameters.
     """
 
     def __init__(
@@ -122,17 +138,17 @@ class AxiomLayer(nn.Module):
         tol: float = DEFAULT_TOL,
         warm_bytes: int = 256 << 20,
         threads: int | None = None,
+        nonfinite: str = "error",
+        out_dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
         self.model = model
-        self._set(
-            Cells.of_model(model, menus, items, weights), 0.0, warm_start, return_distance, tol, warm_bytes, threads
-        )
+        self._set(Cells.of_model(model, menus, items, weights), warm_start, return_distance, tol, warm_bytes, threads)
+        self._choose(nonfinite, out_dtype)
 
     def _set(
         self,
         cells: Cells,
-        smoothing: float,
         warm_start: bool,
         return_distance: bool,
         tol: float,
@@ -142,9 +158,15 @@ class AxiomLayer(nn.Module):
         if not 0 < tol < 1:
             raise InputError(f"tol={tol!r}: a number between 0 and 1 is needed")
         self._cells, self.n = cells, cells.n
-        self.smoothing, self.tol, self.threads = float(smoothing), float(tol), threads
+        self.smoothing, self.tol, self.threads = 0.0, float(tol), threads
         self.return_distance, self.return_flow = return_distance, False
         self.warm = WarmStarts(warm_bytes) if warm_start else None
+
+    def _choose(self, nonfinite: str, out_dtype: torch.dtype | None) -> None:
+        require_choice(nonfinite)
+        if out_dtype is not None and not (isinstance(out_dtype, torch.dtype) and out_dtype.is_floating_point):
+            raise InputError(f"out_dtype={out_dtype!r}: a floating point dtype of PyTorch is needed, or None")
+        self.nonfinite, self.out_dtype = nonfinite, out_dtype
 
     @property
     def cells(self) -> NDArray[np.int64]:
@@ -166,6 +188,8 @@ class AxiomLayer(nn.Module):
             index=index,
             warm=self.warm if index is not None or self.training else None,
             threads=self.threads,
+            nonfinite=self.nonfinite,
+            out_dtype=self.out_dtype,
             return_distance=self.return_distance,
             return_flow=self.return_flow,
         )
@@ -176,7 +200,7 @@ class AxiomLayer(nn.Module):
         return text + self._options()
 
     def _options(self) -> str:
-        text = ", weighted" if self._cells.weights.numel() else ""
+        text = ", weighted" if self._cells.weights.size else ""
         if self.smoothing:
             text += f", smoothing={self.smoothing:g}"
         return text + (", warm_start=True" if self.warm is not None else "")
@@ -214,13 +238,16 @@ class RUMLayer(AxiomLayer):
         tol: float = DEFAULT_TOL,
         warm_bytes: int = 256 << 20,
         threads: int | None = None,
+        nonfinite: str = "error",
+        out_dtype: torch.dtype | None = None,
     ) -> None:
         nn.Module.__init__(self)
         if not (np.isfinite(smoothing) and smoothing >= 0):
             raise InputError(f"smoothing={smoothing!r}: a finite number, 0 or more, is needed")
         cells = Cells(n, menus, weights, all_menus, lattice=smoothing > 0 or return_flow)
-        self._set(cells, smoothing, warm_start, return_distance, tol, warm_bytes, threads)
-        self.return_flow = return_flow
+        self._set(cells, warm_start, return_distance, tol, warm_bytes, threads)
+        self._choose(nonfinite, out_dtype)
+        self.smoothing, self.return_flow = float(smoothing), return_flow
 
     def extra_repr(self) -> str:
         """What `print(layer)` shows."""

@@ -54,7 +54,7 @@ class ChoiceLikelihood(nn.Module):
         y = (out[0] if isinstance(out, tuple) else out).to("cpu", torch.float64)
         cells = self.layer._cells
         if cells.n_outputs > cells.n_cells:
-            y = y[..., cells.inputs]
+            y = y[..., cells.index]
         z = z.to("cpu", torch.float64)
         own = cell[..., None]
         sums = nn.functional.pad(z.cumsum(-1), (1, 0))

@@ -124,21 +124,20 @@ def delete_row(factor, k, gone, cosine, sine, carried):
         c0 = c1 = c2 = c3 = 0.0
         if count == 4:
             c0, c1, c2, c3 = factor[s0 + gone], factor[s1 + gone], factor[s2 + gone], factor[s3 + gone]
+            first, width = gone + 1, r - gone - 1
             last = row_start(r - 1)
-            old0, old1, old2, old3 = factor[s0 : s0 + r], factor[s1 : s1 + r], factor[s2 : s2 + r], factor[s3 : s3 + r]
-            new0, new1, new2, new3 = (
-                factor[last : last + r],
-                factor[s0 : s0 + r],
-                factor[s1 : s1 + r],
-                factor[s2 : s2 + r],
-            )
-            for i in range(gone + 1, r):
-                c, s = cosine[i], sine[i]
+            old0, old1 = factor[s0 + first : s0 + r], factor[s1 + first : s1 + r]
+            old2, old3 = factor[s2 + first : s2 + r], factor[s3 + first : s3 + r]
+            new0, new1 = factor[last + gone : last + gone + width], factor[s0 + gone : s0 + gone + width]
+            new2, new3 = factor[s1 + gone : s1 + gone + width], factor[s2 + gone : s2 + gone + width]
+            turn, lift = cosine[first:r], sine[first:r]
+            for i in range(turn.shape[0]):
+                c, s = turn[i], lift[i]
                 a0, a1, a2, a3 = old0[i], old1[i], old2[i], old3[i]
-                new0[i - 1] = c * a0 + s * c0
-                new1[i - 1] = c * a1 + s * c1
-                new2[i - 1] = c * a2 + s * c2
-                new3[i - 1] = c * a3 + s * c3
+                new0[i] = c * a0 + s * c0
+                new1[i] = c * a1 + s * c1
+                new2[i] = c * a2 + s * c2
+                new3[i] = c * a3 + s * c3
                 c0 = c * c0 - s * a0
                 c1 = c * c1 - s * a1
                 c2 = c * c2 - s * a2

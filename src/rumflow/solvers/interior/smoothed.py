@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array
-from rumflow.core.compile import kernel
+from rumflow.core.compile import kernel, leaf, reduction
 from rumflow.core.paths import conserve_kernel, uniform_flow
 from rumflow.core.residual import residual_row
 from rumflow.core.threads import run_threads, thread_count
@@ -42,7 +42,7 @@ from rumflow.core.tree import (
     sweep_down,
     sweep_up,
 )
-from rumflow.solvers.interior.cg import diagonal_table, gram_row
+from rumflow.solvers.interior.cg import diagonal_table, dot
 
 _BACKWARD_TOL = 1e-11
 
@@ -67,12 +67,13 @@ class Workspace(NamedTuple):
     residual: Array
     node: Array
     carried: Array
+    lanes: Array
 
 
 def make_workspace(n: int) -> Workspace:
     """Empty arrays for n items."""
     half = 1 << (n - 1)
-    shapes: list[tuple[int, ...]] = [(n, half)] * 8 + [(2 * half,)] * 2
+    shapes: list[tuple[int, ...]] = [(n, half)] * 8 + [(2 * half,)] * 2 + [(n * half,)]
     return Workspace(*map(np.empty, shapes))
 
 
@@ -101,24 +102,68 @@ def precondition(work, tree, table, build):
         flat[e if e >= 0 else ~e] = 0.0
 
 
-@kernel
-def hessian(flow, out, scaling, weights):
-    """out = (Q + D) flow; returns <flow, out>."""
-    bits = flow.shape[0] - 1
+@leaf
+def gram_lanes(lanes, n):
+    """Z^T Z on all rows at once, laid out with the items side by side: the number of item x in column j stands at n j + x.
+
+    The two halves of each butterfly are then long stretches, whatever the bit.
+    """
+    step = n
+    while step < lanes.shape[0]:
+        for start in range(0, lanes.shape[0], 2 * step):
+            low, high = lanes[start : start + step], lanes[start + step : start + 2 * step]
+            for j in range(low.shape[0]):
+                total = low[j] + high[j]
+                low[j] = total
+                high[j] += total
+        step *= 2
+
+
+@leaf
+def sum_lanes(lanes, n, adjoint):
+    """The same for Z, superset sums, or Z^T."""
+    step = n
+    while step < lanes.shape[0]:
+        for start in range(0, lanes.shape[0], 2 * step):
+            low, high = lanes[start : start + step], lanes[start + step : start + 2 * step]
+            if adjoint:
+                for j in range(low.shape[0]):
+                    high[j] += low[j]
+            else:
+                for j in range(low.shape[0]):
+                    low[j] += high[j]
+        step *= 2
+
+
+@leaf
+def hessian(flow, out, scaling, weights, lanes):
+    """out = (Q + D) flow; `lanes` is scratch for as many numbers."""
+    n, half = flow.shape
+    for x in range(n):
+        own, column = flow[x], lanes[x:]
+        for j in range(half):
+            column[n * j] = own[j]
+    if weights.shape[0] > 0:
+        sum_lanes(lanes, n, False)
+        for x in range(n):
+            w, column = weights[x], lanes[x:]
+            for j in range(half):
+                column[n * j] *= w[j]
+        sum_lanes(lanes, n, True)
+    else:
+        gram_lanes(lanes, n)
+    for x in range(n):
+        own, row, d, column = flow[x], out[x], scaling[x], lanes[x:]
+        for j in range(half):
+            row[j] = column[n * j] + d[j] * own[j]
+
+
+@reduction
+def weighted_square(weights, values):
+    """sum w v^2."""
     total = 0.0
-    for x in range(flow.shape[0]):
-        own, row, d = flow[x], out[x], scaling[x]
-        row[:] = own
-        if weights.shape[0] > 0:
-            transform_row(row, bits, 1.0, np.bool_(False))
-            for j in range(row.shape[0]):
-                row[j] *= weights[x, j]
-            transform_row(row, bits, 1.0, np.bool_(True))
-        else:
-            gram_row(row, bits)
-        for j in range(row.shape[0]):
-            row[j] += d[j] * own[j]
-            total += own[j] * row[j]
+    for j in range(values.shape[0]):
+        total += weights[j] * values[j] * values[j]
     return total
 
 
@@ -167,33 +212,29 @@ def conjugate_gradients(work, weights, tree, tol, most):
     subtract_differences(work.residual, work.node, 0, n)
     work.solution[:] = 0.0
     work.direction[:] = 0.0
-    rz = 0.0
-    for x in range(n):
-        for j in range(work.residual.shape[1]):
-            rz += work.inverse[x, j] * work.residual[x, j] * work.residual[x, j]
+    inverse, residual = work.inverse.reshape(-1), work.residual.reshape(-1)
+    direction, image, solution = work.direction.reshape(-1), work.image.reshape(-1), work.solution.reshape(-1)
+    rz = weighted_square(inverse, residual)
     goal = tol * tol * rz
     beta = 0.0
     count = 0
     while rz > goal and count < most:
-        for x in range(n):
-            p, r, m = work.direction[x], work.residual[x], work.inverse[x]
-            for j in range(p.shape[0]):
-                p[j] = m[j] * r[j] + beta * p[j] if m[j] > 0.0 else 0.0
+        for j in range(direction.shape[0]):
+            # 0 on the tree, which is filled in below.
+            direction[j] = inverse[j] * residual[j] + (beta * direction[j] if inverse[j] > 0.0 else 0.0)
         divergence(work.direction, work.node, n, 0, 1 << n)
-        sweep_up(tree, work.node, work.carried, work.direction.reshape(-1))
-        curvature = hessian(work.direction, work.image, work.scaling, weights)
+        sweep_up(tree, work.node, work.carried, direction)
+        hessian(work.direction, work.image, work.scaling, weights, work.lanes)
+        curvature = dot(direction, image)
         if not curvature > 0.0:
             break
-        sweep_down(tree, work.node, work.carried, work.image.reshape(-1))
+        sweep_down(tree, work.node, work.carried, image)
         subtract_differences(work.image, work.node, 0, n)
         step = rz / curvature
-        new = 0.0
-        for x in range(n):
-            y, p, k, r, m = work.image[x], work.direction[x], work.solution[x], work.residual[x], work.inverse[x]
-            for j in range(p.shape[0]):
-                k[j] += step * p[j]
-                r[j] -= step * y[j]
-                new += m[j] * r[j] * r[j]
+        for j in range(solution.shape[0]):
+            solution[j] += step * direction[j]
+            residual[j] -= step * image[j]
+        new = weighted_square(inverse, residual)
         beta = new / rz
         rz = new
         count += 1
@@ -216,20 +257,23 @@ def follow_path(target, weights, table, mu, flow, tree, has_tree, work, most_ste
     for x in range(n):
         for j in range(half):
             work.lam[x, j] = now / flow[x, j]
-    usual = 0
-    last = 0
+    usual = pace = 0.0
     build = not has_tree
+    relative = 1.0
     for _ in range(most_steps):
         aim = max(0.1 * now, mu) if now > 2.0 * mu else mu
         for x in range(n):
             for j in range(half):
                 work.scaling[x, j] = work.lam[x, j] / flow[x, j]
                 work.residual[x, j] = aim / flow[x, j] - work.cost[x, j]
-        build = build or (usual > 0 and last > 1.3 * usual + 4)
+        build = build or (usual > 0 and pace > 1.3 * usual + 0.3)
         precondition(work, tree, table, build)
-        last = conjugate_gradients(work, weights, tree, 1e-6 if aim == mu else 1e-2, 40 * flow.size)
+        # No step need be more accurate than Newton's method is there: its error is of the order of the square of the step.
+        digits = max(min(0.03 * relative, 1e-2), 1e-6) if aim == mu else 1e-2
+        last = conjugate_gradients(work, weights, tree, digits, 40 * flow.size)
+        pace = last / -np.log(digits)
         if build or usual == 0:
-            usual = last
+            usual = pace
         build = aim > mu
         now, by_flow, relative = move(flow, work.lam, work.solution, aim)
         if not np.isfinite(now):

@@ -63,6 +63,9 @@ class Engine(Protocol):
     def name(self, cell: int) -> str:
         """A cell of the input in words."""
 
+    def distance(self, rho: Array, z: Array) -> Array:
+        """The squared distances (B,) of probabilities (B, M') from what was projected."""
+
     def solve(self, z: Array, starts: Sequence[Kept | None] | None, tol: float, keep: bool, with_flow: bool) -> Answer:
         """Project a stack (B, M); `starts` also asks for starts of the next pass, `keep` for the state."""
 
@@ -84,7 +87,7 @@ class _OnLattice:
         cells = lattice_cells(self.lattice, menus)
         self.index = lattice_positions(self.lattice, cells)
         self.output = self.all if all_menus else self.index
-        self._cells = cells
+        self._cells, self._own = cells, weights
         self.weights = NO_WEIGHTS
         if len(weights) or len(self.index) < self.lattice.n_cells:
             rows = np.zeros(self.lattice.n_cells)
@@ -95,6 +98,11 @@ class _OnLattice:
         """A cell of the input in words."""
         menu, item = self._cells[cell].tolist()
         return f"menu {items_of(menu)} (mask {menu}), item {item}"
+
+    def distance(self, rho: Array, z: Array) -> Array:
+        """Squared, by the cells that are read."""
+        seen = rho if self.output is self.index else self.take(self.spread(rho, self.output), self.index)
+        return _square(seen - z, self._own)
 
     def spread(self, values: Array, index: Ints) -> Array:
         """(B, M) numbers on the cells `index` to a stack (B, n, 2^(n-1)), 0 elsewhere."""
@@ -191,6 +199,7 @@ class OnGraph:
         self._row = row[self._menu[self._chosen]]
         self._column = cells.column[self._row, self._item[self._chosen]]
         self._shape = cells.shape
+        self._own = weights
         own = weights if len(weights) else np.ones(len(self._menu))
         self._batch = GraphBatch(projector, self._tables(own[None])[0], threads or None)
 
@@ -199,6 +208,10 @@ class OnGraph:
         menu = self._menus[self._menu[cell]]
         labels = tuple(self._labels[x] for x in menu)
         return f"menu {self._menu[cell]} {labels}, item {self._labels[self._item[cell]]!r}"
+
+    def distance(self, rho: Array, z: Array) -> Array:
+        """Squared."""
+        return _square(rho - z, self._own)
 
     def _tables(self, values: Array) -> Array:
         tables = np.zeros((len(values), *self._shape))
@@ -229,6 +242,12 @@ class OnGraph:
         """T times a stack of vectors; there is no flow."""
         faces = self._batch.unpack(GraphFaces(*state))
         return self._cells(self._batch.tangent(faces * (len(rho) // len(faces)), self._tables(rho)), 0.0), None
+
+
+def _square(difference: Array, weights: Array) -> Array:
+    squares = difference * difference
+    total: Array = squares @ weights if len(weights) else squares.sum(axis=1)
+    return total
 
 
 def _repeat(rows: NDArray[Any], size: int) -> NDArray[Any]:

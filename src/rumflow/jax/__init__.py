@@ -1,0 +1,18 @@
+"""Models of choice inside JAX programs. Needs the extra: `pip install "rumflow[jax]"`.
+
+from rumflow.jax import project_cells
+
+y = project_cells(z, n)      # (..., N) numbers to rational choice probabilities, under jit, vmap, grad and jvp
+"""
+
+try:
+    import jax as _jax  # noqa: F401
+except ImportError as error:  # pragma: no cover - depends on what is installed
+    raise ImportError(
+        'rumflow.jax needs JAX, which is not installed: pip install "rumflow[jax]" (or pip install jax)'
+    ) from error
+
+from rumflow.jax.function import project_cells
+from rumflow.layers.cells import Cells
+
+__all__ = ["Cells", "project_cells"]
