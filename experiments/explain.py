@@ -6,10 +6,13 @@ and {x, y, z} with x at 0.55 and z at 0.05), or *nothing*: then a conflict that 
 as long as the planted ones stay the only irreducible conflict of the exact shares, which a search to its end verifies.
 
     python -m experiments explain --out docs/results    # explain.csv and explain.md; goes on where it stopped
+
+Where RUMFLOW_DATA names a folder with the bookings of five hotels, they are explained as well: explain_hotel.csv.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from itertools import product
@@ -18,12 +21,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.files import Row, append_csv, markdown_table, read_csv
+from experiments.files import Row, append_csv, markdown_table, read_csv, write_csv
+from experiments.hotel import read_hotel
 from rumflow.core.arrays import Array, Mask
 from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import unique_menus
-from rumflow.inference.conflicts.probe import Parts, Sampling
 from rumflow.inference.conflicts.search import Search
+from rumflow.inference.conflicts.subsets import Sampling, Subsets
+from rumflow.inference.explain import explain
 
 PLANTED: dict[str, dict[tuple[int, ...], tuple[float, ...]]] = {
     "cycle": {(0, 1): (0.75, 0.25), (1, 2): (0.75, 0.25), (0, 2): (0.25, 0.75)},
@@ -31,7 +36,7 @@ PLANTED: dict[str, dict[tuple[int, ...], tuple[float, ...]]] = {
     "nothing": {},
 }
 #: Items and menus of the designs.
-DESIGNS = {5: 12, 8: 24, 12: 20, 40: 14}
+DESIGNS = {5: 12, 8: 24, 12: 20, 40: 11}
 CHOICES = (50, 200, 1000, 5000)
 LEVEL, N_BOOT = 0.05, 99
 
@@ -76,7 +81,7 @@ def _as_design(table: dict[tuple[int, ...], Array], first: list[tuple[int, ...]]
 
 def _is_only_conflict(table: dict[tuple[int, ...], Array], first: list[tuple[int, ...]]) -> bool:
     design = _as_design(table, first)
-    found = Search(Parts(exact_data(design), None, None, 1)).several(2)
+    found = Search(Subsets(exact_data(design), None, None, 1)).several(2)
     return found.complete and [frozenset(menus) for menus in found.menus] == [design.planted]
 
 
@@ -102,7 +107,7 @@ def study(n: int, kind: str, choices: int, count: int) -> Row:
     rejected = exact = 0
     begin = time.process_time()
     for k in range(count):
-        found = Search(Parts(draw(design, choices, rng), None, Sampling(LEVEL, N_BOOT, k, False), 1)).first()
+        found = Search(Subsets(draw(design, choices, rng), None, Sampling(LEVEL, N_BOOT, k, False), 1)).first()
         rejected += found is not None
         exact += found is not None and frozenset(found) == design.planted
     return {
@@ -131,7 +136,35 @@ def run_explain(out: Path, count: int = 50, progress: Callable[[str], None] | No
                 progress(str(row))
     rows = read_csv(path)
     render_explain(out)
+    folder = Path(os.environ.get("RUMFLOW_DATA", "")) / "hotel"
+    if os.environ.get("RUMFLOW_DATA") and folder.is_dir():
+        write_csv(out / "explain_hotel.csv", [explain_hotel(number, folder) for number in range(1, 6)])
     return rows
+
+
+def explain_hotel(number: int, folder: Path) -> Row:
+    """What `rf.explain` says of the bookings of a hotel (see `experiments.hotel`)."""
+    data = read_hotel(folder / f"hotel_{number}.csv")[0]
+    begin = time.process_time()
+    found = explain(data, halves=50, seed=number, threads=1)
+    first = found.conflicts[0] if found.conflicts else None
+    return {
+        "hotel": number,
+        "menus": len(data.totals),
+        "pvalue": found.pvalue,
+        "conflicts": len(found.conflicts),
+        "complete": found.complete,
+        "menus_of_first": "" if first is None else " and ".join("|".join(map(str, menu)) for menu in first.menus),
+        "pattern": found.pattern or "",
+        "pvalue_of_first": "" if first is None else first.pvalue,
+        "bound": "" if first is None else first.inequality.bound,
+        "value": "" if first is None else round(first.inequality.value, 4),
+        "error": "" if first is None or first.inequality.error is None else round(first.inequality.error, 4),
+        "halves": found.halves,
+        "halves_rejected": found.rejected,
+        "named": max(found.influence["named"]),
+        "seconds": round(time.process_time() - begin, 1),
+    }
 
 
 def render_explain(out: Path) -> None:

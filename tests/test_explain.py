@@ -13,9 +13,9 @@ from scipy.optimize import linprog
 
 import rumflow as rf
 from rumflow.data.menus import membership_of
-from rumflow.inference.conflicts import inequality, probe, small
-from rumflow.inference.conflicts.probe import Parts, Sampling, half_samples
+from rumflow.inference.conflicts import inequality, small, subsets
 from rumflow.inference.conflicts.search import Search
+from rumflow.inference.conflicts.subsets import Sampling, Subsets, half_samples
 
 CYCLE = {("a", "b"): {"a": 80, "b": 20}, ("b", "c"): {"b": 80, "c": 20}, ("a", "c"): {"c": 80, "a": 20}}
 
@@ -79,7 +79,7 @@ def test_planted_conflicts_are_named_exactly(n, kind):
 def test_planted_conflicts_are_named_exactly_in_large_samples(n, kind, rng):
     design = planted_design(n, kind)
     data = draw(design, 3000, rng)
-    found = Search(Parts(data, None, Sampling(0.05, 39, 0, False), 1)).first()
+    found = Search(Subsets(data, None, Sampling(0.05, 39, 0, False), 1)).first()
     assert set(found) == design.planted
     menus = labels(data, found)
     assert rf.rum_test(part_of(data, menus), n_boot=59, seed=5).pvalue <= 0.05
@@ -127,7 +127,7 @@ def test_all_irreducible_conflicts_against_a_linear_programme_over_all_subsets(s
 
 
 class Oracle:
-    """In place of the parts of a sample: a set is a conflict when it holds one of the given ones, and not b without a."""
+    """In place of the subsets of a sample: a set is a conflict when it holds one of the given ones, and not b without a."""
 
     exact, sampling = False, None
 
@@ -145,13 +145,13 @@ def test_deletion_ends_with_an_irreducible_set(rng):
     for size in (1, 2, 3, 4, 5) * 6:
         planted = [rng.choice(30, size, replace=False).tolist() for _ in range(2)]
         search = object.__new__(Search)
-        search.parts = oracle = Oracle(planted, [])
+        search.subsets = oracle = Oracle(planted, [])
         found = set(search._shrink(rng.permutation(40)))
         assert oracle.asked < 120
         assert found in oracle.conflicts
         assert not any(oracle.of_menus(found - {row}).is_conflict for row in found)
     # What cannot be left out at first may be left out later: 7 only after 8.
-    search.parts = Oracle([{0, 1}], [(7, 8)])
+    search.subsets = Oracle([{0, 1}], [(7, 8)])
     assert search._shrink(np.array([7, 0, 8, 1])) == [0, 1]
 
 
@@ -181,7 +181,7 @@ def test_inequalities_hold_for_every_ranking_and_not_for_the_data(seed):
 def test_the_slack_of_an_inequality_is_a_sum_of_block_marschak_terms(rng):
     table = rf.simulate.dirichlet(4, 3)
     data = rf.ChoiceData.from_matrix(table)
-    own = Parts(data, None, None).data
+    own = Subsets(data, None, None).data
     c = np.where(own.membership, rng.integers(0, 4, own.membership.shape), 0).astype(float)
     bound = inequality.highest(own.membership, c, own.items, None)
     weight, (lattice, terms) = inequality.multipliers(own, c), inequality.block_marschak_terms(own)
@@ -231,10 +231,10 @@ def cycles_twin(data, tolerance):
 
 
 def test_small_conflicts_against_loops():
-    data = Parts(rf.ChoiceData.from_matrix(rf.simulate.dirichlet(5, 1)), None, None).data
+    data = Subsets(rf.ChoiceData.from_matrix(rf.simulate.dirichlet(5, 1)), None, None).data
     recorded = ~np.isnan(data.counts)
     found = small.SmallConflicts(data.membership, recorded, None).find(data.frequencies, None)
-    pairs, cycles = nested_twin(data, probe.TOLERANCE), cycles_twin(data, probe.TOLERANCE)
+    pairs, cycles = nested_twin(data, subsets.TOLERANCE), cycles_twin(data, subsets.TOLERANCE)
     assert len(cycles) > 0
     assert found[: len(pairs)] == sorted(pairs, key=lambda rows: -pairs[rows])
     assert found[len(pairs) :] == sorted(cycles, key=lambda rows: -cycles[rows])
@@ -256,18 +256,18 @@ def test_small_conflicts_of_samples_are_screened_for_the_number_of_comparisons(r
 
 def test_pvalues_stop_early_and_say_the_same(monkeypatch):
     data = rf.ChoiceData.from_counts(CYCLE)
-    part = Parts(data, None, Sampling(0.05, 199, 3, False), 1).whole
-    assert part.pvalue == rf.rum_test(data, n_boot=199, tau=["auto"], seed=3).pvalue
+    whole = Subsets(data, None, Sampling(0.05, 199, 3, False), 1).whole
+    assert whole.pvalue == rf.rum_test(data, n_boot=199, tau=["auto"], seed=3).pvalue
     null = np.arange(1.0, 200.0)
     for statistic, expected in ((195.5, 5 / 200), (180.5, 20 / 200), (179.5, 20 / 199), (150.5, 20 / 170), (0.0, 1.0)):
-        part = Parts(data, None, Sampling(0.05, 199, 3, False), 1).whole
-        part.__dict__["measured"] = part.measured._replace(statistic=np.array([statistic]), rounding=np.array([0.0]))
+        whole = Subsets(data, None, Sampling(0.05, 199, 3, False), 1).whole
+        whole.__dict__["measured"] = whole.measured._replace(statistic=np.array([statistic]), rounding=np.array([0.0]))
 
-        def draw_some(part=part):
-            part._null = null[: len(part._null) + 50]
+        def draw_some(whole=whole):
+            whole._null = null[: len(whole._null) + 50]
 
-        monkeypatch.setattr(part, "_draw", draw_some)
-        assert part.pvalue == pytest.approx(expected)
+        monkeypatch.setattr(whole, "_draw", draw_some)
+        assert whole.pvalue == pytest.approx(expected)
 
 
 def test_data_that_are_not_rejected_have_no_conflict():
@@ -288,7 +288,7 @@ def test_influence_without_a_menu_is_that_of_the_other_menus():
     data = rf.ChoiceData.from_matrix(rf.simulate.dirichlet(4, 7))
     found = rf.explain(data)
     for menu, distance in zip(found.influence["menu"], found.influence["distance_without"], strict=True):
-        rest = part_of(Parts(data, None, None).data, set(data.menus) - {menu, *((x,) for x in data.items)})
+        rest = part_of(Subsets(data, None, None).data, set(data.menus) - {menu, *((x,) for x in data.items)})
         assert distance == pytest.approx(rf.project(rest).distance, rel=1e-6)
     assert found.influence["share"] == sorted(found.influence["share"], reverse=True)
 

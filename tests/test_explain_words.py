@@ -8,6 +8,7 @@ import pytest
 
 import rumflow as rf
 from rumflow.cli.main import main
+from rumflow.report.explanation import explain_data, explanation_content
 
 CYCLE = {("a", "b"): {"a": 80, "b": 20}, ("b", "c"): {"b": 80, "c": 20}, ("a", "c"): {"c": 80, "a": 20}}
 
@@ -120,8 +121,12 @@ def test_the_page_explains(tmp_path):
     assert "What to do" in section
     assert 'style="left: 83.33%"' in section  # 2 of 2.4
     assert "(any one of them is enough) the rest of the data is not rejected" in section
-    report.make_report(data, tmp_path / "b.html", n_boot=0)
-    assert "has no contradiction" in (tmp_path / "b.html").read_text(encoding="utf-8")
+
+
+def test_words_of_the_page_without_a_test_and_without_a_conflict():
+    exact = explanation_content(explain_data(rf.ChoiceData.from_counts(CYCLE), 0, 0, False))
+    assert "the rest of the data has no contradiction" in exact["advice"][1]
+    assert "p-value without" not in exact["influence"].columns
     rational = rf.ChoiceData.from_counts({("a", "b"): {"a": 6, "b": 4}, ("b", "c"): {"b": 6, "c": 4}})
-    report.make_report(rational, tmp_path / "c.html", n_boot=19)
-    assert "Nothing that sampling error could not explain" in (tmp_path / "c.html").read_text(encoding="utf-8")
+    assert explanation_content(explain_data(rational, 19, 0, False))["lead"].startswith("Nothing that sampling error")
+    assert explanation_content(explain_data(rational, 0, 0, False))["lead"].startswith("Nothing: some population")

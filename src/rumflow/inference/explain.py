@@ -7,7 +7,7 @@ carries.
 
 Exact shares (probabilities without sample sizes, or level=None) are in conflict when no population has them. Every sample of a
 true model is, in that sense. In samples a set of menus is therefore a conflict when its own test rejects random utility at
-`level`: see `conflicts.probe`. The p-value of a set that was searched for is not adjusted for the search; that of all menus
+`level`: see `conflicts.subsets`. The p-value of a set that was searched for is not adjusted for the search; that of all menus
 together needs no adjustment, and where it does not reject, no conflict is named.
 """
 
@@ -27,9 +27,9 @@ from rumflow.errors import InputError
 from rumflow.inference.confidence import has_counts
 from rumflow.inference.conflicts.inequality import make_inequality, negative_terms, slack_terms
 from rumflow.inference.conflicts.patterns import find_pattern
-from rumflow.inference.conflicts.probe import TOLERANCE, Parts, Sampling, half_samples
 from rumflow.inference.conflicts.result import Conflict, Explanation
 from rumflow.inference.conflicts.search import Found, Search
+from rumflow.inference.conflicts.subsets import TOLERANCE, Sampling, Subsets, half_samples
 from rumflow.inference.resample import require_replicates
 from rumflow.models.model import Model, require_model
 from rumflow.models.random_utility import RandomUtility
@@ -78,13 +78,13 @@ def explain(
     own, sampling = _check(data, level, n_boot, most, halves, cluster, seed, model)
     plain = model is None or (isinstance(model, RandomUtility) and not model.above)
     counter = Counter(progress, None, "sets of menus tried")
-    parts = Parts(own, None if plain else model, sampling, threads, lambda: counter.add(1))
-    if parts.whole.sample.projector.bounded:
+    subsets = Subsets(own, None if plain else model, sampling, threads, lambda: counter.add(1))
+    if subsets.whole.sample.projector.bounded:
         raise InputError(
             "explain needs exact distances, and the graph of these menus is too large: there are only bounds (route 'bounded'). "
             "Leave out menus or items, such as rare ones"
         )
-    run = _Run(parts, most, halves if sampling is not None else 0, progress)
+    run = _Run(subsets, most, halves if sampling is not None else 0, progress)
     try:
         run.find()
         counter.end()
@@ -98,16 +98,16 @@ def explain(
         conflicts=tuple(run.conflicts),
         complete=run.complete and not run.interrupted,
         influence=run.influence(),
-        block_marschak=tuple(negative_terms(parts.data, TOLERANCE)) if run.has_terms else None,
-        distance=parts.whole.distance,
-        pvalue=None if sampling is None else parts.whole.pvalue,
+        block_marschak=tuple(negative_terms(subsets.data, TOLERANCE)) if run.has_terms else None,
+        distance=subsets.whole.distance,
+        pvalue=None if sampling is None else subsets.whole.pvalue,
         level=None if sampling is None else sampling.level,
         n_boot=0 if sampling is None else sampling.n_boot,
         halves=run.done,
         rejected=run.rejected,
         seed=0 if sampling is None else sampling.seed,
-        items=parts.data.items,
-        n_observations=None if sampling is None else parts.data.n_observations,
+        items=subsets.data.items,
+        n_observations=None if sampling is None else subsets.data.n_observations,
         interrupted=run.interrupted,
         seconds=time.perf_counter() - begin,
     )
@@ -116,25 +116,25 @@ def explain(
 class _Run:
     """The stages, one after the other, and what they have found so far."""
 
-    def __init__(self, parts: Parts, most: int, halves: int, progress: bool) -> None:
-        self.parts, self.most, self.halves, self.progress = parts, most, halves, progress
+    def __init__(self, subsets: Subsets, most: int, halves: int, progress: bool) -> None:
+        self.subsets, self.most, self.halves, self.progress = subsets, most, halves, progress
         self.found: list[tuple[int, ...]] = []
         self.conflicts: list[Conflict] = []
         self.complete = False
         self.interrupted = False
-        self.share = np.zeros(len(parts.recorded))
+        self.share = np.zeros(len(subsets.recorded))
         self.without: dict[int, tuple[float, float | None]] = {}
-        self.named = np.zeros(len(parts.recorded))
+        self.named = np.zeros(len(subsets.recorded))
         self.done = self.rejected = 0
 
     def find(self) -> None:
         """The conflicts."""
-        whole = self.parts.whole
+        whole = self.subsets.whole
         if whole.statistic > 0:
             self.share = whole.contributions / whole.contributions.sum()
         found = Found([], True)
         if whole.is_conflict:
-            search = Search(self.parts)
+            search = Search(self.subsets)
             found = search.several(self.most)
             for menus in found.menus:
                 self.conflicts.append(_describe(search, menus, self.has_terms))
@@ -144,50 +144,50 @@ class _Run:
     @property
     def has_terms(self) -> bool:
         """Are the data complete, of few enough items, and the model all rankings?"""
-        parts, n = self.parts, self.parts.data.n
-        complete = n <= MOST_TERM_ITEMS and len(parts.recorded) == 2**n - 1 - n
-        return complete and parts.model is None and bool((parts.recorded == parts.data.membership).all())
+        subsets, n = self.subsets, self.subsets.data.n
+        complete = n <= MOST_TERM_ITEMS and len(subsets.recorded) == 2**n - 1 - n
+        return complete and subsets.model is None and bool((subsets.recorded == subsets.data.membership).all())
 
     def leave_out(self) -> None:
         """Distance and p-value of the data less one menu."""
-        parts = self.parts
+        subsets = self.subsets
         order = np.argsort(-self.share, kind="stable")
         carrying = [int(row) for row in order if self.share[row] > NOTHING][:MOST_LEFT_OUT]
         tested = {row for menus in self.found for row in menus} | set(carrying[:MOST_TESTED])
         counter = Counter(self.progress, len(carrying), "menus left out")
         for row in carrying:
             rest = np.delete(np.arange(len(self.share)), row)
-            part = parts.of_menus(rest) if len(rest) else None
+            left = subsets.of_menus(rest) if len(rest) else None
             p = None
-            if row in tested and not parts.exact:
-                p = 1.0 if part is None else part.pvalue
-            self.without[row] = 0.0 if part is None else part.distance, p
+            if row in tested and not subsets.exact:
+                p = 1.0 if left is None else left.pvalue
+            self.without[row] = 0.0 if left is None else left.distance, p
             counter.add(1)
 
     def repeat(self) -> None:
         """How often each menu is named in half of the choices."""
-        data, sampling = self.parts.data, self.parts.sampling
+        data, sampling = self.subsets.data, self.subsets.sampling
         if not self.halves or sampling is None:
             return
         counter = Counter(self.progress, self.halves, "half-samples")
         for half in half_samples(data, sampling.cluster, sampling.seed, self.halves):
-            parts = Parts(half, self.parts.model, sampling, self.parts.threads)
-            menus = Search(parts).first()
+            subsets = Subsets(half, self.subsets.model, sampling, self.subsets.threads)
+            menus = Search(subsets).first()
             if menus is not None:
                 self.rejected += 1
-                self.named[find_menus(data.membership, parts.data.membership[list(menus)])] += 1
+                self.named[find_menus(data.membership, subsets.data.membership[list(menus)])] += 1
             self.done += 1
             counter.add(1)
 
     def influence(self) -> dict[str, list[Any]]:
         """The table by menu. A menu that carries nothing leaves the distance as it is."""
-        parts, data = self.parts, self.parts.data
+        subsets, data = self.subsets, self.subsets.data
         order = np.argsort(-self.share, kind="stable").tolist()
-        same = [(parts.whole.distance if share <= NOTHING else None, None) for share in self.share]
+        same = [(subsets.whole.distance if share <= NOTHING else None, None) for share in self.share]
         without = [self.without.get(row, same[row]) for row in order]
         return {
             "menu": [labels_of(data.items, data.membership[row]) for row in order],
-            "choices": [None if parts.exact else float(data.totals[row]) for row in order],
+            "choices": [None if subsets.exact else float(data.totals[row]) for row in order],
             "share": [float(self.share[row]) for row in order],
             "distance_without": [distance for distance, _ in without],
             "pvalue_without": [p for _, p in without],
@@ -198,21 +198,21 @@ class _Run:
 
 def _describe(search: Search, menus: tuple[int, ...], has_terms: bool) -> Conflict:
     """A conflict with its cells, inequality and pattern."""
-    parts, data = search.parts, search.parts.data
+    subsets, data = search.subsets, search.subsets.data
     kept = search.cells(menus)
-    inequality, coefficients = make_inequality(data, kept, parts.of(kept).normal, parts.model, not parts.exact)
-    own, shares = parts.of_menus(menus), data.frequencies
+    inequality, coefficients = make_inequality(data, kept, subsets.of(kept).normal, subsets.model, not subsets.exact)
+    own, shares = subsets.of_menus(menus), data.frequencies
     labels = {row: labels_of(data.items, data.membership[row]) for row in menus}
     return Conflict(
         menus=tuple(labels.values()),
         cells=tuple((labels[row], data.items[x]) for row, x in np.argwhere(kept).tolist()),
         shares=tuple(
-            {data.items[x]: float(shares[row, x]) for x in np.flatnonzero(parts.recorded[row])} for row in menus
+            {data.items[x]: float(shares[row, x]) for x in np.flatnonzero(subsets.recorded[row])} for row in menus
         ),
         inequality=inequality,
         pattern=find_pattern(data, menus, coefficients),
         distance=own.distance,
-        pvalue=None if parts.exact else own.pvalue,
+        pvalue=None if subsets.exact else own.pvalue,
         irreducible=search.is_irreducible(menus),
         block_marschak=tuple(slack_terms(data, coefficients, TOLERANCE)) if has_terms else None,
     )

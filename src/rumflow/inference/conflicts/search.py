@@ -9,8 +9,8 @@ them, whatever is chosen there.
 nodes are sets of menus left out, and whose leaves are data without a conflict (Reiter 1987). When all branches have ended, the
 list is complete.
 
-Samples are different in one way: a part of data that are not rejected may itself be rejected, and the other way round. Data that
-are not rejected as a whole are not searched, and irreducible means that leaving out any one menu gives a set that is not
+Samples are different in one way: a subset of data that are not rejected may itself be rejected, and the other way round. Data
+that are not rejected as a whole are not searched, and irreducible means that leaving out any one menu gives a set that is not
 rejected.
 """
 
@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Mask
-from rumflow.inference.conflicts.probe import Parts
 from rumflow.inference.conflicts.small import SmallConflicts
+from rumflow.inference.conflicts.subsets import Subsets
 
 #: Candidates that are tried before the search by deletion, and searches after which the tree is left, for each conflict wanted.
 MOST_TRIED, MOST_SEARCHES = 20, 8
@@ -41,33 +41,33 @@ class Found(NamedTuple):
 class Search:
     """Searches in one data set."""
 
-    def __init__(self, parts: Parts) -> None:
-        self.parts = parts
-        data, sampling = parts.data, parts.sampling
-        small = SmallConflicts(data.membership, parts.recorded, None if parts.exact else data.totals)
+    def __init__(self, subsets: Subsets) -> None:
+        self.subsets = subsets
+        data, sampling = subsets.data, subsets.sampling
+        small = SmallConflicts(data.membership, subsets.recorded, None if subsets.exact else data.totals)
         self.candidates = small.find(data.frequencies, None if sampling is None else sampling.level)
 
     def first(self, allowed: Ints | None = None) -> tuple[int, ...] | None:
         """One irreducible conflict among all menus, or those `allowed`, the smallest that is found; None where there is none."""
-        parts = self.parts
-        rows = np.arange(len(parts.recorded)) if allowed is None else allowed
+        subsets = self.subsets
+        rows = np.arange(len(subsets.recorded)) if allowed is None else allowed
         if not len(rows):
             return None
         inside = set(rows.tolist())
         tried = [menus for menus in self.candidates if inside.issuperset(menus)][:MOST_TRIED]
-        if not parts.exact and not parts.of_menus(rows).is_conflict:
+        if not subsets.exact and not subsets.of_menus(rows).is_conflict:
             return None
         for menus in tried:
-            if parts.of_menus(menus).is_conflict:
+            if subsets.of_menus(menus).is_conflict:
                 return menus
-        if not parts.of_menus(rows).is_conflict:
+        if not subsets.of_menus(rows).is_conflict:
             return None
-        order = np.argsort(parts.whole.contributions[rows], kind="stable")
+        order = np.argsort(subsets.whole.contributions[rows], kind="stable")
         return tuple(sorted(self._shrink(rows[order])))
 
     def several(self, most: int) -> Found:
         """Up to `most` irreducible conflicts."""
-        every = np.arange(len(self.parts.recorded))
+        every = np.arange(len(self.subsets.recorded))
         found: list[tuple[int, ...]] = []
         queue: deque[frozenset[int]] = deque([frozenset()])
         seen = {frozenset[int]()}
@@ -92,8 +92,8 @@ class Search:
 
     def _rank(self, menus: tuple[int, ...]) -> tuple[float, ...]:
         """Few menus first, then a small p-value, then a large distance."""
-        part = self.parts.of_menus(menus)
-        return len(menus), 0.0 if self.parts.exact else part.pvalue, -part.distance
+        subset = self.subsets.of_menus(menus)
+        return len(menus), 0.0 if self.subsets.exact else subset.pvalue, -subset.distance
 
     def _shrink(self, rows: Ints) -> list[int]:
         """Deletion, from a conflict; `rows` in the order in which they are left out."""
@@ -103,35 +103,35 @@ class Search:
             before, i = len(rows), 0
             while i < len(rows):
                 rest = np.delete(rows, slice(i, i + chunk))
-                if len(rest) and self.parts.of_menus(rest).is_conflict:
+                if len(rest) and self.subsets.of_menus(rest).is_conflict:
                     rows = self._support(rest)
                 else:
                     i += chunk
-            if chunk == 1 and (self.parts.exact or len(rows) == before):
+            if chunk == 1 and (self.subsets.exact or len(rows) == before):
                 return [int(row) for row in rows]
             chunk = max(chunk // 2, 1)
 
     def _support(self, rows: Ints) -> Ints:
         """The menus on which the inequality of a conflict is not constant; all of them for samples."""
-        if not self.parts.exact:
+        if not self.subsets.exact:
             return rows
-        part = self.parts.of_menus(rows)
-        bent = spread(part.normal, self.parts.data.membership)[rows]
+        subset = self.subsets.of_menus(rows)
+        bent = spread(subset.normal, self.subsets.data.membership)[rows]
         smaller: Ints = rows[bent > _CONSTANT * bent.max()]
-        if len(smaller) < len(rows) and self.parts.of_menus(smaller).is_conflict:
+        if len(smaller) < len(rows) and self.subsets.of_menus(smaller).is_conflict:
             return smaller
         return rows
 
     def cells(self, menus: tuple[int, ...]) -> Mask:
         """Cells of a conflict's menus that are a conflict by themselves, none of which can be left out; of samples: as far as the
         test still rejects."""
-        kept = self.parts.of_menus(menus).kept
+        kept = self.subsets.of_menus(menus).kept
         while True:
             row, item = np.nonzero(kept)
-            for k in np.argsort(np.abs(self.parts.of(kept).normal[row, item]), kind="stable"):
+            for k in np.argsort(np.abs(self.subsets.of(kept).normal[row, item]), kind="stable"):
                 smaller = kept.copy()
                 smaller[row[k], item[k]] = False
-                if smaller[row[k]].any() and self.parts.of(smaller).is_conflict:
+                if smaller[row[k]].any() and self.subsets.of(smaller).is_conflict:
                     kept = smaller
             if len(row) == int(kept.sum()):
                 return kept
@@ -139,8 +139,8 @@ class Search:
     def is_irreducible(self, menus: tuple[int, ...]) -> bool:
         """Is this set a conflict, and none without any one of its menus? By a projection, or a test, of each."""
         less = [menus[:i] + menus[i + 1 :] for i in range(len(menus))]
-        return self.parts.of_menus(menus).is_conflict and not any(
-            rest and self.parts.of_menus(rest).is_conflict for rest in less
+        return self.subsets.of_menus(menus).is_conflict and not any(
+            rest and self.subsets.of_menus(rest).is_conflict for rest in less
         )
 
 

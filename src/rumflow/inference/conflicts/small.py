@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from rumflow.core.arrays import Array, Ints, Mask
-from rumflow.inference.conflicts.probe import TOLERANCE
+from rumflow.inference.conflicts.subsets import TOLERANCE
 
 #: Beyond so many menus nested ones are not looked for pair by pair; and so many candidates are kept, the strongest.
 MOST_MENUS, MOST_CANDIDATES = 4096, 1000

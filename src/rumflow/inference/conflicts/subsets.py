@@ -1,13 +1,13 @@
-"""Parts of the data as problems of their own: how far is a set of cells from the model, and is that more than chance?
+"""Subsets of the data as problems of their own: how far is a set of cells from the model, and is that more than chance?
 
 A set of cells is a mask like `data.counts`. Menus without a cell in it are gone, other cells of its menus are not recorded, and
-items that none of its menus offers are gone as well, so that a part costs what it is, not what the whole is.
+items that none of its menus offers are gone as well, so that a subset costs what it is, not what the whole is.
 
-A part is a *conflict* when no population of the model has its shares. Of exact shares: when the distance is above `TOLERANCE`
-by more than the certified gap. Of samples: when the part's own test rejects the model, the test being that of `rum_test` with its
-defaults (weights "counts", replicates from the tightened fit). Replicates are drawn only as far as the answer needs them: once
-enough of them have reached the statistic (20, and twice as many as a rejection allows), the p-value is their share of those drawn
-(Besag and Clifford 1991). Whether the test rejects is what it would be with all replicates.
+A subset is a *conflict* when no population of the model has its shares. Of exact shares: when the distance is above `TOLERANCE`
+by more than the certified gap. Of samples: when the subset's own test rejects the model, the test being that of `rum_test` with
+its defaults (weights "counts", replicates from the tightened fit). Replicates are drawn only as far as the answer needs them:
+once enough of them have reached the statistic (20, and twice as many as a rejection allows), the p-value is their share of those
+drawn (Besag and Clifford 1991). Whether the test rejects is what it would be with all replicates.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ TOLERANCE = 1e-6
 #: Replicates drawn at a time, and in one piece.
 ROUND, PIECE = 50, 25
 
-#: Edges and arcs of all parts that are kept for further questions.
+#: Edges and arcs of all subsets that are kept for further questions.
 MOST_KEPT = 10_000_000
 
 _TOL = 1e-9
 
 
 class Sampling(NamedTuple):
-    """How the test of a part is made."""
+    """How the test of a subset is made."""
 
     level: float
     n_boot: int
@@ -58,7 +58,7 @@ class Sampling(NamedTuple):
 
 
 @dataclass(eq=False)
-class Part:
+class Subset:
     """Some cells of the data."""
 
     kept: Mask  # (m, n), the cells
@@ -104,10 +104,10 @@ class Part:
         """(m,): what each menu adds to the squared distance."""
         sample = self.sample
         fitted = self.measured.fits.fitted[0][sample.column]
-        parts = np.zeros(len(self.kept))
+        subsets = np.zeros(len(self.kept))
         menu = np.flatnonzero(self.kept.any(axis=1))[sample.unit_menu[sample.unit]]
-        np.add.at(parts, menu, sample.weights * (sample.frequency - fitted) ** 2)
-        return parts
+        np.add.at(subsets, menu, sample.weights * (sample.frequency - fitted) ** 2)
+        return subsets
 
     @cached_property
     def pvalue(self) -> float:
@@ -147,8 +147,8 @@ class Part:
         return make_replicator(self.sample, sampler, taus, _TOL, self.sampling.seed)
 
 
-class Parts:
-    """The parts of one data set, made when they are first asked for; those asked for last are kept."""
+class Subsets:
+    """The subsets of one data set, made when they are first asked for; those asked for last are kept."""
 
     def __init__(
         self,
@@ -161,8 +161,8 @@ class Parts:
         self.data = _with_choices(data, sampling is not None and sampling.cluster)
         self.model, self.sampling, self.threads = model, sampling, thread_count(threads)
         self.recorded: Mask = ~np.isnan(self.data.counts)
-        self._asked = asked  # called for every new part, for progress
-        self._kept: OrderedDict[bytes, Part] = OrderedDict()
+        self._asked = asked  # called for every new subset, for progress
+        self._kept: OrderedDict[bytes, Subset] = OrderedDict()
 
     @property
     def exact(self) -> bool:
@@ -170,31 +170,31 @@ class Parts:
         return self.sampling is None
 
     @property
-    def whole(self) -> Part:
+    def whole(self) -> Subset:
         """All cells."""
         return self.of(self.recorded)
 
-    def of_menus(self, rows: Sequence[int] | Ints) -> Part:
+    def of_menus(self, rows: Sequence[int] | Ints) -> Subset:
         """All recorded cells of some menus."""
         kept = np.zeros_like(self.recorded)
         own = np.asarray(rows, np.int64)
         kept[own] = self.recorded[own]
         return self.of(kept)
 
-    def of(self, kept: Mask) -> Part:
-        """The part of these cells, of which there is at least one."""
+    def of(self, kept: Mask) -> Subset:
+        """The subset of these cells, of which there is at least one."""
         key = np.packbits(kept).tobytes()
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key]
         data = select(self.data, kept, self.model is None)
         sample = build_sample(data, None if self.exact else "counts", Convention(scale=1.0), model=self.model)
-        part = Part(kept, data, sample, self.sampling, self.threads)
+        subset = Subset(kept, data, sample, self.sampling, self.threads)
         self._asked()
-        self._kept[key] = part
+        self._kept[key] = subset
         while len(self._kept) > 1 and sum(one.sample.projector.size for one in self._kept.values()) > MOST_KEPT:
             self._kept.popitem(last=False)
-        return part
+        return subset
 
 
 def half_samples(data: ChoiceData, by_subject: bool, seed: int, count: int) -> Iterator[ChoiceData]:
