@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, permutations
 from types import SimpleNamespace
@@ -359,6 +360,40 @@ def test_the_answer_does_not_depend_on_the_number_of_threads(level):
     data = rf.ChoiceData.from_counts(CYCLE | {("a", "b", "d"): {"a": 40, "b": 30, "d": 30}})
     found = [rf.explain(data, level, 59, halves=3, threads=threads).to_dict() for threads in (1, 3)]
     assert found[0] | {"seconds": 0} == found[1] | {"seconds": 0}
+
+
+def test_a_pair_that_stands_out_among_many_menus_is_a_lead(rng):
+    shares = np.full((256, 8), np.nan)
+    for mask in (k for k in range(256) if k.bit_count() >= 2):
+        members = [x for x in range(8) if mask >> x & 1]
+        shares[mask, members] = rng.multinomial(200, np.full(len(members), 1 / len(members)))
+    shares[0b11, :2] = 20, 180
+    data = rf.ChoiceData.from_matrix(shares)
+    search = Search(Subsets(data, None, Sampling(0.05, 39, 0, False), 1))
+    assert not search.subsets.whole.is_conflict
+    assert search.first() is None
+    leads = [[search.subsets.data.menus[row] for row in menus] for menus in search.leads(3)]
+    assert leads
+    assert all((0, 1) in menus for menus in leads)
+    quiet = rf.explain(rf.simulate.random_menus(4, 5, size=2, draws=30, seed=1), n_boot=19, halves=0)
+    assert quiet.leads == ()
+    assert "{0, 1} and {0, 1, 2}" in replace(quiet, leads=(((0, 1), (0, 1, 2)),)).summary()
+
+
+def test_large_conflicts_are_cut_in_words():
+    # One Block-Marschak polynomial of six items is negative: 16 menus, none of which can be left out.
+    inside = rf.Lattice(6).membership
+    shares = np.where(inside, 1 / np.maximum(inside.sum(axis=1, keepdims=True), 1), 0.0)
+    shares[0b11, :2] += -0.04, 0.04
+    found = rf.explain(shares, most=1)
+    assert len(found.conflict) == 16
+    assert found.conflicts[0].irreducible
+    assert all({0, 1} <= set(menu) for menu in found.conflict)
+    (menu, item, _, value), *_ = found.conflicts[0].block_marschak
+    assert (menu, item) == ((0, 1), 0)
+    assert value == pytest.approx(1 / 30 - 0.04)
+    assert "and 8 more" in found.inequality.text
+    assert "... and 8 more menus" in found.summary()
 
 
 def test_thin_ice_is_named():

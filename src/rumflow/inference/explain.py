@@ -8,7 +8,9 @@ carries.
 Exact shares (probabilities without sample sizes, or level=None) are in conflict when no population has them. Every sample of a
 true model is, in that sense. In samples a set of menus is therefore a conflict when its own test rejects random utility at
 `level`: see `conflicts.subsets`. The p-value of a set that was searched for is not adjusted for the search; that of all menus
-together needs no adjustment, and where it does not reject, no conflict is named.
+together needs no adjustment, and where it does not reject, no conflict is named. That test looks for anything at all, so among
+hundreds of menus one pair that is off may be lost in it: such a pair is a *lead* where it is off by more than the number of such
+comparisons explains (`conflicts.small`).
 """
 
 from __future__ import annotations
@@ -97,6 +99,7 @@ def explain(
     return Explanation(
         conflicts=tuple(run.conflicts),
         complete=run.complete and not run.interrupted,
+        leads=tuple(tuple(subsets.data.menus[row] for row in menus) for menus in run.leads),
         influence=run.influence(),
         block_marschak=tuple(negative_terms(subsets.data, TOLERANCE)) if run.has_terms else None,
         distance=subsets.whole.distance,
@@ -120,6 +123,7 @@ class _Run:
         self.subsets, self.most, self.halves, self.progress = subsets, most, halves, progress
         self.found: list[tuple[int, ...]] = []
         self.conflicts: list[Conflict] = []
+        self.leads: list[tuple[int, ...]] = []
         self.complete = False
         self.interrupted = False
         self.share = np.zeros(len(subsets.recorded))
@@ -133,8 +137,10 @@ class _Run:
         if whole.statistic > 0:
             self.share = whole.contributions / whole.contributions.sum()
         found = Found([], True)
+        search = Search(self.subsets)
+        if not whole.is_conflict and not self.subsets.exact:
+            self.leads = search.leads(self.most)
         if whole.is_conflict:
-            search = Search(self.subsets)
             found = search.several(self.most)
             for menus in found.menus:
                 self.conflicts.append(_describe(search, menus, self.has_terms))

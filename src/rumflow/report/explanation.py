@@ -9,8 +9,8 @@ from rumflow.inference import Conflict, Explanation, explain
 from rumflow.output.names import list_menu, name_menu
 from rumflow.report.render import PageTable
 
-#: Conflicts that are shown, and rows of the table. Fewer replicates than this cannot reject at 5 %.
-MOST_CONFLICTS, MOST_ROWS, LEAST_REPLICATES = 3, 15, 19
+#: Conflicts that are shown, menus of each, and rows of the table. Fewer replicates than this cannot reject at 5 %.
+MOST_CONFLICTS, MOST_MENUS, MOST_ROWS, LEAST_REPLICATES = 3, 8, 15, 19
 
 _TITLES = {
     "regularity": "More choice made an item more popular",
@@ -64,8 +64,10 @@ def _conflict(found: Explanation, one: Conflict) -> dict[str, Any]:
     name = None if one.pattern is None else one.pattern.name
     menus = [
         (list_menu(found.items, menu), ", ".join(f"{x} {100 * share:.1f} %" for x, share in _largest(shares)))
-        for menu, shares in zip(one.menus, one.shares, strict=True)
+        for menu, shares in zip(one.menus[:MOST_MENUS], one.shares, strict=False)
     ]
+    if len(one.menus) > MOST_MENUS:
+        menus.append((f"{len(one.menus) - MOST_MENUS} more menus", ""))
     return {
         "title": _TITLES[name],
         "story": "" if one.pattern is None else one.pattern.text,
@@ -74,7 +76,7 @@ def _conflict(found: Explanation, one: Conflict) -> dict[str, Any]:
         "pvalue": "" if one.pvalue is None else f"p = {one.pvalue:.3g}",
         "bars": [
             {"text": text, "value": f"{value:.3f}", "width": f"{100 * value / scale:.2f}"}
-            for text, value in inequality.terms
+            for text, value in inequality.terms[:MOST_MENUS]
         ],
         "bound": f"{inequality.bound:g}",
         "value": f"{inequality.value:.3f}",

@@ -33,6 +33,9 @@ from rumflow.models.random_utility import RandomUtility
 from rumflow.output.names import list_menu
 from rumflow.solvers.graphs import ModelProjector, part_of
 
+#: What counts of so many menus is listed in words.
+MOST_TERMS = 8
+
 _LARGEST = 12  # whole coefficients are looked for up to this
 _WHOLE = 2e-3  # and found within this
 
@@ -120,7 +123,9 @@ def _tidy(c: Array) -> Array:
 
 
 def _words(terms: tuple[tuple[str, float], ...], plain: bool, bound: float, value: float) -> str:
-    listed = "; ".join(text for text, _ in terms)
+    listed = "; ".join(text for text, _ in terms[:MOST_TERMS])
+    if len(terms) > MOST_TERMS:
+        listed += f"; and {len(terms) - MOST_TERMS} more"
     if plain:
         return (
             f"Of these {len(terms)} choices nobody with a ranking makes more than {bound:g}: {listed}. Their shares can "

@@ -13,8 +13,8 @@ from rumflow.output.frames import make_frame
 from rumflow.output.names import list_menu, name_menu
 from rumflow.output.tables import Table
 
-#: Rows of the table in the summary, and shares of a menu that it names.
-MOST_ROWS, MOST_SHARES = 10, 6
+#: Rows of the table in the summary; menus of a conflict, and shares of a menu, that it names.
+MOST_ROWS, MOST_MENUS, MOST_SHARES = 10, 8, 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +36,13 @@ class Conflict:
     def lines(self, items: tuple[Item, ...]) -> list[str]:
         """The conflict in words."""
         found = []
-        for menu, shares in zip(self.menus, self.shares, strict=True):
+        for menu, shares in list(zip(self.menus, self.shares, strict=True))[:MOST_MENUS]:
             largest = sorted(shares.items(), key=lambda one: -one[1])[:MOST_SHARES]
             rest = "" if len(largest) == len(shares) else f", {len(shares) - len(largest)} others"
             text = ", ".join(f"{item} {100 * share:.1f} %" for item, share in largest)
             found.append(f"  {list_menu(items, menu)}: {text}{rest}")
+        if len(self.menus) > MOST_MENUS:
+            found.append(f"  ... and {len(self.menus) - MOST_MENUS} more menus")
         if self.pattern is not None:
             found.append(f"  Pattern: {self.pattern.name}. {self.pattern.text}")
         error = self.inequality.error
@@ -58,6 +60,9 @@ class Explanation:
 
     conflicts: tuple[Conflict, ...]  #: the smallest first
     complete: bool  #: there is no other irreducible conflict than these
+    leads: tuple[
+        tuple[tuple[Item, ...], ...], ...
+    ]  #: where all menus together are not rejected: sets that stand out all the same
     influence: dict[str, list[Any]]
     """By menu, the most influential first: menu, choices, share (of the squared distance), distance_without, pvalue_without (of
     the data less this menu; None where it was not computed), named (share of the half-samples whose conflict has it), conflicts
@@ -132,6 +137,12 @@ class Explanation:
     def notes(self) -> list[str]:
         """What a reader should know."""
         found = []
+        for menus in self.leads:
+            named = " and ".join(list_menu(self.items, menu) for menu in menus)
+            found.append(
+                "All menus together are not rejected, but these stand out, by more than so many comparisons give by chance: "
+                f"{named}."
+            )
         if self.conflicts:
             if self.complete and len(self.conflicts) == 1:
                 found.append("It is the only conflict: without any one of its menus the rest " + self._fits())
@@ -226,6 +237,7 @@ class Explanation:
             "seed": self.seed,
             "conflicts": [_as_dict(one) for one in self.conflicts],
             "complete": self.complete,
+            "leads": [[list(menu) for menu in menus] for menus in self.leads],
             "block_marschak": None
             if self.block_marschak is None
             else [{"menu": list(menu), "item": item, "value": value} for menu, item, value in self.block_marschak],

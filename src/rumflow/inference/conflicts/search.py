@@ -65,6 +65,11 @@ class Search:
         order = np.argsort(subsets.whole.contributions[rows], kind="stable")
         return tuple(sorted(self._shrink(rows[order])))
 
+    def leads(self, most: int) -> list[tuple[int, ...]]:
+        """Of samples that are not rejected as a whole: candidates that are a conflict all the same."""
+        tried = self.candidates[:MOST_TRIED]
+        return [menus for menus in tried if self.subsets.of_menus(menus).is_conflict][:most]
+
     def several(self, most: int) -> Found:
         """Up to `most` irreducible conflicts."""
         every = np.arange(len(self.subsets.recorded))
@@ -133,7 +138,7 @@ class Search:
                 smaller[row[k], item[k]] = False
                 if smaller[row[k]].any() and self.subsets.of(smaller).is_conflict:
                     kept = smaller
-            if len(row) == int(kept.sum()):
+            if self.subsets.exact or len(row) == int(kept.sum()):
                 return kept
 
     def is_irreducible(self, menus: tuple[int, ...]) -> bool:
