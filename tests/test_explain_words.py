@@ -8,6 +8,7 @@ import pytest
 
 import rumflow as rf
 from rumflow.cli.main import main
+from rumflow.report import make_report
 from rumflow.report.explanation import explain_data, explanation_content
 
 CYCLE = {("a", "b"): {"a": 80, "b": 20}, ("b", "c"): {"b": 80, "c": 20}, ("a", "c"): {"c": 80, "a": 20}}
@@ -110,9 +111,8 @@ def test_wrong_options_are_named(file, options, words, capsys):
 def test_the_page_explains(tmp_path):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")
-    report = pytest.importorskip("rumflow.report")
     data = rf.ChoiceData.from_counts(CYCLE | {("a", "<d>"): {"a": 50, "<d>": 50}})
-    answer = report.make_report(data, tmp_path / "a.html", n_boot=19)
+    answer = make_report(data, tmp_path / "a.html", n_boot=19)
     assert sorted(map(tuple, answer["conflict"])) == sorted(CYCLE)
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     section = re.search(r'<section[^>]*id="explanation">.*?</section>', text, re.DOTALL).group()
@@ -130,3 +130,13 @@ def test_words_of_the_page_without_a_test_and_without_a_conflict():
     rational = rf.ChoiceData.from_counts({("a", "b"): {"a": 6, "b": 4}, ("b", "c"): {"b": 6, "c": 4}})
     assert explanation_content(explain_data(rational, 19, 0, False))["lead"].startswith("Nothing that sampling error")
     assert explanation_content(explain_data(rational, 0, 0, False))["lead"].startswith("Nothing: some population")
+
+
+def test_the_page_leaves_long_searches_out(tmp_path, monkeypatch):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr("rumflow.report.explanation.MOST_ARCS", 3)
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 6, "b": 4}, ("b", "c"): {"b": 6, "c": 4}})
+    answer = make_report(data, tmp_path / "a.html", n_boot=0)
+    assert answer["conflict"] is None
+    assert "takes long for data of this size" in (tmp_path / "a.html").read_text(encoding="utf-8")

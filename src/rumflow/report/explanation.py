@@ -7,10 +7,15 @@ from typing import Any
 from rumflow.data.choices import ChoiceData
 from rumflow.inference import Conflict, Explanation, explain
 from rumflow.output.names import list_menu, name_menu
+from rumflow.projection.graph_results import GraphProjection
+from rumflow.projection.results import Projection
 from rumflow.report.render import PageTable
 
 #: Conflicts that are shown, menus of each, and rows of the table. Fewer replicates than this cannot reject at 5 %.
 MOST_CONFLICTS, MOST_MENUS, MOST_ROWS, LEAST_REPLICATES = 3, 8, 15, 19
+
+#: Edges of the lattice, or arcs of the graph, up to which the page looks for conflicts.
+MOST_ARCS = 20_000
 
 _TITLES = {
     "regularity": "More choice made an item more popular",
@@ -21,6 +26,13 @@ _TITLES = {
     "cycle": "Preferences that go round in a circle",
     None: "Menus that contradict each other",
 }
+
+
+def is_quick(fit: Projection) -> bool:
+    """Is the search, some thousand projections, a matter of seconds or minutes?"""
+    if isinstance(fit, GraphProjection):
+        return not fit.projector.bounded and fit.projector.n_arcs <= MOST_ARCS
+    return fit.n << (fit.n - 1) <= MOST_ARCS
 
 
 def explain_data(data: ChoiceData, n_boot: int, seed: int, progress: bool) -> Explanation:

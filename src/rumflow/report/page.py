@@ -19,11 +19,10 @@ from rumflow.output import plots
 from rumflow.output.files import check_target, write_whole
 from rumflow.output.frames import optional
 from rumflow.output.names import name_menu, name_order
-from rumflow.projection.graph_results import GraphProjection
 from rumflow.projection.results import Projection, Status
 from rumflow.projection.single import project
 from rumflow.report.budgets import make_budget_report
-from rumflow.report.explanation import explain_data, explanation_content
+from rumflow.report.explanation import explain_data, explanation_content, is_quick
 from rumflow.report.render import PageTable, render
 from rumflow.report.svg import draw
 
@@ -71,9 +70,7 @@ def make_report(
     test = rum_test(data, n_boot=n_boot, seed=seed, progress=progress) if n_boot else None
     if test is not None and test.interrupted:
         raise KeyboardInterrupt
-    reasons = None
-    if not (isinstance(fit, GraphProjection) and fit.projector.bounded):
-        reasons = explain_data(data, n_boot, seed, progress)
+    reasons = explain_data(data, n_boot, seed, progress) if is_quick(fit) else None
     content = _content(data, fit, test) | {"explanation": None if reasons is None else explanation_content(reasons)}
     page = render("page.html.j2", content | {"title": title, "command": words})
     write_whole(path, lambda file: file.write(page.encode()), inputs)
