@@ -70,7 +70,7 @@ def explain(
     n_boot     replicates of each test; fewer are drawn where the answer is clear before.
     most       conflicts to list at most.
     halves     half-samples in which the search is repeated, to say how often each menu is named; 0: none.
-    cluster    True: whole subjects are drawn, in tests and bootstrap samples.
+    cluster    True: whole subjects are drawn, in tests and half-samples.
     model      None or RandomUtility(above=...), or SinglePeaked(axis).
     seed       the result is the same for any number of threads.
 
@@ -98,7 +98,7 @@ def explain(
         run.interrupted = True
     return Explanation(
         conflicts=tuple(run.conflicts),
-        complete=run.complete and not run.interrupted,
+        complete=run.complete,
         leads=tuple(tuple(subsets.data.menus[row] for row in menus) for menus in run.leads),
         influence=run.influence(),
         block_marschak=tuple(negative_terms(subsets.data, TOLERANCE)) if run.has_terms else None,

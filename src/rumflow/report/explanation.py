@@ -64,9 +64,12 @@ def _lead(found: Explanation) -> str:
     count = len(found.conflicts)
     several = "These menus contradict each other" if count == 1 else f"{count} sets of menus contradict each other"
     chance = "" if found.level is None else ", more than chance explains"
+    rest = (
+        "of them, and the others fit together" if count == 1 else "menu of a set, and the rest of the set fits together"
+    )
     return (
         f"{several}{chance}: no group of people, each with a ranking of the items, makes such choices. "
-        "Leave out any one menu of a set, and what is left of the set has no contradiction."
+        f"Leave out any one {rest}."
     )
 
 
@@ -122,7 +125,7 @@ def _advice(found: Explanation) -> list[str]:
     if alone:
         names = " or ".join(name_menu(found.items, menu) for menu in alone[:4])
         verb = "has no contradiction" if found.level is None else "is not rejected"
-        lines.insert(1, f"Without {names} (any one of them is enough) the rest of the data {verb}.")
+        lines.append(f"Without {names} (any one of them is enough) the rest of the data {verb}.")
     return lines
 
 
