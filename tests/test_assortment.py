@@ -48,6 +48,15 @@ def test_known_preferences():
         assert found.lower == pytest.approx(worst.max(), abs=1e-5)
 
 
+def test_an_item_below_another_does_not_bring_in_one_that_is_not():
+    """Everybody prefers 1 to 2 and takes 1 rather than nothing: beside 1, item 2 does no harm, but 3 would."""
+    table = np.full((16, 4), np.nan)
+    table[0b0011] = 0.0, 1.0, 0.0, 0.0
+    found = rf.best_assortment(table, [0.0, 10.0, 1.0, 2.0], 0, must=(2,), model=rf.RandomUtility(above=[(1, 2)]))
+    assert set(found.menu) == {0, 1, 2}
+    assert found.lower == pytest.approx(10.0)
+
+
 def test_the_best_of_the_fit():
     for seed in range(5):
         table, revenue, limits = random_case(5, seed)
