@@ -301,7 +301,8 @@ class _Task:
         for menu, lower, _ in self.past:
             if self.space.allows(menu[self._order]) and (start is None or lower > start[1]):
                 start = menu[self._order], lower
-        found = search(self.space, bound, value, start, _TOL * self.scale, deadline, point.upper, report)
+        first = point.menu[self._order]  # its worst case teaches the search what may go wrong
+        found = search(self.space, bound, value, start, _TOL * self.scale, deadline, point.upper, first, report)
         if not np.isfinite(found.value):  # time was up before anything was valued
             menu = point.menu[self._order]
             found = found._replace(menu=menu, value=value(menu))

@@ -192,6 +192,7 @@ def search(
     tol: float,
     deadline: float,
     ceiling: float = np.inf,
+    first: Mask | None = None,
     report: Callable[[int, float, float], None] | None = None,
 ) -> Found:
     """The best menu of a space.
@@ -201,6 +202,7 @@ def search(
     start   a menu and its value
     tol     a menu this much better may be missed
     ceiling no menu is above it
+    first   a menu to value before the search begins
     """
     menu, best = start if start is not None else (np.zeros(len(space.revenue), np.bool_), -np.inf)
     root = space.root()
@@ -208,6 +210,10 @@ def search(
     made, nodes, reason = 0, 0, ""
     dropped = best  # the highest bound of a node that was not split
     try:
+        if first is not None and clock() <= deadline:
+            own = value(first)
+            if own > best:
+                menu, best = first, own
         while heap:
             high = -heap[0][0]
             if high <= best + tol:
