@@ -10,6 +10,7 @@ import pytest
 from experiments.robust import allowed_menus, choices_of, compare, random_case, random_market, worst_revenues
 
 import rumflow as rf
+from rumflow.core.graph import GraphTooLargeError
 from rumflow.inference.assortment_search import Limits, Space, least_revenues, relate
 from rumflow.models.open_menus import as_words
 
@@ -202,6 +203,22 @@ def test_time_and_interruption(monkeypatch):
     assert kept.reason == "interrupted"
     assert kept.lower + kept.gap >= whole.lower - 1e-4
     assert "interrupted" in kept.summary()
+
+
+def test_a_graph_that_is_too_large(monkeypatch):
+    """The best of the past stands, with what may be missed."""
+    module = import_module("rumflow.inference.assortment")
+    data, revenue = random_market(12, 8, 30, 1, 0.5)
+    whole = rf.best_assortment(data, revenue, 12)
+
+    def fail(*arguments):
+        raise GraphTooLargeError("too large", 1, 1, 1, 1)
+
+    monkeypatch.setattr(module, "worst_case", fail)
+    found = rf.best_assortment(data, revenue, 12)
+    assert found.reason == "too large"
+    assert found.lower <= whole.lower + 1e-4 <= found.lower + found.gap + 2e-4
+    assert "is too large" in found.summary()
 
 
 def test_plot():

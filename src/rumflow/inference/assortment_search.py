@@ -34,6 +34,7 @@ from scipy import sparse
 
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.compile import clock, kernel, leaf
+from rumflow.core.graph import GraphTooLargeError
 from rumflow.models.open_menus import Words, as_words
 from rumflow.solvers.linear_programs import solve_program
 
@@ -239,10 +240,10 @@ def search(
                 dropped = max(dropped, here)
             if report is not None:
                 report(nodes, best, max(-heap[0][0] if heap else best, best))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, GraphTooLargeError) as stop:
         if not np.isfinite(best):
             raise
-        reason = "interrupted"
+        reason = "interrupted" if isinstance(stop, KeyboardInterrupt) else "too large"
     upper = max(best, dropped, -heap[0][0] if heap else best)
     return Found(menu, best, upper, nodes, reason)
 
