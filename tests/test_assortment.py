@@ -10,6 +10,7 @@ import pytest
 from experiments.robust import allowed_menus, choices_of, compare, random_case, random_market, worst_revenues
 
 import rumflow as rf
+from rumflow.core.graph import GraphTooLargeError
 from rumflow.inference.assortment_search import Limits, Space, least_revenues, relate
 from rumflow.models.open_menus import as_words
 
@@ -46,6 +47,15 @@ def test_known_preferences():
         menus = allowed_menus(5, {})
         worst = worst_revenues(fit.membership, seen, fit.fitted, revenue, menus, np.array(orders))
         assert found.lower == pytest.approx(worst.max(), abs=1e-5)
+
+
+def test_an_item_below_another_does_not_bring_in_one_that_is_not():
+    """Everybody prefers 1 to 2 and takes 1 rather than nothing: beside 1, item 2 does no harm, but 3 would."""
+    table = np.full((16, 4), np.nan)
+    table[0b0011] = 0.0, 1.0, 0.0, 0.0
+    found = rf.best_assortment(table, [0.0, 10.0, 1.0, 2.0], 0, must=(2,), model=rf.RandomUtility(above=[(1, 2)]))
+    assert set(found.menu) == {0, 1, 2}
+    assert found.lower == pytest.approx(10.0)
 
 
 def test_the_best_of_the_fit():
@@ -193,6 +203,22 @@ def test_time_and_interruption(monkeypatch):
     assert kept.reason == "interrupted"
     assert kept.lower + kept.gap >= whole.lower - 1e-4
     assert "interrupted" in kept.summary()
+
+
+def test_a_graph_that_is_too_large(monkeypatch):
+    """The best of the past stands, with what may be missed."""
+    module = import_module("rumflow.inference.assortment")
+    data, revenue = random_market(12, 8, 30, 1, 0.5)
+    whole = rf.best_assortment(data, revenue, 12)
+
+    def fail(*arguments):
+        raise GraphTooLargeError("too large", 1, 1, 1, 1)
+
+    monkeypatch.setattr(module, "worst_case", fail)
+    found = rf.best_assortment(data, revenue, 12)
+    assert found.reason == "too large"
+    assert found.lower <= whole.lower + 1e-4 <= found.lower + found.gap + 2e-4
+    assert "is too large" in found.summary()
 
 
 def test_plot():

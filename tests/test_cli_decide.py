@@ -73,6 +73,20 @@ def test_assort_errors(capsys, sales, arguments, message):
     assert "Traceback" not in err
 
 
+def test_report_has_a_section_on_the_assortment(capsys, sales, tmp_path):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    page = tmp_path / "page.html"
+    options = ["--revenue", "tea=3,milk=2,beer=5", "--outside", "none", "--n-boot", 0, "-q", "--json"]
+    code, text, _ = run(capsys, "report", sales, "-o", page, *options)
+    assert code == 0
+    expected = rf.best_assortment(rf.ChoiceData.from_csv(sales), {"tea": 3, "milk": 2, "beer": 5}, "none")
+    assert tuple(json.loads(text)["assortment"]) == expected.menu
+    html = page.read_text()
+    assert "What should be offered?" in html
+    assert f"it earns at least {expected.lower:.4g}" in html
+
+
 def test_remove(capsys, sales):
     common = ["bounds", sales, "--confidence", "none", "-q"]
     code, text, _ = run(capsys, *common, "--remove", "tea", "--json")

@@ -146,6 +146,19 @@ def test_diversion_agrees_with_enumeration(observed):
     assert checked >= 4
 
 
+def test_ratios_where_the_own_share_is_not_known():
+    """Of a on {a, c, d} only a range is known, and it is above 0: ratios are quotients of two unknowns."""
+    counts = {("a", "b", "c", "d"): {"a": 0.4, "b": 0.2, "c": 0.3, "d": 0.1}, ("c", "d"): {"c": 0.6, "d": 0.4}}
+    world = Enumeration(rf.ChoiceData.from_counts(counts))
+    found = rf.diversion(world.fit, "a", ("a", "c", "d"))
+    assert 0.1 < found.share[0] < found.share[1] - 0.1
+    own = world.value({(("a", "c", "d"), "a"): 1.0})
+    for k, item in enumerate(("c", "d")):
+        gain = world.value({(("c", "d"), item): 1.0, (("a", "c", "d"), item): -1.0})
+        assert (found.ratio_lower[k], found.ratio_upper[k]) == pytest.approx(world.ratio(gain, own), abs=1e-6)
+    assert found.ratio_lower[0] > 0.01
+
+
 def test_diversion_words_and_intervals():
     data = rf.ChoiceData.from_counts(
         {("tea", "milk", "beer"): {"tea": 50, "milk": 30, "beer": 20}, ("milk", "beer"): {"milk": 60, "beer": 40}}

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike
 
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.compile import clock
+from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.seeds import Seed
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
@@ -42,6 +43,11 @@ from rumflow.projection.results import Projection
 
 _TOL = 1e-6  # of the largest revenue: menus closer than this are equally good
 _POINT_SECONDS = 10.0  # for the best menu of the fit, which only stands beside
+_REASONS = {
+    "max_seconds": "time was up",
+    "interrupted": "the search was interrupted",
+    "too large": "the graph of the recorded menus and a promising one is too large",
+}
 _COMPARED = 5  # past assortments that are compared by confidence intervals
 
 
@@ -60,7 +66,7 @@ class BestAssortment:
     confidence: float | None
     nodes: int  #: of the search
     seconds: float
-    reason: str  #: "" where the search was completed, else "max_seconds" or "interrupted"
+    reason: str  #: "" where the search was completed, else "max_seconds", "interrupted" or "too large"
     notes: tuple[str, ...] = ()
     projection: Projection | None = field(default=None, repr=False)
 
@@ -96,7 +102,7 @@ class BestAssortment:
                 "nothing is certified about others."
             )
         elif self.reason:
-            why = "time was up" if self.reason == "max_seconds" else "the search was interrupted"
+            why = _REASONS[self.reason]
             lines.append(f"Not the last word, because {why}: another may promise up to {self.gap:.3g} more.")
         else:
             lines.append(
@@ -301,7 +307,8 @@ class _Task:
         for menu, lower, _ in self.past:
             if self.space.allows(menu[self._order]) and (start is None or lower > start[1]):
                 start = menu[self._order], lower
-        found = search(self.space, bound, value, start, _TOL * self.scale, deadline, point.upper, report)
+        first = point.menu[self._order]  # its worst case teaches the search what may go wrong
+        found = search(self.space, bound, value, start, _TOL * self.scale, deadline, point.upper, first, report)
         if not np.isfinite(found.value):  # time was up before anything was valued
             menu = point.menu[self._order]
             found = found._replace(menu=menu, value=value(menu))
@@ -330,7 +337,10 @@ class _Task:
         if menu.sum() == 1:
             return (float(self._by_item[menu][0]),) * 2
         values = np.where(menu, self._by_item, 0.0)
-        lower, upper, _ = find_bounds(self.fit, Asked(menu[None], values[None, None], np.zeros(1)))
+        try:
+            lower, upper, _ = find_bounds(self.fit, Asked(menu[None], values[None, None], np.zeros(1)))
+        except GraphTooLargeError:  # a menu that only stands beside
+            return np.nan, np.nan
         return float(lower[0]), float(upper[0])
 
     def rows(self, found: Found, point: Found) -> list[_Row]:

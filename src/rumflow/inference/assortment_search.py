@@ -34,6 +34,7 @@ from scipy import sparse
 
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.compile import clock, kernel, leaf
+from rumflow.core.graph import GraphTooLargeError
 from rumflow.models.open_menus import Words, as_words
 from rumflow.solvers.linear_programs import solve_program
 
@@ -192,6 +193,7 @@ def search(
     tol: float,
     deadline: float,
     ceiling: float = np.inf,
+    first: Mask | None = None,
     report: Callable[[int, float, float], None] | None = None,
 ) -> Found:
     """The best menu of a space.
@@ -201,6 +203,7 @@ def search(
     start   a menu and its value
     tol     a menu this much better may be missed
     ceiling no menu is above it
+    first   a menu to value before the search begins
     """
     menu, best = start if start is not None else (np.zeros(len(space.revenue), np.bool_), -np.inf)
     root = space.root()
@@ -208,6 +211,10 @@ def search(
     made, nodes, reason = 0, 0, ""
     dropped = best  # the highest bound of a node that was not split
     try:
+        if first is not None and clock() <= deadline:
+            own = value(first)
+            if own > best:
+                menu, best = first, own
         while heap:
             high = -heap[0][0]
             if high <= best + tol:
@@ -233,10 +240,10 @@ def search(
                 dropped = max(dropped, here)
             if report is not None:
                 report(nodes, best, max(-heap[0][0] if heap else best, best))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, GraphTooLargeError) as stop:
         if not np.isfinite(best):
             raise
-        reason = "interrupted"
+        reason = "interrupted" if isinstance(stop, KeyboardInterrupt) else "too large"
     upper = max(best, dropped, -heap[0][0] if heap else best)
     return Found(menu, best, upper, nodes, reason)
 

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rumflow.core.arrays import Array, Mask
+from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
@@ -136,24 +137,30 @@ def next_menu(
         lower, upper, _ = find_bounds(fit, asked)
         before = float(upper[0] - lower[0])
     number = entropy(seed)
+    kept: list[Mask] = []
     found: list[tuple[float, float, float]] = []
+    large = 0
     counter = Counter(progress, len(rows), "menus")
-    done = 0
     try:
         for row in rows:
-            rng = np.random.default_rng(number)
-            found.append(_worth(fit, row, asked, before, rng))
-            done += 1
+            try:
+                found.append(_worth(fit, row, asked, before, np.random.default_rng(number)))
+                kept.append(row)
+            except GraphTooLargeError:
+                large += 1
             counter.add(1)
     except KeyboardInterrupt:
-        left += len(rows) - done
-        reason = f"Interrupted: {left} candidates were left out."
         if not found:
             raise
+        left += len(rows) - len(kept) - large
+        reason = f"Interrupted: {left} candidates were left out."
     counter.end()
+    if large:
+        left += large
+        reason += f" For {large} of them the graph of all menus is too large."
     table = np.array(found).reshape(-1, 3)
     order = np.lexsort((-table[:, 1], -table[:, 0], -table[:, 2]))
-    menus = tuple(tuple(fit.items[x] for x in np.flatnonzero(rows[k])) for k in order)
+    menus = tuple(tuple(fit.items[x] for x in np.flatnonzero(kept[k])) for k in order)
     return NextMenus(
         menus,
         table[order, 0],
@@ -161,7 +168,7 @@ def next_menu(
         None if asked is None else table[order, 2],
         before,
         left,
-        reason,
+        reason.strip(),
     )
 
 

@@ -53,6 +53,6 @@ def plot_ranges(
     ax.invert_yaxis()
     ax.set_xlabel(label + (f" (the first {count} of {len(names)} rows)" if count < len(names) else ""))
     ax.set_title(title, loc="left", fontsize=11)
-    legend_below(ax, handles, [str(handle.get_label()) for handle in handles])
+    legend_below(ax, handles, [str(handle.get_label()) for handle in handles], 34)
     clean(ax)
     return ax

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.lattice import items_of
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import Item
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference import bounds, rum_test
 from rumflow.output import plots
@@ -21,6 +22,7 @@ from rumflow.output.frames import optional
 from rumflow.output.names import name_menu, name_order
 from rumflow.projection.results import Projection, Status
 from rumflow.projection.single import project
+from rumflow.report.assortment import assortment_content, find_assortment
 from rumflow.report.budgets import make_budget_report
 from rumflow.report.explanation import explain_data, explanation_content, is_quick
 from rumflow.report.render import PageTable, render
@@ -44,12 +46,15 @@ def make_report(
     command: str = "",
     progress: bool = False,
     inputs: Iterable[str | os.PathLike[str]] = (),
+    revenue: Mapping[Item, float] | None = None,
+    outside_option: Item | None = None,
 ) -> dict[str, Any]:
     """Write the page; the main numbers are returned. Ctrl-C ends it without a page; an old one stays as it is.
 
     n_boot    bootstrap replicates of the test; 0 leaves the test out.
     command   how the page was made, for the section on reproducing it.
     inputs    files that the page must not overwrite, such as that of the data.
+    revenue, outside_option   for a section on the best assortment, see `rumflow.best_assortment`.
     """
     optional("jinja2", "report")
     optional("matplotlib", "report")
@@ -57,6 +62,8 @@ def make_report(
         raise InputError(f"n_boot={n_boot}: 0 or more replicates are needed")
     words = command or f"rumflow.report.make_report(data, {str(path)!r}, n_boot={n_boot}, seed={seed})"
     if isinstance(data, BudgetData):
+        if revenue is not None:
+            raise InputError("revenue: assortments are of items, not of budgets")
         return make_budget_report(data, path, title, n_boot, seed, words, progress, inputs)
     if not _several(data).any():
         raise InputError("no menu of two items or more was observed, so there is nothing to report")
@@ -72,6 +79,8 @@ def make_report(
         raise KeyboardInterrupt
     reasons = explain_data(data, n_boot, seed, progress) if is_quick(fit) else None
     content = _content(data, fit, test) | {"explanation": None if reasons is None else explanation_content(reasons)}
+    best = None if revenue is None else find_assortment(data, revenue, outside_option, progress)
+    content["assortment"] = None if best is None else assortment_content(data, best)
     page = render("page.html.j2", content | {"title": title, "command": words})
     write_whole(path, lambda file: file.write(page.encode()), inputs)
     return {
@@ -81,6 +90,7 @@ def make_report(
         "taus": None if test is None else list(test.taus),
         "pvalues": None if test is None else test.pvalues.tolist(),
         "conflict": None if reasons is None else [list(menu) for menu in reasons.conflict],
+        "assortment": None if best is None else list(best.menu),
         "choices": data.n_observations,
         "bytes": len(page.encode()),
     }
