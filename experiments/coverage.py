@@ -101,10 +101,9 @@ def main(argv: list[str] | None = None) -> None:
     stored = read_csv(path) if path.exists() else []
     done = {(r["n"], r["choices"], str(r["truth"]), r["kind"], r["draw"]) for r in stored}
     for draw, n, choices, truth, kind in product(range(DRAWS), (4, 5), (50, 200), ("interior", "6", "3"), KINDS):
-        case = (n, choices, truth, kind, draw)
-        if case in done:
+        if (n, choices, truth, kind, draw) in done:
             continue
-        row = coverage(*case, count=arguments.data_sets, widths=arguments.widths)
+        row = coverage(n, choices, truth, kind, draw, arguments.data_sets, arguments.widths)
         append_csv(path, row)
         print(row, flush=True)
 

@@ -1,12 +1,14 @@
-"""The Monte Carlo of size and power, in small."""
+"""The Monte Carlo of size and power, in small, and the page made from it."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from experiments.coverage import KINDS
 from experiments.power import PROCEDURES, apply_all, make_truth, render_power, run_power
 from experiments.size import PROCEDURES as PROCEDURES_OF_SIZE
-from experiments.size import Case, draw_samples, reject_fully, run_size
+from experiments.size import TRUE, Case, draw_samples, reject_fully, run_size, worst_cases
+from experiments.test_page import render
 
 import rumflow as rf
 from rumflow.inference import rum_test
@@ -82,8 +84,41 @@ def test_screening_many_designs(tmp_path):
     assert len(stored.splitlines()) == 1 + 3 + 2 + 3  # subjects are not run with tau = 0
     run_size(path, cases, ["default", "recentred", "tau = 0"], 30)
     assert path.read_text() == stored
+    run_size(path, cases[:1], ["inverse variance", "likelihood ratio"], 10)
+    run_size(path, cases[:1], ["default"], 3, method="bootstrap")
+    run_size(path, cases[:1], ["default"], 10, method="screen again")
+    methods = [line.split(",")[6] for line in path.read_text().splitlines()[-4:]]
+    assert methods == ["screen", "screen", "bootstrap", "screen again"]
+    assert worst_cases(path, -0.01) == sorted(cases[:2], key=lambda c: -float(_rate(path, c)))
     for case in cases:
         assert 0 <= reject_fully(case, PROCEDURES_OF_SIZE["default"], 3, 19) <= 1
     data, p, sets = draw_samples(cases[1], 4, 0)
     assert all((one.totals == data.totals).all() for one in sets)
     assert p.shape == (4, int(data.membership.sum()))
+
+
+def _rate(path, case):
+    start = ",".join(map(str, case)) + ",default,screen,"
+    return next(line.split(",")[-1] for line in path.read_text().splitlines() if line.startswith(start))
+
+
+def test_the_page_of_the_studies_shows_the_most_reliable_rates(tmp_path):
+    size = ["n,choices,sizes,menus,truth,procedure,method,data_sets,rejected"]
+    for truth in TRUE:
+        size += [f"3,20,equal,all,{truth},{name},screen,400,0.02" for name in ("default", "recentred")]
+        size += [f"3,20,half,all,{truth},default,screen,400,0.03"]
+    size += ["3,20,equal,all,3,default,screen again,4000,0.09", "3,20,equal,all,3,default,bootstrap,1000,0.064"]
+    size += ["3,20,equal,all,noise,default,screen,400,0.5", "3,20,equal,all,noise,recentred,screen,400,0.55"]
+    (tmp_path / "size.csv").write_text("\n".join(size))
+    head = "n,choices,truth,kind,draw,data_sets,covered,range,width,sharp_width"
+    rows = [f"4,50,6,{kind},{draw},400,0.{90 + draw},1.0,0.25,0.0" for kind in KINDS for draw in range(2)]
+    (tmp_path / "coverage.csv").write_text("\n".join([head, *rows]))
+    (tmp_path / "linear.csv").write_text(
+        "n,choices,sizes,menus,truth,data_sets,linear,default\n3,20,equal,all,6,400,0.05,0.04\n3,20,equal,all,noise,400,0.1,0.2"
+    )
+    page = render(tmp_path)
+    assert "The worst design has 6.4 %\n(3, 20, equal, all, 3)" in page
+    assert "| 3 | 20 | equal | all | 3 | 2.0 | 9.0 | 6.4 |" in page
+    assert "| 3 | 20 | equal | all | noise | 55.0 | 50.0 | 2.0 |" in page
+    assert "| 4 | 50 | 6 | 90.5 (90.0) | 0.25 | 90.5 (90.0) | 0.25 |" in page
+    assert "Of false models it rejects on average 10.0 %, the default 20.0 %." in page

@@ -102,8 +102,9 @@ def test_null_draws_of_subjects_are_a_plain_wild_bootstrap():
     for row, rng in zip(sampler.draw(generators(1, (), range(4)), centre), generators(1, (), range(4)), strict=True):
         sign = 2 * rng.integers(2, size=15) - 1
         expected = centre.copy()
+        behind = [len(set(who[menu == m])) for m in range(4)]
         for m, x, s in zip(menu, choice, who.astype(str), strict=True):
-            v = sign[list(labels).index(s)]
+            v = sign[list(labels).index(s)] * np.sqrt(behind[m] / (behind[m] - 1))
             for slot, (u, y) in enumerate(zip(sample.unit, sample.item, strict=True)):
                 if u == m:
                     expected[slot] += v * ((y == x) - centre[slot]) / sample.sizes[u]
@@ -183,7 +184,8 @@ def test_weighted_rows_by_row_are_a_plain_loop():
         for slot, (u, y) in enumerate(zip(sample.unit, sample.item, strict=True)):
             own = menu[drawn] == u
             push = sign * weight[drawn] * ((choice[drawn] == y) - centre[slot])
-            expected[slot] += push[own].sum() / weight[drawn][own].sum()
+            rows = (menu == u).sum()
+            expected[slot] += np.sqrt(rows / (rows - 1)) * push[own].sum() / weight[drawn][own].sum()
         assert row == pytest.approx(expected)
     by_row, by_menu = (
         rum_test(data, n_boot=1999, tau=0.2, seed=0, resample=resample).null_distribution

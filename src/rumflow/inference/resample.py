@@ -11,8 +11,10 @@ UnitSampler   whole units (rows with weights, or all the choices of a subject). 
               strata, and moved to the centre. draws="null": every unit u keeps its menus and weights, and its deviations from
               the centre get a random sign v_u (the wild cluster bootstrap with the null imposed, Cameron, Gelbach, Miller 2008):
 
-                  p*(D, x) = centre(D, x) + sum_u v_u (count_u(D, x) - count_u(D) centre(D, x)) / N_D
+                  p*(D, x) = centre(D, x) + f_D sum_u v_u (count_u(D, x) - count_u(D) centre(D, x)) / N_D
 
+              The centre has followed the choices, which makes deviations too small; f_D = sqrt(m / (m - 1)), with m the units
+              behind the menu (at least 2), gives that back where they are few.
               Rows by "row" are drawn with replacement first, each draw with a sign of its own, so that N_D varies.
 
 Resampling the observed choices gives no noise to a menu with one choice, which draws from the null do.
@@ -188,6 +190,8 @@ class UnitSampler:
         self.behind = behind
         self.draws = draws
         self._both = both
+        few = np.maximum(behind, 2.0)
+        self._stretch = np.sqrt(few / (few - 1.0))[sample.unit]
 
     @property
     def n_units(self) -> int:
@@ -213,7 +217,9 @@ class UnitSampler:
         size = self._sums(times)[1] if null else totals
         with np.errstate(invalid="ignore", divide="ignore"):
             if null:
-                return np.asarray(np.where(size > 0, centre + (counts - totals * centre) / size, np.nan))
+                return np.asarray(
+                    np.where(size > 0, centre + self._stretch * (counts - totals * centre) / size, np.nan)
+                )
             return np.asarray(np.where(size > 0, counts / size, np.nan) - self._frequency + centre)
 
     def _sums(self, times: Array) -> tuple[Array, Array]:
