@@ -2,9 +2,10 @@
 
     python benchmarks/layers.py --batch 256 --out layers.csv
 
-Rivals (each optional): moreau, cvxpylayers (default solver, and on moreau), qpth, proxsuite. Every tool runs in a
-process of its own, with a limit on time and memory; rivals get a smaller batch (printed) and are compared by the time
-per sample. Where the tool takes sparse matrices, two formulations of the projection are tried:
+Rivals (each optional): moreau, cvxpylayers (default solver, and on moreau), qpth, proxsuite, and Pi-net (JAX, `pinet-hcnn`),
+which splits the constraints (Douglas and Rachford) and stops after a number of steps. Every tool runs in a process of its own,
+with a limit on time and memory. Times are CPU seconds of all threads; rivals get a smaller batch (printed) and are compared
+by the time per sample. Where the tool takes sparse matrices, two formulations of the projection are tried:
 
     rho    min 1/2 |r - z|^2,  C r = 1, K r >= 0
     flow   min 1/2 |r - z|^2,  r = Z k, k a unit flow, k >= 0        (variables r and k)
@@ -37,13 +38,15 @@ TOOLS = {
     "rumflow": ("cold",),
     "rumflow warm": ("second pass",),
     "rumflow smoothed": ("mu = 1e-3",),
+    "rumflow jax": ("cold",),
+    "pinet": ("100 steps", "1000 steps"),
     "moreau": ("rho", "flow"),
     "cvxpylayers on moreau": ("rho", "flow"),
     "cvxpylayers": ("rho", "flow"),
     "qpth": ("rho",),
     "proxsuite": ("rho",),
 }
-BATCHES = {"moreau": 16, "cvxpylayers on moreau": 8, "cvxpylayers": 4, "qpth": 1, "proxsuite": 1}
+BATCHES = {"pinet": 32, "moreau": 16, "cvxpylayers on moreau": 8, "cvxpylayers": 4, "qpth": 1, "proxsuite": 1}
 
 
 def inputs(n: int, batch: int, seed: int) -> np.ndarray:
@@ -146,37 +149,101 @@ def make_layer(tool: str, form: str, n: int, batch: int):
     return lambda z: QPFunction()(eye, -z, dense[1], one, dense[0], nothing, most)[0]
 
 
-def measure(tool: str, form: str, n: int, batch: int, seed: int, repeats: int) -> dict[str, float]:
-    """Seconds and errors of one tool."""
+def make_jax(tool: str, form: str, n: int):
+    """The same for tools of JAX, in double precision."""
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_enable_x64", True)
+    if tool == "rumflow jax":
+        from rumflow.jax import project_cells
+
+        return lambda z: project_cells(z, n)
+    import pinet
+
+    k, c = (jnp.asarray(m.toarray())[None] for m in matrices(n))
+    zero, most = jnp.zeros((1, k.shape[1], 1)), jnp.full((1, k.shape[1], 1), jnp.inf)
+    layer = pinet.Project(
+        eq_constraint=pinet.EqualityConstraint(c, jnp.ones((1, c.shape[1], 1))),
+        ineq_constraint=pinet.AffineInequalityConstraint(k, zero, most),
+    )
+    steps = int(form.split(maxsplit=1)[0])
+    # As many steps backward as forward: the implicit system is solved by iteration as well.
+    options = {"n_iter": steps, "n_iter_bwd": steps}
+    return lambda z: layer.call(y_raw=pinet.ProjectionInstance(x=z[..., None]), **options)[0].x[..., 0]
+
+
+def jax_pass(tool: str, form: str, n: int):
+    """What runs both passes: the answer, the gradient, and the seconds of each."""
+    import jax
+
+    layer = make_jax(tool, form, n)
+    alone = jax.jit(layer)
+
+    @jax.jit
+    def both(z, g):
+        y, back = jax.vjp(layer, z)
+        return y, back(g)[0]
+
+    def run(z: np.ndarray, g: np.ndarray):
+        begin = time.process_time()
+        jax.block_until_ready(alone(z))
+        middle = time.process_time()
+        y, gradient = jax.block_until_ready(both(z, g))
+        end = time.process_time()
+        forward = middle - begin
+        return np.asarray(y), np.asarray(gradient), forward, max(end - middle - forward, 0.0)
+
+    return run
+
+
+def torch_pass(tool: str, form: str, n: int, batch: int):
+    """The same for tools of PyTorch."""
     import torch
 
-    z = torch.tensor(inputs(n, batch, seed))
-    rng = np.random.default_rng(seed + 1)
-    g = torch.tensor(rng.normal(size=tuple(z.shape)))
     layer = make_layer(tool, form, n, batch)
-    forward, backward = [], []
-    for i in range(repeats + 1):  # the first pass loads and compiles; it counts only where it takes very long
-        own = z.clone()
+
+    def run(z: np.ndarray, g: np.ndarray):
+        point = torch.tensor(z)
         if tool.endswith("warm"):
             layer.warm.clear()
-            layer(own)
-            own += 1e-3 * torch.tensor(rng.normal(size=tuple(z.shape)))
-        point = own.clone().requires_grad_()
-        begin = time.perf_counter()
+            layer(point)
+            point = torch.tensor(step(z))
+        point.requires_grad_()
+        begin = time.process_time()
         y = layer(point)
-        middle = time.perf_counter()
-        (gradient,) = torch.autograd.grad(y, point, g)
-        end = time.perf_counter()
-        long = end - begin > 30.0
+        middle = time.process_time()
+        (gradient,) = torch.autograd.grad(y, point, torch.tensor(g))
+        return y.detach().numpy(), gradient.numpy(), middle - begin, time.process_time() - middle
+
+    return run
+
+
+def step(z: np.ndarray) -> np.ndarray:
+    """What a step of training might do."""
+    return z + 1e-3 * np.random.default_rng(1).normal(size=z.shape)
+
+
+def measure(tool: str, form: str, n: int, batch: int, seed: int, repeats: int) -> dict[str, float]:
+    """Seconds and errors of one tool."""
+    z = inputs(n, batch, seed)
+    rng = np.random.default_rng(seed + 1)
+    g = rng.normal(size=z.shape)
+    run = jax_pass(tool, form, n) if tool in ("rumflow jax", "pinet") else torch_pass(tool, form, n, batch)
+    forward, backward = [], []
+    for i in range(repeats + 1):  # the first pass loads and compiles; it counts only where it takes very long
+        y, gradient, ahead, back = run(z, g)
+        long = ahead + back > 30.0
         if i or long:
-            forward.append(middle - begin)
-            backward.append(end - middle)
+            forward.append(ahead)
+            backward.append(back)
         if long:
             break
+    own = step(z) if tool.endswith("warm") else z
     few = min(batch, 4)
-    exact = rf.project_many(own[:few].numpy(), tol=1e-13, throw=False)
+    exact = rf.project_many(own[:few], tol=1e-13, throw=False)
     k, c = matrices(n)
-    answer = y.detach()[:few].numpy()
+    answer = y[:few]
     result = {
         "forward": float(np.median(forward)),
         "backward": float(np.median(backward)),
@@ -187,9 +254,9 @@ def measure(tool: str, form: str, n: int, batch: int, seed: int, repeats: int) -
         worst = 0.0
         for _ in range(4):
             t = rng.normal(size=(few, z.shape[1]))
-            up, down = (rf.project_many(own[:few].numpy() + h * t, tol=1e-13, throw=False).rho for h in (1e-6, -1e-6))
-            reference = ((up - down) * g[:few].numpy()).sum(axis=1) / 2e-6
-            here = (gradient[:few].numpy() * t).sum(axis=1)
+            up, down = (rf.project_many(own[:few] + h * t, tol=1e-13, throw=False).rho for h in (1e-6, -1e-6))
+            reference = ((up - down) * g[:few]).sum(axis=1) / 2e-6
+            here = (gradient[:few] * t).sum(axis=1)
             worst = max(worst, float(np.abs(here - reference).max() / np.abs(reference).max()))
         result["gradient_error"] = worst
     return result
@@ -281,7 +348,8 @@ def report(rows: list[dict[str, object]]) -> None:
 
 def versions() -> str:
     found = []
-    for name in ("rumflow", "torch", "numba", "moreau", "cvxpylayers", "cvxpy", "diffcp", "qpth", "proxsuite"):
+    rivals = ("pinet-hcnn", "moreau", "cvxpylayers", "cvxpy", "diffcp", "qpth", "proxsuite")
+    for name in ("rumflow", "torch", "jax", "numba", *rivals):
         try:
             found.append(f"{name}={version(name)}")
         except PackageNotFoundError:

@@ -6,14 +6,15 @@ A context of 8 numbers goes in, the choice probabilities of some menus come out.
     projected  the projection of a network's raw outputs: few rankings, many probabilities of exactly 0
 
 and two kinds of data: *shares*, the teacher's probabilities of all menus at 128 contexts (squared error), and *choices*, one
-from one menu at each of 512 contexts (likelihood). Students have the same body and differ in the last step:
+from one menu at each of 512 contexts (likelihood); half as many for 8 items. Students have the same body and differ in the
+last step:
 
     softmax              softmax within each menu
     softmax, projected   the same network, its outputs projected when it is tested
     softmax, layer       softmax within each menu, then projected in the network (`ChoiceLikelihood` for choices)
     mixture of logits    ten logits and their shares: random utility without any projection
 
-*Error* is the mean squared error per cell at 256 contexts not seen; *loss* the expected negative log-likelihood of a choice
+*Error* is the mean squared error per cell at 128 contexts not seen; *loss* the expected negative log-likelihood of a choice
 there, all probabilities mixed with 1 % of equal shares so that a 0 costs much instead of infinitely much; `excess` is the loss
 less that of the truth.
 """
@@ -35,9 +36,9 @@ if TYPE_CHECKING:
 
 STUDENTS = ("softmax", "softmax, projected", "softmax, layer", "mixture of logits")
 TEACHERS, DATA = ("logits", "projected"), ("shares", "choices")
-#: Items, and the number of menus (0: all of them).
-SIZES = ((5, 0), (6, 10), (8, 0))
-_CONTEXT, _WIDTH, _RATE, _TEST, _EQUAL = 8, 64, 3e-3, 256, 0.01
+#: Items, the number of menus (0: all of them), and what contexts and epochs are divided by.
+SIZES = ((5, 0, 1), (6, 10, 1), (8, 0, 2))
+_CONTEXT, _WIDTH, _RATE, _TEST, _EQUAL = 8, 64, 3e-3, 128, 0.01
 _BATCH = {"shares": 16, "choices": 32}
 
 
@@ -88,7 +89,8 @@ class _Task:
         utility, share = outputs.split([parts * self.n, parts], dim=-1)
         utility = utility.reshape(-1, parts, 1, self.n).masked_fill(~self.offered, -torch.inf)
         p = (utility.softmax(-1) * share.softmax(-1)[..., None, None]).sum(1)
-        return p[:, self.menu, self.item]
+        cells: Tensor = p[:, self.menu, self.item]
+        return cells
 
     def student(self, method: str) -> tuple[nn.Module, Callable[[Tensor], Tensor], list[nn.Module]]:
         """Body, the last step from its outputs to probabilities, and the layer if there is one."""
@@ -158,10 +160,10 @@ class _Task:
 def run_choices(
     out_dir: str | Path,
     seeds: Iterable[int] = range(3),
-    sizes: Sequence[tuple[int, int]] = SIZES,
+    sizes: Sequence[tuple[int, int, int]] = SIZES,
     contexts: tuple[int, int] = (128, 512),
-    epochs: tuple[int, int] = (80, 25),
-    points: int = 10,
+    epochs: tuple[int, int] = (40, 15),
+    points: int = 5,
     progress: Callable[[str], None] | None = None,
 ) -> list[Row]:
     """Train every student on all tasks and seeds; writes choices.csv, choices.png and choices.md into `out_dir`.
@@ -171,12 +173,14 @@ def run_choices(
     import torch
 
     rows: list[Row] = []
+    out = Path(out_dir)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # these networks are small: threads would only wait for each other
     try:
-        for n, menus in sizes:
+        for n, menus, part in sizes:
             for teacher in TEACHERS:
-                for data, train, most in zip(DATA, contexts, epochs, strict=True):
+                for data, whole, passes in zip(DATA, contexts, epochs, strict=True):
+                    train, most = whole // part, passes // part
                     for seed in seeds:
                         begin = time.process_time()
                         task = _Task(seed, n, menus, teacher, data, train)
@@ -184,20 +188,19 @@ def run_choices(
                             if method == "softmax, projected":
                                 continue
                             start = time.process_time()
-                            for epoch, part, found in task.learn(method, most, max(1, most // points)):
+                            for epoch, name, found in task.learn(method, most, max(1, most // points)):
                                 case = {"n": n, "menus": menus or (1 << n) - 1, "teacher": teacher, "data": data}
                                 spent = round(time.process_time() - start, 2)
                                 rows.append(
-                                    {**case, "seed": seed, "method": part, "epoch": epoch, **found, "cpu": spent}
+                                    {**case, "seed": seed, "method": name, "epoch": epoch, **found, "cpu": spent}
                                 )
+                        write_csv(out / "choices.csv", rows)  # what is done is kept
                         if progress is not None:
                             progress(
                                 f"choices: n = {n}, {teacher}, {data}, seed {seed}: {time.process_time() - begin:.0f} s"
                             )
     finally:
         torch.set_num_threads(threads)
-    out = Path(out_dir)
-    write_csv(out / "choices.csv", rows)
     return render_choices(out)
 
 

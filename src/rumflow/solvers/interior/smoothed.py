@@ -73,7 +73,8 @@ class Workspace(NamedTuple):
 def make_workspace(n: int) -> Workspace:
     """Empty arrays for n items."""
     half = 1 << (n - 1)
-    shapes: list[tuple[int, ...]] = [(n, half)] * 8 + [(2 * half,)] * 2 + [(n * half,)]
+    shapes: list[tuple[int, ...]] = [(n, half)] * 8
+    shapes += [(2 * half,), (2 * half,), (n * half,)]
     return Workspace(*map(np.empty, shapes))
 
 
