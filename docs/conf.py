@@ -37,24 +37,21 @@ nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "signature"
+autodoc_typehints = "none"  # those of arrays fill half a page; the docstrings say what is accepted
 autodoc_preserve_defaults = True
 
 
 def _plain_docstring(app, what, name, obj, options, lines):
-    """Docstrings are written for the terminal: their first paragraph is text, the rest keeps its columns."""
-    text = inspect.cleandoc("\n".join(lines))
-    first, _, rest = text.partition("\n\n")
-    body, examples = rest, ""
-    if ">>>" in text:
-        at = text.index(">>>")
-        body, examples = text[:at].partition("\n\n")[2], text[at:]
-    first = first.split(">>>")[0].strip().replace("|", r"\|").replace("*", r"\*")
-    found = [*first.split("\n"), ""]
-    if body.strip():
-        found += [".. code-block:: text", "", *("   " + line for line in body.rstrip().split("\n")), ""]
-    if examples.strip():
-        found += [".. code-block:: pycon", "", *("   " + line for line in examples.rstrip().split("\n")), ""]
+    """Docstrings are written for the terminal: sentences become text, paragraphs in columns and formulas keep their places."""
+    found = []
+    for paragraph in inspect.cleandoc("\n".join(lines)).split("\n\n"):
+        rows = paragraph.split("\n")
+        kind = "pycon" if ">>>" in paragraph else "text" if "  " in paragraph.strip() else None
+        if kind is None:
+            found += [row.strip().replace("|", r"\|").replace("*", r"\*") for row in rows]
+        else:
+            found += [f".. code-block:: {kind}", "", *("   " + row for row in rows)]
+        found.append("")
     lines[:] = found
 
 
