@@ -163,8 +163,8 @@ def random_market(
 
 def run_markets(sizes: list[tuple[int, int, int, float]], seeds: int, seconds: float) -> list[Row]:
     """Best assortments of random markets, with times."""
-    data, revenue = random_market(5, 3, 5, 0, 0.5)
-    rf.best_assortment(data, revenue, 5)  # kernels are compiled before the clock starts
+    data, revenue = random_market(20, 20, 10, 0, 0.5)
+    rf.best_assortment(data, revenue, 20)  # kernels are compiled before the clock starts
     rows = []
     for products, past, rankings, chance in sizes:
         for seed in range(seeds):

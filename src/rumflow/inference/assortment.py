@@ -333,9 +333,19 @@ class _Task:
         rows = [(menu, *self._range(menu)) for menu in menus]
         return sorted(rows, key=lambda row: -row[1])
 
+    @cached_property
+    def _earned(self) -> dict[bytes, float]:
+        """What the menus earn that were recorded in full: that is known."""
+        given = self._given
+        full = (given.seen == given.menus).all(axis=1)
+        earned = np.where(given.menus, given.values, 0.0)[full] @ self._by_item
+        return {menu.tobytes(): float(value) for menu, value in zip(given.menus[full], earned, strict=True)}
+
     def _range(self, menu: Mask) -> tuple[float, float]:
         if menu.sum() == 1:
             return (float(self._by_item[menu][0]),) * 2
+        if menu.tobytes() in self._earned:
+            return (self._earned[menu.tobytes()],) * 2
         values = np.where(menu, self._by_item, 0.0)
         try:
             lower, upper, _ = find_bounds(self.fit, Asked(menu[None], values[None, None], np.zeros(1)))

@@ -208,12 +208,14 @@ def ask_functionals(fit: Projection, functionals: Iterable[Mapping[Any, float]])
 
 
 def exact_fit(
-    data: ChoiceData | ArrayLike | Projection,
+    data: ChoiceData | ArrayLike | Projection | BudgetData,
     weights: str | ArrayLike | None = "auto",
     model: Model | None = None,
     route: str | None = None,
 ) -> Projection:
     """A fit good enough to start from: the projection of the data, or the one that is given."""
+    if isinstance(data, BudgetData):
+        raise InputError("data: this is about menus of items; budgets have `rumflow.bounds` for a new budget")
     fit = data
     if not isinstance(fit, Projection):
         fit = project_exact(data, _weights(data, weights), 1e-12, model=model, route=route)  # type: ignore[arg-type]
