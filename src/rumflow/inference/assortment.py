@@ -6,7 +6,8 @@ as well as the nearest says something else. The robust choice is
     max over menus S of  min over RUMs rho with the fitted values on every recorded cell of  sum revenue(x) rho(S, x):
 
 no other menu can promise more. The inner minimum is a sharp bound (`rumflow.inference.sharp`), the outer maximum is found by
-branch and bound (`rumflow.inference.assortment_search`), with a certified distance to the best where time ends it.
+branch and bound (`rumflow.inference.assortment_search`), with a certified distance to the best where time ends it. What is
+certified holds up to the rounding of the linear programmes: 1e-10, at worst 1e-7, of the largest revenue.
 
 The fit itself, one mixture of rankings among many with the same values, has a best menu, too. It promises more and may keep
 less; both stand in the table with their ranges.
