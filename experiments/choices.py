@@ -216,7 +216,11 @@ def render_choices(out_dir: str | Path) -> list[Row]:
         for method in STUDENTS:
             end = [row for row in own if row["method"] == method and row["epoch"] == last]
             found = {key: float(np.mean([row[key] for row in end])) for key in ("error", "excess", "cpu")}
-            spread = float(np.std([row["excess" if case[3] == "choices" else "error"] for row in end]))
+            key = "excess" if case[3] == "choices" else "error"
+            epochs = {row["epoch"] for row in own}
+            curve = [[row[key] for row in own if row["method"] == method and row["epoch"] == epoch] for epoch in epochs]
+            found["best"] = float(np.min(np.mean(curve, axis=1)))
+            spread = float(np.std([row[key] for row in end]))
             names = dict(zip(("n", "menus", "teacher", "data"), case, strict=True))
             summary.append({**names, "method": method, **found, "spread": spread})
     figure = draw(out / "choices.png", lambda axes: _paint(axes, rows, cases), (12.0, 3.2 * ((len(cases) + 3) // 4)))
@@ -250,7 +254,8 @@ def _page(rows: Sequence[Row], cases: Sequence[tuple[Any, ...]], summary: Sequen
         "`choices.csv`. No loss and no gradient was infinite or NaN: the run would have stopped.\n",
         "![learning curves](choices.png)\n" if figure else "(No figure: matplotlib is not installed.)\n",
     ]
-    lines = []
+    lines: list[list[object]] = []
+    early: list[list[object]] = []
     for case in cases:
         own = [row for row in summary if (row["n"], row["menus"], row["teacher"], row["data"]) == case]
         key = "excess" if case[3] == "choices" else "error"
@@ -258,19 +263,30 @@ def _page(rows: Sequence[Row], cases: Sequence[tuple[Any, ...]], summary: Sequen
         marks = ["**" if row[key] == best else "" for row in own]
         cells = [f"{m}{row[key]:.2e}{m} ± {row['spread']:.0e}" for m, row in zip(marks, own, strict=True)]
         lines.append([*case, "excess loss" if key == "excess" else "squared error", *cells, f"{own[2]['cpu']:.0f}"])
-    header = ["items", "menus", "teacher", "data", "measure", *STUDENTS, "seconds, layer"]
-    parts.append(markdown_table(header, lines))
+        least = min(row["best"] for row in own)
+        early.append(
+            [*case, *(f"**{row['best']:.2e}**" if row["best"] == least else f"{row['best']:.2e}" for row in own)]
+        )
+    header = ["items", "menus", "teacher", "data"]
+    parts.append("After the last epoch:\n")
+    parts.append(markdown_table([*header, "measure", *STUDENTS, "seconds, layer"], lines))
+    parts.append(
+        "At the best of the epochs measured, picked on the test set for all students alike, as with early stopping:\n"
+    )
+    parts.append(markdown_table([*header, *STUDENTS], early))
     for teacher in TEACHERS:
         for data in DATA:
             key = "excess" if data == "choices" else "error"
             own = [row for row in summary if row["teacher"] == teacher and row["data"] == data]
-            ratios = [
-                next(r[key] for r in own if r["n"] == n and r["method"] == "softmax, layer")
-                / next(r[key] for r in own if r["n"] == n and r["method"] == "mixture of logits")
-                for n in sorted({row["n"] for row in own})
-            ]
-            told, what = ", ".join(f"{ratio:.2f}" for ratio in ratios), "excess loss" if key == "excess" else "error"
+            told = []
+            for column in (key, "best"):
+                layer, mixture = (
+                    [row[column] for row in own if row["method"] == name] for name in ("softmax, layer", STUDENTS[3])
+                )
+                told.append(", ".join(f"{a / b:.2f}" for a, b in zip(layer, mixture, strict=True)))
+            what = "excess loss" if key == "excess" else "error"
             parts.append(
-                f"* Teacher *{teacher}*, {data}: the layer has {told} times the {what} of the mixture of logits."
+                f"* Teacher *{teacher}*, {data}: the layer has {told[0]} times the {what} of the mixture of logits after the "
+                f"last epoch, {told[1]} at the best one."
             )
     return "\n".join(parts) + "\n"

@@ -258,7 +258,7 @@ def test_thirty_items_and_a_hundred_menus(rng):
         losses.append(float(loss.detach()))
     assert losses[-1] < losses[0]
     assert (layer.cells[:, 0] == [sum(1 << x for x in menu) for menu in menus for _ in menu]).all()
-    assert len(layer.warm) == 6
+    assert 6 <= len(layer.warm) <= 24  # steps as large as these make new samples of old ones
     labels = [f"item {x}" for x in range(30)]
     named = AxiomLayer(RandomUtility(), [[labels[x] for x in menu] for menu in menus], labels)
     assert torch.allclose(named(y.double()), layer(y.double()), atol=1e-9)
