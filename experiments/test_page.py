@@ -304,7 +304,8 @@ left.
 90 % intervals for a quantity on a menu that was not offered, two thirds of the menus being offered: the probability of a cell,
 the difference of two, a revenue with prices 1, 2, 3, ... Per cent of data sets in which the interval holds the truth, on average
 over five populations of each kind (in brackets: the least), and the mean width of one interval each
-(some data sets leave no value). Over {intervals} cases coverage is {least} to {most} %. Populations inside the model are covered nearly always: their sharp bounds are wide already.
+(some data sets leave no value). Over {intervals} cases coverage is {least} to {most} %. Populations inside the model are covered
+nearly always: their sharp bounds are wide already.
 
 {coverage}
 
