@@ -201,10 +201,18 @@ OPTIONS: dict[str, list[str]] = {
     "--items": ["a,b,c,d", "a,a", ","],
     "-n": ["2", "3", "4", "5", "40"],
     "--max-n": ["2", "4", "99"],
+    "--revenue": ["a=1,b=2,c=3", "a=1", "a=x", "a=1,a=2", "no.csv", "1=1,2=2"],
+    "--outside": ["a", "b", "c", "1", "no"],
+    "--max-size": ["0", "1", "2", "-1"],
+    "--must": ["a", "a,b", "z"],
+    "--never-together": ["a,b", "a", "z,a"],
+    "--most": ["1", "2", "0"],
+    "--remove": ["a", "b", "z"],
+    "--above": ["a>b", "a>b,b>a", "a", ">"],
     "--family": ["noisy", "dirichlet"],
     **{f"--{name}": VALUES for name in "menu choice count weight total subject observation group".split()},  # noqa: SIM905
     **{f"--{name}": VALUES for name in ("available", "outside-option", "separator", "title", "item")},
-    **{f"--{name}": [] for name in ("json", "quiet", "clean", "together", "cluster", "help")},
+    **{f"--{name}": [] for name in ("json", "quiet", "clean", "together", "cluster", "help", "next")},
 }
 READING = (  # noqa: SIM905
     "--menu --choice --count --weight --total --subject --group --available --items --menus --base --outside-option --separator "
@@ -213,8 +221,11 @@ READING = (  # noqa: SIM905
 COMMANDS = {
     "project": ["--by", "--weights", "--tol", "--max-seconds", "--top", *READING],
     "test": ["--by", "--weights", "--together", "--tau", "--cluster", "--convention", "--seed", *READING],
-    "bounds": ["--item", "--confidence", "--seed", *READING],
-    "report": ["--title", "--seed", *READING],
+    "bounds": ["--item", "--confidence", "--seed", "--remove", "--next", "--cluster", *READING],
+    "explain": ["--most", "--cluster", "--seed", "--above", *READING],
+    "assort": ["--outside", "--max-size", "--must", "--never-together", "--seed", *READING],
+    "compare": ["--above", "--tol", *READING],
+    "report": ["--title", "--seed", "--revenue", "--outside", *READING],
     "simulate": ["-n", "--draws", "--share", "--items", "--form", "--seed", "--json"],
     "bench": ["--family", "--seed", "--json"],
     "demo": ["--seed", "--json"],
@@ -224,10 +235,10 @@ COMMANDS = {
 
 def fuzz_command(rng: Rng, folder: Path) -> str:
     """Run a random command line; the exit code must be one of ours."""
-    often = ["project"] * 6 + ["test"] * 4 + ["bounds"] * 3 + ["simulate"] * 2
-    name = pick(rng, [*often, "report", "bench", "demo", "completion"])
+    often = ["project"] * 5 + ["test"] * 4 + ["bounds", "explain", "assort"] * 3 + ["simulate"] * 2
+    name = pick(rng, [*often, "compare", "report", "bench", "demo", "completion"])
     words = [name]
-    if name in ("project", "test", "bounds", "report"):
+    if name in ("project", "test", "bounds", "explain", "assort", "compare", "report"):
         path = make_file(rng, folder)
         words.append(pick(rng, [str(path)] * 8 + ["-", "no.csv", ""]))
     if name == "simulate":
@@ -236,9 +247,12 @@ def fuzz_command(rng: Rng, folder: Path) -> str:
         words.append(pick(rng, ["bash", "x"]))
     elif name == "bounds":
         words += ["--for", pick(rng, OPTIONS["--for"])]
+    elif name == "assort":
+        words += ["--revenue", pick(rng, OPTIONS["--revenue"]), "--max-seconds", "5"]
     elif name == "bench":
         words += ["--max-n", pick(rng, OPTIONS["--max-n"])]
-    words += ["--n-boot", pick(rng, OPTIONS["--n-boot"])] if name in ("test", "report", "bounds") else []
+    drawing = name in ("test", "report", "bounds", "explain", "compare")
+    words += ["--n-boot", pick(rng, OPTIONS["--n-boot"])] if drawing else []
     for _ in range(int(rng.geometric(0.45)) - 1 if COMMANDS[name] else 0):
         option = pick(rng, COMMANDS[name] if rng.random() < 0.97 else list(OPTIONS))
         values = VALUES if rng.random() < 0.1 else OPTIONS[option]
