@@ -28,7 +28,7 @@ dist: $(VENV)/test
 	$(BIN)/python -m build --no-isolation --outdir dist .
 	for kind in whl tar.gz; do \
 	  $(PYTHON) -m venv --clear build/clean && build/clean/bin/pip install -q dist/*.$$kind && \
-	  (cd build && clean/bin/python -P ../tests/smoke.py) || exit 1; \
+	  (cd build && clean/bin/python -P ../.ci/smoke.py) || exit 1; \
 	done
 
 reproduce: $(VENV)/test

@@ -1,4 +1,4 @@
-"""An installed rumflow, tried without anything else of the project: `python tests/smoke.py`, run by `make dist`."""
+"""An installed rumflow, tried without anything else of the project: `python .ci/smoke.py`, run by `make dist`."""
 
 import subprocess
 import sys
