@@ -81,7 +81,7 @@ def _as_design(table: dict[tuple[int, ...], Array], first: list[tuple[int, ...]]
 
 def _is_only_conflict(table: dict[tuple[int, ...], Array], first: list[tuple[int, ...]]) -> bool:
     design = _as_design(table, first)
-    found = Search(Subsets(exact_data(design), None, None, 1)).several(2)
+    found = Search(Subsets(exact_data(design), None, None, 1)).several(2, [])
     return found.complete and [frozenset(menus) for menus in found.menus] == [design.planted]
 
 

@@ -224,3 +224,51 @@ def test_next_menu_keeps_what_is_done(monkeypatch):
     found = rf.next_menu(data)
     assert len(found.menus) == 3
     assert "Interrupted" in found.summary()
+
+
+def test_the_only_other_item_takes_all():
+    data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 30, "b": 50, "c": 20}})
+    found = rf.diversion(data, "a", ("a", "b"), confidence=None)
+    assert found.gains.lower[0] < found.gains.upper[0]
+    assert found.table["ratio_lower"] == found.table["ratio_upper"] == [1.0]
+
+
+def test_a_projection_has_its_own_options():
+    data = rf.ChoiceData.from_counts({("o", "a", "b"): {"o": 30, "a": 50, "b": 20}, ("o", "a"): {"o": 60, "a": 40}})
+    fit = rf.project(data)
+    for options in ({"model": rf.SinglePeaked(["o", "a", "b"])}, {"weights": "counts"}, {"route": "graph"}):
+        with pytest.raises(rf.InputError, match="its own weights, model and route"):
+            rf.bounds(fit, ("a", "b"), **options)
+    gone = rf.diversion(data, "b", weights="counts", confidence=None)
+    assert len(gone.table["item"]) == 2
+
+
+def test_arguments_of_next_menu_and_assortments_are_checked():
+    data = rf.ChoiceData.from_counts({("o", "a", "b"): {"o": 30, "a": 50, "b": 20}, ("o", "a"): {"o": 60, "a": 40}})
+    found = rf.next_menu(data, [("o", "a"), ("a", "b"), ("b", "a")])
+    assert found.menu in (("a", "b"), ("b", "a"))
+    assert len(found.table["menu"]) == 1
+    for options, words in (
+        ({"candidates": [("o", "a")]}, "were observed"),
+        ({"most": -1}, "most=-1"),
+        ({"functional": {(("a", "b"), "a"): np.nan}}, "finite"),
+        ({"functional": {(("a", "b"), "a"): "x"}}, "a number is needed"),
+    ):
+        with pytest.raises(rf.InputError, match=words):
+            rf.next_menu(data, **options)
+    for level in ("auto", 95, True):
+        with pytest.raises(rf.InputError, match="confidence="):
+            rf.best_assortment(data, {"a": 1, "b": 2}, "o", confidence=level)
+    with pytest.raises(rf.InputError, match="with counts"):
+        rf.best_assortment(rf.project(data), {"a": 1, "b": 2}, "o", confidence=0.9)
+
+
+def test_assortments_without_an_interval_say_so():
+    counts = {("o", "a", "b"): {"o": 100, "a": 800, "b": 100}, ("o", "a"): {"o": 800, "a": 200}}
+    data = rf.ChoiceData.from_counts(counts | {("o", "b", "c"): {"o": 300, "b": 400, "c": 300}})
+    found = rf.best_assortment(data, {"a": 3, "b": 2, "c": 5}, "o", confidence=0.9, n_boot=19)
+    assert "the model itself is rejected" in found.summary()
+    assert "highest lower end" not in found.summary()
+    assert found.gap < 1e-4
+    late = rf.best_assortment(data, {"a": 3, "b": 2, "c": 5}, "o", confidence=0.9, n_boot=19, max_seconds=1e-9)
+    assert late.reason == "max_seconds"

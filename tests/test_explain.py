@@ -344,17 +344,6 @@ def test_menus_that_were_recorded_in_part():
     assert ((0, 2), (1, 2), (0, 1, 2)) in [one.menus for one in more.conflicts]
 
 
-def test_other_models():
-    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 40, "b": 60}, ("b", "c"): {"b": 50, "c": 50}})
-    assert rf.explain(data, level=None).conflict == ()
-    above = rf.explain(data, level=None, model=rf.RandomUtility(above=[("a", "b")]))
-    assert above.conflict == (("a", "b"),)
-    assert (above.inequality.bound, above.inequality.value) == (0, pytest.approx(0.6))
-    peaked = {("a", "b", "c"): {"a": 5, "b": 90, "c": 5}, ("a", "c"): {"a": 50, "c": 50}, ("b", "c"): {"b": 4, "c": 96}}
-    axis = rf.explain(rf.ChoiceData.from_counts(peaked), level=None, model=rf.SinglePeaked(["a", "b", "c"]))
-    assert (("b", "c"), ("a", "b", "c")) in [one.menus for one in axis.conflicts]
-
-
 @pytest.mark.parametrize("level", [None, 0.05])
 def test_the_answer_does_not_depend_on_the_number_of_threads(level):
     data = rf.ChoiceData.from_counts(CYCLE | {("a", "b", "d"): {"a": 40, "b": 30, "d": 30}})
@@ -429,7 +418,7 @@ def test_interrupts_keep_what_was_found(monkeypatch):
         ({"halves": -1}, "halves=-1"),
         ({"cluster": "yes"}, "cluster='yes'"),
         ({"cluster": True}, "subject"),
-        ({"model": rf.Types([["a", "b", "c"]])}, "explain knows"),
+        ({"model": rf.Types([["a", "b", "c"]])}, "without known preferences"),
     ],
 )
 def test_wrong_arguments_are_named(options, words):
@@ -450,3 +439,37 @@ def test_results_as_frames_and_json():
     assert frame["menu"][0] == "{" + ", ".join(found.influence["menu"][0]) + "}"
     assert "cycle" in repr(found)
     assert "not adjusted for the search" in found.summary()
+
+
+def test_other_models_and_missing_subjects_are_refused():
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 10}, ("a", "b", "c"): {"a": 5, "b": 30, "c": 5}})
+    for model in (rf.SinglePeaked(["a", "b", "c"]), rf.RandomUtility(above=[("a", "b")])):
+        with pytest.raises(rf.InputError, match="without known preferences"):
+            rf.explain(data, model=model)
+    with pytest.raises(rf.InputError, match="no subjects"):
+        rf.explain(data, cluster=True)
+
+
+def test_an_interrupted_search_keeps_its_conflicts(monkeypatch):
+    from rumflow.inference.conflicts.search import Search
+
+    data = rf.ChoiceData.from_counts(
+        {
+            ("a", "b"): {"a": 0.2, "b": 0.8},
+            ("a", "b", "c"): {"a": 0.6, "b": 0.2, "c": 0.2},
+            ("d", "e"): {"d": 0.2, "e": 0.8},
+            ("d", "e", "f"): {"d": 0.6, "e": 0.2, "f": 0.2},
+        }
+    )
+    first, calls = Search.first, []
+
+    def once(self, allowed=None):
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return first(self, allowed)
+
+    monkeypatch.setattr(Search, "first", once)
+    found = rf.explain(data, None)
+    assert found.interrupted
+    assert len(found.conflicts) == 1

@@ -100,7 +100,6 @@ def test_the_command(file, tmp_path, capsys):
         (["--level", "0.9"], "level=0.9"),
         (["--n-boot", "3"], "take 19 or more"),
         (["--cluster"], "subject"),
-        (["--above", "a>q"], "'q' is unknown"),
     ],
 )
 def test_wrong_options_are_named(file, options, words, capsys):

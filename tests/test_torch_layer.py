@@ -376,3 +376,23 @@ def test_rumflow_does_not_need_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert 'pip install "rumflow[torch]"' in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"tol": 5.0}, "tol=5.0"),
+        ({"tol": float("nan")}, "tol=nan"),
+        ({"smoothing": -0.1}, "smoothing=-0.1"),
+        ({"smoothing": float("nan")}, "smoothing=nan"),
+        ({"nonfinite": "nna"}, "nonfinite='nna'"),
+        ({"out_dtype": torch.int64}, "out_dtype"),
+        ({"index": torch.tensor([0.5, 0.7])}, "whole numbers"),
+        ({"index": [0, 1]}, "whole numbers"),
+    ],
+)
+def test_options_of_the_function_are_checked(options, words):
+    from rumflow.torch import project_cells
+
+    with pytest.raises(rf.InputError, match=words):
+        project_cells(torch.rand(2, 12, dtype=torch.float64), 3, **options)

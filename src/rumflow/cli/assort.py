@@ -82,7 +82,7 @@ def read_revenue(data: ChoiceData, text: str) -> dict[Any, float]:
         with Path(text).open(newline="", encoding="utf-8-sig") as file:
             rows = [row for row in csv.reader(file) if row]
         pairs = [(row[0], row[1]) if len(row) == 2 else (",".join(row), "") for row in rows]
-        if pairs and not _is_number(pairs[0][1]):
+        if pairs and not _is_number(pairs[0][1]) and pairs[0][0].strip() not in map(str, data.items):
             pairs = pairs[1:]  # the header
         where = f"--revenue {text}"
     else:
@@ -94,7 +94,10 @@ def read_revenue(data: ChoiceData, text: str) -> dict[Any, float]:
     for name, value in pairs:
         if not _is_number(value):
             raise InputError(f"{where}: {name!r} has the value {value!r}; a number is needed, one per item")
-        found[labels_of_data(data, where, name.strip(), single=True)[0]] = float(value)
+        item = labels_of_data(data, where, name.strip(), single=True)[0]
+        if item in found:
+            raise InputError(f"{where}: {item!r} stands twice; one value per item is needed")
+        found[item] = float(value)
     return found
 
 

@@ -6,7 +6,6 @@ import argparse
 
 from rumflow.cli.answers import NOT_CONVERGED, OK, check_out, print_json, show_progress, write_out
 from rumflow.cli.arguments import add_data, add_json, add_out, add_seed, whole_number
-from rumflow.cli.models import add_model, model_of
 from rumflow.cli.reading import read_data
 from rumflow.errors import InputError
 from rumflow.inference import explain
@@ -35,7 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="half-samples in which the search is repeated (default 20; 0: none, faster)",
     )
     parser.add_argument("--cluster", action="store_true", help="draw whole subjects")
-    add_model(parser, route=False)
     add_seed(parser, 0)
     add_json(parser)
     add_out(parser, "the influence of each menu")
@@ -54,7 +52,6 @@ def run(arguments: argparse.Namespace) -> int:
         halves=arguments.halves,
         cluster=arguments.cluster,
         seed=arguments.seed,
-        model=model_of(arguments, data),
         progress=show_progress(arguments),
     )
     if arguments.json:

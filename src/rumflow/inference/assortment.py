@@ -33,6 +33,7 @@ from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.inference.assortment_search import Found, Limits, Node, Space, WorstCases, search, search_mixture
 from rumflow.inference.bounds import bound_functionals, exact_fit
+from rumflow.inference.confidence import has_counts
 from rumflow.inference.functionals import revenue as revenue_of
 from rumflow.inference.sharp import Asked, find_bounds, given_by, independent, model_of, worst_case
 from rumflow.models.model import Model
@@ -93,14 +94,16 @@ class BestAssortment:
     def summary(self) -> str:
         """The answer in words."""
         own = [item for item in self.menu if item != self.outside_option]
+        by_intervals = bool(np.isnan(self.gap))
+        title = "Best by its interval" if by_intervals else "Best in the worst case"
         lines = [
-            f"Best in the worst case: {format_menu(own)} beside {self.outside_option}, "
+            f"{title}: {format_menu(own)} beside {self.outside_option}, "
             f"which earns {self.lower:.4g} to {self.upper:.4g}."
         ]
-        if self.confidence is not None:
+        if by_intervals:
             lines.append(
-                f"It has the highest lower end of the {100 * self.confidence:g} % intervals among the assortments compared; "
-                "nothing is certified about others."
+                f"It has the highest lower end of the {100 * (self.confidence or 0):g} % intervals among the assortments "
+                "compared; nothing is certified about others."
             )
         elif self.reason:
             why = _REASONS[self.reason]
@@ -171,6 +174,11 @@ def best_assortment(
     progress        a line on standard error.
     """
     begin = clock()
+    if confidence is not None:
+        if isinstance(confidence, str | bool) or not 0 < confidence < 1:
+            raise InputError(f"confidence={confidence!r}: None or a number between 0 and 1 is needed, such as 0.95")
+        if not has_counts(data):
+            raise InputError(f"confidence={confidence!r}: intervals need ChoiceData with counts")
     fit = exact_fit(data, weights, model, route)
     if not isinstance(model_of(fit), RandomUtility):
         raise InputError(f"model: assortments need rankings, RandomUtility(), not {model_of(fit)!r}")
@@ -178,32 +186,43 @@ def best_assortment(
     deadline = np.inf if max_seconds is None else begin + _positive(max_seconds)
     report = _Line() if progress else None
     point = task.search_fit(min(deadline, clock() + _POINT_SECONDS))
+    if point.reason == "interrupted":
+        deadline = -np.inf
     found = task.search(point, deadline, report.show if report else None)
     if report:
         report.end()
     rows = task.rows(found, point)
     table = task.table(rows)
-    reason, gap = found.reason, max(found.upper - found.value, 0.0)
+    reason = "interrupted" if point.reason == "interrupted" else found.reason
+    gap = max(found.upper - found.value, 0.0)
     best = 0
     notes = []
     if point.reason:
         notes.append("The best assortment of the fit was not searched to its end; there may be a better one for it.")
-    if confidence is not None:
-        if not isinstance(data, ChoiceData):
-            raise InputError(f"confidence={confidence!r}: intervals need ChoiceData with counts")
+    if confidence is not None and isinstance(data, ChoiceData) and not reason:
         compared = [k for k, row in enumerate(rows) if row.allowed][: 2 + _COMPARED]
         table["from"], table["to"] = [np.nan] * len(rows), [np.nan] * len(rows)
         functionals = {k: revenue_of(rows[k].labels(fit), task.values) for k in compared}
         options = {"confidence": confidence, "weights": weights, "model": model, "route": route, "n_boot": n_boot}
         for k in compared:  # one at a time: a graph of all menus at once may be large
-            own = bound_functionals(data, {k: functionals[k]}, seed=seed, progress=progress, fit=fit, **options)
+            if clock() > deadline:
+                reason = "max_seconds"
+                break
+            try:
+                own = bound_functionals(data, {k: functionals[k]}, seed=seed, progress=progress, fit=fit, **options)
+            except KeyboardInterrupt:
+                reason = "interrupted"
+                break
             assert own.confidence_lower is not None
             assert own.confidence_upper is not None
             table["from"][k], table["to"][k] = float(own.confidence_lower[0]), float(own.confidence_upper[0])
             notes += [f"{rows[k].name}: {note}" for note in own.notes if note]
         kept = [k for k in compared if not np.isnan(table["from"][k])]
-        best = max(kept, key=lambda k: (table["from"][k], -k), default=0)
-        gap = np.nan
+        if reason:
+            notes.append("The intervals were not computed to the end: the answer is the one without them.")
+        elif kept:
+            best = max(kept, key=lambda k: (table["from"][k], -k))
+            gap = np.nan
     return BestAssortment(
         rows[best].labels(fit),
         table["lower"][best],

@@ -197,6 +197,8 @@ def bound_functionals(
 def ask_functionals(fit: Projection, functionals: Iterable[Mapping[Any, float]]) -> Asked:
     """Functionals by label, over the menus of all of them."""
     tables = [_labelled(fit, functional) for functional in functionals]
+    if not all(np.isfinite(values).all() for _, values in tables):
+        raise InputError("functional: every coefficient must be finite")
     menus, rows = unique_menus(np.vstack([found for found, _ in tables]))
     values = np.zeros((len(tables), *menus.shape))
     start = 0
@@ -217,6 +219,8 @@ def exact_fit(
     if isinstance(data, BudgetData):
         raise InputError("data: this is about menus of items; budgets have `rumflow.bounds` for a new budget")
     fit = data
+    if isinstance(fit, Projection) and not (model is None and route is None and _is_default(weights)):
+        raise InputError("data: a Projection has its own weights, model and route; leave these out, or give the data")
     if not isinstance(fit, Projection):
         fit = project_exact(data, _weights(data, weights), 1e-12, model=model, route=route)  # type: ignore[arg-type]
     elif isinstance(fit, GraphProjection) and fit.projector.bounded:
@@ -253,7 +257,7 @@ def bound_asked(
         raise InputError(
             f"confidence={confidence!r}: 'auto', None or a number between 0 and 1 is needed, and ChoiceData with counts"
         )
-    fit = exact_fit(data if fit is None else fit, weights, model, route)
+    fit = exact_fit(data, weights, model, route) if fit is None else fit
     asked, names = ask(fit)
     lower, upper, gap = find_bounds(fit, asked)
     level: float | None = None
@@ -289,6 +293,10 @@ def bound_asked(
         fit,
         number,
     )
+
+
+def _is_default(weights: str | ArrayLike | None) -> bool:
+    return weights is None or (isinstance(weights, str) and weights == "auto")
 
 
 def _weights(data: object, weights: str | ArrayLike | None) -> str | ArrayLike | None:
@@ -366,6 +374,8 @@ def _labelled(fit: Projection, functional: Mapping[Any, float]) -> tuple[Mask, A
         menus[k, fit.members(members)] = True
         if cell[1] not in members:
             raise InputError(f"functional: item {cell[1]!r} is not in the menu {format_menu(members)}")
+        if not isinstance(value, int | float | np.number):
+            raise InputError(f"functional: the value of {cell!r} is {value!r}; a number is needed")
         values[k, fit.items.index(cell[1])] = float(value)
     found, rows = unique_menus(menus)
     sums = np.zeros(found.shape)

@@ -152,6 +152,8 @@ def _ratios(
     fit: Projection, gains: dict[Item, Functional], own: Functional, found: Bounds, least: float, most: float
 ) -> tuple[Array, Array]:
     """Ranges of gain / own share."""
+    if len(gains) == 1:  # there is nothing else to turn to
+        return np.ones(1), np.ones(1)
     if least <= _RARE:
         return np.zeros(len(gains)), np.ones(len(gains))
     if most - least <= _RARE:

@@ -35,7 +35,6 @@ from rumflow.inference.conflicts.subsets import TOLERANCE, Sampling, Subsets, ha
 from rumflow.inference.resample import require_replicates
 from rumflow.models.model import Model, require_model
 from rumflow.models.random_utility import RandomUtility
-from rumflow.models.single_peaked import SinglePeaked
 from rumflow.output.progress import Counter
 
 #: Menus without which the distance is measured, and without which the data are tested, beside those of the conflicts: the most
@@ -71,16 +70,15 @@ def explain(
     most       conflicts to list at most.
     halves     half-samples in which the search is repeated, to say how often each menu is named; 0: none.
     cluster    True: whole subjects are drawn, in tests and half-samples.
-    model      None or RandomUtility(above=...), or SinglePeaked(axis).
+    model      None, or RandomUtility() without known preferences.
     seed       the result is the same for any number of threads.
 
     Ctrl-C returns what was found by then, marked `interrupted`, or raises where that is nothing.
     """
     begin = time.perf_counter()
     own, sampling = _check(data, level, n_boot, most, halves, cluster, seed, model)
-    plain = model is None or (isinstance(model, RandomUtility) and not model.above)
     counter = Counter(progress, None, "sets of menus tried")
-    subsets = Subsets(own, None if plain else model, sampling, threads, lambda: counter.add(1))
+    subsets = Subsets(own, None, sampling, threads, lambda: counter.add(1))
     if subsets.whole.sample.projector.bounded:
         raise InputError(
             "explain needs exact distances, and the graph of these menus is too large: there are only bounds (route 'bounded'). "
@@ -90,8 +88,9 @@ def explain(
     try:
         run.find()
         counter.end()
-        run.leave_out()
-        run.repeat()
+        if not run.interrupted:
+            run.leave_out()
+            run.repeat()
     except KeyboardInterrupt:
         if not run.conflicts:
             raise
@@ -141,7 +140,14 @@ class _Run:
         if not whole.is_conflict and not self.subsets.exact:
             self.leads = search.leads(self.most)
         if whole.is_conflict:
-            found = search.several(self.most)
+            menus_so_far: list[tuple[int, ...]] = []
+            try:
+                found = search.several(self.most, menus_so_far)
+            except KeyboardInterrupt:
+                if not menus_so_far:
+                    raise
+                self.interrupted = True
+                found = Found(sorted(menus_so_far, key=len), False)
             for menus in found.menus:
                 self.conflicts.append(_describe(search, menus, self.has_terms))
                 self.found.append(menus)
@@ -206,7 +212,10 @@ def _describe(search: Search, menus: tuple[int, ...], has_terms: bool) -> Confli
     """A conflict with its cells, inequality and pattern."""
     subsets, data = search.subsets, search.subsets.data
     kept = search.cells(menus)
-    inequality, coefficients = make_inequality(data, kept, subsets.of(kept).normal, subsets.model, not subsets.exact)
+    # Standard errors are those of single choices, which repeated or weighted ones are not.
+    weighted = data.rows is not None and bool((data.rows.weight != 1.0).any())
+    single = subsets.sampling is not None and not subsets.sampling.cluster and not weighted
+    inequality, coefficients = make_inequality(data, kept, subsets.of(kept).normal, subsets.model, single)
     own, shares = subsets.of_menus(menus), data.frequencies
     labels = {row: labels_of(data.items, data.membership[row]) for row in menus}
     return Conflict(
@@ -241,8 +250,11 @@ def _check(
         )
     own = data if isinstance(data, ChoiceData) else ChoiceData.from_matrix(data)
     require_model(model)
-    if not (model is None or isinstance(model, RandomUtility | SinglePeaked)):
-        raise InputError(f"model={model!r}: explain knows None, RandomUtility(...) and SinglePeaked(axis)")
+    if not (model is None or (isinstance(model, RandomUtility) and not model.above)):
+        raise InputError(
+            f"model={model!r}: conflicts are explained for random utility without known preferences; "
+            "rf.project(data, model=...).misfits() says where another model is off"
+        )
     if level is not None and not (isinstance(level, int | float) and 0 < level < 0.5):
         raise InputError(f"level={level!r}: a number between 0 and 0.5 is needed, or None for exact shares")
     require_replicates(n_boot)
@@ -251,6 +263,8 @@ def _check(
             raise InputError(f"{name}={number!r}: a whole number, {least} or more, is needed")
     if not isinstance(cluster, bool):
         raise InputError(f"cluster={cluster!r}: accepted are True (by the data's own subjects) and False")
+    if cluster and (own.rows is None or own.rows.subject is None):
+        raise InputError("cluster=True: these data have no subjects; name their column with subject= when reading them")
     if level is None or not isinstance(data, ChoiceData) or not has_counts(data):
         return own, None
     if level * (1 + n_boot) < 1:

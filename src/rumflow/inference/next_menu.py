@@ -124,12 +124,19 @@ def next_menu(
     seed        of the answers that are drawn.
     progress    a line on standard error. Ctrl-C keeps the menus that are done.
     """
+    if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
+        raise InputError(f"most={most!r}: a whole number, 1 or more, is needed")
     fit = exact_fit(data, weights, model, route)
     given = given_by(fit)
     if candidates is None:
         rows, left = _candidates(given.menus, most)
     else:
         rows, left = np.array([_row(fit, menu) for menu in candidates], np.bool_).reshape(-1, fit.n), 0
+        seen = {row.tobytes() for row in given.menus[(given.seen == given.menus).all(axis=1)]}
+        fresh = {row.tobytes(): row for row in rows if row.tobytes() not in seen}
+        if len(rows) and not fresh:
+            raise InputError("candidates: all of these menus were observed; give menus that were not")
+        rows = np.array(list(fresh.values()), np.bool_).reshape(-1, fit.n)
     reason = f"{left} further candidates were left out; raise `most`." if left else ""
     asked = None if functional is None else ask_functionals(fit, [functional])
     before = None

@@ -13,7 +13,7 @@ from jax import Array
 from rumflow.errors import InputError
 from rumflow.jax.primitives import Job, project_p
 from rumflow.layers.cells import Cells
-from rumflow.layers.checks import require_choice
+from rumflow.layers.checks import require_options
 from rumflow.projection.inputs import LARGEST
 from rumflow.solvers.batch.projector import DEFAULT_TOL
 
@@ -61,15 +61,11 @@ def project_cells(
             f"the last axis must run over the {cells.n_cells} cells (n = {cells.n} items, {cells.n_menus} menus); the "
             f"input has shape {z.shape}"
         )
-    if not (np.isfinite(smoothing) and smoothing >= 0):
-        raise InputError(f"smoothing={smoothing!r}: a finite number, 0 or more, is needed")
-    if not 0 < tol < 1:
-        raise InputError(f"tol={tol!r}: a number between 0 and 1 is needed")
+    require_options(smoothing, tol, nonfinite)
     if (smoothing or return_flow) and cells.projector is not None:
         raise InputError(
             "smoothing and return_flow are there on the lattice of all menus only: Cells(..., lattice=True)"
         )
-    require_choice(nonfinite)
     inside = z.astype(jax.dtypes.canonicalize_dtype(np.float64))
     if nonfinite == "nan":
         good = (jnp.abs(inside) <= min(LARGEST, float(jnp.finfo(inside.dtype).max))).all(-1)

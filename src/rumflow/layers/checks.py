@@ -13,8 +13,12 @@ from rumflow.projection.inputs import LARGEST
 NONFINITE = ("error", "nan")
 
 
-def require_choice(nonfinite: str) -> None:
-    """Refuse any other word."""
+def require_options(smoothing: float, tol: float, nonfinite: str = "error") -> None:
+    """Refuse options that mean nothing."""
+    if not (np.isfinite(smoothing) and smoothing >= 0):
+        raise InputError(f"smoothing={smoothing!r}: a finite number, 0 or more, is needed")
+    if not 0 < tol < 1:
+        raise InputError(f"tol={tol!r}: a number between 0 and 1 is needed")
     if nonfinite not in NONFINITE:
         raise InputError(f"nonfinite={nonfinite!r}: it is 'error', or 'nan' for a row of NaN")
 

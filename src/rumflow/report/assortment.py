@@ -48,7 +48,7 @@ def assortment_content(data: ChoiceData, found: BestAssortment) -> dict[str, Any
     return {
         "lead": f"Offer {names[0]}: it earns at least {found.lower:.4g} on average, in every population that fits the data "
         f"best, and at most {found.upper:.4g}.",
-        "text": f"{certain} The best for the one model of this report promises more and may keep less. "
+        "text": f"{certain} The best for the one model of this report may promise more and keep less. "
         "Sampling error is not in these ranges.",
         "table": table,
         "picture": draw(found.plot, 7.6, 1.6 + 0.34 * len(names[:25]), "assortments"),

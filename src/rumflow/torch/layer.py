@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from rumflow.errors import InputError
 from rumflow.layers.cells import Menu
-from rumflow.layers.checks import require_choice
+from rumflow.layers.checks import require_options
 from rumflow.models.model import Model
 from rumflow.projection.inputs import LARGEST
 from rumflow.solvers.batch.projector import DEFAULT_TOL
@@ -51,6 +51,11 @@ def project_cells(
             f"the last axis must run over the {cells.n_cells} cells of the layer (n = {cells.n} items, "
             f"{cells.n_menus} menus); the input has shape {tuple(z.shape)}"
         )
+    require_options(smoothing, tol, nonfinite)
+    if out_dtype is not None and not out_dtype.is_floating_point:
+        raise InputError(f"out_dtype={out_dtype}: a floating point type is needed")
+    if index is not None and (not isinstance(index, Tensor) or index.dtype.is_floating_point):
+        raise InputError("index: a tensor of whole numbers is needed, one for each sample")
     if index is not None and index.shape != z.shape[:-1]:
         raise InputError(
             f"index: one sample number for each of {tuple(z.shape[:-1])} is needed, not {tuple(index.shape)}"
@@ -155,15 +160,14 @@ class AxiomLayer(nn.Module):
         warm_bytes: int,
         threads: int | None,
     ) -> None:
-        if not 0 < tol < 1:
-            raise InputError(f"tol={tol!r}: a number between 0 and 1 is needed")
+        require_options(0.0, tol)
         self._cells, self.n = cells, cells.n
         self.smoothing, self.tol, self.threads = 0.0, float(tol), threads
         self.return_distance, self.return_flow = return_distance, False
         self.warm = WarmStarts(warm_bytes) if warm_start else None
 
     def _choose(self, nonfinite: str, out_dtype: torch.dtype | None) -> None:
-        require_choice(nonfinite)
+        require_options(self.smoothing, self.tol, nonfinite)
         if out_dtype is not None and not (isinstance(out_dtype, torch.dtype) and out_dtype.is_floating_point):
             raise InputError(f"out_dtype={out_dtype!r}: a floating point dtype of PyTorch is needed, or None")
         self.nonfinite, self.out_dtype = nonfinite, out_dtype
@@ -242,8 +246,7 @@ class RUMLayer(AxiomLayer):
         out_dtype: torch.dtype | None = None,
     ) -> None:
         nn.Module.__init__(self)
-        if not (np.isfinite(smoothing) and smoothing >= 0):
-            raise InputError(f"smoothing={smoothing!r}: a finite number, 0 or more, is needed")
+        require_options(smoothing, tol)
         cells = Cells(n, menus, weights, all_menus, lattice=smoothing > 0 or return_flow)
         self._set(cells, warm_start, return_distance, tol, warm_bytes, threads)
         self._choose(nonfinite, out_dtype)

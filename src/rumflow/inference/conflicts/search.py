@@ -70,10 +70,9 @@ class Search:
         tried = self.candidates[:MOST_TRIED]
         return [menus for menus in tried if self.subsets.of_menus(menus).is_conflict][:most]
 
-    def several(self, most: int) -> Found:
-        """Up to `most` irreducible conflicts."""
+    def several(self, most: int, found: list[tuple[int, ...]]) -> Found:
+        """Up to `most` irreducible conflicts; `found` holds them as they come, for whoever interrupts."""
         every = np.arange(len(self.subsets.recorded))
-        found: list[tuple[int, ...]] = []
         queue: deque[frozenset[int]] = deque([frozenset()])
         seen = {frozenset[int]()}
         searches = 0
