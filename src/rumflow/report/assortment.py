@@ -28,9 +28,8 @@ def find_assortment(
 
 def assortment_content(data: ChoiceData, found: BestAssortment) -> dict[str, Any]:
     """What the template needs."""
-    names = [
-        name_menu(data.items, [item for item in menu if item != found.outside_option]) for menu in found.table["menu"]
-    ]
+    offered = [item for item in data.items if item != found.outside_option]
+    names = [name_menu(offered, [item for item in offered if item in menu]) for menu in found.table["menu"]]
     table = PageTable(
         "What each assortment earns on average",
         ["assortment", "items", "at least", "at most", "this model"],
