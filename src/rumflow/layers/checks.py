@@ -15,7 +15,7 @@ NONFINITE = ("error", "nan")
 
 def require_options(smoothing: float, tol: float, nonfinite: str = "error") -> None:
     """Refuse options that mean nothing."""
-    if not (np.isfinite(smoothing) and smoothing >= 0):
+    if not 0 <= smoothing < float("inf"):
         raise InputError(f"smoothing={smoothing!r}: a finite number, 0 or more, is needed")
     if not 0 < tol < 1:
         raise InputError(f"tol={tol!r}: a number between 0 and 1 is needed")
