@@ -259,6 +259,11 @@ def test_arguments_of_next_menu_and_assortments_are_checked():
     for level in ("auto", 95, True):
         with pytest.raises(rf.InputError, match="confidence="):
             rf.best_assortment(data, {"a": 1, "b": 2}, "o", confidence=level)
+    for revenue, words in (({"a": "x", "b": 2}, "'x' is not a number"), ("abc", "revenue")):
+        with pytest.raises(rf.InputError, match=words):
+            rf.best_assortment(data, revenue, "o")
+    with pytest.raises(rf.InputError, match="one item"):
+        rf.explain(rf.ChoiceData.from_counts({("a",): {"a": 3}, ("b",): {"b": 4}}))
     with pytest.raises(rf.InputError, match="with counts"):
         rf.best_assortment(rf.project(data), {"a": 1, "b": 2}, "o", confidence=0.9)
 

@@ -41,6 +41,7 @@ from rumflow.models.random_utility import RandomUtility
 from rumflow.models.rankings import choice_probabilities
 from rumflow.output.frames import make_frame
 from rumflow.output.tables import Table
+from rumflow.projection.inputs import as_floats
 from rumflow.projection.results import Projection
 
 _TOL = 1e-6  # of the largest revenue: menus closer than this are equally good
@@ -435,15 +436,17 @@ def _outside(fit: Projection, menus: Mask, outside_option: Item | None) -> int:
 
 def _values(fit: Projection, revenue: Mapping[Item, float] | ArrayLike, outside: int) -> Array:
     if isinstance(revenue, Mapping):
-        for item in revenue:
+        for item, value in revenue.items():
             if item not in fit.items:
                 raise InputError(f"revenue: item {item!r} is unknown: the items are {format_menu(fit.items)}")
+            if not isinstance(value, int | float | np.number):
+                raise InputError(f"revenue of {item!r}: {value!r} is not a number")
         missing = [item for x, item in enumerate(fit.items) if item not in revenue and x != outside]
         if missing:
             raise InputError(f"revenue: there is none for {format_menu(missing)}; give {{item: value}} for every item")
         found = np.array([float(revenue.get(item, 0.0)) for item in fit.items])
     else:
-        found = np.asarray(revenue, np.float64)
+        found = as_floats(revenue, "revenue")
         if found.shape != (fit.n,):
             raise InputError(f"revenue: {fit.n} numbers are needed, one per item, not shape {found.shape}")
     if not np.isfinite(found).all():

@@ -35,6 +35,7 @@ from scipy import sparse
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.compile import clock, kernel, leaf
 from rumflow.core.graph import GraphTooLargeError
+from rumflow.core.graph_cells import Cells
 from rumflow.models.open_menus import Words, as_words
 from rumflow.solvers.linear_programs import solve_program
 
@@ -278,6 +279,7 @@ class WorstCases:
 
     def __init__(self, membership: Mask, fixed: Mask, known: Mask, revenue: Array) -> None:
         self._membership, self._known = membership, as_words(np.ascontiguousarray(known.T))
+        self._cells = Cells(membership)  # every item of a menu is a cell of its own
         self._menu, self._item = np.nonzero(fixed)
         words = self._known.shape[1]
         self.types = Types(np.empty((0, len(revenue), words), np.uint64), revenue)
@@ -295,13 +297,7 @@ class WorstCases:
 
     def _add(self, orders: Ints) -> Ints:
         """Take the types of rankings into the pool; what they take from the recorded menus."""
-        k, n = orders.shape
-        rank = np.empty((k, n), np.int64)
-        np.put_along_axis(rank, orders, np.broadcast_to(np.arange(n), (k, n)), axis=1)
-        taken = np.empty((k, len(self._membership)), np.int64)
-        for j, row in enumerate(self._membership):
-            offered = np.flatnonzero(row)
-            taken[:, j] = offered[rank[:, offered].argmin(axis=1)]
+        taken = self._cells.items_of_types(self._cells.types_of_orders(orders))
         rows = [row for row in np.unique(taken, axis=0) if row.tobytes() not in self._seen]
         if rows:
             new = np.array(rows)

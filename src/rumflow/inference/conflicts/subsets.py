@@ -25,6 +25,7 @@ from rumflow.core.threads import run_threads, thread_count
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Rows
 from rumflow.data.menus import tally
+from rumflow.errors import InputError
 from rumflow.inference.convention import Convention, find_taus
 from rumflow.inference.replicate import Distances, Replicator, distances, make_replicator
 from rumflow.inference.resample import generators, make_sampler
@@ -223,6 +224,8 @@ def _with_choices(data: ChoiceData, by_subject: bool) -> ChoiceData:
     if whole and not by_subject:
         data = replace(data, rows=None)
     large = (data.membership.sum(axis=1) >= 2) & ~np.isnan(data.counts).all(axis=1)
+    if not large.any():
+        raise InputError("explain: every menu has one item, so there is no choice that could be in conflict")
     return select(data, large[:, None] & ~np.isnan(data.counts), False)
 
 
