@@ -8,6 +8,7 @@ from rumflow.core.certificate import Certifier
 from rumflow.core.paths import uniform_flow
 from rumflow.core.problem import Problem, Stop
 from rumflow.solvers import dispatch
+from rumflow.solvers.active_set.solve import Workspace, make_problem, solve_rankings
 from rumflow.solvers.dispatch import Solved, most_work, solve
 
 FEW, RANKINGS, INTERIOR = "few_items", "rankings", "interior"
@@ -98,6 +99,11 @@ def test_the_smallest_gap_is_returned_where_none_is_certified(monkeypatch):
     assert (found.method, found.certificate.gap) == (RANKINGS, 0.2)
 
 
+def test_a_gap_that_is_not_a_number_is_the_worst(monkeypatch):
+    Script(monkeypatch, few_items=[(np.nan, "stalled")], rankings=[(0.2, "stalled")], interior=[(np.inf, "stalled")])
+    assert solve(problem(6), Stop(1e-9)).certificate.gap == 0.2
+
+
 def test_work_that_grows_too_large_is_handed_over_without_a_limit_and_taken_back(monkeypatch):
     script = Script(monkeypatch, rankings=[(0.5, "too_large"), DONE], interior=[(0.4, "stalled")])
     assert solve(problem(9), Stop(1e-9)).method == RANKINGS
@@ -121,12 +127,34 @@ def test_rankings_and_cones_have_no_interior_point(monkeypatch):
     assert [limit for name, _, limit in script.calls if name == RANKINGS] == [None, None]
 
 
-def test_what_was_tried_is_not_tried_again(monkeypatch):
-    script = Script(monkeypatch, rankings=[DONE])
-    start = np.zeros((1, 6), np.int32), np.array([1.0])
-    solve(problem(6), Stop(1e-9), start=start, tried=True)
-    assert script.order == [RANKINGS]
-    assert script.calls[0][1] is start
+@pytest.mark.parametrize("n", [6, 9])
+@pytest.mark.parametrize("spread", [0.0, 6.0])
+def test_memory_from_an_earlier_solve_changes_nothing(n, spread):
+    # A workspace that is larger, or full of what another problem left, leads through the same steps.
+    rng = np.random.default_rng(n)
+    inside = rf.Lattice(n).membership
+    weights = rf.Lattice(n).to_internal(np.where(inside, 10.0 ** rng.uniform(-spread, spread, inside.shape), 0.0))
+    one = problem(n)._replace(weights=weights)
+    other = one._replace(target=rf.Lattice(n).to_internal(rf.simulate.dirichlet(n, seed=1)))
+    used = Workspace(n, 1000)
+    near = solve_rankings(make_problem(other), used, tol=1e-9, floor=0.0)
+    for start in (None, (near.paths, near.weights), (near.paths[:15], near.weights[:15])):
+        ways = [solve_rankings(make_problem(one), w, tol=1e-9, floor=1e-13, start=start) for w in (Workspace(n), used)]
+        assert ways[0].rounds == ways[1].rounds
+        assert np.array_equal(ways[0].paths, ways[1].paths)
+        assert np.array_equal(ways[0].weights, ways[1].weights)
+
+
+def test_a_row_that_stalls_is_solved_as_if_it_stood_alone():
+    # Twelve powers of ten between the weights: rounding decides which of these end certified.
+    rng = np.random.default_rng(3)
+    inside = rf.Lattice(6).membership
+    weights = np.where(inside, 10.0 ** rng.uniform(-6, 6, inside.shape), 0.0)
+    stack = np.array([rf.simulate.dirichlet(6, seed=i) for i in range(12)])
+    many = rf.project_many(stack, weights=weights, throw=False)
+    for rho, status, gap in zip(stack, many.status, many.gap, strict=True):
+        alone = rf.project(rho, weights=weights, throw=False)
+        assert (alone.status, alone.gap) == (status, gap)
 
 
 def test_the_interior_point_method_needs_its_memory(monkeypatch):

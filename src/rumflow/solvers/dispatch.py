@@ -107,7 +107,6 @@ def solve(
     *,
     method: str = "auto",
     start: Mixture | None = None,
-    tried: bool = False,
     certifier: Certifier | None = None,
     workspace: Workspace | None = None,
     deadline: float | None = None,
@@ -117,7 +116,6 @@ def solve(
     """Run a method of `METHODS` until the certificate is within `stop`, or there is nothing left to try.
 
     start     a mixture to begin from.
-    tried     the solver for few items gave up on this problem: `start` is where it left off.
     deadline  on the clock of `rumflow.core.compile.clock`.
     """
     certify = certifier or Certifier(problem.n, problem.weights, problem.cone, threads)
@@ -130,8 +128,8 @@ def solve(
     floor = SOLVER_FLOOR * data_size(target, problem.weights) if stop.floor is None else stop.floor
     run = _Run(inner, problem.target, stop, floor, certify, workspace, deadline, report, threads)
     best: Solved | None = None
-    for found in run.attempts(method, start, tried):
-        if best is None or found.certificate.gap < best.certificate.gap:
+    for found in run.attempts(method, start):
+        if best is None or not best.certificate.gap <= found.certificate.gap:  # a gap that is not a number is the worst
             best = found
         if found.reason in ENDED or found.certificate.is_optimal(stop):
             break
@@ -153,7 +151,7 @@ class _Run:
     report: Callable[[Progress], None] | None
     threads: int | None
 
-    def attempts(self, method: str, start: Mixture | None, tried: bool) -> Iterator[Solved]:
+    def attempts(self, method: str, start: Mixture | None) -> Iterator[Solved]:
         """One solver after the other, each going on from what the one before has found."""
         needed = interior_bytes(self.problem.n, len(self.problem.weights) > 0)
         if method == "ipm":
@@ -162,7 +160,7 @@ class _Run:
             )
             yield self.interior(start, None)
             return
-        if not tried and is_small(self.problem.n, self.problem.weights):
+        if is_small(self.problem.n, self.problem.weights):
             found = self.few_items(start)
             yield found
             if found.mixture is not None and len(found.mixture[1]) and np.isfinite(found.mixture[1]).all():

@@ -49,6 +49,7 @@ from rumflow.solvers.active_set.factor import (
     solve_forward_4,
 )
 
+ENTERING = 4  # types that enter at once
 STALL_ROUNDS = 8  # rounds without a lower objective before giving up
 
 
@@ -237,9 +238,10 @@ def improve(problem, active, pool, size, cost, nu, least, share, most_steps):
     """Steps on the active set after `measure`, with a pool of `size` types.
 
     Types enter from the pool until none is violated by a good share of the worst at first, or by `least`. The capacity must
-    hold the active set and the pool together. Returns the steps taken. On a graph the cost table moves along.
+    hold the active set, the pool and `ENTERING` more, so that what happens does not depend on it. Returns the steps taken. On a
+    graph the cost table moves along.
     """
-    batch = 4
+    batch = ENTERING
     entering = np.empty((batch, active.paths.shape[0]))
     chosen = np.empty(batch, np.int64)
     whole = np.empty(size, np.int32)

@@ -130,7 +130,7 @@ class Workspace:
         k = int(old.count[0])
         self._allocate(2 * len(old.weights))
         new = self.active
-        new.count[0] = k
+        new.count[0], new.fresh[0] = k, old.fresh[0]
         for name in ("paths", "weights", "slot"):
             getattr(new, name)[:k] = getattr(old, name)[:k]
         new.carried[:, :k] = old.carried[:, :k]
@@ -194,7 +194,7 @@ def solve_rankings(
         kernels.start_from(problem, workspace.active, *start)
         while True:
             k = int(workspace.active.count[0])
-            if k + size > len(workspace.active.weights):
+            if k + size + kernels.ENTERING > len(workspace.active.weights):
                 workspace.grow()
             active, pool = workspace.active, workspace.pool
             objective = prices.evaluate(problem, active.paths, active.weights, k, count)

@@ -258,9 +258,7 @@ class BatchProjector:
             part.stalled[i] = certificate is not None and not certificate.is_optimal(part.stop)
             if part.stalled[i]:
                 found = found if found is not None else split(part.count, flat)
-                own = part.starts[i] if part.starts is not None else None
-                first = found[i] if part.keep else own
-                solved = self._solve_one(part, i, None if first is None else (first.paths, first.weights), tried=True)
+                solved = self._solve_one(part, i)
                 if solved is None:
                     return False
                 part.put(i, solved)
@@ -277,9 +275,7 @@ class BatchProjector:
         """The same, one call from Python per problem, for problems that take long enough. False after Ctrl-C."""
         parts: list[Start] = []
         for i in range(len(part)):
-            start = None if part.starts is None else part.starts[i]
-            mixture = None if start is None or len(start.weights) == 0 else (start.paths, start.weights)
-            solved = self._solve_one(part, i, mixture, tried=False)
+            solved = self._solve_one(part, i)
             if solved is None:
                 part.result.kept[part.span.start] = concatenate(parts, self.n)
                 return False
@@ -297,16 +293,19 @@ class BatchProjector:
         part.result.kept[part.span.start] = concatenate(parts, self.n)
         return True
 
-    def _solve_one(self, part: Part, i: int, start: Mixture | None, *, tried: bool) -> Solved | None:
-        """One problem by the dispatcher; None after Ctrl-C. Derivatives need the rankings of the optimal face."""
+    def _solve_one(self, part: Part, i: int) -> Solved | None:
+        """One problem by the dispatcher, from the beginning, as if it stood alone; None after Ctrl-C."""
         workspace = self._workspace()
-        usable = start is not None and len(start[1]) > 0 and bool(np.isfinite(start[1]).all())
+        own = None if part.starts is None else part.starts[i]
+        start = None
+        if own is not None and len(own.weights) > 0 and np.isfinite(own.weights).all():
+            start = own.paths, own.weights
         solved = solve(
             Problem(part.targets[i], self.weights, self.cone),
             part.stop,
-            method="rankings" if part.keep is Keep.FACES and not tried else "auto",
-            start=start if usable else None,
-            tried=tried,
+            # Derivatives need the rankings of the optimal face.
+            method="rankings" if part.keep is Keep.FACES and self._small is None else "auto",
+            start=start,
             certifier=self.certifier,
             workspace=workspace,
             threads=1,
