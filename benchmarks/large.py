@@ -32,7 +32,7 @@ def main():
     rf.project(rf.simulate.dirichlet(9, 0))  # compiled and loaded before the clock starts
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     make = rf.simulate.dirichlet if given.family == "dirichlet" else rf.simulate.noisy_rankings
-    expected = before + 2 * cell_bytes(given.items) + projection_bytes(given.items, False, pool=pool_size(given.items))
+    expected = before + 2 * cell_bytes(given.items) + projection_bytes(given.items, False, pool_size(given.items))
     free = available_memory()
     print(
         f"expected peak {expected / GIB:.2f} GiB" + ("" if free is None else f", free {free / GIB:.1f} GiB"), flush=True

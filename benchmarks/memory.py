@@ -19,7 +19,7 @@ import rumflow as rf
 from rumflow.core import memory
 from rumflow.solvers.active_set.on_lattice import pool_size
 
-CASES = ("complete", "incomplete", "ipm", "test", "test few", "likelihood few")
+CASES = ("complete", "incomplete", "ipm", "test", "test few", "likelihood", "likelihood few")
 REPLICATES = 2
 
 
@@ -48,15 +48,15 @@ def run(case: str, n: int) -> None:
     if case in ("complete", "ipm"):
         data = rf.simulate.noisy_rankings(n, seed=0)
         method = "ipm" if case == "ipm" else "rankings"
-        expected = memory.interior_bytes(n, False) if case == "ipm" else memory.projection_bytes(n, False, pool=pool)
+        expected = memory.interior_bytes(n, False) if case == "ipm" else memory.projection_bytes(n, False, pool)
         call = lambda given: rf.project(given, method=method, **few)  # noqa: E731
         small = rf.simulate.noisy_rankings(9, seed=0)
     else:
-        share = {"incomplete": 0.3, "test": 0.3}.get(case, 0.001)
+        share = {"incomplete": 0.3, "test": 0.3, "likelihood": 1.0}.get(case, 0.001)
         data = choices(n, share)
         menus = len(data.counts)
         if case == "incomplete":
-            expected = memory.projection_bytes(n, True, pool=pool, menus=menus)
+            expected = memory.projection_bytes(n, True, pool, menus=menus)
             call = lambda given: rf.project(given, method="rankings", **few)  # noqa: E731
         elif case.startswith("test"):
             expected = memory.test_bytes(n, menus, REPLICATES, 1)
@@ -64,7 +64,7 @@ def run(case: str, n: int) -> None:
                 given, REPLICATES, tau=0.1, tol=0.5, threads=1, seed=0, route="lattice"
             )
         else:
-            expected = memory.likelihood_bytes(n, menus, pool=pool)
+            expected = memory.likelihood_bytes(n, menus, pool)
             call = lambda given: rf.fit_likelihood(  # noqa: E731
                 given, tol=1e3, max_iterations=1, throw=False, route="lattice"
             )

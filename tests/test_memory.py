@@ -55,9 +55,9 @@ def test_projections(data):
     hidden = rf.simulate.hide(data, rf.simulate.observed_cells(N, 0.5, seed=1))
     weights = np.where(rf.Lattice(N).membership, 2.0, 0.0)
     few = {"tol": 0.5, "throw": False, "max_seconds": 1.0, "route": "lattice"}
-    close(peak(lambda: rf.project(data, **few)), memory.projection_bytes(N, False, RANKINGS, 256))
-    close(peak(lambda: rf.project(hidden, **few)), memory.projection_bytes(N, True, RANKINGS, 256))
-    close(peak(lambda: rf.project(data, weights, **few)), memory.projection_bytes(N, True, RANKINGS, 256))
+    close(peak(lambda: rf.project(data, **few)), memory.projection_bytes(N, False, 256, RANKINGS))
+    close(peak(lambda: rf.project(hidden, **few)), memory.projection_bytes(N, True, 256, RANKINGS))
+    close(peak(lambda: rf.project(data, weights, **few)), memory.projection_bytes(N, True, 256, RANKINGS))
     close(peak(lambda: rf.project(data, method="ipm", **few)), memory.interior_bytes(N, False))
 
 
@@ -66,7 +66,7 @@ def test_choices(data, share):
     given = choices(data, share)
     menus = len(given.masks)
     few = {"tol": 0.5, "throw": False, "max_seconds": 1.0, "route": "lattice"}
-    close(peak(lambda: rf.project(given, **few)), memory.projection_bytes(N, share < 1, RANKINGS, 256, menus))
+    close(peak(lambda: rf.project(given, **few)), memory.projection_bytes(N, share < 1, 256, RANKINGS, menus))
     rows = 6
     close(
         peak(lambda: rf.rum_test(given, n_boot=rows, tau=0.1, tol=0.5, threads=1, seed=0, route="lattice")),
@@ -74,7 +74,7 @@ def test_choices(data, share):
     )
     if share < 1:  # with all menus it takes minutes
         fit = peak(lambda: rf.fit_likelihood(given, tol=1e-3, max_iterations=1, throw=False, route="lattice"))
-        close(fit, memory.likelihood_bytes(N, menus, RANKINGS, 256))
+        close(fit, memory.likelihood_bytes(N, menus, 256, RANKINGS))
 
 
 @pytest.mark.parametrize("rows", [1, 8])
@@ -82,7 +82,7 @@ def test_stacks(data, rows):
     stack = np.repeat(data[None], rows, axis=0)
     close(
         peak(lambda: rf.project_many(stack, tol=0.5, throw=False, threads=1)),
-        memory.batch_bytes(N, rows, False, RANKINGS),
+        memory.batch_bytes(N, rows, False, 256, 1, RANKINGS),
     )
 
 

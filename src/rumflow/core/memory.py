@@ -19,21 +19,21 @@ def cell_bytes(n: int) -> int:
     return 8 * (n << (n - 1))
 
 
-def typical_rankings(n: int) -> int:
-    """Active rankings at the optimum for samples of some hundred choices per menu, n >= 16: 1,500 at n = 18, 2,650 at n = 24.
+def typical_rankings(n: int, weighted: bool) -> int:
+    """Active rankings at the optimum for samples of some hundred choices per menu, n >= 16: 1,500 at n = 18, 2,650 at n = 24,
+    and twice as many where only some of the menus were observed.
 
     Data without any rationality end with up to 2^(0.53 n + 2.6), which cannot be foreseen.
     """
-    return int(1500 * 1.1 ** (n - 18))
+    return int((3000 if weighted else 1500) * 1.1 ** (n - 18))
 
 
-def _active_bytes(n: int, rankings: int | None, pool: int) -> int:
+def _active_bytes(rankings: int, pool: int) -> int:
     """The factor of the active rankings, twice while it grows, and their products with the pool."""
-    k = typical_rankings(n) if rankings is None else rankings
-    return 8 * k * (k + pool)
+    return 8 * rankings * (rankings + pool)
 
 
-def projection_bytes(n: int, weighted: bool, rankings: int | None = None, pool: int = 1024, menus: int = 0) -> int:
+def projection_bytes(n: int, weighted: bool, pool: int, rankings: int | None = None, menus: int = 0) -> int:
     """A projection by the active set.
 
     The lattice has the target and the costs, and with weights (or cells that were not observed) these and their sums; the
@@ -42,7 +42,8 @@ def projection_bytes(n: int, weighted: bool, rankings: int | None = None, pool: 
     observed menus, instead of an array of all menus, are unpacked before the solve.
     """
     cells = cell_bytes(n)
-    solve = (4 if weighted else 2) * cells + (16 << n) + 16 * comb(n, n // 2) + _active_bytes(n, rankings, pool)
+    active = _active_bytes(rankings or typical_rankings(n, weighted), pool)
+    solve = (4 if weighted else 2) * cells + (16 << n) + 16 * comb(n, n // 2) + active
     # Shares of the observed cells, their rows, items, columns and values.
     unpack = 1.125 * cells + 28 * menus * n
     return int(max(solve, unpack))
@@ -58,9 +59,9 @@ def result_bytes(n: int) -> int:
     return 3 * cell_bytes(n)
 
 
-def batch_bytes(n: int, rows: int, weighted: bool, rankings: int | None = None) -> int:
+def batch_bytes(n: int, rows: int, weighted: bool, pool: int, threads: int, rankings: int | None = None) -> int:
     """`rows` projections over the same cells: data in three forms, flow and probabilities of each; one solver per thread."""
-    return 4 * rows * cell_bytes(n) + projection_bytes(n, weighted, rankings) + 3 * cell_bytes(n)
+    return (4 * rows + 3) * cell_bytes(n) + threads * projection_bytes(n, weighted, pool, rankings)
 
 
 def test_bytes(n: int, menus: int, rows: int, threads: int) -> int:
@@ -69,13 +70,14 @@ def test_bytes(n: int, menus: int, rows: int, threads: int) -> int:
     return int((threads * (rows * (5 + 4 * share) + 9) + 8 + 10 * share) * cell_bytes(n))
 
 
-def likelihood_bytes(n: int, menus: int, rankings: int | None = None, pool: int = 1024) -> int:
+def likelihood_bytes(n: int, menus: int, pool: int, rankings: int | None = None) -> int:
     """A maximum likelihood fit: the counts in three forms, two points of the polytope, and a weighted projection.
 
     The most likely model of a large part of all menus has a large face, and the projections go to the interior point method.
     """
     share = menus / (1 << n)
-    return int((13.5 + 9 * share) * cell_bytes(n)) + _active_bytes(n, rankings, pool)
+    active = _active_bytes(rankings or typical_rankings(n, weighted=False), pool)
+    return int((13.5 + 9 * share) * cell_bytes(n)) + active
 
 
 def available_memory() -> int | None:

@@ -33,6 +33,7 @@ from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.projection.graph import choose_route
 from rumflow.projection.graph_results import MOST_ITEMS_OF_ARRAYS
+from rumflow.solvers.active_set.on_lattice import pool_size
 from rumflow.solvers.active_set.solve import Workspace
 from rumflow.solvers.dispatch import solve
 from rumflow.solvers.graphs import solve_graph
@@ -104,7 +105,8 @@ class _OnLattice:
     """All menus; mixtures are rankings as paths."""
 
     def __init__(self, data: ChoiceData) -> None:
-        require_memory(likelihood_bytes(data.n, len(data.counts)), f"the likelihood for n = {data.n} items")
+        needed = likelihood_bytes(data.n, len(data.counts), pool_size(data.n))
+        require_memory(needed, f"the likelihood for n = {data.n} items")
         self._data, self._lattice = data, Lattice(data.n)
         self._workspace = Workspace(data.n)
         self._row, self._item = np.nonzero(data.membership & (data.membership.sum(axis=1) > 1)[:, None])

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rumflow.core.arrays import Array, Mask, Mixture
 from rumflow.core.certificate import Certificate
 from rumflow.core.lattice import MAX_ITEMS, Lattice, items_of
-from rumflow.core.memory import require_memory
+from rumflow.core.memory import batch_bytes, require_memory
 from rumflow.core.paths import orders_from_paths, paths_from_orders, unsqueeze
 from rumflow.core.problem import NO_WEIGHTS
 from rumflow.core.threads import thread_count
@@ -24,6 +24,7 @@ from rumflow.output.progress import Counter
 from rumflow.projection.inputs import LARGEST, as_floats, check_tol, check_weights
 from rumflow.projection.lattice_results import LatticeProjection
 from rumflow.projection.results import Projection, Status, status_of
+from rumflow.solvers.active_set.on_lattice import pool_size
 from rumflow.solvers.batch.kernels import Keep, Start
 from rumflow.solvers.batch.projector import BatchProjector
 from rumflow.solvers.batch.result import Faces
@@ -147,12 +148,13 @@ def project_many(
     rows, flat = _to_internal(targets, None if n is None else Lattice(n), asked=n is not None)
     lattice = Lattice(rows.shape[1])
     count = len(rows)
-    require_memory(3 * rows.nbytes, f"{count} projections for n = {lattice.n} items")
-    _require_finite(rows, lattice)
     w = _weights(weights, lattice)
+    workers = thread_count(threads)
+    needed = batch_bytes(lattice.n, count, len(w) > 0, pool_size(lattice.n), min(workers, count))
+    require_memory(needed - rows.nbytes, f"{count} projections for n = {lattice.n} items")
+    _require_finite(rows, lattice)
     if len(w):
         rows = np.where(w > 0, rows, 0.0)
-    workers = thread_count(threads)
     small = not len(w) and lattice.n <= MOST_ITEMS
     projector = _projector(lattice.n, workers, cone) if small else BatchProjector(lattice.n, w, workers, cone)
     counter = Counter(progress, count, "projections")

@@ -140,7 +140,7 @@ def _require(lattice: Lattice, weighted: bool, menus: int = 0) -> None:
     if lattice.n <= _ALWAYS_FITS:
         return
     require_memory(
-        projection_bytes(lattice.n, weighted, pool=pool_size(lattice.n), menus=menus),
+        projection_bytes(lattice.n, weighted, pool_size(lattice.n), menus=menus),
         f"the projection for n = {lattice.n} items ({lattice.n_cells:,} cells)",
     )
 

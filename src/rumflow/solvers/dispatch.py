@@ -33,6 +33,7 @@ from rumflow.errors import InputError
 from rumflow.models.model import Model
 from rumflow.models.open_menus import DEFAULT_LIMIT
 from rumflow.models.random_utility import RandomUtility
+from rumflow.solvers.active_set.on_lattice import pool_size
 from rumflow.solvers.active_set.solve import Outcome, Progress, Workspace, make_problem, solve_rankings
 from rumflow.solvers.bounded.projector import BoundedProjector
 from rumflow.solvers.graphs import ModelProjector
@@ -279,7 +280,7 @@ def find_route(
             whole or 16 * len(cells.membership) > 1 << n
         )  # the graph would have nearly every menu's edges, one by one
         seconds = 0.2 + (3.6e-6 if whole else 1e-5) * edges
-        lattice = Cost("lattice", 1 << n, edges, projection_bytes(n, not whole), seconds)
+        lattice = Cost("lattice", 1 << n, edges, projection_bytes(n, not whole, pool_size(n)), seconds)
         if route == "lattice" or (route is None and (whole or n <= FEW_ITEMS)):
             return lattice, None
     elif route == "lattice":
