@@ -88,8 +88,8 @@ class Solved:
 def most_work(problem: Problem, tol: float) -> float | None:
     """Multiplications of the active set at which the interior point method would have been cheaper; None: at no number.
 
-    For 9 to 12 items (relative gap 1e-9, twelve families in one run, with and without weights) the two took the same time where
-    the active set did 1.5e5 to 2e5 multiplications per cell, more with weights or without some of the menus. The
+    For 9 to 11 items (relative gaps 1e-6 and 1e-9, twelve families, three seeds, with and without weights) the two took the same
+    time where the active set did 0.8e5 to 2e5 multiplications per cell, more with weights or without some of the menus. The
     interior point method needs more and more conjugate gradient steps with more items, and with weights far apart; its steps
     grow with the digits asked for, of which the active set has the last ones for nothing. Its set-up costs as much as some
     hundred cells, which matters for 9 items.
@@ -99,7 +99,7 @@ def most_work(problem: Problem, tol: float) -> float | None:
         return None
     digits = min(max(-np.log10(max(tol, 1e-300)), 3.0), 12.0)
     cells = _SET_UP + (n << (n - 1))
-    return float((3e4 if len(weights) else 1.9e4) * (digits + 1.0) * cells * 1.5 ** max(n - 12, 0))
+    return float((2.5e4 if len(weights) else 1.4e4) * (digits + 1.0) * cells * 1.5 ** max(n - 12, 0))
 
 
 def solve(

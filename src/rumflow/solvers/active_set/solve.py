@@ -35,7 +35,7 @@ _ZERO = RELATIVE_RUM_TOLERANCE / SOLVER_FLOOR
 # judged from the last rounds, and as if the active set grew for some more orders of magnitude (to the base e) of the gap.
 _EARLIEST = 0.2
 _TRAIL = 11
-_ORDERS = 3.0
+_ORDERS = 3.5
 _MOST_GROWTH = 343.0
 
 
