@@ -1,14 +1,22 @@
 """The best assortment in the worst case: against enumeration, and how long it takes.
 
     python -m experiments.robust agree --out docs/results     200 random problems of 3 to 8 items, all menus, all rankings
+    python -m experiments.robust level --out docs/results     the same for populations not rejected at 90 %, 3 to 6 items
+    python -m experiments.robust cover --out docs/results     is what is promised at 90 % kept, in samples of a known population?
     python -m experiments.robust speed --out docs/results     20 products, 20 past assortments, certified
     python -m experiments.robust large --out docs/results     100 products and more, past assortments that miss a tenth
 
 *agree*: incomplete data (rational or sampled, some menus recorded in part), an outside option, limits. For every menu that the
 limits allow a linear programme over all rankings gives its worst case; the highest must be that of `rf.best_assortment`.
 
+*level*: samples of 20 to 500 choices a menu; the linear programmes are over all rankings that no band excludes.
+
+*cover*: markets like those of *speed*, and samples of their choices. *inside*: the share of samples whose set of populations holds
+the truth, which is when all assortments together keep their promise; *kept*: how often the assortment that was found does.
+
 *speed* and *large*: products with revenues drawn evenly from 10 to 100, past assortments that have each product with a given
-chance, and choices of a mixture of random rankings, exactly as they are (no sampling). The time is that of the call alone.
+chance, and choices of a mixture of random rankings, exactly as they are (no sampling); *speed* also with samples of 500 choices a menu, at 95 %. The time is that of
+the call alone.
 """
 
 from __future__ import annotations
@@ -24,6 +32,7 @@ from scipy.optimize import linprog
 
 import rumflow as rf
 from experiments.files import Row, write_csv
+from rumflow.inference.plausible import find_band
 
 
 def choices_of(orders, membership):
@@ -32,21 +41,29 @@ def choices_of(orders, membership):
     return np.stack([np.flatnonzero(row)[rank[:, np.flatnonzero(row)].argmin(axis=1)] for row in membership], axis=1)
 
 
-def worst_revenues(membership, recorded, values, revenue, menus, orders=None):
-    """The least revenue of each of `menus` over mixtures of all rankings with the given values on the recorded cells."""
+def worst_revenues(membership, recorded, values, revenue, menus, orders=None, band=None):
+    """The least revenue of each of `menus` over mixtures of all rankings with the given values on the recorded cells.
+
+    band   instead of the values: those not rejected, a `Band` of `rumflow.inference.plausible`.
+    """
     n = membership.shape[1]
     orders = np.array(list(permutations(range(n)))) if orders is None else orders
     taken = choices_of(orders, membership)
     taken = np.where(recorded[np.arange(len(membership)), taken], taken, -1)
     types, group = np.unique(taken, axis=0, return_inverse=True)
     menu, item = np.nonzero(recorded)
-    matrix = np.vstack([(types[:, menu] == item).T, np.ones(len(types))]).astype(float)
-    given = np.append(values[menu, item], 1.0)
+    cells = (types[:, menu] == item).T.astype(float)
+    if band is None:
+        limits = {"A_eq": np.vstack([cells, np.ones(len(types))]), "b_eq": np.append(values[menu, item], 1.0)}
+    else:
+        sums = band.sums.toarray()[:, menu * n + item] @ cells
+        limits = {"A_ub": np.vstack([sums, -sums]), "b_ub": np.append(band.most, -band.least)}
+        limits |= {"A_eq": np.ones((1, len(types))), "b_eq": [1.0]}
     found = []
     for row in menus:
         cost = np.full(len(types), np.inf)
         np.minimum.at(cost, group.ravel(), revenue[choices_of(orders, row[None])[:, 0]])
-        answer = linprog(cost, A_eq=matrix, b_eq=given)
+        answer = linprog(cost, **limits)
         assert answer.status == 0
         found.append(answer.fun)
     return np.array(found)
@@ -112,12 +129,37 @@ def compare(n, seed):
     return found, float(worst.max()), float(own[0]), limits
 
 
-def run_agree(count: int) -> list[Row]:
-    """Random problems of 3 to 8 items, each against enumeration."""
+def compare_level(n, seed, confidence=0.9):
+    """The same over the populations that are not rejected, for samples of 20 to 500 choices a menu; best is NaN where all are."""
+    table, revenue, limits = random_case(n, seed)
+    rng = np.random.default_rng([seed, 1])
+    membership = rf.Lattice(n).membership
+    masks = np.flatnonzero((~np.isnan(table) & membership).any(axis=1) & (membership.sum(axis=1) >= 2))
+    menus, known = membership[masks], ~np.isnan(table[masks]) & membership[masks]
+    counts, size = np.full(known.shape, np.nan), rng.integers(20, 500, len(masks))
+    for j, row in enumerate(known):
+        shares = np.append(table[masks[j]][row], 0.0)
+        shares[-1] = max(1.0 - shares.sum(), 0.0)
+        counts[j, row] = rng.multinomial(size[j], shares / shares.sum())[:-1]
+    data = rf.ChoiceData(tuple(range(n)), menus, counts, size.astype(float))
+    found = rf.best_assortment(data, revenue, 0, confidence=confidence, n_boot=199, **limits)
+    if found.confidence is None:
+        return found, np.nan, np.nan, limits
+    band = find_band(data, menus, known, revenue, confidence, n_boot=199, seed=0)
+    allowed = allowed_menus(n, limits)
+    worst = worst_revenues(menus, known, None, revenue, allowed, band=band)
+    own = worst[(allowed == np.array([x in found.menu for x in range(n)])).all(axis=1)]
+    return found, float(worst.max()), float(own[0]), limits
+
+
+def run_agree(count: int, by_level: bool = False) -> list[Row]:
+    """Random problems of 3 to 8 items (with a level: 6), each against enumeration."""
     rows = []
     for seed in range(count):
-        n = 3 + seed % 6
-        found, best, own, limits = compare(n, seed)
+        n = 3 + seed % (4 if by_level else 6)
+        found, best, own, limits = (compare_level if by_level else compare)(n, seed)
+        if np.isnan(best):
+            continue
         rows.append(
             {
                 "items": n,
@@ -132,8 +174,17 @@ def run_agree(count: int) -> list[Row]:
         )
         if not rows[-1]["agree"]:
             print(rows[-1], flush=True)
-    print(f"{sum(row['agree'] for row in rows)} of {count} agree")
+    print(f"{sum(row['agree'] for row in rows)} of {len(rows)} agree")
     return rows
+
+
+def market_rankings(
+    products: int, rankings: int, seed: int | np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """The population of a market: rankings, best first, and their weights."""
+    rng = np.random.default_rng(seed)
+    orders = np.array([rng.permutation(products + 1) for _ in range(rankings)])
+    return orders, rng.dirichlet(np.ones(rankings))
 
 
 def random_market(
@@ -141,8 +192,7 @@ def random_market(
 ) -> tuple[rf.ChoiceData, np.ndarray]:
     """Past assortments of products 0, 1, ... beside buying nothing, and revenues; the choices are those of random rankings."""
     rng = np.random.default_rng(seed)
-    orders = np.array([rng.permutation(products + 1) for _ in range(rankings)])
-    weights = rng.dirichlet(np.ones(rankings))
+    orders, weights = market_rankings(products, rankings, rng)
     menus: set[tuple[int, ...]] = set()
     while len(menus) < past:
         row = rng.random(products + 1) < chance
@@ -161,29 +211,70 @@ def random_market(
     return rf.ChoiceData.from_counts(counts, items=list(range(products + 1))), revenue
 
 
-def run_markets(sizes: list[tuple[int, int, int, float]], seeds: int, seconds: float) -> list[Row]:
-    """Best assortments of random markets, with times."""
+def sample_market(data: rf.ChoiceData, size: int, seed: int) -> rf.ChoiceData:
+    """So many choices from each menu."""
+    rng = np.random.default_rng([seed, 2])
+    counts = np.full(data.counts.shape, np.nan)
+    for j, row in enumerate(data.membership):
+        counts[j, row] = rng.multinomial(size, data.frequencies[j, row] / data.frequencies[j, row].sum())
+    return rf.ChoiceData(data.items, data.membership, counts, np.full(len(counts), float(size)))
+
+
+def run_cover(samples: int, searched: int, confidence: float = 0.9) -> list[Row]:
+    """How often the truth is among the populations that are not rejected, and how often the answer keeps its promise."""
+    rows: list[Row] = []
+    for products, past, rankings in ((3, 4, 6), (5, 8, 4), (5, 8, 100), (9, 12, 30)):
+        truth, revenue = random_market(products, past, rankings, 7, 0.5)
+        orders, weights = market_rankings(products, rankings, 7)
+        for size in (10, 50, 500):
+            inside, kept, menus = 0, 0, truth.membership
+            for seed in range(samples):
+                data = sample_market(truth, size, seed)
+                band = find_band(data, menus, menus, revenue, confidence, n_boot=399, seed=seed)
+                inside += band.holds(np.where(menus, truth.frequencies, 0.0))
+                if seed < searched:
+                    found = rf.best_assortment(data, revenue, products, confidence=confidence, n_boot=399, seed=seed)
+                    menu = np.isin(np.arange(products + 1), found.menu)
+                    kept += weights @ revenue[choices_of(orders, menu[None])[:, 0]] >= found.lower - 1e-6
+            rows.append(
+                {"products": products, "past": past, "rankings": rankings, "choices": size, "confidence": confidence}
+                | {"samples": samples, "inside": inside / samples, "searched": searched, "kept": float(kept) / searched}
+            )
+            print(rows[-1], flush=True)
+    return rows
+
+
+def run_markets(
+    sizes: list[tuple[int, int, int, float]], seeds: int, seconds: float, choices: int = 0
+) -> list[Row]:
+    """Best assortments of random markets, with times; with so many choices a menu, or with the probabilities themselves (0)."""
     data, revenue = random_market(20, 20, 10, 0, 0.5)
     rf.best_assortment(data, revenue, 20)  # kernels are compiled before the clock starts
     rows = []
     for products, past, rankings, chance in sizes:
         for seed in range(seeds):
             data, revenue = random_market(products, past, rankings, seed, chance)
+            if choices:
+                data = sample_market(data, choices, seed)
+            level = 0.95 if choices else None
             begin, cpu = time.perf_counter(), time.process_time()
-            found = rf.best_assortment(data, revenue, products, max_seconds=seconds)
+            found = rf.best_assortment(data, revenue, products, confidence=level, max_seconds=seconds)
+            low, names = found.table["from" if choices else "lower"], found.table["assortment"]
+            tried, fitted = names.index("past 1"), names.index("best of the fit")
             rows.append(
                 {
                     "products": products,
                     "past": past,
                     "rankings": rankings,
                     "chance": chance,
+                    "choices": choices,
                     "seed": seed,
-                    "best_past": round(found.table["lower"][2], 4),
+                    "best_past": round(low[tried], 4),
                     "lower": round(found.lower, 4),
                     "upper": round(found.upper, 4),
                     "gap": found.gap,
-                    "best_of_fit_lower": round(found.table["lower"][1], 4),
-                    "best_of_fit_promise": round(found.table["fit"][1], 4),
+                    "best_of_fit_lower": round(low[fitted], 4),
+                    "best_of_fit_promise": round(found.table["fit"][fitted], 4),
                     "nodes": found.nodes,
                     "reason": found.reason,
                     "seconds": round(time.perf_counter() - begin, 2),
@@ -199,18 +290,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m experiments.robust", description="The best assortment in the worst case."
     )
-    parser.add_argument("what", choices=["agree", "speed", "large"])
+    parser.add_argument("what", choices=["agree", "level", "cover", "speed", "large"])
     parser.add_argument(
         "--out", default="results", type=Path, metavar="FOLDER", help="where to write (default results)"
     )
-    parser.add_argument("--count", default=200, type=int, help="problems of agree (default 200)")
+    parser.add_argument("--count", default=200, type=int, help="problems of agree and level, samples of cover (default 200)")
     parser.add_argument("--seeds", default=3, type=int, help="markets of each size (default 3)")
     parser.add_argument("--seconds", default=120.0, type=float, help="limit for each market (default 120)")
     given = parser.parse_args()
-    if given.what == "agree":
-        rows = run_agree(given.count)
+    if given.what in ("agree", "level"):
+        rows = run_agree(given.count, given.what == "level")
+    elif given.what == "cover":
+        rows = run_cover(given.count, min(given.count, 50))
     elif given.what == "speed":
-        rows = run_markets([(20, 20, 10, 0.5), (20, 20, 100, 0.5), (20, 20, 1000, 0.5)], given.seeds, given.seconds)
+        sizes = [(20, 20, 10, 0.5), (20, 20, 100, 0.5), (20, 20, 1000, 0.5)]
+        rows = [row for size in (0, 500) for row in run_markets(sizes, given.seeds, given.seconds, size)]
     else:
         rows = run_markets([(100, 5, 1000, 0.9), (100, 10, 1000, 0.9), (300, 5, 1000, 0.9)], given.seeds, given.seconds)
     write_csv(given.out / f"robust_{given.what}.csv", rows)

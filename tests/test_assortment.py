@@ -7,7 +7,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from experiments.robust import allowed_menus, choices_of, compare, random_case, random_market, worst_revenues
+from experiments.robust import allowed_menus, choices_of, compare, compare_level, random_case, random_market, worst_revenues
 
 import rumflow as rf
 from rumflow.core.graph import GraphTooLargeError
@@ -33,6 +33,20 @@ def test_agrees_with_enumeration(n):
         assert own == pytest.approx(best, abs=1e-5)
         assert found.gap <= 2e-5
         assert found.reason == ""
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_a_level_agrees_with_enumeration(n):
+    """Every menu, over all mixtures of all rankings that are not rejected."""
+    searched = 0
+    for seed in range(10):
+        found, best, own, _ = compare_level(n, seed)
+        if not np.isnan(best):
+            searched += 1
+            assert found.lower == pytest.approx(best, abs=1e-5)
+            assert own == pytest.approx(best, abs=1e-5)
+            assert found.gap <= 2e-5
+    assert searched >= 8
 
 
 def test_known_preferences():
@@ -139,15 +153,24 @@ def test_labels_table_and_summary():
     assert not all(limited.table["allowed"])
 
 
-def test_confidence_compares_by_intervals():
-    found = rf.best_assortment(DATA, REVENUE, "none", confidence=0.9, n_boot=19)
-    ends = np.array(found.table["from"])
-    kept = ~np.isnan(ends)
-    assert kept.any()
-    assert found.table["menu"][int(np.nanargmax(ends))] == found.menu
-    assert (ends[kept] <= np.array(found.table["lower"])[kept] + 1e-3 * 7).all()
-    assert np.isnan(found.gap)
-    assert "nothing is certified about others" in found.summary()
+def test_level_labels_table_and_summary():
+    found = rf.best_assortment(DATA, REVENUE, "none", confidence=0.9)
+    assert found.confidence == 0.9
+    assert found.table["assortment"][:2] == ["best at 90 %", "best in the worst case"]
+    assert (found.lower, found.upper) == (found.table["from"][0], found.table["to"][0])
+    assert found.lower >= max(found.table["from"]) - 1e-5
+    for low, least, most, high in zip(*(found.table[name] for name in ("from", "lower", "upper", "to")), strict=True):
+        assert low <= least + 1e-6  # the fit is not rejected, nor are the populations equal to it
+        assert most <= high + 1e-6
+    assert "Best at 90 %" in found.summary()
+    assert "No other assortment promises more" in found.summary()
+    higher = rf.best_assortment(DATA, REVENUE, "none", confidence=0.99)
+    assert higher.lower < found.lower < rf.best_assortment(DATA, REVENUE, "none").lower
+    again = rf.best_assortment(DATA, REVENUE, "none", confidence=0.9)
+    assert (again.menu, again.lower) == (found.menu, found.lower)
+    other = rf.best_assortment(DATA, REVENUE, "none", confidence=0.9, seed=1)
+    assert other.lower != found.lower
+    assert other.lower == pytest.approx(found.lower, rel=0.03)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +199,7 @@ def test_errors(arguments, message):
 
 def test_confidence_needs_counts():
     fit = rf.project(DATA)
-    with pytest.raises(rf.InputError, match="intervals need ChoiceData"):
+    with pytest.raises(rf.InputError, match="a level needs ChoiceData"):
         rf.best_assortment(fit, REVENUE, "none", confidence=0.9)
 
 
@@ -196,7 +219,7 @@ def test_time_and_interruption(monkeypatch):
             raise KeyboardInterrupt
         return true_worst(*arguments)
 
-    assortment = import_module("rumflow.inference.assortment")
+    assortment = import_module("rumflow.inference.populations")
     true_worst = assortment.worst_case
     monkeypatch.setattr(assortment, "worst_case", interrupt)
     kept = rf.best_assortment(data, revenue, 12)
@@ -207,7 +230,7 @@ def test_time_and_interruption(monkeypatch):
 
 def test_a_graph_that_is_too_large(monkeypatch):
     """The best of the past stands, with what may be missed."""
-    module = import_module("rumflow.inference.assortment")
+    module = import_module("rumflow.inference.populations")
     data, revenue = random_market(12, 8, 30, 1, 0.5)
     whole = rf.best_assortment(data, revenue, 12)
 

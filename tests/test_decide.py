@@ -268,12 +268,16 @@ def test_arguments_of_next_menu_and_assortments_are_checked():
         rf.best_assortment(rf.project(data), {"a": 1, "b": 2}, "o", confidence=0.9)
 
 
-def test_assortments_without_an_interval_say_so():
+def test_assortments_without_a_level_say_so():
     counts = {("o", "a", "b"): {"o": 100, "a": 800, "b": 100}, ("o", "a"): {"o": 800, "a": 200}}
     data = rf.ChoiceData.from_counts(counts | {("o", "b", "c"): {"o": 300, "b": 400, "c": 300}})
     found = rf.best_assortment(data, {"a": 3, "b": 2, "c": 5}, "o", confidence=0.9, n_boot=19)
-    assert "the model itself is rejected" in found.summary()
-    assert "highest lower end" not in found.summary()
+    assert "Every population is rejected at 90 %, so the model itself is" in found.summary()
+    assert "Best in the worst case" in found.summary()
+    assert found.confidence is None
     assert found.gap < 1e-4
     late = rf.best_assortment(data, {"a": 3, "b": 2, "c": 5}, "o", confidence=0.9, n_boot=19, max_seconds=1e-9)
     assert late.reason == "max_seconds"
+    assert "Nothing is said about 90 %" in late.summary()
+    with pytest.raises(rf.InputError, match="n_boot=5: with confidence 0.9 at least 9"):
+        rf.best_assortment(data, {"a": 3, "b": 2, "c": 5}, "o", confidence=0.9, n_boot=5)

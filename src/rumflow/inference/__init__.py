@@ -1,7 +1,8 @@
 """Inference: tests, likelihood, bounds and shares, all by projections onto the random utility models."""
 
 from rumflow.inference import functionals
-from rumflow.inference.assortment import BestAssortment, best_assortment
+from rumflow.inference.assortment import best_assortment
+from rumflow.inference.assortment_result import BestAssortment
 from rumflow.inference.bounds import Bounds, bounds
 from rumflow.inference.compare import ModelComparison, compare_models
 from rumflow.inference.conflicts.result import Conflict, Explanation

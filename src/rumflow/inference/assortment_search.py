@@ -9,7 +9,8 @@ that is not below another item of S. The least revenue from them is that of the 
 because above every x of S there is, or x itself is, an item of S that nothing in S is above.
 
 *Bounds.* Where the items I are certainly in S, and O certainly not, the same formula with x in I and y outside O is at least
-w(S). A population of types that has the fitted values on the recorded cells, with weights p, bounds the worst case of all such S:
+w(S). Any population that counts (one with the fitted values on the recorded cells, or one that is not rejected), with weights p of
+its types, bounds the worst case of all such S:
 
     worst case of S  <=  sum of p(t) w_t(I, O).
 
@@ -26,7 +27,7 @@ is then above k, or is k: a best menu that has i may have k as well. Only such m
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,7 +38,6 @@ from rumflow.core.compile import clock, kernel, leaf
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
 from rumflow.models.open_menus import Words, as_words
-from rumflow.solvers.linear_programs import solve_program
 
 _CANDIDATES = 12  # items tried before a node is split
 _MOST_POPULATIONS = 400  # kept as bounds; the oldest go
@@ -194,7 +194,7 @@ def search(
     tol: float,
     deadline: float,
     ceiling: float = np.inf,
-    first: Mask | None = None,
+    first: Sequence[Mask] = (),
     report: Callable[[int, float, float], None] | None = None,
 ) -> Found:
     """The best menu of a space.
@@ -204,7 +204,7 @@ def search(
     start   a menu and its value
     tol     a menu this much better may be missed
     ceiling no menu is above it
-    first   a menu to value before the search begins
+    first   menus to value before the search begins
     """
     menu, best = start if start is not None else (np.zeros(len(space.revenue), np.bool_), -np.inf)
     root = space.root()
@@ -212,10 +212,12 @@ def search(
     made, nodes, reason = 0, 0, ""
     dropped = best  # the highest bound of a node that was not split
     try:
-        if first is not None and clock() <= deadline:
-            own = value(first)
+        for early in first:
+            if clock() > deadline:
+                break
+            own = value(early)
             if own > best:
-                menu, best = first, own
+                menu, best = early, own
         while heap:
             high = -heap[0][0]
             if high <= best + tol:
@@ -271,32 +273,34 @@ def search_mixture(
 
 
 class WorstCases:
-    """Bounds on the worst case of nodes, over populations that have the given values on the recorded cells.
+    """Bounds on the worst case of nodes, over populations that are given by what they take from the recorded menus.
 
-    membership, fixed   (m, n): the recorded menus, and which of their cells are given
-    known               (n, n): [a, b] where everybody prefers a to b
+    membership, counted   (m, n): the recorded menus, and the cells that say which populations count
+    known                 (n, n): [a, b] where everybody prefers a to b
+    cheapest              of the worth of types, and who takes which cell (cells, types): shares of types that count, with the
+                          least worth
     """
 
-    def __init__(self, membership: Mask, fixed: Mask, known: Mask, revenue: Array) -> None:
+    def __init__(
+        self,
+        membership: Mask,
+        counted: Mask,
+        known: Mask,
+        revenue: Array,
+        cheapest: Callable[[Array, Any], Array],
+    ) -> None:
         self._membership, self._known = membership, as_words(np.ascontiguousarray(known.T))
         self._cells = Cells(membership)  # every item of a menu is a cell of its own
-        self._menu, self._item = np.nonzero(fixed)
+        self._menu, self._item = np.nonzero(counted)
+        self._cheapest = cheapest
         words = self._known.shape[1]
         self.types = Types(np.empty((0, len(revenue), words), np.uint64), revenue)
-        self._taken: Ints = np.empty((0, len(membership)), np.int64)
         self._seen: set[bytes] = set()
-        self._matrix: Any = sparse.csc_matrix((len(self._menu) + 1, 0))
-        self._values: Array = np.empty(0)
+        self._matrix: Any = sparse.csc_matrix((len(self._menu), 0))
         self._populations: list[Array] = []
 
-    def begin(self, orders: Ints, weights: Array) -> None:
-        """The first population; its values are the given ones."""
-        taken = self._add(orders)
-        same = taken[:, self._menu] == self._item
-        self._values = np.append(weights @ same, weights.sum())
-
-    def _add(self, orders: Ints) -> Ints:
-        """Take the types of rankings into the pool; what they take from the recorded menus."""
+    def learn(self, orders: Ints) -> None:
+        """Take the types of a population into the pool; the first must be one that counts."""
         taken = self._cells.items_of_types(self._cells.types_of_orders(orders))
         rows = [row for row in np.unique(taken, axis=0) if row.tobytes() not in self._seen]
         if rows:
@@ -305,11 +309,8 @@ class WorstCases:
             above = np.empty((len(new), *self.types.above.shape[1:]), np.uint64)
             relate(new, self._membership, self._known, above)
             self.types.above = np.concatenate([self.types.above, above])
-            self._taken = np.vstack([self._taken, new])
-            cells = (new[:, self._menu] == self._item).astype(float)
-            columns = sparse.csc_matrix(np.column_stack([cells, np.ones(len(new))]).T)
+            columns = sparse.csc_matrix((new[:, self._menu] == self._item).astype(float).T)
             self._matrix = sparse.hstack([self._matrix, columns], "csc")
-        return taken
 
     def bound(self, space: Space, node: Node, beat: float) -> tuple[float, int]:
         """An upper bound on the worst case of the menus of a node, and the item to split by."""
@@ -320,19 +321,11 @@ class WorstCases:
             if here <= beat:
                 self._populations.append(self._populations.pop(place))  # what has helped is asked first
                 return here, 0
-        here, population = self._find_population(worth)
+        population = self._cheapest(worth, self._matrix)
+        self._populations.append(population)  # it bounds other nodes, too
+        del self._populations[:-_MOST_POPULATIONS]
+        here = float(population @ worth)
         decided = bool((node.inside | node.outside).all())
         if decided or here <= beat:
             return here, -1 if decided else 0
         return here, choose_item(space, self.types, population, node)
-
-    def learn(self, orders: Ints) -> None:
-        """Take the types of a population that attains a worst case into the pool."""
-        self._add(orders)
-
-    def _find_population(self, worth: Array) -> tuple[float, Array]:
-        """The population of the pool with the least revenue, which is kept as a bound."""
-        population = solve_program(worth, equal=(self._matrix, self._values)).x
-        self._populations.append(population)
-        del self._populations[:-_MOST_POPULATIONS]
-        return float(population @ worth), population

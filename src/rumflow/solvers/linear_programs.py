@@ -169,8 +169,8 @@ class TypePrograms:
         found: tuple[Solution, Array, bool] | None = None
         if len(self._face) <= FLOW_ARCS:
             value, y, flow = self._by_flows(self._flows, cost)
-            steep = (1.0, 10.0, 100.0) if self._anchor.any() else ()
-            bound = max(self._bound(cost, y - t * self._anchor) for t in (0.0, *steep))
+            steep = [y - t * self._anchor for t in (1.0, 10.0, 100.0)] if self._anchor.any() else []
+            bound = max(self._bound(cost, duals) for duals in (y, *steep))
             found = Solution(value, bound), flow, True
             if value - bound <= _LOOSE * max(1.0, float(np.abs(cost).max())):
                 return found
@@ -185,7 +185,21 @@ class TypePrograms:
 
     def _bound(self, cost: Array, y: Array) -> float:
         """What no point with the given values can go below, by any duals."""
-        return float(y @ self._values) + float(plain_cheapest(self._graph, cost - self._table(y)))
+        return self._worth(y) + float(plain_cheapest(self._graph, cost - self._prices(y)))
+
+    def _worth(self, y: Array) -> float:
+        """The least that duals say of any point with the given values."""
+        return float(y @ self._values)
+
+    def _prices(self, y: Array) -> Array:
+        """Duals as prices of cells."""
+        return self._table(y)
+
+    def _mix(self, prices: Array, taken: Any, sums: Any, totals: Array) -> tuple[Array, Array, Array]:
+        """The cheapest x >= 0 with `taken` x = the given values and `sums` x = totals, and the duals of the two."""
+        equal = sparse.vstack([taken, sums], "csc"), np.concatenate([self._values, totals])
+        answer = solve_program(prices, equal=equal)
+        return answer.x, *np.split(answer.eqlin.marginals, [len(self._values)])
 
     @cached_property
     def _face(self) -> Ints:
@@ -213,26 +227,24 @@ class TypePrograms:
         balance = np.zeros(flows.conservation.shape[0])
         balance[0] = 1.0
         given = flows.cells[self._menu * cost.shape[1] + self._column]
-        answer = solve_program(
-            prices, equal=(sparse.vstack([flows.conservation, given]), np.concatenate([balance, self._values]))
-        )
-        return float(prices @ answer.x), answer.eqlin.marginals[len(balance) :], answer.x
+        flow, y, _ = self._mix(prices, given, flows.conservation, balance)
+        return float(prices @ flow), y, flow
 
     def _by_columns(self, cost: Array) -> tuple[float, Array, Array]:
-        bound, best = -np.inf, np.zeros(len(self._values))
+        bound, best = -np.inf, np.zeros(0)
         for _ in range(_MOST_ROUNDS):
             prices = cost[np.arange(len(cost)), self.types].sum(axis=1)
-            matrix: Any = sparse.vstack([self._matrix, sparse.csc_matrix(np.ones((1, len(prices))))], "csc")
-            answer = solve_program(prices, equal=(matrix, np.append(self._values, 1.0)))
-            y = answer.eqlin.marginals[:-1] - self._anchor
-            reduced = cost - self._table(y)
-            here = float(y @ self._values) + self._price(reduced)
+            one: Any = sparse.csc_matrix(np.ones((1, len(prices))))
+            weights, y, level = self._mix(prices, self._matrix, one, np.ones(1))
+            limit = float(level[0])
+            if self._anchor.any():
+                y, limit = y - self._anchor, limit + float(self._anchor @ self._values)
+            reduced = cost - self._prices(y)
+            here = self._worth(y) + self._price(reduced)
             if here > bound:
                 bound, best = here, y
-            value, weights = float(prices @ answer.x), answer.x
-            if value - bound <= 1e-9 * max(1.0, abs(value)) or not self._add(
-                reduced, float(answer.eqlin.marginals[-1]) + float(self._anchor @ self._values) - 1e-11
-            ):
+            value = float(prices @ weights)
+            if value - bound <= 1e-9 * max(1.0, abs(value)) or not self._add(reduced, limit - 1e-11):
                 break
         else:
             raise RumflowError(f"column generation left a gap of {value - bound:.2g} after {_MOST_ROUNDS} rounds")

@@ -1,0 +1,100 @@
+"""The best assortment as a result: the menu, its range, and the table of what it is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rumflow.data.labels import Item, format_menu
+from rumflow.output.frames import make_frame
+from rumflow.output.tables import Table
+from rumflow.projection.results import Projection
+
+_REASONS = {
+    "max_seconds": "time was up",
+    "interrupted": "the search was interrupted",
+    "too large": "the graph of the recorded menus and a promising one is too large",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BestAssortment:
+    """The menu with the highest worst-case revenue, and what it is compared with."""
+
+    menu: tuple[Item, ...]  #: with the outside option
+    lower: float  #: certified: the menu earns at least this in every population that counts, see `confidence`
+    upper: float  #: and at most this
+    gap: float  #: certified: no menu has a worst case more than this above `lower`
+    outside_option: Item
+    table: dict[str, list[Any]]
+    """Columns assortment, menu, size, lower, upper (over the populations that fit best), fit, allowed, and with `confidence` from,
+    to (over those not rejected; NaN where that was not computed)."""
+    confidence: float | None  #: None: populations that fit best count; else those that are not rejected at this level
+    nodes: int  #: of the search
+    seconds: float
+    reason: str  #: "" where the search was completed, else "max_seconds", "interrupted" or "too large"
+    notes: tuple[str, ...] = ()
+    projection: Projection | None = field(default=None, repr=False)
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """The table as a data frame (backend "pandas", "polars", "pyarrow" or "dict")."""
+        return make_frame(self.table | {"menu": [format_menu(menu) for menu in self.table["menu"]]}, backend)
+
+    def as_table(self, top: int = 12) -> Table:
+        """The first rows of the table for the terminal."""
+        shown = {name: column[:top] for name, column in self.table.items() if name != "allowed"}
+        shown["menu"] = [format_menu([item for item in menu if item != self.outside_option]) for menu in shown["menu"]]
+        rows = [list(row) for row in zip(*shown.values(), strict=True)]
+        note = (
+            "lower, upper: over all populations that fit the data best, without sampling error; "
+            "fit: under one of them, the fitted mixture."
+        )
+        if self.confidence is not None:
+            note = f"from, to: over all populations that are not rejected at {100 * self.confidence:g} %. {note}"
+        left = len(self.table["menu"]) - len(rows)
+        note += f" {left} further past assortments earn less in the worst case." if left else ""
+        return Table("Revenue of assortments", list(shown), rows, note)
+
+    def summary(self) -> str:
+        """The answer in words."""
+        own = format_menu([item for item in self.menu if item != self.outside_option])
+        earns = f"{own} beside {self.outside_option}, which earns {self.lower:.4g} to {self.upper:.4g}"
+        if self.confidence is None:
+            lines = [f"Best in the worst case: {earns}."]
+        else:
+            percent = f"{100 * self.confidence:g} %"
+            lines = [
+                f"Best at {percent}: {earns} in every population that is not rejected. With this confidence all "
+                "assortments earn what they promise, so the promise holds although the best was searched for."
+            ]
+        if self.reason:
+            why = _REASONS[self.reason]
+            lines.append(f"Not the last word, because {why}: another may promise up to {self.gap:.3g} more.")
+        else:
+            lines.append(
+                f"No other assortment promises more (certified{f' to {self.gap:.1g}' if self.gap > 0 else ''})."
+            )
+        return "\n".join([*lines, *self.notes, self.as_table().text()])
+
+    def plot(self, ax: Any = None) -> Any:
+        """The ranges of the assortments as bars."""
+        from rumflow.output.range_plots import plot_ranges
+
+        names = [
+            f"{name}: {format_menu([item for item in menu if item != self.outside_option])}"
+            for name, menu in zip(self.table["assortment"], self.table["menu"], strict=True)
+        ]
+        marks = {"under the fit": self.table["fit"]}
+        return plot_ranges(
+            names,
+            self.table["lower"],
+            self.table["upper"],
+            (self.table["from"], self.table["to"]) if "from" in self.table else None,
+            marks,
+            ax,
+            title="What each assortment earns",
+            label="revenue",
+        )
+
+    def __repr__(self) -> str:
+        return f"BestAssortment(menu={self.menu!r}, lower={self.lower:.6g}, upper={self.upper:.6g}, gap={self.gap:.2g})"

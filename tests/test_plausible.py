@@ -1,0 +1,103 @@
+"""Populations not rejected at a level: ranges, their level, programmes over them against enumeration, and repeated subjects."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from experiments.robust import choices_of, random_market, sample_market
+from scipy.optimize import linprog
+
+import rumflow as rf
+from rumflow.core.graph_cells import Cells
+from rumflow.inference.plausible import find_band, wilson
+from rumflow.solvers import linear_programs
+from rumflow.solvers.range_programs import RangePrograms, Ranges
+
+
+def test_wilson_against_a_grid():
+    grid = np.linspace(0, 1, 100_001)
+    for share, each, one, z in ((0.3, 0.01, 0.01, 2.5), (0.0, 0.02, 0.02, 3.0), (1.0, 0.2, 0.1, 2.0), (0.02, 0.05, 0.05, 4)):
+        inside = grid[np.abs(share - grid) <= z * np.sqrt(each * grid * (1 - grid) + one**2)]
+        low, high = wilson(np.array([share]), np.array([each]), np.array([one]), z)
+        assert (low[0], high[0]) == pytest.approx((inside[0], inside[-1]), abs=2e-5)
+
+
+def band_of(data, revenue, confidence=0.9, **options):
+    return find_band(data, data.membership, ~np.isnan(data.counts), revenue, confidence, n_boot=199, seed=0, **options)
+
+
+def test_the_sums_are_cells_and_what_earns_as_much_or_more():
+    counts = {("o", "a", "b"): {"o": 5, "a": 3, "b": 2}, ("o", "a"): {"o": 6, "a": 4}}
+    data = rf.ChoiceData.from_counts(counts, items=["o", "a", "b"])
+    band = band_of(data, np.array([0.0, 2.0, 1.0]))
+    pair, three = ((data.membership.sum(axis=1) == size).argmax() for size in (2, 3))
+    found = {tuple(np.flatnonzero(row).tolist()) for row in band.sums.toarray()}
+    single = {(3 * three + x,) for x in range(3)} | {(3 * pair + x,) for x in range(2)}
+    assert found == single | {(3 * three + 1, 3 * three + 2)}  # a or b from three; all of a menu is no sum
+    assert band.holds(np.nan_to_num(data.frequencies))
+    assert (band.least >= 0).all()
+    assert (band.most <= 1).all()
+
+
+def test_the_level_is_kept():
+    """The truth is in the set in about nine of ten samples of 50 choices a menu."""
+    truth, revenue = random_market(4, 5, 20, 3, 0.5)
+    values = np.where(truth.membership, truth.frequencies, 0.0)
+    inside = [band_of(sample_market(truth, 50, seed), revenue).holds(values) for seed in range(60)]
+    assert 0.8 <= np.mean(inside) <= 0.99
+    narrow = [band_of(sample_market(truth, 50, seed), revenue, 0.5).holds(values) for seed in range(60)]
+    assert 0.3 <= np.mean(narrow) <= 0.7
+
+
+def test_subjects_who_repeat_know_less():
+    """Ten equal choices of each subject are one: the ranges are as wide as with the subjects alone."""
+    rng = np.random.default_rng(1)
+    chosen = rng.choice(["o", "a", "b"], 60, p=[0.5, 0.3, 0.2])
+    rows = [{"menu": "o|a|b", "choice": item, "subject": s} for s, item in enumerate(chosen) for _ in range(10)]
+    pd = pytest.importorskip("pandas")
+    data = rf.ChoiceData.from_frame(pd.DataFrame(rows), menu="menu", choice="choice", subject="subject")
+    revenue = np.array([{"o": 0.0, "a": 2.0, "b": 1.0}[item] for item in data.items])
+    alone, together = band_of(data, revenue), band_of(data, revenue, cluster=True)
+    ratio = (together.most - together.least) / (alone.most - alone.least)
+    assert (ratio > 2).all()
+    assert ratio.mean() == pytest.approx(np.sqrt(10), rel=0.25)
+
+
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_programmes_against_enumeration(by_columns, monkeypatch):
+    if by_columns:
+        monkeypatch.setattr(linear_programs, "FLOW_ARCS", 0)
+    rng = np.random.default_rng(0)
+    membership = np.array([[1, 1, 1, 0], [1, 1, 0, 1], [0, 1, 1, 1], [1, 0, 0, 1]], bool)
+    cells = Cells(membership)
+    graph = rf.RandomUtility().geometry(cells)
+    orders = np.array(list(permutations(range(4))))
+    taken = choices_of(orders, membership)
+    menu, item = np.nonzero(membership)
+    matrix = (taken[:, menu] == item).T.astype(float)
+    column = cells.column[menu, item].astype(np.int64)
+    for _ in range(15):
+        sums = (rng.random((6, len(menu))) < 0.3).astype(float)
+        centre = sums @ matrix @ rng.dirichlet(np.full(24, 0.1))
+        centre += rng.normal(0, rng.choice([0.0, 0.2]), 6)
+        ranges = Ranges(linear_programs.sparse.csr_matrix(sums), centre, rng.uniform(0.01, 0.2, 6))
+        programs = RangePrograms(graph, menu, column, cells.types_of_orders(orders[:1]), ranges)
+        near, (types, weights) = programs.nearest()
+        limits = {"A_ub": np.vstack([sums @ matrix, -sums @ matrix]), "A_eq": np.ones((1, 24)), "b_eq": [1.0]}
+        room = np.append(centre, -centre) + np.tile(ranges.room, 2)
+        cost = rng.normal(size=(4, 4))
+        expected = linprog(cost[menu, item] @ matrix, b_ub=room, **limits)
+        assert (near.bound > 1) == (expected.status == 2)
+        assert weights.sum() == pytest.approx(1.0)
+        assert near.bound <= near.value + 1e-9
+        if expected.status == 0:
+            assert near.value <= 1 + 1e-9
+            own = (types[:, menu] == column).T @ weights
+            assert (np.abs(sums @ own - centre) <= near.value * ranges.room + 1e-7).all()
+            solution, (found, share) = programs.minimiser(cells.to_table(cost))
+            assert (solution.value, solution.bound) == pytest.approx((expected.fun,) * 2, abs=1e-6)
+            reached = (found[:, menu] == column).T @ share
+            assert cost[menu, item] @ reached == pytest.approx(expected.fun, abs=1e-6)
+            assert (np.abs(sums @ reached - centre) <= ranges.room + 1e-7).all()
