@@ -5,7 +5,6 @@ import struct
 import zlib
 
 import pytest
-
 from benchmarks import __main__ as entry
 from benchmarks import pages
 from benchmarks.record import RESULTS, ROOT, STAMP, save

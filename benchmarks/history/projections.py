@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # asv knows this folder only
 
-from benchmarks.jobs import JOBS  # noqa: E402
+from benchmarks.jobs import JOBS
 
 
 class Jobs:
