@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint check docs dist bench reproduce fuzz clean
+.PHONY: demo test lint check docs dist bench bench-pages mutants plain oldest reproduce fuzz clean
 
 demo: $(VENV)/core
 	$(BIN)/rumflow demo
@@ -41,9 +41,15 @@ SEED ?= 0
 fuzz: $(VENV)/test
 	$(BIN)/python -m experiments.fuzz --minutes $(MINUTES) --seed $(SEED)
 
+# What README and pages claim, measured into docs/results; takes hours. PARTS="--quick" or PARTS="compare test" for less.
+PARTS ?=
 bench: $(VENV)/test
 	$(BIN)/pip install -q -e ".[bench]"
-	$(BIN)/python benchmarks/compare.py
+	$(BIN)/python -m benchmarks $(PARTS)
+
+# The tables and figures of the pages, from docs/results; measures nothing.
+bench-pages: $(VENV)/test
+	$(BIN)/python -m benchmarks.pages
 
 $(VENV)/core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -1,6 +1,6 @@
 """Two source trees side by side: is the second as fast as the first, and are the results the same to the bit?
 
-    python benchmarks/before_after.py /path/to/before /path/to/after [--turns 20] [--only n=6]
+    python -m benchmarks.before_after /path/to/before /path/to/after [--turns 20] [--only n=6]
 
 Each tree runs in a process of its own; calls alternate between the two, so that whatever else the machine does hits both. A turn
 repeats a call for at least 20 ms and reports its fastest; the best of all turns counts. Both make their data from the same seeds.
@@ -15,73 +15,22 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-LONG = "project noisy n=18"
-
-
-def jobs() -> dict[str, Callable[[], Callable[[], np.ndarray]]]:
-    """By name: what prepares a call. The call returns the numbers that are compared."""
-
-    def project(family: str, n: int) -> Callable[[], np.ndarray]:
-        import rumflow as rf
-
-        if family == "known":
-            data = rf.simulate.known_projection(n, seed=1, distance=0.1).data[None]
-            return lambda: rf.project_many(data, tol=1e-9).flow
-        array = rf.simulate.dirichlet(n, seed=1) if family == "dirichlet" else rf.simulate.noisy_rankings(n, seed=1)
-        tol = 1e-7 if n > 12 else 1e-9
-        return lambda: rf.project(array, tol=tol).flow
-
-    def stack() -> Callable[[], np.ndarray]:
-        import rumflow as rf
-
-        data = np.array([rf.simulate.dirichlet(6, seed=i) for i in range(1000)])
-        return lambda: rf.project_many(data).flow
-
-    def layer() -> Callable[[], np.ndarray]:
-        import torch
-
-        import rumflow as rf
-        from rumflow.torch import RUMLayer
-
-        cells = rf.Lattice(8).cells
-        rng = np.random.default_rng(0)
-        z = torch.tensor(1 / np.bitwise_count(cells[:, 0].astype(np.uint32)) + 0.3 * rng.normal(size=(256, len(cells))))
-        g = torch.tensor(rng.normal(size=tuple(z.shape)))
-        one = RUMLayer(8)
-
-        def call() -> np.ndarray:
-            point = z.clone().requires_grad_()
-            y = one(point)
-            (gradient,) = torch.autograd.grad(y, point, g)
-            return np.stack([y.detach().numpy(), gradient.numpy()])
-
-        return call
-
-    table: dict[str, Callable[[], Callable[[], np.ndarray]]] = {
-        f"project {family} n={n}": lambda family=family, n=n: project(family, n)  # type: ignore[misc]
-        for n in (6, 8, 10)
-        for family in ("known", "dirichlet", "noisy")
-    }
-    return table | {
-        "project_many n=6, stack of 1000": stack,
-        "layer n=8, batch 256, forward and backward": layer,
-        LONG: lambda: project("noisy", 18),
-    }
+from benchmarks.jobs import JOBS, LONG, Call
+from benchmarks.record import ROOT
 
 
 def serve() -> None:
     """Answer one line with one line: a job's name with its time, and a digest of its result."""
-    call: Callable[[], np.ndarray] | None = None
+    call: Call | None = None
     name = ""
     for line in sys.stdin:
         asked = line.strip()
         if asked != name:
-            name, call = asked, jobs()[asked]()
+            name, call = asked, JOBS[asked]()
             call()  # compiled and loaded before the clock starts
         assert call is not None
         best, end = float("inf"), time.perf_counter() + 0.02
@@ -104,10 +53,11 @@ class Worker:
         if not (source / "rumflow").is_dir():
             raise SystemExit(f"{tree}: no src/rumflow there")
         environment = os.environ | {"PYTHONPATH": str(source)}
-        command = [sys.executable, str(Path(__file__).resolve()), "--serve"]
+        command = [sys.executable, "-m", "benchmarks.before_after", "--serve"]
         self.process = subprocess.Popen(
             command,
             env=environment,
+            cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -134,7 +84,7 @@ def main() -> None:
     given = options.parse_args()
     workers = [Worker(given.before), Worker(given.after)]
     print(f"{'':45}{'before':>12}{'after':>12}{'ratio':>8}  same bits")
-    for job in jobs():
+    for job in JOBS:
         if given.only not in job:
             continue
         best, digests, sums = [float("inf")] * 2, ["", ""], [0.0, 0.0]

@@ -1,10 +1,11 @@
 """Projections of incomplete data onto choice graphs: nodes, arcs, memory, and seconds to build and to solve.
 
-`python benchmarks/graphs.py` prints the cases and how cost grows with menus and items; with the name of a case, that one only.
-Every case: 100 draws per menu from 50 rankings, relative gap 1e-9, the best of three runs.
+`python -m benchmarks.graphs` measures the cases, with the name of a case that one only, into docs/results/graphs.csv. Every case:
+100 draws per menu from 50 rankings, relative gap 1e-9, the best of three runs. (How cost grows is in `benchmarks/scaling.py`.)
 
-`--bounded` prints the cases whose graph is too large, on the route "bounded", with what is certified after `--seconds` (60 and
-300): samples as above, smaller samples, and shares that are no sample of anything (Dirichlet(1) for every menu).
+`--bounded` measures, into bounded.csv, the cases whose graph is too large, on the route "bounded", with what is certified after
+`--seconds` (60 and 300): samples as above, smaller samples, and shares that are no sample of anything (Dirichlet(1) for every
+menu).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import time
 import numpy as np
 
 import rumflow as rf
+from benchmarks.record import RESULTS, save, show, stamp
 from rumflow.core.graph_cells import Cells
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.single_peaked import SinglePeaked
@@ -30,11 +32,6 @@ CASES = {
     "stock-outs 300x300": lambda: rf.simulate.stock_outs(300, 300, 0.05, seed=0),
     "single-peaked 200x200": lambda: rf.simulate.random_menus(200, 200, 20, seed=0),
 }
-GROWTH = {f"20x{m}x8": (20, m, 8) for m in (25, 50, 100, 200)} | {
-    f"{n}x50x{n // 2}": (n, 50, n // 2) for n in (15, 20, 30, 40)
-}
-
-
 BOUNDED = {
     "27x79x2": (27, 79, 2, 100),
     "40x150x3": (40, 150, 3, 100),
@@ -59,11 +56,11 @@ def measure_bounded(name, limits, threads):
         begin = time.process_time()
         fit = rf.project(data, route="bounded", max_seconds=limit, throw=False, threads=threads)
         relative = fit.gap / fit.objective if fit.objective > fit.certificate.floor else 0.0
-        print(
-            f"{name:22} {limit:6g} {fit.seconds:8.1f} {time.process_time() - begin:8.1f} {fit.iterations:6} "
-            f"{len(fit.rankings.weights):6} {fit.objective:12.6g} {fit.gap:9.2g} {relative:9.1e} {fit.status}",
-            flush=True,
-        )
+        row = {"case": name, "limit": limit, "seconds": fit.seconds, "cpu_seconds": time.process_time() - begin}
+        row |= {"rounds": fit.iterations, "types": len(fit.rankings.weights), "objective": fit.objective}
+        row |= {"relative_gap": relative, "status": str(fit.status)}
+        show(row)
+        save(RESULTS / "bounded.csv", [row | stamp(threads)], ["case", "limit"])
         if fit.status is rf.Status.OPTIMAL:
             break
 
@@ -72,25 +69,33 @@ def measure(name, data, threads, repeats=3):
     model = SinglePeaked(data.items) if name.startswith("single") else RandomUtility()
     cells = Cells(data.membership, ~np.isnan(data.counts), data.items)
     target, weights = cells.to_table(data.frequencies), cells.to_table(np.ones(data.counts.shape))
-    build = solve = np.inf
+    build = solve = cpu = np.inf
     for _ in range(repeats):
-        begin = time.perf_counter()
+        begin, used = time.perf_counter(), time.process_time()
         projector = ModelProjector(model, cells)
         middle = time.perf_counter()
         fit = projector.solve(target, weights, tol=1e-9, threads=threads)
         build, solve = min(build, middle - begin), min(solve, time.perf_counter() - middle)
+        cpu = min(cpu, time.process_time() - used)
     found = fit.certificate
-    print(
-        f"{name:22} {projector.n_nodes:8,} {projector.n_arcs:10,} {projector.n_bytes / 2**20:8.1f} {build:8.3f} {solve:8.3f} "
-        f"{fit.rounds:6} {len(fit.weights):6} {np.sqrt(2 * found.objective):10.6f} {found.gap / found.objective:9.1e}",
-        flush=True,
-    )
+    row = {
+        "case": name,
+        "items": data.n,
+        "menus": len(data.totals),
+        "nodes": projector.n_nodes,
+        "arcs": projector.n_arcs,
+    }
+    row |= {"bytes": projector.n_bytes, "build_seconds": build, "solve_seconds": solve, "cpu_seconds": cpu}
+    row |= {"rounds": fit.rounds, "types": len(fit.weights), "distance": float(np.sqrt(2 * found.objective))}
+    row |= {"relative_gap": found.gap / found.objective}
+    show(row)
+    save(RESULTS / "graphs.csv", [row | stamp(threads)], ["case"])
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("case", nargs="*", help="which cases (default: all)")
-    options.add_argument("--threads", type=int)
+    options.add_argument("--threads", type=int, default=1)
     options.add_argument("--bounded", action="store_true", help="the cases whose graph is too large")
     options.add_argument("--seconds", type=float, nargs="+", default=[60.0, 300.0], help="time limits of --bounded")
     given = options.parse_args()
@@ -100,8 +105,6 @@ def main():
             options.error(f"case {name!r} is unknown; there are {', '.join(map(repr, known))}")
     if given.bounded:
         rf.project(rf.simulate.random_menus(10, 20, 3, draws=5, seed=0), route="bounded", throw=False)
-        widths = {"case": -22, "limit": 6, "wall s": 8, "CPU s": 8, "rounds": 6, "types": 6, "objective": 12, "gap": 9}
-        print(" ".join(name.ljust(-w) if w < 0 else name.rjust(w) for name, w in widths.items()), "relative status")
         for name in given.case or BOUNDED:
             measure_bounded(name, given.seconds, given.threads)
         return
@@ -110,25 +113,8 @@ def main():
         model = SinglePeaked(data.items) if warm.startswith("single") else RandomUtility()
         cells = Cells(data.membership)
         ModelProjector(model, cells).solve(cells.to_table(data.frequencies), cells.to_table(np.ones(data.counts.shape)))
-    widths = {
-        "case": -22,
-        "nodes": 8,
-        "arcs": 10,
-        "MiB": 8,
-        "build s": 8,
-        "solve s": 8,
-        "rounds": 6,
-        "types": 6,
-        "distance": 10,
-        "gap": 9,
-    }
-    print(" ".join(name.ljust(-width) if width < 0 else name.rjust(width) for name, width in widths.items()))
     for name in given.case or CASES:
         measure(name, CASES[name](), given.threads)
-    if not given.case:
-        print("\nhow cost grows with menus and with items")
-        for name, (n, m, size) in GROWTH.items():
-            measure(name, rf.simulate.random_menus(n, m, size, seed=0), given.threads, 1)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Large projections: time, memory and certified gap.
 
-    python benchmarks/large.py noisy 20         one of them
-    python benchmarks/large.py dirichlet 18
-    python benchmarks/large.py noisy 24         201 million cells: about a quarter of an hour of two processors, 6.5 GiB
+    python -m benchmarks.large noisy 20         one of them
+    python -m benchmarks.large dirichlet 18
+    python -m benchmarks.large noisy 24         201 million cells: about a quarter of an hour of two processors, 6.5 GiB
 
 The peak is that of the whole process, which holds the data as well; beside it stands what was expected.
 """
@@ -14,7 +14,9 @@ import resource
 import time
 
 import rumflow as rf
+from benchmarks.record import RESULTS, save, show, stamp
 from rumflow.core.memory import available_memory, cell_bytes, projection_bytes
+from rumflow.core.threads import thread_count
 from rumflow.solvers.active_set.on_lattice import pool_size
 
 GIB = 2**30
@@ -40,17 +42,24 @@ def main():
     begin = time.perf_counter()
     data = make(given.items, seed=given.seed)
     simulated = time.perf_counter() - begin
+    used = time.process_time()
     fit = rf.project(
         data, tol=given.tol, max_seconds=given.max_seconds, threads=given.threads, progress=True, throw=False
     )
+    cpu = time.process_time() - used
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(
-        f"{given.family} n={given.items} cells={fit.lattice.n_cells:,}: {fit.seconds:.1f} s "
-        f"(simulated in {simulated:.1f} s), relative gap {fit.gap / fit.objective:.1e}, {fit.status}, "
-        f"{len(fit.mixture[1])} rankings, {fit.iterations} lattice passes, menu sums within "
-        f"{fit.certificate.menu_error:.1e}, least flow {fit.certificate.least_flow:g}, "
-        f"peak {peak / GIB:.2f} GiB (expected {expected / GIB:.2f})"
-    )
+    row = {"family": given.family, "n": given.items, "cells": fit.lattice.n_cells, "seconds": fit.seconds}
+    row |= {
+        "cpu_seconds": cpu,
+        "simulated": simulated,
+        "relative_gap": fit.gap / fit.objective,
+        "status": str(fit.status),
+    }
+    row |= {"rankings": len(fit.mixture[1]), "passes": fit.iterations, "menu_error": fit.certificate.menu_error}
+    row |= {"least_flow": fit.certificate.least_flow, "peak_gib": peak / GIB, "expected_gib": expected / GIB}
+    show(row)
+    threads = given.threads or thread_count()
+    save(RESULTS / "large.csv", [row | stamp(threads)], ["family", "n"])
 
 
 if __name__ == "__main__":

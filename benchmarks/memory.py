@@ -1,6 +1,6 @@
 """Estimates of memory beside the measured peak, each case in a process of its own.
 
-    python benchmarks/memory.py 18 20 22
+    python -m benchmarks.memory 18 20 22
 
 Projections are solved to a relative gap of 1e-6, because the active set takes memory as it grows; the others stop early. The
 peak of the process before the call, with the data, is taken off.

@@ -13,10 +13,10 @@ from typing import Any
 Row = dict[str, Any]
 
 
-def versions() -> dict[str, str]:
-    """Of the software that the numbers depend on."""
+def versions(*others: str) -> dict[str, str]:
+    """Of the software that the numbers depend on, and of `others`."""
     found = {"python": platform.python_version()}
-    for name in ("rumflow", "numpy", "scipy", "numba", "torch"):
+    for name in ("rumflow", "numpy", "scipy", "numba", "torch", *others):
         try:
             found[name] = version(name)
         except PackageNotFoundError:

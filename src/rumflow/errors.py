@@ -6,15 +6,39 @@ from typing import Any
 
 
 class RumflowError(Exception):
-    """Base class of every error this package raises on purpose."""
+    """Base class of every error this package raises on purpose.
+
+    >>> import rumflow as rf
+    >>> try:
+    ...     rf.project([[0.5, 0.5]])
+    ... except rf.RumflowError as error:
+    ...     print(type(error).__name__)
+    InputError
+    """
 
 
 class InputError(RumflowError, ValueError):
-    """The input is at fault; the message names the menu, the item or the option, and what is accepted."""
+    """The input is at fault; the message names the menu, the item or the option, and what is accepted.
+
+    >>> import rumflow as rf
+    >>> try:
+    ...     rf.ChoiceData.from_counts({("a", "b"): {"c": 1}})
+    ... except rf.InputError as error:
+    ...     print(error)
+    menu {a, b}: the choice 'c' is not in the menu
+    """
 
 
 class NotConvergedError(RumflowError, RuntimeError):
-    """The solver stopped before the certificate was small enough; `fit` holds the best point so far."""
+    """The solver stopped before the certificate was small enough; `fit` holds the best point so far.
+
+    >>> import rumflow as rf
+    >>> try:
+    ...     rf.project(rf.simulate.dirichlet(10, seed=0), max_seconds=1e-9)
+    ... except rf.NotConvergedError as error:
+    ...     print(error.fit.status)
+    max_seconds
+    """
 
     def __init__(self, message: str, fit: Any) -> None:
         super().__init__(message)

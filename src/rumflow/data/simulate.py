@@ -83,7 +83,11 @@ def _draw(array: Array, draws: int, rng: np.random.Generator) -> Array:
 
 
 def dirichlet(n: int, seed: Seed = None) -> Array:
-    """Every menu an independent Dirichlet(1) draw: no rationality at all."""
+    """Every menu an independent Dirichlet(1) draw: no rationality at all.
+
+    >>> dirichlet(3, seed=0)[7].round(2)  # the menu of all three
+    array([0.07, 0.53, 0.4 ])
+    """
     lattice, rng = _lattice(n), generator(seed)
     array = rng.standard_exponential(lattice.shape)
     array[0] = 0.0
@@ -92,7 +96,12 @@ def dirichlet(n: int, seed: Seed = None) -> Array:
 
 
 def rankings_mixture(n: int, n_rankings: int = 50, seed: Seed = None) -> Array:
-    """Exact probabilities of a population: `n_rankings` random rankings with Dirichlet(1) weights."""
+    """Exact probabilities of a population: `n_rankings` random rankings with Dirichlet(1) weights.
+
+    >>> import rumflow as rf
+    >>> rf.is_rum(rankings_mixture(4, n_rankings=5, seed=0))
+    True
+    """
     lattice, rng = _lattice(n), generator(seed)
     if n_rankings < 1:
         raise InputError(f"n_rankings: at least 1 ranking is needed, not {n_rankings}")
@@ -102,14 +111,23 @@ def rankings_mixture(n: int, n_rankings: int = 50, seed: Seed = None) -> Array:
 
 
 def noisy_rankings(n: int, n_rankings: int = 50, draws: int | None = 100, seed: Seed = None) -> Array:
-    """`draws` choices from each menu by a population of `n_rankings` random rankings; None: its exact probabilities."""
+    """`draws` choices from each menu by a population of `n_rankings` random rankings; None: its exact probabilities.
+
+    >>> noisy_rankings(3, draws=10, seed=0)[7]  # the menu of all three
+    array([0.2, 0. , 0.8])
+    """
     rng = generator(seed)
     array = rankings_mixture(n, n_rankings, rng)
     return array if draws is None else _draw(array, draws, rng)
 
 
 def mixed_logit(n: int, n_types: int = 5, draws: int | None = None, seed: Seed = None) -> Array:
-    """A mixture of `n_types` logit choosers with normal utilities: inside RUM, unless `draws` choices per menu are sampled."""
+    """A mixture of `n_types` logit choosers with normal utilities: inside RUM, unless `draws` choices per menu are sampled.
+
+    >>> import rumflow as rf
+    >>> rf.is_rum(mixed_logit(4, seed=0)), rf.is_rum(mixed_logit(4, draws=20, seed=0))
+    (True, False)
+    """
     lattice, rng = _lattice(n), generator(seed)
     if n_types < 1:
         raise InputError(f"n_types: at least 1 type is needed, not {n_types}")
@@ -165,6 +183,9 @@ def stock_outs(
     """A shop with `n` items: from each of its `n_menus` menus a random share `missing` of the items, at least one, is sold out.
 
     Choices as in `random_menus`.
+
+    >>> stock_outs(60, 40, missing=0.1, seed=0)
+    ChoiceData(60 items, 40 menus, 4000 observations)
     """
     n = _whole("n", n, 2)
     if not 0 < missing < 1:
@@ -190,7 +211,12 @@ def _whole(name: str, value: int, least: int) -> int:
 
 
 class KnownProjection(NamedTuple):
-    """A problem built backwards from its answer."""
+    """A problem built backwards from its answer.
+
+    >>> known = known_projection(3, seed=0)
+    >>> known.data.shape, known.answer.shape, known.distance
+    ((8, 3), (8, 3), 0.1)
+    """
 
     data: Array  # project this ...
     answer: Array  # ... and get this
@@ -204,6 +230,12 @@ def known_projection(n: int, seed: Seed = None, dimension: int | None = None, di
     cover the lattice. The flow is zero off their edges; a non-negative multiplier z on such edges only makes
     data = answer - K^T z, and the answer is optimal for it by the Karush-Kuhn-Tucker conditions. The entries of
     `data` add up to 1 in each menu but may leave [0, 1]: shorten `distance` where that matters.
+
+    >>> import numpy as np
+    >>> import rumflow as rf
+    >>> known = known_projection(4, seed=0)
+    >>> bool(np.abs(rf.project_many(known.data[None]).rho[0] - known.answer).max() < 1e-9)
+    True
     """
     lattice, rng = _lattice(n), generator(seed)
     count = (n if dimension is None else dimension) + 1
@@ -223,7 +255,11 @@ def known_projection(n: int, seed: Seed = None, dimension: int | None = None, di
 
 
 def observed_menus(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]:
-    """(2^n, n) mask of a random `share` of the menus of two items or more, whole menus, at least one of them."""
+    """(2^n, n) mask of a random `share` of the menus of two items or more, whole menus, at least one of them.
+
+    >>> int(observed_menus(4, 0.5, seed=0).any(axis=1).sum())  # of 11 menus of two items or more
+    6
+    """
     lattice, rng = _lattice(n), generator(seed)
     if not 0 <= share <= 1:
         raise InputError(f"share: must be from 0 to 1, not {share}")
@@ -236,7 +272,11 @@ def observed_menus(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]
 
 
 def observed_cells(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]:
-    """(2^n, n) mask of a random `share` of the single cells of menus of two items or more, at least one of them."""
+    """(2^n, n) mask of a random `share` of the single cells of menus of two items or more, at least one of them.
+
+    >>> int(observed_cells(4, 0.5, seed=0).sum())  # of 28 cells
+    16
+    """
     lattice, rng = _lattice(n), generator(seed)
     if not 0 <= share <= 1:
         raise InputError(f"share: must be from 0 to 1, not {share}")
@@ -250,6 +290,12 @@ def observed_cells(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]
 
 
 def hide(array: Array, observed: NDArray[np.bool_]) -> Array:
-    """The array with NaN on the cells of menus that are not observed."""
+    """The array with NaN on the cells of menus that are not observed.
+
+    >>> import numpy as np
+    >>> some = hide(dirichlet(4, seed=0), observed_menus(4, 0.5, seed=0))
+    >>> int(np.isnan(some).any(axis=1).sum())
+    9
+    """
     inside = Lattice(array.shape[1]).membership
     return np.where(inside & ~observed, np.nan, array)

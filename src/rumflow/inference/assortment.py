@@ -81,6 +81,12 @@ def best_assortment(
     weights, model, route   of the projection, see `bounds`; the model must be random utility.
     n_boot, cluster, seed   of the level: samples drawn; True, or one id per row: by whole subjects.
     progress        a line on standard error.
+
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("out", "a", "b"): {"out": 50, "a": 30, "b": 20}, ("out", "a"): {"out": 60, "a": 40}})
+    >>> best = rf.best_assortment(data, revenue={"a": 3, "b": 4}, outside_option="out")
+    >>> best.menu, round(best.lower, 2)
+    (('out', 'a', 'b'), 1.7)
     """
     begin = clock()
     if confidence is not None:

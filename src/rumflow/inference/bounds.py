@@ -135,6 +135,12 @@ def bounds(
     tau, seed, cluster   of that test; tau="auto" is 1.75 times that of `rum_test`, which intervals need. The seed is kept in the
                 result, also one that was drawn (None).
     progress    a line on standard error that counts the values tested.
+
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> found = rf.bounds(data, ["a", "c"], confidence=None)
+    >>> found.lower.round(3), found.upper.round(3)
+    (array([0.386, 0.257]), array([0.743, 0.614]))
     """
     if isinstance(data, BudgetData):
         options: dict[str, Any] = {

@@ -115,6 +115,12 @@ def diversion(
     menu      from which menu; None: the largest recorded one that has the item (the first of several), else all items.
 
     The other arguments are those of `bounds`: confidence, n_boot, seed, tau, cluster, threads, progress.
+
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> found = rf.diversion(data, "c", confidence=None)
+    >>> found.gains.items, found.gains.lower.round(3), found.gains.upper.round(3)
+    (('a', 'b'), array([0.   , 0.257]), array([0.   , 0.257]))
     """
     fit = exact_fit(data, weights, model, route)
     if item not in fit.items:

@@ -74,6 +74,14 @@ def explain(
     seed       the result is the same for any number of threads.
 
     Ctrl-C returns what was found by then, marked `interrupted`, or raises where that is nothing.
+
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> found = rf.explain(data, n_boot=99, halves=0)
+    >>> found.conflicts[0].menus
+    (('a', 'b'), ('a', 'b', 'c'))
+    >>> found.conflicts[0].pattern.name
+    'attraction'
     """
     begin = time.perf_counter()
     own, sampling = _check(data, level, n_boot, most, halves, cluster, seed, model)

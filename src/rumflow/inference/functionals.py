@@ -41,7 +41,11 @@ def share(menu: Iterable[Item], item: Item) -> Functional:
 
 
 def change(before: Iterable[Item], after: Iterable[Item], item: Item) -> Functional:
-    """How much the probability of the item rises from one menu to the other; it is 0 on a menu without the item."""
+    """How much the probability of the item rises from one menu to the other; it is 0 on a menu without the item.
+
+    >>> change(["a", "b", "c"], ["a", "b"], "a")
+    {(('a', 'b'), 'a'): 1.0, (('a', 'b', 'c'), 'a'): -1.0}
+    """
     first, second = as_menu(before), as_menu(after)
     if item not in first and item not in second:
         raise InputError(f"item {item!r} is neither in {format_menu(first)} nor in {format_menu(second)}")
@@ -88,7 +92,11 @@ def better_off(before: Iterable[Item], after: Iterable[Item]) -> Functional:
 
 
 def combine(terms: Iterable[tuple[Mapping[tuple[Menu, Item], float], float]]) -> Functional:
-    """The sum of functionals, each times a number: `combine([(share(D, x), 1), (share(E, x), -1)])`."""
+    """The sum of functionals, each times a number: `combine([(share(D, x), 1), (share(E, x), -1)])`.
+
+    >>> combine([(share(["a", "b"], "a"), 1), (share(["a", "b", "c"], "a"), -1)])
+    {(('a', 'b'), 'a'): 1.0, (('a', 'b', 'c'), 'a'): -1.0}
+    """
     total: Functional = {}
     for functional, factor in terms:
         for cell, value in functional.items():
@@ -97,7 +105,11 @@ def combine(terms: Iterable[tuple[Mapping[tuple[Menu, Item], float], float]]) ->
 
 
 def as_menu(menu: Iterable[Item] | None) -> Menu:
-    """A menu as a tuple of labels."""
+    """A menu as a tuple of labels.
+
+    >>> as_menu(["a", "b"])
+    ('a', 'b')
+    """
     if menu is None or isinstance(menu, str | bytes) or not isinstance(menu, Iterable):
         raise InputError(f"menu {menu!r}: give it as a tuple of items, such as ('tea', 'milk')")
     return tuple(menu)

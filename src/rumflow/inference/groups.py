@@ -153,6 +153,12 @@ def rum_test_many(
     cluster   True: resample by the data's own subject ids.
     Other arguments as for `rum_test`. Data set number d draws from the d-th child of the seed: its p-value does not depend on
     the workers, nor on the data sets after it.
+
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> found = rf.rum_test_many({"young": data, "old": data}, n_boot=19, seed=1)
+    >>> found.pvalues, found.holm
+    (array([0.05, 0.05]), array([0.1, 0.1]))
     """
     begin = time.perf_counter()
     names, sets = named_groups(data)
@@ -217,6 +223,12 @@ def compare_groups(
     """Test one distribution for several groups (one stacked projection), and one for each of them.
 
     Arguments as for `rum_test` and `rum_test_many`.
+
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> found = rf.compare_groups({"young": data, "old": data}, n_boot=19, seed=1)
+    >>> found.together.pvalue, found.each["old"].pvalue
+    (0.05, 0.05)
     """
     number = entropy(seed)
     return GroupComparison(

@@ -123,6 +123,12 @@ def next_menu(
                 width of the menu's own bounds.
     seed        of the answers that are drawn.
     progress    a line on standard error. Ctrl-C keeps the menus that are done.
+
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> found = rf.next_menu(data)
+    >>> found.menus
+    (('b', 'c'), ('a', 'c'))
     """
     if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
         raise InputError(f"most={most!r}: a whole number, 1 or more, is needed")

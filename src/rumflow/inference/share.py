@@ -95,6 +95,11 @@ def rationalizable_share(
 
     data          ChoiceData, or a (2^n, n) array of probabilities with NaN for what was not observed.
     model, route  as for `project`; None: random utility.
+
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> round(rf.rationalizable_share(data).share, 4)
+    0.8
     """
     if isinstance(data, BudgetData):
         model, data = model_of_budgets(data, model), data.choices

@@ -124,6 +124,12 @@ def rum_test(
     seed        the result is the same for any n_jobs, threads, or backend. None draws one, kept in the result.
 
     Ctrl-C returns the test with the replicates done so far, marked `interrupted`.
+
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> test = rf.rum_test(data, n_boot=99, seed=1)
+    >>> test.pvalue, test.rejects(0.05)
+    (0.02, True)
     """
     if isinstance(data, BudgetData):
         own = model_of_budgets(data, model)

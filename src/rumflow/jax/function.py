@@ -51,6 +51,10 @@ def project_cells(
     Computed in float64 on the host, by callback, and returned as z came: JAX rounds to float32 unless `jax_enable_x64` is set.
     Compiled programs report an InputError as an error of the JAX runtime, with the same words. Derivatives are exact,
     forward and backward, of any order; there is none by the weights.
+
+    >>> import jax.numpy as jnp
+    >>> project_cells(jnp.full((2, 12), 0.4), 3).shape
+    (2, 12)
     """
     cells = cells if isinstance(cells, Cells) else _all_of(cells)
     z = jnp.asarray(z)

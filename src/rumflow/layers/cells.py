@@ -101,6 +101,13 @@ class Cells:
     `Cells(n, menus, weights)` are those of random utility over n items, on the lattice of all menus or, where that costs less,
     on the choice graph of the menus given; `Cells.of_model` those of any model. `cells` is (M, 2): bit mask (of a model: number
     of the menu) and item.
+
+    >>> Cells(3, menus=[(0, 1), (0, 1, 2)]).cells
+    array([[3, 0],
+           [3, 1],
+           [7, 0],
+           [7, 1],
+           [7, 2]])
     """
 
     cells: NDArray[np.int64]

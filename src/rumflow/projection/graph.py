@@ -61,14 +61,33 @@ def estimate_cost(
 ) -> Cost:
     """What a projection of these data will cost, before anything is solved.
 
-    The route ("lattice", "graph" or "bounded"), nodes and arcs of the graph, bytes of memory, and seconds on a machine like the
-    one the estimates were measured on (two cores, 2.4 GHz), within a factor of two or three for samples of some hundred choices a
-    menu. On the route "bounded" there is no graph (0 nodes), and what the gap takes beyond the first bound is not foreseen.
+    The route ("lattice", "graph" or "bounded"), nodes and arcs of the graph, bytes of memory, and seconds of one thread of the
+    machine that the estimates were measured on (2.8 GHz), to the default tolerance, once what is compiled is loaded. For samples
+    of a population they are within a factor of two, as a rule (`docs/speed.md` shows both); shares that are no sample of
+    anything take a third of it for few items, and ten times as much for twenty. On the route "bounded" there is no graph (0
+    nodes), and what the gap takes beyond the first bound is not foreseen.
+
+    >>> import rumflow as rf
+    >>> cost = rf.estimate_cost(rf.simulate.stock_outs(60, 40, missing=0.1, seed=0))
+    >>> cost.route, cost.nodes, cost.seconds < 1
+    ('graph', 160, True)
     """
     if isinstance(data, BudgetData):
         model, data = model_of_budgets(data, model), data.choices
     is_plain(model, route)
-    return find_route(observe(data).cells, model or RandomUtility(), route)[0]
+    cost = find_route(observe(data).cells, model or RandomUtility(), route)[0]
+    return cost._replace(seconds=cost.seconds * _sample_factor(cost.route, data))
+
+
+# Samples of so many choices a menu are between those that cost most and least; shares without a total count as the smaller.
+_USUAL, _UNKNOWN = 100.0, 20.0
+
+
+def _sample_factor(route: str, data: ChoiceData | ArrayLike) -> float:
+    """Larger samples are closer to the model and have more types in their fit: how many times the work of a usual one."""
+    mean = float(np.mean(data.totals)) if isinstance(data, ChoiceData) else 1.0
+    size = min(max(mean, 10.0), 1e4) if mean > 1 else _UNKNOWN
+    return float((size / _USUAL) ** (0.28 if route == "lattice" else 0.12))
 
 
 def project_graph(

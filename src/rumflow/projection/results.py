@@ -27,7 +27,13 @@ SAVED_KIND, SAVED_VERSION = "rumflow fit", 1
 
 
 class Status(StrEnum):
-    """How a projection ended."""
+    """How a projection ended.
+
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> rf.project(data).status is rf.Status.OPTIMAL
+    True
+    """
 
     OPTIMAL = "optimal"
     BOUNDED = "bounded"
@@ -51,7 +57,16 @@ class Status(StrEnum):
 
 
 class Rankings(NamedTuple):
-    """A mixture of rankings, heaviest first. One among many that give the same probabilities when n >= 4."""
+    """A mixture of rankings, heaviest first. One among many that give the same probabilities when n >= 4.
+
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> rankings = rf.project(data).rankings
+    >>> for order, share in rankings.labelled(2):
+    ...     print(" > ".join(order), round(share, 3))
+    a > c > b 0.386
+    b > a > c 0.357
+    """
 
     orders: NDArray[np.int64]  # (k, n) item numbers, best first
     weights: Array  # (k,)
@@ -70,6 +85,15 @@ class Projection(ABC):
     """The nearest model, with its certificate.
 
     On menus that were not observed the fit is what the returned mixture gives; other values fit the data as well.
+
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> fit = rf.project(data)
+    >>> fit.fitted.round(3)
+    array([[0.386, 0.614,   nan],
+           [0.386, 0.357, 0.257]])
+    >>> round(fit.distance, 3), fit.gap <= 1e-9 * fit.objective
+    (0.185, True)
     """
 
     certificate: Certificate  #: computed from what is returned and the data, not by the solver

@@ -40,6 +40,15 @@ def load(path: str | Path) -> Projection:
 
     The certificate is computed again from the mixture in the file; one that differs from what was saved is an error. (On the
     route "bounded" only the objective is: the lower bound is the one that was saved.)
+
+    >>> import rumflow as rf
+    >>> import tempfile
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> fit = rf.project(data)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fit.save(f"{folder}/fit.npz")
+    ...     print(rf.load(f"{folder}/fit.npz").distance == fit.distance)
+    True
     """
     header, arrays = read_archive(path, SAVED_KIND)
     if header.get("version") != SAVED_VERSION:

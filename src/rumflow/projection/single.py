@@ -124,6 +124,14 @@ def project(
               is "bounded" (or "max_seconds"), which throw=True raises like any other that is not "optimal". A later call with
               start=fit goes on from there. Without max_seconds the last kind of bound is given half a minute.
     seed      of the search on the route "bounded".
+
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> fit = rf.project(data)
+    >>> round(fit.distance, 4), fit.gap <= 1e-9 * fit.objective
+    (0.1852, True)
+    >>> {item: round(share, 2) for item, share in fit.probabilities(["a", "b"]).items()}
+    {'a': 0.39, 'b': 0.61}
     """
     if isinstance(data, BudgetData):
         model, data = model_of_budgets(data, model), data.choices
@@ -194,6 +202,10 @@ def is_rum(rho: ChoiceData | ArrayLike, tol: float = 1e-9) -> bool:
     """Are these probabilities consistent with random utility?
 
     Complete: no Block-Marschak polynomial below -tol. Incomplete: within a distance tol of a RUM.
+
+    >>> import rumflow as rf
+    >>> rf.is_rum(rf.simulate.rankings_mixture(4, seed=0)), rf.is_rum(rf.simulate.dirichlet(4, seed=0))
+    (True, False)
     """
     if not isinstance(rho, ChoiceData) or rho.n <= LATTICE_ITEMS:
         problem = prepare(rho, None)

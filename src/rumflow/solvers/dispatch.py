@@ -246,7 +246,7 @@ class Cost(NamedTuple):
     nodes: int  # 0 where there are bounds in place of a graph
     arcs: int
     bytes: int
-    seconds: float
+    seconds: float  # of one thread
 
 
 def require_lattice(n: int) -> None:
@@ -276,12 +276,11 @@ def find_route(
     whole = bool((cells.recorded == cells.membership).all()) and len(cells.membership) == 2**n - 1 - n
     lattice = None
     if possible:
-        whole = (
-            whole or 16 * len(cells.membership) > 1 << n
-        )  # the graph would have nearly every menu's edges, one by one
-        seconds = 0.2 + (3.6e-6 if whole else 1e-5) * edges
-        lattice = Cost("lattice", 1 << n, edges, projection_bytes(n, not whole, pool_size(n)), seconds)
-        if route == "lattice" or (route is None and (whole or n <= FEW_ITEMS)):
+        menus = len(cells.membership)
+        lattice = Cost("lattice", 1 << n, edges, projection_bytes(n, not whole, pool_size(n)), _lattice_seconds(n, menus))
+        # With so many menus the graph would have nearly all edges of the lattice, one by one.
+        dense = whole or 16 * menus > 1 << n
+        if route == "lattice" or (route is None and (dense or n <= FEW_ITEMS)):
             return lattice, None
     elif route == "lattice":
         require_lattice(n)
@@ -296,14 +295,30 @@ def find_route(
         if exact or route == "graph" or not isinstance(model, RandomUtility):
             raise
         return _bounded(cells, model, cone)
-    seconds = 0.05 + 1.3e-6 * projector.n_arcs
-    return Cost("graph", projector.n_nodes, projector.n_arcs, projector.n_bytes, seconds), projector
+    cost = Cost("graph", projector.n_nodes, projector.n_arcs, projector.n_bytes, _graph_seconds(projector.n_arcs))
+    return cost, projector
+
+
+# Seconds of one thread for samples of 100 choices a menu, to the default tolerance, as measured by `benchmarks/scaling.py`.
+
+
+def _lattice_seconds(n: int, menus: int) -> float:
+    """Sweeps over the edges, fewer of them where menus are missing; for few items the work of the active set."""
+    edges = n << (n - 1)
+    if n <= FEW_ITEMS:
+        return float(4.5e-5 + 1.8e-8 * edges**1.7)
+    return 4e-5 + (2.7e-6 if 2 * menus > 1 << n else 1.7e-6) * edges
+
+
+def _graph_seconds(arcs: int) -> float:
+    """Sweeps over the arcs, and the active set, which ends with some 10 arcs^0.28 types."""
+    return float(1.3e-3 + 2.85e-7 * arcs + 3.4e-5 * arcs**0.56)
 
 
 def _bounded(cells: Cells, model: Model, cone: bool) -> tuple[Cost, ModelProjector]:
     projector = BoundedProjector(model, cells, cone=cone)
-    # Rounds of search and steps of the active set, which has up to as many types as there are free cells. Measured for 79 to 300
-    # of them (0.4 to 7 s); where the first bounds leave a gap the others come on top.
+    # Rounds of search and steps of the active set, which has up to as many types as there are free cells; where the first
+    # bounds leave a gap the others come on top.
     free = int((cells.count - 1).sum())
-    seconds = 0.5 + 4.5e-5 * free**2
+    seconds = 0.2 + 2.4e-5 * free**2
     return Cost("bounded", 0, 0, projector.n_bytes, seconds), projector

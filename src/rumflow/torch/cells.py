@@ -14,7 +14,15 @@ from rumflow.layers import cells
 
 
 class Cells(cells.Cells):
-    """The cells (menu, item) of the given menus: see `rumflow.layers.cells.Cells`."""
+    """The cells (menu, item) of the given menus: see `rumflow.layers.cells.Cells`.
+
+    >>> Cells(3, menus=[(0, 1), (0, 1, 2)]).cells
+    array([[3, 0],
+           [3, 1],
+           [7, 0],
+           [7, 1],
+           [7, 2]])
+    """
 
     def _set(self, text: bytes, inputs: Ints, outputs: int) -> None:
         super()._set(text, inputs, outputs)

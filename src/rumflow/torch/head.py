@@ -16,6 +16,10 @@ class MenuSoftmax(nn.Module):
     """p(D, x) = exp z(D, x) / sum over y in D of exp z(D, y): softmax within each menu.
 
     The last axis runs over the cells of all menus of n items (`Lattice(n).cells`), or of `menus`, as in `RUMLayer`.
+
+    >>> import torch
+    >>> MenuSoftmax(3, menus=[(0, 1), (0, 1, 2)])(torch.zeros(5, dtype=torch.float64))
+    tensor([0.5000, 0.5000, 0.3333, 0.3333, 0.3333], dtype=torch.float64)
     """
 
     gather: Tensor

@@ -40,7 +40,13 @@ def project_cells(
     return_distance: bool = False,
     return_flow: bool = False,
 ) -> Tensor | tuple[Tensor, ...]:
-    """The functional form of the layers; `cells` is a `Cells` object, or n for all menus of n items without weights."""
+    """The functional form of the layers; `cells` is a `Cells` object, or n for all menus of n items without weights.
+
+    >>> import torch
+    >>> z = torch.full((2, 12), 0.4, dtype=torch.float64)
+    >>> project_cells(z, 3).shape
+    torch.Size([2, 12])
+    """
     cells = cells if isinstance(cells, Cells) else _all_of(cells)
     if not isinstance(z, Tensor):
         raise InputError(f"the input is a {type(z).__name__}; a tensor of PyTorch is needed")
@@ -129,6 +135,13 @@ class AxiomLayer(nn.Module):
                   (bfloat16) or 5e-4 (float16), and only so far are they those of the model: torch.float32 keeps them to 6e-8.
 
     The layer has no parameters.
+
+    >>> import rumflow as rf
+    >>> import torch
+    >>> layer = AxiomLayer(rf.SinglePeaked(["a", "b", "c"]), menus=[("a", "b"), ("a", "b", "c")], items="abc")
+    >>> z = torch.tensor([[0.2, 0.8, 0.5, 0.3, 0.2]], dtype=torch.float64)
+    >>> layer(z).numpy().round(3)
+    array([[0.329, 0.671, 0.329, 0.386, 0.286]])
     """
 
     def __init__(
@@ -226,6 +239,15 @@ class RUMLayer(AxiomLayer):
     return_flow   also return the Block-Marschak polynomials of y on all N cells, every one >= 0.
 
     smoothing, all_menus and return_flow need the lattice, which ends at 24 items. The rest is as for `AxiomLayer`.
+
+    >>> import torch
+    >>> layer = RUMLayer(3, menus=[(0, 1), (0, 1, 2)])
+    >>> z = torch.tensor([[0.2, 0.8, 0.5, 0.3, 0.2]], dtype=torch.float64, requires_grad=True)
+    >>> y = layer(z)
+    >>> y.detach().numpy().round(3)
+    array([[0.329, 0.671, 0.329, 0.386, 0.286]])
+    >>> torch.autograd.grad(y[0, 0], z)[0].numpy().round(3)
+    array([[ 0.286, -0.286,  0.286, -0.143, -0.143]])
     """
 
     def __init__(

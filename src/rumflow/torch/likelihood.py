@@ -33,6 +33,13 @@ class ChoiceLikelihood(nn.Module):
     index    sample numbers, as for the layer.
 
     mix      share of the raw numbers, from 0 up to 1; floor: where the logarithm goes on as a straight line.
+
+    >>> import torch
+    >>> from rumflow.torch import RUMLayer
+    >>> loss = ChoiceLikelihood(RUMLayer(3, menus=[(0, 1), (0, 1, 2)]))
+    >>> z = torch.tensor([[0.2, 0.8, 0.5, 0.3, 0.2]] * 2, dtype=torch.float64)
+    >>> round(float(loss(z, menu=torch.tensor([0, 1]), choice=torch.tensor([1, 0]))), 3)
+    0.75
     """
 
     def __init__(self, layer: AxiomLayer, mix: float = 0.02, floor: float = 1e-3) -> None:

@@ -13,7 +13,13 @@ from rumflow.errors import InputError
 
 
 class ConflictReport(NamedTuple):
-    """What a batch showed."""
+    """What a batch showed.
+
+    >>> import torch
+    >>> report = ConflictMonitor(warmup=2)(torch.tensor([1.0, 4.0]))
+    >>> report.distance, report.outlier
+    (tensor([1., 2.], dtype=torch.float64), tensor([False, False]))
+    """
 
     distance: Tensor  # (B,): the distances, square roots of what came in
     score: Tensor  # (B,): standard deviations above the mean before this batch; 0 during the warm-up
@@ -49,6 +55,12 @@ class ConflictMonitor(nn.Module):
     Statistics are part of the state dict and stay in double precision. In evaluation mode they do not change. Where
     `torch.distributed` runs, the batches of all processes count together (`sync=False`: each alone); all of them must then call
     the monitor equally often.
+
+    >>> import torch
+    >>> monitor = ConflictMonitor(warmup=8)
+    >>> _ = monitor(torch.linspace(0.9, 1.1, 16))
+    >>> monitor(torch.tensor([1.0, 9.0])).outlier
+    tensor([False,  True])
     """
 
     count: Tensor

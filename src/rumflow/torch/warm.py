@@ -36,6 +36,14 @@ class WarmStarts:
     """The latest active set of each sample, in at most `max_bytes`; those not used for longest are dropped.
 
     A number, `handle`, stands for it where a compiled graph cannot hold an object. Copies and pickles start empty.
+
+    >>> import torch
+    >>> from rumflow.torch import project_cells
+    >>> starts = WarmStarts()
+    >>> z = torch.linspace(-3, 3, 24, dtype=torch.float64).sin().reshape(2, 12)
+    >>> y = project_cells(z, 3, index=torch.arange(2), warm=starts)
+    >>> len(starts)
+    2
     """
 
     def __init__(self, max_bytes: int = 256 << 20) -> None:

@@ -1,0 +1,399 @@
+"""Do the tests notice when the code is wrong? Small changes to `core` and `inference`, one at a time.
+
+    python .ci/mutants.py map             once: which test runs which line, with kernels as plain Python (about 20 minutes)
+    python .ci/mutants.py run             a random sample of 200 mutants; goes on where it stopped
+    python .ci/mutants.py report          how many were killed, and the survivors
+
+A mutant is made by an import hook, in a forked process; no file is touched. It meets the tests that run its line, and is *killed*
+where one of them fails, where they take many times as long as before, or where they run out of memory. Kernels are plain Python
+(NUMBA_DISABLE_JIT=1) for mutants of `core`: compiled, each would take minutes to build. `inference` has hardly a kernel and calls
+many, which are left compiled. Only quick tests take part, so a mutant that only slow ones would notice counts as a survivor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import csv
+import importlib.abc
+import importlib.util
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src"
+LEFT_OUT = {"rumflow/core/compile.py"}  # how kernels are compiled: not in use here
+CACHE = ROOT / ".cache" / "mutants"
+RESULTS = ROOT / "docs" / "results" / "mutants.csv"
+COLUMNS = ("file", "line", "column", "kind", "before", "after", "result", "tests", "seconds")
+
+SLOW = 1.0  # CPU seconds that a test may take to be on the map
+MOST = 15.0  # CPU seconds of tests for one mutant
+
+
+class Part(NamedTuple):
+    """A folder of the package, how its kernels run, and the tests that are about it."""
+
+    folder: str
+    plain: bool
+    tests: str
+
+
+PARTS = {
+    "core": Part(
+        "rumflow/core",
+        True,
+        "certificate graph lattice models operators paths tree budgets inputs simulate projection graph_projection "
+        "remainders memory many factor span small corners",
+    ),
+    "inference": Part(
+        "rumflow/inference",
+        False,
+        "inference_graph inference_jobs inference_power inference_resample inference_test bounds likelihood explain "
+        "explain_words assortment decide compare_models remainders budgets corners",
+    ),
+}
+
+
+def part_of(file: str) -> str:
+    """The part that a file belongs to."""
+    return file.split("/")[1]
+
+
+class Mutant(NamedTuple):
+    """One change: the number of the node in its file, which of its changes, and what to tell about it."""
+
+    file: str
+    node: int
+    change: int
+    line: int
+    column: int
+    statement: tuple[int, int]
+    kind: str
+    before: str
+    after: str
+
+
+# What is changed ----------------------------------------------------------------------------------------------------------------
+
+_COMPARE = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+_ARITHMETIC = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult,
+    ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitAnd, ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift, ast.MatMult: ast.Mult,
+}  # fmt: skip
+
+
+def changes(node: ast.AST) -> list[tuple[str, ast.AST]]:
+    """The mutants of one node, each with its kind."""
+    found: list[tuple[str, ast.AST]] = []
+    if isinstance(node, ast.Compare):
+        new = copy.deepcopy(node)
+        new.ops[0] = _COMPARE[type(node.ops[0])]()
+        found.append(("comparison", new))
+    elif isinstance(node, ast.BinOp | ast.AugAssign):
+        new = copy.deepcopy(node)
+        new.op = _ARITHMETIC[type(node.op)]()
+        found.append(("arithmetic", new))
+    elif isinstance(node, ast.BoolOp):
+        new = copy.deepcopy(node)
+        new.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        found.append(("boolean", new))
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
+        found.append(("boolean" if isinstance(node.op, ast.Not) else "arithmetic", copy.deepcopy(node.operand)))
+    elif isinstance(node, ast.If | ast.IfExp | ast.While):
+        new = copy.deepcopy(node)
+        new.test = ast.UnaryOp(ast.Not(), new.test)
+        found.append(("condition", new))
+    elif isinstance(node, ast.Return) and node.value is not None and not isinstance(node.value, ast.Constant):
+        found.append(("return", ast.Return(ast.Constant(None))))
+    elif isinstance(node, ast.Constant):
+        value = node.value
+        if isinstance(value, bool):
+            found.append(("constant", ast.Constant(not value)))
+        elif isinstance(value, int):
+            found.append(("constant", ast.Constant(value + 1)))
+        elif isinstance(value, float):
+            found.append(("constant", ast.Constant(2 * value if value else 1.0)))
+    return [(kind, ast.copy_location(new, node)) for kind, new in found]
+
+
+def nodes(tree: ast.Module) -> Iterator[tuple[int, ast.AST, ast.stmt]]:
+    """Numbered nodes that may change, with their statements. Annotations, messages and decorators are left alone."""
+    count = 0
+
+    def walk(node: ast.AST, statement: ast.stmt | None) -> Iterator[tuple[int, ast.AST, ast.stmt]]:
+        nonlocal count
+        for name, value in ast.iter_fields(node):
+            if name in ("annotation", "returns", "decorator_list", "type_comment", "bases"):
+                continue
+            for child in value if isinstance(value, list) else [value]:
+                if not isinstance(child, ast.AST) or isinstance(
+                    child, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom
+                ):
+                    continue
+                if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                    continue
+                own = child if isinstance(child, ast.stmt) else statement
+                if own is not None and hasattr(child, "lineno"):
+                    count += 1
+                    yield count, child, own
+                yield from walk(child, own)
+
+    yield from walk(tree, None)
+
+
+def all_mutants() -> list[Mutant]:
+    """Every mutant of the folders, in a fixed order."""
+    found = []
+    for path in sorted(path for part in PARTS.values() for path in (SOURCE / part.folder).rglob("*.py")):
+        file = path.relative_to(SOURCE).as_posix()
+        if file in LEFT_OUT:
+            continue
+        for number, node, statement in nodes(ast.parse(path.read_text())):
+            for which, (kind, new) in enumerate(changes(node)):
+                if isinstance(node, ast.If | ast.While):
+                    before, after = ast.unparse(node.test), ast.unparse(new.test)  # type: ignore[attr-defined]
+                else:
+                    before, after = ast.unparse(node), ast.unparse(new)
+                if before == after:
+                    continue
+                header = isinstance(statement, ast.If | ast.While | ast.For | ast.With)
+                end = statement.body[0].lineno - 1 if header else statement.end_lineno  # type: ignore[attr-defined]
+                lines = (statement.lineno, max(end or 0, statement.lineno))
+                found.append(
+                    Mutant(file, number, which, node.lineno, node.col_offset, lines, kind, before, after)  # type: ignore[attr-defined]
+                )
+    return found
+
+
+class Hook(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports one module with its change."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self.mutant = mutant
+        self.name = mutant.file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+
+    def find_spec(self, name, path=None, target=None):
+        """The module is ours, all others are not."""
+        if name != self.name:
+            return None
+        file = SOURCE / self.mutant.file
+        package = [str(file.parent)] if file.name == "__init__.py" else None
+        return importlib.util.spec_from_file_location(name, file, loader=self, submodule_search_locations=package)
+
+    def exec_module(self, module):
+        """Compile the changed tree."""
+        file = SOURCE / self.mutant.file
+        tree = ast.parse(file.read_text())
+        wanted = next(node for number, node, _ in nodes(tree) if number == self.mutant.node)
+        new = changes(wanted)[self.mutant.change][1]
+
+        class Change(ast.NodeTransformer):
+            def visit(self, node):
+                return new if node is wanted else self.generic_visit(node)
+
+        exec(compile(ast.fix_missing_locations(Change().visit(tree)), str(file), "exec"), module.__dict__)
+
+
+# Which test runs which line -----------------------------------------------------------------------------------------------------
+
+
+class _SlowTest(BaseException):
+    """A test took too long."""
+
+
+class Mapper:
+    """A plugin of pytest that stops slow tests and notes what the others run."""
+
+    def __init__(self, measured) -> None:
+        self.measured, self.seconds = measured, {}
+
+    def pytest_runtest_protocol(self, item, nextitem):
+        """Lines belong to this test from here on."""
+        self.measured.switch_context(item.nodeid)
+
+    def pytest_runtest_call(self, item):
+        """Start its clock."""
+        self.begin = time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, SLOW, 0.5)
+
+    def pytest_runtest_logreport(self, report):
+        """Keep it where it passed."""
+        if report.when == "call":
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            if report.passed:
+                self.seconds[report.nodeid] = time.process_time() - self.begin
+
+
+def make_map(name: str) -> None:
+    """Run the tests of a part once, under coverage."""
+    import coverage
+    import pytest
+
+    def stop(*_):
+        raise _SlowTest
+
+    part = PARTS[name]
+    signal.signal(signal.SIGPROF, stop)
+    measured = coverage.Coverage(data_file=None, source=[str(SOURCE / part.folder)])
+    measured.start()
+    mapper = Mapper(measured)
+    tests = [f"tests/test_{test}.py" for test in part.tests.split()]
+    pytest.main([*tests, f"src/{part.folder}", "-q", "-p", "no:cacheprovider", "--tb=no"], plugins=[mapper])
+    measured.stop()
+    data, lines = measured.get_data(), {}
+    for file in data.measured_files():
+        lines[Path(file).relative_to(SOURCE).as_posix()] = {
+            line: [test for test in tests if test in mapper.seconds]
+            for line, tests in data.contexts_by_lineno(file).items()
+        }
+    CACHE.mkdir(parents=True, exist_ok=True)
+    path = CACHE / f"{name}.json"
+    path.write_text(json.dumps({"seconds": mapper.seconds, "lines": lines}))
+    print(f"{len(mapper.seconds)} tests, {sum(mapper.seconds.values()):.0f} CPU seconds, in {path}")
+
+
+def covering(mutant: Mutant, known: dict) -> list[str]:
+    """The tests that run the statement, quick ones first, up to `MOST` seconds."""
+    lines = known["lines"].get(mutant.file, {})
+    first, last = mutant.statement
+    tests = {test for line in range(first, last + 1) for test in lines.get(str(line), [])}
+    if not tests:  # run at import: whatever uses the module
+        tests = {test for some in lines.values() for test in some}
+    chosen, total = [], 0.0
+    for test in sorted(tests, key=lambda test: known["seconds"][test]):
+        total += known["seconds"][test]
+        if chosen and total > MOST:
+            break
+        chosen.append(test)
+    return chosen
+
+
+LIMIT = 40  # CPU seconds that any mutant may take, to load and to compile
+
+
+# The mutants --------------------------------------------------------------------------------------------------------------------
+
+
+def try_mutant(mutant: Mutant, tests: list[str], seconds: float) -> str:
+    """Run tests in a forked process: "killed" or "survived"."""
+    child = os.fork()
+    if child == 0:
+        try:
+            limit = int(LIMIT + 5 * seconds)
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+            resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+            silent = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(silent, 1)
+            os.dup2(silent, 2)
+            sys.meta_path.insert(0, Hook(mutant))
+            import pytest
+
+            code = pytest.main([*tests, "-x", "-q", "-p", "no:cacheprovider", "--tb=no"])
+            os._exit(0 if code == 0 else 1)
+        except BaseException:
+            os._exit(1)
+    end = time.monotonic() + 10 * (LIMIT + 5 * seconds)  # a sleeping process uses no CPU time
+    while True:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return "survived" if status == 0 else "killed"
+        if time.monotonic() > end:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return "killed"
+        time.sleep(0.02)
+
+
+def run(name: str, count: int, seed: int, minutes: float) -> None:
+    """Those mutants of a sample that belong to a part, one after the other."""
+    known = json.loads((CACHE / f"{name}.json").read_text())
+    import hypothesis  # noqa: F401  (loaded once, before the forks)
+    import numba  # noqa: F401
+    import scipy.optimize
+    import scipy.sparse  # noqa: F401
+
+    sample = random.Random(seed).sample(all_mutants(), count)
+    done = {_key(row) for row in _rows()}
+    end = time.monotonic() + 60 * minutes
+    for mutant in sample:
+        about = (mutant.file, mutant.line, mutant.column, mutant.kind, mutant.before, mutant.after)
+        if part_of(mutant.file) != name or tuple(map(str, about)) in done:
+            continue
+        if time.monotonic() > end:
+            break
+        tests, begin = covering(mutant, known), time.monotonic()
+        seconds = sum(known["seconds"][test] for test in tests)
+        result = try_mutant(mutant, tests, seconds) if tests else "not covered"
+        new = not RESULTS.exists()
+        with RESULTS.open("a", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            if new:
+                writer.writerow(COLUMNS)
+            writer.writerow([*about, result, len(tests), round(time.monotonic() - begin, 1)])
+        print(result, *about[:4], "|", mutant.before[:60], "->", mutant.after[:60], flush=True)
+
+
+def _rows() -> list[dict[str, str]]:
+    if not RESULTS.exists():
+        return []
+    with RESULTS.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _key(row: dict[str, str]) -> tuple[str, ...]:
+    return tuple(row[name] for name in COLUMNS[:6])
+
+
+def report() -> None:
+    """Say how many were killed."""
+    found = _rows()
+    killed = sum(row["result"] == "killed" for row in found)
+    for row in found:
+        if row["result"] != "killed":
+            print(
+                f"{row['result']}: {row['file']}:{row['line']} {row['kind']}: {row['before'][:70]} -> {row['after'][:70]}"
+            )
+    print(f"{killed} of {len(found)} mutants killed ({killed / max(len(found), 1):.0%})")
+
+
+def main() -> None:
+    """What the command line names."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("what", choices=["map", "run", "report"])
+    options.add_argument("--part", choices=list(PARTS), help="this folder only, in this process")
+    options.add_argument("--count", type=int, default=200)
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--minutes", type=float, default=1e9, help="stop after so long; the next run goes on")
+    given = options.parse_args()
+    os.chdir(ROOT)
+    if given.what == "report":
+        report()
+    elif given.part is None:
+        for name, part in PARTS.items():
+            plain = {"NUMBA_DISABLE_JIT": "1"} if part.plain else {}
+            subprocess.run([sys.executable, *sys.argv, "--part", name], env={**os.environ, **plain}, check=True)
+        if given.what == "run":
+            report()
+    elif given.what == "map":
+        make_map(given.part)
+    else:
+        run(given.part, given.count, given.seed, given.minutes)
+
+
+if __name__ == "__main__":
+    main()

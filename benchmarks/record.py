@@ -1,0 +1,77 @@
+"""Measured rows as CSV files that say where they come from: processor, threads, versions, commit and date of every row.
+
+A file may be measured in pieces, at different times: a new row takes the place of the old one with the same key.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import platform
+import subprocess
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from experiments.files import Row, read_csv, versions
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "docs" / "results"
+STAMP = ("threads", "cpu", "commit", "date", "versions")
+
+
+def processor() -> str:
+    """The name of the processor, and how many of its cores there are for this process."""
+    name = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):  # not Linux, or a processor without a name
+        pass
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"{name}, {cores} cores"
+
+
+def commit() -> str:
+    """The commit that was measured, with a + where the package has changed since."""
+    try:
+        found = subprocess.run(
+            ["git", "describe", "--always", "--abbrev=9", "--exclude=*"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", "src"], cwd=ROOT, check=False).returncode
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return found + ("+" if changed else "")
+
+
+def stamp(threads: int, *packages: str) -> Row:
+    """What is added to every row; `packages`: further ones whose version counts."""
+    used = " ".join(f"{name}={number}" for name, number in versions(*packages).items())
+    now = datetime.now(UTC).strftime("%Y-%m-%d")
+    return {"threads": threads, "cpu": processor(), "commit": commit(), "date": now, "versions": used}
+
+
+def save(path: Path, rows: Sequence[Row], key: Sequence[str]) -> None:
+    """Write rows, in place of those with the same key; the others in the file stay where they are."""
+    old = read_csv(path) if path.exists() else []
+    if old and list(old[0]) != list(rows[0]):
+        old = []  # the columns have changed
+    merged = {tuple(str(row[name]) for name in key): row for row in [*old, *rows]}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(merged.values())
+
+
+def show(row: Row) -> None:
+    """A line on the terminal, without the stamp."""
+    print("  ".join(f"{name} {_short(value)}" for name, value in row.items() if name not in STAMP), flush=True)
+
+
+def _short(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,82 @@
+"""Tables and figures of the pages are what `make bench-pages` makes of the stored results, and estimates keep their promise."""
+
+import re
+import struct
+import zlib
+
+import pytest
+from benchmarks import __main__ as entry
+from benchmarks import pages
+from benchmarks.record import RESULTS, ROOT, STAMP, save
+
+MEASURED = ("compare", "scaling", "graphs", "bounded", "bootstrap", "large")
+
+
+def test_pages_are_drawn_from_the_results():
+    places = []
+    for page in pages.PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert pages.fill(text) == text, f"{page}: `make bench-pages` draws it again"
+        places += re.findall(r"<!-- bench: (\w+) -->", text)
+        assert text.count("<!-- bench:") == text.count("<!-- end -->")
+    assert set(places) == set(pages.PARTS)
+
+
+def test_a_number_that_was_not_measured_does_not_stay(monkeypatch):
+    page = ROOT / "docs" / "speed.md"
+    text = page.read_text(encoding="utf-8")
+    wrong = text.replace("| 199 |", "| 999 |", 1)
+    assert wrong != text
+    assert pages.fill(wrong) == text
+
+
+def text_chunks(path):
+    """The texts that a PNG file carries."""
+    data, place, found = path.read_bytes(), 8, {}
+    while place < len(data):
+        length, kind = struct.unpack(">I4s", data[place : place + 8])
+        body = data[place + 8 : place + 8 + length]
+        assert zlib.crc32(kind + body) == struct.unpack(">I", data[place + 8 + length : place + 12 + length])[0]
+        if kind == b"tEXt":
+            key, _, value = body.partition(b"\0")
+            found[key.decode()] = value.decode()
+        place += 12 + length
+    return found
+
+
+def test_the_figure_shows_the_stored_rows():
+    assert text_chunks(pages.FIGURE)["Description"] == pages.digest()
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_results_say_where_they_come_from(name):
+    rows = pages.rows(name)
+    assert rows
+    for row in rows:
+        assert all(str(row[column]) for column in STAMP)
+
+
+def test_estimates_are_within_a_factor_of_two_for_samples():
+    """Shares that are no sample are left out, as the docstring of `estimate_cost` says; of the others nine in ten hold."""
+    rows = [row for row in pages.rows("scaling") if "random shares" not in row["family"] and row["axis"] != "threads"]
+    assert len(rows) > 50
+    factors = [row["estimate"] / row["cpu_seconds"] for row in rows]
+    assert sum(0.5 <= factor <= 2 for factor in factors) >= 0.9 * len(rows)
+    assert all(0.2 <= factor <= 3 for factor in factors)
+
+
+def test_saving_replaces_rows_with_the_same_key(tmp_path):
+    path = tmp_path / "some.csv"
+    save(path, [{"a": 1, "b": 2.5}, {"a": 2, "b": 3.5}], ["a"])
+    save(path, [{"a": 2, "b": 4.5}, {"a": 3, "b": 0.5}], ["a"])
+    assert path.read_text() == "a,b\n1,2.5\n2,4.5\n3,0.5\n"
+
+
+def test_every_part_names_files_that_are_there():
+    for what, commands, quick in entry.PARTS.values():
+        for command in [*commands, *quick]:
+            name = command.split()[1] if command.startswith("-m") else command.split()[0]
+            path = ROOT / name if name.endswith(".py") else ROOT / f"{name.replace('.', '/')}.py"
+            assert path.exists() or (path.with_suffix("") / "__main__.py").exists(), command
+        for name in re.findall(r"\w+\.csv", what):
+            assert (RESULTS / name).exists(), name
