@@ -12,7 +12,7 @@ from scipy.optimize import nnls
 
 import rumflow as rf
 from rumflow.data.menus import masks_of, membership_of
-from rumflow.inference import Convention, RumTest, compare_groups, rum_test
+from rumflow.inference import Convention, RumTest, compare_groups, rum_test, rum_test_many
 from rumflow.inference.convention import find_convention, find_taus
 from rumflow.inference.replicate import distances, tightened_centre
 from rumflow.inference.sample import build_sample, inner_point
@@ -440,6 +440,9 @@ def test_sizes_belong_to_menus_whatever_the_order_of_items():
     assert both.each.statistics == pytest.approx(compare_groups(counted, 19, seed=0).each.statistics)
     with pytest.raises(rf.InputError, match="sizes: group 'second' is missing"):
         rum_test(shares, sizes={"first": 10})
+    for call in (rum_test, rum_test_many, compare_groups):
+        with pytest.raises(rf.InputError, match=r"sizes: there is no group 'third'; accepted are 'first', 'second'"):
+            call(shares, 19, sizes=sizes | {"third": 10})
     with pytest.raises(rf.InputError, match=r"sizes: menu .*a.* has 0; sample sizes must be positive"):
         rum_test(shares["first"], sizes=[0, 1, 1, 1])
 

@@ -127,7 +127,7 @@ def build_sample(
     names, groups = named_groups(data)
     items = check_items(dict.fromkeys(label for group in groups for label in group.items))
     per_group = [
-        _slots(group, items, _totals(group, own)) for group, own in zip(groups, _own_sizes(names, sizes), strict=True)
+        _slots(group, items, _totals(group, own)) for group, own in zip(groups, own_sizes(names, sizes), strict=True)
     ]
     unit_group = np.concatenate([np.full(len(part[0]), g) for g, part in enumerate(per_group)])
     unit_size = np.concatenate([part[1] for part in per_group])
@@ -234,13 +234,16 @@ def inner_point(menus: Mask, menu: Ints, item: Ints, kind: str) -> Array:
     return centre
 
 
-def _own_sizes(names: Sequence[Item], sizes: Sizes) -> list[float | ArrayLike | None]:
+def own_sizes(names: Sequence[Item], sizes: Sizes) -> list[float | ArrayLike | None]:
     """The sizes of each group: those under its name in a mapping, else the same for all."""
     if not isinstance(sizes, Mapping):
         return [sizes] * len(names)
     for name in names:
         if name not in sizes:
             raise InputError(f"sizes: group {name!r} is missing; there are sizes for {', '.join(map(repr, sizes))}")
+    for name in sizes:
+        if name not in names:
+            raise InputError(f"sizes: there is no group {name!r}; accepted are {', '.join(map(repr, names))}")
     return [sizes[name] for name in names]
 
 
