@@ -306,13 +306,7 @@ def _slot_weights(sample: Sample, weights: str | ArrayLike | None, groups: Seque
         if weights == "counts":
             return sizes
         if weights == "inverse-variance":
-            fit = fitted(replace(sample, weights=np.where(sample.item < 0, 0.0, sizes)))[sample.column]
-            menu = sample.unit_menu[sample.unit]
-            items = sample.menus.sum(axis=1)[menu]
-            # One observation per item moves the fit towards uniform; a remainder has several items.
-            each = np.where(sample.item < 0, (sample.menus & ~sample.projector.cells.recorded).sum(axis=1)[menu], 1)
-            w: Array = sizes / ((sizes * fit + each) / (sizes + items))
-            return w
+            return pearson_weights(sample, fitted(replace(sample, weights=np.where(sample.item < 0, 0.0, sizes))))
         raise InputError(
             f"weights={weights!r}: accepted are None, 'counts', 'inverse-variance' and an array of shape "
             + " or ".join(map(str, forms))
@@ -328,6 +322,16 @@ def _slot_weights(sample: Sample, weights: str | ArrayLike | None, groups: Seque
         check_weights(Lattice(n), array, sample.items)
         return np.asarray(array[masks_of(sample.menus)[sample.unit_menu[sample.unit]], sample.item], np.float64)
     raise InputError(f"weights: an array of shape {' or '.join(map(str, forms))} is needed, not {array.shape}")
+
+
+def pearson_weights(sample: Sample, fit: Array) -> Array:
+    """The weights "inverse-variance" of the slots where the cells have the probabilities `fit`."""
+    sizes, menu = sample.sizes[sample.unit], sample.unit_menu[sample.unit]
+    items = sample.menus.sum(axis=1)[menu]
+    # One observation per item moves the fit towards uniform; a remainder has several items.
+    each = np.where(sample.item < 0, (sample.menus & ~sample.projector.cells.recorded).sum(axis=1)[menu], 1)
+    w: Array = sizes / ((sizes * fit[sample.column] + each) / (sizes + items))
+    return w
 
 
 def inverse_variance(data: ChoiceData, model: Model | None = None, route: str | None = None) -> Array:
