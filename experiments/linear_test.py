@@ -1,4 +1,4 @@
-"""A second, uniformly valid test on some of the designs of `experiments.size`: is it better anywhere?
+"""A uniformly valid test by linear programmes.
 
 The test of Fang, Santos, Shaikh and Torgovitsky (2023) for "beta = A x for some x >= 0", with the columns of A the rankings. By
 Farkas' lemma that holds when no s with A^T s <= 0 has s^T beta > 0, and the statistic is the largest violation,
@@ -9,21 +9,16 @@ a linear programme (sd: the standard deviations of the frequencies, at least 0.1
 sqrt(m) s^T (beta* - fit) + lambda sqrt(m) s^T fit in its place, with beta* drawn from the projection and
 lambda = 1 / sqrt(log(cells) log log m): inequalities that are slack at the fit count less, but count. One replicate per data
 set, pooled, as in `experiments.size`.
-
-    python -m experiments.linear_test --out docs/results/linear.csv
 """
 
 from __future__ import annotations
 
-import argparse
-from itertools import permutations, product
-from pathlib import Path
+from itertools import permutations
 
 import numpy as np
 from scipy.optimize import linprog
 
-from experiments.files import Row, append_csv, read_csv
-from experiments.size import PROCEDURES, TOL, Case, draw_samples, make_design, reject, rejection
+from experiments.size import TOL, Case, draw_samples, make_design, rejection
 from rumflow.core.arrays import Array
 from rumflow.inference.convention import Convention
 from rumflow.inference.replicate import distances
@@ -59,27 +54,3 @@ def _largest(a: Array, sd: Array, beta: Array) -> float:
     limits = np.vstack([np.hstack([a.T, -a.T]), np.concatenate([sd, sd])])
     found = linprog(cost, A_ub=limits, b_ub=np.append(np.zeros(a.shape[1]), 1.0), method="highs")
     return -float(found.fun or 0.0)
-
-
-def main(argv: list[str] | None = None) -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.linear_test")
-    parser.add_argument("--out", type=Path, default=Path("results/linear.csv"), metavar="FILE")
-    parser.add_argument("--data-sets", type=int, default=400)
-    arguments = parser.parse_args(argv)
-    path: Path = arguments.out
-    done = {tuple(str(r[f]) for f in Case._fields) for r in read_csv(path)} if path.exists() else set()
-    truths = ("interior", "6", "2", "opposite", "noise", "irrational")
-    for n, choices, sizes, truth in product((3, 4), (20, 50, 200), ("equal", "half"), truths):
-        case = Case(n, choices, sizes, "all", truth)
-        if tuple(map(str, case)) in done:
-            continue
-        row: Row = {**case._asdict(), "data_sets": arguments.data_sets}
-        row["linear"] = round(linear_rejection(case, arguments.data_sets), 4)
-        row["default"] = round(reject(case, PROCEDURES["default"], arguments.data_sets), 4)
-        append_csv(path, row)
-        print(row, flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from experiments import least_favourable
 from experiments.coverage import KINDS
 from experiments.power import PROCEDURES, apply_all, make_truth, render_power, run_power
 from experiments.size import PROCEDURES as PROCEDURES_OF_SIZE
-from experiments.size import TRUE, Case, draw_samples, reject_fully, run_size, worst_cases
+from experiments.size import TRUE, Case, cases_above, draw_samples, reject_fully, run_size
 from experiments.test_page import render
+from experiments.uniform import TESTS
 
 import rumflow as rf
 from rumflow.inference import rum_test
@@ -89,17 +91,13 @@ def test_screening_many_designs(tmp_path):
     run_size(path, cases[:1], ["default"], 10, method="screen again")
     methods = [line.split(",")[6] for line in path.read_text().splitlines()[-4:]]
     assert methods == ["screen", "screen", "bootstrap", "screen again"]
-    assert worst_cases(path, -0.01) == sorted(cases[:2], key=lambda c: -float(_rate(path, c)))
+    assert set(cases_above(path, -0.01)) == set(cases[:2])
+    assert cases_above(path, 1.01) == []
     for case in cases:
         assert 0 <= reject_fully(case, PROCEDURES_OF_SIZE["default"], 3, 19) <= 1
     data, p, sets = draw_samples(cases[1], 4, 0)
     assert all((one.totals == data.totals).all() for one in sets)
     assert p.shape == (4, int(data.membership.sum()))
-
-
-def _rate(path, case):
-    start = ",".join(map(str, case)) + ",default,screen,"
-    return next(line.split(",")[-1] for line in path.read_text().splitlines() if line.startswith(start))
 
 
 def test_the_page_of_the_studies_shows_the_most_reliable_rates(tmp_path):
@@ -113,12 +111,21 @@ def test_the_page_of_the_studies_shows_the_most_reliable_rates(tmp_path):
     head = "n,choices,truth,kind,draw,data_sets,covered,range,width,sharp_width"
     rows = [f"4,50,6,{kind},{draw},400,0.{90 + draw},1.0,0.25,0.0" for kind in KINDS for draw in range(2)]
     (tmp_path / "coverage.csv").write_text("\n".join([head, *rows]))
-    (tmp_path / "linear.csv").write_text(
-        "n,choices,sizes,menus,truth,data_sets,linear,default\n3,20,equal,all,6,400,0.05,0.04\n3,20,equal,all,noise,400,0.1,0.2"
-    )
+    uniform = ["n,choices,sizes,menus,truth,data_sets,linear,binding,worst,default"]
+    uniform += ["3,20,equal,all,6,400,0.05,0.01,0.02,0.04", "3,20,equal,all,noise,400,0.25,0.1,0.15,0.2"]
+    (tmp_path / "uniform.csv").write_text("\n".join(uniform))
     page = render(tmp_path)
     assert "The worst design has 6.4 %\n(3, 20, equal, all, 3)" in page
     assert "| 3 | 20 | equal | all | 3 | 2.0 | 9.0 | 6.4 |" in page
     assert "| 3 | 20 | equal | all | noise | 55.0 | 50.0 | 2.0 |" in page
     assert "| 4 | 50 | 6 | 90.5 (90.0) | 0.25 | 90.5 (90.0) | 0.25 |" in page
-    assert "Of false models it rejects on average 10.0 %, the default 20.0 %." in page
+    assert "| linear programme | 5.0 | 25.0 | 1 of 1 |" in page
+    assert "| worst null point | 2.0 | 15.0 | 0 of 1 |" in page
+    assert "| default | 4.0 | 20.0 |  |" in page
+
+
+@pytest.mark.parametrize("name", list(TESTS))
+def test_uniform_tests_reject_a_clear_violation_and_no_interior_model(name, monkeypatch):
+    monkeypatch.setattr(least_favourable, "POINTS", 2)
+    assert TESTS[name](Case(3, 200, "equal", "all", "irrational"), 20) > 0.5
+    assert TESTS[name](Case(3, 50, "equal", "all", "interior"), 20) <= 0.1

@@ -12,7 +12,7 @@ from scipy.optimize import nnls
 
 import rumflow as rf
 from rumflow.data.menus import masks_of, membership_of
-from rumflow.inference import Convention, RumTest, compare_groups, rum_test
+from rumflow.inference import Convention, RumTest, compare_groups, rum_test, rum_test_many
 from rumflow.inference.convention import find_convention, find_taus
 from rumflow.inference.replicate import distances, tightened_centre
 from rumflow.inference.sample import build_sample, inner_point
@@ -378,7 +378,7 @@ def test_one_observation_a_menu():
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 1}, ("b", "c"): {"b": 1}, ("a", "c"): {"c": 1}})
     result = rum_test(data, n_boot=19, seed=0)
     assert 0 < result.pvalue <= 1
-    assert result.tau == pytest.approx(0.6 * 3**-0.2)
+    assert result.tau == pytest.approx(0.55 * 3**-0.2)
     assert "every menu has fewer than 5 choices" in result.summary().lower()
 
 
@@ -440,6 +440,9 @@ def test_sizes_belong_to_menus_whatever_the_order_of_items():
     assert both.each.statistics == pytest.approx(compare_groups(counted, 19, seed=0).each.statistics)
     with pytest.raises(rf.InputError, match="sizes: group 'second' is missing"):
         rum_test(shares, sizes={"first": 10})
+    for call in (rum_test, rum_test_many, compare_groups):
+        with pytest.raises(rf.InputError, match=r"sizes: there is no group 'third'; accepted are 'first', 'second'"):
+            call(shares, 19, sizes=sizes | {"third": 10})
     with pytest.raises(rf.InputError, match=r"sizes: menu .*a.* has 0; sample sizes must be positive"):
         rum_test(shares["first"], sizes=[0, 1, 1, 1])
 
@@ -528,7 +531,7 @@ def test_tau_rule():
     assert find("auto", Convention()) == pytest.approx((own, 0, 2 * own))
     assert find("mean", Convention()) == pytest.approx((own,))
     assert find("mean", Convention(), size=2.5) == pytest.approx((1.2 * own,))
-    assert find("mean", Convention(), size=2.0) == pytest.approx((1.5 * own,))
+    assert find("mean", Convention(), size=2.0) == pytest.approx((0.55 / 0.4 * own,))
     assert find("auto", find_convention("abkk"), 56 * behind) == pytest.approx((0.20525, 0, 0.41051), abs=1e-4)
     assert find("smallest", Convention()) == pytest.approx((np.sqrt(np.log(3) / 3),))
     assert find(["auto", 0.1], Convention(tau=0.3)) == (0.3, 0.1)

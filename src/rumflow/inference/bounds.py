@@ -132,7 +132,7 @@ def bounds(
     confidence  the level of the intervals: the values that `rum_test` with the added hypothesis "the probability (or functional)
                 is this" does not reject (test inversion, `n_boot` replicates each, ends to 0.001 of the range). "auto": 0.95
                 where the data have counts. None: sharp bounds only, which is faster.
-    tau, seed, cluster   of that test; tau="auto" is 1.75 times that of `rum_test`, which intervals need. The seed is kept in the
+    tau, seed, cluster   of that test; tau="auto" is twice that of `rum_test`, which intervals need. The seed is kept in the
                 result, also one that was drawn (None).
     progress    a line on standard error that counts the values tested.
 

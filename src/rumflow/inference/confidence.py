@@ -3,7 +3,7 @@
 The value theta is kept when "some member of the model with <c, rho> = theta generated the data" is not rejected. That hypothesis
 is the polytope R_theta = {rho in R: <c, rho> = theta}, and the test is that of `rumflow.inference.test` on R_theta in place of R:
 the set is tightened towards a point r_theta inside R_theta, samples are drawn from the point of the tightened set nearest to the
-data, and measured to that set. See `rumflow.inference.restricted` for the projection onto R_theta. By default tau is 1.75 times
+data, and measured to that set. See `rumflow.inference.restricted` for the projection onto R_theta. By default tau is twice
 that of the test: a slice of R has more facets near a point than R has, and with the tau of the test 90 % intervals covered
 82 to 86 % in some designs (`python -m experiments.coverage`).
 """
@@ -30,7 +30,7 @@ from rumflow.inference.result import pvalue
 from rumflow.inference.sample import Sample, build_sample
 from rumflow.models.model import Model
 
-MORE_ROOM = 1.75  # tau of an interval to that of the test
+MORE_ROOM = 2.0  # tau of an interval to that of the test
 HALVINGS = 8  # of a quarter of the range: ends to 1/1000 of it
 _TOL = 1e-7
 _FIRST_PIECE = 20  # replicates before the first look whether the rest can change the decision

@@ -25,7 +25,7 @@ from rumflow.errors import InputError
 from rumflow.inference.convention import Convention, Tau, find_convention
 from rumflow.inference.jobs import run
 from rumflow.inference.result import RumTest
-from rumflow.inference.sample import Sizes, named_groups
+from rumflow.inference.sample import Sizes, named_groups, own_sizes
 from rumflow.inference.test import Plan, finish_test, prepare_test, rum_test
 from rumflow.models.model import Model
 
@@ -165,9 +165,9 @@ def rum_test_many(
     number = entropy(seed)
     plan = Plan(tau, weights, cluster, resample, find_convention(convention, draws), tol, number, model, route)
     prepared = []
-    for d, (name, one) in enumerate(zip(names, sets, strict=True)):
+    for d, (name, one, own) in enumerate(zip(names, sets, own_sizes(names, sizes), strict=True)):
         try:
-            prepared.append(prepare_test({name: one}, plan, (d,), sizes))
+            prepared.append(prepare_test({name: one}, plan, (d,), own))
         except InputError as fault:
             raise InputError(f"data set {name!r}: {fault}") from None
     replicators = [p.replicator for p in prepared]

@@ -127,7 +127,7 @@ def build_sample(
     names, groups = named_groups(data)
     items = check_items(dict.fromkeys(label for group in groups for label in group.items))
     per_group = [
-        _slots(group, items, _totals(group, own)) for group, own in zip(groups, _own_sizes(names, sizes), strict=True)
+        _slots(group, items, _totals(group, own)) for group, own in zip(groups, own_sizes(names, sizes), strict=True)
     ]
     unit_group = np.concatenate([np.full(len(part[0]), g) for g, part in enumerate(per_group)])
     unit_size = np.concatenate([part[1] for part in per_group])
@@ -234,13 +234,16 @@ def inner_point(menus: Mask, menu: Ints, item: Ints, kind: str) -> Array:
     return centre
 
 
-def _own_sizes(names: Sequence[Item], sizes: Sizes) -> list[float | ArrayLike | None]:
+def own_sizes(names: Sequence[Item], sizes: Sizes) -> list[float | ArrayLike | None]:
     """The sizes of each group: those under its name in a mapping, else the same for all."""
     if not isinstance(sizes, Mapping):
         return [sizes] * len(names)
     for name in names:
         if name not in sizes:
             raise InputError(f"sizes: group {name!r} is missing; there are sizes for {', '.join(map(repr, sizes))}")
+    for name in sizes:
+        if name not in names:
+            raise InputError(f"sizes: there is no group {name!r}; accepted are {', '.join(map(repr, names))}")
     return [sizes[name] for name in names]
 
 
@@ -303,13 +306,7 @@ def _slot_weights(sample: Sample, weights: str | ArrayLike | None, groups: Seque
         if weights == "counts":
             return sizes
         if weights == "inverse-variance":
-            fit = fitted(replace(sample, weights=np.where(sample.item < 0, 0.0, sizes)))[sample.column]
-            menu = sample.unit_menu[sample.unit]
-            items = sample.menus.sum(axis=1)[menu]
-            # One observation per item moves the fit towards uniform; a remainder has several items.
-            each = np.where(sample.item < 0, (sample.menus & ~sample.projector.cells.recorded).sum(axis=1)[menu], 1)
-            w: Array = sizes / ((sizes * fit + each) / (sizes + items))
-            return w
+            return pearson_weights(sample, fitted(replace(sample, weights=np.where(sample.item < 0, 0.0, sizes))))
         raise InputError(
             f"weights={weights!r}: accepted are None, 'counts', 'inverse-variance' and an array of shape "
             + " or ".join(map(str, forms))
@@ -325,6 +322,16 @@ def _slot_weights(sample: Sample, weights: str | ArrayLike | None, groups: Seque
         check_weights(Lattice(n), array, sample.items)
         return np.asarray(array[masks_of(sample.menus)[sample.unit_menu[sample.unit]], sample.item], np.float64)
     raise InputError(f"weights: an array of shape {' or '.join(map(str, forms))} is needed, not {array.shape}")
+
+
+def pearson_weights(sample: Sample, fit: Array) -> Array:
+    """The weights "inverse-variance" of the slots where the cells have the probabilities `fit`."""
+    sizes, menu = sample.sizes[sample.unit], sample.unit_menu[sample.unit]
+    items = sample.menus.sum(axis=1)[menu]
+    # One observation per item moves the fit towards uniform; a remainder has several items.
+    each = np.where(sample.item < 0, (sample.menus & ~sample.projector.cells.recorded).sum(axis=1)[menu], 1)
+    w: Array = sizes / ((sizes * fit[sample.column] + each) / (sizes + items))
+    return w
 
 
 def inverse_variance(data: ChoiceData, model: Model | None = None, route: str | None = None) -> Array:
