@@ -21,6 +21,11 @@ PARTS: dict[str, tuple[str, list[str], list[str]]] = {
         ["-m benchmarks.compare"],
         ["-m benchmarks.compare --items 6 8 --limit 60 --repeats 10"],
     ),
+    "methods": (
+        "the active set, the interior point method, and what auto makes of them (methods.csv)",
+        ["-m benchmarks.methods"],
+        ["-m benchmarks.methods --items 9 10 --seeds 1"],
+    ),
     "scaling": (
         "how cost grows, beside rf.estimate_cost (scaling.csv)",
         ["-m benchmarks.scaling"],
