@@ -32,7 +32,8 @@ _ZERO = RELATIVE_RUM_TOLERANCE / SOLVER_FLOOR
 
 
 # When to give up for the work that lies ahead (`rumflow.solvers.dispatch.most_work`): not before this share of what may be done,
-# judged from the last rounds, and as if the active set grew for some more orders of magnitude (to the base e) of the gap.
+# judged from the last rounds, and as if the active set grew for some more orders of magnitude (to the base e) of the gap: one
+# fewer for each by which the gap has fallen below a tenth of the objective.
 _EARLIEST = 0.2
 _TRAIL = 11
 _ORDERS = 3.5
@@ -148,7 +149,7 @@ class Workspace:
         return self.active.paths[:k].copy(), self.active.weights[:k].copy()
 
 
-def _growth(trail: deque[tuple[int, float]]) -> float:
+def _growth(trail: deque[tuple[int, float]], objective: float) -> float:
     """How many times the work done the whole work will be: the cube of the growth of the active set.
 
     The active set grows with the logarithm of the gap until it holds most of the optimal face, and shrinks or stays from there.
@@ -157,7 +158,8 @@ def _growth(trail: deque[tuple[int, float]]) -> float:
     orders = np.log(first / last) if first > last > 0.0 else 0.0
     if orders <= 0.0:
         return 1.0 if now <= before else _MOST_GROWTH
-    return float(min((1.0 + _ORDERS * max(now - before, 0) / (orders * max(now, 1))) ** 3, _MOST_GROWTH))
+    ahead = float(np.clip(_ORDERS + np.log(10.0 * last / max(objective, 1e-300)), 0.0, _ORDERS))
+    return float(min((1.0 + ahead * max(now - before, 0) / (orders * max(now, 1))) ** 3, _MOST_GROWTH))
 
 
 def solve_rankings(
@@ -223,7 +225,11 @@ def solve_rankings(
                 break
             work += steps * k * (k + size)
             trail.append((k, gap))
-            if most_work is not None and work > _EARLIEST * most_work and work * (_growth(trail) - 1.0) > most_work:
+            if (
+                most_work is not None
+                and work > _EARLIEST * most_work
+                and work * (_growth(trail, objective) - 1.0) > most_work
+            ):
                 reason = "too_large"
                 break
     except KeyboardInterrupt:
