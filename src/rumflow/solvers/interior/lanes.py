@@ -57,9 +57,9 @@ def lane_count(n: int, systems: int, dtype: type) -> int:
 def make_lanes(n: int, weights: Array, count: int, dtype: type) -> Lanes:
     """Lanes at rest."""
     half = (1 << (n - 1)) * count
-    vectors = [np.zeros((n, half), dtype) for _ in range(6)]
+    vectors: list[Floats] = [np.zeros((n, half), dtype) for _ in range(6)]
     tree = [np.zeros(2 * half, np.uint32) for _ in range(3)]
-    rest = [np.zeros(size, dtype) for size in (2 * half, half, half, count, count, count)]
+    rest: list[Floats] = [np.zeros(size, dtype) for size in (2 * half, half, half, count, count, count)]
     parts = [np.repeat(weights, count, axis=1).astype(dtype), *vectors, np.zeros(2 * half, dtype), *tree, *rest]
     return Lanes._make(parts)
 
