@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.files import Row, draw, markdown_table, read_csv, write_csv
+from experiments.logits import mix_logits
 from rumflow.core.lattice import items_of
 
 if TYPE_CHECKING:
@@ -85,12 +86,7 @@ class _Task:
 
     def mix_logits(self, outputs: Tensor, parts: int) -> Tensor:
         """(B, parts (n + 1)) numbers to the probabilities (B, M) of a mixture of logits."""
-        torch = self.torch
-        utility, share = outputs.split([parts * self.n, parts], dim=-1)
-        utility = utility.reshape(-1, parts, 1, self.n).masked_fill(~self.offered, -torch.inf)
-        p = (utility.softmax(-1) * share.softmax(-1)[..., None, None]).sum(1)
-        cells: Tensor = p[:, self.menu, self.item]
-        return cells
+        return mix_logits(outputs, parts, self.offered, self.menu, self.item)
 
     def student(self, method: str) -> tuple[nn.Module, Callable[[Tensor], Tensor], list[nn.Module]]:
         """Body, the last step from its outputs to probabilities, and the layer if there is one."""

@@ -10,10 +10,13 @@ the same body see 256 contexts and differ in their last step and in their loss:
     softmax           softmax within each menu
     softmax, penalty  the same, + lambda ||max(0, -K a)||^2
     softmax, layer    softmax within each menu, then projected in the network
+    mixture of logits ten logits and their shares, by the network: random utility without any projection
 
 The first is the paper's baseline and the second its proposal. The others are not in the paper: they tell apart what the
-axioms are worth from what the penalty costs. *Task error* is the mean squared error per cell; *violation* the largest
-of -K a and |C a - 1| over all samples and cells.
+axioms are worth from what the penalty costs, and from what a model that is rational by construction gives. (A teacher that is
+itself a mixture of logits, and likelihood in place of squares: `experiments.choices`.)
+
+*Task error* is the mean squared error per cell; *violation* the largest of -K a and |C a - 1| over all samples and cells.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.files import Row, draw, markdown_table, read_csv, write_csv
+from experiments.logits import mix_logits
 from rumflow.core.arrays import Array
 from rumflow.core.lattice import Lattice
 from rumflow.core.transforms import moebius
@@ -34,10 +38,13 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 
-METHODS = ("penalty", "layer", "plain", "plain, projected", "softmax", "softmax, penalty", "softmax, layer")
+METHODS = (
+    "penalty", "layer", "plain", "plain, projected", "softmax", "softmax, penalty", "softmax, layer", "mixture of logits",
+)  # fmt: skip
 _COLOURS = dict(
-    zip(METHODS, ("#c0392b", "#1f5fa8", "#7f7f7f", "#b0a020", "#2e8b57", "#d98c3f", "#7d3fa8"), strict=True)
+    zip(METHODS, ("#c0392b", "#1f5fa8", "#7f7f7f", "#b0a020", "#2e8b57", "#d98c3f", "#7d3fa8", "#111111"), strict=True)
 )
+_LOGITS = 10
 
 
 def run_exp3(
@@ -136,6 +143,10 @@ class _Task:
         self.c = torch.zeros(cells, self.lattice.n_menus, dtype=torch.float64)
         self.c[torch.arange(cells), torch.tensor(self.lattice.cells[:, 0].copy())] = 1.0
         self.c = self.c[:, 1:]
+        menu, item = torch.tensor(self.lattice.cells.copy()).T
+        self.offered = torch.zeros(self.lattice.n_menus, n, dtype=torch.bool)
+        self.offered[menu, item] = True
+        self.menu, self.item = menu - 1, item  # without the empty menu
 
     def student(self, method: str, width: int) -> nn.Sequential:
         """The same body for all, with the last step of the method."""
@@ -146,12 +157,20 @@ class _Task:
         self.torch.manual_seed(1000 + self.seed)
         cells = self.lattice.n_cells
         body: list[nn.Module] = [nn.Linear(self.x.shape[1], width), nn.ReLU(), nn.Linear(width, width), nn.ReLU()]
-        body.append(nn.Linear(width, cells))
+        mixture = method == "mixture of logits"
+        body.append(nn.Linear(width, _LOGITS * (self.n + 1) if mixture else cells))
         if "softmax" in method:
             body.append(MenuSoftmax(self.n))
         if "layer" in method:
             body.append(RUMLayer(self.n, warm_start=True))
         return nn.Sequential(*body).double()
+
+    def answer(self, model: nn.Module, method: str, x: Tensor) -> Tensor:
+        """Probabilities of all cells."""
+        outputs: Tensor = model(x)
+        if method == "mixture of logits":
+            return mix_logits(outputs, _LOGITS, self.offered[1:], self.menu, self.item)
+        return outputs
 
     def loss(self, answer: Tensor, y: Tensor, penalty: float) -> Tensor:
         """Sum of squares per sample, with the penalty, per cell."""
@@ -173,23 +192,24 @@ class _Task:
         head, last = model[:-1], model[-1]
         for epoch in range(epochs + 1):
             if epoch % every == 0 or epoch == epochs:
-                yield epoch, method, self.measure(model)
+                yield epoch, method, self.measure(model, method)
                 if method == "plain":
-                    yield epoch, "plain, projected", self.measure(torch.nn.Sequential(model, self.layer))
+                    yield epoch, "plain, projected", self.measure(torch.nn.Sequential(model, self.layer), method)
             if epoch == epochs:
                 return
             for rows in torch.randperm(self.train, generator=generator).split(batch):
                 optimiser.zero_grad()
-                answer = last(head(self.x[rows]), index=rows) if "layer" in method else model(self.x[rows])
+                x = self.x[rows]
+                answer = last(head(x), index=rows) if "layer" in method else self.answer(model, method, x)
                 self.loss(answer, self.y[rows], strength).backward()
                 optimiser.step()
 
-    def measure(self, model: nn.Module) -> dict[str, float]:
+    def measure(self, model: nn.Module, method: str) -> dict[str, float]:
         """Task error and violation on the contexts seen and not seen."""
         torch = self.torch
         model.eval()
         with torch.no_grad():
-            answer = model(self.x)
+            answer = self.answer(model, method, self.x)
         model.train()
         error = (answer - self.y).square().mean(-1)
         worst = torch.maximum((-(answer @ self.k)).amax(-1).clamp(min=0.0), (answer @ self.c - 1.0).abs().amax(-1))
@@ -326,4 +346,20 @@ def _claims(summary: dict[str, dict[str, float]]) -> list[str]:
             "4. Projecting a plain network's outputs when it is tested, without training through the layer, divides its "
             f"error by {gain:.2g} and gives the same guarantee; training through the layer divides what is left by {rest:.2g}."
         )
+    if "mixture of logits" in summary and "softmax, layer" in summary:
+        lines.append("5. " + _against_logits(summary))
     return lines
+
+
+def _against_logits(summary: dict[str, dict[str, float]]) -> str:
+    """How the layers compare with the baseline that is rational by construction."""
+    other = summary["mixture of logits"]
+    ratios = [f"{other['test_error'] / summary[name]['test_error']:.2g}" for name in ("layer", "softmax, layer")]
+    return (
+        f"A mixture of {_LOGITS} logits is random utility by construction, at no cost: largest violation "
+        f"{other['test_violation']:.1e}. Its test error is {ratios[0]} times that of the layer and {ratios[1]} times that of the "
+        "layer after a softmax. This teacher is a projection, with many probabilities of exactly 0, which logits only "
+        "come near to; the layer has the truth in its reach. [Layers against mixtures of logits](choices.md) has "
+        "teachers of both kinds, and likelihood as well as squared error: a mixture of logits is better there from "
+        "sparse choices, stopped at the best epoch, and as good where the truth is a mixture of logits."
+    )
