@@ -11,12 +11,12 @@ limits allow a linear programme over all rankings gives its worst case; the high
 
 *level*: samples of 20 to 500 choices a menu; the linear programmes are over all rankings that no band excludes.
 
-*cover*: markets like those of *speed*, and samples of their choices. *inside*: the share of samples whose set of populations holds
-the truth, which is when all assortments together keep their promise; *kept*: how often the assortment that was found does.
+*cover*: markets like those of *speed*, and samples of their choices. *inside*: the share of samples whose set of populations
+holds the truth, which is when all assortments together keep their promise; *kept*: how often the one that was found does.
 
 *speed* and *large*: products with revenues drawn evenly from 10 to 100, past assortments that have each product with a given
-chance, and choices of a mixture of random rankings, exactly as they are (no sampling); *speed* also with samples of 500 choices a menu, at 95 %. The time is that of
-the call alone.
+chance, and choices of a mixture of random rankings, exactly as they are (no sampling); *speed* also with samples of 500 choices a
+menu, at 95 %. The time is that of the call alone.
 """
 
 from __future__ import annotations
@@ -178,9 +178,7 @@ def run_agree(count: int, by_level: bool = False) -> list[Row]:
     return rows
 
 
-def market_rankings(
-    products: int, rankings: int, seed: int | np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+def market_rankings(products: int, rankings: int, seed: int | np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """The population of a market: rankings, best first, and their weights."""
     rng = np.random.default_rng(seed)
     orders = np.array([rng.permutation(products + 1) for _ in range(rankings)])
@@ -244,9 +242,7 @@ def run_cover(samples: int, searched: int, confidence: float = 0.9) -> list[Row]
     return rows
 
 
-def run_markets(
-    sizes: list[tuple[int, int, int, float]], seeds: int, seconds: float, choices: int = 0
-) -> list[Row]:
+def run_markets(sizes: list[tuple[int, int, int, float]], seeds: int, seconds: float, choices: int = 0) -> list[Row]:
     """Best assortments of random markets, with times; with so many choices a menu, or with the probabilities themselves (0)."""
     data, revenue = random_market(20, 20, 10, 0, 0.5)
     rf.best_assortment(data, revenue, 20)  # kernels are compiled before the clock starts
@@ -294,14 +290,16 @@ def main() -> None:
     parser.add_argument(
         "--out", default="results", type=Path, metavar="FOLDER", help="where to write (default results)"
     )
-    parser.add_argument("--count", default=200, type=int, help="problems of agree and level, samples of cover (default 200)")
+    parser.add_argument(
+        "--count", default=200, type=int, help="problems of agree and level, samples of cover (default 200)"
+    )
     parser.add_argument("--seeds", default=3, type=int, help="markets of each size (default 3)")
     parser.add_argument("--seconds", default=120.0, type=float, help="limit for each market (default 120)")
     given = parser.parse_args()
     if given.what in ("agree", "level"):
         rows = run_agree(given.count, given.what == "level")
     elif given.what == "cover":
-        rows = run_cover(given.count, min(given.count, 50))
+        rows = run_cover(given.count, min(given.count, 25))
     elif given.what == "speed":
         sizes = [(20, 20, 10, 0.5), (20, 20, 100, 0.5), (20, 20, 1000, 0.5)]
         rows = [row for size in (0, 500) for row in run_markets(sizes, given.seeds, given.seconds, size)]

@@ -7,7 +7,15 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from experiments.robust import allowed_menus, choices_of, compare, compare_level, random_case, random_market, worst_revenues
+from experiments.robust import (
+    allowed_menus,
+    choices_of,
+    compare,
+    compare_level,
+    random_case,
+    random_market,
+    worst_revenues,
+)
 
 import rumflow as rf
 from rumflow.core.graph import GraphTooLargeError

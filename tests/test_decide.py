@@ -279,5 +279,5 @@ def test_assortments_without_a_level_say_so():
     late = rf.best_assortment(data, {"a": 3, "b": 2, "c": 5}, "o", confidence=0.9, n_boot=19, max_seconds=1e-9)
     assert late.reason == "max_seconds"
     assert "Nothing is said about 90 %" in late.summary()
-    with pytest.raises(rf.InputError, match="n_boot=5: with confidence 0.9 at least 9"):
+    with pytest.raises(rf.InputError, match=r"n_boot=5: with confidence 0\.9 at least 9"):
         rf.best_assortment(data, {"a": 3, "b": 2, "c": 5}, "o", confidence=0.9, n_boot=5)

@@ -156,6 +156,50 @@ def test_deletion_ends_with_an_irreducible_set(rng):
     assert search._shrink(np.array([7, 0, 8, 1])) == [0, 1]
 
 
+def test_the_smallest_set_of_several_orders_is_taken():
+    """What carries least goes first, and leaves five menus; large menus first leaves two."""
+    oracle = Oracle([{0, 1, 2, 3, 4}, {5, 6}], [])
+    small = np.isin(np.arange(8), (5, 6))
+    oracle.data = SimpleNamespace(membership=np.arange(8)[None] < np.where(small, 2, 8)[:, None])
+    oracle.whole = SimpleNamespace(contributions=np.array([9.0, 8, 7, 6, 5, 1, 2, 0]))
+    search = object.__new__(Search)
+    search.subsets = oracle
+    found = search._several_orders(np.arange(8))
+    assert [set(rows) for rows in found] == [{0, 1, 2, 3, 4}, {5, 6}]  # and then it is small
+
+
+def test_choices_behind_a_menu():
+    """Repeated subjects and unequal weights say less than their number."""
+    columns = {"menu": ["a,b"] * 6 + ["a,c"] * 2, "choice": list("abaabb") + ["a", "c"], "subject": list("xxyyzzxy")}
+    data = rf.ChoiceData.from_frame(columns)
+    assert subsets.choices_behind(data, False).tolist() == [6, 2]
+    assert subsets.choices_behind(data, True).tolist() == [3, 2]
+    weighted = rf.ChoiceData.from_frame(columns | {"weight": [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.1, 0.2]}, weight="weight")
+    assert subsets.choices_behind(weighted, False) == pytest.approx([6, 0.3**2 / 0.05])
+    few = Subsets(weighted, None, Sampling(0.05, 39, 0, False), 1)
+    assert few.behind == pytest.approx([6, 1.8])
+
+
+def test_weights_in_another_unit_change_nothing():
+    """A hundred choices of weight 0.01 are a hundred choices, in the screen and in the notes."""
+    rng = np.random.default_rng(0)
+    rows = [
+        (menu, rng.choice(menu.split(","), p=p))
+        for menu, p in (("a,b", [0.3, 0.7]), ("a,b,c", [0.7, 0.2, 0.1]))
+        for _ in range(100)
+    ]
+    menus, choices = zip(*rows, strict=True)
+    found = {}
+    for unit in (1.0, 0.01):
+        frame = {"menu": list(menus), "choice": list(choices), "weight": (unit * rng.choice([0.9, 1.1], 200)).tolist()}
+        data = rf.ChoiceData.from_frame(frame, weight="weight")
+        found[unit] = rf.explain(data, n_boot=39, halves=0)
+        assert len(found[unit].conflict) == 2
+        assert not any("few choices" in note for note in found[unit].notes)
+        search = Search(Subsets(data, None, Sampling(0.05, 39, 0, False), 1))
+        assert search.candidates == [(0, 1)]
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_inequalities_hold_for_every_ranking_and_not_for_the_data(seed):
     rng = np.random.default_rng(100 + seed)
@@ -418,7 +462,9 @@ def test_interrupts_keep_what_was_found(monkeypatch):
         ({"halves": -1}, "halves=-1"),
         ({"cluster": "yes"}, "cluster='yes'"),
         ({"cluster": True}, "subject"),
-        ({"model": rf.Types([["a", "b", "c"]])}, "without known preferences"),
+        ({"model": rf.Types([["a", "b", "c"]])}, "type 0 takes 'b' from menu 1"),
+        ({"model": rf.Types}, "is a class"),
+        ({"model": "logit"}, "a model such as RandomUtility"),
     ],
 )
 def test_wrong_arguments_are_named(options, words):
@@ -441,11 +487,8 @@ def test_results_as_frames_and_json():
     assert "not adjusted for the search" in found.summary()
 
 
-def test_other_models_and_missing_subjects_are_refused():
+def test_missing_subjects_are_refused():
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 10}, ("a", "b", "c"): {"a": 5, "b": 30, "c": 5}})
-    for model in (rf.SinglePeaked(["a", "b", "c"]), rf.RandomUtility(above=[("a", "b")])):
-        with pytest.raises(rf.InputError, match="without known preferences"):
-            rf.explain(data, model=model)
     with pytest.raises(rf.InputError, match="no subjects"):
         rf.explain(data, cluster=True)
 

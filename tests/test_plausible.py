@@ -18,7 +18,12 @@ from rumflow.solvers.range_programs import RangePrograms, Ranges
 
 def test_wilson_against_a_grid():
     grid = np.linspace(0, 1, 100_001)
-    for share, each, one, z in ((0.3, 0.01, 0.01, 2.5), (0.0, 0.02, 0.02, 3.0), (1.0, 0.2, 0.1, 2.0), (0.02, 0.05, 0.05, 4)):
+    for share, each, one, z in (
+        (0.3, 0.01, 0.01, 2.5),
+        (0.0, 0.02, 0.02, 3.0),
+        (1.0, 0.2, 0.1, 2.0),
+        (0.02, 0.05, 0.05, 4),
+    ):
         inside = grid[np.abs(share - grid) <= z * np.sqrt(each * grid * (1 - grid) + one**2)]
         low, high = wilson(np.array([share]), np.array([each]), np.array([one]), z)
         assert (low[0], high[0]) == pytest.approx((inside[0], inside[-1]), abs=2e-5)

@@ -6,7 +6,10 @@ import argparse
 
 from rumflow.cli.answers import NOT_CONVERGED, OK, check_out, print_json, show_progress, write_out
 from rumflow.cli.arguments import add_data, add_json, add_out, add_seed, whole_number
+from rumflow.cli.budgets import read_budgets
+from rumflow.cli.models import add_model, model_of
 from rumflow.cli.reading import read_data
+from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.inference import explain
 from rumflow.output.tables import show
@@ -16,7 +19,7 @@ EXAMPLE = "rumflow explain choices.csv --seed 1"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The data, and what counts as a conflict."""
-    add_data(parser)
+    add_data(parser, budgets=True)
     parser.add_argument(
         "--level",
         default="0.05",
@@ -34,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="half-samples in which the search is repeated (default 20; 0: none, faster)",
     )
     parser.add_argument("--cluster", action="store_true", help="draw whole subjects")
+    add_model(parser, route=False)
     add_seed(parser, 0)
     add_json(parser)
     add_out(parser, "the influence of each menu")
@@ -43,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, explain, print."""
     check_out(arguments)
     level = _level(arguments.level)
-    data = read_data(arguments)
+    data = read_budgets(arguments) if arguments.prices else read_data(arguments)
     found = explain(
         data,
         level,
@@ -52,6 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         halves=arguments.halves,
         cluster=arguments.cluster,
         seed=arguments.seed,
+        model=model_of(arguments, data) if isinstance(data, ChoiceData) else None,
         progress=show_progress(arguments),
     )
     if arguments.json:

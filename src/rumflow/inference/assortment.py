@@ -140,7 +140,7 @@ def best_assortment(
 
 
 def _search(task: Task, point: Found, deadline: float, line: Line) -> Found:
-    """The best menu over the populations equal to the fit. No menu promises more than the best of the fit, which is one of them."""
+    """The best menu over the populations equal to the fit: none promises more than the best of the fit, which is one of them."""
     start = next(((row, lower) for row, lower, _ in task.past if task.allows(row)), None)
     # What goes wrong with the best of the fit teaches the search.
     return task.search(Fitted(task.fit), start, [point.menu], point.upper, deadline, line.show)

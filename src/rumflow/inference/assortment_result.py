@@ -27,8 +27,8 @@ class BestAssortment:
     gap: float  #: certified: no menu has a worst case more than this above `lower`
     outside_option: Item
     table: dict[str, list[Any]]
-    """Columns assortment, menu, size, lower, upper (over the populations that fit best), fit, allowed, and with `confidence` from,
-    to (over those not rejected; NaN where that was not computed)."""
+    """Columns assortment, menu, size, lower, upper (over the populations that fit best), fit, allowed, and with `confidence`
+    from, to (over those not rejected; NaN where that was not computed)."""
     confidence: float | None  #: None: populations that fit best count; else those that are not rejected at this level
     nodes: int  #: of the search
     seconds: float

@@ -9,8 +9,8 @@ that is not below another item of S. The least revenue from them is that of the 
 because above every x of S there is, or x itself is, an item of S that nothing in S is above.
 
 *Bounds.* Where the items I are certainly in S, and O certainly not, the same formula with x in I and y outside O is at least
-w(S). Any population that counts (one with the fitted values on the recorded cells, or one that is not rejected), with weights p of
-its types, bounds the worst case of all such S:
+w(S). Any population that counts (one with the fitted values on the recorded cells, or one that is not rejected), with weights
+p of its types, bounds the worst case of all such S:
 
     worst case of S  <=  sum of p(t) w_t(I, O).
 

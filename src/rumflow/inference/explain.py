@@ -27,15 +27,16 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import find_menus, labels_of
 from rumflow.errors import InputError
 from rumflow.inference.confidence import has_counts
-from rumflow.inference.conflicts.inequality import make_inequality, negative_terms, slack_terms
+from rumflow.inference.conflicts.inequality import highest, make_inequality, negative_terms, slack_terms
 from rumflow.inference.conflicts.patterns import find_pattern
 from rumflow.inference.conflicts.result import Conflict, Explanation
 from rumflow.inference.conflicts.search import Found, Search
 from rumflow.inference.conflicts.subsets import TOLERANCE, Sampling, Subsets, half_samples
 from rumflow.inference.resample import require_replicates
+from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model, require_model
-from rumflow.models.random_utility import RandomUtility
 from rumflow.output.progress import Counter
+from rumflow.projection.graph import is_plain
 
 #: Menus without which the distance is measured, and without which the data are tested, beside those of the conflicts: the most
 #: influential ones.
@@ -49,7 +50,7 @@ MOST_TERM_ITEMS = 16
 
 
 def explain(
-    data: ChoiceData | ArrayLike,
+    data: ChoiceData | ArrayLike | BudgetData,
     level: float | None = 0.05,
     n_boot: int = 199,
     *,
@@ -63,14 +64,17 @@ def explain(
 ) -> Explanation:
     """Find the menus whose choices cannot come from one population of utility maximisers.
 
-    data       ChoiceData, or a (2^n, n) array of probabilities: row = menu bit mask, NaN = not observed.
+    data       ChoiceData, or a (2^n, n) array of probabilities: row = menu bit mask, NaN = not observed. BudgetData: budgets are
+               the menus and their patches the items.
     level      of the tests that say what a conflict is in a sample. None: the shares are taken as they are; so are those of data
                without sample sizes.
     n_boot     replicates of each test; fewer are drawn where the answer is clear before.
     most       conflicts to list at most.
-    halves     half-samples in which the search is repeated, to say how often each menu is named; 0: none.
+    halves     half-samples in which the search is repeated, to say how often each menu is named; 0: none. Not bootstrap samples,
+               which are rejected too often: see `rumflow.inference.conflicts.subsets.half_samples`.
     cluster    True: whole subjects are drawn, in tests and half-samples.
-    model      None, or RandomUtility() without known preferences.
+    model      None for random utility, or another model on a choice graph: a conflict is then what no population of it has, one
+               menu by itself may be one, and the inequality holds for every type of the model.
     seed       the result is the same for any number of threads.
 
     Ctrl-C returns what was found by then, marked `interrupted`, or raises where that is nothing.
@@ -84,9 +88,11 @@ def explain(
     'attraction'
     """
     begin = time.perf_counter()
+    if isinstance(data, BudgetData):
+        model, data = model_of_budgets(data, model), data.choices
     own, sampling = _check(data, level, n_boot, most, halves, cluster, seed, model)
     counter = Counter(progress, None, "sets of menus tried")
-    subsets = Subsets(own, None, sampling, threads, lambda: counter.add(1))
+    subsets = Subsets(own, None if is_plain(model, None) else model, sampling, threads, lambda: counter.add(1))
     if subsets.whole.sample.projector.bounded:
         raise InputError(
             "explain needs exact distances, and the graph of these menus is too large: there are only bounds (route 'bounded'). "
@@ -120,6 +126,9 @@ def explain(
         n_observations=None if sampling is None else subsets.data.n_observations,
         interrupted=run.interrupted,
         seconds=time.perf_counter() - begin,
+        model=subsets.model,
+        behind={} if sampling is None else dict(zip(subsets.data.menus, subsets.behind.tolist(), strict=True)),
+        by_subject=sampling is not None and sampling.cluster,
     )
 
 
@@ -191,7 +200,8 @@ class _Run:
             return
         counter = Counter(self.progress, self.halves, "half-samples")
         for half in half_samples(data, sampling.cluster, sampling.seed, self.halves):
-            subsets = Subsets(half, self.subsets.model, sampling, self.subsets.threads)
+            model = self.subsets.model_on(find_menus(data.membership, half.membership))
+            subsets = Subsets(half, model, sampling, self.subsets.threads)
             menus = Search(subsets).first()
             if menus is not None:
                 self.rejected += 1
@@ -223,7 +233,12 @@ def _describe(search: Search, menus: tuple[int, ...], has_terms: bool) -> Confli
     # Standard errors are those of single choices, which repeated or weighted ones are not.
     weighted = data.rows is not None and bool((data.rows.weight != 1.0).any())
     single = subsets.sampling is not None and not subsets.sampling.cluster and not weighted
-    inequality, coefficients = make_inequality(data, kept, subsets.of(kept).normal, subsets.model, single)
+    model = subsets.model_on(np.flatnonzero(kept.any(axis=1)))
+    inequality, coefficients = make_inequality(data, kept, subsets.of(kept).normal, model, single)
+    # The patterns are those of choices that no ranking makes; another model may be violated by less.
+    rows, bound = list(menus), inequality.bound
+    if model is not None:
+        bound = highest(data.membership[rows], coefficients[rows], data.items, None)
     own, shares = subsets.of_menus(menus), data.frequencies
     labels = {row: labels_of(data.items, data.membership[row]) for row in menus}
     return Conflict(
@@ -233,7 +248,7 @@ def _describe(search: Search, menus: tuple[int, ...], has_terms: bool) -> Confli
             {data.items[x]: float(shares[row, x]) for x in np.flatnonzero(subsets.recorded[row])} for row in menus
         ),
         inequality=inequality,
-        pattern=find_pattern(data, menus, coefficients),
+        pattern=find_pattern(data, menus, coefficients) if inequality.value > bound else None,
         distance=own.distance,
         pvalue=None if subsets.exact else own.pvalue,
         irreducible=search.is_irreducible(menus),
@@ -252,17 +267,8 @@ def _check(
     model: Model | None,
 ) -> tuple[ChoiceData, Sampling | None]:
     """The data, and how they are sampled: None for exact shares."""
-    if isinstance(data, BudgetData):
-        raise InputError(
-            "explain takes choices from menus, not budgets; rf.project(budgets).misfits() says where they are off"
-        )
     own = data if isinstance(data, ChoiceData) else ChoiceData.from_matrix(data)
     require_model(model)
-    if not (model is None or (isinstance(model, RandomUtility) and not model.above)):
-        raise InputError(
-            f"model={model!r}: conflicts are explained for random utility without known preferences; "
-            "rf.project(data, model=...).misfits() says where another model is off"
-        )
     if level is not None and not (isinstance(level, int | float) and 0 < level < 0.5):
         raise InputError(f"level={level!r}: a number between 0 and 0.5 is needed, or None for exact shares")
     require_replicates(n_boot)

@@ -1,19 +1,19 @@
 """The populations that are not rejected at a level: a joint confidence set of the recorded probabilities.
 
 Let T be sums of cells of a menu: every recorded cell by itself, and for every recorded item of a menu the share of choices that
-earn as much or more. Each is the share of some of the choices from one menu. A population rho is rejected when some sum is further
-from the data than chance makes the furthest of them all,
+earn as much or more. Each is the share of some of the choices from one menu. A population rho is rejected when some sum is
+further from the data than chance makes the furthest of them all,
 
     max over sums k of  |T_k p - T_k rho| / s_k(rho)  >  z,      s_k(rho)^2 = T_k rho (1 - T_k rho) / N_k + 1 / N^2,
 
-with N_k the choices behind a share (fewer where subjects repeat or choices are weighted: as many as give the same variance) and z
-the quantile of the same maximum in samples of a known population: drawn from the point that the test draws from, the model's nearest
-to the data, tightened (`rumflow.inference.replicate`). At the truth the maximum is one over noise alone, with no facet of the model
-near or far in it, so plain draws give its quantile. The last term, a choice more or less, is for rare items: their shares jump
-by whole choices, and would set z for all others.
+with N_k the choices behind a share (fewer where subjects repeat or choices are weighted: as many as give the same variance) and
+z the quantile of the same maximum in samples of a known population: drawn from the point that the test draws from, the model's
+nearest to the data, tightened (`rumflow.inference.replicate`). At the truth the maximum is one over noise alone, with no facet
+of the model near or far in it, so plain draws give its quantile. The last term, a choice more or less, is for rare items: their
+shares jump by whole choices, and would set z for all others.
 
-For one sum the inequality is a range of T_k rho, the interval of Wilson (1927): the set is bounded by planes, and worst cases are linear
-programmes (`rumflow.solvers.range_programs`).
+For one sum the inequality is a range of T_k rho, the interval of Wilson (1927): the set is bounded by planes, and worst cases
+are linear programmes (`rumflow.solvers.range_programs`).
 
 The truth is in this set with the given probability. Then every menu earns at least its worst case over the set, all of them at
 once: a menu may be searched for, and the promise of the one that is found holds as it stands. An interval of `rumflow.bounds` is
@@ -84,9 +84,7 @@ def find_band(
     sums, unit = _sums(sample.unit[used], values[sample.item[used]], sample.menu_sizes)
     sums = sums @ _pick(used, len(sample.unit))
     one = 1.0 / sampler.behind[unit]
-    require_memory(
-        32.0 * n_boot * len(unit), f"a level by {n_boot:,} replicates", "take fewer replicates (n_boot)"
-    )
+    require_memory(32.0 * n_boot * len(unit), f"a level by {n_boot:,} replicates", "take fewer replicates (n_boot)")
     drawn = np.empty((n_boot, sums.shape[0]))
     number_of_seed = entropy(seed)
     for first in range(0, n_boot, _PIECE):

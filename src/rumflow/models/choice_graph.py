@@ -38,10 +38,27 @@ class ChoiceGraph:
 
     def geometry(self, cells: Cells, limit: Limit = DEFAULT_LIMIT) -> Graph:
         """The graph, checked: no cycle, every node on a path, every path decides every menu once."""
+        arcs = [
+            (tail, head, [j * cells.width + int(cells.column[j, x]) for j, x in own])
+            for tail, head, own in self._numbered(cells)
+        ]
+        return build_graph(self.n_nodes, arcs, cells.shape, cells.name)
+
+    def of_menus(self, cells: Cells, rows: Ints) -> ChoiceGraph:
+        """The same graph on some of the menus: its arcs fill no cells of the others."""
+        new = {int(row): k for k, row in enumerate(rows)}
+        arcs = [
+            (tail, head, [(new[j], cells.items[x]) for j, x in own if j in new])
+            for tail, head, own in self._numbered(cells)
+        ]
+        return ChoiceGraph(self.n_nodes, arcs)
+
+    def _numbered(self, cells: Cells) -> list[tuple[int, int, list[tuple[int, int]]]]:
+        """The arcs with their cells as numbers of menus and items."""
         place = {item: x for x, item in enumerate(cells.items)}
         menus = {frozenset(np.flatnonzero(members).tolist()): j for j, members in enumerate(cells.membership)}
 
-        def number(i: int, cell: tuple[Any, Hashable]) -> int:
+        def find(i: int, cell: tuple[Any, Hashable]) -> tuple[int, int]:
             if isinstance(cell, str) or not isinstance(cell, Sequence) or len(cell) != 2:
                 raise InputError(f"arc {i}: a cell is a pair (menu, item), not {cell!r}")
             menu, item = cell
@@ -53,10 +70,9 @@ class ChoiceGraph:
                 raise InputError(f"arc {i}: {menu!r} is none of the {len(cells.membership)} observed menus")
             if item not in place or not cells.membership[j, place[item]]:
                 raise InputError(f"arc {i}: item {item!r} is not in menu {cells.name(j)}")
-            return j * cells.width + int(cells.column[j, place[item]])
+            return j, place[item]
 
-        arcs = [(tail, head, [number(i, cell) for cell in own]) for i, (tail, head, own) in enumerate(self.arcs)]
-        return build_graph(self.n_nodes, arcs, cells.shape, cells.name)
+        return [(tail, head, [find(i, cell) for cell in own]) for i, (tail, head, own) in enumerate(self.arcs)]
 
     def orders(self, cells: Cells, types: Paths) -> Ints:
         """Types of a graph are no rankings."""

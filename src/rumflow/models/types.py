@@ -60,6 +60,11 @@ class Types:
         first = np.concatenate([[0], k + np.arange(k + 1), [2 * k]]).astype(np.int64)
         return label_graph(cells.shape, first, head, label, parent, cell)
 
+    def of_menus(self, cells: Cells, rows: Ints) -> Types:
+        """The same types on some of the menus."""
+        self.rows(cells)  # for its checks
+        return Types(self.table[:, rows])
+
     def orders(self, cells: Cells, types: Paths) -> Ints:
         """Types given by a table are no rankings."""
         raise InputError("types given by a table have no rankings: ask for what they take from the observed menus")

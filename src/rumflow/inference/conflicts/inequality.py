@@ -28,6 +28,7 @@ from rumflow.core.transforms import moebius, zeta_adjoint
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.data.menus import labels_of, masks_of
+from rumflow.inference.conflicts.models import words_of
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.output.names import list_menu
@@ -62,7 +63,10 @@ class Inequality:
 def make_inequality(
     data: ChoiceData, kept: Mask, normal: Array, model: Model | None, sampled: bool
 ) -> tuple[Inequality, Array]:
-    """The inequality with a given normal on the cells kept, and its coefficients as an array like `data.counts`."""
+    """The inequality with a given normal on the cells kept, and its coefficients as an array like `data.counts`.
+
+    model   for the menus of these cells alone; None: random utility.
+    """
     rows = np.flatnonzero(kept.any(axis=1))
     inside, total = data.membership[rows], data.totals[rows]
     raw = np.where(kept, normal, 0.0)[rows]
@@ -94,7 +98,9 @@ def make_inequality(
     full = np.zeros(kept.shape)
     full[rows] = c
     plain = set(np.unique(c[inside])) <= {0.0, 1.0}
-    return Inequality(coefficients, bound, value, error, terms, _words(terms, plain, bound, value)), full
+    return Inequality(
+        coefficients, bound, value, error, terms, _words(terms, plain, bound, value, words_of(model).chooser)
+    ), full
 
 
 def highest(membership: Mask, c: Array, items: tuple[Item, ...], model: Model | None) -> float:
@@ -122,17 +128,19 @@ def _tidy(c: Array) -> Array:
     return rounded
 
 
-def _words(terms: tuple[tuple[str, float], ...], plain: bool, bound: float, value: float) -> str:
+def _words(terms: tuple[tuple[str, float], ...], plain: bool, bound: float, value: float, chooser: str) -> str:
     listed = "; ".join(text for text, _ in terms[:MOST_TERMS])
     if len(terms) > MOST_TERMS:
         listed += f"; and {len(terms) - MOST_TERMS} more"
+    if plain and len(terms) == 1:
+        return f"Nobody {chooser} takes {listed}, so that its share is at most {bound:g}; it is {value:.4g}."
     if plain:
         return (
-            f"Of these {len(terms)} choices nobody with a ranking makes more than {bound:g}: {listed}. Their shares can "
+            f"Of these {len(terms)} choices nobody {chooser} makes more than {bound:g}: {listed}. Their shares can "
             f"therefore add up to at most {bound:g}; they add up to {value:.4g}."
         )
     return (
-        f"Add up: {listed}. Whoever chooses by a ranking comes to at most {bound:.4g}, and so does every population; "
+        f"Add up: {listed}. Nobody {chooser} comes to more than {bound:.4g}, nor does any population of them; "
         f"the data come to {value:.4g}."
     )
 

@@ -7,8 +7,10 @@ from typing import Any
 
 from rumflow.data.labels import Item
 from rumflow.inference.conflicts.inequality import Inequality, Term
+from rumflow.inference.conflicts.models import words_of
 from rumflow.inference.conflicts.patterns import Pattern
 from rumflow.inference.notes import TINY
+from rumflow.models.model import Model
 from rumflow.output.frames import make_frame
 from rumflow.output.names import list_menu, name_menu
 from rumflow.output.tables import Table
@@ -81,6 +83,11 @@ class Explanation:
     n_observations: float | None
     interrupted: bool
     seconds: float = field(repr=False)
+    model: Model | None = None  #: None: random utility
+    behind: dict[tuple[Item, ...], float] = field(default_factory=dict, repr=False)
+    """Independent choices (with `by_subject` subjects) behind each menu: fewer than choices where weights differ; none for exact
+    shares."""
+    by_subject: bool = False
 
     @property
     def conflict(self) -> tuple[tuple[Item, ...], ...]:
@@ -101,21 +108,23 @@ class Explanation:
     @property
     def verdict(self) -> str:
         """The answer in a sentence."""
-        count = len(self.conflicts)
+        count, words = len(self.conflicts), words_of(self.model)
         if self.level is None:
             if not count:
-                return "There is no conflict: some population of utility maximisers has exactly these shares."
+                return f"There is no conflict: some population of {words.people} has exactly these shares."
             these = "these menus" if count == 1 else f"each of these {count} sets of menus"
-            return f"No population of utility maximisers has the shares of {these}."
+            return f"No population of {words.people} has the shares of {these}."
         if self.pvalue is None:
             return "The search was interrupted before the data were tested."
         p = f"p = {self.pvalue:.3g}, {self.n_boot} replicates"
         if self.pvalue > self.level:
             return f"There is no conflict that sampling error could not explain ({p}, level {100 * self.level:g} %)."
         if not count:
-            return f"Random utility is rejected ({p}), but the search was interrupted before it found the menus in conflict."
+            return (
+                f"{words.name} is rejected ({p}), but the search was interrupted before it found the menus in conflict."
+            )
         these = "these menus alone" if count == 1 else f"each of these {count} sets of menus alone"
-        return f"Random utility is rejected ({p}), and so it is for {these}."
+        return f"{words.name} is rejected ({p}), and so it is for {these}."
 
     def summary(self) -> str:
         """The explanation in words."""
@@ -130,6 +139,8 @@ class Explanation:
             p = "" if one.pvalue is None else f", p = {one.pvalue:.3g} by itself"
             without = "no conflict without any one of them" if one.irreducible else "not reduced to the end"
             head = f"Conflict {number}: {len(one.menus)} menus{p}; {without}"
+            if len(one.menus) == 1:
+                head = f"Conflict {number}: one menu{p}"
             found.append("\n".join([head, *one.lines(self.items)]))
         return found + (["\n".join(self.notes)] if self.notes else [])
 
@@ -162,18 +173,19 @@ class Explanation:
         table = dict(zip(self.influence["menu"], range(len(self.influence["menu"])), strict=True))
         rows = [table[menu] for menu in one.menus]
         found = []
-        tiny = [row for row in rows if self.level is not None and self.influence["choices"][row] < TINY]
+        tiny = [menu for menu in one.menus if menu in self.behind and self.behind[menu] < TINY]
         if tiny:
-            named = ", ".join(
-                f"{name_menu(self.items, self.influence['menu'][row])} ({self.influence['choices'][row]:g})"
-                for row in tiny
-            )
-            found.append(f"Conflict {number} rests on menus with few choices: {named}.")
-        if self.halves and number == 1 and max(self.influence["named"][row] for row in rows) < 0.5:
+            named = ", ".join(f"{name_menu(self.items, menu)} ({self.behind[menu]:.3g})" for menu in tiny)
             found.append(
-                f"Half of the choices are not enough to see it: only {self.rejected} of {self.halves} half-samples are "
-                "rejected, or they name other menus. Treat it as a lead, not as a finding."
+                f"Conflict {number} rests on menus with few {'subjects' if self.by_subject else 'choices'}: {named}."
             )
+        if self.halves and number == 1 and max(self.influence["named"][row] for row in rows) < 0.5:
+            rejected = f"{self.rejected} of {self.halves} half-samples are rejected"
+            if 2 * self.rejected < self.halves:
+                found.append(f"Half of the choices are not enough to see it: only {rejected}.")
+            else:
+                found.append(f"{rejected}, but most of them name other menus than conflict 1.")
+            found[-1] += " Treat it as a lead, not as a finding."
         return found
 
     def _fits(self) -> str:

@@ -5,6 +5,9 @@ that carry the smallest part of the distance first. What cannot be left out is i
 gives an inequality that the shares violate, and menus on which its coefficients are constant go at once: it holds without
 them, whatever is chosen there.
 
+What is left depends on the order, and the smallest set there is would take a search over all sets. Where more than three menus
+stay, other orders are tried, large menus first and small menus first, and the smallest result counts.
+
 *Several.* A second irreducible conflict lacks some menu of the first, so it is found in the data without that menu: a tree, whose
 nodes are sets of menus left out, and whose leaves are data without a conflict (Reiter 1987). When all branches have ended, the
 list is complete.
@@ -28,6 +31,9 @@ from rumflow.inference.conflicts.subsets import Subsets
 #: Candidates that are tried before the search by deletion, and searches after which the tree is left, for each conflict wanted.
 MOST_TRIED, MOST_SEARCHES = 20, 8
 
+#: A conflict of so many menus is not looked for in another way.
+SMALL = 3
+
 _CONSTANT = 1e-6  # coefficients that differ by less than this part of the largest are the same
 
 
@@ -44,8 +50,13 @@ class Search:
     def __init__(self, subsets: Subsets) -> None:
         self.subsets = subsets
         data, sampling = subsets.data, subsets.sampling
-        small = SmallConflicts(data.membership, subsets.recorded, None if subsets.exact else data.totals)
+        small = SmallConflicts(data.membership, subsets.recorded, None if subsets.exact else subsets.behind)
         self.candidates = small.find(data.frequencies, None if sampling is None else sampling.level)
+        self.alone: list[int] = []  # menus that are a conflict by themselves: none in random utility
+        if subsets.model is not None:
+            every = [subsets.of_menus([row]) for row in range(len(data.totals))]
+            found = [row for row, own in enumerate(every) if own.is_conflict]
+            self.alone = sorted(found, key=lambda row: -every[row].distance)
 
     def first(self, allowed: Ints | None = None) -> tuple[int, ...] | None:
         """One irreducible conflict among all menus, or those `allowed`, the smallest that is found; None where there is none."""
@@ -55,15 +66,27 @@ class Search:
             return None
         inside = set(rows.tolist())
         tried = [menus for menus in self.candidates if inside.issuperset(menus)][:MOST_TRIED]
+        if self.alone:
+            tried = [(row,) for row in self.alone if row in inside] + [m for m in tried if not set(m) & set(self.alone)]
         if not subsets.exact and not subsets.of_menus(rows).is_conflict:
             return None
         for menus in tried:
-            if subsets.of_menus(menus).is_conflict:
-                return menus
+            if subsets.of_menus(menus).is_conflict:  # of other models than random utility even part of it may be one
+                return menus if subsets.model is None else tuple(sorted(self._shrink(np.array(menus))))
         if not subsets.of_menus(rows).is_conflict:
             return None
-        order = np.argsort(subsets.whole.contributions[rows], kind="stable")
-        return tuple(sorted(self._shrink(rows[order])))
+        return tuple(sorted(min(self._several_orders(rows), key=len)))
+
+    def _several_orders(self, rows: Ints) -> list[list[int]]:
+        """What deletion leaves of a conflict, in one order after the other until it is small."""
+        size = self.subsets.data.membership.sum(axis=1)[rows]
+        carried = self.subsets.whole.contributions[rows]
+        found: list[list[int]] = []
+        for order in (carried, -size, size):  # what carries least first; large menus first; small menus first
+            found.append(self._shrink(rows[np.argsort(order, kind="stable")]))
+            if len(found[-1]) <= SMALL:
+                break
+        return found
 
     def leads(self, most: int) -> list[tuple[int, ...]]:
         """Of samples that are not rejected as a whole: candidates that are a conflict all the same."""
