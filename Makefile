@@ -47,6 +47,25 @@ bench: $(VENV)/test
 	$(BIN)/pip install -q -e ".[bench]"
 	$(BIN)/python -m benchmarks $(PARTS)
 
+# Do the tests notice changed code? Mutants of core and inference; takes an hour or two, goes on where it stopped.
+COUNT ?= 200
+mutants: $(VENV)/test
+	$(BIN)/pip install -q -e ".[gates]"
+	test -f .cache/mutants/inference.json || $(BIN)/python .ci/mutants.py map
+	$(BIN)/python .ci/mutants.py run --count $(COUNT)
+
+# Kernels as plain Python, where an index out of range is an error; small sizes.
+plain: $(VENV)/test
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PLAIN)
+
+# The oldest versions that pyproject.toml allows (without torch and jax), in an environment of their own.
+oldest:
+	$(PYTHON) -m venv --clear build/oldest
+	$(PYTHON) .ci/oldest.py > build/oldest.txt
+	build/oldest/bin/pip install -q -r build/oldest.txt
+	build/oldest/bin/pip install -q --no-deps .
+	NUMBA_CACHE_DIR=build/oldest/cache build/oldest/bin/python -P -m pytest -p no:cacheprovider $(OLDEST)
+
 # The tables and figures of the pages, from docs/results; measures nothing.
 bench-pages: $(VENV)/test
 	$(BIN)/python -m benchmarks.pages

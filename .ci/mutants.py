@@ -37,7 +37,7 @@ CACHE = ROOT / ".cache" / "mutants"
 RESULTS = ROOT / "docs" / "results" / "mutants.csv"
 COLUMNS = ("file", "line", "column", "kind", "before", "after", "result", "tests", "seconds")
 
-SLOW = 1.0  # CPU seconds that a test may take to be on the map
+SLOW = 2  # CPU seconds that a test may take to be on the map
 MOST = 15.0  # CPU seconds of tests for one mutant
 
 
@@ -212,58 +212,79 @@ class Hook(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 # Which test runs which line -----------------------------------------------------------------------------------------------------
 
 
-class _SlowTest(BaseException):
-    """A test took too long."""
+def wait_for(child: int, seconds: float) -> int | None:
+    """The status of a process when it ends; None where it had to be killed after so many seconds on the clock."""
+    end = time.monotonic() + seconds
+    while True:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return status
+        if time.monotonic() > end:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return None
+        time.sleep(0.01)
 
 
 class Mapper:
-    """A plugin of pytest that stops slow tests and notes what the others run."""
+    """A plugin of pytest: every test in a process of its own, which ends where it takes too long and notes what it runs."""
 
-    def __init__(self, measured) -> None:
-        self.measured, self.seconds = measured, {}
+    def __init__(self, folder: str) -> None:
+        self.folder, self.seconds, self.lines = folder, {}, {}
 
     def pytest_runtest_protocol(self, item, nextitem):
-        """Lines belong to this test from here on."""
-        self.measured.switch_context(item.nodeid)
+        """In place of pytest's own."""
+        from _pytest.runner import runtestprotocol
 
-    def pytest_runtest_call(self, item):
-        """Start its clock."""
-        self.begin = time.process_time()
-        signal.setitimer(signal.ITIMER_PROF, SLOW, 0.5)
+        CACHE.mkdir(parents=True, exist_ok=True)
+        path = CACHE / "one.json"
+        path.unlink(missing_ok=True)
+        child = os.fork()
+        if child == 0:
+            try:
+                import coverage
 
-    def pytest_runtest_logreport(self, report):
-        """Keep it where it passed."""
-        if report.when == "call":
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            if report.passed:
-                self.seconds[report.nodeid] = time.process_time() - self.begin
+                resource.setrlimit(resource.RLIMIT_CPU, (SLOW, SLOW + 1))
+                measured = coverage.Coverage(data_file=None, source=[str(SOURCE / self.folder)])
+                begin = time.process_time()
+                measured.start()
+                reports = runtestprotocol(item, log=False, nextitem=None)
+                measured.stop()
+                data = measured.get_data()
+                ran = {Path(file).relative_to(SOURCE).as_posix(): data.lines(file) for file in data.measured_files()}
+                passed = all(report.passed for report in reports)
+                path.write_text(json.dumps([passed, time.process_time() - begin, ran]))
+            finally:
+                os._exit(0)
+        wait_for(child, 60.0)
+        passed, seconds, ran = json.loads(path.read_text()) if path.exists() else (False, 0.0, {})
+        sys.stdout.write("." if passed else "-")
+        sys.stdout.flush()
+        if passed:
+            self.seconds[item.nodeid] = seconds
+            for file, lines in ran.items():
+                for line in lines:
+                    self.lines.setdefault(file, {}).setdefault(line, []).append(item.nodeid)
+        return True
 
 
 def make_map(name: str) -> None:
     """Run the tests of a part once, under coverage."""
-    import coverage
     import pytest
 
-    def stop(*_):
-        raise _SlowTest
+    import rumflow as rf
 
+    if not PARTS[name].plain:  # load what is compiled before the forks
+        data = rf.simulate.random_menus(4, 5, 3, seed=0)
+        for call in (rf.rum_test, rf.fit_likelihood, rf.rationalizable_share):
+            call(data)
+        rf.bounds(data, [0, 1], n_boot=9, seed=0)
     part = PARTS[name]
-    signal.signal(signal.SIGPROF, stop)
-    measured = coverage.Coverage(data_file=None, source=[str(SOURCE / part.folder)])
-    measured.start()
-    mapper = Mapper(measured)
+    mapper = Mapper(part.folder)
     tests = [f"tests/test_{test}.py" for test in part.tests.split()]
-    pytest.main([*tests, f"src/{part.folder}", "-q", "-p", "no:cacheprovider", "--tb=no"], plugins=[mapper])
-    measured.stop()
-    data, lines = measured.get_data(), {}
-    for file in data.measured_files():
-        lines[Path(file).relative_to(SOURCE).as_posix()] = {
-            line: [test for test in tests if test in mapper.seconds]
-            for line, tests in data.contexts_by_lineno(file).items()
-        }
-    CACHE.mkdir(parents=True, exist_ok=True)
+    pytest.main([*tests, f"src/{part.folder}", "-q", "-s", "-p", "no:cacheprovider", "--tb=no"], plugins=[mapper])
     path = CACHE / f"{name}.json"
-    path.write_text(json.dumps({"seconds": mapper.seconds, "lines": lines}))
+    path.write_text(json.dumps({"seconds": mapper.seconds, "lines": mapper.lines}))
     print(f"{len(mapper.seconds)} tests, {sum(mapper.seconds.values()):.0f} CPU seconds, in {path}")
 
 
@@ -307,16 +328,8 @@ def try_mutant(mutant: Mutant, tests: list[str], seconds: float) -> str:
             os._exit(0 if code == 0 else 1)
         except BaseException:
             os._exit(1)
-    end = time.monotonic() + 10 * (LIMIT + 5 * seconds)  # a sleeping process uses no CPU time
-    while True:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return "survived" if status == 0 else "killed"
-        if time.monotonic() > end:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return "killed"
-        time.sleep(0.02)
+    # A sleeping process uses no CPU time: the clock ends it.
+    return "survived" if wait_for(child, 10 * (LIMIT + 5 * seconds)) == 0 else "killed"
 
 
 def run(name: str, count: int, seed: int, minutes: float) -> None:
@@ -386,7 +399,11 @@ def main() -> None:
     elif given.part is None:
         for name, part in PARTS.items():
             plain = {"NUMBA_DISABLE_JIT": "1"} if part.plain else {}
-            subprocess.run([sys.executable, *sys.argv, "--part", name], env={**os.environ, **plain}, check=True)
+            subprocess.run(
+                [sys.executable, *sys.argv, "--part", name],
+                env={**os.environ, "RUMFLOW_THREADS": "1", **plain},
+                check=True,
+            )
         if given.what == "run":
             report()
     elif given.what == "map":

@@ -38,11 +38,15 @@ def number(value: float, digits: int = 2) -> str:
 
 def time(seconds: float) -> str:
     """Seconds in a unit that reads well."""
-    if seconds < 1e-3:
-        return f"{number(1e6 * seconds)} µs"
-    if seconds < 1.0:
-        return f"{number(1e3 * seconds)} ms"
+    for unit, size in (("µs", 1e-6), ("ms", 1e-3)):
+        if seconds < 995 * size:
+            return f"{number(seconds / size)} {unit}"
     return f"{number(seconds)} s"
+
+
+def error(value: float) -> str:
+    """A power of ten, or per cent."""
+    return "0" if value == 0 else f"{value:.0%}" if value > 0.05 else f"{value:.0e}"
 
 
 def origin(*names: str) -> str:
@@ -63,7 +67,7 @@ def large() -> str:
             (
                 f"{row['family']}, n = {row['n']}",
                 f"{row['cells']:,}",
-                number(row["seconds"]),
+                number(row["seconds"], 3),
                 row["threads"],
                 f"{row['peak_gib']:.1f} GiB",
             )
@@ -81,7 +85,7 @@ def graphs() -> str:
             f"{row['nodes']:,}",
             f"{row['arcs']:,}",
             time(row["cpu_seconds"]),
-            f"{row['relative_gap']:.0e}",
+            error(row["relative_gap"]),
         )
         for row in rows("graphs")
     ]
@@ -92,10 +96,7 @@ def graphs() -> str:
 def bounded() -> str:
     """Where no graph fits: the last limit of each case."""
     last = {row["case"]: row for row in rows("bounded")}
-    body = [
-        (name, time(row["cpu_seconds"]), row["status"], f"{row['relative_gap']:.0e}" if row["relative_gap"] else "0")
-        for name, row in last.items()
-    ]
+    body = [(name, time(row["cpu_seconds"]), row["status"], error(row["relative_gap"])) for name, row in last.items()]
     header = ("items x menus x items a menu", "CPU time", "status", "gap, relative to the objective")
     return markdown_table(header, body) + f"\nOne thread; measured on {origin('bounded')}.\n"
 
@@ -117,17 +118,17 @@ def compare() -> str:
         ("noisy", "sample of 50 rankings"),
         ("dirichlet", "random shares"),
     ):
-        for error, kind in ((float("inf"), "of all"), (WRONG, "of those within 1e-6")):
+        for most, kind in ((float("inf"), "of all"), (WRONG, "of those within 1e-6")):
             cells = []
             for n in items:
-                best = fastest(found, n, family, error)
+                best = fastest(found, n, family, most)
                 cells.append("none" if best is None else f"{number(best['times_rumflow'])} ({best['solver']})")
             body.append((words, kind, *cells))
     own = [row for row in found if row["solver"] == "rumflow"]
     times = ", ".join(f"n = {n}: {_range([r['cpu_seconds'] for r in own if r['n'] == n], time)}" for n in items)
-    error = max(row["max_error"] for row in own if row["family"] == "known")
+    worst = max(row["max_error"] for row in own if row["family"] == "known")
     text = markdown_table(("data", "fastest rival", *(f"n = {n}" for n in items)), body)
-    text += f"\nA projection by rumflow takes {times}. Where the answer is known beforehand its error is at most {error:.0e}. "
+    text += f"\nA projection by rumflow takes {times}. Where the answer is known beforehand its error is at most {worst:.0e}. "
     return text + f"Measured on {origin('compare')}.\n"
 
 
@@ -181,9 +182,9 @@ def layers() -> str:
             if row["ms_per_sample"] == "":
                 body.append((n, name, row["note"], "", "", ""))
                 continue
-            gradient = f"{row['gradient_error']:.0e}" if row["gradient_error"] != "" else ""
+            gradient = error(row["gradient_error"]) if row["gradient_error"] != "" else ""
             times = number(row["ms_per_sample"] / own["ms_per_sample"])
-            body.append((n, name, f"{number(row['ms_per_sample'])} ms", times, f"{row['output_error']:.0e}", gradient))
+            body.append((n, name, f"{number(row['ms_per_sample'])} ms", times, error(row["output_error"]), gradient))
     header = (
         "items",
         "layer",
@@ -213,7 +214,7 @@ def assortments() -> str:
         gaps = [row for row in found if row["reason"]]
         gap = (
             ", ".join(
-                f"{number(row['gap'])} of {number(row['lower'] + row['gap'])}, ended after {row['seconds']:.0f} s on the clock"
+                f"{number(row['gap'])} of {number(row['lower'])}, ended after {row['seconds']:.0f} s on the clock"
                 for row in gaps
             )
             or "none"
@@ -265,7 +266,7 @@ def headline() -> str:
     ratios = [
         best["times_rumflow"] for family in ("known", "noisy", "dirichlet") if (best := fastest(found, 6, family))
     ]
-    error = max(row["max_error"] for row in found if row["solver"] == "rumflow" and row["family"] == "known")
+    worst = max(row["max_error"] for row in found if row["solver"] == "rumflow" and row["family"] == "known")
     big = max((row for row in rows("large") if row["family"] == "noisy"), key=lambda row: row["n"])
     graph = next(row for row in rows("graphs") if row["case"] == "50x50x25")
     budget = max(rows("budgets"), key=lambda row: (row["years"], row["cpu_seconds"]))
@@ -274,7 +275,7 @@ def headline() -> str:
         (
             "six items, 192 cells",
             f"{_range([row['cpu_seconds'] for row in own], time)}; the fastest of eight general solvers takes "
-            f"{_range(ratios, number)} times as long; error at most {error:.0e}",
+            f"{_range(ratios, number)} times as long; error at most {worst:.0e}",
             "`python -m benchmarks compare`",
         ),
         (

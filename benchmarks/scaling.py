@@ -14,10 +14,14 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from experiments.files import read_csv
+
 import rumflow as rf
 from benchmarks import jobs
 from benchmarks.record import RESULTS, save, show, stamp
 
+PATH = RESULTS / "scaling.csv"
+KEY = ("axis", "family", "value")
 PATIENCE = 3.0  # seconds for the repetitions of one case
 
 
@@ -120,17 +124,27 @@ def main() -> None:
     """Measure and store."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--quick", action="store_true", help="without the cases that take long")
+    options.add_argument(
+        "--estimates", action="store_true", help="measure nothing, only estimate what was measured anew"
+    )
     options.add_argument("--only", default="", help="axes or families whose name holds this text")
     given = options.parse_args()
+    stored = {tuple(row[name] for name in KEY): row for row in read_csv(PATH)} if PATH.exists() else {}
     for case in cases(given.quick):
         if given.only not in f"{case.axis}: {case.family}":
             continue
+        known = stored.get((case.axis, case.family, case.value))
+        if given.estimates and known is None:
+            continue
         call, estimate = case.make()
+        if given.estimates:
+            save(PATH, [known | {"estimate": estimate}], KEY)
+            continue
         seconds, cpu = measure(call)
         row = {"axis": case.axis, "family": case.family, "value": case.value, "seconds": seconds, "cpu_seconds": cpu}
         row |= {"estimate": estimate}
         show(row)
-        save(RESULTS / "scaling.csv", [row | stamp(case.threads)], ["axis", "family", "value"])
+        save(PATH, [row | stamp(case.threads)], KEY)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 from benchmarks import __main__ as entry
-from benchmarks import pages
+from benchmarks import pages, scaling
 from benchmarks.record import RESULTS, ROOT, STAMP, save
 
 MEASURED = ("compare", "scaling", "graphs", "bounded", "bootstrap", "large")
@@ -63,6 +63,14 @@ def test_estimates_are_within_a_factor_of_two_for_samples():
     factors = [row["estimate"] / row["cpu_seconds"] for row in rows]
     assert sum(0.5 <= factor <= 2 for factor in factors) >= 0.9 * len(rows)
     assert all(0.2 <= factor <= 3 for factor in factors)
+
+
+def test_stored_estimates_are_those_of_today():
+    stored = {tuple(row[name] for name in scaling.KEY): row["estimate"] for row in pages.rows("scaling")}
+    for case in scaling.cases(quick=True):
+        if case.axis in ("sample", "menus") and "bounded" not in case.family and case.value <= 100:
+            assert case.make()[1] == pytest.approx(stored[case.axis, case.family, case.value], rel=1e-12), case
+    # if this fails: python -m benchmarks.scaling --estimates
 
 
 def test_saving_replaces_rows_with_the_same_key(tmp_path):
