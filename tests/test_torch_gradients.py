@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the layer
 import rumflow as rf  # noqa: E402
 from rumflow.core.paths import decompose, flow_from_paths, paths_from_orders  # noqa: E402
 from rumflow.core.transforms import moebius, moebius_adjoint, zeta  # noqa: E402
-from rumflow.torch import RUMLayer  # noqa: E402
+from rumflow.torch import RUMLayer, function  # noqa: E402
 
 
 def cells(array: np.ndarray) -> torch.Tensor:
@@ -184,3 +184,14 @@ def test_the_factor_may_be_computed_again(monkeypatch: pytest.MonkeyPatch) -> No
     g = rng.normal(size=rows.shape)
     one, two = (projector.tangent(faces, g.copy(), forward=False) for faces in (kept, bare))
     np.testing.assert_allclose(one, two, atol=1e-11)
+
+
+def test_a_version_that_does_not_say_whether_derivatives_are_forward(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then all is kept that they might need, and nothing else changes."""
+    z = far(4, 2)
+    expected = torch.func.jvp(RUMLayer(4), (z,), (z,))
+    monkeypatch.setattr(function, "forward_ad", object())
+    assert function.may_be_forward()
+    found = torch.func.jvp(RUMLayer(4), (z,), (z,))
+    assert all((a == b).all() for a, b in zip(found, expected, strict=True))
+    assert (RUMLayer(4)(z) == expected[0]).all()

@@ -10,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the layer is not tested")
 
 import rumflow as rf  # noqa: E402
+from rumflow.layers import engines  # noqa: E402
 from rumflow.torch import AxiomLayer, ChoiceLikelihood, RUMLayer  # noqa: E402
 
 LAYERS = {
@@ -100,3 +101,39 @@ def test_what_is_no_choice_is_named():
             ChoiceLikelihood(layer, **options)
     assert "mix=0.02" in repr(likelihood)
     assert np.isfinite(float(likelihood(z.half(), torch.tensor([0, 1]), torch.tensor([0, 2]))))
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_rows_that_are_the_same_are_projected_once(name, rng, monkeypatch):
+    """With the same probabilities and gradients as one at a time, in every row."""
+    layer = LAYERS[name]()
+    seen = []
+    for kind in (engines.ExactLattice, engines.SmoothedLattice, engines.OnGraph):
+
+        def solve(self, z, *rest, own=kind.solve):
+            seen.append(len(z))
+            return own(self, z, *rest)
+
+        monkeypatch.setattr(kind, "solve", solve)
+    few = torch.tensor(rng.normal(0.4, 0.5, (3, len(layer.cells))))
+    rows = torch.tensor([2, 0, 0, 1, 2, 2])
+    z = few[rows].requires_grad_()
+    out = layer(z)
+    y = out[0] if isinstance(out, tuple) else out
+    assert seen == [3]
+    g = torch.tensor(rng.normal(size=y.shape))
+    (gradient,) = torch.autograd.grad(y, z, g)
+    for i in range(len(rows)):
+        one = few[rows[i]].requires_grad_()
+        alone = layer(one)
+        alone = alone[0] if isinstance(alone, tuple) else alone
+        assert y[i].tolist() == pytest.approx(alone.tolist(), abs=1e-12)
+        assert gradient[i].tolist() == pytest.approx(torch.autograd.grad(alone, one, g[i])[0].tolist(), abs=1e-9)
+
+
+def test_rows_that_are_the_same_keep_a_start_each(rng):
+    layer = RUMLayer(3, warm_start=True)
+    z, index = torch.tensor(rng.normal(0.4, 0.5, (2, 12)))[[0, 1, 0]], torch.arange(3)
+    first = layer(z, index)
+    assert len(layer.warm) == 3
+    assert layer(z, index).flatten().tolist() == pytest.approx(first.flatten().tolist(), abs=1e-12)

@@ -31,7 +31,7 @@ from jax.interpreters import ad, batching, mlir
 
 from rumflow.core.arrays import Array
 from rumflow.layers.checks import require_finite
-from rumflow.layers.engines import Engine, State, find_engine
+from rumflow.layers.engines import Engine, State, find_engine, solve_distinct
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,7 +99,7 @@ class States:
             if found is not None:
                 self._known.move_to_end(_key(job, z))
                 return found
-        answer = job.engine.solve(z, None, job.tol, True, job.mu > 0)
+        answer = solve_distinct(job.engine, z, None, job.tol, True, job.mu > 0)
         assert answer.state is not None
         flow = np.empty((len(z), 0)) if answer.flow is None else answer.flow
         self.put(job, z, answer.state, flow)
@@ -128,7 +128,7 @@ def _project(z: Any, *, job: Job, keep: bool) -> tuple[Any, Any]:
     shape, kind = z.shape[:-1], z.dtype
     require_finite(np.asarray(z, np.float64), job.engine)
     rows = _rows(z)
-    answer = job.engine.solve(rows, None, job.tol, keep, job.n_flow > 0)
+    answer = solve_distinct(job.engine, rows, None, job.tol, keep, job.n_flow > 0)
     flow = np.empty((len(rows), 0)) if answer.flow is None else answer.flow
     if answer.state is not None:
         states.put(job, rows, answer.state, flow if job.mu else flow[:, :0])

@@ -78,6 +78,22 @@ class Engine(Protocol):
         """
 
 
+def solve_distinct(
+    engine: Engine, z: Array, starts: Sequence[Kept | None] | None, tol: float, keep: bool, with_flow: bool
+) -> Answer:
+    """`engine.solve`, once for rows that are the same, such as several choices in one situation."""
+    numbers: dict[bytes, int] = {}
+    back = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in z], np.int64)
+    if len(numbers) == len(z):
+        return engine.solve(z, starts, tol, keep, with_flow)
+    first = np.unique(back, return_index=True)[1]
+    known = None if starts is None else [starts[i] for i in first]
+    answer = engine.solve(z[first], known, tol, keep, with_flow)
+    state = None if answer.state is None else (answer.state[0][back], answer.state[1][back], answer.state[2][back])
+    flow = None if answer.flow is None else answer.flow[back]
+    return Answer(answer.rho[back], flow, state, [answer.starts[i] for i in back] if answer.starts else [])
+
+
 class _OnLattice:
     """Which cells of the lattice are read and written."""
 

@@ -26,7 +26,7 @@ from torch.autograd import forward_ad
 
 from rumflow.core.arrays import Array
 from rumflow.layers.checks import require_finite
-from rumflow.layers.engines import Engine, find_engine
+from rumflow.layers.engines import Engine, find_engine, solve_distinct
 from rumflow.torch.warm import find
 
 _KINDS = (torch.int64, torch.int32, torch.float64)  # of the state
@@ -72,7 +72,7 @@ def project_op(
             (hash(problem.numpy().tobytes()), hash(weights.numpy().tobytes()), mu), z.shape[-1], weights.numpy()
         )
         names, known, sketch = starts.find(rows, keys.reshape(-1).tolist() if keys.numel() else None)
-    answer = engine.solve(rows, known, tol, keep, n_flow > 0)
+    answer = solve_distinct(engine, rows, known, tol, keep, n_flow > 0)
     if starts is not None:
         starts.put(names, answer.starts, sketch, engine.distance(answer.rho, rows))
     flow = z.new_empty((*shape, 0)) if answer.flow is None else _tensor(answer.flow, shape)
@@ -275,18 +275,18 @@ class TangentBothWays(Tangent):
         return tangent(rho, flow, *state, mu, threads, forward)
 
 
-def is_forward() -> bool:
-    """Are derivatives computed forward here?"""
-    return forward_ad._current_level >= 0
+def may_be_forward() -> bool:
+    """May derivatives be computed forward here? PyTorch has no public way to ask: without its private one, always."""
+    return getattr(forward_ad, "_current_level", 0) >= 0
 
 
 def project(*args: Any) -> tuple[Tensor, ...]:
-    """`Project`, for derivatives both ways."""
-    result: tuple[Tensor, ...] = (ProjectBothWays if is_forward() else Project).apply(*args)
+    """`Project`, for derivatives both ways where that can be."""
+    result: tuple[Tensor, ...] = (Project if torch.compiler.is_compiling() else ProjectBothWays).apply(*args)
     return result
 
 
 def tangent(*args: Any) -> tuple[Tensor, Tensor]:
-    """`Tangent`, for derivatives both ways."""
-    result: tuple[Tensor, Tensor] = (TangentBothWays if is_forward() else Tangent).apply(*args)
+    """`Tangent`, likewise."""
+    result: tuple[Tensor, Tensor] = (Tangent if torch.compiler.is_compiling() else TangentBothWays).apply(*args)
     return result

@@ -17,7 +17,7 @@ from rumflow.models.model import Model
 from rumflow.projection.inputs import LARGEST
 from rumflow.solvers.batch.projector import DEFAULT_TOL
 from rumflow.torch.cells import Cells
-from rumflow.torch.function import is_forward, project
+from rumflow.torch.function import may_be_forward, project
 from rumflow.torch.warm import WarmStarts
 
 
@@ -75,7 +75,7 @@ def project_cells(
         good = (inside.abs() <= LARGEST).all(-1, keepdim=True)
         inside = torch.where(good, inside, 0.0)
     keys = torch.empty(0, dtype=torch.int64) if index is None else index.to("cpu", torch.int64)
-    keep = (torch.is_grad_enabled() and inside.requires_grad) or is_forward()
+    keep = (torch.is_grad_enabled() and inside.requires_grad) or may_be_forward()
     # A smoothed projection is differentiated at its flow.
     n_flow = cells.n << (cells.n - 1) if return_flow or (smoothing and keep) else 0
     handle = 0 if warm is None else warm.handle
