@@ -182,7 +182,7 @@ def test_cell_numbers():
 
 def test_every_tau_has_its_own_draws(noisy):
     several = rum_test(noisy, n_boot=49, tau=["auto", 0, 0.1], seed=5)
-    assert several.taus == (pytest.approx(3 / (28 / 11) ** 2 * 30**-0.2), 0.0, 0.1)
+    assert several.taus == (pytest.approx(3.2 / (28 / 11) ** 2 * 30**-0.2), 0.0, 0.1)
     for i, tau in enumerate(several.taus):
         alone = rum_test(noisy, n_boot=49, tau=tau, seed=5)
         assert (alone.null_distribution == several.null_distributions[i]).all()
@@ -378,7 +378,7 @@ def test_one_observation_a_menu():
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 1}, ("b", "c"): {"b": 1}, ("a", "c"): {"c": 1}})
     result = rum_test(data, n_boot=19, seed=0)
     assert 0 < result.pvalue <= 1
-    assert result.tau == pytest.approx(0.55 * 3**-0.2)
+    assert result.tau == pytest.approx(0.525 * 3**-0.2)
     assert "every menu has fewer than 5 choices" in result.summary().lower()
 
 
@@ -530,8 +530,8 @@ def test_tau_rule():
     own = 0.4 * 34**-0.2
     assert find("auto", Convention()) == pytest.approx((own, 0, 2 * own))
     assert find("mean", Convention()) == pytest.approx((own,))
-    assert find("mean", Convention(), size=2.5) == pytest.approx((1.2 * own,))
-    assert find("mean", Convention(), size=2.0) == pytest.approx((0.55 / 0.4 * own,))
+    assert find("mean", Convention(), size=2.5) == pytest.approx((1.28 * own,))
+    assert find("mean", Convention(), size=2.0) == pytest.approx((0.525 / 0.4 * own,))
     assert find("auto", find_convention("abkk"), 56 * behind) == pytest.approx((0.20525, 0, 0.41051), abs=1e-4)
     assert find("smallest", Convention()) == pytest.approx((np.sqrt(np.log(3) / 3),))
     assert find(["auto", 0.1], Convention(tau=0.3)) == (0.3, 0.1)

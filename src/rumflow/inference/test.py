@@ -99,7 +99,7 @@ def rum_test(
     n_boot      bootstrap replicates B; the p-value is (1 + #{replicates >= statistic}) / (1 + B).
     tau         how far the set is tightened, 0 <= tau < 1, or several values, each with its own draws and p-value; the first is
                 the test. "auto": 0.4 m^(-1/5), m the mean number of choices from a menu, at least 3 (of subjects, when
-                resampling by subject), up to 0.55 in place of 0.4 for menus of two or three items; and beside it 0 and twice as
+                resampling by subject), up to 0.525 in place of 0.4 for menus of two or three items; and beside it 0 and twice as
                 much. "smallest": sqrt(log m / m), m the smallest menu.
     weights     "auto": "counts", the menu's sample size. None: 1 on every cell. "inverse-variance": N_D / p with p the fitted
                 probability, moved towards uniform by one observation per item, so that the statistic is Pearson's, with what
