@@ -159,18 +159,18 @@ def test_deletion_ends_with_an_irreducible_set(rng):
 def test_the_smallest_set_of_several_orders_is_taken():
     """What carries least goes first, and leaves five menus; large menus first leaves two."""
     oracle = Oracle([{0, 1, 2, 3, 4}, {5, 6}], [])
-    small = np.isin(np.arange(8), (5, 6))
+    small = np.isin(np.arange(12), (5, 6))
     oracle.data = SimpleNamespace(membership=np.arange(8)[None] < np.where(small, 2, 8)[:, None])
-    oracle.whole = SimpleNamespace(contributions=np.array([9.0, 8, 7, 6, 5, 1, 2, 0]))
+    oracle.whole = SimpleNamespace(contributions=np.array([9.0] * 5 + [1.0] * 6 + [2.0]))
     search = object.__new__(Search)
     search.subsets = oracle
-    found = search._several_orders(np.arange(8))
+    found = search._several_orders(np.arange(12))
     assert [set(rows) for rows in found] == [{0, 1, 2, 3, 4}, {5, 6}]  # and then it is small
 
 
 def test_choices_behind_a_menu():
     """Repeated subjects and unequal weights say less than their number."""
-    columns = {"menu": ["a,b"] * 6 + ["a,c"] * 2, "choice": list("abaabb") + ["a", "c"], "subject": list("xxyyzzxy")}
+    columns = {"menu": ["a,b"] * 6 + ["a,c"] * 2, "choice": list("abaabbac"), "subject": list("xxyyzzxy")}
     data = rf.ChoiceData.from_frame(columns)
     assert subsets.choices_behind(data, False).tolist() == [6, 2]
     assert subsets.choices_behind(data, True).tolist() == [3, 2]
@@ -183,11 +183,8 @@ def test_choices_behind_a_menu():
 def test_weights_in_another_unit_change_nothing():
     """A hundred choices of weight 0.01 are a hundred choices, in the screen and in the notes."""
     rng = np.random.default_rng(0)
-    rows = [
-        (menu, rng.choice(menu.split(","), p=p))
-        for menu, p in (("a,b", [0.3, 0.7]), ("a,b,c", [0.7, 0.2, 0.1]))
-        for _ in range(100)
-    ]
+    chances = {"a,b": [0.3, 0.7], "a,b,c": [0.7, 0.2, 0.1]}
+    rows = [(menu, rng.choice(menu.split(","), p=p)) for menu, p in chances.items() for _ in range(100)]
     menus, choices = zip(*rows, strict=True)
     found = {}
     for unit in (1.0, 0.01):

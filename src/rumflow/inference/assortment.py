@@ -169,7 +169,7 @@ class _Level:
         if reason == "rejected":
             self.note = f"Every population is rejected at {percent}, so the model itself is: {self.note}."
         elif not self.ends:
-            self.note = f"Nothing is said about {percent}, for the search ended before: ranges are over the populations that fit best."
+            self.note = f"Nothing is said about {percent}, for the search ended before: ranges are over best-fitting populations."
             self.found = self.found._replace(reason=reason)
 
     def _find(self, data: ChoiceData, point: Found, deadline: float, line: Line, options: dict[str, Any]) -> str:

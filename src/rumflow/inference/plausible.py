@@ -97,8 +97,8 @@ def find_band(
         np.divide((drawn**2).mean(axis=0), variance, out=each, where=variance > 1e-12)
     highest = np.sort((np.abs(drawn) / np.sqrt(each * variance + one**2)).max(axis=1))
     z = highest[int(np.ceil(confidence * (1 + n_boot) - 1e-9)) - 1]
-    least, most = wilson(sums @ sample.frequency, each, one, float(z))
-    return Band(sparse.csr_matrix(sums @ _pick(number, menus.size)), least, most)
+    low, high = wilson(sums @ sample.frequency, each, one, float(z))
+    return Band(sparse.csr_matrix(sums @ _pick(number, menus.size)), low, high)
 
 
 def wilson(share: Array, each: Array, one: Array, z: float) -> tuple[Array, Array]:

@@ -66,8 +66,9 @@ class Fitted:
 
     def cheapest(self, worth: Array, taken: Any, row: Ints, item: Ints) -> Array:
         """Shares of types with the least worth."""
-        equal = sparse.vstack([taken, np.ones((1, len(worth)))], "csc"), np.append(self._fitted[row, item], 1.0)
-        return np.asarray(solve_program(worth, equal=equal).x, np.float64)
+        one: Any = sparse.csc_matrix(np.ones((1, len(worth))))
+        values = np.append(self._fitted[row, item], 1.0)
+        return np.asarray(solve_program(worth, equal=(sparse.vstack([taken, one], "csc"), values)).x, np.float64)
 
     @cached_property
     def _full(self) -> dict[bytes, int]:

@@ -75,7 +75,8 @@ class Search:
                 return menus if subsets.model is None else tuple(sorted(self._shrink(np.array(menus))))
         if not subsets.of_menus(rows).is_conflict:
             return None
-        return tuple(sorted(min(self._several_orders(rows), key=len)))
+        found: list[int] = min(self._several_orders(rows), key=len)
+        return tuple(sorted(found))
 
     def _several_orders(self, rows: Ints) -> list[list[int]]:
         """What deletion leaves of a conflict, in one order after the other until it is small."""

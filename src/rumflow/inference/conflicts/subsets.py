@@ -223,9 +223,8 @@ def choices_behind(data: ChoiceData, by_subject: bool) -> Array:
     count = len(data.totals)
     menu, weight = np.asarray(data.rows.menu, np.int64), np.asarray(data.rows.weight, np.float64)
     if by_subject:
-        unit = menu + count * np.asarray(data.rows.subject, np.int64)
-        names, place = np.unique(unit, return_inverse=True)
-        menu, weight = names % count, np.bincount(place.reshape(-1), weight)
+        unit, place = np.unique(menu + count * np.asarray(data.rows.subject, np.int64), return_inverse=True)
+        menu, weight = unit % count, np.bincount(place.reshape(-1), weight).astype(np.float64)
     elif (weight == np.round(weight)).all():
         return data.totals  # whole weights say how many equal choices a row stands for
     return np.bincount(menu, weight, count) ** 2 / np.maximum(np.bincount(menu, weight**2, count), 1e-300)
