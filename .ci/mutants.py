@@ -38,7 +38,7 @@ RESULTS = ROOT / "docs" / "results" / "mutants.csv"
 COLUMNS = ("file", "line", "column", "kind", "before", "after", "result", "tests", "seconds")
 
 SLOW = 2  # CPU seconds that a test may take to be on the map
-MOST = 15.0  # CPU seconds of tests for one mutant
+MOST = 10.0  # CPU seconds of tests for one mutant
 
 
 class Part(NamedTuple):
@@ -275,10 +275,10 @@ def make_map(name: str) -> None:
     import rumflow as rf
 
     if not PARTS[name].plain:  # load what is compiled before the forks
-        data = rf.simulate.random_menus(4, 5, 3, seed=0)
+        data = rf.simulate.random_menus(5, 6, 3, seed=0)
         for call in (rf.rum_test, rf.fit_likelihood, rf.rationalizable_share):
             call(data)
-        rf.bounds(data, [0, 1], n_boot=9, seed=0)
+        rf.bounds(data, [0, 1], n_boot=19, confidence=0.9, seed=0)
     part = PARTS[name]
     mapper = Mapper(part.folder)
     tests = [f"tests/test_{test}.py" for test in part.tests.split()]
@@ -304,7 +304,7 @@ def covering(mutant: Mutant, known: dict) -> list[str]:
     return chosen
 
 
-LIMIT = 40  # CPU seconds that any mutant may take, to load and to compile
+LIMIT = 15  # CPU seconds that any mutant may take, to load and to compile
 
 
 # The mutants --------------------------------------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ def try_mutant(mutant: Mutant, tests: list[str], seconds: float) -> str:
     child = os.fork()
     if child == 0:
         try:
-            limit = int(LIMIT + 5 * seconds)
+            limit = int(LIMIT + 2 * seconds)
             resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
             resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
             silent = os.open(os.devnull, os.O_WRONLY)
@@ -329,7 +329,7 @@ def try_mutant(mutant: Mutant, tests: list[str], seconds: float) -> str:
         except BaseException:
             os._exit(1)
     # A sleeping process uses no CPU time: the clock ends it.
-    return "survived" if wait_for(child, 10 * (LIMIT + 5 * seconds)) == 0 else "killed"
+    return "survived" if wait_for(child, 20 * (LIMIT + 2 * seconds)) == 0 else "killed"
 
 
 def run(name: str, count: int, seed: int, minutes: float) -> None:

@@ -147,6 +147,19 @@ def test_any_spanning_tree_can_be_rooted():
     assert_spanning_tree(tree_from_edges(edges))
 
 
+@pytest.mark.parametrize("n", [1, 5, 7, 8])
+def test_divergence_is_what_leaves_minus_what_arrives(n, rng):
+    """Menus come in blocks of 64: from seven items on some edges lead from one block to another."""
+    flow = rng.integers(0, 100, (n, 1 << (n - 1))).astype(float)
+    expected = np.zeros(1 << n)
+    for x in range(n):
+        for m, value in enumerate(flow[x]):
+            high, low = ends(x, m)
+            expected[high] += value
+            expected[low] -= value
+    np.testing.assert_array_equal(flow_divergence(flow), expected)
+
+
 @pytest.mark.parametrize("n", [7, 15])
 def test_threads_do_not_change_a_bit(n):
     rng = np.random.default_rng(3)
