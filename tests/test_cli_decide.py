@@ -87,6 +87,34 @@ def test_report_has_a_section_on_the_assortment(capsys, sales, tmp_path):
     assert f"it earns at least {expected.lower:.4g}" in html
 
 
+def test_assort_at_a_level(capsys, sales):
+    common = ["assort", sales, "--outside", "none", "-q", "--revenue", "tea=3,milk=2,beer=5", "--json"]
+    code, text, _ = run(capsys, *common, "--confidence", 0.9, "--seed", 3, "--n-boot", 199)
+    assert code == 0
+    answer = json.loads(text)
+    prices = {"tea": 3, "milk": 2, "beer": 5}
+    expected = rf.best_assortment(rf.ChoiceData.from_csv(sales), prices, "none", confidence=0.9, seed=3, n_boot=199)
+    assert (answer["lower"], answer["confidence"], answer["seed"]) == (pytest.approx(expected.lower), 0.9, 3)
+    assert answer["assortments"][0]["from"] == answer["lower"]
+    code, _, err = run(capsys, *common, "--cluster")
+    assert (code, "give --confidence" in err) == (1, True)
+    code, _, err = run(capsys, *common, "--cluster", "--confidence", 0.9)
+    assert (code, "which subject made which choice" in err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--outside", "none"], "needs --revenue"),
+        (["--revenue", "tea=3", "--prices", "prices.csv"], "--revenue does not go with --prices"),
+    ],
+)
+def test_report_ignores_nothing_in_silence(capsys, sales, tmp_path, arguments, message):
+    code, _, err = run(capsys, "report", sales, "-o", tmp_path / "page.html", "-q", *arguments)
+    assert (code, message in err) == (1, True)
+    assert not (tmp_path / "page.html").exists()
+
+
 def test_remove(capsys, sales):
     common = ["bounds", sales, "--confidence", "none", "-q"]
     code, text, _ = run(capsys, *common, "--remove", "tea", "--json")
@@ -94,6 +122,9 @@ def test_remove(capsys, sales):
     answer = json.loads(text)
     assert set(answer["menu"]) == {"none", "tea", "milk"}
     assert {row["item"] for row in answer["gains"]} == {"none", "milk"}
+    assert (answer["seed"], answer["notes"]) == (None, [])
+    code, text, _ = run(capsys, "bounds", sales, "--remove", "tea", "-q", "--json", "--n-boot", 19, "--seed", 4)
+    assert json.loads(text)["seed"] == 4
     code, text, _ = run(capsys, *common, "--remove", "tea", "--for", "tea,beer,none")
     assert code == 0
     assert "never offered" in text
@@ -113,3 +144,6 @@ def test_next(capsys, sales, tmp_path):
     assert first["shrinks"] == pytest.approx(json.loads(text)["before"], abs=1e-6)
     code, _, err = run(capsys, "bounds", sales, "--next", "--for", "tea,milk")
     assert (code, "--functional alone" in err) == (1, True)
+    for more in (["--confidence", "0.9"], ["--n-boot", "99"], ["--cluster"]):
+        code, _, err = run(capsys, "bounds", sales, "--next", *more)
+        assert (code, "without intervals" in err) == (1, True)
