@@ -85,6 +85,33 @@ def test_report_has_a_section_on_the_assortment(capsys, sales, tmp_path):
     html = page.read_text()
     assert "What should be offered?" in html
     assert f"it earns at least {expected.lower:.4g}" in html
+    assert "contradict random utility" not in html
+    options[options.index("--n-boot") + 1] = 19
+    code, text, _ = run(capsys, "report", sales, "-o", page, *options)
+    sure = rf.best_assortment(rf.ChoiceData.from_csv(sales), {"tea": 3, "milk": 2, "beer": 5}, "none", confidence=0.95)
+    assert (
+        f"it earns at least {sure.lower:.4g} on average, in every population that the data do not rule out"
+        in page.read_text()
+    )
+    assert "surely from" in page.read_text()
+
+
+def test_report_warns_where_the_data_contradict_the_model(capsys, tmp_path):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    path, page = tmp_path / "odd.csv", tmp_path / "page.html"
+    rows = [
+        ("none|tea", "none", 80),
+        ("none|tea", "tea", 20),
+        ("none|tea|milk", "none", 20),
+        ("none|tea|milk", "tea", 70),
+    ]
+    rows.append(("none|tea|milk", "milk", 10))
+    path.write_text("menu,item,count\n" + "".join(f"{menu},{item},{count}\n" for menu, item, count in rows))
+    options = ["--revenue", "tea=3,milk=2", "--outside", "none", "--n-boot", 39, "-q"]
+    code, _, _ = run(capsys, "report", path, "-o", page, *options)
+    assert code == 0
+    assert "contradict random utility, on which all of this rests" in page.read_text()
 
 
 def test_assort_at_a_level(capsys, sales):
