@@ -16,8 +16,8 @@ limits allow a linear programme over all rankings gives its worst case; the high
 holds the truth, which is when all assortments together keep their promise; *kept*: how often the one that was found does.
 
 *speed* and *large*: products with revenues drawn evenly from 10 to 100, past assortments that have each product with a given
-chance, and choices of a mixture of random rankings, exactly as they are (no sampling), or in samples (*level_speed*). The time is that of
-the call alone.
+chance, and choices of a mixture of random rankings, exactly as they are (no sampling), or in samples (*level_speed*). The time
+is that of the call alone.
 """
 
 from __future__ import annotations
@@ -55,7 +55,10 @@ def worst_revenues(membership, recorded, values, revenue, menus, orders=None, ba
     menu, item = np.nonzero(recorded)
     cells = (types[:, menu] == item).T.astype(float)
     if band is None:
-        limits: dict[str, Any] = {"A_eq": np.vstack([cells, np.ones(len(types))]), "b_eq": np.append(values[menu, item], 1.0)}
+        limits: dict[str, Any] = {
+            "A_eq": np.vstack([cells, np.ones(len(types))]),
+            "b_eq": np.append(values[menu, item], 1.0),
+        }
     else:
         sums = band.sums.toarray()[:, menu * n + item] @ cells
         limits = {"A_ub": np.vstack([sums, -sums]), "b_ub": np.append(band.most, -band.least)}

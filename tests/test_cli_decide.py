@@ -85,6 +85,61 @@ def test_report_has_a_section_on_the_assortment(capsys, sales, tmp_path):
     html = page.read_text()
     assert "What should be offered?" in html
     assert f"it earns at least {expected.lower:.4g}" in html
+    assert "contradict random utility" not in html
+    options[options.index("--n-boot") + 1] = 19
+    code, text, _ = run(capsys, "report", sales, "-o", page, *options)
+    sure = rf.best_assortment(rf.ChoiceData.from_csv(sales), {"tea": 3, "milk": 2, "beer": 5}, "none", confidence=0.95)
+    assert (
+        f"it earns at least {sure.lower:.4g} on average, in every population that the data do not rule out"
+        in page.read_text()
+    )
+    assert "surely from" in page.read_text()
+
+
+def test_report_warns_where_the_data_contradict_the_model(capsys, tmp_path):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    path, page = tmp_path / "odd.csv", tmp_path / "page.html"
+    rows = [
+        ("none|tea", "none", 80),
+        ("none|tea", "tea", 20),
+        ("none|tea|milk", "none", 20),
+        ("none|tea|milk", "tea", 70),
+    ]
+    rows.append(("none|tea|milk", "milk", 10))
+    path.write_text("menu,item,count\n" + "".join(f"{menu},{item},{count}\n" for menu, item, count in rows))
+    options = ["--revenue", "tea=3,milk=2", "--outside", "none", "--n-boot", 39, "-q"]
+    code, _, _ = run(capsys, "report", path, "-o", page, *options)
+    assert code == 0
+    assert "contradict random utility, on which all of this rests" in page.read_text()
+
+
+def test_assort_at_a_level(capsys, sales):
+    common = ["assort", sales, "--outside", "none", "-q", "--revenue", "tea=3,milk=2,beer=5", "--json"]
+    code, text, _ = run(capsys, *common, "--confidence", 0.9, "--seed", 3, "--n-boot", 199)
+    assert code == 0
+    answer = json.loads(text)
+    prices = {"tea": 3, "milk": 2, "beer": 5}
+    expected = rf.best_assortment(rf.ChoiceData.from_csv(sales), prices, "none", confidence=0.9, seed=3, n_boot=199)
+    assert (answer["lower"], answer["confidence"], answer["seed"]) == (pytest.approx(expected.lower), 0.9, 3)
+    assert answer["assortments"][0]["from"] == answer["lower"]
+    code, _, err = run(capsys, *common, "--cluster")
+    assert (code, "give --confidence" in err) == (1, True)
+    code, _, err = run(capsys, *common, "--cluster", "--confidence", 0.9)
+    assert (code, "which subject made which choice" in err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--outside", "none"], "needs --revenue"),
+        (["--revenue", "tea=3", "--prices", "prices.csv"], "--revenue does not go with --prices"),
+    ],
+)
+def test_report_ignores_nothing_in_silence(capsys, sales, tmp_path, arguments, message):
+    code, _, err = run(capsys, "report", sales, "-o", tmp_path / "page.html", "-q", *arguments)
+    assert (code, message in err) == (1, True)
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_remove(capsys, sales):
@@ -94,6 +149,9 @@ def test_remove(capsys, sales):
     answer = json.loads(text)
     assert set(answer["menu"]) == {"none", "tea", "milk"}
     assert {row["item"] for row in answer["gains"]} == {"none", "milk"}
+    assert (answer["seed"], answer["notes"]) == (None, [])
+    code, text, _ = run(capsys, "bounds", sales, "--remove", "tea", "-q", "--json", "--n-boot", 19, "--seed", 4)
+    assert json.loads(text)["seed"] == 4
     code, text, _ = run(capsys, *common, "--remove", "tea", "--for", "tea,beer,none")
     assert code == 0
     assert "never offered" in text
@@ -113,3 +171,6 @@ def test_next(capsys, sales, tmp_path):
     assert first["shrinks"] == pytest.approx(json.loads(text)["before"], abs=1e-6)
     code, _, err = run(capsys, "bounds", sales, "--next", "--for", "tea,milk")
     assert (code, "--functional alone" in err) == (1, True)
+    for more in (["--confidence", "0.9"], ["--n-boot", "99"], ["--cluster"]):
+        code, _, err = run(capsys, "bounds", sales, "--next", *more)
+        assert (code, "without intervals" in err) == (1, True)

@@ -107,6 +107,24 @@ def add_seed(parser: ArgumentParser, default: int | None) -> None:
     )
 
 
+def add_sampling(
+    parser: ArgumentParser,
+    n_boot: int,
+    what: str,
+    *,
+    least: int = 1,
+    cluster: bool = True,
+    seed: int | None = 0,
+) -> None:
+    """`--n-boot`, `--cluster` and `--seed`: how samples are drawn."""
+    parser.add_argument(
+        "--n-boot", type=whole_number(least), default=n_boot, metavar="B", help=f"{what} (default {n_boot})"
+    )
+    if cluster:
+        parser.add_argument("--cluster", action="store_true", help="resample whole subjects")
+    add_seed(parser, seed)
+
+
 def add_json(parser: ArgumentParser) -> None:
     """`--json`."""
     parser.add_argument("--json", action="store_true", help="print JSON")

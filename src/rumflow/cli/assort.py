@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rumflow.cli.answers import NOT_CONVERGED, OK, check_out, print_json, records_of, show_progress, write_out
-from rumflow.cli.arguments import add_data, add_json, add_out, add_seed, whole_number
+from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling, whole_number
 from rumflow.cli.reading import labels_of_data, read_data, split_labels
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
@@ -21,15 +21,7 @@ EXAMPLE = "rumflow assort sales.csv --revenue tea=3,milk=2,beer=5 --outside none
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The data, the revenues and the limits."""
     add_data(parser)
-    parser.add_argument(
-        "--revenue",
-        required=True,
-        metavar="FILE|ITEM=VALUE,...",
-        help="what each item earns: a CSV file with the columns item and value, or tea=3,milk=2.5",
-    )
-    parser.add_argument(
-        "--outside", metavar="ITEM", help="the item that stands for buying nothing (default: that of --outside-option)"
-    )
+    add_revenue(parser, required=True)
     parser.add_argument(
         "--max-size", type=whole_number(0), metavar="K", help="at most so many items beside the outside option"
     )
@@ -38,13 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--never-together", action="append", metavar="ITEMS", help="at most one of these items; may be repeated"
     )
     parser.add_argument(
-        "--confidence", type=float, metavar="LEVEL", help="compare the assortments of the table by confidence intervals"
-    )
-    parser.add_argument(
-        "--n-boot", type=whole_number(1), default=199, metavar="B", help="replicates of the intervals (default 199)"
+        "--confidence",
+        type=float,
+        metavar="LEVEL",
+        help="such as 0.95: the worst case over all models that are not rejected at this level, not only those that fit best",
     )
     parser.add_argument("--max-seconds", type=float, metavar="S", help="end with the best found by then, and its gap")
-    add_seed(parser, 0)
+    add_sampling(parser, 999, "samples drawn for the level")
     add_json(parser)
     add_out(parser, "the table of assortments")
 
@@ -53,31 +45,52 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, search, print."""
     check_out(arguments)
     data = read_data(arguments)
-    outside = arguments.outside or arguments.outside_option
+    if arguments.cluster and arguments.confidence is None:
+        raise InputError("--cluster says how samples are drawn for a level: give --confidence, too")
     found = best_assortment(
         data,
-        read_revenue(data, arguments.revenue),
-        None if outside is None else labels_of_data(data, "--outside", outside, single=True)[0],
+        *read_revenue(data, arguments),
         arguments.max_size,
         labels_of_data(data, "--must", arguments.must) if arguments.must else (),
         [labels_of_data(data, "--never-together", group) for group in arguments.never_together or ()],
         confidence=arguments.confidence,
         max_seconds=arguments.max_seconds,
         n_boot=arguments.n_boot,
+        cluster=arguments.cluster or None,
         seed=arguments.seed,
         progress=show_progress(arguments),
     )
     if arguments.json:
         facts = ("menu", "lower", "upper", "gap", "outside_option", "confidence", "nodes", "seconds", "reason", "notes")
-        print_json({name: getattr(found, name) for name in facts} | {"assortments": records_of(found.table)})
+        seed = {"seed": None if found.confidence is None else arguments.seed}
+        print_json({name: getattr(found, name) for name in facts} | seed | {"assortments": records_of(found.table)})
     else:
         print(found.summary())
     write_out(found.table | {"menu": [format_menu(menu) for menu in found.table["menu"]]}, arguments)
     return NOT_CONVERGED if found.reason else OK
 
 
-def read_revenue(data: ChoiceData, text: str) -> dict[Any, float]:
-    """Revenues by label, from a file or from the command line itself."""
+def add_revenue(parser: argparse.ArgumentParser, purpose: str = "", required: bool = False) -> None:
+    """`--revenue` and `--outside`."""
+    parser.add_argument(
+        "--revenue",
+        required=required,
+        metavar="FILE|ITEM=VALUE,...",
+        help=f"{purpose}what each item earns, a CSV file with the columns item and value, or tea=3,milk=2.5",
+    )
+    parser.add_argument(
+        "--outside", metavar="ITEM", help="the item that stands for buying nothing (default: that of --outside-option)"
+    )
+
+
+def read_revenue(data: ChoiceData, arguments: argparse.Namespace) -> tuple[dict[Any, float], Any]:
+    """Revenues by label, from a file or from the command line itself, and the outside option."""
+    outside = arguments.outside or arguments.outside_option
+    item = None if outside is None else labels_of_data(data, "--outside", outside, single=True)[0]
+    return _revenue(data, arguments.revenue), item
+
+
+def _revenue(data: ChoiceData, text: str) -> dict[Any, float]:
     if Path(text).is_file():
         with Path(text).open(newline="", encoding="utf-8-sig") as file:
             rows = [row for row in csv.reader(file) if row]

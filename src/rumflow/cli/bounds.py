@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rumflow.cli.answers import OK, check_out, print_json, records_of, show_bounds, show_progress, write_out
-from rumflow.cli.arguments import add_data, add_json, add_out, add_seed, whole_number
+from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling
 from rumflow.cli.budgets import bound_budgets
 from rumflow.cli.reading import labels_of_data, read_data
 from rumflow.data.choices import ChoiceData
@@ -17,6 +17,8 @@ from rumflow.data.labels import format_menu
 from rumflow.errors import InputError
 from rumflow.inference import bounds, diversion, next_menu
 from rumflow.output.tables import show
+
+N_BOOT = 199
 
 EXAMPLE = 'rumflow bounds choices.csv --for "tea,juice,milk" --item tea'
 
@@ -53,15 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LEVEL",
         help="level of the intervals: auto (default: 0.95 where there are counts), a number, or none (faster)",
     )
-    parser.add_argument(
-        "--n-boot",
-        type=whole_number(1),
-        default=199,
-        metavar="B",
-        help="replicates for each value tested (default 199)",
-    )
-    parser.add_argument("--cluster", action="store_true", help="intervals: resample whole subjects")
-    add_seed(parser, 0)
+    add_sampling(parser, N_BOOT, "intervals: replicates for each value tested")
     add_json(parser)
     add_out(parser, "the bounds")
 
@@ -110,8 +104,10 @@ def _remove(data: ChoiceData, arguments: argparse.Namespace, options: dict[str, 
     menu = None if arguments.target is None else labels_of_data(data, "--for", arguments.target)
     found = diversion(data, item, menu, **options)
     if arguments.json:
+        gains = found.gains
         facts = {"item": found.item, "menu": found.menu, "observed": found.observed, "share": found.share}
-        print_json(facts | {"confidence": found.gains.confidence, "gains": records_of(found.table)})
+        facts |= {"confidence": gains.confidence, "seed": gains.seed, "notes": [note for note in gains.notes if note]}
+        print_json(facts | {"gains": records_of(found.table)})
     else:
         show([found.as_table()])
     write_out(found.table, arguments)
@@ -122,6 +118,10 @@ def _ask_next(data: ChoiceData, arguments: argparse.Namespace) -> int:
     """Which menu to offer next."""
     if arguments.target is not None or arguments.remove is not None or arguments.target_item is not None:
         raise InputError("--next goes with --functional alone, not with --for, --item or --remove")
+    if arguments.confidence not in ("auto", "none") or arguments.n_boot != N_BOOT or arguments.cluster:
+        raise InputError(
+            "--next orders menus by sharp bounds, without intervals: --confidence, --n-boot and --cluster do not go with it"
+        )
     asked = None if arguments.functional is None else _functional(data, arguments.functional)
     found = next_menu(data, functional=asked, seed=arguments.seed, progress=show_progress(arguments))
     if arguments.json:

@@ -14,7 +14,7 @@ from rumflow.cli.answers import (
     show_progress,
     write_out,
 )
-from rumflow.cli.arguments import add_data, add_json, add_out, add_seed, whole_number
+from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling
 from rumflow.cli.models import known_preferences, say_cost, single_peaked
 from rumflow.cli.reading import read_data
 from rumflow.errors import InputError
@@ -50,14 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tol", type=float, default=1e-9, help="certified relative gap (default 1e-9)")
     parser.add_argument("--max-seconds", type=float, help="for each model; exit code 2 where it was not enough")
-    parser.add_argument(
-        "--n-boot",
-        type=whole_number(0),
-        default=0,
-        metavar="B",
-        help="test each model with so many bootstrap replicates (default 0: no tests)",
-    )
-    add_seed(parser, 0)
+    add_sampling(parser, 0, "bootstrap replicates of a test of each model; 0: no tests", least=0, cluster=False)
     parser.add_argument("--picture", metavar="FILE", help="draw the distances: .png, .svg or .pdf")
     add_json(parser)
     add_out(parser, "the table")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rumflow.cli.answers import NOT_CONVERGED, OK, check_out, print_json, show_progress, write_out
-from rumflow.cli.arguments import add_data, add_json, add_out, add_seed, whole_number
+from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling, whole_number
 from rumflow.cli.budgets import read_budgets
 from rumflow.cli.models import add_model, model_of
 from rumflow.cli.reading import read_data
@@ -25,9 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="0.05",
         help="level of the tests that say what a conflict is (default 0.05); none: shares as they are, without sampling error",
     )
-    parser.add_argument(
-        "--n-boot", type=whole_number(1), default=199, metavar="B", help="replicates of each test (default 199)"
-    )
     parser.add_argument("--most", type=whole_number(1), default=3, help="conflicts to list at most (default 3)")
     parser.add_argument(
         "--halves",
@@ -36,9 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COUNT",
         help="half-samples in which the search is repeated (default 20; 0: none, faster)",
     )
-    parser.add_argument("--cluster", action="store_true", help="draw whole subjects")
+    add_sampling(parser, 199, "replicates of each test")
     add_model(parser, route=False)
-    add_seed(parser, 0)
     add_json(parser)
     add_out(parser, "the influence of each menu")
 

@@ -17,7 +17,7 @@ from rumflow.cli.answers import (
     show_progress,
     write_out,
 )
-from rumflow.cli.arguments import add_data, add_json, add_out, add_seed, whole_number
+from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling
 from rumflow.cli.budgets import test_budgets
 from rumflow.cli.models import add_model, model_of, say_cost
 from rumflow.cli.reading import parts_of, read_data
@@ -37,9 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser, by=True, several=True, budgets=True)
     parser.add_argument("--together", action="store_true", help="one distribution for all the groups (--by) or files")
     parser.add_argument(
-        "--n-boot", type=whole_number(1), default=999, metavar="B", help="bootstrap replicates (default 999)"
-    )
-    parser.add_argument(
         "--tau",
         action="append",
         metavar="TAU",
@@ -57,13 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="replicates: from the fitted model (null, the default) or from the observed choices (empirical)",
     )
-    parser.add_argument("--cluster", action="store_true", help="resample whole subjects")
+    add_sampling(parser, 999, "bootstrap replicates", seed=None)
     parser.add_argument(
         "--convention", default=None, help=f"{', '.join(CONVENTIONS)}: how a published statistic is made"
     )
     add_model(parser)
     parser.add_argument("--jobs", type=int, default=1, help="worker processes (default 1: threads)")
-    add_seed(parser, None)
     add_json(parser)
     add_out(parser, "the bootstrap distribution")
 

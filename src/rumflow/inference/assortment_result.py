@@ -94,6 +94,7 @@ class BestAssortment:
             ax,
             title="What each assortment earns",
             label="revenue",
+            interval_label="over all populations not rejected",
         )
 
     def __repr__(self) -> str:

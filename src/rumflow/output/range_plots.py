@@ -26,6 +26,7 @@ def plot_ranges(
     *,
     title: str = "",
     label: str = "",
+    interval_label: str = "confidence interval",
 ) -> Axes:
     """One row per name: a wide bar from `lower` to `upper`, a thin one for the interval, a dot for each mark; the first rows."""
     count = min(len(names), _MOST_ROWS)
@@ -45,7 +46,7 @@ def plot_ranges(
         )
     handles = [line(BLUE, "range over all populations that fit best")]
     if interval is not None:
-        handles.append(line(GREY, "confidence interval"))
+        handles.append(line(GREY, interval_label))
     for name, values in (marks or {}).items():
         ax.plot(values[:count], rows, color=ORANGE, marker="o", markersize=4, linewidth=0, zorder=3)
         handles.append(line(ORANGE, name))

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.inference import BestAssortment, best_assortment
+from rumflow.inference.confidence import has_counts
 from rumflow.output.names import name_menu
 from rumflow.report.render import PageTable
 from rumflow.report.svg import draw
@@ -15,40 +18,68 @@ from rumflow.report.svg import draw
 #: Rows of the table and bars of the picture, and seconds for the search.
 MOST_ROWS, MOST_SECONDS = 15, 60.0
 
+#: Populations that are rejected at this level do not count; a p-value up to the other one is a reason for a warning.
+LEVEL, DOUBTFUL = 0.95, 0.05
+
 
 def find_assortment(
-    data: ChoiceData, revenue: Mapping[Item, float], outside_option: Item | None, progress: bool
+    data: ChoiceData,
+    revenue: Mapping[Item, float],
+    outside_option: Item | None,
+    sampled: bool,
+    seed: int,
+    progress: bool,
 ) -> BestAssortment:
-    """The best assortment, or the best that is found in time."""
-    found = best_assortment(data, revenue, outside_option, max_seconds=MOST_SECONDS, progress=progress)
+    """The best assortment, or the best that is found in time; with `sampled` over all populations that are not rejected."""
+    level = LEVEL if sampled and has_counts(data) else None
+    found = best_assortment(
+        data, revenue, outside_option, confidence=level, max_seconds=MOST_SECONDS, seed=seed, progress=progress
+    )
     if found.reason == "interrupted":
         raise KeyboardInterrupt
     return found
 
 
-def assortment_content(data: ChoiceData, found: BestAssortment) -> dict[str, Any]:
-    """What the template needs."""
+def assortment_content(data: ChoiceData, found: BestAssortment, doubtful: bool) -> dict[str, Any]:
+    """What the template needs; `doubtful` where the choices contradict the model behind it."""
     offered = [item for item in data.items if item != found.outside_option]
     names = [name_menu(offered, [item for item in offered if item in menu]) for menu in found.table["menu"]]
-    table = PageTable(
-        "What each assortment earns on average",
-        ["assortment", "items", "at least", "at most", "this model"],
-        [False, False, True, True, True],
-    )
+    sure = found.confidence is not None
+    columns = ["assortment", "lower", "upper", "fit", *(["from", "to"] if sure else [])]
+    words = ["assortment", "items", "at least", "at most", "this model", *(["surely from", "to"] if sure else [])]
+    table = PageTable("What each assortment earns on average", words, [False, False, *([True] * (len(words) - 2))])
     count = min(len(names), MOST_ROWS)
-    rows = zip(*(found.table[name] for name in ("assortment", "lower", "upper", "fit")), strict=True)
+    rows = zip(*(found.table[name] for name in columns), strict=True)
     for name, (kind, *values) in list(zip(names, rows, strict=True))[:count]:
-        table.add(kind, name, *((value, f"{value:.4g}") for value in values))
+        cells = [(-1.0, "") if np.isnan(value) else (value, f"{value:.4g}") for value in values]
+        table.add(kind, name, *cells)
     certain = (
         "No other assortment promises more: that is certified."
         if not found.reason
         else f"The search was ended early; another assortment may promise up to {found.gap:.3g} more."
     )
+    over = "in every population that fits the data best"
+    range_of = (
+        "At least and at most are over all populations that fit the data best, without sampling error; the best for the one "
+        "model of this report may promise more and keep less."
+    )
+    if sure:
+        percent = f"{100 * (found.confidence or 0.0):g} %"
+        over = f"in every population that the data do not rule out at {percent}"
+        range_of = (
+            f"With {percent} confidence all assortments earn what stands under surely from, to, so the promise holds although "
+            f"the best was searched for. {range_of}"
+        )
+    warning = (
+        "These choices contradict random utility, on which all of this rests: settle first what is wrong with them, or try the "
+        "assortment out before you rely on it."
+    )
+    caption = "What each assortment earns: the range over all populations that fit the data best, and one of them"
     return {
-        "lead": f"Offer {names[0]}: it earns at least {found.lower:.4g} on average, in every population that fits the data "
-        f"best, and at most {found.upper:.4g}.",
-        "text": f"{certain} The best for the one model of this report may promise more and keep less. "
-        "Sampling error is not in these ranges.",
+        "warning": warning if doubtful else "",
+        "caption": caption + ("; the thin line is over all that the data do not rule out." if sure else "."),
+        "lead": f"Offer {names[0]}: it earns at least {found.lower:.4g} on average, {over}, and at most {found.upper:.4g}.",
+        "text": " ".join([certain, range_of, *found.notes]),
         "table": table,
         "picture": draw(found.plot, 7.6, 1.6 + 0.34 * len(names[:25]), "assortments"),
     }

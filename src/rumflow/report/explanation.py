@@ -123,7 +123,7 @@ def _advice(found: Explanation) -> list[str]:
         if (found.level is None and distance == 0.0) or (found.level is not None and p is not None and p > found.level)
     ]
     if alone:
-        names = " or ".join(name_menu(found.items, menu) for menu in alone[:4])
+        names = " or ".join(list_menu(found.items, menu) for menu in alone[:4])
         verb = "has no contradiction" if found.level is None else "is not rejected"
         lines.append(f"Without {names} (any one of them is enough) the rest of the data {verb}.")
     return lines

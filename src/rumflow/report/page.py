@@ -22,7 +22,7 @@ from rumflow.output.frames import optional
 from rumflow.output.names import name_menu, name_order
 from rumflow.projection.results import Projection, Status
 from rumflow.projection.single import project
-from rumflow.report.assortment import assortment_content, find_assortment
+from rumflow.report.assortment import DOUBTFUL, assortment_content, find_assortment
 from rumflow.report.budgets import make_budget_report
 from rumflow.report.explanation import explain_data, explanation_content, is_quick
 from rumflow.report.render import PageTable, render
@@ -79,8 +79,9 @@ def make_report(
         raise KeyboardInterrupt
     reasons = explain_data(data, n_boot, seed, progress) if is_quick(fit) else None
     content = _content(data, fit, test) | {"explanation": None if reasons is None else explanation_content(reasons)}
-    best = None if revenue is None else find_assortment(data, revenue, outside_option, progress)
-    content["assortment"] = None if best is None else assortment_content(data, best)
+    best = None if revenue is None else find_assortment(data, revenue, outside_option, n_boot > 0, seed, progress)
+    doubtful = (reasons is not None and bool(reasons.conflicts)) or (test is not None and test.pvalue <= DOUBTFUL)
+    content["assortment"] = None if best is None else assortment_content(data, best, doubtful)
     page = render("page.html.j2", content | {"title": title, "command": words})
     write_whole(path, lambda file: file.write(page.encode()), inputs)
     return {
