@@ -332,8 +332,8 @@ def try_mutant(mutant: Mutant, tests: list[str], seconds: float) -> str:
     return "survived" if wait_for(child, 20 * (LIMIT + 2 * seconds)) == 0 else "killed"
 
 
-def run(name: str, count: int, seed: int, minutes: float) -> None:
-    """Those mutants of a sample that belong to a part, one after the other."""
+def run(name: str, count: int, seed: int, minutes: float, again: bool) -> None:
+    """Those mutants of a sample that belong to a part, one after the other; `again`: the survivors among them."""
     known = json.loads((CACHE / f"{name}.json").read_text())
     import hypothesis  # noqa: F401  (loaded once, before the forks)
     import numba  # noqa: F401
@@ -341,7 +341,7 @@ def run(name: str, count: int, seed: int, minutes: float) -> None:
     import scipy.sparse  # noqa: F401
 
     sample = random.Random(seed).sample(all_mutants(), count)
-    done = {_key(row) for row in _rows()}
+    done = {_key(row) for row in _rows() if not (again and row["result"] != "killed")}
     end = time.monotonic() + 60 * minutes
     for mutant in sample:
         about = (mutant.file, mutant.line, mutant.column, mutant.kind, mutant.before, mutant.after)
@@ -365,7 +365,7 @@ def _rows() -> list[dict[str, str]]:
     if not RESULTS.exists():
         return []
     with RESULTS.open(newline="") as file:
-        return list(csv.DictReader(file))
+        return list({_key(row): row for row in csv.DictReader(file)}.values())  # the last word on each mutant
 
 
 def _key(row: dict[str, str]) -> tuple[str, ...]:
@@ -391,6 +391,7 @@ def main() -> None:
     options.add_argument("--part", choices=list(PARTS), help="this folder only, in this process")
     options.add_argument("--count", type=int, default=200)
     options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--again", action="store_true", help="try survivors once more, after the tests have changed")
     options.add_argument("--minutes", type=float, default=1e9, help="stop after so long; the next run goes on")
     given = options.parse_args()
     os.chdir(ROOT)
@@ -409,7 +410,7 @@ def main() -> None:
     elif given.what == "map":
         make_map(given.part)
     else:
-        run(given.part, given.count, given.seed, given.minutes)
+        run(given.part, given.count, given.seed, given.minutes, given.again)
 
 
 if __name__ == "__main__":
