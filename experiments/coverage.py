@@ -4,7 +4,7 @@ The truth has 500 rankings (*interior*), 6 or 3, in five draws each; two thirds 
 cell of a menu not offered, a difference of two of its cells, and its revenue with prices 1, 2, 3, ... An interval covers the true
 value when that value is not rejected, so no interval has to be searched: K data sets are tested at the true value with one
 replicate each, all replicates together being the null distribution (as in `experiments.size`). Widths come from a few intervals
-found in full.
+of the first draw, found in full.
 
     python -m experiments.coverage --out docs/results/coverage.csv
     python -m experiments.coverage --out docs/results/coverage.csv --below .89 --data-sets 2000    # the least, once more
@@ -96,7 +96,7 @@ def main(argv: list[str] | None = None) -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("results/coverage.csv"), metavar="FILE")
     parser.add_argument("--data-sets", type=int, default=400)
-    parser.add_argument("--widths", type=int, default=2, help="intervals to find in full in each case (slow)")
+    parser.add_argument("--widths", type=int, default=2, help="intervals to find in full (slow) of the first draw")
     parser.add_argument("--below", type=float, metavar="RATE", help="only cases that the file has below, once more")
     arguments = parser.parse_args(argv)
     path: Path = arguments.out
@@ -107,7 +107,8 @@ def main(argv: list[str] | None = None) -> None:
         wanted = known is None if arguments.below is None else known is not None and known < arguments.below
         if not wanted:
             continue
-        row = coverage(n, choices, truth, kind, draw, arguments.data_sets, arguments.widths)
+        widths = 0 if draw else arguments.widths
+        row = coverage(n, choices, truth, kind, draw, arguments.data_sets, widths)
         append_csv(path, row)
         print(row, flush=True)
 

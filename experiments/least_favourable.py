@@ -9,7 +9,7 @@ binding   the distance to the cone C of all multiples of random utility models, 
           drawn from the fit: the tangent cone at any point of C contains C, so these are the largest. The polytope itself has no
           such point, and on it the same argument would leave the whole length of the noise.
 worst     the distance to the polytope. No point of it is worst for all data, since a vertex has all facets but no noise: the
-          critical value is the largest 95 % quantile over 60 null points with the data's own sample sizes: a ranking and its
+          critical value is the largest 95 % quantile over 30 null points with the data's own sample sizes: a ranking and its
           reverse, two, three, six and 500 rankings.
 """
 
@@ -26,7 +26,7 @@ from rumflow.inference.resample import CellSampler
 from rumflow.inference.sample import Sample, build_sample
 
 KINDS = ("opposite", "2", "3", "6", "interior")
-POINTS, DRAWS, BEST = 12, 400, 4  # null points of each kind, draws from each, and points that are drawn from again
+POINTS, DRAWS, BEST = 6, 400, 4  # null points of each kind, draws from each, and points that are drawn from again
 
 
 def binding_rejection(case: Case, count: int) -> float:

@@ -272,7 +272,7 @@ Over {designs} designs the default rejects a true model in {mean} % of data sets
 {sizes}
 
 Every design was screened with 400 data sets and one replicate each, all replicates of a design together being its null
-distribution. That is rough, so {n_again} designs, all of 7 % or more among them, were run again with a bootstrap of 99 replicates
+distribution. That is rough, so {n_again} designs, all above 7 % among them, were run again with a bootstrap of 99 replicates
 for each of 1,000 to 4,000 fresh data sets, which is what `rum_test` does and therefore counts most; some others were screened
 again with 2,000 or 4,000. The tables of this page use the most reliable rate there is.
 
@@ -303,15 +303,15 @@ brackets is the default on the same false models.
 {lost}
 
 The constant of tau is a trade: `tau = a m^(-1/5)` with `a = 3.2 / s^2` between 0.4 and 0.525, s being the mean number of items of
-a menu. Tried beside it for three items, with a bootstrap of each of 4,000 or 6,000 data sets: up to 0.6, the default finds 3.3
-points less than version 0.1 with 200 choices (noise), and up to 0.55 it finds 3.2 points less with 50 choices (irrational); up to
-0.5, a ranking and its reverse are rejected in 7.5 % of data sets (20 choices, a third of the menus with 2 to 8, half of the menus).
+a menu. Tried beside it for three items, with a bootstrap of each of 4,000 data sets: up to 0.6, the default finds 3.3 points less
+than version 0.1 with 200 choices (noise); up to 0.5, a ranking and its reverse are rejected in 7.5 % of data sets (20 choices, a
+third of the menus with 2 to 8, half of the menus).
 
 ## Intervals
 
 90 % intervals for a quantity on a menu that was not offered, two thirds of the menus being offered: the probability of a cell,
 the difference of two, a revenue with prices 1, 2, 3, ... Per cent of data sets in which the interval holds the truth, on average
-over five populations of each kind (in brackets: the least), and the mean width of one interval each
+over five populations of each kind (in brackets: the least), and the mean width of two intervals of one population
 (some data sets leave no value). Over {intervals} cases coverage is {least} to {most} %. Populations inside the model are covered
 nearly always: their sharp bounds are wide already.
 
@@ -328,7 +328,7 @@ Three of them on {n_uniform} of the designs, all menus offered:
   items.
 * *Every inequality binds*: least favourable critical values in the manner of Perlman (1969), Wolak (1991) and Andrews and
   Guggenberger (2009), the distance to the cone as if the truth were its apex.
-* *Worst null point*: the largest 95 % quantile of the distance over 60 null points with the data's own sample sizes.
+* *Worst null point*: the largest 95 % quantile of the distance over 30 null points with the data's own sample sizes.
 
 All in the rough screen, on the same data sets. Per cent rejected:
 
