@@ -236,7 +236,8 @@ def _paint(axes: Any, rows: Sequence[Row], cases: Sequence[tuple[Any, ...]]) -> 
             curve = [np.mean([r[measure] for r in own if r["method"] == method and r["epoch"] == e]) for e in epochs]
             panel.plot(epochs, curve, color=colour, lw=1.3, label=method)
         panel.set_yscale("log")
-        panel.set_title(f"{case[0]} items, {case[1]} menus; {case[2]}; {case[3]}", fontsize=8)
+        panel.set_title(f"{case[0]} items, {case[1]} menus; {case[2]}; {case[3]}", fontsize=7)
+        panel.set_xlabel("epoch", fontsize=7)
         panel.set_ylabel("excess loss" if measure == "excess" else "squared error", fontsize=7)
     panels[0].legend(frameon=False, fontsize=7)
 

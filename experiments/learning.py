@@ -356,10 +356,9 @@ def _against_logits(summary: dict[str, dict[str, float]]) -> str:
     other = summary["mixture of logits"]
     ratios = [f"{other['test_error'] / summary[name]['test_error']:.2g}" for name in ("layer", "softmax, layer")]
     return (
-        f"A mixture of {_LOGITS} logits is random utility by construction, at no cost: largest violation "
+        f"A mixture of {_LOGITS} logits is random utility by construction, without any projection: largest violation "
         f"{other['test_violation']:.1e}. Its test error is {ratios[0]} times that of the layer and {ratios[1]} times that of the "
         "layer after a softmax. This teacher is a projection, with many probabilities of exactly 0, which logits only "
-        "come near to; the layer has the truth in its reach. [Layers against mixtures of logits](choices.md) has "
-        "teachers of both kinds, and likelihood as well as squared error: a mixture of logits is better there from "
-        "sparse choices, stopped at the best epoch, and as good where the truth is a mixture of logits."
+        "come near to. [Layers against mixtures of logits](choices.md) has teachers of both kinds, and likelihood as well as "
+        "squared error, and says where the mixture is better."
     )
