@@ -281,3 +281,32 @@ def test_assortments_without_a_level_say_so():
     assert "Nothing is said about 90 %" in late.summary()
     with pytest.raises(rf.InputError, match=r"n_boot=5: with confidence 0\.9 at least 9"):
         rf.best_assortment(data, {"a": 3, "b": 2, "c": 5}, "o", confidence=0.9, n_boot=5)
+
+
+def test_ctrl_c_keeps_what_a_level_has_found(monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    data = rf.ChoiceData.from_counts(
+        {("o", "a", "b"): {"o": 100, "a": 800, "b": 100}, ("o", "a"): {"o": 150, "a": 850}}
+    )
+    asked = data, {"a": 3, "b": 2}, "o"
+    options = {"confidence": 0.9, "n_boot": 19}
+    whole = rf.best_assortment(*asked, **options)
+    for name in ("NotRejected", "find_band"):
+        with monkeypatch.context() as patch:
+            patch.setattr(import_module("rumflow.inference.assortment"), name, interrupt)
+            stopped = rf.best_assortment(*asked, **options)
+        assert (stopped.reason, stopped.confidence) == ("interrupted", None)
+        assert "Nothing is said about 90 %" in stopped.summary()
+    populations = import_module("rumflow.inference.populations").NotRejected
+    ranges, calls = populations.range, []
+
+    def stop_later(*arguments):
+        calls.append(arguments)
+        return ranges(*arguments) if len(calls) == 1 else interrupt()
+
+    monkeypatch.setattr(populations, "range", stop_later)
+    kept = rf.best_assortment(*asked, **options)
+    assert (kept.menu, kept.lower, kept.confidence) == (whole.menu, whole.lower, 0.9)  # what stands beside is missing
+    assert np.isnan(kept.table["from"][1:]).all()

@@ -105,7 +105,12 @@ def _remove(data: ChoiceData, arguments: argparse.Namespace, options: dict[str, 
     found = diversion(data, item, menu, **options)
     if arguments.json:
         gains = found.gains
-        facts = {"item": found.item, "menu": found.menu, "observed": found.observed, "share": found.share}
+        facts: dict[str, Any] = {
+            "item": found.item,
+            "menu": found.menu,
+            "observed": found.observed,
+            "share": found.share,
+        }
         facts |= {"confidence": gains.confidence, "seed": gains.seed, "notes": [note for note in gains.notes if note]}
         print_json(facts | {"gains": records_of(found.table)})
     else:

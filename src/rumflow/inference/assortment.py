@@ -114,7 +114,7 @@ def best_assortment(
     if confidence is not None and isinstance(data, ChoiceData):
         level = _Level(task, confidence, rows, found)
         options = {"n_boot": n_boot, "seed": seed, "cluster": cluster, "model": model, "route": route}
-        level.search(data, point, deadline, line, options)
+        level.search(data, deadline, line, options)
         notes += [level.note] if level.note else []
         found, rows = level.found, level.rows
     line.end()
@@ -141,7 +141,7 @@ def best_assortment(
 
 def _search(task: Task, point: Found, deadline: float, line: Line) -> Found:
     """The best menu over the populations equal to the fit: none promises more than the best of the fit, which is one of them."""
-    start = next(((row, lower) for row, lower, _ in task.past if task.allows(row)), None)
+    start = next(((row, lower) for row, lower, _ in task.past if task.allows(row) and np.isfinite(lower)), None)
     # What goes wrong with the best of the fit teaches the search.
     return task.search(Fitted(task.fit), start, [point.menu], point.upper, deadline, line.show)
 
@@ -155,13 +155,13 @@ class _Level:
         self.ends: list[tuple[float, float]] = []
         self.note = ""
 
-    def search(self, data: ChoiceData, point: Found, deadline: float, line: Line, options: dict[str, Any]) -> None:
+    def search(self, data: ChoiceData, deadline: float, line: Line, options: dict[str, Any]) -> None:
         """Find the best menu, and the ranges of those it is compared with."""
         percent = f"{100 * self._confidence:g} %"
         reason = self.found.reason
         try:
             if not reason:
-                reason = self._find(data, point, deadline, line, options)
+                reason = self._find(data, deadline, line, options)
         except KeyboardInterrupt:
             reason = "interrupted"
         except GraphTooLargeError:
@@ -172,7 +172,7 @@ class _Level:
             self.note = f"Nothing is said about {percent}, for the search ended before: ranges are over best-fitting populations."
             self.found = self.found._replace(reason=reason)
 
-    def _find(self, data: ChoiceData, point: Found, deadline: float, line: Line, options: dict[str, Any]) -> str:
+    def _find(self, data: ChoiceData, deadline: float, line: Line, options: dict[str, Any]) -> str:
         task, fit = self._task, self._task.fit
         band = find_band(data, task.given.menus, task.given.seen, task.values, self._confidence, **options)
         populations = NotRejected(fit, band)
@@ -181,14 +181,13 @@ class _Level:
             return "rejected"
         # Where the fit is not rejected, nothing promises more than over the populations equal to it.
         ceiling = self.found.upper if band.holds(np.where(task.given.menus, task.given.values, 0.0)) else np.inf
-        compared = [row for row in self.rows if row.allowed][: 2 + _COMPARED]
-        menus = [row.menu for row in compared]
+        compared = [k for k, row in enumerate(self.rows) if row.allowed][: 2 + _COMPARED]
+        menus = [self.rows[k].menu for k in compared]
         found = task.search(populations, None, menus, ceiling, deadline, line.show)
-        self.rows = [Row(f"best at {100 * self._confidence:g} %", found.menu, True), *self.rows]
-        nothing = np.nan, np.nan
-        ends = [task.range(populations, found.menu)]
-        for row in self.rows[1:]:
-            asked = any(row is other for other in compared) and clock() <= deadline
-            ends.append(task.range(populations, row.menu) if asked else nothing)
-        self.found, self.ends = found, ends
+        own = task.range(populations, found.menu)
+        best = Row(f"best at {100 * self._confidence:g} %", found.menu, True)
+        self.found, self.rows, self.ends = found, [best, *self.rows], [own, *([(np.nan, np.nan)] * len(self.rows))]
+        for k, menu in zip(compared, menus, strict=True):  # these only stand beside
+            if clock() <= deadline:
+                self.ends[1 + k] = task.range(populations, menu)
         return found.reason

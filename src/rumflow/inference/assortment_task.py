@@ -162,7 +162,7 @@ class Task:
         """The recorded menus with the outside option, and their ranges where populations equal the fit; the best first."""
         menus = self.given.menus[self.given.menus[:, self.outside]]
         rows = [(menu, *self.range(self._fitted, menu)) for menu in menus]
-        return sorted(rows, key=lambda row: -row[1])
+        return sorted(rows, key=lambda row: (bool(np.isnan(row[1])), -row[1]))
 
     @cached_property
     def _fitted(self) -> Fitted:
