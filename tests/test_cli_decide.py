@@ -93,7 +93,7 @@ def test_report_has_a_section_on_the_assortment(capsys, sales, tmp_path):
         f"it earns at least {sure.lower:.4g} on average, in every population that the data do not rule out"
         in page.read_text()
     )
-    assert "surely from" in page.read_text()
+    assert "95 %: from" in page.read_text()
 
 
 def test_report_warns_where_the_data_contradict_the_model(capsys, tmp_path):

@@ -45,8 +45,9 @@ def assortment_content(data: ChoiceData, found: BestAssortment, doubtful: bool) 
     offered = [item for item in data.items if item != found.outside_option]
     names = [name_menu(offered, [item for item in offered if item in menu]) for menu in found.table["menu"]]
     sure = found.confidence is not None
-    columns = ["assortment", "lower", "upper", "fit", *(["from", "to"] if sure else [])]
-    words = ["assortment", "items", "at least", "at most", "this model", *(["surely from", "to"] if sure else [])]
+    percent = f"{100 * (found.confidence or 0.0):g} %"
+    columns = ["assortment", *(["from", "to"] if sure else []), "lower", "upper", "fit"]
+    words = ["assortment", "items", *([f"{percent}: from", "to"] if sure else []), "at least", "at most", "this model"]
     table = PageTable("What each assortment earns on average", words, [False, False, *([True] * (len(words) - 2))])
     count = min(len(names), MOST_ROWS)
     rows = zip(*(found.table[name] for name in columns), strict=True)
@@ -64,11 +65,10 @@ def assortment_content(data: ChoiceData, found: BestAssortment, doubtful: bool) 
         "model of this report may promise more and keep less."
     )
     if sure:
-        percent = f"{100 * (found.confidence or 0.0):g} %"
         over = f"in every population that the data do not rule out at {percent}"
         range_of = (
-            f"With {percent} confidence all assortments earn what stands under surely from, to, so the promise holds although "
-            f"the best was searched for. {range_of}"
+            f"With {percent} confidence all assortments earn what stands under from, to, so the promise holds although the best "
+            f"was searched for. {range_of}"
         )
     warning = (
         "These choices contradict random utility, on which all of this rests: settle first what is wrong with them, or try the "
