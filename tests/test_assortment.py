@@ -47,14 +47,14 @@ def test_agrees_with_enumeration(n):
 def test_a_level_agrees_with_enumeration(n):
     """Every menu, over all mixtures of all rankings that are not rejected."""
     searched = 0
-    for seed in range(10):
+    for seed in range(6):
         found, best, own, _ = compare_level(n, seed)
         if not np.isnan(best):
             searched += 1
             assert found.lower == pytest.approx(best, abs=1e-5)
             assert own == pytest.approx(best, abs=1e-5)
             assert found.gap <= 2e-5
-    assert searched >= 8
+    assert searched >= 5
 
 
 def test_known_preferences():
