@@ -209,6 +209,17 @@ class Hook(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(ast.fix_missing_locations(Change().visit(tree)), str(file), "exec"), module.__dict__)
 
 
+class Plant:
+    """A plugin of pytest that sets up the hook: after pytest's own, which would load files that are named for their doctests."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self.mutant = mutant
+
+    def pytest_configure(self, config):
+        """Before anything is collected."""
+        sys.meta_path.insert(0, Hook(self.mutant))
+
+
 # Which test runs which line -----------------------------------------------------------------------------------------------------
 
 
@@ -321,10 +332,9 @@ def try_mutant(mutant: Mutant, tests: list[str], seconds: float) -> str:
             silent = os.open(os.devnull, os.O_WRONLY)
             os.dup2(silent, 1)
             os.dup2(silent, 2)
-            sys.meta_path.insert(0, Hook(mutant))
             import pytest
 
-            code = pytest.main([*tests, "-x", "-q", "-p", "no:cacheprovider", "--tb=no"])
+            code = pytest.main([*tests, "-x", "-q", "-p", "no:cacheprovider", "--tb=no"], plugins=[Plant(mutant)])
             os._exit(0 if code == 0 else 1)
         except BaseException:
             os._exit(1)

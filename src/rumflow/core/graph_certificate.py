@@ -108,7 +108,7 @@ def describe_mixture(mixture: Mixture, rho: Array, problem: Problem, objective: 
     return Certificate(objective, gap, floor, float(lam.min()) if len(lam) else 0.0, error, size, float(weights.sum()))
 
 
-def certify_table(graph: Graph, rho: Array, target: Array, weights: Array, cone: bool = False) -> tuple[float, float]:
+def certify_table(graph: Graph, rho: Array, target: Array, weights: Array, cone: bool) -> tuple[float, float]:
     """Objective and gap of probabilities of the model, as a table of cells."""
     found = residual_of(rho, target, weights, cone)
     return found.objective, found.gap(float(plain_cheapest(graph, found.cost)))
