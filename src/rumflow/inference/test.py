@@ -128,8 +128,8 @@ def rum_test(
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
     >>> test = rf.rum_test(data, n_boot=99, seed=1)
-    >>> test.pvalue, test.rejects(0.05)
-    (0.02, True)
+    >>> test.pvalue < 0.05, test.rejects(0.05)
+    (True, True)
     """
     if isinstance(data, BudgetData):
         own = model_of_budgets(data, model)
