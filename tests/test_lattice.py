@@ -86,3 +86,8 @@ def test_menus_by_number():
         lattice.mask([7])
     with pytest.raises(rf.InputError, match="item 2 stands twice"):
         lattice.mask([2, 2])
+
+
+def test_lattices_of_the_same_items_are_the_same():
+    assert rf.Lattice(4) == rf.Lattice(4) != rf.Lattice(5)
+    assert len({rf.Lattice(4), rf.Lattice(4), rf.Lattice(5)}) == 2

@@ -277,7 +277,9 @@ def find_route(
     lattice = None
     if possible:
         menus = len(cells.membership)
-        lattice = Cost("lattice", 1 << n, edges, projection_bytes(n, not whole, pool_size(n)), _lattice_seconds(n, menus))
+        lattice = Cost(
+            "lattice", 1 << n, edges, projection_bytes(n, not whole, pool_size(n)), _lattice_seconds(n, menus)
+        )
         # With so many menus the graph would have nearly all edges of the lattice, one by one.
         dense = whole or 16 * menus > 1 << n
         if route == "lattice" or (route is None and (dense or n <= FEW_ITEMS)):
