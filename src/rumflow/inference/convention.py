@@ -33,9 +33,9 @@ class Convention:
     draws   "null": replicate choices come from the tightened fit. "empirical": from the observed choices, recentred on it.
             "auto": "null", but "empirical" on the cone, whose points have no total of 1 to draw from.
     tau     the rule behind tau="auto". "mean": a m^(-1/5), m the mean number of choices (subjects, where they are resampled)
-            from a menu, and a = 3.2 / s^2 between 0.4 and 0.525, s the mean number of items of a menu: small menus have few facets,
-            and the test needs more room (`python -m experiments.size`). "smallest": sqrt(log m / m), m the smallest. Or a
-            number. m is at least 3.
+            from a menu, and a = 3.2 / s^2 between 0.4 and 0.525, s the mean number of items of a menu: small menus have few
+            facets, and the test needs more room (`python -m experiments.size`). "smallest": sqrt(log m / m), m the smallest. Or
+            a number. m is at least 3.
     """
 
     set: str = "simplex"
