@@ -7,7 +7,7 @@ replicate each, all replicates together being the null distribution (as in `expe
 of the first draw, found in full.
 
     python -m experiments.coverage --out docs/results/coverage.csv
-    python -m experiments.coverage --out docs/results/coverage.csv --below .89 --data-sets 2000    # the least, once more
+    python -m experiments.coverage --out docs/results/coverage.csv --below .8925 --data-sets 2000    # the least, once more
 """
 
 from __future__ import annotations
