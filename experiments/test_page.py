@@ -284,7 +284,7 @@ Over {designs} designs the default rejects a true model in {mean} % of data sets
 
 Every design was screened with 400 data sets and one replicate each, all replicates of a design together being its null
 distribution. That is rough, so {n_again} designs, all above 7 % among them, were run again with a bootstrap of 99 replicates
-for each of 1,000 to 4,000 fresh data sets, which is what `rum_test` does and therefore counts most; some others were screened
+for each of 1,000 to 10,000 fresh data sets, which is what `rum_test` does and therefore counts most; some others were screened
 again with 2,000 or 4,000. The tables of this page use the most reliable rate there is.
 
 Those above 7.5 % at first:
@@ -349,8 +349,9 @@ In detail, mean / largest:
 
 {uniform}
 
-{rough} None of the three finds more false models on average than the default, and the linear programme rejects some true models
-more often than it should. None is offered; `experiments/uniform.py` has them.
+{rough}
+
+None of the three finds more false models on average than the default, so none is offered; `experiments/uniform.py` has them.
 """
 
 
