@@ -41,7 +41,7 @@ def linear_rejection(case: Case, count: int) -> float:
     slack = 1.0 / np.sqrt(np.log(max(len(cells), 3)) * np.log(max(np.log(m), 3.0)))
     statistic, null = np.empty(count), np.empty(count)
     for k in range(count):
-        sd = np.maximum(np.sqrt(fit[k] * (1 - fit[k])), 0.1)
+        sd = np.maximum(np.sqrt(np.maximum(fit[k] * (1 - fit[k]), 0.0)), 0.1)  # a fit may be -1e-17
         statistic[k] = _largest(a, sd, np.sqrt(m) * p[k])
         drawn = sampler.draw([rng], fit[k])[0]
         null[k] = _largest(a, sd, np.sqrt(m) * (drawn - fit[k] + slack * fit[k]))
