@@ -34,8 +34,14 @@ class Convention:
             "auto": "null", but "empirical" on the cone, whose points have no total of 1 to draw from.
     tau     the rule behind tau="auto". "mean": a m^(-1/5), m the mean number of choices (subjects, where they are resampled)
             from a menu, and a = 3.2 / s^2 between 0.4 and 0.525, s the mean number of items of a menu: small menus have few
-            facets, and the test needs more room (`python -m experiments.size`). "smallest": sqrt(log m / m), m the smallest. Or
-            a number. m is at least 3.
+            facets, and the test needs more room (`python -m experiments.size`). "smallest": sqrt(log m / m), m the smallest.
+            Or a number. m is at least 3.
+
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> published = rf.Convention(draws="empirical", weights=None, tau="smallest")
+    >>> rf.rum_test(data, n_boot=9, seed=1, convention=published).n_boot
+    9
     """
 
     set: str = "simplex"
