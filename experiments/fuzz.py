@@ -294,11 +294,11 @@ def fuzz_problem(rng: Rng, folder: Path) -> str:
         hidden = menus[:, None] & inside
         if not (inside & ~hidden)[inside.sum(axis=1) > 1].any():
             hidden[:] = False
-    given = np.where(hidden, np.nan, rho)
     single = inside & (inside.sum(axis=1, keepdims=True) == 1)
+    filled = np.where(single, 1.0, rho)  # the same for both: with weights far apart a unit in the last place can decide
+    given = np.where(hidden, np.nan, filled)
     w = None if weights is None else np.where(hidden, 0.0, np.where(single, 1.0, weights))
     fit = rf.project(given, weights=w, throw=False, max_seconds=15)
-    filled = np.where(single, 1.0, rho)
     both = np.where(inside & ~hidden, 1.0, 0.0) if w is None and hidden.any() else w
     batch = rf.project_many(filled[None], weights=both, throw=False)
     size = 0.5 * float(np.nansum((1.0 if both is None else both) * filled**2))

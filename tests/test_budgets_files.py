@@ -196,3 +196,16 @@ def test_budgets_that_are_not_named():
         data.select([])
     with pytest.raises(rf.InputError, match="one number for each of the 2 budgets"):
         rf.BudgetData.from_patches([[0, -1], [0, 1], [-1, 0], [1, 0]], [0.5] * 4, [1, 2, 3])
+
+
+def test_goods_and_prices_that_share_some_names_only(tmp_path):
+    (tmp_path / "h.csv").write_text("year,quantity_food,quantity_fuel\n1,2,3\n2,3,2\n")
+    (tmp_path / "p.csv").write_text("year,price_energy,price_food\n1,1,2\n2,2,1\n")
+    with pytest.raises(
+        rf.InputError, match=r"prices are for energy, the goods of the households have fuel; .*price=\["
+    ):
+        rf.BudgetData.from_csv(tmp_path / "h.csv", tmp_path / "p.csv")
+    named = rf.BudgetData.from_csv(
+        tmp_path / "h.csv", tmp_path / "p.csv", price=["price_food", "price_energy"], degree=0
+    )
+    assert "prices price_food, price_energy" in named.understood

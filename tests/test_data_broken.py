@@ -154,3 +154,10 @@ def test_random_bytes_never_end_in_a_traceback(tmp_path):
             path.write_bytes(bytes(content))
             with contextlib.suppress(rf.InputError):
                 ChoiceData.from_csv(path)
+
+
+def test_a_choice_that_differs_in_case_only(tmp_path):
+    (tmp_path / "c.csv").write_text("menu,choice\nTrain|Bike,train\nTrain|Bike,Bike\n")
+    with pytest.raises(rf.InputError, match=r"'train' is not in the menu .* which has 'Train'; .*--clean"):
+        rf.ChoiceData.from_csv(tmp_path / "c.csv")
+    assert len(rf.ChoiceData.from_csv(tmp_path / "c.csv", clean=True).items) == 2

@@ -290,3 +290,10 @@ def test_few_subjects_are_said(subjects, few, repeat):
     old = " ".join(rum_test(data, 19, seed=0, cluster=True, draws="empirical").notes)
     assert "different replicates" not in old
     assert ("draws='null' does not" in old) == (subjects == 8)
+
+
+def test_the_name_of_a_column_is_no_cluster():
+    rows = {"menu": ["a,b"] * 4, "choice": ["a", "b", "a", "a"], "who": [1, 1, 2, 2]}
+    data = rf.ChoiceData.from_frame(rows, subject="who")
+    with pytest.raises(rf.InputError, match=r"cluster='who': one id for each of the 4 rows is needed, or True"):
+        rf.rum_test(data, n_boot=9, cluster="who")

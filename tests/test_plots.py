@@ -175,3 +175,9 @@ def test_models_side_by_side():
     ax = rf.compare_models(data, models).plot()
     assert_texts_apart(ax)
     assert [bar.get_width() for bar in ax.patches] == [rf.project(data, model=m).distance for m in models.values()]
+
+
+def test_bounds_as_they_are_computed():
+    data = rf.ChoiceData.from_counts({("tea", "milk"): {"tea": 30, "milk": 10}, ("tea", "gin"): {"tea": 20, "gin": 20}})
+    ax = plots.plot_bounds(rf.bounds(data, ("tea", "milk", "gin"), confidence=None))
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["tea", "milk", "gin"]

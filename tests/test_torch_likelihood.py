@@ -137,3 +137,14 @@ def test_rows_that_are_the_same_keep_a_start_each(rng):
     first = layer(z, index)
     assert len(layer.warm) == 3
     assert layer(z, index).flatten().tolist() == pytest.approx(first.flatten().tolist(), abs=1e-12)
+
+
+def test_what_is_no_layer_and_no_tensor_is_named():
+    with pytest.raises(rf.InputError, match="an AxiomLayer or RUMLayer is needed, not Linear"):
+        ChoiceLikelihood(torch.nn.Linear(3, 3))
+    loss = ChoiceLikelihood(RUMLayer(3))
+    z = torch.zeros(1, 12, dtype=torch.float64)
+    with pytest.raises(rf.InputError, match="menu: a tensor of whole numbers is needed, not list"):
+        loss(z, [3], torch.tensor([0]))
+    with pytest.raises(rf.InputError, match=r"item 2 of menu 3 is no cell of the layer; .*layer\.cells"):
+        loss(z, torch.tensor([3]), torch.tensor([2]))

@@ -19,7 +19,10 @@ def from_matrix(a: ArrayLike, items: Sequence[Item] | None) -> Counted:
     try:
         matrix = np.array(nan_where_masked(a), np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"a matrix of counts is needed, not {type(a).__name__} {str(a)[:40]!r}") from None
+        raise InputError(
+            f"ChoiceData or a matrix of counts is needed, not {type(a).__name__} {str(a)[:40]!r}; files and tables are read by "
+            "ChoiceData.from_csv, from_parquet and from_frame"
+        ) from None
     if matrix.ndim != 2 or matrix.shape[1] < 1:
         raise InputError(f"a matrix of counts has shape (2^n, n) or (2^n - 1, n), not {matrix.shape}")
     rows, n = matrix.shape

@@ -284,6 +284,11 @@ def _clusters(sample: Sample, groups: Sequence[ChoiceData], rows: Sequence[Any],
                 "build them from rows (ChoiceData.from_frame, from_csv)"
             )
         array = np.asarray(own)
+        if isinstance(own, str):
+            raise InputError(
+                f"cluster={own!r}: one id for each of the {len(rows[g].menu)} rows is needed, or True for the subjects that "
+                "were read with the data (subject= of ChoiceData.from_frame and from_csv)"
+            )
         if array.shape != (len(rows[g].menu),):
             raise InputError(
                 f"cluster: one id for each of the {len(rows[g].menu)} rows is needed; got shape {array.shape}"

@@ -280,8 +280,10 @@ def plot_null(result: Any, ax: Axes | None = None, tau: float | None = None) -> 
     return ax
 
 
-def plot_bounds(bounds: Mapping[Any, tuple[float, float]], ax: Axes | None = None, title: str = "") -> Axes:
-    """Lowest and highest probabilities, as {item or (menu, item): (lower, upper)}."""
+def plot_bounds(bounds: Any, ax: Axes | None = None, title: str = "") -> Axes:
+    """Lowest and highest probabilities: the result of `rumflow.bounds`, or {item or (menu, item): (lower, upper)}."""
+    if not isinstance(bounds, Mapping):
+        bounds = {(bounds.menu, item): bounds[item] for item in bounds.items}
     if not bounds:
         raise InputError("there are no bounds to draw")
     cells = [k if _is_cell(k) else (None, k) for k in bounds]

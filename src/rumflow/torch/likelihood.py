@@ -44,6 +44,8 @@ class ChoiceLikelihood(nn.Module):
 
     def __init__(self, layer: AxiomLayer, mix: float = 0.02, floor: float = 1e-3) -> None:
         super().__init__()
+        if not isinstance(layer, AxiomLayer):
+            raise InputError(f"layer: an AxiomLayer or RUMLayer is needed, not {type(layer).__name__}")
         if not 0 <= mix < 1:
             raise InputError(f"mix={mix!r}: a number from 0 up to 1 is needed")
         if not 0 < floor < 1:
@@ -76,6 +78,9 @@ class ChoiceLikelihood(nn.Module):
 
     def _find(self, z: Tensor, menu: Tensor, choice: Tensor) -> Tensor:
         """The cell of each choice."""
+        for name, given in (("menu", menu), ("choice", choice)):
+            if not isinstance(given, Tensor):
+                raise InputError(f"{name}: a tensor of whole numbers is needed, not {type(given).__name__}")
         if menu.shape != z.shape[:-1] or choice.shape != z.shape[:-1]:
             raise InputError(
                 f"menu and choice: one number for each of {tuple(z.shape[:-1])} is needed, not {tuple(menu.shape)} and "
@@ -88,7 +93,8 @@ class ChoiceLikelihood(nn.Module):
         if wrong.any():
             at = int(wrong.reshape(-1).nonzero()[0])
             raise InputError(
-                f"choice {at}: item {int(choice.reshape(-1)[at])} of menu {int(menu.reshape(-1)[at])} is no cell of the layer"
+                f"choice {at}: item {int(choice.reshape(-1)[at])} of menu {int(menu.reshape(-1)[at])} is no cell of the "
+                "layer; menus are numbered as in the first column of layer.cells"
             )
         return cell
 

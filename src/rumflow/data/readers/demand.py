@@ -156,7 +156,7 @@ def _suffix(name: str, pattern: str) -> str:
 
 
 def _price_columns(source: Source, given: Any, key: str, goods: Sequence[str]) -> list[str]:
-    """The price columns in the order of the goods: by name where the names agree, else as they stand."""
+    """The price columns in the order of the goods: by name where the names agree, as they stand where none do."""
     columns = _several(source, given, r"(?:prices?|p)_?") or [name for name in source.columns if name != key]
     if len(columns) != len(goods):
         raise InputError(
@@ -168,4 +168,13 @@ def _price_columns(source: Source, given: Any, key: str, goods: Sequence[str]) -
         names = [_suffix(name, r"(?:shares?|quantity|quantities|q)_?") for name in goods]
         if set(by_name) == set(names):
             return [by_name[name] for name in names]
+        if set(by_name) & set(names):
+            alone = [
+                ", ".join(sorted(own - other))
+                for own, other in ((set(by_name), set(names)), (set(names), set(by_name)))
+            ]
+            raise InputError(
+                f"{source.name}: prices are for {alone[0]}, the goods of the households have {alone[1]}; give both the same "
+                "names, or name the price columns in the order of the goods (in Python, price=[...])"
+            )
     return columns

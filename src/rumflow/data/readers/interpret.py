@@ -232,6 +232,12 @@ class Interpreter(Menus):
         code = (
             f"; where it stands for a choice not recorded, pass missing={choice}" if whole(choice) is not None else ""
         )
+        alike = next((item for item in menu if str(item).strip().casefold() == str(choice).strip().casefold()), None)
+        if alike is not None:
+            raise InputError(
+                f"{self.table.where(k)}: the choice {str(choice)[:40]!r} is not in the menu {short(menu)}, which has "
+                f"{str(alike)[:40]!r}; correct the row, or pass clean=True (--clean), which takes such labels for one"
+            )
         raise InputError(
             f"{self.table.where(k)}: the choice {str(choice)[:40]!r} is not in the menu {short(menu)}; correct the row, or, "
             f"where it is always on offer, pass outside_option={str(choice)[:40]!r}{code}"

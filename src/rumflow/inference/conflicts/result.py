@@ -116,7 +116,7 @@ class Explanation:
             return f"No population of {words.people} has the shares of {these}."
         if self.pvalue is None:
             return "The search was interrupted before the data were tested."
-        p = f"p = {self.pvalue:.3g}, {self.n_boot} replicates"
+        p = f"p = {self.pvalue:.3g}, at most {self.n_boot} replicates"
         if self.pvalue > self.level:
             return f"There is no conflict that sampling error could not explain ({p}, level {100 * self.level:g} %)."
         if not count:
