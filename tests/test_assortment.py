@@ -19,7 +19,7 @@ from experiments.robust import (
 
 import rumflow as rf
 from rumflow.core.graph import GraphTooLargeError
-from rumflow.inference.assortment_search import Limits, Space, least_revenues, relate
+from rumflow.inference.assortment_search import Limits, Space, least_revenues, relate, search
 from rumflow.models.open_menus import as_words
 
 DATA = rf.ChoiceData.from_counts(
@@ -256,3 +256,22 @@ def test_plot():
     pytest.importorskip("matplotlib")
     ax = rf.best_assortment(DATA, REVENUE, "none").plot()
     assert "earns" in ax.get_title(loc="left")
+
+
+def test_what_an_interruption_cuts_off_still_counts(monkeypatch):
+    """Ctrl-C between taking a node off and putting its parts on: the bound of the node is kept."""
+    kept = Space.split
+
+    def stop(self, node, item):
+        raise KeyboardInterrupt
+
+    space = Space(
+        np.array([0.0, 1.0, 2.0]),
+        Limits(np.array([True, False, False]), 3, np.zeros((0, 3), bool)),
+        np.zeros((3, 3), bool),
+    )
+    start = np.array([True, False, False]), 0.0
+    monkeypatch.setattr(Space, "split", stop)
+    found = search(space, lambda node, least: (1.5, 1), lambda menu: 0.5, start, 1e-9, np.inf)
+    assert (found.reason, found.upper) == ("interrupted", 1.5)
+    monkeypatch.setattr(Space, "split", kept)

@@ -339,3 +339,21 @@ def test_real_files(data_folder):
     assert set(want) <= set(found)
     for key, value in want.items():
         assert rf.project(found[key]).distance ** 2 == pytest.approx(value, rel=1e-6, abs=1e-9), key
+
+
+def test_menus_in_any_order_are_the_same_data():
+    counts = {("a", "b"): {"a": 5, "b": 7}, ("b", "c"): {"b": 2, "c": 9}, ("a", "c"): {"a": 4, "c": 4}}
+    data = rf.ChoiceData.from_counts(counts)
+    order = np.array([2, 0, 1])
+    rows = rf.ChoiceData.from_frame({"menu": ["b,c", "a,b", "a,c", "a,b"], "choice": ["c", "a", "a", "b"]}).rows
+    mixed = ChoiceData(data.items, data.membership[order], data.counts[order], data.totals[order])
+    assert mixed.menus == data.menus
+    assert np.array_equal(mixed.counts, data.counts, equal_nan=True)
+    assert np.array_equal(mixed.totals, data.totals)
+    one = ChoiceData(data.items, data.membership, data.counts, data.totals, rows)
+    place = np.argsort(order)
+    other = ChoiceData(
+        *(x[order] if i else x for i, x in enumerate((data.items, data.membership, data.counts, data.totals))),
+        rows._replace(menu=place[rows.menu].astype(np.int32)),
+    )
+    assert np.array_equal(one.rows.menu, other.rows.menu)

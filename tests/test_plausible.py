@@ -106,3 +106,14 @@ def test_programmes_against_enumeration(by_columns, monkeypatch):
             reached = (found[:, menu] == column).T @ share
             assert cost[menu, item] @ reached == pytest.approx(expected.fun, abs=1e-6)
             assert (np.abs(sums @ reached - centre) <= ranges.room + 1e-7).all()
+
+
+def test_one_subject_a_menu_says_next_to_nothing():
+    menus = {"o,a": "o" * 18 + "a" * 12, "o,a,b": "o" * 10 + "a" * 9 + "b" * 11, "o,b": "o" * 15 + "b" * 15}
+    rows = [(menu, choice, who) for who, (menu, choices) in enumerate(menus.items()) for choice in choices]
+    data = rf.ChoiceData.from_frame(dict(zip(("menu", "choice", "subject"), zip(*rows, strict=True), strict=True)))
+    alone = rf.best_assortment(data, {"a": 2, "b": 3}, "o", confidence=0.95, cluster=True, n_boot=199)
+    assert alone.upper - alone.lower > 2.5  # of 3
+    assert rf.best_assortment(data, {"a": 2, "b": 3}, "o", confidence=0.95, n_boot=199).lower > 0.9
+    with pytest.raises(rf.InputError, match="cluster: subjects matter for a level only"):
+        rf.best_assortment(data, {"a": 2, "b": 3}, "o", cluster=True)

@@ -195,3 +195,18 @@ def test_a_version_that_does_not_say_whether_derivatives_are_forward(monkeypatch
     found = torch.func.jvp(RUMLayer(4), (z,), (z,))
     assert all((a == b).all() for a, b in zip(found, expected, strict=True))
     assert (RUMLayer(4)(z) == expected[0]).all()
+
+
+@pytest.mark.parametrize("menus", [None, [3, 5, 6]])
+def test_a_smoothed_gradient_does_not_depend_on_the_company(menus):
+    # Lanes without a sample run beside the others: whatever is in them, the last of three rows on two threads is as if alone.
+    for seed in range(40, 60):
+        generator = torch.Generator().manual_seed(seed)
+        layer = RUMLayer(3, menus=menus, smoothing=1e-3, threads=2)
+        z, c = (torch.randn(3, len(layer.cells), dtype=torch.float64, generator=generator) for _ in range(2))
+
+        def gradient(z, c, layer=layer):
+            z = z.clone().requires_grad_()
+            return torch.autograd.grad((layer(z) * c).sum(), z)[0]
+
+        assert torch.allclose(gradient(z, c)[-1:], gradient(z[-1:], c[-1:]), rtol=1e-6, atol=1e-9)

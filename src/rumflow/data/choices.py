@@ -15,7 +15,7 @@ from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.lattice import MAX_ITEMS
 from rumflow.data import matrix, writers
 from rumflow.data.labels import LARGEST_TOTAL, Counted, Item, Rows, check_items, format_menu
-from rumflow.data.menus import MOST_MASK_ITEMS, check_totals, labels_of, masks_of, tally, unique_menus
+from rumflow.data.menus import MOST_MASK_ITEMS, check_totals, labels_of, masks_of, sort_keys, tally, unique_menus
 from rumflow.data.readers import FrameSource, ParquetSource, make_options, open_source, read
 from rumflow.errors import InputError
 
@@ -44,6 +44,17 @@ class ChoiceData:
                 f"per item; they are {self.membership.dtype} of shape {self.membership.shape} and of shape {self.counts.shape}"
             )
         check_totals(self.items, self.membership, self.totals)
+        order = np.argsort(sort_keys(self.membership), kind="stable")
+        if (order != np.arange(m)).any():
+            self._sort(order)
+
+    def _sort(self, order: Ints) -> None:
+        """Menus in this order instead."""
+        for name in ("membership", "counts", "totals"):
+            object.__setattr__(self, name, getattr(self, name)[order])
+        if self.rows is not None:
+            place = np.argsort(order)
+            object.__setattr__(self, "rows", self.rows._replace(menu=place[self.rows.menu].astype(np.int32)))
 
     @property
     def n(self) -> int:

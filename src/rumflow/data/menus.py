@@ -46,8 +46,10 @@ def unique_menus(membership: Mask) -> tuple[Mask, Ints]:
 
 
 def find_menus(membership: Mask, wanted: Mask) -> Ints:
-    """The rows of some menus among menus in order, all of which are there."""
-    return np.searchsorted(sort_keys(membership), sort_keys(wanted)).astype(np.int64)
+    """The rows of some menus among others, all of which are there."""
+    keys = sort_keys(membership)
+    order = np.argsort(keys, kind="stable")
+    return order[np.searchsorted(keys, sort_keys(wanted), sorter=order)].astype(np.int64)
 
 
 def tally(membership: Mask, menu: NDArray[np.integer], choice: NDArray[np.integer], weight: Array) -> Array:

@@ -74,9 +74,9 @@ def best_assortment(
     must            items that every menu has.
     never_together  groups of items, such as [("a", "b")]: at most one of each group.
     confidence      None, or a level such as 0.95: the worst case is then over all RUMs that are not rejected at this level, by
-                    the largest deviation of a recorded share, or of what a recorded menu earned, in standard errors. They hold
-                    the truth with that probability, and then every menu earns what it promises: the promise of the menu that
-                    is found holds although it was searched for.
+                    the largest deviation of a recorded share, or of the share of choices that earn as much or more, in
+                    standard errors. They hold the truth with that probability, and then every menu earns what it promises: the
+                    promise of the menu that is found holds although it was searched for.
     max_seconds     end with the best so far and its gap; Ctrl-C does so, too.
     weights, model, route   of the projection, see `bounds`; the model must be random utility.
     n_boot, cluster, seed   of the level: samples drawn; True, or one id per row: by whole subjects.
@@ -94,6 +94,8 @@ def best_assortment(
             raise InputError(f"confidence={confidence!r}: None or a number between 0 and 1 is needed, such as 0.95")
         if not has_counts(data):
             raise InputError(f"confidence={confidence!r}: a level needs ChoiceData with counts")
+    elif cluster is not None and cluster is not False:
+        raise InputError("cluster: subjects matter for a level only; give confidence=, such as 0.95, too")
     fit = exact_fit(data, weights, model, route)
     if not isinstance(model_of(fit), RandomUtility):
         raise InputError(f"model: assortments need rankings, RandomUtility(), not {model_of(fit)!r}")

@@ -211,6 +211,7 @@ def search(
     heap: list[tuple[float, int, Node]] = [] if root is None else [(-ceiling, 0, root)]
     made, nodes, reason = 0, 0, ""
     dropped = best  # the highest bound of a node that was not split
+    pending = -np.inf  # the bound of a node that is off the heap while its parts are not yet on it
     try:
         for early in first:
             if clock() > deadline:
@@ -233,6 +234,7 @@ def search(
                 if own > best:
                     menu, best = node.inside, own
                 here = best  # decided: it is not better than the best
+            pending = here
             heapq.heappop(heap)
             nodes += 1
             if here > best + tol:
@@ -241,13 +243,14 @@ def search(
                     heapq.heappush(heap, (-here, -made, part))
             else:
                 dropped = max(dropped, here)
+            pending = -np.inf
             if report is not None:
                 report(nodes, best, max(-heap[0][0] if heap else best, best))
     except (KeyboardInterrupt, GraphTooLargeError) as stop:
         if not np.isfinite(best):
             raise
         reason = "interrupted" if isinstance(stop, KeyboardInterrupt) else "too large"
-    upper = max(best, dropped, -heap[0][0] if heap else best)
+    upper = max(best, dropped, pending, -heap[0][0] if heap else best)
     return Found(menu, best, upper, nodes, reason)
 
 

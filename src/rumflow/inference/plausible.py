@@ -9,8 +9,9 @@ further from the data than chance makes the furthest of them all,
 with N_k the choices behind a share (fewer where subjects repeat or choices are weighted: as many as give the same variance) and
 z the quantile of the same maximum in samples of a known population: drawn from the point that the test draws from, the model's
 nearest to the data, tightened (`rumflow.inference.replicate`). At the truth the maximum is one over noise alone, with no facet
-of the model near or far in it, so plain draws give its quantile. The last term, a choice more or less, is for rare items: their
-shares jump by whole choices, and would set z for all others.
+of the model near or far in it, so plain draws give its quantile. Where N_k comes from the draws, by subject or with weights, z
+is larger by what Student's t has over the normal for the smallest N. The last term, a choice more or less, is for rare items:
+their shares jump by whole choices, and would set z for all others.
 
 For one sum the inequality is a range of T_k rho, the interval of Wilson (1927): the set is bounded by planes, and worst cases
 are linear programmes (`rumflow.solvers.range_programs`).
@@ -25,7 +26,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy import sparse, special
 
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.memory import require_memory
@@ -33,6 +34,7 @@ from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import find_menus
 from rumflow.errors import InputError
+from rumflow.inference.conflicts.subsets import choices_behind
 from rumflow.inference.convention import Convention, find_taus
 from rumflow.inference.replicate import tightened_centre
 from rumflow.inference.resample import CellSampler, generators, make_sampler, require_replicates
@@ -93,10 +95,18 @@ def find_band(
         drawn[first : piece.stop] = (sums @ noise.T).T
     share = sums @ centre
     variance, each = share * (1.0 - share), one.copy()  # each: 1 / N_k
+    few, tail = 1.0, 0.5 * (1.0 + confidence)
     if not isinstance(sampler, CellSampler):
+        # The draws may by chance have less noise than so many independent choices, and few of them know their own noise badly.
+        if cluster is None or cluster is False:
+            kish = choices_behind(data, by_subject=False)[find_menus(data.membership, sample.menus)[sample.unit_menu]]
+            one = 1.0 / kish[unit]
         np.divide((drawn**2).mean(axis=0), variance, out=each, where=variance > 1e-12)
+        each = np.maximum(each, one)
+        few = float(special.stdtrit(max(1.0 / one.max() - 1.0, 1.0), tail) / special.ndtri(tail))
     highest = np.sort((np.abs(drawn) / np.sqrt(each * variance + one**2)).max(axis=1))
-    z = highest[int(np.ceil(confidence * (1 + n_boot) - 1e-9)) - 1]
+    # At least the quantile of one share: a subject alone has no noise to draw.
+    z = few * max(highest[int(np.ceil(confidence * (1 + n_boot) - 1e-9)) - 1], special.ndtri(tail))
     low, high = wilson(sums @ sample.frequency, each, one, float(z))
     return Band(sparse.csr_matrix(sums @ _pick(number, menus.size)), low, high)
 

@@ -58,7 +58,9 @@ def make_lanes(n: int, weights: Array, count: int, dtype: type) -> Lanes:
     """Lanes at rest."""
     half = (1 << (n - 1)) * count
     vectors: list[Floats] = [np.zeros((n, half), dtype) for _ in range(6)]
-    tree = [np.zeros(2 * half, np.uint32) for _ in range(3)]
+    # A lane that is not in use runs along with the others, so its tree points at places of its own.
+    own = np.arange(2 * half, dtype=np.uint32) % np.uint32(count)
+    tree = [own.copy() for _ in range(3)]
     rest: list[Floats] = [np.zeros(size, dtype) for size in (2 * half, half, half, count, count, count)]
     parts = [np.repeat(weights, count, axis=1).astype(dtype), *vectors, np.zeros(2 * half, dtype), *tree, *rest]
     return Lanes._make(parts)
