@@ -123,3 +123,20 @@ def test_in_a_browser(page, tmp_path):
         assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         assert said == []
         context.close()
+
+
+def test_a_page_by_subject(tmp_path):
+    table = [
+        f"{who},{menu},{menu.split('|')[(who // 3 + k) % 2]}"
+        for who in range(30)
+        for k, menu in enumerate(["a|b", "b|c", "a|c"])
+    ]
+    (tmp_path / "c.csv").write_text("subject,menu,choice\n" + "\n".join(table) + "\n")
+    out = tmp_path / "p.html"
+    assert main(["report", str(tmp_path / "c.csv"), "-o", str(out), "--n-boot", "19", "--cluster", "--quiet"]) == 0
+    assert "subjects" in out.read_text()
+    assert "--cluster" in out.read_text()
+    assert (
+        main(["report", str(tmp_path / "c.csv"), "-o", str(out), "--n-boot", "19", "--prices", "p.csv", "--cluster"])
+        != 0
+    )

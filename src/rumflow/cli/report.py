@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--title", help="title of the page")
     add_revenue(parser, "for a section on the best assortment, see rumflow assort: ")
-    add_sampling(parser, 499, "bootstrap replicates; 0 leaves the test out", least=0, cluster=False)
+    add_sampling(parser, 499, "bootstrap replicates; 0 leaves the test out", least=0)
     add_json(parser)
 
 
@@ -36,6 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     check_out(arguments)
     if arguments.prices and arguments.revenue is not None:
         raise InputError("--revenue does not go with --prices: assortments are of items, not of budgets")
+    if arguments.prices and arguments.cluster:
+        raise InputError("--cluster does not go with --prices on a page; rumflow test resamples whole households")
     if arguments.outside is not None and arguments.revenue is None:
         raise InputError("--outside is for the section on the best assortment, which needs --revenue, too")
     data = read_budgets(arguments) if arguments.prices else read_data(arguments)
@@ -49,6 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         title=arguments.title or (unnamed if arguments.data == "-" else Path(arguments.data).stem),
         n_boot=arguments.n_boot,
         seed=arguments.seed,
+        cluster=arguments.cluster,
         command=shlex.join(["rumflow", *arguments.words]),
         progress=show_progress(arguments),
         inputs=inputs_of(arguments),

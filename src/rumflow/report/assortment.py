@@ -28,12 +28,20 @@ def find_assortment(
     outside_option: Item | None,
     sampled: bool,
     seed: int,
+    cluster: bool,
     progress: bool,
 ) -> BestAssortment:
     """The best assortment, or the best that is found in time; with `sampled` over all populations that are not rejected."""
     level = LEVEL if sampled and has_counts(data) else None
     found = best_assortment(
-        data, revenue, outside_option, confidence=level, max_seconds=MOST_SECONDS, seed=seed, progress=progress
+        data,
+        revenue,
+        outside_option,
+        confidence=level,
+        max_seconds=MOST_SECONDS,
+        seed=seed,
+        cluster=True if cluster and level is not None else None,
+        progress=progress,
     )
     if found.reason == "interrupted":
         raise KeyboardInterrupt

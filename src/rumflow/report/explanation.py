@@ -35,11 +35,20 @@ def is_quick(fit: Projection) -> bool:
     return fit.n << (fit.n - 1) <= MOST_ARCS
 
 
-def explain_data(data: ChoiceData, n_boot: int, seed: int, progress: bool) -> Explanation:
+def explain_data(data: ChoiceData, n_boot: int, seed: int, cluster: bool, progress: bool) -> Explanation:
     """The conflicts of the data; of the shares as they are where no test is asked for."""
     level = 0.05 if n_boot else None
     replicates = max(n_boot, LEAST_REPLICATES)
-    found = explain(data, level, replicates, most=MOST_CONFLICTS, halves=0, seed=seed, progress=progress)
+    found = explain(
+        data,
+        level,
+        replicates,
+        most=MOST_CONFLICTS,
+        halves=0,
+        seed=seed,
+        cluster=cluster and n_boot > 0,
+        progress=progress,
+    )
     if found.interrupted:
         raise KeyboardInterrupt
     return found

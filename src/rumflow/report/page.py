@@ -43,6 +43,7 @@ def make_report(
     title: str = "Choices",
     n_boot: int = 499,
     seed: int = 0,
+    cluster: bool = False,
     command: str = "",
     progress: bool = False,
     inputs: Iterable[str | os.PathLike[str]] = (),
@@ -52,6 +53,7 @@ def make_report(
     """Write the page; the main numbers are returned. Ctrl-C ends it without a page; an old one stays as it is.
 
     n_boot    bootstrap replicates of the test; 0 leaves the test out.
+    cluster   resample whole subjects; for choices.
     command   how the page was made, for the section on reproducing it.
     inputs    files that the page must not overwrite, such as that of the data.
     revenue, outside_option   for a section on the best assortment, see `rumflow.best_assortment`.
@@ -60,10 +62,13 @@ def make_report(
     optional("matplotlib", "report")
     if n_boot < 0:
         raise InputError(f"n_boot={n_boot}: 0 or more replicates are needed")
-    words = command or f"rumflow.report.make_report(data, {str(path)!r}, n_boot={n_boot}, seed={seed})"
+    words = (
+        command
+        or f"rumflow.report.make_report(data, {str(path)!r}, n_boot={n_boot}, seed={seed}{', cluster=True' if cluster else ''})"
+    )
     if isinstance(data, BudgetData):
-        if revenue is not None:
-            raise InputError("revenue: assortments are of items, not of budgets")
+        if revenue is not None or cluster:
+            raise InputError("revenue and cluster are for choices from menus, not for budgets")
         return make_budget_report(data, path, title, n_boot, seed, words, progress, inputs)
     if not _several(data).any():
         raise InputError("no menu of two items or more was observed, so there is nothing to report")
@@ -74,12 +79,14 @@ def make_report(
         if stopped.fit.status is Status.INTERRUPTED:
             raise KeyboardInterrupt from None
         raise
-    test = rum_test(data, n_boot=n_boot, seed=seed, progress=progress) if n_boot else None
+    test = rum_test(data, n_boot=n_boot, seed=seed, cluster=cluster or None, progress=progress) if n_boot else None
     if test is not None and test.interrupted:
         raise KeyboardInterrupt
-    reasons = explain_data(data, n_boot, seed, progress) if is_quick(fit) else None
+    reasons = explain_data(data, n_boot, seed, cluster, progress) if is_quick(fit) else None
     content = _content(data, fit, test) | {"explanation": None if reasons is None else explanation_content(reasons)}
-    best = None if revenue is None else find_assortment(data, revenue, outside_option, n_boot > 0, seed, progress)
+    best = (
+        None if revenue is None else find_assortment(data, revenue, outside_option, n_boot > 0, seed, cluster, progress)
+    )
     doubtful = (reasons is not None and bool(reasons.conflicts)) or (test is not None and test.pvalue <= DOUBTFUL)
     content["assortment"] = None if best is None else assortment_content(data, best, doubtful)
     page = render("page.html.j2", content | {"title": title, "command": words})
