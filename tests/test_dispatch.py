@@ -145,6 +145,21 @@ def test_memory_from_an_earlier_solve_changes_nothing(n, spread):
         assert np.array_equal(ways[0].weights, ways[1].weights)
 
 
+def test_an_objective_that_is_rounding_ends_it_soon():
+    # Rational data with weights far apart come down to nothing in ever smaller steps; what is rounding already may take some.
+    rng = np.random.default_rng(0)
+    inside = rf.Lattice(8).membership
+    weights = np.where(inside, 10.0 ** rng.uniform(-6, 6, inside.shape), 0.0)
+    weights[rng.random(len(inside)) < 0.3] = 0.0
+    given = Problem(rf.Lattice(8).to_internal(rf.simulate.mixed_logit(8, seed=rng)), rf.Lattice(8).to_internal(weights))
+    ways = [
+        solve_rankings(make_problem(given), Workspace(8), tol=1e-9, floor=1e-30, enough=enough)
+        for enough in (0.0, 1e-3)
+    ]
+    assert ways[1].reason == "done"
+    assert ways[1].rounds < ways[0].rounds
+
+
 def test_a_row_that_stalls_is_solved_as_if_it_stood_alone():
     # Twelve powers of ten between the weights: rounding decides which of these end certified.
     rng = np.random.default_rng(3)

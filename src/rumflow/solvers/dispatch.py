@@ -28,7 +28,7 @@ from rumflow.core.graph_cells import Cells
 from rumflow.core.membership import rum_membership
 from rumflow.core.memory import fits, interior_bytes, projection_bytes, require_memory
 from rumflow.core.paths import flow_from_paths
-from rumflow.core.problem import SOLVER_FLOOR, Problem, Stop, data_size
+from rumflow.core.problem import SOLVER_FLOOR, Problem, Stop, data_size, least_weight, rounding_floor
 from rumflow.errors import InputError
 from rumflow.models.model import Model
 from rumflow.models.open_menus import DEFAULT_LIMIT
@@ -126,8 +126,11 @@ def solve(
         if flow is not None:
             return Solved(None, None, certify(flow, problem.target), "moebius", 0, "done", flow, target)
     inner = Problem(target, problem.weights, problem.cone)
-    floor = SOLVER_FLOOR * data_size(target, problem.weights) if stop.floor is None else stop.floor
-    run = _Run(inner, problem.target, stop, floor, certify, workspace, deadline, report, threads)
+    size = data_size(target, problem.weights)
+    floor = SOLVER_FLOOR * size if stop.floor is None else stop.floor
+    # Half of what the certificate takes for rounding, which it computes for itself.
+    enough = 0.5 * rounding_floor(size, least_weight(problem.weights)) if stop.floor is None else 0.0
+    run = _Run(inner, problem.target, stop, floor, enough, certify, workspace, deadline, report, threads)
     best: Solved | None = None
     for found in run.attempts(method, start):
         if best is None or not best.certificate.gap <= found.certificate.gap:  # a gap that is not a number is the worst
@@ -146,6 +149,7 @@ class _Run:
     data: Array  # as they were given: what the certificate is about
     stop: Stop
     floor: float  # the gap at which solvers stop, however small the objective
+    enough: float  # the objective at which the gap does not matter
     certify: Certifier
     workspace: Workspace | None
     deadline: float | None
@@ -201,17 +205,20 @@ class _Run:
 
     def rankings(self, start: Mixture | None, limit: float | None) -> Solved:
         """The active set with its factor, until its work goes beyond `limit`."""
-        outcome = self._active_set(self.problem, self.floor, start, limit)
+        outcome = self._active_set(self.problem, self.floor, start, limit, self.enough)
         mixture = outcome.paths, outcome.weights
         certificate = self.certify.mixture(mixture, self.data)
         return Solved(mixture, None, certificate, "rankings", outcome.rounds, outcome.reason)
 
-    def _active_set(self, problem: Problem, floor: float, start: Mixture | None, limit: float | None) -> Outcome:
+    def _active_set(
+        self, problem: Problem, floor: float, start: Mixture | None, limit: float | None, enough: float = 0.0
+    ) -> Outcome:
         return solve_rankings(
             make_problem(problem),
             self.workspace or Workspace(problem.n),
             tol=self.stop.tol,
             floor=floor,
+            enough=enough,
             start=start,
             deadline=self.deadline,
             most_work=limit,

@@ -30,6 +30,8 @@ _STEP_WORK = 2e9  # multiplications between two checks of the clock
 # a sum over all cells, is off by rounding.
 _ZERO = RELATIVE_RUM_TOLERANCE / SOLVER_FLOOR
 
+# Rounds for coming down to that from an objective that is rounding already; weights far apart may take thousands.
+_TO_ZERO = 16
 
 # When to give up for the work that lies ahead (`rumflow.solvers.dispatch.most_work`): not before this share of what may be done,
 # judged from the last rounds, and as if the active set grew for some more orders of magnitude (to the base e) of the gap: one
@@ -168,6 +170,7 @@ def solve_rankings(
     *,
     tol: float,
     floor: float,
+    enough: float = 0.0,
     start: Mixture | None = None,
     deadline: float | None = None,
     most_work: float | None = None,
@@ -176,12 +179,13 @@ def solve_rankings(
 ) -> Outcome:
     """Solve until the gap is within max(tol * objective, floor), or say why not.
 
+    An objective of at most `enough` is rounding, so that the gap does not matter any more.
     Without `start` it begins from the ranking that agrees best with the data, the cheapest at the gradient of the empty mixture.
     """
     prices = workspace.prices
     begin = time.perf_counter()
     count = prices.threads(threads)
-    rounds = stalled = 0
+    rounds = stalled = small = 0
     best, work, size = np.inf, 0.0, prices.pool_size
     trail: deque[tuple[int, float]] = deque(maxlen=_TRAIL)
     scale = float(problem.weights.sum()) if len(problem.weights) else float(problem.target.size)
@@ -204,7 +208,8 @@ def solve_rankings(
             goal = max(tol * min(objective, scale), floor)
             gap, nu = kernels.measure(problem, active, prices.cost, cheapest, prices.most_mass, goal)
             steps = 0
-            if not (gap <= goal or objective <= _ZERO * floor):
+            small += objective <= enough
+            if not (gap <= goal or objective <= _ZERO * floor or small > _TO_ZERO):
                 most = max(32, int(_STEP_WORK / max(k * k, 1)))
                 filled = prices.fill_pool(pool, nu)
                 steps = kernels.improve(
