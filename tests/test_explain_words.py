@@ -127,8 +127,12 @@ def test_words_of_the_page_without_a_test_and_without_a_conflict():
     assert "the rest of the data has no contradiction" in exact["advice"][-1]
     assert "p-value without" not in exact["influence"].columns
     rational = rf.ChoiceData.from_counts({("a", "b"): {"a": 6, "b": 4}, ("b", "c"): {"b": 6, "c": 4}})
-    assert explanation_content(explain_data(rational, 19, 0, False, False))["lead"].startswith("Nothing that sampling error")
-    assert explanation_content(explain_data(rational, 0, 0, False, False))["lead"].startswith("Nothing: some population")
+    assert explanation_content(explain_data(rational, 19, 0, False, False))["lead"].startswith(
+        "Nothing that sampling error"
+    )
+    assert explanation_content(explain_data(rational, 0, 0, False, False))["lead"].startswith(
+        "Nothing: some population"
+    )
 
 
 def test_the_page_leaves_long_searches_out(tmp_path, monkeypatch):
