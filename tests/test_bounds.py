@@ -537,3 +537,11 @@ def test_the_inner_point_has_every_ranking_and_the_value_asked_for(values):
     uneven = tilted_shares(np.array([0.0, 1.0, 3.0]), 1.2)
     assert np.log(uneven[2] / uneven[0]) == pytest.approx(3 * np.log(uneven[1] / uneven[0]))
     assert tilted_shares(np.ones(3), 1.0) == pytest.approx(1 / 3)
+
+
+def test_linear_programmes_are_counted(monkeypatch):
+    counted = []
+    monkeypatch.setattr("rumflow.output.progress.Counter.add", lambda self, number: counted.append(number))
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 6, "b": 4}, ("b", "c"): {"b": 6, "c": 4}})
+    rf.bounds(data, ("a", "b", "c"), confidence=None, progress=True)
+    assert sum(counted) == 6  # both ends of three shares

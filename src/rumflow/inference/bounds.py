@@ -265,7 +265,7 @@ def bound_asked(
         )
     fit = exact_fit(data, weights, model, route) if fit is None else fit
     asked, names = ask(fit)
-    lower, upper, gap = find_bounds(fit, asked)
+    lower, upper, gap = find_bounds(fit, asked, progress)
     level: float | None = None
     intervals: list[Interval] = []
     number: int | None = None

@@ -18,6 +18,7 @@ from rumflow.errors import InputError
 from rumflow.models.budgets import Budgets
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
+from rumflow.output.progress import Counter
 from rumflow.projection.graph_results import GraphProjection
 from rumflow.projection.lattice_results import LatticeProjection
 from rumflow.projection.results import Projection
@@ -62,7 +63,7 @@ def lay_out(given: Given, further: Mask) -> Layout:
     return Layout(menus, fixed, own, new, pull)
 
 
-def find_bounds(fit: Projection, asked: Asked) -> tuple[Array, Array, float]:
+def find_bounds(fit: Projection, asked: Asked, progress: bool = False) -> tuple[Array, Array, float]:
     """Lower and upper ends, and how far they may be outside the sharp ones."""
     given = given_by(fit)
     menus, fixed, own, new, pull = lay_out(given, asked.menus)
@@ -87,12 +88,17 @@ def find_bounds(fit: Projection, asked: Asked) -> tuple[Array, Array, float]:
     cells = whole.part(linked)
     programs = make_programs(fit, cells, fixed[linked], pull[linked])
     gap = 0.0
+    counter = Counter(progress, 2 * len(open_costs), "linear programmes")
     for k in open_costs:
         outside = asked.constant[k] + float((costs[k] * rho)[~np.isin(np.arange(len(menus)), linked)].sum())
         cost = cells.to_table(costs[k][linked])
-        low, high = programs.minimise(cost), programs.minimise(-cost)
+        low = programs.minimise(cost)
+        counter.add(1)
+        high = programs.minimise(-cost)
+        counter.add(1)
         lower[k], upper[k] = outside + low.bound, outside - high.bound
         gap = max(gap, low.value - low.bound, high.value - high.bound)
+    counter.end()
     return lower, upper, gap
 
 
