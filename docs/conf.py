@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import sys
 from pathlib import Path
 
 import latex2mathml.converter
 from docutils import nodes
+from jupyter_client.manager import AsyncKernelManager
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
 
@@ -35,6 +37,10 @@ nb_execution_mode = "cache"
 nb_execution_timeout = 180
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
+logging.getLogger("traitlets").setLevel(logging.WARNING)
+# What notebooks say to Python goes through a port of this machine: encrypted, where that is known; new kernels warn otherwise.
+if hasattr(AsyncKernelManager, "transport_encryption"):
+    AsyncKernelManager.transport_encryption.default_value = "auto"
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # those of arrays fill half a page; the docstrings say what is accepted
