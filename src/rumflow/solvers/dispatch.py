@@ -54,7 +54,7 @@ LATTICE_ITEMS = 24
 _WIDE = 1e4
 
 # What setting it up costs, in cells.
-_SET_UP = 800
+_SET_UP = 1200
 
 # Conjugate gradient steps after which the interior point method does not save what rounding has stopped elsewhere.
 _LAST_RESORT = 20_000
@@ -86,20 +86,20 @@ class Solved:
 
 
 def most_work(problem: Problem, tol: float) -> float | None:
-    """Multiplications of the active set at which the interior point method would have been cheaper; None: at no number.
+    """Multiplications that the active set may have ahead before the interior point method is cheaper; None: any number.
 
-    For 9 to 11 items (relative gaps 1e-6 and 1e-9, twelve families, three seeds, with and without weights) the two took the same
-    time where the active set did 0.8e5 to 2e5 multiplications per cell, more with weights or without some of the menus. The
+    For 9 to 12 items (relative gaps 1e-6 and 1e-9, twelve families, with and without weights) the two took the same
+    time where the active set did 0.7e5 to 2e5 multiplications per cell, more with weights or without some of the menus. The
     interior point method needs more and more conjugate gradient steps with more items, and with weights far apart; its steps
-    grow with the digits asked for, of which the active set has the last ones for nothing. Its set-up costs as much as some
-    hundred cells, which matters for 9 items.
+    grow with the digits asked for, of which the active set has the last ones for nothing. Its set-up costs as much as a
+    thousand cells, which matters for 9 items.
     """
     n, weights = problem.n, problem.weights
     if len(weights) and weights.max() > _WIDE * weights[weights > 0].min():
         return None
     digits = min(max(-np.log10(max(tol, 1e-300)), 3.0), 12.0)
     cells = _SET_UP + (n << (n - 1))
-    return float((2.5e4 if len(weights) else 1.4e4) * (digits + 1.0) * cells * 1.5 ** max(n - 12, 0))
+    return float((2.2e4 if len(weights) else 1.05e4) * (digits + 1.0) * cells * 1.5 ** max(n - 12, 0))
 
 
 def solve(
