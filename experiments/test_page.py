@@ -3,7 +3,8 @@
     python -m experiments.test_page            # reads docs/results/{size,coverage,uniform}.csv, writes docs/test.md
 
 Every number of the page comes from these files. A design is known by several methods (see `experiments.size`); the page takes the
-most reliable: a bootstrap of every data set, else the screen on fresh data sets, else the screen.
+most reliable: a bootstrap of every data set (the second, where there are two), else the screen on fresh data sets, else the
+screen.
 """
 
 from __future__ import annotations
@@ -38,6 +39,12 @@ PROCEDURES = {
     "recentred": '`convention="recentred"`, the default of version 0.1',
 }
 
+RULES = {
+    "arithmetic": "`a m^(-1/5)`, m the arithmetic mean of the menus' sizes",
+    "geometric": "the same, m the geometric mean",
+    "harmonic": "the same, m the harmonic mean",
+    "default": "the default: the mean of `a m^(-1/5)` over the menus",
+}
 
 UNIFORM = {
     "linear": "linear programme",
@@ -102,15 +109,15 @@ def size_table(study: Study) -> str:
 
 def doubtful_table(study: Study) -> str:
     """The designs above 7.5 % in the screen, by every method."""
-    screen, again, full = (study.by_method[m] for m in ("screen", "screen again", "bootstrap"))
+    screen, again = (study.by_method[method] for method in ("screen", "screen again"))
     bad = [k for k, rate in screen.items() if k[-1] == "default" and k[4] in TRUE and rate > 0.075]
     bad += [k for k, rate in again.items() if k[-1] == "default" and k[4] in TRUE and rate > 0.075 and k not in bad]
     rows = []
     for key in sorted(bad, key=lambda k: -study.best[k]):
         n, choices, sizes, menus, truth, _ = key
-        found = [percent(one[key]) if key in one else "" for one in (screen, again, full)]
+        found = [percent(one[key]) if key in one else "" for one in study.by_method.values()]
         rows.append([n, choices, sizes, menus, truth, *found])
-    return table(["items", "choices", "samples", "menus", "truth", "screen", "fresh", "bootstrap"], rows)
+    return table(["items", "choices", "samples", "menus", "truth", *METHODS], rows)
 
 
 def procedure_table(study: Study) -> str:
@@ -134,6 +141,23 @@ def procedure_table(study: Study) -> str:
             ]
         )
     return table(["test", "designs", "mean", "worst", "above 7.5 %", "finds false models (default on these)"], rows)
+
+
+def rules_table(study: Study) -> str:
+    """Rules for tau where menus are unequal, on the designs for which all of them were tried."""
+
+    def shared(truths: Sequence[str]) -> dict[str, list[float]]:
+        rates = {name: {key[:5]: rate for key, rate in study.select(name, truths).items()} for name in RULES}
+        common = set.intersection(*(set(one) for one in rates.values()))
+        return {name: [one[key] for key in common] for name, one in rates.items()}
+
+    true, false = shared(TRUE), shared(FALSE)
+    rows = [
+        [words, *([percent(mean(true[n])), percent(max(true[n]))] if true[n] else ["", ""]), percent(mean(false[n])) if false[n] else ""]
+        for n, words in RULES.items()
+    ]
+    head = [f"{len(true['default'])} true models: mean", "worst", f"{len(false['default'])} false models: mean"]
+    return table(["tau", *head], rows)
 
 
 def power_rows(study: Study) -> list[tuple[Key, float, float, float]]:
@@ -241,7 +265,9 @@ def render(folder: Path) -> str:
     covered = [float(r["covered"]) for r in coverage]
     return PAGE.format(
         designs=len(true),
-        n_again=sum(k[-1] == "default" and k[4] in TRUE for k in study.by_method["bootstrap"]),
+        n_again=sum(key in study.by_method["bootstrap"] or key in study.by_method["bootstrap again"] for key in true),
+        n_last=sum(key in study.by_method["bootstrap again"] for key in true),
+        rules=rules_table(study),
         worst=percent(true[worst]),
         worst_case=", ".join(worst[:5]),
         tiny=percent(tiny),
