@@ -323,8 +323,8 @@ def run_size(
             append_csv(path, row | {"rejected": round(rate, 5)})
 
 
-#: How a rate is found, the most reliable last: by one replicate a data set, by the same on fresh data sets, by a bootstrap of each
-#: fresh data set, and by that on data sets which nobody saw while the rule for tau was chosen.
+#: How a rate is found, the most reliable last: by one replicate a data set, by the same on fresh data sets, by a bootstrap of
+#: each fresh data set, and by that on data sets which nobody saw while the rule for tau was chosen.
 METHODS: dict[str, Callable[[Case, Procedure, int], float]] = {
     "screen": reject,
     "screen again": lambda case, procedure, count: reject(case, procedure, count, fresh=1),
