@@ -329,7 +329,7 @@ METHODS: dict[str, Callable[[Case, Procedure, int], float]] = {
     "screen": reject,
     "screen again": lambda case, procedure, count: reject(case, procedure, count, fresh=1),
     "bootstrap": reject_fully,
-    "bootstrap again": lambda case, procedure, count: reject_fully(case, procedure, count, fresh=2),
+    "bootstrap again": lambda case, procedure, count: reject_fully(case, procedure, count, fresh=20),
 }
 
 
