@@ -65,6 +65,7 @@ class Case(NamedTuple):
 class Procedure(NamedTuple):
     """A way to test: weights, draws, and tau = c times a rule of `Convention`, or ("log") c sqrt(log m / m), m the mean menu.
 
+    A rule of `MEANS`: tau as if every menu had that mean of their sizes.
     Weights "likelihood": the likelihood ratio instead, with samples from the most likely model (`LikelihoodFit.lr_test`).
     """
 
@@ -84,6 +85,15 @@ PROCEDURES = {
     "likelihood ratio": Procedure("likelihood", "null", 0.0),
     "recentred": Procedure(None, "empirical", 1.0, "smallest"),
     "recentred, counts": Procedure("counts", "empirical", 1.0),
+    "arithmetic": Procedure("counts", "null", 1.0, "arithmetic"),
+    "geometric": Procedure("counts", "null", 1.0, "geometric"),
+    "harmonic": Procedure("counts", "null", 1.0, "harmonic"),
+}
+
+MEANS: dict[str, Callable[[Array], float]] = {
+    "arithmetic": lambda m: float(m.mean()),
+    "geometric": lambda m: float(np.exp(np.log(m).mean())),
+    "harmonic": lambda m: float(1 / (1 / m).mean()),
 }
 
 
@@ -249,7 +259,10 @@ def find_tau(data: ChoiceData, procedure: Procedure) -> float:
     if procedure.rule == "log":
         m = max(float(data.totals.mean()), 3.0)
         return procedure.c * float(np.sqrt(np.log(m) / m))
-    return min(procedure.c * find_taus(procedure.rule, data.totals, data.membership.sum(axis=1), Convention())[0], 0.95)
+    rule, behind = procedure.rule, data.totals
+    if rule in MEANS:
+        rule, behind = "mean", np.full(len(behind), MEANS[rule](behind))
+    return min(procedure.c * find_taus(rule, behind, data.membership.sum(axis=1), Convention())[0], 0.95)
 
 
 def rejection(statistic: Array, null: Array) -> float:
@@ -310,11 +323,13 @@ def run_size(
             append_csv(path, row | {"rejected": round(rate, 5)})
 
 
-#: How a rate is found: by one replicate a data set, by the same on fresh data sets, or by a bootstrap of each fresh data set.
+#: How a rate is found, the most reliable last: by one replicate a data set, by the same on fresh data sets, by a bootstrap of
+#: each fresh data set, and by that on data sets which nobody saw while the rule for tau was chosen.
 METHODS: dict[str, Callable[[Case, Procedure, int], float]] = {
     "screen": reject,
     "screen again": lambda case, procedure, count: reject(case, procedure, count, fresh=1),
     "bootstrap": reject_fully,
+    "bootstrap again": lambda case, procedure, count: reject_fully(case, procedure, count, fresh=20),
 }
 
 

@@ -8,7 +8,7 @@ from experiments import least_favourable
 from experiments.coverage import KINDS
 from experiments.power import PROCEDURES, apply_all, make_truth, render_power, run_power
 from experiments.size import PROCEDURES as PROCEDURES_OF_SIZE
-from experiments.size import TRUE, Case, cases_above, draw_samples, reject_fully, run_size
+from experiments.size import TRUE, Case, cases_above, draw_samples, find_tau, make_design, reject_fully, run_size
 from experiments.test_page import render
 from experiments.uniform import TESTS
 
@@ -89,12 +89,17 @@ def test_screening_many_designs(tmp_path):
     run_size(path, cases[:1], ["inverse variance", "likelihood ratio"], 10)
     run_size(path, cases[:1], ["default"], 3, method="bootstrap")
     run_size(path, cases[:1], ["default"], 10, method="screen again")
-    methods = [line.split(",")[6] for line in path.read_text().splitlines()[-4:]]
-    assert methods == ["screen", "screen", "bootstrap", "screen again"]
+    run_size(path, cases[:1], ["harmonic"], 3, method="bootstrap again")
+    methods = [line.split(",")[6] for line in path.read_text().splitlines()[-5:]]
+    assert methods == ["screen", "screen", "bootstrap", "screen again", "bootstrap again"]
     assert set(cases_above(path, -0.01)) == set(cases[:2])
     assert cases_above(path, 1.01) == []
     for case in cases:
         assert 0 <= reject_fully(case, PROCEDURES_OF_SIZE["default"], 3, 19) <= 1
+    rules = [
+        find_tau(make_design(cases[0])[2], PROCEDURES_OF_SIZE[name]) for name in ("arithmetic", "default", "harmonic")
+    ]
+    assert rules == sorted(rules)
     data, p, sets = draw_samples(cases[1], 4, 0)
     assert all((one.totals == data.totals).all() for one in sets)
     assert p.shape == (4, int(data.membership.sum()))
@@ -106,6 +111,10 @@ def test_the_page_of_the_studies_shows_the_most_reliable_rates(tmp_path):
         size += [f"3,20,equal,all,{truth},{name},screen,400,0.02" for name in ("default", "recentred")]
         size += [f"3,20,half,all,{truth},default,screen,400,0.03"]
     size += ["3,20,equal,all,3,default,screen again,4000,0.09", "3,20,equal,all,3,default,bootstrap,1000,0.064"]
+    size += ["3,20,half,all,2,default,bootstrap,1000,0.06", "3,20,half,all,2,default,bootstrap again,4000,0.055"]
+    for name, true, false in (("arithmetic", 0.07, 0.2), ("geometric", 0.065, 0.19), ("harmonic", 0.05, 0.17)):
+        size += [f"3,20,half,all,2,{name},bootstrap,4000,{true}", f"3,20,half,all,noise,{name},screen,400,{false}"]
+    size += ["3,20,half,all,noise,default,screen,400,0.18"]
     size += ["3,20,equal,all,noise,default,screen,400,0.5", "3,20,equal,all,noise,recentred,screen,400,0.55"]
     (tmp_path / "size.csv").write_text("\n".join(size))
     head = "n,choices,truth,kind,draw,data_sets,covered,range,width,sharp_width"
@@ -116,7 +125,12 @@ def test_the_page_of_the_studies_shows_the_most_reliable_rates(tmp_path):
     (tmp_path / "uniform.csv").write_text("\n".join(uniform))
     page = render(tmp_path)
     assert "The worst design has 6.4 %\n(3, 20, equal, all, 3)" in page
-    assert "| 3 | 20 | equal | all | 3 | 2.0 | 9.0 | 6.4 |" in page
+    assert "| 3 | 20 | equal | all | 3 | 2.0 | 9.0 | 6.4 |  |" in page
+    assert "Designs above 7.5 %: 0. With a fifth or half of the menus tiny the worst is 5.5 %." in page
+    assert "The hardest 1 had a second bootstrap" in page
+    assert "it has 0 more than two points too high and 2 more than" in page
+    assert "| the default: the mean of `a m^(-1/5)` over the menus | 5.5 | 5.5 | 18.0 |" in page
+    assert "| the same, m the harmonic mean | 5.0 | 5.0 | 17.0 |" in page
     assert "| 3 | 20 | equal | all | noise | 55.0 | 50.0 | 2.0 |" in page
     assert "| 4 | 50 | 6 | 90.5 (90.0) | 0.25 | 90.5 (90.0) | 0.25 |" in page
     assert "| linear programme | 5.0 | 25.0 | 1 of 1 |" in page

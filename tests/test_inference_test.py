@@ -527,12 +527,15 @@ def test_tau_rule():
     def find(tau, convention, behind=behind, size=4.0):
         return find_taus(tau, behind, np.full(3, size), convention)
 
-    own = 0.4 * 34**-0.2
+    own = 0.4 * (3**-0.2 + 40**-0.2 + 60**-0.2) / 3  # the first menu counts as one of three choices
     assert find("auto", Convention()) == pytest.approx((own, 0, 2 * own))
     assert find("mean", Convention()) == pytest.approx((own,))
     assert find("mean", Convention(), size=2.5) == pytest.approx((1.28 * own,))
     assert find("mean", Convention(), size=2.0) == pytest.approx((0.525 / 0.4 * own,))
     assert find("auto", find_convention("abkk"), 56 * behind) == pytest.approx((0.20525, 0, 0.41051), abs=1e-4)
+    assert find("mean", Convention(), np.full(3, 34.0)) == pytest.approx((0.4 * 34**-0.2,))
+    assert find("mean", Convention(), np.array([0.0, 3.0, np.inf])) == pytest.approx((0.8 / 3 * 3**-0.2,))
+    assert find("auto", Convention(), np.full(3, np.inf)) == find("smallest", Convention(), np.full(3, np.inf)) == (0,)
     assert find("smallest", Convention()) == pytest.approx((np.sqrt(np.log(3) / 3),))
     assert find(["auto", 0.1], Convention(tau=0.3)) == (0.3, 0.1)
     assert find(1.5, Convention("cone")) == (1.5,)

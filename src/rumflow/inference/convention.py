@@ -32,10 +32,10 @@ class Convention:
     weights None (1 on every cell), "counts" or "inverse-variance"; see `rum_test`.
     draws   "null": replicate choices come from the tightened fit. "empirical": from the observed choices, recentred on it.
             "auto": "null", but "empirical" on the cone, whose points have no total of 1 to draw from.
-    tau     the rule behind tau="auto". "mean": a m^(-1/5), m the mean number of choices (subjects, where they are resampled)
-            from a menu, and a = 3.2 / s^2 between 0.4 and 0.525, s the mean number of items of a menu: small menus have few
-            facets, and the test needs more room (`python -m experiments.size`). "smallest": sqrt(log m / m), m the smallest.
-            Or a number. m is at least 3.
+    tau     the rule behind tau="auto". "mean": the mean of a m^(-1/5) over the menus, m the choices (subjects, where they are
+            resampled) from a menu, so that a few large menus do not speak for many small ones; a = 3.2 / s^2 between 0.4 and
+            0.525, s the mean number of items of a menu: small menus have few facets, and the test needs more room
+            (`python -m experiments.size`). "smallest": sqrt(log m / m), m the smallest. Or a number. m is at least 3.
 
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
@@ -135,12 +135,11 @@ def _one_tau(tau: str | float, behind: Array, items: Array, convention: Conventi
         raise InputError(
             f"tau={tau!r}: accepted are 'auto', 'mean', 'smallest', a number from 0 to below 1, or several"
         )
-    m = max(float(behind.mean() if tau == "mean" else behind.min()), 3.0)
-    if np.isinf(m):
-        return 0.0
-    if tau == "smallest":
-        return float(np.sqrt(np.log(m) / m))
-    return float(np.clip(3.2 / items.mean() ** 2, 0.4, 0.525) * m**-0.2)
+    behind = np.maximum(behind, 3.0)
+    if tau == "mean":
+        return float(np.clip(3.2 / items.mean() ** 2, 0.4, 0.525) * (behind**-0.2).mean())
+    m = float(behind.min())
+    return 0.0 if np.isinf(m) else float(np.sqrt(np.log(m) / m))
 
 
 def _check_tau(tau: object, kind: str, where: str = "") -> float:

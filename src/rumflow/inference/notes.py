@@ -64,8 +64,10 @@ def find_notes(sample: Sample, sampler: Sampler, tau: float, by_subject: bool, w
             f"it has no weight in {named}."
         )
     if sample.convention.set == "simplex" and tau > LARGE_TAU:
+        low, high = (f"{one:.3g}" for one in (behind.min(), behind.max()))
+        number = low if low == high else f"{low} to {high}"
         notes.append(
-            f"tau = {tau:.2g} is large: with about {behind.mean():.3g} {what} a menu replicates come from a population moved "
+            f"tau = {tau:.2g} is large: with {number} {what} a menu replicates come from a population moved "
             f"{100 * tau:.0f} % of the way to one in which every ranking is equally likely."
         )
     return tuple(notes)

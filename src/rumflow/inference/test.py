@@ -98,9 +98,9 @@ def rum_test(
                 rational choice from budgets, where smoothed demand is tested as `rumflow.inference.budgets` says.
     n_boot      bootstrap replicates B; the p-value is (1 + #{replicates >= statistic}) / (1 + B).
     tau         how far the set is tightened, 0 <= tau < 1, or several values, each with its own draws and p-value; the first is
-                the test. "auto": 0.4 m^(-1/5), m the mean number of choices from a menu, at least 3 (of subjects, when
-                resampling by subject), up to 0.525 in place of 0.4 for menus of two or three items; and beside it 0 and twice as
-                much. "smallest": sqrt(log m / m), m the smallest menu.
+                the test. "auto": the mean of 0.4 m^(-1/5) over the menus, m the choices from a menu, at least 3 (the
+                subjects, when resampling by subject), up to 0.525 in place of 0.4 for menus of two or three items; and beside it
+                0 and twice as much. "smallest": sqrt(log m / m), m the smallest menu.
     weights     "auto": "counts", the menu's sample size. None: 1 on every cell. "inverse-variance": N_D / p with p the fitted
                 probability, moved towards uniform by one observation per item, so that the statistic is Pearson's, with what
                 was not recorded of a menu as a cell of its own; the same weights for all replicates. Or a (2^n, n) array, or
