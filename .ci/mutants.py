@@ -54,7 +54,7 @@ PARTS = {
         "rumflow/core",
         True,
         "certificate graph lattice models operators paths tree budgets inputs simulate projection graph_projection "
-        "remainders memory many factor span small corners",
+        "remainders memory many factor span small large corners",
     ),
     "inference": Part(
         "rumflow/inference",
@@ -371,11 +371,13 @@ def run(name: str, count: int, seed: int, minutes: float, again: bool) -> None:
         print(result, *about[:4], "|", mutant.before[:60], "->", mutant.after[:60], flush=True)
 
 
-def _rows() -> list[dict[str, str]]:
+def _rows(first: bool = False) -> list[dict[str, str]]:
+    """What was last found about each mutant, or what was found first: before tests were added for survivors."""
     if not RESULTS.exists():
         return []
     with RESULTS.open(newline="") as file:
-        return list({_key(row): row for row in csv.DictReader(file)}.values())  # the last word on each mutant
+        found = list(csv.DictReader(file))
+    return list({_key(row): row for row in (reversed(found) if first else found)}.values())
 
 
 def _key(row: dict[str, str]) -> tuple[str, ...]:
@@ -385,13 +387,18 @@ def _key(row: dict[str, str]) -> tuple[str, ...]:
 def report() -> None:
     """Say how many were killed."""
     found = _rows()
-    killed = sum(row["result"] == "killed" for row in found)
     for row in found:
         if row["result"] != "killed":
             print(
                 f"{row['result']}: {row['file']}:{row['line']} {row['kind']}: {row['before'][:70]} -> {row['after'][:70]}"
             )
-    print(f"{killed} of {len(found)} mutants killed ({killed / max(len(found), 1):.0%})")
+    for name in (*PARTS, ""):
+        own, before = (
+            [row["result"] == "killed" for row in rows if part_of(row["file"]).startswith(name)]
+            for rows in (found, _rows(first=True))
+        )
+        killed = f"{sum(own)} of {len(own)} mutants killed ({sum(own) / max(len(own), 1):.1%})"
+        print(f"{name or 'together'}: {killed}, {sum(before)} ({sum(before) / max(len(own), 1):.1%}) when first tried")
 
 
 def main() -> None:
