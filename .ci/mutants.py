@@ -59,8 +59,8 @@ PARTS = {
     "inference": Part(
         "rumflow/inference",
         False,
-        "inference_graph inference_jobs inference_power inference_resample inference_test bounds likelihood explain "
-        "explain_words assortment decide compare_models remainders budgets corners",
+        "inference_graph inference_jobs inference_power inference_resample inference_test bounds likelihood explain plausible "
+        "explain_words explain_models assortment decide compare_models remainders budgets corners",
     ),
 }
 
@@ -279,8 +279,8 @@ class Mapper:
         return True
 
 
-def make_map(name: str) -> None:
-    """Run the tests of a part once, under coverage."""
+def make_map(name: str, only: list[str]) -> None:
+    """Run the tests of a part once, under coverage; `only` these files, where the rest of the map is as it was."""
     import pytest
 
     import rumflow as rf
@@ -292,9 +292,16 @@ def make_map(name: str) -> None:
         rf.bounds(data, [0, 1], n_boot=19, confidence=0.9, seed=0)
     part = PARTS[name]
     mapper = Mapper(part.folder)
-    tests = [f"tests/test_{test}.py" for test in part.tests.split()]
-    pytest.main([*tests, f"src/{part.folder}", "-q", "-s", "-p", "no:cacheprovider", "--tb=no"], plugins=[mapper])
+    tests = [f"tests/test_{test}.py" for test in only or part.tests.split()]
+    doctests = [] if only else [f"src/{part.folder}"]
     path = CACHE / f"{name}.json"
+    if only:
+        known = json.loads(path.read_text())
+        kept = {test for test in known["seconds"] if test.partition("::")[0] not in tests}
+        mapper.seconds = {test: seconds for test, seconds in known["seconds"].items() if test in kept}
+        for file, lines in known["lines"].items():
+            mapper.lines[file] = {int(line): [test for test in own if test in kept] for line, own in lines.items()}
+    pytest.main([*tests, *doctests, "-q", "-s", "-p", "no:cacheprovider", "--tb=no"], plugins=[mapper])
     path.write_text(json.dumps({"seconds": mapper.seconds, "lines": mapper.lines}))
     print(f"{len(mapper.seconds)} tests, {sum(mapper.seconds.values()):.0f} CPU seconds, in {path}")
 
@@ -406,6 +413,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("what", choices=["map", "run", "report"])
     options.add_argument("--part", choices=list(PARTS), help="this folder only, in this process")
+    options.add_argument("--tests", nargs="+", default=[], help="map: these files only, after tests were added to them")
     options.add_argument("--count", type=int, default=200)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--again", action="store_true", help="try survivors once more, after the tests have changed")
@@ -425,7 +433,7 @@ def main() -> None:
         if given.what == "run":
             report()
     elif given.what == "map":
-        make_map(given.part)
+        make_map(given.part, given.tests)
     else:
         run(given.part, given.count, given.seed, given.minutes, given.again)
 
