@@ -9,9 +9,9 @@ import pytest
 from scipy.optimize import linprog
 
 import rumflow as rf
-from rumflow.inference.conflicts.models import words_of
 from rumflow.cli.main import main
 from rumflow.data.menus import membership_of
+from rumflow.inference.conflicts.models import words_of
 
 ORDERS = list(permutations(range(4)))
 
