@@ -54,13 +54,13 @@ PARTS = {
         "rumflow/core",
         True,
         "certificate graph lattice models operators paths tree budgets inputs simulate projection graph_projection "
-        "remainders memory many factor span small corners",
+        "remainders memory many factor span small large corners",
     ),
     "inference": Part(
         "rumflow/inference",
         False,
-        "inference_graph inference_jobs inference_power inference_resample inference_test bounds likelihood explain "
-        "explain_words assortment decide compare_models remainders budgets corners",
+        "inference_graph inference_jobs inference_power inference_resample inference_test bounds likelihood explain plausible "
+        "explain_words explain_models assortment decide compare_models remainders budgets corners",
     ),
 }
 
@@ -279,8 +279,8 @@ class Mapper:
         return True
 
 
-def make_map(name: str) -> None:
-    """Run the tests of a part once, under coverage."""
+def make_map(name: str, only: list[str]) -> None:
+    """Run the tests of a part once, under coverage; `only` these files, where the rest of the map is as it was."""
     import pytest
 
     import rumflow as rf
@@ -292,9 +292,16 @@ def make_map(name: str) -> None:
         rf.bounds(data, [0, 1], n_boot=19, confidence=0.9, seed=0)
     part = PARTS[name]
     mapper = Mapper(part.folder)
-    tests = [f"tests/test_{test}.py" for test in part.tests.split()]
-    pytest.main([*tests, f"src/{part.folder}", "-q", "-s", "-p", "no:cacheprovider", "--tb=no"], plugins=[mapper])
+    tests = [f"tests/test_{test}.py" for test in only or part.tests.split()]
+    doctests = [] if only else [f"src/{part.folder}"]
     path = CACHE / f"{name}.json"
+    if only:
+        known = json.loads(path.read_text())
+        kept = {test for test in known["seconds"] if test.partition("::")[0] not in tests}
+        mapper.seconds = {test: seconds for test, seconds in known["seconds"].items() if test in kept}
+        for file, lines in known["lines"].items():
+            mapper.lines[file] = {int(line): [test for test in own if test in kept] for line, own in lines.items()}
+    pytest.main([*tests, *doctests, "-q", "-s", "-p", "no:cacheprovider", "--tb=no"], plugins=[mapper])
     path.write_text(json.dumps({"seconds": mapper.seconds, "lines": mapper.lines}))
     print(f"{len(mapper.seconds)} tests, {sum(mapper.seconds.values()):.0f} CPU seconds, in {path}")
 
@@ -371,11 +378,13 @@ def run(name: str, count: int, seed: int, minutes: float, again: bool) -> None:
         print(result, *about[:4], "|", mutant.before[:60], "->", mutant.after[:60], flush=True)
 
 
-def _rows() -> list[dict[str, str]]:
+def _rows(first: bool = False) -> list[dict[str, str]]:
+    """What was last found about each mutant, or what was found first: before tests were added for survivors."""
     if not RESULTS.exists():
         return []
     with RESULTS.open(newline="") as file:
-        return list({_key(row): row for row in csv.DictReader(file)}.values())  # the last word on each mutant
+        found = list(csv.DictReader(file))
+    return list({_key(row): row for row in (reversed(found) if first else found)}.values())
 
 
 def _key(row: dict[str, str]) -> tuple[str, ...]:
@@ -385,13 +394,18 @@ def _key(row: dict[str, str]) -> tuple[str, ...]:
 def report() -> None:
     """Say how many were killed."""
     found = _rows()
-    killed = sum(row["result"] == "killed" for row in found)
     for row in found:
         if row["result"] != "killed":
             print(
                 f"{row['result']}: {row['file']}:{row['line']} {row['kind']}: {row['before'][:70]} -> {row['after'][:70]}"
             )
-    print(f"{killed} of {len(found)} mutants killed ({killed / max(len(found), 1):.0%})")
+    for name in (*PARTS, ""):
+        own, before = (
+            [row["result"] == "killed" for row in rows if part_of(row["file"]).startswith(name)]
+            for rows in (found, _rows(first=True))
+        )
+        killed = f"{sum(own)} of {len(own)} mutants killed ({sum(own) / max(len(own), 1):.1%})"
+        print(f"{name or 'together'}: {killed}, {sum(before)} ({sum(before) / max(len(own), 1):.1%}) when first tried")
 
 
 def main() -> None:
@@ -399,6 +413,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("what", choices=["map", "run", "report"])
     options.add_argument("--part", choices=list(PARTS), help="this folder only, in this process")
+    options.add_argument("--tests", nargs="+", default=[], help="map: these files only, after tests were added to them")
     options.add_argument("--count", type=int, default=200)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--again", action="store_true", help="try survivors once more, after the tests have changed")
@@ -418,7 +433,7 @@ def main() -> None:
         if given.what == "run":
             report()
     elif given.what == "map":
-        make_map(given.part)
+        make_map(given.part, given.tests)
     else:
         run(given.part, given.count, given.seed, given.minutes, given.again)
 

@@ -9,6 +9,9 @@ from hypothesis import settings
 settings.register_profile("rumflow", deadline=None, max_examples=25, derandomize=True)
 settings.load_profile("rumflow")
 
+if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+    np.seterr(over="ignore")  # kernels multiply whole numbers modulo 2^64, of which NumPy's scalars warn
+
 
 @pytest.fixture
 def rng():

@@ -19,7 +19,8 @@ from experiments.robust import (
 
 import rumflow as rf
 from rumflow.core.graph import GraphTooLargeError
-from rumflow.inference.assortment_search import Limits, Space, least_revenues, relate, search
+from rumflow.inference.assortment_search import Limits, Space, WorstCases, least_revenues, relate, search
+from rumflow.inference.assortment_task import Task
 from rumflow.models.open_menus import as_words
 
 DATA = rf.ChoiceData.from_counts(
@@ -78,6 +79,56 @@ def test_an_item_below_another_does_not_bring_in_one_that_is_not():
     found = rf.best_assortment(table, [0.0, 10.0, 1.0, 2.0], 0, must=(2,), model=rf.RandomUtility(above=[(1, 2)]))
     assert set(found.menu) == {0, 1, 2}
     assert found.lower == pytest.approx(10.0)
+
+
+def test_what_a_menu_may_as_well_have():
+    """k beside i: on every recorded menu with i, not cheaper, in no group, and below nothing that i is not below."""
+    rng = np.random.default_rng(7)
+    implied = 0
+    for _ in range(30):
+        n = 6
+        menus = rng.random((3, n)) < 0.6
+        menus[:, 0] = menus[0, 1] = menus[1:, 5] = True  # two items or more: a menu of one says nothing
+        data = rf.ChoiceData.from_counts({tuple(np.flatnonzero(m).tolist()): {0: 5} for m in menus}, items=range(n))
+        above = [(1, 2), (2, 3), (4, 3)][: rng.integers(4)]
+        revenue = rng.integers(1, 4, n).astype(float)
+        revenue[0] = 0.0
+        fit = rf.project(data, model=rf.RandomUtility(above=above))
+        task = Task(fit, revenue, 0, None, (), [(4, 5)] if rng.random() < 0.3 else [])
+        apart = {4, 5} if len(task._space._limits.apart) else set()
+        over = {x: {a for a, b in above if b == x} for x in range(n)}
+        for x in range(n):
+            over[x] |= {a for b in over[x] for a in over[b]}
+        for i in range(n):
+            for k in range(n):
+                expected = (
+                    i != k
+                    and k not in apart
+                    and revenue[k] >= revenue[i]
+                    and all(m[k] for m in menus if m[i])
+                    and over[i] <= over[k] | {k}
+                )
+                assert task._space._implied[task._place[i], task._place[k]] == expected
+                implied += expected
+    assert implied > 50
+
+
+def test_the_newest_populations_are_kept(monkeypatch):
+    monkeypatch.setattr("rumflow.inference.assortment_search._MOST_POPULATIONS", 2)
+    menus = np.ones((1, 3), np.bool_)
+    asked = []
+
+    def cheapest(worth, taken):
+        asked.append(np.eye(taken.shape[1])[len(asked) % taken.shape[1]])
+        return asked[-1]
+
+    cases = WorstCases(menus, menus, np.zeros((3, 3), np.bool_), np.array([2.0, 1.0, 0.0]), cheapest)
+    cases.learn(np.array(list(permutations(range(3)))))
+    nothing = np.zeros((0, 3), np.bool_)
+    space = Space(cases.types._revenue, Limits(np.array([False, False, True]), 3, nothing), np.zeros((3, 3), np.bool_))
+    for count in range(1, 5):
+        cases.bound(space, space.root(), -1.0)
+        assert [id(kept) for kept in cases._populations] == [id(own) for own in asked[-min(count, 2) :]]
 
 
 def test_the_best_of_the_fit():
@@ -154,6 +205,10 @@ def test_labels_table_and_summary():
     assert found.table["assortment"][:2] == ["best in the worst case", "best of the fit"]
     assert "No other assortment promises more" in found.summary()
     assert "best in the worst case" in found.to_frame()["assortment"].tolist()
+    shown = found.as_table()
+    assert [row[shown.columns.index("menu")] for row in shown.rows] == [
+        "{" + ", ".join(item for item in menu if item != "none") + "}" for menu in found.table["menu"]
+    ]
     same = rf.bounds(DATA, functional=rf.functionals.revenue(found.menu, REVENUE), confidence=None)
     assert same.interval == pytest.approx((found.lower, found.upper), abs=1e-6)
     limited = rf.best_assortment(DATA, REVENUE, "none", max_size=1, must=["tea"])

@@ -319,6 +319,9 @@ def test_distances_are_those_of_all_types_listed(smoothed):
     expected = [scale * cone_distance(a, one - p + eta - tau * mean) for one in drawn]
     assert published.null_distribution == pytest.approx(expected, rel=1e-5, abs=1e-8)
     assert "rational ones" in published.summary()
+    assert len(published.misfits()) > 3
+    _, _, worst = published.summary().partition("Furthest from rational demand:\n")
+    assert len([line for line in worst.splitlines() if line.startswith("  ") and "observed" in line]) == 3
 
 
 def test_tau_by_hand(smoothed):

@@ -115,7 +115,8 @@ def test_functional_errors():
         (lambda: f.share(("a", "b"), "c"), "not in the menu"),
         (lambda: f.share("ab", "a"), "as a tuple of items"),
         (lambda: f.change(("a",), ("b",), "c"), "neither in"),
-        (lambda: f.prefers("a", "a"), "must differ"),
+        (lambda: f.prefers("a", "a"), r"prefers\('a', 'a'\): the items must differ"),
+        (lambda: f.prefers("a", "b", "a"), "must differ"),
         (lambda: f.better_off(("a", "b"), ("a",)), "has nothing"),
     ]:
         with pytest.raises(rf.InputError, match=message):
@@ -191,6 +192,8 @@ def test_next_menu_by_width():
     assert (np.diff(found.width) <= 1e-12).all()
     assert found.menu == found.menus[0]
     assert "What to ask next" in found.summary()
+    bars = [line.get_xdata() for line in found.plot(top=3).lines if line.get_linewidth() > 2]
+    assert np.array(bars) == pytest.approx(np.column_stack([np.zeros(3), found.width[:3]]))
 
 
 def test_next_menu_for_a_functional():

@@ -296,6 +296,49 @@ def test_small_conflicts_of_samples_are_screened_for_the_number_of_comparisons(r
     assert small.SmallConflicts(both.membership, recorded, 1e9 * both.totals).find(both.frequencies, 0.05)
 
 
+def test_small_conflicts_of_samples_against_loops():
+    """Differences in standard errors: of a share common to both menus, and of the three shares of a cycle."""
+    rng = np.random.default_rng(3)
+    menus = [menu for size in (2, 3) for menu in combinations(range(4), size)]
+    counts = {menu: dict(zip(menu, rng.integers(1, 40, len(menu)).tolist(), strict=True)) for menu in menus}
+    data = rf.ChoiceData.from_counts(counts)
+    row = {menu: k for k, menu in enumerate(data.menus)}
+    total = {menu: sum(own.values()) for menu, own in counts.items()}
+    rises, cycles = {}, {}
+    for d, e in permutations(menus, 2):
+        if set(d) < set(e):
+            for x in d:
+                share = (counts[d][x] + counts[e][x] + 1) / (total[d] + total[e] + 2)
+                error = np.sqrt(share * (1 - share) * (1 / total[d] + 1 / total[e]))
+                rises[d, e, x] = (counts[e][x] / total[e] - counts[d][x] / total[d]) / error
+    for circle in permutations(range(4), 3):
+        if circle[0] == min(circle):
+            steps = [(a, tuple(sorted((a, b)))) for a, b in zip(circle, (*circle[1:], circle[0]), strict=True)]
+            shares = [(counts[pair][a] + 1) / (total[pair] + 2) for a, pair in steps]
+            error = np.sqrt(sum(s * (1 - s) / total[pair] for s, (_, pair) in zip(shares, steps, strict=True)))
+            cycles[circle] = (sum(counts[pair][a] / total[pair] for a, pair in steps) - 2) / error
+    screen = small.SmallConflicts(data.membership, ~np.isnan(data.counts), data.totals)
+    pairs, strength, compared = screen._nested(data.frequencies)
+    assert compared == len(rises)
+    expected = {}
+    for (d, e, _), value in rises.items():
+        expected[row[d], row[e]] = max(value, expected.get((row[d], row[e]), -np.inf))
+    found = dict(zip(map(tuple, pairs.tolist()), strength.tolist(), strict=True))
+    assert found == pytest.approx(expected, rel=1e-12)
+    triples, force, count = screen._cycles(data.frequencies)
+    assert count == len(cycles) == len(triples)
+    assert sorted(force) == pytest.approx(sorted(cycles.values()), rel=1e-12)
+
+
+def test_nested_menus_are_not_looked_for_among_many(monkeypatch):
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 8, "b": 2}, ("a", "b", "c"): {"a": 9, "b": 1, "c": 0}})
+    for most, expected in ((2, [(0, 1)]), (1, [])):
+        monkeypatch.setattr(small, "MOST_MENUS", most)
+        assert (
+            small.SmallConflicts(data.membership, ~np.isnan(data.counts), None).find(data.frequencies, None) == expected
+        )
+
+
 def test_pvalues_stop_early_and_say_the_same(monkeypatch):
     data = rf.ChoiceData.from_counts(CYCLE)
     whole = Subsets(data, None, Sampling(0.05, 199, 3, False), 1).whole

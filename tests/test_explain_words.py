@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -51,6 +52,50 @@ def test_patterns_are_named_where_their_definition_holds(shares, pattern, items)
     assert found.pattern == pattern
     assert first.pattern.items == items
     assert first.inequality.value > first.inequality.bound
+
+
+def test_few_added_items_are_named_and_many_counted():
+    for more, words in (("zvwu", "z, v, w and u are on offer"), ("zvwut", "5 more items are on offer")):
+        menu = tuple("xy" + more)
+        large = dict.fromkeys(menu, 1) | {"x": 60}
+        data = rf.ChoiceData.from_counts({("x", "y"): {"x": 40, "y": 60}, menu: large})
+        assert words in rf.explain(data, level=None).conflicts[0].pattern.text
+
+
+def test_the_verdict_on_samples():
+    found = rf.explain(rf.ChoiceData.from_counts(CYCLE), n_boot=39, halves=4, seed=1)
+    rejected = "Random utility is rejected (p = 0.025, at most 39 replicates), "
+    assert found.verdict == rejected + "and so it is for these menus alone."
+    assert (found.rejected, found.halves) == (4, 4)  # it is far beyond chance in half of the choices, too
+    twice = replace(found, conflicts=found.conflicts * 2)
+    assert twice.verdict == rejected + "and so it is for each of these 2 sets of menus alone."
+    cut = replace(found, conflicts=(), interrupted=True)
+    assert cut.verdict == rejected + "but the search was interrupted before it found the menus in conflict."
+    unknown = replace(cut, pvalue=None)
+    assert unknown.verdict == "The search was interrupted before the data were tested."
+    fine = replace(cut, pvalue=0.5)
+    assert fine.verdict.startswith("There is no conflict that sampling error could not explain (p = 0.5")
+
+
+@pytest.mark.parametrize(("named", "rejected", "words"), [
+    (0.5, 8, None), (0.75, 8, None), (0.4, 8, "8 of 10 half-samples are rejected, but most of them name other menus"),
+    (0.4, 5, "5 of 10 half-samples are rejected, but"), (0.4, 4, "Half of the choices are not enough to see it: only 4 of 10"),
+])  # fmt: skip
+def test_conflicts_that_half_of_the_choices_do_not_name(named, rejected, words):
+    found = rf.explain(rf.ChoiceData.from_counts(CYCLE), n_boot=39, halves=0, seed=1)
+    influence = found.influence | {"named": [0.1, named, 0.2]}
+    notes = " ".join(replace(found, halves=10, rejected=rejected, influence=influence).notes)
+    assert ("Treat it as a lead" in notes) == (words is not None)
+    assert words is None or words in notes
+
+
+def test_the_table_says_how_much_it_leaves_out():
+    found = rf.explain(rf.ChoiceData.from_counts(CYCLE), level=None)
+    assert found.as_table().note == ""
+    long = {name: column * 20 for name, column in found.influence.items()}
+    table = replace(found, influence=long).as_table()
+    assert table.note == f"{60 - len(table.rows)} more in `influence`."
+    assert 0 < len(table.rows) < 60
 
 
 def test_words_of_an_inequality():

@@ -171,6 +171,17 @@ def test_certificate_equals_its_twin(model, cone):
         assert certify_table(graph, rho, target, weights, cone) == pytest.approx((found.objective, found.gap))
 
 
+def test_certificate_of_no_types():
+    """The vertex of the cone: all probabilities 0, and optimal where the data are below 0."""
+    cells = random_cells(np.random.default_rng(3), 4, 3)
+    graph = RandomUtility().geometry(cells)
+    target, weights = random_tables(np.random.default_rng(4), cells, weighted=True)
+    nobody = np.empty((0, graph.shape[0]), np.int32), np.empty(0)
+    found = certify_types(graph, nobody, Problem(-np.abs(target), weights, cone=True))
+    assert found.objective == pytest.approx(0.5 * (weights * target**2).sum(), rel=1e-12)
+    assert found.gap == found.least_flow == found.menu_error == 0.0
+
+
 def test_labels_hold_the_cells_of_their_arcs():
     rng = np.random.default_rng(2)
     sets = [sorted(rng.choice(20, rng.integers(0, 6), replace=False).tolist()) for _ in range(50)]

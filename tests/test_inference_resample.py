@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -56,6 +58,18 @@ def test_menu_draws_are_multinomial():
     error = np.sqrt(sample.frequency * (1 - sample.frequency) / sizes)
     assert (np.abs(p.mean(axis=0) - sample.frequency) <= 4 * error / np.sqrt(4000) + 1e-12).all()
     assert p.std(axis=0) == pytest.approx(error, rel=0.08)
+
+
+@pytest.mark.parametrize("absent", [0, 1, 2])
+def test_rounding_leaves_no_draw_without_a_choice(absent):
+    """Ten tenths add up to less than 1, and the largest number that is drawn is not below: the last item with a share gets it."""
+    names = tuple("abcdefghijkl"[: 10 + absent])
+    sample = build_sample(rf.ChoiceData.from_counts({names: dict.fromkeys(names[:10], 1)}), None, Convention())
+    highest = SimpleNamespace(random=lambda count: np.full(count, np.nextafter(1.0, 0.0)))
+    assert np.cumsum(sample.frequency)[-1] <= highest.random(1)[0]
+    drawn = CellSampler(sample, "menu", "null").draw([highest], sample.frequency)[0]
+    assert np.flatnonzero(drawn).tolist() == [9]
+    assert drawn[9] == 1.0
 
 
 def test_large_samples_are_drawn_by_binomials():

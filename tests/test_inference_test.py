@@ -379,7 +379,25 @@ def test_one_observation_a_menu():
     result = rum_test(data, n_boot=19, seed=0)
     assert 0 < result.pvalue <= 1
     assert result.tau == pytest.approx(0.525 * 3**-0.2)
-    assert "every menu has fewer than 5 choices" in result.summary().lower()
+    assert "Every menu has fewer than 5 choices: {a, b} (1), {a, c} (1), {b, c} (1)." in result.summary()
+
+
+def test_critical_values_by_their_definition():
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 8, "b": 2}, ("a", "b", "c"): {"a": 9, "b": 1, "c": 2}})
+    result = replace(
+        rum_test(data, n_boot=19, seed=0), null_distributions=np.random.default_rng(0).permutation(19)[None]
+    )
+    assert result.critical_value(0.04) == np.inf
+    for level in (0.05, 0.09, 0.1, 0.35, 0.95):
+        value = result.critical_value(level)
+        below, above = ((1 + (result.null_distribution >= value + step).sum()) / 20 for step in (-0.5, 0.5))
+        assert above <= level + 1e-12 < below
+
+
+def test_the_smallest_menus_are_named():
+    counts = {pair: {pair[0]: k, pair[1]: 0} for k, pair in zip((4, 9, 2, 3, 1), combinations("abcd", 2), strict=False)}
+    result = rum_test(rf.ChoiceData.from_counts(counts), n_boot=9, seed=0)
+    assert "4 of 5 menus have fewer than 5 choices: {b, d} (1), {a, d} (2), {b, c} (3), ..." in result.summary()
 
 
 def test_one_menu_in_all():

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rumflow as rf
+from rumflow.core import memory
 from rumflow.core.lattice import items_of
 from rumflow.core.paths import squeeze, unsqueeze
 from rumflow.core.transforms import moebius, moebius_adjoint, zeta, zeta_adjoint
@@ -91,3 +92,11 @@ def test_menus_by_number():
 def test_lattices_of_the_same_items_are_the_same():
     assert rf.Lattice(4) == rf.Lattice(4) != rf.Lattice(5)
     assert len({rf.Lattice(4), rf.Lattice(4), rf.Lattice(5)}) == 2
+
+
+def test_memory_is_enough_up_to_the_last_byte(monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 1 << 28)
+    assert memory.fits(1 << 28)
+    assert not memory.fits((1 << 28) + 1)
+    monkeypatch.setattr(memory, "available_memory", lambda: None)  # the system does not say
+    assert memory.fits(1 << 60)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rumflow as rf
-from rumflow.inference import LikelihoodError, fit_likelihood
+from rumflow.inference import LikelihoodError, fit_likelihood, places
 
 
 def em(data, rounds=4000):
@@ -67,6 +67,29 @@ def check(fit):
     )
     total = counts[np.bitwise_count(fit.data.masks) >= 2].sum()
     assert fit.gap == pytest.approx(max(dearest - total, 0), abs=1e-8)
+
+
+@pytest.mark.parametrize("route", ["lattice", "graph"])
+def test_points_are_mixed(route):
+    place = places.find_place(rf.simulate.random_menus(4, 4, 3, seed=1), None, route)
+    inside = place.middle()
+    types, weights = place.mixture(inside)
+    ends = inside, place.point((types, weights)), place.point((types[:1], np.ones(1)))
+    for a, b in permutations(ends, 2):
+        mixed = place.mix(a, b, 0.3)
+        assert place.rho(mixed) == pytest.approx(0.7 * place.rho(a) + 0.3 * place.rho(b), abs=1e-12)
+        assert place.mixture(mixed)[1].sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("route", ["lattice", "graph"])
+def test_iterations_are_projections(monkeypatch, route):
+    calls = []
+    for name in ("solve", "solve_graph"):
+        own = getattr(places, name)
+        monkeypatch.setattr(places, name, lambda *a, own=own, **k: calls.append(1) or own(*a, **k))
+    counts = {("a", "b"): {"a": 7, "b": 3}, ("b", "c"): {"b": 8, "c": 2}, ("a", "c"): {"a": 1, "c": 9}}
+    fit = fit_likelihood(rf.ChoiceData.from_counts(counts), route=route)
+    assert len(calls) == fit.iterations > 1
 
 
 def test_real_data_sets_agree_with_em(data_folder):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import rumflow as rf
 from rumflow.cli.parser import COMMANDS
 
 ROOT = Path(__file__).parents[1]
@@ -29,6 +30,11 @@ def test_extras_exist():
     assert named <= set(extras)
 
 
+def test_versions_agree():
+    assert f"\nversion: {rf.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"\n## {rf.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
 def headings(page):
     """The anchors of a page, as GitHub makes them."""
     titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
@@ -48,7 +54,7 @@ def test_links_lead_somewhere(page):
 def test_commands_exist(page):
     text = page.read_text(encoding="utf-8")
     makefile = (ROOT / "Makefile").read_text()
-    for name in re.findall(r"(?:^|`)make (\w+)", text, re.MULTILINE):
+    for name in re.findall(r"(?:^|`)make ([\w-]+)", text, re.MULTILINE):
         assert f"\n{name}:" in makefile
     for name in re.findall(r"`rumflow ([a-z]+)", text):
         assert name in COMMANDS
