@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(found.to_dict() | {"understood": data.understood})
     else:
-        show([*found.paragraphs(), found.as_table()])
+        show(found.parts())
     write_out(found.to_frame("dict"), arguments)
     return NOT_CONVERGED if found.interrupted else OK
 

@@ -13,6 +13,7 @@ from rumflow.output.plot_style import BLUE, GREY, ORANGE, clean, legend_below, l
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MOST_NAME = 44  # letters of a name; longer ones are cut
 _MOST_ROWS = 25  # more do not fit on a page
 
 
@@ -50,7 +51,7 @@ def plot_ranges(
     for name, values in (marks or {}).items():
         ax.plot(values[:count], rows, color=ORANGE, marker="o", markersize=4, linewidth=0, zorder=3)
         handles.append(line(ORANGE, name))
-    ax.set_yticks(rows, [shorten(name, 44) for name in names[:count]], fontsize=8)
+    ax.set_yticks(rows, [shorten(name, MOST_NAME) for name in names[:count]], fontsize=8)
     ax.invert_yaxis()
     ax.set_xlabel(label + (f" (the first {count} of {len(names)} rows)" if count < len(names) else ""))
     ax.set_title(title, loc="left", fontsize=11)

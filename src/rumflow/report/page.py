@@ -19,7 +19,7 @@ from rumflow.inference import bounds, rum_test
 from rumflow.output import plots
 from rumflow.output.files import check_target, write_whole
 from rumflow.output.frames import optional
-from rumflow.output.names import name_menu, name_order
+from rumflow.output.names import WRAPPED, name_menu, name_order
 from rumflow.projection.results import Projection, Status
 from rumflow.projection.single import project
 from rumflow.report.assortment import DOUBTFUL, assortment_content, find_assortment
@@ -207,7 +207,11 @@ def _menus(data: ChoiceData) -> PageTable:
     for menu, inside, shares, total in zip(
         data.menus[:shown], data.membership, data.frequencies, data.totals, strict=False
     ):
-        table.add(name_menu(data.items, menu), (total, f"{total:,.6g}"), _shares(data, np.flatnonzero(inside), shares))
+        table.add(
+            name_menu(data.items, menu, WRAPPED),
+            (total, f"{total:,.6g}"),
+            _shares(data, np.flatnonzero(inside), shares),
+        )
     return table
 
 
@@ -238,7 +242,7 @@ def _drivers(data: ChoiceData, fit: Projection) -> PageTable:
         x = int(np.argmax(np.abs(np.nan_to_num(differences[k]))))
         text = f"{fit.items[x]}: {fit.frequencies[k, x]:.3f}, fitted {fit.fitted[k, x]:.3f}"
         share = parts[k] / parts.sum()
-        menu = name_menu(data.items, data.menus[k])
+        menu = name_menu(data.items, data.menus[k], WRAPPED)
         table.add(menu, (data.totals[k], f"{data.totals[k]:,.6g}"), (share, f"{share:.1%}"), text)
     return table
 
@@ -251,7 +255,7 @@ def _cells(data: ChoiceData, fit: Projection) -> PageTable:
     )
     for menu, item, observed, fitted in [] if fit.inside else fit.misfits(15):
         difference = observed - fitted
-        table.add(name_menu(data.items, menu), str(item), observed, fitted, (difference, f"{difference:+.3f}"))
+        table.add(name_menu(data.items, menu, WRAPPED), str(item), observed, fitted, (difference, f"{difference:+.3f}"))
     return table
 
 
@@ -278,7 +282,7 @@ def _predictions(data: ChoiceData, fit: Projection) -> tuple[PageTable | None, s
         found = bounds(fit, menu)
         for k, x in enumerate(members):
             low, high = float(found.lower[k]), float(found.upper[k])
-            table.add(name_menu(data.items, menu), str(data.items[x]), low, high, float(fit.rho[mask, x]))
+            table.add(name_menu(data.items, menu, WRAPPED), str(data.items[x]), low, high, float(fit.rho[mask, x]))
     more = (
         ""
         if len(shown) == len(missing)
