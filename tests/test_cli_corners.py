@@ -523,3 +523,43 @@ def test_long_labels_are_not_cut_in_tables(capsys, tmp_path):
     told = [" ".join(re.sub(r" +[0-9.]+ +[0-9.]+$", "", row, flags=re.M).split()) for row in rows]
     assert len(told) == len(set(told)) == 10
     assert all(row.startswith(("{", "all but ")) and "..." not in row for row in told)
+
+
+def test_shares_without_sample_sizes(capsys, tmp_path):
+    path, page = tmp_path / "shares.csv", tmp_path / "page.html"
+    path.write_text("menu,item,count\na|b,a,0.25\na|b,b,0.75\na|b|c,a,0.5\na|b|c,b,0.25\na|b|c,c,0.25\n")
+    code, text, err = run(capsys, "report", path, "-o", page, "--json")
+    assert code == 0, err
+    assert json.loads(text)["pvalue"] is None
+    assert "How many choices are behind the shares is not known." in page.read_text()
+    code, _, err = run(capsys, "test", path)
+    assert code == 1
+    assert "in the file (counts, or a column total)" in err
+
+
+def test_a_billion_choices_and_one(capsys, tmp_path):
+    path = tmp_path / "unequal.csv"
+    rows = [
+        ("a|b", "a", 10**6),
+        ("a|b", "b", 1),
+        ("b|c", "b", 2),
+        ("a|c", "c", 3),
+        ("a|b|c", "a", 1),
+        ("a|b|c", "b", 10**9),
+    ]
+    path.write_text("menu,item,count\n" + "".join(f"{menu},{item},{count}\n" for menu, item, count in rows))
+    code, text, err = run(capsys, "explain", path, "--n-boot", 39, "--halves", 2, "--json")
+    assert code == 0, err
+    assert json.loads(text)["conflicts"]
+    code, text, err = run(capsys, "bounds", path, "--for", "b,c", "--item", "b", "--n-boot", 39, "--json")
+    assert code == 0, err
+    (only,) = json.loads(text)["bounds"]
+    assert only["from"] is None or only["from"] <= only["lower"]
+    path.write_text(path.read_text().replace("1000000000", "10000000000"))
+    code, _, err = run(capsys, "bounds", path, "--for", "b,c", "--n-boot", 39)
+    assert code == 1
+    assert "--confidence none" in err
+    path.write_text(path.read_text().replace("10000000000", "9000000000000"))
+    code, _, err = run(capsys, "test", path, "--n-boot", 39)
+    assert code == 1
+    assert "menu {a, b, c} has weight 9e+12 and menu {b, c} has 2;" in err

@@ -305,6 +305,7 @@ def _slot_weights(sample: Sample, weights: str | ArrayLike | None, groups: Seque
         forms.append(groups[0].membership.shape)
     if isinstance(weights, str):
         if weights == "counts":
+            require_weights(sizes, lambda s: f"menu {sample.menu_name(sample.unit[s])}")
             return sizes
         if weights == "inverse-variance":
             return pearson_weights(sample, fitted(replace(sample, weights=np.where(sample.item < 0, 0.0, sizes))))
