@@ -97,10 +97,16 @@ class NextMenus:
         from rumflow.output.range_plots import plot_ranges
 
         values = self.width if self.shrinks is None else self.shrinks
-        label = "width of the bounds" if self.shrinks is None else "expected shrinkage of the functional's bounds"
+        label = (
+            "width of its bounds, all items together"
+            if self.shrinks is None
+            else "expected shrinkage of the functional's bounds"
+        )
         names = [format_menu(menu) for menu in self.menus[:top]]
         zero = [0.0] * len(names)
-        return plot_ranges(names, zero, values[:top].tolist(), ax=ax, title="What to ask next", label=label)
+        return plot_ranges(
+            names, zero, values[:top].tolist(), ax=ax, title="What to ask next", label=label, widths=True
+        )
 
     def __repr__(self) -> str:
         return f"NextMenus({len(self.menus)} menus, first {format_menu(self.menus[0]) if self.menus else 'none'})"
