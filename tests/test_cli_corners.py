@@ -501,6 +501,8 @@ def test_only_needs_groups_or_subjects(capsys, counts):
     code, _, err = run(capsys, "explain", counts, "--only", "a")
     assert code == 1
     assert "have no group" in err
+    counts.write_text("menu,choice\na|b,a\na|b,b\n")
+    assert "have no group" in run(capsys, "explain", counts, "--only", "a")[2]
 
 
 def test_twice_names_the_columns_that_may_tell_rows_apart(capsys, tmp_path):

@@ -68,7 +68,8 @@ def _narrow(data: ChoiceData, arguments: argparse.Namespace) -> ChoiceData:
     """What `--only` and `--leave-out` leave of the data."""
     told = [data.understood]
     if arguments.only is not None:
-        kind = "group" if data.rows is None or data.rows.group is not None else "subject"
+        rows = data.rows
+        kind = "subject" if rows is not None and rows.group is None and rows.subject is not None else "group"
         parts = parts_of(data, kind)
         if arguments.only not in parts:
             names = "; ".join(list(parts)[:6]) + ("; ..." if len(parts) > 6 else "")

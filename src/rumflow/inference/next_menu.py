@@ -81,6 +81,9 @@ class NextMenus:
         """The first menus for the terminal."""
         shown = {name: column[:top] for name, column in self.table.items()}
         shown["menu"] = [list_menu(self.items, menu, WRAPPED) for menu in shown["menu"]]
+        if not self.menus:
+            reason = self.reason or "every menu that could be asked was observed."
+            return Table("What to ask next: nothing", ["menu", "width", "refutes"], note=reason[0].upper() + reason[1:])
         note = "width: how open its answer is; refutes: chance that an arbitrary answer would refute the model."
         if self.before is not None:
             note += f" shrinks: expected, of the functional's bounds, which are {self.before:.4g} wide now."
