@@ -309,7 +309,7 @@ def test_bounds(capsys, tmp_path):
         (["--for", "a,b,x"], "'x' is unknown"),
         (["--functional", "2:a,b"], "VALUE:MENU:ITEM is needed"),
         (["--for", "a,b", "--confidence", "much"], "auto, none or a number"),
-        (["--for", "a,b", "--functional", "1:a,b:a"], "either a menu"),
+        (["--for", "a,b", "--functional", "1:a,b:a"], "give a menu"),
     ]:
         code, out, err = run(capsys, "bounds", path, *arguments)
         assert code == 1

@@ -96,10 +96,10 @@ class BestAssortment:
         """The ranges of the assortments as bars."""
         from rumflow.output.range_plots import plot_ranges
 
-        names = []
-        for name, menu in zip(self.table["assortment"], self.table["menu"], strict=True):
-            whole = f"{name}: {self._offer(menu)}"
-            names.append(whole if len(whole) <= MOST_NAME else name)  # cut, several would look the same
+        names = self.table["assortment"]
+        whole = [f"{name}: {self._offer(menu)}" for name, menu in zip(names, self.table["menu"], strict=True)]
+        if max(map(len, whole)) <= MOST_NAME:  # cut, several would look the same
+            names = whole
         marks = {"under the fit": self.table["fit"]}
         return plot_ranges(
             names,
