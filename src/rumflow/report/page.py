@@ -133,6 +133,7 @@ def _content(data: ChoiceData, fit: Projection, test: Any) -> dict[str, Any]:
         "drivers": _drivers(data, fit),
         "cells": _cells(data, fit),
         "pictures": _pictures(fit, test),
+        "complete": fit.complete,
         "lattice_text": ""
         if data.n <= MOST_DRAWN
         else f"The flow over all menus is drawn for up to {MOST_DRAWN} items; here are {data.n}.",
