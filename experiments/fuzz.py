@@ -202,6 +202,8 @@ OPTIONS: dict[str, list[str]] = {
     "--share": ["0.5", "1", "0", "2"],
     "--items": ["a,b,c,d", "a,a", ","],
     "-n": ["2", "3", "4", "5", "40"],
+    "--only": ["g", "1", "s1", "no such", ""],
+    "--leave-out": ["a", "b,c", "z", ",", "a,b,c"],
     "--max-n": ["2", "4", "99"],
     "--revenue": ["a=1,b=2,c=3", "a=1", "a=x", "a=1,a=2", "no.csv", "1=1,2=2"],
     "--outside": ["a", "b", "c", "1", "no"],
@@ -218,7 +220,7 @@ OPTIONS: dict[str, list[str]] = {
 }
 READING = (  # noqa: SIM905
     "--menu --choice --count --weight --total --subject --group --available --items --menus --base --outside-option --separator "
-    "--clean --delimiter --encoding --quiet --json --observation"
+    "--clean --delimiter --encoding --quiet --json --observation --only --leave-out"
 ).split()
 COMMANDS = {
     "project": ["--by", "--weights", "--tol", "--max-seconds", "--top", *READING],

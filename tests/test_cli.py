@@ -309,7 +309,7 @@ def test_bounds(capsys, tmp_path):
         (["--for", "a,b,x"], "'x' is unknown"),
         (["--functional", "2:a,b"], "VALUE:MENU:ITEM is needed"),
         (["--for", "a,b", "--confidence", "much"], "auto, none or a number"),
-        (["--for", "a,b", "--functional", "1:a,b:a"], "either a menu"),
+        (["--for", "a,b", "--functional", "1:a,b:a"], "give a menu"),
     ]:
         code, out, err = run(capsys, "bounds", path, *arguments)
         assert code == 1
@@ -421,7 +421,12 @@ def test_version_and_plain_tables_without_rich(capsys):
     lines = table.text(60).splitlines()
     assert all(len(line) <= 60 for line in lines)
     assert lines[0] == "Title"
-    assert re.search(r"\.\.\. +1\.5000$", lines[3])
+    assert re.search(r"name a +1\.5000$", lines[3])
+    assert lines[4].startswith("  long name a long")
+    assert "".join(lines).count("name") == 21  # of the heading and all of the cell
+    endless = Table("Title", ["name", "value"], [["x" * 5000, 1.5]]).text(60).splitlines()
+    assert len(endless) == 3 + 6
+    assert endless[-1].endswith("...")
 
 
 def test_tables_with_rich():

@@ -450,3 +450,118 @@ def test_intervals_of_too_many_replicates_are_refused_at_once(capsys, tmp_path, 
     code, _, err = run(capsys, "bounds", path, "--for", "a,b,c", "--n-boot", number)
     assert code == 1
     assert "replicates" in err
+
+
+# Parts of the data.
+
+
+def grouped(tmp_path):
+    path = tmp_path / "grouped.csv"
+    rows = [("north", "a|b|none", "a", 6), ("north", "a|b|none", "b", 4), ("north", "a|b|none", "none", 90)]
+    rows += [("north", "a|none", "a", 5), ("north", "b|none", "none", 7)]
+    rows += [
+        ("south", "a|b|none", "a", 1),
+        ("south", "a|b|none", "b", 9),
+        ("south", "a|b", "a", 2),
+        ("south", "a|b", "b", 3),
+    ]
+    path.write_text("group,menu,item,count\n" + "".join(f"{g},{m},{x},{c}\n" for g, m, x, c in rows))
+    return path
+
+
+def test_one_group_alone_and_items_left_out(capsys, tmp_path):
+    path = grouped(tmp_path)
+    code, text, err = run(capsys, "project", path, "--only", "south", "--leave-out", "none", "--json")
+    assert code == 0
+    answer = json.loads(text)
+    assert (answer["items"], answer["menus"], answer["choices"]) == (
+        ["a", "b"],
+        1,
+        15,
+    )  # {a, b, none} and {a, b} are one
+    assert "only group south: 2 menus, 15 choices" in answer["understood"]
+    assert "without none: 2 items, 1 menus, 15 choices" in answer["understood"]
+    for command in ("explain", "report", "test", "bounds", "compare"):
+        more = {"report": ["-o", tmp_path / "page.html"], "bounds": ["--for", "a,b"], "test": ["--n-boot", 19]}
+        code, _, err = run(capsys, command, path, "--only", "north", *more.get(command, []))
+        assert code == 0, err
+        assert "only group north: 3 menus, 112 choices" in err
+    code, _, err = run(capsys, "explain", path, "--only", "west")
+    assert code == 1
+    assert "there is no such group; there are north; south" in err
+    code, _, err = run(capsys, "explain", path, "--leave-out", "nothing")
+    assert code == 1
+    assert "--leave-out: item 'nothing' is unknown" in err
+    code, _, err = run(capsys, "project", path, "--group", "no", "--subject", "group", "--only", "south")
+    assert code == 0
+    assert "only subject south" in err
+
+
+def test_only_needs_groups_or_subjects(capsys, counts):
+    code, _, err = run(capsys, "explain", counts, "--only", "a")
+    assert code == 1
+    assert "have no group" in err
+    counts.write_text("menu,choice\na|b,a\na|b,b\n")
+    assert "have no group" in run(capsys, "explain", counts, "--only", "a")[2]
+
+
+def test_twice_names_the_columns_that_may_tell_rows_apart(capsys, tmp_path):
+    path = tmp_path / "twice.csv"
+    path.write_text("season,menu,item,count\nwet,a|b,a,3\nwet,a|b,b,4\ndry,a|b,a,3\n")
+    code, _, err = run(capsys, "project", path)
+    assert code == 1
+    assert "columns without a use are season" in err
+
+
+def test_long_labels_are_not_cut_in_tables(capsys, tmp_path):
+    names = [f"room {k} with a view of the sea and two beds" for k in range(6)]
+    path = tmp_path / "rooms.csv"
+    menus = [names[:3], names[1:5], names]
+    rows = [f"{'|'.join(menu)},{item},{5 + k}" for menu in menus for k, item in enumerate(menu)]
+    path.write_text("menu,item,count\n" + "\n".join(rows) + "\n")
+    code, text, _ = run(capsys, "bounds", path, "--next", "-q")
+    assert code == 0
+    rows = re.split(r"\n(?=\{|all but)", text.split("---\n")[-1].rpartition("\nwidth:")[0])
+    told = [" ".join(re.sub(r" +[0-9.]+ +[0-9.]+$", "", row, flags=re.M).split()) for row in rows]
+    assert len(told) == len(set(told)) == 10
+    assert all(row.startswith(("{", "all but ")) and "..." not in row for row in told)
+
+
+def test_shares_without_sample_sizes(capsys, tmp_path):
+    path, page = tmp_path / "shares.csv", tmp_path / "page.html"
+    path.write_text("menu,item,count\na|b,a,0.25\na|b,b,0.75\na|b|c,a,0.5\na|b|c,b,0.25\na|b|c,c,0.25\n")
+    code, text, err = run(capsys, "report", path, "-o", page, "--json")
+    assert code == 0, err
+    assert json.loads(text)["pvalue"] is None
+    assert "How many choices are behind the shares is not known." in page.read_text()
+    code, _, err = run(capsys, "test", path)
+    assert code == 1
+    assert "in the file (counts, or a column total)" in err
+
+
+def test_a_billion_choices_and_one(capsys, tmp_path):
+    path = tmp_path / "unequal.csv"
+    rows = [
+        ("a|b", "a", 10**6),
+        ("a|b", "b", 1),
+        ("b|c", "b", 2),
+        ("a|c", "c", 3),
+        ("a|b|c", "a", 1),
+        ("a|b|c", "b", 10**9),
+    ]
+    path.write_text("menu,item,count\n" + "".join(f"{menu},{item},{count}\n" for menu, item, count in rows))
+    code, text, err = run(capsys, "explain", path, "--n-boot", 39, "--halves", 2, "--json")
+    assert code == 0, err
+    assert json.loads(text)["conflicts"]
+    code, text, err = run(capsys, "bounds", path, "--for", "b,c", "--item", "b", "--n-boot", 39, "--json")
+    assert code == 0, err
+    (only,) = json.loads(text)["bounds"]
+    assert only["from"] is None or only["from"] <= only["lower"]
+    path.write_text(path.read_text().replace("1000000000", "10000000000"))
+    code, _, err = run(capsys, "bounds", path, "--for", "b,c", "--n-boot", 39)
+    assert code == 1
+    assert "--confidence none" in err
+    path.write_text(path.read_text().replace("10000000000", "9000000000000"))
+    code, _, err = run(capsys, "test", path, "--n-boot", 39)
+    assert code == 1
+    assert "menu {a, b, c} has weight 9e+12 and menu {b, c} has 2;" in err

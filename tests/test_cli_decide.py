@@ -62,7 +62,7 @@ def test_assort(capsys, sales, tmp_path):
         (["--revenue", "nofile.csv", "--outside", "none"], "no such file"),
         (["--revenue", "tea=much", "--outside", "none"], "a number is needed"),
         (["--revenue", "rum=3", "--outside", "none"], "'rum' is unknown"),
-        (["--revenue", "tea=3", "--outside", "none"], "there is none for {beer, milk}"),
+        (["--revenue", "tea=3", "--outside", "none"], "there is no value for {beer, milk}"),
         ([], "--revenue"),
     ],
 )
@@ -174,3 +174,37 @@ def test_next(capsys, sales, tmp_path):
     for more in (["--confidence", "0.9"], ["--n-boot", "99"], ["--cluster"]):
         code, _, err = run(capsys, "bounds", sales, "--next", *more)
         assert (code, "without intervals" in err) == (1, True)
+
+
+def test_many_prices_on_the_command_line(capsys, tmp_path):
+    path = tmp_path / "many.csv"
+    items = [f"item {k}" for k in range(40)]
+    menus = [items, items[:20] + items[25:], items[5:]]
+    rows = [f"none|{'|'.join(menu)},{item},{3 + k % 5}" for menu in menus for k, item in enumerate(["none", *menu])]
+    path.write_text("menu,item,count\n" + "\n".join(rows) + "\n")
+    prices = ",".join(f"{item}={k + 1}" for k, item in enumerate(items))
+    assert len(prices) > 255  # longer than names of files may be
+    code, text, err = run(capsys, "assort", path, "-q", "--outside", "none", "--revenue", prices, "--json")
+    assert code == 0, err
+    assert json.loads(text)["gap"] <= 1e-5
+    code, _, err = run(capsys, "assort", path, "-q", "--outside", "none", "--revenue", "item 3=1")
+    assert code == 1
+    assert "--revenue item 3=1: there is no value for {item 0, item 1, item 2, item 4," in err
+
+
+def test_nothing_to_ask(capsys, tmp_path):
+    path = tmp_path / "pair.csv"
+    path.write_text("menu,choice\na|b,a\na|b,b\n")
+    code, text, _ = run(capsys, "bounds", path, "--next", "-q")
+    assert code == 0
+    assert "What to ask next: nothing" in text
+    assert "Every menu that could be asked was observed." in text
+
+
+def test_graphs_too_large_say_what_to_do(capsys, tmp_path):
+    data = rf.simulate.random_menus(120, 300, 3, draws=1, seed=0)
+    path = tmp_path / "small.csv"
+    data.to_csv(path)
+    code, _, err = run(capsys, "bounds", path, "--next", "-q")
+    assert code == 1
+    assert "leave out menus or items" in err

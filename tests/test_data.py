@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import rumflow as rf
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import all_subsets
+from rumflow.errors import InputError
 
 MENUS = [("tea", "milk"), ("tea", "juice"), ("milk", "juice"), ("tea", "milk", "juice")]
 ITEMS = ("tea", "milk", "juice")
@@ -357,3 +358,40 @@ def test_menus_in_any_order_are_the_same_data():
         rows._replace(menu=place[rows.menu].astype(np.int32)),
     )
     assert np.array_equal(one.rows.menu, other.rows.menu)
+
+
+def test_without_items():
+    counts = {
+        ("a", "b", "none"): {"a": 3, "b": 1, "none": 6},
+        ("a", "b"): {"a": 2, "b": 2},
+        ("b", "none"): {"b": 0, "none": 4},
+        ("a", "c", "none"): {"a": 5, "c": 1, "none": 0},
+    }
+    data = rf.ChoiceData.from_counts(counts, items=["a", "none", "b", "c"])
+    left = data.without(["none"])
+    assert left.equals(rf.ChoiceData.from_counts({("a", "b"): {"a": 5, "b": 3}, ("a", "c"): {"a": 5, "c": 1}}))
+    assert data.without("none").equals(left)
+    with pytest.raises(InputError, match="item 'nil' is unknown"):
+        data.without(["nil"])
+    with pytest.raises(InputError, match="no choice left"):
+        data.without(["a", "b", "c", "none"])
+    partial = rf.ChoiceData.from_matrix([*[[np.nan] * 3] * 6, [0.5, np.nan, 0.25]])
+    assert partial.without([2]).totals.tolist() == [0.75]  # what was not recorded stays so
+    with pytest.raises(InputError, match="does not say how often"):
+        partial.without([1])
+
+
+def test_without_items_keeps_single_choices():
+    frame = {
+        "menu": ["a,b,c", "a,b,c", "b,c", "a,c"],
+        "choice": ["c", "a", "b", "c"],
+        "subject": [1, 2, 2, 3],
+        "weight": [1, 2, 3, 4],
+    }
+    data = rf.ChoiceData.from_frame(frame).without(["c"])
+    kept = {"menu": ["a,b", "b"], "choice": ["a", "b"], "subject": [2, 2], "weight": [2, 3]}
+    other = rf.ChoiceData.from_frame(kept)
+    assert data.menus == other.menus == [("b",), ("a", "b")]
+    assert np.array_equal(data.counts, other.counts, equal_nan=True)
+    assert [data.rows.subjects[s] for s in data.rows.subject] == [2, 2]
+    assert data.rows.weight.tolist() == [2, 3]

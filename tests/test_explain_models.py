@@ -140,8 +140,26 @@ def test_budgets():
     assert found.pattern is None
     same = rf.explain(data.choices, None, model=model_of_budgets(data))
     assert same.conflict == found.conflict
+    rng = np.random.default_rng(0)
+    bought = np.array([*below, *above, *mirrored]) * rng.uniform(0.8, 1.2, (200, 1))
+    smoothed = rf.BudgetData.from_quantities(prices, [0] * 100 + [1] * 100, bought, degree=1)
+    assert smoothed.is_smoothed
+    with pytest.raises(rf.InputError, match=r"degree=0 \(--degree 0\)"):
+        rf.explain(smoothed)
+    assert rf.explain(smoothed, None).conflict
     with pytest.raises(rf.InputError, match="budgets bring their own model"):
         rf.explain(data, model=rf.RandomUtility())
+
+
+def test_budgets_from_the_shell_say_what_patches_are(capsys, tmp_path):
+    prices, households = tmp_path / "prices.csv", tmp_path / "households.csv"
+    prices.write_text("year,price_a,price_b\n1,1,2\n2,2,1\n")
+    rows = ["1,0.1,0.45"] * 60 + ["1,0.9,0.05"] * 40 + ["2,0.45,0.1"] * 60 + ["2,0.05,0.9"] * 40
+    households.write_text("year,quantity_a,quantity_b\n" + "\n".join(rows) + "\n")
+    code = main(["explain", str(households), "--prices", str(prices), "--degree", "0", "--halves", "0", "-q"])
+    text = capsys.readouterr().out
+    assert code == 0
+    assert "Patches: 1/1 (below 2); 2/1 (below 1)." in text
 
 
 def test_command_line(capsys, tmp_path):

@@ -14,8 +14,22 @@ LISTS = {
 }
 
 #: Everything that says how to read menus and choices, and how to read budgets.
-READING = (*LISTS, *ROLES, "available", "items", "menus", "outside_option", "separator", "missing", "base", "clean")
-BUDGETS = ("budget", "only", "shares", "quantities", "expenditure", "at_median")
+READING = (
+    *(
+        *LISTS,
+        *ROLES,
+        "available",
+        "items",
+        "menus",
+        "outside_option",
+        "leave_out",
+        "separator",
+        "missing",
+        "base",
+        "clean",
+    ),
+)
+BUDGETS = ("budget", "shares", "quantities", "expenditure", "at_median")
 
 
 def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
@@ -65,7 +79,18 @@ def add_data(parser: ArgumentParser, by: bool = False, several: bool = False, bu
     group.add_argument(
         "--menus", metavar="WHAT", help="menus behind ids: a JSON file, or subsets:1,2,3 for all subsets by size"
     )
+    also = "; with --prices some of the budgets, with commas" if budgets else ""
+    group.add_argument(
+        "--only",
+        metavar="NAME",
+        help=f"one of the groups, by its name (one of the subjects where there are no groups){also}",
+    )
     group.add_argument("--outside-option", metavar="ITEM", help="an item that is in every menu")
+    group.add_argument(
+        "--leave-out",
+        metavar="ITEMS",
+        help="items to take off every menu, and choices of them to leave out, with commas",
+    )
     group.add_argument("--separator", help="between the items of a menu")
     group.add_argument("--missing", metavar="CODES", help="what stands for a choice that was not recorded (left out)")
     group.add_argument(
@@ -87,7 +112,6 @@ def _add_budgets(parser: ArgumentParser) -> None:
         "--prices", metavar="FILE", help="a file of prices, one row per budget; the data are then households"
     )
     group.add_argument("--budget", metavar="COLUMN", help="column of the budget, such as the year, in both files")
-    group.add_argument("--only", metavar="BUDGETS", help="some of the budgets, with commas (default: all)")
     group.add_argument("--shares", metavar="COLUMNS", help="expenditure shares of the goods")
     group.add_argument("--quantities", metavar="COLUMNS", help="quantities of the goods, instead of shares")
     group.add_argument(

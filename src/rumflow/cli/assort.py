@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import os
 from pathlib import Path
 from typing import Any
 
@@ -87,11 +88,18 @@ def read_revenue(data: ChoiceData, arguments: argparse.Namespace) -> tuple[dict[
     """Revenues by label, from a file or from the command line itself, and the outside option."""
     outside = arguments.outside or arguments.outside_option
     item = None if outside is None else labels_of_data(data, "--outside", outside, single=True)[0]
-    return _revenue(data, arguments.revenue), item
+    found = _revenue(data, arguments.revenue)
+    missing = [own for own in data.items if own not in found and own != item]
+    if missing and item is not None:
+        raise InputError(
+            f"--revenue {arguments.revenue}: there is no value for {format_menu(missing)}; every item but the outside option "
+            "needs one"
+        )
+    return found, item
 
 
 def _revenue(data: ChoiceData, text: str) -> dict[Any, float]:
-    if Path(text).is_file():
+    if os.path.isfile(text):  # a long list of items is no name of a file, which Path().is_file() would not stand
         with Path(text).open(newline="", encoding="utf-8-sig") as file:
             rows = [row for row in csv.reader(file) if row]
         pairs = [(row[0], row[1]) if len(row) == 2 else (",".join(row), "") for row in rows]

@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.remove is not None:
         return _remove(data, arguments, options)
     if (arguments.target is None) == (arguments.functional is None):
-        raise InputError('give either a menu with --for "tea,milk", or a functional with --functional')
+        raise InputError('give a menu with --for "tea,milk", or one of --functional, --remove and --next')
     menu: list[Any] = []
     begin = time.perf_counter()
     if arguments.functional is not None:

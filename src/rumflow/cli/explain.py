@@ -9,9 +9,11 @@ from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling, who
 from rumflow.cli.budgets import read_budgets
 from rumflow.cli.models import add_model, model_of
 from rumflow.cli.reading import read_data
+from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.inference import explain
+from rumflow.inference.conflicts.result import Explanation
 from rumflow.output.tables import show
 
 EXAMPLE = "rumflow explain choices.csv --seed 1"
@@ -58,9 +60,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(found.to_dict() | {"understood": data.understood})
     else:
-        show([*found.paragraphs(), found.as_table()])
+        show([*found.parts(), *([] if isinstance(data, ChoiceData) else _patches(data, found))])
     write_out(found.to_frame("dict"), arguments)
     return NOT_CONVERGED if found.interrupted else OK
+
+
+def _patches(data: BudgetData, found: Explanation) -> list[str]:
+    """What the patches in the inequalities are."""
+    place = {item: i for i, item in enumerate(data.items)}
+    named = {item: None for one in found.conflicts for (_, item), c in one.inequality.coefficients.items() if c}
+    return ["Patches: " + "; ".join(data.describe(place[str(item)]) for item in named) + "."] if named else []
 
 
 def _level(text: str) -> float | None:

@@ -26,7 +26,7 @@ from rumflow.cli.reading import parts_of, read_data
 from rumflow.data.choices import ChoiceData
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
-from rumflow.output.names import name_menu, name_order
+from rumflow.output.names import WRAPPED, name_menu, name_order
 from rumflow.output.tables import Table, show
 from rumflow.projection.graph_results import GraphProjection
 from rumflow.projection.results import Projection, Status
@@ -141,7 +141,7 @@ def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]
             note="Each must be 0 or more for any population of rankings.",
         )
         for menu, item, value in violations[:top]:
-            table.add(name_menu(data.items, menu), item, value)
+            table.add(name_menu(data.items, menu, WRAPPED), item, value)
         parts.append(table)
     misfits = fit.misfits(top)
     if misfits and not fit.inside:
@@ -149,7 +149,7 @@ def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]
             "Observed against fitted: the largest differences", ["menu", "item", "observed", "fitted", "difference"]
         )
         for menu, item, observed, fitted in misfits:
-            table.add(name_menu(data.items, menu), item, observed, fitted, observed - fitted)
+            table.add(name_menu(data.items, menu, WRAPPED), item, observed, fitted, observed - fitted)
         parts.append(table)
     many = fit.n >= 4
     table = Table(

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,7 @@ def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceD
             clean=arguments.clean,
             **options,
         )
+    data = _narrow(data, arguments)
     told = "" if arguments.quiet or arguments.json else data.understood
     if told:
         print(told, file=sys.stderr)
@@ -60,6 +62,26 @@ def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceD
         if text not in told:
             print(f"rumflow: {text}", file=sys.stderr)
     return data
+
+
+def _narrow(data: ChoiceData, arguments: argparse.Namespace) -> ChoiceData:
+    """What `--only` and `--leave-out` leave of the data."""
+    told = [data.understood]
+    if arguments.only is not None:
+        rows = data.rows
+        kind = "subject" if rows is not None and rows.group is None and rows.subject is not None else "group"
+        parts = parts_of(data, kind)
+        if arguments.only not in parts:
+            names = "; ".join(list(parts)[:6]) + ("; ..." if len(parts) > 6 else "")
+            raise InputError(f"--only {arguments.only}: there is no such {kind}; there are {names}")
+        data = parts[arguments.only]
+        told.append(f"only {kind} {arguments.only}: {len(data.totals)} menus, {data.n_observations:g} choices")
+    if arguments.leave_out is not None:
+        data = data.without(labels_of_data(data, "--leave-out", arguments.leave_out))
+        told.append(
+            f"without {arguments.leave_out}: {data.n} items, {len(data.totals)} menus, {data.n_observations:g} choices"
+        )
+    return replace(data, understood="\n".join(told)) if len(told) > 1 else data
 
 
 def parts_of(data: ChoiceData, by: str) -> dict[str, ChoiceData]:

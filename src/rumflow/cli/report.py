@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     result = make_report(
         data,
         arguments.out,
-        title=arguments.title or (unnamed if arguments.data == "-" else Path(arguments.data).stem),
+        title=arguments.title or (unnamed if arguments.data == "-" else Path(arguments.data.removesuffix(".gz")).stem),
         n_boot=arguments.n_boot,
         seed=arguments.seed,
         cluster=arguments.cluster,

@@ -250,6 +250,51 @@ class ChoiceData:
         kept = rows._replace(menu=number[rows.menu])
         return ChoiceData(self.items, self.membership[seen], counts[seen], totals[seen], kept)
 
+    def without(self, items: Iterable[Item]) -> ChoiceData:
+        """The data with these items taken off every menu, and the choices of them left out.
+
+        For items that were not really chosen, such as rows "nothing" that were made up. Of real choices it changes the question:
+        those who took the item may rank the others differently from those who did not.
+
+        >>> data = ChoiceData.from_counts({("tea", "milk", "none"): {"tea": 3, "milk": 1, "none": 9}})
+        >>> data.without(["none"]).counts.tolist()
+        [[3.0, 1.0]]
+        """
+        names = (items,) if isinstance(items, str) else tuple(items)
+        gone: Mask = np.isin(np.arange(self.n), [self._place(item) for item in names])
+        unknown = self.membership & gone & np.isnan(self.counts)
+        if unknown.any():
+            name = format_menu(self.menus[int(np.argmax(unknown.any(axis=1)))])
+            raise InputError(f"without {format_menu(names)}: menu {name} does not say how often these were chosen")
+        totals = self.totals - np.nansum(self.counts[:, gone], axis=1)
+        membership = self.membership[:, ~gone]
+        left = membership.any(axis=1) & (totals > 0)
+        if not left.any():
+            raise InputError(f"without {format_menu(names)} there is no choice left")
+        kept, own = unique_menus(membership[left])  # menus that differ in these items only are one
+        counts, sums = np.zeros(kept.shape), np.zeros(len(kept))
+        np.add.at(counts, own, self.counts[:, ~gone][left])
+        np.add.at(sums, own, totals[left])
+        number = np.full(len(totals), -1)
+        number[left] = own
+        rows = self.rows
+        if rows is not None:
+            use = (number[rows.menu] >= 0) & ~gone[rows.choice]
+            rows = rows._replace(
+                menu=number[rows.menu[use]].astype(np.int32),
+                choice=(np.cumsum(~gone) - 1)[rows.choice[use]].astype(np.int16),
+                weight=rows.weight[use],
+                subject=None if rows.subject is None else rows.subject[use],
+                group=None if rows.group is None else rows.group[use],
+            )
+        labels = tuple(item for item, out in zip(self.items, gone, strict=True) if not out)
+        return ChoiceData(labels, kept, counts, sums, rows, self.understood)
+
+    def _place(self, item: Item) -> int:
+        if item not in self.items:
+            raise InputError(f"item {item!r} is unknown: the items are {format_menu(self.items)}")
+        return self.items.index(item)
+
     def counted(self) -> Counted:
         """The same as a plain tuple, which is what writers take."""
         return Counted(self.items, self.membership, self.counts, self.totals, self.rows, self.understood)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import isnan
 from typing import Any
 
 from rumflow.data.labels import Item, format_menu
 from rumflow.output.frames import make_frame
+from rumflow.output.names import WRAPPED, name_menu
+from rumflow.output.range_plots import MOST_NAME
 from rumflow.output.tables import Table
 from rumflow.projection.results import Projection
 
@@ -15,6 +18,9 @@ _REASONS = {
     "interrupted": "the search was interrupted",
     "too large": "the graph of the recorded menus and a promising one is too large",
 }
+
+#: The answer itself is named in full, up to so many characters.
+MOST_NAMED = 2000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,21 +49,25 @@ class BestAssortment:
     def as_table(self, top: int = 12) -> Table:
         """The first rows of the table for the terminal."""
         shown = {name: column[:top] for name, column in self.table.items() if name != "allowed"}
-        shown["menu"] = [format_menu([item for item in menu if item != self.outside_option]) for menu in shown["menu"]]
+        shown["menu"] = [self._offer(menu) for menu in shown["menu"]]
+        for name in ("from", "to"):  # NaN where it was not computed
+            if name in shown:
+                shown[name] = [None if isnan(value) else value for value in shown[name]]
         rows = [list(row) for row in zip(*shown.values(), strict=True)]
         note = (
             "lower, upper: over all populations that fit the data best, without sampling error; "
             "fit: under one of them, the fitted mixture."
         )
         if self.confidence is not None:
-            note = f"from, to: over all populations that are not rejected at {100 * self.confidence:g} %. {note}"
+            some = ", of the first rows only" if None in shown["from"] else ""
+            note = f"from, to: over all populations that are not rejected at {100 * self.confidence:g} %{some}. {note}"
         left = len(self.table["menu"]) - len(rows)
         note += f" {left} further past assortments earn less in the worst case." if left else ""
         return Table("Revenue of assortments", list(shown), rows, note)
 
     def summary(self) -> str:
         """The answer in words."""
-        own = format_menu([item for item in self.menu if item != self.outside_option])
+        own = self._offer(self.menu, MOST_NAMED)
         earns = f"{own} beside {self.outside_option}, which earns {self.lower:.4g} to {self.upper:.4g}"
         if self.confidence is None:
             lines = [f"Best in the worst case: {earns}."]
@@ -76,14 +86,20 @@ class BestAssortment:
             )
         return "\n".join([*lines, *self.notes, self.as_table().text()])
 
+    def _offer(self, menu: tuple[Item, ...], length: int = WRAPPED) -> str:
+        """An assortment without the outside option, in words."""
+        every = () if self.projection is None else self.projection.items
+        offered, own = ([item for item in items if item != self.outside_option] for items in (every, menu))
+        return name_menu(offered, own, length)
+
     def plot(self, ax: Any = None) -> Any:
         """The ranges of the assortments as bars."""
         from rumflow.output.range_plots import plot_ranges
 
-        names = [
-            f"{name}: {format_menu([item for item in menu if item != self.outside_option])}"
-            for name, menu in zip(self.table["assortment"], self.table["menu"], strict=True)
-        ]
+        names = self.table["assortment"]
+        whole = [f"{name}: {self._offer(menu)}" for name, menu in zip(names, self.table["menu"], strict=True)]
+        if max(map(len, whole)) <= MOST_NAME:  # cut, several would look the same
+            names = whole
         marks = {"under the fit": self.table["fit"]}
         return plot_ranges(
             names,

@@ -80,7 +80,7 @@ class Bounds:
     def summary(self) -> str:
         """The bounds in words."""
         what = f"from {format_menu(self.menu)}" if self.menu else "of the functional"
-        near = "" if np.isnan(self.distance) else f" as close to the data as the nearest (distance {self.distance:.4g})"
+        near = "" if np.isnan(self.distance) else f" as close to the data as the nearest (distance {self._away():.4g})"
         sharp = f"over all members of the model{near}"
         if self.confidence is None or self.confidence_lower is None or self.confidence_upper is None:
             lines = [f"Sharp bounds {what}, {sharp}; sampling error is not in them:"]
@@ -97,6 +97,10 @@ class Bounds:
                 ends, note = f"   (sharp: {ends})", ""
             lines.append(line + ends + (f"; {note}" if note else ""))
         return "\n".join(lines)
+
+    def _away(self) -> float:
+        """The distance, 0 where it is rounding."""
+        return 0.0 if self.fit is not None and self.fit.inside else self.distance
 
     def __repr__(self) -> str:
         pairs = ", ".join(f"[{a:.4f}, {b:.4f}]" for a, b in zip(self.lower, self.upper, strict=True))

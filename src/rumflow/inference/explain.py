@@ -65,7 +65,7 @@ def explain(
     """Find the menus whose choices cannot come from one population of utility maximisers.
 
     data       ChoiceData, or a (2^n, n) array of probabilities: row = menu bit mask, NaN = not observed. BudgetData: budgets are
-               the menus and their patches the items.
+               the menus and their patches the items; smoothed demand needs level=None.
     level      of the tests that say what a conflict is in a sample. None: the shares are taken as they are; so are those of data
                without sample sizes.
     n_boot     replicates of each test; fewer are drawn where the answer is clear before.
@@ -89,6 +89,11 @@ def explain(
     """
     begin = time.perf_counter()
     if isinstance(data, BudgetData):
+        if data.is_smoothed and level is not None:
+            raise InputError(
+                "explain: demand that was smoothed over expenditure is no sample of choices, which its tests draw; take plain "
+                "frequencies, degree=0 (--degree 0)"
+            )
         model, data = model_of_budgets(data, model), data.choices
     own, sampling = _check(data, level, n_boot, most, halves, cluster, seed, model)
     counter = Counter(progress, None, "sets of menus tried")

@@ -37,6 +37,7 @@ from rumflow.inference.functionals import as_menu
 from rumflow.inference.sharp import Asked, find_bounds, given_by, lay_out, make_programs
 from rumflow.models.model import Model
 from rumflow.output.frames import make_frame
+from rumflow.output.names import WRAPPED, list_menu
 from rumflow.output.progress import Counter
 from rumflow.output.tables import Table
 from rumflow.projection.results import Projection
@@ -56,6 +57,7 @@ class NextMenus:
     before: float | None  #: the width of the functional's bounds now
     skipped: int  #: candidates that were left out: too many, too large a graph, or interrupted
     reason: str  #: why, in words; "" where none was
+    items: tuple[Item, ...] = ()  #: all items
 
     @property
     def menu(self) -> tuple[Item, ...]:
@@ -78,7 +80,10 @@ class NextMenus:
     def as_table(self, top: int = 10) -> Table:
         """The first menus for the terminal."""
         shown = {name: column[:top] for name, column in self.table.items()}
-        shown["menu"] = [format_menu(menu) for menu in shown["menu"]]
+        shown["menu"] = [list_menu(self.items, menu, WRAPPED) for menu in shown["menu"]]
+        if not self.menus:
+            reason = self.reason or "every menu that could be asked was observed."
+            return Table("What to ask next: nothing", ["menu", "width", "refutes"], note=reason[0].upper() + reason[1:])
         note = "width: how open its answer is; refutes: chance that an arbitrary answer would refute the model."
         if self.before is not None:
             note += f" shrinks: expected, of the functional's bounds, which are {self.before:.4g} wide now."
@@ -95,10 +100,16 @@ class NextMenus:
         from rumflow.output.range_plots import plot_ranges
 
         values = self.width if self.shrinks is None else self.shrinks
-        label = "width of the bounds" if self.shrinks is None else "expected shrinkage of the functional's bounds"
+        label = (
+            "width of its bounds, all items together"
+            if self.shrinks is None
+            else "expected shrinkage of the functional's bounds"
+        )
         names = [format_menu(menu) for menu in self.menus[:top]]
         zero = [0.0] * len(names)
-        return plot_ranges(names, zero, values[:top].tolist(), ax=ax, title="What to ask next", label=label)
+        return plot_ranges(
+            names, zero, values[:top].tolist(), ax=ax, title="What to ask next", label=label, widths=True
+        )
 
     def __repr__(self) -> str:
         return f"NextMenus({len(self.menus)} menus, first {format_menu(self.menus[0]) if self.menus else 'none'})"
@@ -143,7 +154,7 @@ def next_menu(
         if len(rows) and not fresh:
             raise InputError("candidates: all of these menus were observed; give menus that were not")
         rows = np.array(list(fresh.values()), np.bool_).reshape(-1, fit.n)
-    reason = f"{left} further candidates were left out; raise `most`." if left else ""
+    reason = f"{left} further candidates were left out; in Python `most=` takes more." if left else ""
     asked = None if functional is None else ask_functionals(fit, [functional])
     before = None
     if asked is not None:
@@ -182,6 +193,7 @@ def next_menu(
         before,
         left,
         reason.strip(),
+        fit.items,
     )
 
 

@@ -108,7 +108,7 @@ class CellSampler:
         if sample.sizes.max() <= 1 and ((sample.frequency > 0) & (sample.frequency < 1)).any():
             raise InputError(
                 "every menu has sample size 1 but its frequencies are fractions: these are probabilities without sample sizes; "
-                "say how many choices stand behind each menu with sizes="
+                "say how many choices stand behind each menu with sizes=, or in the file (counts, or a column total)"
             )
         self.draws = draws
         self.behind = sample.sizes

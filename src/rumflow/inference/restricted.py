@@ -1,7 +1,7 @@
 """The model with the value of one linear functional given: projections onto R_theta = {rho in R: <c, rho> = theta}.
 
-*One cell.* Where c is a single cell, that cell joins the data with the frequency theta and a weight so large that the projection
-lands in R_theta; the statistic is then low by about one part in `_HEAVY`.
+*One cell.* Where c is a single cell, and weights differ by less than 5e7, that cell joins the data with the frequency theta and
+a weight so large that the projection lands in R_theta; the statistic is then low by about one part in `_HEAVY`.
 
 *Any functional.* By a multiplier: the point of R that minimises 1/2 sum w (p - rho)^2 + m <c, rho> is a projection of p moved
 against c, and <c, rho> falls as m grows, piecewise linearly. Regula falsi finds the m at which it is theta, for all rows of a
@@ -29,6 +29,7 @@ from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.data.menus import find_menus
 from rumflow.errors import InputError
 from rumflow.inference.sample import Sample, inner_point
+from rumflow.projection.inputs import MOST_SPREAD
 
 _HEAVY = 2e4
 _LIGHT = 1e-3
@@ -70,13 +71,21 @@ class Restricted:
         self._w = np.zeros(len(new.menu))
         self._w[self._column] = sample.weights
         self._slot_weights, self._scale = sample.weights, sample.scale
+        spread = float(self._w.max() / self._w[self._w > 0].min())
+        if spread > MOST_SPREAD * _LIGHT:
+            raise InputError(
+                f"confidence: weights of menus differ by a factor of {spread:.1g}, and intervals need one below "
+                f"{MOST_SPREAD * _LIGHT:.0e}; leave out menus with few choices, or ask for bounds without intervals, "
+                "confidence=None (--confidence none)"
+            )
         j, x = np.nonzero(coefficients)
         self._c = np.zeros(len(new.menu))
         np.add.at(self._c, number[asked[j], x], coefficients[j, x])
         self._inner = (
             inner_point(new.cells.membership, new.menu, new.item, "rankings") if new.plain else new.inner_point()
         )
-        self._cell = int(np.flatnonzero(self._c)[0]) if np.count_nonzero(self._c) == 1 else -1
+        single = np.count_nonzero(self._c) == 1 and spread * _HEAVY <= MOST_SPREAD
+        self._cell = int(np.flatnonzero(self._c)[0]) if single else -1
         self._extremes = [self._extreme(sign) for sign in (-1.0, 1.0)]
         self.least, self.most = (float(self._c @ e) for e in self._extremes)
         self._given: tuple[Array, Array] | None = None

@@ -19,7 +19,7 @@ from rumflow.inference.jobs import Collected
 from rumflow.inference.notes import unfinished
 from rumflow.inference.replicate import Distances, Replicator
 from rumflow.inference.sample import Sample
-from rumflow.output.names import name_menu
+from rumflow.output.names import WRAPPED, name_menu
 from rumflow.projection.cells import CellFits
 
 #: How replicates are drawn, by what is resampled: from the fitted model, and from the observed choices.
@@ -205,7 +205,7 @@ class RumTest:
         for t, tau in enumerate(self.taus):
             lines.append(
                 f"  tau = {tau:<9.4g} p-value {self.pvalues[t]:.4g}   "
-                f"critical value at {level:g}: {self.critical_value(level, tau):.6g}"
+                f"critical value at {level:g}: {_nothing_or(self.critical_value(level, tau)):.6g}"
                 + ("   <- the test" if t == 0 and len(self.taus) > 1 else "")
             )
         verdict = "is rejected" if self.rejects(level) else "is not rejected"
@@ -223,7 +223,7 @@ class RumTest:
         if worst:
             lines.append("Furthest from the nearest RUM:")
             for menu, item, group, observed, fit, _ in worst:
-                name = name_menu(sample.items, menu) + ("" if sample.n_groups == 1 else f" of {group}")
+                name = name_menu(sample.items, menu, WRAPPED) + ("" if sample.n_groups == 1 else f" of {group}")
                 lines.append(f"  {item} from {name}: observed {observed:.3f}, fitted {fit:.3f}")
         if self.bounded:
             lines.append(
@@ -247,6 +247,11 @@ class RumTest:
 
     def __repr__(self) -> str:
         return f"RumTest(statistic={self.statistic:.6g}, pvalue={self.pvalue:.4g}, tau={self.tau:.4g}, n_boot={self.n_boot})"
+
+
+def _nothing_or(value: float) -> float:
+    """Squared distances that are rounding are shown as 0."""
+    return value if value > 1e-12 else 0.0
 
 
 def make_result(

@@ -27,6 +27,7 @@ from rumflow.data.menus import labels_of, masks_of, sort_keys, unique_menus
 from rumflow.errors import InputError
 from rumflow.inference.convention import Convention
 from rumflow.models.model import Model
+from rumflow.output.names import list_menu
 from rumflow.projection.cells import CellProjector
 from rumflow.projection.inputs import as_floats, check_weights, require_weights
 
@@ -83,7 +84,7 @@ class Sample:
 
     def menu_name(self, unit: int) -> str:
         """A unit as text: its menu, and its group where there are several."""
-        menu = format_menu(self.members(unit))
+        menu = list_menu(self.items, self.members(unit))
         return menu if self.n_groups == 1 else f"{menu} of {self.names[int(self.unit_group[unit])]}"
 
     @property
@@ -304,6 +305,7 @@ def _slot_weights(sample: Sample, weights: str | ArrayLike | None, groups: Seque
         forms.append(groups[0].membership.shape)
     if isinstance(weights, str):
         if weights == "counts":
+            require_weights(sizes, lambda s: f"menu {sample.menu_name(sample.unit[s])}")
             return sizes
         if weights == "inverse-variance":
             return pearson_weights(sample, fitted(replace(sample, weights=np.where(sample.item < 0, 0.0, sizes))))

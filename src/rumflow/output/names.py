@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
-#: Texts longer than this are cut.
-LENGTH = 60
+#: Texts longer than this are cut; those of tables, where lines are wrapped, only if they are longer than the second.
+LENGTH, WRAPPED = 60, 240
 
 
 def name_menu(
@@ -26,7 +26,8 @@ def name_menu(
         return f"all {len(items)} items"
     whole = "{" + ", ".join(map(name, members)) + "}"
     but = "all but " + ", ".join(map(name, missing))
-    if len(items) >= 5 and len(members) > 2 and (len(missing) <= 2 or len(whole) > length) and len(but) <= length:
+    shorter = len(but) < len(whole) and len(whole) > min(length, LENGTH)
+    if len(items) >= 5 and len(members) > 2 and (len(missing) <= 2 or shorter) and len(but) <= length:
         return but
     return whole if len(whole) <= length else "{" + _cut(members, ", ", length - 2, name) + "}"
 

@@ -281,8 +281,14 @@ def plot_null(result: Any, ax: Axes | None = None, tau: float | None = None) -> 
 
 
 def plot_bounds(bounds: Any, ax: Axes | None = None, title: str = "") -> Axes:
-    """Lowest and highest probabilities: the result of `rumflow.bounds`, or {item or (menu, item): (lower, upper)}."""
+    """Lowest and highest probabilities: the result of `rumflow.bounds`, or {item or (menu, item): (lower, upper)}.
+
+    A thin line is the confidence interval, where the result has one.
+    """
+    interval = None
     if not isinstance(bounds, Mapping):
+        if bounds.confidence_lower is not None and bounds.confidence_upper is not None:
+            interval = bounds.confidence_lower, bounds.confidence_upper, f"{100 * bounds.confidence:g} % interval"
         bounds = {(bounds.menu, item): bounds[item] for item in bounds.items}
     if not bounds:
         raise InputError("there are no bounds to draw")
@@ -293,6 +299,8 @@ def plot_bounds(bounds: Any, ax: Axes | None = None, title: str = "") -> Axes:
     short = Names(everything, 44)
     rows = np.arange(len(bounds)).tolist()
     for row, (low, high) in zip(rows, bounds.values(), strict=True):
+        if interval is not None and np.isfinite(interval[0][row]):
+            ax.plot([interval[0][row], interval[1][row]], [row, row], color=GREY, linewidth=1.5)
         ax.plot([low, high], [row, row], color=BLUE, linewidth=6, solid_capstyle="butt")
         ax.plot([low, high], [row, row], color=BLUE, marker="|", markersize=12, linewidth=0)
         text = f"{low:.3f}" if high - low < 5e-4 else f"{low:.3f} to {high:.3f}"
@@ -305,6 +313,9 @@ def plot_bounds(bounds: Any, ax: Axes | None = None, title: str = "") -> Axes:
     ax.set(xlim=(0, 1), xlabel="probability", ylim=(len(bounds) - 0.4, -0.6))
     if len(menus) > 1 and short.coded:
         legend_below(ax, [line("none", text) for text in short.key()], short.key(), 34)
+    elif interval is not None:
+        handles = [line(BLUE, "over all models that fit best"), line(GREY, interval[2])]
+        legend_below(ax, handles, [str(handle.get_label()) for handle in handles], 34)
     ax.set_title(title or "Lowest to highest probability under random utility", loc="right", fontsize=10)
     clean(ax)
     return ax

@@ -13,6 +13,7 @@ from rumflow.output.plot_style import BLUE, GREY, ORANGE, clean, legend_below, l
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MOST_NAME = 44  # letters of a name; longer ones are cut
 _MOST_ROWS = 25  # more do not fit on a page
 
 
@@ -27,8 +28,12 @@ def plot_ranges(
     title: str = "",
     label: str = "",
     interval_label: str = "confidence interval",
+    widths: bool = False,
 ) -> Axes:
-    """One row per name: a wide bar from `lower` to `upper`, a thin one for the interval, a dot for each mark; the first rows."""
+    """One row per name: a wide bar from `lower` to `upper`, a thin one for the interval, a dot for each mark; the first rows.
+
+    widths   the bars are no ranges, but widths, from 0 on.
+    """
     count = min(len(names), _MOST_ROWS)
     if count == 0:
         raise InputError("there are no ranges to draw")
@@ -40,20 +45,22 @@ def plot_ranges(
         ends = [lower[row], upper[row]]
         ax.plot(ends, [row, row], color=BLUE, linewidth=6, solid_capstyle="butt", zorder=2)
         ax.plot(ends, [row, row], color=BLUE, marker="|", markersize=12, linewidth=0, zorder=2)
-        text = f"{ends[0]:.4g}" if f"{ends[0]:.4g}" == f"{ends[1]:.4g}" else f"{ends[0]:.4g} to {ends[1]:.4g}"
+        first, last = (f"{end:.4g}" for end in ends)
+        text = last if widths or first == last else f"{first} to {last}"
         ax.annotate(
             text, (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=8, annotation_clip=False
         )
-    handles = [line(BLUE, "range over all populations that fit best")]
+    handles = [] if widths else [line(BLUE, "range over all populations that fit best")]
     if interval is not None:
         handles.append(line(GREY, interval_label))
     for name, values in (marks or {}).items():
         ax.plot(values[:count], rows, color=ORANGE, marker="o", markersize=4, linewidth=0, zorder=3)
         handles.append(line(ORANGE, name))
-    ax.set_yticks(rows, [shorten(name, 44) for name in names[:count]], fontsize=8)
-    ax.invert_yaxis()
+    ax.set_yticks(rows, [shorten(name, MOST_NAME) for name in names[:count]], fontsize=8)
+    ax.set_ylim(count - 0.4, -0.6)
     ax.set_xlabel(label + (f" (the first {count} of {len(names)} rows)" if count < len(names) else ""))
     ax.set_title(title, loc="left", fontsize=11)
-    legend_below(ax, handles, [str(handle.get_label()) for handle in handles], 34)
+    if handles:
+        legend_below(ax, handles, [str(handle.get_label()) for handle in handles], 34)
     clean(ax)
     return ax

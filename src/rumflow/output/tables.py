@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TextIO
+
+#: Lines of a cell that is wrapped; what is longer is cut.
+MOST_LINES = 6
 
 
 @dataclass
@@ -22,7 +27,7 @@ class Table:
         self.rows.append(list(cells))
 
     def text(self, width: int = 120) -> str:
-        """The table as plain text; the widest text column gives way where `width` is too narrow."""
+        """The table as plain text; where `width` is too narrow, the widest text column is wrapped."""
         cells = [[_cell(value) for value in row] for row in self.rows]
         right = [all(_is_number(row[j]) for row in self.rows) and bool(self.rows) for j in range(len(self.columns))]
         widths = [max([len(name), *(len(row[j]) for row in cells)]) for j, name in enumerate(self.columns)]
@@ -32,7 +37,9 @@ class Table:
             widest = max(texts, key=lambda j: widths[j])
             widths[widest] = max(12, widths[widest] - excess)
         lines = [self.title, _line(self.columns, widths, right), "  ".join("-" * w for w in widths)]
-        lines += [_line(row, widths, right) for row in cells]
+        for row in cells:
+            parts = [_wrap(cell, w) for cell, w in zip(row, widths, strict=True)]
+            lines += [_line(line, widths, right) for line in zip_longest(*parts, fillvalue="")]
         return "\n".join([*lines, *([self.note] if self.note else [])])
 
 
@@ -73,9 +80,17 @@ def _show_rich(parts: Sequence[Table | str], out: TextIO) -> bool:
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
-    cut = [c if len(c) <= w else c[: w - 3] + "..." for c, w in zip(cells, widths, strict=True)]
-    padded = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(cut, widths, right, strict=True)]
+    padded = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(cells, widths, right, strict=True)]
     return "  ".join(padded).rstrip()
+
+
+def _wrap(cell: str, width: int) -> list[str]:
+    """The lines of a cell; those after the first are set in, so that rows can be told apart."""
+    if len(cell) <= width:
+        return [cell]
+    return textwrap.wrap(
+        cell, width, subsequent_indent="  ", break_on_hyphens=False, max_lines=MOST_LINES, placeholder=" ..."
+    )
 
 
 def _is_number(value: object) -> bool:

@@ -235,7 +235,7 @@ def require_weights(weights: Array, name: Callable[[int], str]) -> None:
         raise InputError(
             f"weights: {name(high)} has weight {weights.flat[high]:g} and {name(low)} has {weights.flat[low]:g}; they may "
             f"differ by a factor of {MOST_SPREAD:g}, beyond that double precision certifies nothing about the lighter one: "
-            "bring them closer together, or give the lighter one weight 0"
+            "bring them closer together, or leave the lighter one out (weight 0)"
         )
 
 

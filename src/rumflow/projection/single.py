@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from rumflow.core.arrays import Array
 from rumflow.core.certificate import Certifier
 from rumflow.core.compile import clock
+from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import paths_from_orders
 from rumflow.core.problem import Problem, Stop
@@ -153,7 +154,11 @@ def project_exact(
     route: str | None = None,
 ) -> Projection:
     """`project` for what needs the optimum itself: an error where the graph is too large, none where the gap is."""
-    chosen = choose_route(data, model, route, exact=True)
+    try:
+        chosen = choose_route(data, model, route, exact=True)
+    except GraphTooLargeError as error:
+        text = f"{error}. The answer needs the whole graph: leave out menus or items, such as rare ones"
+        raise GraphTooLargeError(text, error.nodes, error.arcs, error.bytes, error.done) from None
     if chosen is None:
         return project_lattice(data, weights, tol=tol, throw=False)
     return project_graph(*chosen, weights, tol, None, False, None, None)

@@ -10,6 +10,7 @@ import numpy as np
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.inference import BestAssortment, best_assortment
+from rumflow.inference.assortment_result import MOST_NAMED
 from rumflow.inference.confidence import has_counts
 from rumflow.output.names import name_menu
 from rumflow.report.render import PageTable
@@ -51,7 +52,8 @@ def find_assortment(
 def assortment_content(data: ChoiceData, found: BestAssortment, doubtful: bool) -> dict[str, Any]:
     """What the template needs; `doubtful` where the choices contradict the model behind it."""
     offered = [item for item in data.items if item != found.outside_option]
-    names = [name_menu(offered, [item for item in offered if item in menu]) for menu in found.table["menu"]]
+    menus = [[item for item in offered if item in menu] for menu in found.table["menu"]]
+    names = [name_menu(offered, menu, MOST_NAMED) for menu in menus]
     sure = found.confidence is not None
     percent = f"{100 * (found.confidence or 0.0):g} %"
     columns = ["assortment", *(["from", "to"] if sure else []), "lower", "upper", "fit"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from rumflow.data.choices import ChoiceData
 from rumflow.inference import Conflict, Explanation, explain
-from rumflow.output.names import list_menu, name_menu
+from rumflow.output.names import WRAPPED, list_menu, name_menu
 from rumflow.projection.graph_results import GraphProjection
 from rumflow.projection.results import Projection
 from rumflow.report.render import PageTable
@@ -71,7 +71,11 @@ def _lead(found: Explanation) -> str:
             return "Nothing: some population of utility maximisers has exactly these shares."
         return "Nothing that sampling error could not explain: no menus are in conflict with each other beyond chance."
     count = len(found.conflicts)
-    several = "These menus contradict each other" if count == 1 else f"{count} sets of menus contradict each other"
+    several = (
+        "These menus contradict each other"
+        if count == 1
+        else f"In each of {count} sets the menus contradict each other"
+    )
     chance = "" if found.level is None else ", more than chance explains"
     rest = (
         "of them, and the others fit together" if count == 1 else "menu of a set, and the rest of the set fits together"
@@ -151,5 +155,5 @@ def _influence(found: Explanation) -> PageTable:
             break
         left = (-1.0, "") if distance is None else (distance, f"{distance:.3g}")
         cells = [left] if found.level is None else [left, (-1.0, "") if p is None else (p, f"{p:.3g}")]
-        table.add(name_menu(found.items, menu), (share, f"{share:.1%}"), *cells, ", ".join(map(str, numbers)))
+        table.add(name_menu(found.items, menu, WRAPPED), (share, f"{share:.1%}"), *cells, ", ".join(map(str, numbers)))
     return table

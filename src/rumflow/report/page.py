@@ -16,10 +16,11 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference import bounds, rum_test
+from rumflow.inference.confidence import has_counts
 from rumflow.output import plots
 from rumflow.output.files import check_target, write_whole
 from rumflow.output.frames import optional
-from rumflow.output.names import name_menu, name_order
+from rumflow.output.names import WRAPPED, name_menu, name_order
 from rumflow.projection.results import Projection, Status
 from rumflow.projection.single import project
 from rumflow.report.assortment import DOUBTFUL, assortment_content, find_assortment
@@ -79,7 +80,9 @@ def make_report(
         if stopped.fit.status is Status.INTERRUPTED:
             raise KeyboardInterrupt from None
         raise
-    test = rum_test(data, n_boot=n_boot, seed=seed, cluster=cluster or None, progress=progress) if n_boot else None
+    test = None
+    if n_boot and has_counts(data):  # probabilities without sample sizes cannot be tested
+        test = rum_test(data, n_boot=n_boot, seed=seed, cluster=cluster or None, progress=progress)
     if test is not None and test.interrupted:
         raise KeyboardInterrupt
     reasons = explain_data(data, n_boot, seed, cluster, progress) if is_quick(fit) else None
@@ -110,12 +113,17 @@ def _several(data: ChoiceData) -> Mask:
     return found
 
 
+def _sized(data: ChoiceData) -> bool:
+    """Is it known how many choices there are? Menus of total 1 have shares."""
+    return has_counts(data) or float(data.totals.max()) > 1
+
+
 def _content(data: ChoiceData, fit: Projection, test: Any) -> dict[str, Any]:
     cells = int((~np.isnan(data.counts))[_several(data)].sum())
     certificate = fit.certificate
     predictions, text = _predictions(data, fit)
     return {
-        "verdict": _verdict(fit, test),
+        "verdict": _verdict(fit, test, has_counts(data)),
         "facts": _facts(data, fit, test),
         "about": _about(data),
         "menus": _menus(data),
@@ -125,6 +133,7 @@ def _content(data: ChoiceData, fit: Projection, test: Any) -> dict[str, Any]:
         "drivers": _drivers(data, fit),
         "cells": _cells(data, fit),
         "pictures": _pictures(fit, test),
+        "complete": fit.complete,
         "lattice_text": ""
         if data.n <= MOST_DRAWN
         else f"The flow over all menus is drawn for up to {MOST_DRAWN} items; here are {data.n}.",
@@ -145,7 +154,7 @@ def _distance(fit: Projection) -> str:
     return "0" if fit.inside else f"{fit.distance:.4g}"
 
 
-def _verdict(fit: Projection, test: Any) -> dict[str, str]:
+def _verdict(fit: Projection, test: Any, counted: bool) -> dict[str, str]:
     if fit.inside:
         return {
             "kind": "good",
@@ -154,8 +163,12 @@ def _verdict(fit: Projection, test: Any) -> dict[str, str]:
     if test is None:
         return {
             "kind": "",
-            "text": f"Not exactly: the nearest random utility model is at a distance of {fit.distance:.4g}. No test was run, "
-            "so this may be chance.",
+            "text": f"Not exactly: the nearest random utility model is at a distance of {fit.distance:.4g}. "
+            + (
+                "No test was run, so this may be chance."
+                if counted
+                else "How many choices are behind the shares is not known."
+            ),
         }
     if test.pvalue <= 0.05:
         return {
@@ -174,11 +187,11 @@ def _facts(data: ChoiceData, fit: Projection, test: Any) -> list[tuple[str, str]
     facts = [
         ("items", str(data.n)),
         ("menus offered", f"{int(_several(data).sum())}" + (f" of {every:,}" if data.n <= 16 else "")),
-        ("choices", f"{data.n_observations:,.6g}"),
+        *([("choices", f"{data.n_observations:,.6g}")] if _sized(data) else []),
         ("distance", _distance(fit)),
     ]
     if data.rows is not None and data.rows.subject is not None:
-        facts.insert(3, ("subjects", f"{len(data.rows.subjects):,}"))
+        facts.insert(-1, ("subjects", f"{len(data.rows.subjects):,}"))
     if test is not None:
         facts.append(("p-value", f"{test.pvalue:.3g}"))
     return facts
@@ -192,7 +205,9 @@ def _about(data: ChoiceData) -> list[str]:
         if low == high
         else f"Between {low:,.6g} and {high:,.6g} choices from a menu."
     )
-    if low < 20:
+    if not _sized(data):
+        same = "The file has shares, and not how many choices are behind them."
+    elif low < 20:
         same += " Menus with few choices carry as much weight as others in the distance, but less in the test."
     lines.append(same)
     if data.rows is not None and data.rows.group is not None and len(data.rows.groups) > 1:
@@ -207,7 +222,11 @@ def _menus(data: ChoiceData) -> PageTable:
     for menu, inside, shares, total in zip(
         data.menus[:shown], data.membership, data.frequencies, data.totals, strict=False
     ):
-        table.add(name_menu(data.items, menu), (total, f"{total:,.6g}"), _shares(data, np.flatnonzero(inside), shares))
+        table.add(
+            name_menu(data.items, menu, WRAPPED),
+            (total, f"{total:,.6g}"),
+            _shares(data, np.flatnonzero(inside), shares),
+        )
     return table
 
 
@@ -238,7 +257,7 @@ def _drivers(data: ChoiceData, fit: Projection) -> PageTable:
         x = int(np.argmax(np.abs(np.nan_to_num(differences[k]))))
         text = f"{fit.items[x]}: {fit.frequencies[k, x]:.3f}, fitted {fit.fitted[k, x]:.3f}"
         share = parts[k] / parts.sum()
-        menu = name_menu(data.items, data.menus[k])
+        menu = name_menu(data.items, data.menus[k], WRAPPED)
         table.add(menu, (data.totals[k], f"{data.totals[k]:,.6g}"), (share, f"{share:.1%}"), text)
     return table
 
@@ -251,7 +270,7 @@ def _cells(data: ChoiceData, fit: Projection) -> PageTable:
     )
     for menu, item, observed, fitted in [] if fit.inside else fit.misfits(15):
         difference = observed - fitted
-        table.add(name_menu(data.items, menu), str(item), observed, fitted, (difference, f"{difference:+.3f}"))
+        table.add(name_menu(data.items, menu, WRAPPED), str(item), observed, fitted, (difference, f"{difference:+.3f}"))
     return table
 
 
@@ -278,7 +297,7 @@ def _predictions(data: ChoiceData, fit: Projection) -> tuple[PageTable | None, s
         found = bounds(fit, menu)
         for k, x in enumerate(members):
             low, high = float(found.lower[k]), float(found.upper[k])
-            table.add(name_menu(data.items, menu), str(data.items[x]), low, high, float(fit.rho[mask, x]))
+            table.add(name_menu(data.items, menu, WRAPPED), str(data.items[x]), low, high, float(fit.rho[mask, x]))
     more = (
         ""
         if len(shown) == len(missing)

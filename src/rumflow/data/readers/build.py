@@ -291,11 +291,12 @@ class _Accumulator:
             positions = np.concatenate(kept.position)
             first, second = sorted((int(positions[order[k]]), int(positions[order[k + 1]])))
             menu, item = meaning.menus[key[order[k]]], meaning.choices[key[order[k]]]
+            unused = [column for column in self.source.columns if column not in self.roles.columns()][:6]
             raise InputError(
                 f"{self.source.where(second)}: menu {format_menu(labels_of(meaning.items, meaning.membership[menu]))}, item "
                 f"{meaning.items[item]!r} stands twice (first in {first}); add the counts up, or name the column "
-                "that tells the two "
-                "apart as group= or subject="
+                f"that tells the two apart as group= or subject= (--group, --subject)"
+                + (f"; columns without a use are {', '.join(unused)}" if unused else "")
             )
 
     def _rows(self, menu_of_key: NDArray[np.int64], meaning: Meaning) -> Rows:
@@ -347,7 +348,7 @@ class _Accumulator:
         if rows is not None and rows.subject is not None:
             lines.append(f"{len(rows.subjects)} subjects")
         if rows is not None and rows.group is not None and len(rows.groups) > 1:
-            lines.append(f"{len(rows.groups)} groups; split() or --by group takes each on its own")
+            lines.append(f"{len(rows.groups)} groups; split() or --by group takes each on its own, --only one of them")
         if self.n_missing:
             lines.append(f"{self.n_missing:,} rows without a recorded choice are left out")
         if roles.group and self.keep and self.n_rows >= 20 and 2 * len(self.group) > self.n_rows:

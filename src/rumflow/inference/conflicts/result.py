@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from rumflow.data.labels import Item
+from rumflow.data.labels import Item, format_menu
 from rumflow.inference.conflicts.inequality import Inequality, Term
 from rumflow.inference.conflicts.models import words_of
 from rumflow.inference.conflicts.patterns import Pattern
 from rumflow.inference.notes import TINY
 from rumflow.models.model import Model
 from rumflow.output.frames import make_frame
-from rumflow.output.names import list_menu, name_menu
+from rumflow.output.names import WRAPPED, list_menu, name_menu
 from rumflow.output.tables import Table
 
 #: Rows of the table in the summary; menus of a conflict, and shares of a menu, that it names.
@@ -40,7 +40,8 @@ class Conflict:
         found = []
         for menu, shares in list(zip(self.menus, self.shares, strict=True))[:MOST_MENUS]:
             largest = sorted(shares.items(), key=lambda one: -one[1])[:MOST_SHARES]
-            rest = "" if len(largest) == len(shares) else f", {len(shares) - len(largest)} others"
+            left = len(shares) - len(largest)
+            rest = "" if not left else ", 1 other" if left == 1 else f", {left} others"
             text = ", ".join(f"{item} {100 * share:.1f} %" for item, share in largest)
             found.append(f"  {list_menu(items, menu)}: {text}{rest}")
         if len(self.menus) > MOST_MENUS:
@@ -117,6 +118,8 @@ class Explanation:
         if self.pvalue is None:
             return "The search was interrupted before the data were tested."
         p = f"p = {self.pvalue:.3g}, at most {self.n_boot} replicates"
+        if self.distance == 0:
+            return f"There is no conflict: the observed shares are those of a population of {words.people}."
         if self.pvalue > self.level:
             return f"There is no conflict that sampling error could not explain ({p}, level {100 * self.level:g} %)."
         if not count:
@@ -128,7 +131,11 @@ class Explanation:
 
     def summary(self) -> str:
         """The explanation in words."""
-        return "\n\n".join([*self.paragraphs(), self.as_table().text()])
+        return "\n\n".join(part if isinstance(part, str) else part.text() for part in self.parts())
+
+    def parts(self) -> list[str | Table]:
+        """Paragraphs, and the table of influence where there is a distance to have a part of."""
+        return [*self.paragraphs(), *([self.as_table()] if self.distance > 0 else [])]
 
     def paragraphs(self) -> list[str]:
         """The answer, each conflict, and what to know about them."""
@@ -175,7 +182,7 @@ class Explanation:
         found = []
         tiny = [menu for menu in one.menus if menu in self.behind and self.behind[menu] < TINY]
         if tiny:
-            named = ", ".join(f"{name_menu(self.items, menu)} ({self.behind[menu]:.3g})" for menu in tiny)
+            named = ", ".join(f"{list_menu(self.items, menu)} ({self.behind[menu]:.3g})" for menu in tiny)
             found.append(
                 f"Conflict {number} rests on menus with few {'subjects' if self.by_subject else 'choices'}: {named}."
             )
@@ -207,7 +214,7 @@ class Explanation:
             for name, column in self.influence.items()
             if any(value is not None for value in column)
         }
-        shown["menu"] = [name_menu(self.items, menu) for menu in shown["menu"]]
+        shown["menu"] = [name_menu(self.items, menu, WRAPPED) for menu in shown["menu"]]
         if "choices" in shown:
             shown["choices"] = [int(n) if n == int(n) else n for n in shown["choices"]]
         shown["share"] = [f"{100 * share:.1f}%" for share in shown["share"]]
@@ -215,19 +222,20 @@ class Explanation:
         if "named" in shown:
             shown["named"] = [None if share is None else f"{100 * share:.0f}%" for share in shown["named"]]
         left = len(self.influence["menu"]) - MOST_ROWS
-        note = f"{left} more in `influence`." if left > 0 else ""
+        note = f"{left} more menus in `influence` (in the file of --out)." if left > 0 else ""
         if "named" in shown:
             note += (" " if note else "") + (
                 f"named: in so many of {self.halves} half-samples (half of the choices) the conflict found has this menu; "
                 f"{self.rejected} of them were rejected."
             )
-        title = f"Influence of the menus on the distance, {self.distance:.4g} with all of them"
+        unit = "" if self.level is None else ", menus weighted by their choices"
+        title = f"Influence of the menus on the distance, {self.distance:.4g} with all of them{unit}"
         return Table(title, [words[name] for name in shown], [list(r) for r in zip(*shown.values(), strict=True)], note)
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """The influence of the menus as a data frame (backend "pandas", "polars", "pyarrow" or "dict")."""
         table = dict(self.influence)
-        table["menu"] = [name_menu(self.items, menu) for menu in table["menu"]]
+        table["menu"] = [format_menu(menu) for menu in table["menu"]]
         table["conflicts"] = [", ".join(map(str, numbers)) for numbers in table["conflicts"]]
         return make_frame(table, backend)
 

@@ -247,9 +247,17 @@ def half_samples(data: ChoiceData, by_subject: bool, seed: int, count: int) -> I
         counts = np.nan_to_num(data.counts)
         rest = data.totals - counts.sum(axis=1)  # what was not recorded
         every = np.round(np.column_stack([counts, rest])).astype(np.int64)
-        halves = np.array([rng.multivariate_hypergeometric(own, (int(own.sum()) + 1) // 2) for own in every])
+        halves = np.array([_half(rng, own) for own in every])
         drawn = np.where(np.isnan(data.counts), np.nan, halves[:, :-1])
         yield replace(data, counts=drawn, totals=halves.sum(axis=1).astype(np.float64))
+
+
+def _half(rng: np.random.Generator, own: Ints) -> Ints:
+    """Half of these choices; of a billion or more, which NumPy does not draw like that, each with a chance of 1/2."""
+    total = int(own.sum())
+    if total >= 10**9:
+        return np.asarray(rng.binomial(own, 0.5), np.int64)
+    return np.asarray(rng.multivariate_hypergeometric(own, (total + 1) // 2), np.int64)
 
 
 def _with_choices(data: ChoiceData, by_subject: bool) -> ChoiceData:
