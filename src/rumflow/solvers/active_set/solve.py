@@ -150,6 +150,15 @@ class Workspace:
         k = int(self.active.count[0])
         return self.active.paths[:k].copy(), self.active.weights[:k].copy()
 
+    def holds(self, mixture: Mixture) -> bool:
+        """Are these the active rankings, with these weights?"""
+        k = int(self.active.count[0])
+        return (
+            k == len(mixture[1])
+            and np.array_equal(self.active.weights[:k], mixture[1])
+            and np.array_equal(self.active.paths[:k], mixture[0])
+        )
+
 
 def _growth(trail: deque[tuple[int, float]], objective: float) -> float:
     """How many times the work done the whole work will be: the cube of the growth of the active set.
