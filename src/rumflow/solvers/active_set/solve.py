@@ -24,6 +24,7 @@ from rumflow.solvers.active_set.state import Active, Pool, Problem
 
 __all__ = ["Outcome", "Progress", "Workspace", "make_graph_problem", "make_problem", "solve_rankings"]
 
+BOLD = True
 _STEP_WORK = 2e9  # multiplications between two checks of the clock
 
 # No distance is negative: an objective of this share of the floor for gaps says that the data are RUM, however much the gap,
@@ -115,7 +116,7 @@ class Workspace:
             moved=np.empty(capacity),
             slot=np.empty(capacity, np.int64),
             free=np.arange(capacity),
-            scratch=np.empty((3, capacity)),
+            scratch=np.empty((4, capacity)),
             fresh=np.zeros(1, np.int64),
         )
         size = self.prices.pool_size
@@ -199,6 +200,7 @@ def solve_rankings(
     trail: deque[tuple[int, float]] = deque(maxlen=_TRAIL)
     scale = float(problem.weights.sum()) if len(problem.weights) else float(problem.target.size)
     reason = "done"
+    bold = BOLD
     workspace.active.count[0] = 0
     try:
         if start is None or len(start[1]) == 0:
@@ -222,7 +224,7 @@ def solve_rankings(
                 most = max(32, int(_STEP_WORK / max(k * k, 1)))
                 filled = prices.fill_pool(pool, nu)
                 steps = kernels.improve(
-                    problem, active, pool, filled, prices.cost, nu, 0.1 * goal, prices.pool_share, most
+                    problem, active, pool, filled, prices.cost, nu, 0.1 * goal, prices.pool_share, most, bold
                 )
             rounds += 1
             if report is not None:
@@ -230,6 +232,7 @@ def solve_rankings(
             if steps == 0:
                 break
             stalled = 0 if objective < (1 - 1e-13) * best else stalled + 1
+            bold = bold and stalled == 0
             best = min(best, objective)
             if stalled > kernels.STALL_ROUNDS:
                 reason = "stalled"
