@@ -162,10 +162,10 @@ def delete_row(factor, k, gone, cosine, sine, slope, carried):
                 carry -= slope[i] * a
             inverse = factor[source + row]
             slope[row] = carry * inverse
-            t = product * slope[row]
-            c = 1.0 / np.sqrt(1.0 + t * t)
+            tangent = product * slope[row]
+            c = 1.0 / np.sqrt(1.0 + tangent * tangent)
             cosine[row] = c
-            sine[row] = t * c * product
+            sine[row] = tangent * c * product
             product *= c
             factor[target + row] = c * inverse
         r += count

@@ -24,7 +24,6 @@ from rumflow.solvers.active_set.state import Active, Pool, Problem
 
 __all__ = ["Outcome", "Progress", "Workspace", "make_graph_problem", "make_problem", "solve_rankings"]
 
-BOLD = True
 _STEP_WORK = 2e9  # multiplications between two checks of the clock
 
 # No distance is negative: an objective of this share of the floor for gaps says that the data are RUM, however much the gap,
@@ -200,7 +199,7 @@ def solve_rankings(
     trail: deque[tuple[int, float]] = deque(maxlen=_TRAIL)
     scale = float(problem.weights.sum()) if len(problem.weights) else float(problem.target.size)
     reason = "done"
-    bold = BOLD
+    bold = True  # until the objective fails to fall
     workspace.active.count[0] = 0
     try:
         if start is None or len(start[1]) == 0:
