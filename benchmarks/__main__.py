@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -49,7 +50,11 @@ PARTS: dict[str, tuple[str, list[str], list[str]]] = {
     ),
     "layers": (
         "differentiable layers, against others (layers.csv)",
-        ["benchmarks/layers.py --n 6 --batch 64 --timeout 75 --out docs/results/layers.csv"],
+        [
+            "benchmarks/layers.py --n 6 --batch 64 --timeout 75 --out docs/results/layers.csv",
+            "benchmarks/layers.py --n 10 --batch 32 --tools rumflow 'rumflow softmax'",
+            "benchmarks/layers.py --n 12 --batch 8 --tools rumflow 'rumflow softmax'",
+        ],
         [],
     ),
     "assortments": (
@@ -90,7 +95,7 @@ def main() -> None:
         for command in PARTS[name][2 if given.quick else 1]:
             print(f"\n{name}: python {command}", flush=True)
             begin = time.perf_counter()
-            code = subprocess.run([sys.executable, *command.split()], cwd=ROOT, check=False).returncode
+            code = subprocess.run([sys.executable, *shlex.split(command)], cwd=ROOT, check=False).returncode
             print(f"{name}: {time.perf_counter() - begin:.0f} s", flush=True)
             if code:
                 failed.append(command)

@@ -38,17 +38,24 @@ def incomplete(data: rf.ChoiceData, route: str | None = None, threads: int | Non
     return lambda: np.nan_to_num(rf.project(data, route=route, threads=threads).fitted)
 
 
-def layer(n: int, batch: int) -> Call:
-    """A layer of PyTorch, forward and backward, at what an untrained network might say."""
+def layer(n: int, batch: int, softmax: float = 0.0, shared: float = 0.0, smoothing: float = 0.0) -> Call:
+    """A layer of PyTorch, forward and backward, at what an untrained network might say: the uniform chooser and noise, or a
+    softmax in each menu, of utilities of items (of size `shared`) and scores of cells (of size `softmax`)."""
     import torch
 
     from rumflow.torch import RUMLayer
 
     cells = rf.Lattice(n).cells
     rng = np.random.default_rng(0)
-    z = torch.tensor(1 / np.bitwise_count(cells[:, 0].astype(np.uint32)) + 0.3 * rng.normal(size=(batch, len(cells))))
+    noise = rng.normal(size=(batch, len(cells)))
+    if softmax:
+        scores = np.exp(shared * rng.normal(size=(batch, n))[:, cells[:, 1]] + softmax * noise)
+        data = scores / np.array([np.bincount(cells[:, 0], row) for row in scores])[:, cells[:, 0]]
+    else:
+        data = 1 / np.bitwise_count(cells[:, 0].astype(np.uint32)) + 0.3 * noise
+    z = torch.tensor(data)
     g = torch.tensor(rng.normal(size=tuple(z.shape)))
-    one = RUMLayer(n)
+    one = RUMLayer(n, smoothing=smoothing)
 
     def call() -> np.ndarray:
         point = z.clone().requires_grad_()
@@ -95,6 +102,13 @@ JOBS: dict[str, Callable[[], Call]] = {
     "project 20 items, 50 menus of 8": lambda: incomplete(rf.simulate.random_menus(20, 50, 8, seed=0)),
     "test 5 items, 99 replicates": lambda: bootstrap(some_menus(5, 1.0), 99),
     "layer n=8, batch 256, forward and backward": lambda: layer(8, 256),
+    "layer n=6, batch 256": lambda: layer(6, 256),
+    "layer n=8, batch 64, softmax": lambda: layer(8, 64, 0.3, 1.0),
+    "layer n=10, batch 4": lambda: layer(10, 4),
+    "layer n=10, batch 4, softmax": lambda: layer(10, 4, 0.3),
+    "layer n=10, batch 4, softmax of utilities": lambda: layer(10, 4, 0.3, 1.0),
+    "layer n=12, batch 1, softmax": lambda: layer(12, 1, 0.3),
+    "layer n=8, batch 64, smoothed": lambda: layer(8, 64, smoothing=1e-3),
     "project noisy n=18": lambda: complete("noisy", 18, tol=1e-7),
 }
 

@@ -39,7 +39,7 @@ def test_deletion_equals_a_new_factor(k, rng):
         keep = np.delete(np.arange(k), gone)
         rows = packed(matrix)
         carried = np.linalg.solve(np.linalg.cholesky(matrix), b)[None].copy()
-        f.delete_row(rows, k, gone, np.empty(k), np.empty(k), carried)
+        f.delete_row(rows, k, gone, *np.empty((3, k)), carried)
         smaller = matrix[np.ix_(keep, keep)]
         assert rows[: k * (k - 1) // 2] == pytest.approx(packed(smaller) if k > 1 else [], abs=1e-10)
         assert np.linalg.cholesky(smaller) @ carried[0, : k - 1] == pytest.approx(b[keep])
@@ -67,7 +67,7 @@ def test_thousands_of_changes_stay_accurate(rng):
         k = len(inside)
         if k == 60 or (k > 5 and rng.random() < 0.5):
             gone = int(rng.integers(k))
-            f.delete_row(rows, k, gone, np.empty(k), np.empty(k), np.empty((0, k)))
+            f.delete_row(rows, k, gone, *np.empty((3, k)), np.empty((0, k)))
             inside.pop(gone)
         else:
             new = int(rng.choice(np.setdiff1d(np.arange(400), inside)))

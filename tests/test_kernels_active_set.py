@@ -239,8 +239,30 @@ def plain_descend(matrix, lam, residual, nu, cone):
             here = [i for j, i in enumerate(here) if not (d[j] < 0 and lam[i] <= 0)]
 
 
+def plain_bold(gram, lam, residual, nu, cone):
+    """The same where all that fall below 0 leave at once: minima over what is left, each from the beginning."""
+    here, price, steps, moved = list(range(len(lam))), nu - residual, 0, False
+    while True:
+        rows = np.zeros((len(here) + 1, len(here) + 1))
+        rows[:-1, :-1] = gram[np.ix_(here, here)]
+        rows[-1, :-1] = rows[:-1, -1] = 1.0
+        side = np.append(gram[here] @ lam - price[here], 1.0)
+        found = np.linalg.solve(rows[:-1, :-1], side[:-1]) if cone else np.linalg.solve(rows, side)
+        weights, level = found[: len(here)], 0.0 if cone else -found[-1]
+        steps += 1
+        entering = [] if moved else [i for i, w in zip(here, weights, strict=True) if lam[i] == 0 and w < 0]
+        gone = entering or [i for i, w in zip(here, weights, strict=True) if w <= 0]
+        moved = moved or not entering
+        if not gone:
+            left = np.zeros(len(lam))
+            left[here] = weights
+            return here, left, level, steps
+        here = [i for i in here if i not in gone]
+
+
+@pytest.mark.parametrize("bold", [False, True])
 @pytest.mark.parametrize("entering", [0, 2])
-def test_descend(case, form, entering):
+def test_descend(case, form, entering, bold):
     """From random weights to the minimum over what is left; entering rankings begin at weight 0."""
     chosen, lam = case.begin(6)
     k = len(chosen)
@@ -258,8 +280,9 @@ def test_descend(case, form, entering):
     case.active.carried[1, :k] = np.linalg.solve(lower, residual)
     pool = case.fill(case.rng.permutation(len(case.paths)))
     case.pool.gradient[: len(pool)] = case.gradient(spread)[pool]
-    left, weights, level, steps = plain_descend(case.matrix[np.ix_(chosen, chosen)], lam, residual, nu, cone)
-    found, taken = form(kernels.descend)(case.problem, case.active, case.pool, len(pool), UNUSED, nu)
+    twin, matrix = (plain_bold, case.matrix - case.problem.ridge) if bold else (plain_descend, case.matrix)
+    left, weights, level, steps = twin(matrix[np.ix_(chosen, chosen)], lam, residual, nu, cone)
+    found, taken = form(kernels.descend)(case.problem, case.active, case.pool, len(pool), UNUSED, nu, bold)
     assert case.held() == [chosen[i] for i in left]
     assert case.active.weights[: len(left)] == pytest.approx(weights[left], abs=1e-10)
     assert found == pytest.approx(level, abs=1e-9)
@@ -306,7 +329,8 @@ def test_fill_pool(case, form, limit):
     assert (pool.columns[:, :size] == pool.paths[:size].T).all()
 
 
-def test_improve(case, form):
+@pytest.mark.parametrize("bold", [False, True])
+def test_improve(case, form, bold):
     """All rankings in the pool: what is left violated is small, and the mixture is better than before."""
     case.begin(2)
     k = int(case.active.count[0])
@@ -318,7 +342,7 @@ def test_improve(case, form):
     lower = np.linalg.cholesky(case.matrix[np.ix_(numbers, numbers)])
     case.active.carried[1, :k] = np.linalg.solve(lower, nu - price[numbers])
     case.pool.gradient[: len(pool)] = price[pool]
-    steps = form(kernels.improve)(case.problem, case.active, case.pool, len(pool), UNUSED, nu, 1e-9, 0.2, 10_000)
+    steps = form(kernels.improve)(case.problem, case.active, case.pool, len(pool), UNUSED, nu, 1e-9, 0.2, 10_000, bold)
     after = case.spread()
     assert steps >= 1
     assert after.min() >= 0

@@ -105,12 +105,17 @@ def append_row(factor, k, row, diagonal, floor):
 
 
 @leaf
-def delete_row(factor, k, gone, cosine, sine, carried):
+def delete_row(factor, k, gone, cosine, sine, slope, carried):
     """Delete row and column `gone` of the matrix: Givens rotations of the rows below, four rows side by side.
 
     Each row of `carried` is a vector L^{-1} b and becomes the same for the smaller matrix.
+
+    A rotation takes an entry x, and what is carried along the row, v, to c x + s v and c v - s x. What is carried here is v
+    divided by the product p of the cosines so far, which saves a multiplication: v / p - (s / (c p)) x. The arrays are
+    scratch for c, s p and s / (c p). p^2 is the share of its norm by which the type that goes is independent of the later ones.
     """
     r = gone + 1
+    product = 1.0
     while r < k:
         count = min(4, k - r)
         s0, s1, s2, s3 = row_start(r), row_start(r + 1), row_start(r + 2), row_start(r + 3)
@@ -130,18 +135,18 @@ def delete_row(factor, k, gone, cosine, sine, carried):
             old2, old3 = factor[s2 + first : s2 + r], factor[s3 + first : s3 + r]
             new0, new1 = factor[last + gone : last + gone + width], factor[s0 + gone : s0 + gone + width]
             new2, new3 = factor[s1 + gone : s1 + gone + width], factor[s2 + gone : s2 + gone + width]
-            turn, lift = cosine[first:r], sine[first:r]
+            turn, lift, fall = cosine[first:r], sine[first:r], slope[first:r]
             for i in range(turn.shape[0]):
-                c, s = turn[i], lift[i]
+                c, s, t = turn[i], lift[i], fall[i]
                 a0, a1, a2, a3 = old0[i], old1[i], old2[i], old3[i]
                 new0[i] = c * a0 + s * c0
                 new1[i] = c * a1 + s * c1
                 new2[i] = c * a2 + s * c2
                 new3[i] = c * a3 + s * c3
-                c0 = c * c0 - s * a0
-                c1 = c * c1 - s * a1
-                c2 = c * c2 - s * a2
-                c3 = c * c3 - s * a3
+                c0 -= t * a0
+                c1 -= t * a1
+                c2 -= t * a2
+                c3 -= t * a3
         for t in range(count):
             row = r + t
             source, target = row_start(row), row_start(row - 1) - 1
@@ -154,12 +159,15 @@ def delete_row(factor, k, gone, cosine, sine, carried):
             for i in range(begin, row):
                 a = factor[source + i]
                 factor[target + i] = cosine[i] * a + sine[i] * carry
-                carry = cosine[i] * carry - sine[i] * a
-            a = 1.0 / factor[source + row]
-            inverse = 1.0 / np.sqrt(a * a + carry * carry)
-            cosine[row] = a * inverse
-            sine[row] = carry * inverse
-            factor[target + row] = inverse
+                carry -= slope[i] * a
+            inverse = factor[source + row]
+            slope[row] = carry * inverse
+            tangent = product * slope[row]
+            c = 1.0 / np.sqrt(1.0 + tangent * tangent)
+            cosine[row] = c
+            sine[row] = tangent * c * product
+            product *= c
+            factor[target + row] = c * inverse
         r += count
     for v in range(carried.shape[0]):
         vector = carried[v]
@@ -167,4 +175,4 @@ def delete_row(factor, k, gone, cosine, sine, carried):
         for i in range(gone + 1, k):
             a = vector[i]
             vector[i - 1] = cosine[i] * a + sine[i] * carry
-            carry = cosine[i] * carry - sine[i] * a
+            carry -= slope[i] * a

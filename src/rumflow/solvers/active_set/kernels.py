@@ -145,7 +145,7 @@ def remove(problem, active, gone, pool, size, cost):
     """Take type `gone` out of the active set; its weight must be 0 by now."""
     k = active.count[0]
     account(problem, active, gone, pool, size, cost)
-    delete_row(active.factor, k, gone, active.scratch[0], active.scratch[1], active.carried)
+    delete_row(active.factor, k, gone, active.scratch[0], active.scratch[1], active.scratch[3], active.carried)
     slot = active.slot[gone]
     for i in range(gone, k - 1):
         for x in range(active.paths.shape[1]):
@@ -187,14 +187,48 @@ def normalise(problem, active):
 
 
 @leaf
-def descend(problem, active, pool, size, cost, nu):
-    """Steps to the minimum over the affine hull, dropping types that reach weight 0; nu and the steps taken."""
+def step_and_cut(problem, active, k, d, s, nu, excess):
+    """The full step d; weights below 0 are raised to 0. The new nu, and by how much the weights now exceed their total.
+
+    Raising them by x adds -M x to r, so e = -L^T x: a few rows of the factor. d becomes -1 where a weight was raised, else 1.
+    """
+    own = active.carried[1]
+    nu += s + problem.ridge * excess
+    excess = 0.0
+    for i in range(k):
+        own[i] = 0.0
+    for i in range(k):
+        weight = active.weights[i] + d[i]
+        active.moved[i] += d[i]
+        active.weights[i] = weight
+        d[i] = 1.0
+        if weight <= 0.0:
+            active.moved[i] -= weight
+            active.weights[i] = 0.0
+            excess -= weight
+            d[i] = -1.0
+            start = row_start(i)
+            row = active.factor[start : start + i]
+            for j in range(i):
+                own[j] += weight * row[j]
+            own[i] += weight / active.factor[start + i]
+    return nu - problem.ridge * excess, excess
+
+
+@leaf
+def descend(problem, active, pool, size, cost, nu, bold):
+    """Steps to the minimum over the affine hull, dropping types that reach weight 0; nu and the steps taken.
+
+    A `bold` step goes all the way, and all types that it would push below 0 leave at once. There are fewer steps, but the
+    objective may rise.
+    """
     steps = 0
+    excess = 0.0
     zero = np.int64(0)  # a literal would have the kernels it is passed to compiled once more, just for it
     while True:
         k = active.count[0]
         one, own, d = active.carried[0], active.carried[1], active.scratch[2]
-        s = -dot(one, zero, own, k) / dot(one, zero, one, k) if problem.ridge > 0.0 else 0.0
+        s = -(excess + dot(one, zero, own, k)) / dot(one, zero, one, k) if problem.ridge > 0.0 else 0.0
         for i in range(k):
             d[i] = own[i] + s * one[i]
         solve_backward(active.factor, k, d)
@@ -205,6 +239,14 @@ def descend(problem, active, pool, size, cost, nu):
             if d[i] < 0.0 and active.weights[i] + step * d[i] <= 0.0:
                 step = active.weights[i] / -d[i]
                 blocker = np.int64(i)
+        if bold and (step > 0.0 or excess > 0.0):
+            nu, excess = step_and_cut(problem, active, k, d, s, nu, excess)
+            if blocker < 0:
+                return nu, steps
+            for i in range(k - 1, -1, -1):
+                if d[i] < 0.0:
+                    remove(problem, active, i, pool, size, cost)
+            continue
         for i in range(k):
             active.weights[i] += step * d[i]
             active.moved[i] += step * d[i]
@@ -234,7 +276,7 @@ def price_pool(problem, active, pool, size, cost):
 
 
 @kernel
-def improve(problem, active, pool, size, cost, nu, least, share, most_steps):
+def improve(problem, active, pool, size, cost, nu, least, share, most_steps, bold):
     """Steps on the active set after `measure`, with a pool of `size` types.
 
     Types enter from the pool until none is violated by a good share of the worst at first, or by `least`. The capacity must
@@ -249,7 +291,7 @@ def improve(problem, active, pool, size, cost, nu, least, share, most_steps):
     keeps_gram = pool.gram.shape[0] > 0
     if keeps_gram:
         gram_rows(problem, active, np.int64(0), active.count[0], pool, size, whole)
-    nu, steps = descend(problem, active, pool, size, cost, nu)
+    nu, steps = descend(problem, active, pool, size, cost, nu, bold)
     price_pool(problem, active, pool, size, cost)
     goal = least
     first = True
@@ -303,7 +345,7 @@ def improve(problem, active, pool, size, cost, nu, least, share, most_steps):
                 pool.open[q] = False
         if added:
             before = nu
-            nu, more = descend(problem, active, pool, size, cost, nu)
+            nu, more = descend(problem, active, pool, size, cost, nu, bold)
             steps += more
             price_pool(problem, active, pool, size, cost)
             if nu == before and active.count[0] == k:

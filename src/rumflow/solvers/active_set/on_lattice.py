@@ -13,7 +13,15 @@ import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Paths
 from rumflow.core.compile import kernel, leaf
-from rumflow.core.paths import cheapest_above, cheapest_below, extract_path, middle_menus, path_cost
+from rumflow.core.paths import (
+    cheapest_above,
+    cheapest_below,
+    down_pass,
+    extract_path,
+    middle_menus,
+    path_cost,
+    up_pass,
+)
 from rumflow.core.problem import NO_WEIGHTS
 from rumflow.core.problem import Problem as Projection
 from rumflow.core.residual import residual_row
@@ -45,6 +53,21 @@ def gradient_row(problem, paths, lam, count, cost, x):
     objective = residual_row(row, problem.target[x], problem.weights[x] if problem.weights.shape[0] else row[:0])
     transform_row(row, bits, 1.0, np.bool_(True))
     return objective
+
+
+@leaf
+def gradient_rows(problem, paths, lam, count, cost, parts):
+    """All rows at once, with the part of the objective of each."""
+    for x in range(cost.shape[0]):
+        parts[x] = gradient_row(problem, paths, lam, count, cost, x)
+
+
+@leaf
+def sweep_lattice(cost, above, below):
+    """Cheapest ways to and from every menu."""
+    n = cost.shape[0]
+    down_pass(cost, below, n, 0, 1 << n)
+    up_pass(cost, above, n, 0, 1 << n)
 
 
 @kernel
@@ -122,7 +145,10 @@ class LatticePrices:
         def row(x: int) -> None:
             self._parts[x] = gradient_row(problem, types, weights, count, self.cost, x)
 
-        run_threads(row, range(self.n), threads)
+        if self.n < _THREADED:
+            gradient_rows(problem, types, weights, count, self.cost, self._parts)
+        else:
+            run_threads(row, range(self.n), threads)
         return float(self._parts.sum())
 
     def cheapest(self, threads: int) -> Paths:
@@ -134,8 +160,11 @@ class LatticePrices:
 
     def sweep(self, threads: int) -> float:
         """Cheapest ways to and from every menu; the price of the cheapest ranking."""
-        cheapest_below(self.cost, threads, self.below)
-        cheapest_above(self.cost, threads, self.above)
+        if self.n < _THREADED:
+            sweep_lattice(self.cost, self.above, self.below)
+        else:
+            cheapest_below(self.cost, threads, self.below)
+            cheapest_above(self.cost, threads, self.above)
         return float(self.below[-1])
 
     def fill_pool(self, pool: Pool, nu: float) -> int:

@@ -111,7 +111,7 @@ class Workspace:
             moved=np.empty(capacity),
             slot=np.empty(capacity, np.int64),
             free=np.arange(capacity),
-            scratch=np.empty((3, capacity)),
+            scratch=np.empty((4, capacity)),
             fresh=np.zeros(1, np.int64),
         )
         size = self.prices.pool_size
@@ -145,6 +145,15 @@ class Workspace:
         """The active rankings and their weights, copied."""
         k = int(self.active.count[0])
         return self.active.paths[:k].copy(), self.active.weights[:k].copy()
+
+    def holds(self, mixture: Mixture) -> bool:
+        """Are these the active rankings, with these weights?"""
+        k = int(self.active.count[0])
+        return (
+            k == len(mixture[1])
+            and np.array_equal(self.active.weights[:k], mixture[1])
+            and np.array_equal(self.active.paths[:k], mixture[0])
+        )
 
 
 def _ahead(trail: list[tuple[int, float]], objective: float) -> float:
@@ -186,6 +195,7 @@ def solve_rankings(
     trail: list[tuple[int, float]] = []
     scale = float(problem.weights.sum()) if len(problem.weights) else float(problem.target.size)
     reason = "done"
+    bold = True  # until the objective fails to fall
     workspace.active.count[0] = 0
     try:
         if start is None or len(start[1]) == 0:
@@ -209,7 +219,7 @@ def solve_rankings(
                 most = max(32, int(_STEP_WORK / max(k * k, 1)))
                 filled = prices.fill_pool(pool, nu)
                 steps = kernels.improve(
-                    problem, active, pool, filled, prices.cost, nu, 0.1 * goal, prices.pool_share, most
+                    problem, active, pool, filled, prices.cost, nu, 0.1 * goal, prices.pool_share, most, bold
                 )
             rounds += 1
             if report is not None:
@@ -217,6 +227,7 @@ def solve_rankings(
             if steps == 0:
                 break
             stalled = 0 if objective < (1 - 1e-13) * best else stalled + 1
+            bold = bold and stalled == 0
             best = min(best, objective)
             if stalled > kernels.STALL_ROUNDS:
                 reason = "stalled"

@@ -44,7 +44,7 @@ class Active(NamedTuple):
     moved: Array  # change of each weight since the pool was last priced
     slot: NDArray[np.int64]  # the row of `Pool.gram` that belongs to each type
     free: NDArray[np.int64]  # unused slots: free[count:]
-    scratch: Array  # (3, capacity)
+    scratch: Array  # (4, capacity)
     fresh: NDArray[np.int64]  # (1,): 1 where the factor has just been built
 
 

@@ -258,7 +258,9 @@ class BatchProjector:
             part.stalled[i] = certificate is not None and not certificate.is_optimal(part.stop)
             if part.stalled[i]:
                 found = found if found is not None else split(part.count, flat)
-                solved = self._solve_one(part, i)
+                workspace = self._workspace()
+                solved = self._solve_one(part, i, workspace)
+                self._workspaces.put(workspace)
                 if solved is None:
                     return False
                 part.put(i, solved)
@@ -274,9 +276,11 @@ class BatchProjector:
     def _solve_large(self, part: Part) -> bool:
         """The same, one call from Python per problem, for problems that take long enough. False after Ctrl-C."""
         parts: list[Start] = []
+        workspace = self._workspace()
         for i in range(len(part)):
-            solved = self._solve_one(part, i)
+            solved = self._solve_one(part, i, workspace)
             if solved is None:
+                self._workspaces.put(workspace)
                 part.result.kept[part.span.start] = concatenate(parts, self.n)
                 return False
             part.put(i, solved)
@@ -287,15 +291,15 @@ class BatchProjector:
                 parts.append(
                     no_start(self.n)
                     if inside
-                    else self._complete(_mixture(solved), solved.flow, kind, part.keep, part.targets[i])
+                    else self._complete(_mixture(solved), solved.flow, kind, part.keep, part.targets[i], workspace)
                 )
                 part.count[i] = len(parts[-1].weights)
+        self._workspaces.put(workspace)
         part.result.kept[part.span.start] = concatenate(parts, self.n)
         return True
 
-    def _solve_one(self, part: Part, i: int) -> Solved | None:
+    def _solve_one(self, part: Part, i: int, workspace: Workspace) -> Solved | None:
         """One problem by the dispatcher, from the beginning, as if it stood alone; None after Ctrl-C."""
-        workspace = self._workspace()
         own = None if part.starts is None else part.starts[i]
         start = None
         if own is not None and len(own.weights) > 0 and np.isfinite(own.weights).all():
@@ -310,11 +314,15 @@ class BatchProjector:
             workspace=workspace,
             threads=1,
         )
-        self._workspaces.put(workspace)
         return None if solved.reason == "interrupted" else solved
 
-    def _complete(self, mixture: Mixture, flow: Array, kind: int, keep: Keep, target: Array) -> Start:
-        """Rankings with what the derivatives need: enough of them to span the face, and their matrix."""
+    def _complete(
+        self, mixture: Mixture, flow: Array, kind: int, keep: Keep, target: Array, solved_in: Workspace | None = None
+    ) -> Start:
+        """Rankings with what the derivatives need: enough of them to span the face, and their matrix.
+
+        solved_in   where the mixture was found, as the solver left it: there is a factor already.
+        """
         if keep is not Keep.FACES:
             return Start(*mixture, np.empty(0))
         if self._small is not None:
@@ -326,8 +334,11 @@ class BatchProjector:
             store_rankings(small, *start)
             self._small_workspaces.put(small)
             return start
-        workspace = self._workspace(len(mixture[1]))
-        start_from(self.problem, workspace.active, *mixture)
+        if solved_in is not None and solved_in.holds(mixture):
+            workspace = solved_in
+        else:
+            workspace = self._workspace(len(mixture[1]))
+            start_from(self.problem, workspace.active, *mixture)
         if kind == FACE and self.complete:
             dimension = int(face_dimension(flow, workspace.below))
             while workspace.active.count[0] <= dimension and dimension + 8 > len(workspace.active.weights):
@@ -340,7 +351,8 @@ class BatchProjector:
             span(self.problem, workspace, face, int((self.weights > 0).sum()) + 1)
         k = int(workspace.active.count[0])
         start = Start(*workspace.mixture(), workspace.active.factor[: k * (k + 1) // 2].copy())
-        self._workspaces.put(workspace)
+        if workspace is not solved_in:
+            self._workspaces.put(workspace)
         return start
 
 
