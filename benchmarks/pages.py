@@ -196,6 +196,20 @@ def layers() -> str:
     return markdown_table(header, body)
 
 
+def softmax() -> str:
+    """The layer at what networks say, by items."""
+    found = {(row["n"], row["tool"]): row for row in rows("layers_softmax")}
+    body = []
+    for n in sorted({n for n, _ in found}):
+        own = [found.get((n, f"rumflow{kind}")) for kind in ("", " softmax", " smoothed")]
+        body.append((n, *(f"{number(row['ms_per_sample'])} ms" if row else "" for row in own)))
+    machine = next(iter(found.values()))["machine"]
+    return (
+        markdown_table(("items", "noise", "softmax in each menu", "noise, smoothed (1e-3)"), body)
+        + f"\nMeasured on {machine}.\n"
+    )
+
+
 def test() -> str:
     """Tests with their replicates."""
     body = [(row["case"], row["replicates"], time(row["cpu_seconds"])) for row in rows("bootstrap")]
@@ -305,6 +319,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "compare": compare,
     "wrong": wrong,
     "layers": layers,
+    "softmax": softmax,
     "test": test,
     "assortments": assortments,
     "scaling": scaling,

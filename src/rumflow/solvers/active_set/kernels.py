@@ -30,7 +30,8 @@ graph the cost table, which is small, moves along with the weights.
 
 Departures from Wolfe: (1) the factor is that of G + c 1 1^T, not of the Gram matrix around rho_hat: it does not depend on the
 data, has whole entries without weights, and loses nothing when the distance is tiny; (2) several types enter at once;
-(3) entering types that the step would push below zero leave together, without a step.
+(3) entering types that the step would push below zero leave together, without a step; (4) while the objective falls from round to
+round, all others that the full step would push below zero leave with it, instead of one after the other with a shorter step each.
 """
 
 from __future__ import annotations
