@@ -565,3 +565,16 @@ def test_a_billion_choices_and_one(capsys, tmp_path):
     code, _, err = run(capsys, "test", path, "--n-boot", 39)
     assert code == 1
     assert "menu {a, b, c} has weight 9e+12 and menu {b, c} has 2;" in err
+
+
+@pytest.mark.parametrize("command", ["test", "explain", "bounds", "assort", "report"])
+def test_subjects_that_are_not_resampled_whole_are_pointed_out(capsys, tmp_path, command):
+    path = tmp_path / "subjects.csv"
+    path.write_text("menu,choice,subject\n" + "".join(f"a|b,{x},{s}\na|b|c,{x},{s}\n" for s in range(4) for x in "ab"))
+    more = {"bounds": ["--for", "a,c"], "assort": ["--revenue", "b=1,c=2", "--outside", "a", "--confidence", 0.9]}
+    more |= {"report": ["-o", tmp_path / "page.html"], "explain": ["--halves", 2]}
+    words = [command, path, *more.get(command, []), "--n-boot", 19]
+    assert "--cluster resamples whole subjects" in run(capsys, *words)[2]
+    assert "--cluster resamples" not in run(capsys, *words, "--cluster")[2]
+    if command == "test":  # of one subject there is nothing to resample whole
+        assert "--cluster resamples" not in run(capsys, *words, "--by", "subject")[2]

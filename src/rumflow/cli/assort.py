@@ -10,7 +10,7 @@ from typing import Any
 
 from rumflow.cli.answers import NOT_CONVERGED, OK, check_out, print_json, records_of, show_progress, write_out
 from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling, whole_number
-from rumflow.cli.reading import labels_of_data, read_data, split_labels
+from rumflow.cli.reading import labels_of_data, read_data, say_resampling, split_labels
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
 from rumflow.errors import InputError
@@ -48,6 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
     data = read_data(arguments)
     if arguments.cluster and arguments.confidence is None:
         raise InputError("--cluster says how samples are drawn for a level: give --confidence, too")
+    if arguments.confidence is not None:
+        say_resampling(data, arguments)
     found = best_assortment(
         data,
         *read_revenue(data, arguments),

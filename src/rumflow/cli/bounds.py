@@ -11,7 +11,7 @@ import numpy as np
 from rumflow.cli.answers import OK, check_out, print_json, records_of, show_bounds, show_progress, write_out
 from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling
 from rumflow.cli.budgets import bound_budgets
-from rumflow.cli.reading import labels_of_data, read_data
+from rumflow.cli.reading import labels_of_data, read_data, say_resampling
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
 from rumflow.errors import InputError
@@ -74,6 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
     data = read_data(arguments)
     if arguments.next:
         return _ask_next(data, arguments)
+    if options["confidence"] is not None:
+        say_resampling(data, arguments)
     if arguments.remove is not None:
         return _remove(data, arguments, options)
     if (arguments.target is None) == (arguments.functional is None):

@@ -8,7 +8,7 @@ from rumflow.cli.answers import NOT_CONVERGED, OK, check_out, print_json, show_p
 from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling, whole_number
 from rumflow.cli.budgets import read_budgets
 from rumflow.cli.models import add_model, model_of
-from rumflow.cli.reading import read_data
+from rumflow.cli.reading import read_data, say_resampling
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
@@ -46,6 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
     check_out(arguments)
     level = _level(arguments.level)
     data = read_budgets(arguments) if arguments.prices else read_data(arguments)
+    if level is not None and isinstance(data, ChoiceData):
+        say_resampling(data, arguments)
     found = explain(
         data,
         level,

@@ -84,6 +84,14 @@ def _narrow(data: ChoiceData, arguments: argparse.Namespace) -> ChoiceData:
     return replace(data, understood="\n".join(told)) if len(told) > 1 else data
 
 
+def say_resampling(data: ChoiceData, arguments: argparse.Namespace) -> None:
+    """Where subjects are known and not resampled whole: that they could be."""
+    known = data.rows is not None and data.rows.subject is not None and len(data.rows.subjects) > 1
+    apart = "subject" in (getattr(arguments, "by", None) or "")
+    if known and not apart and not (arguments.cluster or arguments.quiet or arguments.json):
+        print("choices are resampled one by one; --cluster resamples whole subjects", file=sys.stderr)
+
+
 def parts_of(data: ChoiceData, by: str) -> dict[str, ChoiceData]:
     """The data of each group or subject, by name."""
     return {name_of(key): part for key, part in data.split(split_labels(by)).items()}

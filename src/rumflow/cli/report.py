@@ -11,7 +11,7 @@ from rumflow.cli.answers import OK, check_out, inputs_of, print_json, say_writte
 from rumflow.cli.arguments import add_data, add_json, add_sampling
 from rumflow.cli.assort import add_revenue, read_revenue
 from rumflow.cli.budgets import read_budgets
-from rumflow.cli.reading import read_data
+from rumflow.cli.reading import read_data, say_resampling
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.report.page import make_report
@@ -41,6 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.outside is not None and arguments.revenue is None:
         raise InputError("--outside is for the section on the best assortment, which needs --revenue, too")
     data = read_budgets(arguments) if arguments.prices else read_data(arguments)
+    if arguments.n_boot and isinstance(data, ChoiceData):
+        say_resampling(data, arguments)
     best: dict[str, Any] = {}
     if arguments.revenue is not None and isinstance(data, ChoiceData):
         best["revenue"], best["outside_option"] = read_revenue(data, arguments)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from rumflow.cli.answers import (
@@ -20,7 +19,7 @@ from rumflow.cli.answers import (
 from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling
 from rumflow.cli.budgets import test_budgets
 from rumflow.cli.models import add_model, model_of, say_cost
-from rumflow.cli.reading import parts_of, read_data
+from rumflow.cli.reading import parts_of, read_data, say_resampling
 from rumflow.core.seeds import entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
@@ -87,8 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     data = next(iter(files.values()))
     options |= {"model": model_of(arguments, data), "route": arguments.route}
     say_cost(data, options["model"], arguments.route, arguments, arguments.n_boot + 1)
-    if not arguments.cluster and not arguments.quiet and not arguments.json and _has_subjects(data):
-        print("choices are resampled one by one; --cluster resamples whole subjects", file=sys.stderr)
+    say_resampling(data, arguments)
     parts = parts_of(data, arguments.by) if arguments.by else files
     if arguments.together and len(parts) < 2:
         raise InputError("--together needs several groups (--by group) or several files")
@@ -101,10 +99,6 @@ def run(arguments: argparse.Namespace) -> int:
         show([result.summary()])
     write_out({f"tau_{t:g}": list(d) for t, d in zip(result.taus, result.null_distributions, strict=True)}, arguments)
     return NOT_CONVERGED if result.interrupted or result.failed else OK
-
-
-def _has_subjects(data: ChoiceData) -> bool:
-    return data.rows is not None and data.rows.subject is not None and len(data.rows.subjects) > 1
 
 
 def _taus(given: list[str] | None) -> Any:
