@@ -300,6 +300,10 @@ def test_accepted_values_beyond_the_bounds(monkeypatch):
     found = test.interval(own, 0.5, 0.6)
     assert (found.low, found.high) == pytest.approx(kept, abs=3e-3)
     assert not found.note
+    kept = (0.25, 0.3)  # of a difference of shares, from -1 to 1
+    difference = Restricted(test.sample, np.array([[True, True, False]]), np.array([[1.0, -1.0, 0.0]]))
+    found = test.interval(difference, 0.1, 0.2)
+    assert (found.low, found.high) == pytest.approx(kept, abs=6e-3)
     kept = (2.0, 3.0)
     found = test.interval(own, 0.5, 0.6)
     assert np.isnan(found.low)
