@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
 LEFT_OUT = {"rumflow/core/compile.py"}  # how kernels are compiled: not in use here
 CACHE = ROOT / ".cache" / "mutants"
-RESULTS = ROOT / "docs" / "results" / "mutants.csv"
+RESULTS = ROOT / "docs" / "results"
 COLUMNS = ("file", "line", "column", "kind", "before", "after", "result", "tests", "seconds")
 
 SLOW = 2  # CPU seconds that a test may take to be on the map
@@ -357,8 +357,8 @@ def run(name: str, count: int, seed: int, minutes: float, again: bool) -> None:
     import scipy.optimize
     import scipy.sparse  # noqa: F401
 
-    sample = random.Random(seed).sample(all_mutants(), count)
-    done = {_key(row) for row in _rows() if not (again and row["result"] != "killed")}
+    sample, path = random.Random(seed).sample(all_mutants(), count), results_of(seed)
+    done = {_key(row) for row in _rows(path) if not (again and row["result"] != "killed")}
     end = time.monotonic() + 60 * minutes
     for mutant in sample:
         about = (mutant.file, mutant.line, mutant.column, mutant.kind, mutant.before, mutant.after)
@@ -369,8 +369,8 @@ def run(name: str, count: int, seed: int, minutes: float, again: bool) -> None:
         tests, begin = covering(mutant, known), time.monotonic()
         seconds = sum(known["seconds"][test] for test in tests)
         result = try_mutant(mutant, tests, seconds) if tests else "not covered"
-        new = not RESULTS.exists()
-        with RESULTS.open("a", newline="") as file:
+        new = not path.exists()
+        with path.open("a", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             if new:
                 writer.writerow(COLUMNS)
@@ -378,11 +378,16 @@ def run(name: str, count: int, seed: int, minutes: float, again: bool) -> None:
         print(result, *about[:4], "|", mutant.before[:60], "->", mutant.after[:60], flush=True)
 
 
-def _rows(first: bool = False) -> list[dict[str, str]]:
+def results_of(seed: int) -> Path:
+    """The file of a sample."""
+    return RESULTS / (f"mutants_{seed}.csv" if seed else "mutants.csv")
+
+
+def _rows(path: Path, first: bool = False) -> list[dict[str, str]]:
     """What was last found about each mutant, or what was found first: before tests were added for survivors."""
-    if not RESULTS.exists():
+    if not path.exists():
         return []
-    with RESULTS.open(newline="") as file:
+    with path.open(newline="") as file:
         found = list(csv.DictReader(file))
     return list({_key(row): row for row in (reversed(found) if first else found)}.values())
 
@@ -391,9 +396,9 @@ def _key(row: dict[str, str]) -> tuple[str, ...]:
     return tuple(row[name] for name in COLUMNS[:6])
 
 
-def report() -> None:
+def report(path: Path) -> None:
     """Say how many were killed."""
-    found = _rows()
+    found = _rows(path)
     for row in found:
         if row["result"] != "killed":
             print(
@@ -402,7 +407,7 @@ def report() -> None:
     for name in (*PARTS, ""):
         own, before = (
             [row["result"] == "killed" for row in rows if part_of(row["file"]).startswith(name)]
-            for rows in (found, _rows(first=True))
+            for rows in (found, _rows(path, first=True))
         )
         killed = f"{sum(own)} of {len(own)} mutants killed ({sum(own) / max(len(own), 1):.1%})"
         print(f"{name or 'together'}: {killed}, {sum(before)} ({sum(before) / max(len(own), 1):.1%}) when first tried")
@@ -421,7 +426,7 @@ def main() -> None:
     given = options.parse_args()
     os.chdir(ROOT)
     if given.what == "report":
-        report()
+        report(results_of(given.seed))
     elif given.part is None:
         for name, part in PARTS.items():
             plain = {"NUMBA_DISABLE_JIT": "1"} if part.plain else {}
@@ -431,7 +436,7 @@ def main() -> None:
                 check=True,
             )
         if given.what == "run":
-            report()
+            report(results_of(given.seed))
     elif given.what == "map":
         make_map(given.part, given.tests)
     else:

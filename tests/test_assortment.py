@@ -155,7 +155,7 @@ def plain_above(taken, membership, known):
     return np.array(found)
 
 
-@pytest.mark.parametrize("n", [5, 70])
+@pytest.mark.parametrize("n", [5, 70, 140])
 def test_kernels(n):
     rng = np.random.default_rng(n)
     membership = rng.random((6, n)) < 0.5

@@ -131,7 +131,7 @@ def test_labels_and_errors():
         ({}, "either a menu"),
         ({"functional": np.full((8, 3), np.inf)}, "finite"),
         ({"menu": ("tea", "milk"), "confidence": 2.0}, "between 0 and 1"),
-        ({"menu": ("tea", "milk"), "confidence": 0.99, "n_boot": 50}, "at least 100 replicates"),
+        ({"menu": ("tea", "milk"), "confidence": 0.99, "n_boot": 50}, "at least 99 replicates"),
     ]:
         with pytest.raises(rf.InputError, match=message):
             bounds(data, **arguments)
@@ -300,6 +300,10 @@ def test_accepted_values_beyond_the_bounds(monkeypatch):
     found = test.interval(own, 0.5, 0.6)
     assert (found.low, found.high) == pytest.approx(kept, abs=3e-3)
     assert not found.note
+    kept = (0.25, 0.3)  # of a difference of shares, from -1 to 1
+    difference = Restricted(test.sample, np.array([[True, True, False]]), np.array([[1.0, -1.0, 0.0]]))
+    found = test.interval(difference, 0.1, 0.2)
+    assert (found.low, found.high) == pytest.approx(kept, abs=6e-3)
     kept = (2.0, 3.0)
     found = test.interval(own, 0.5, 0.6)
     assert np.isnan(found.low)
@@ -506,14 +510,16 @@ def test_intervals_where_one_menu_is_huge():
     assert others.confidence_upper[0] == pytest.approx(1 - one.confidence_lower[0], abs=0.02)
 
 
-@pytest.mark.parametrize(("confidence", "n_boot"), [(0.5, 1), (0.75, 3), (0.875, 7)])
+@pytest.mark.parametrize(("confidence", "n_boot"), [(0.5, 1), (0.75, 3), (0.8, 4), (0.9, 9), (0.95, 19)])
 def test_intervals_need_replicates_enough_to_reject(confidence, n_boot):
     """The smallest p-value, 1 / (1 + n_boot), has to reach 1 - confidence."""
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 7, "b": 3}})
     found = bounds(data, ("a", "b"), "a", confidence=confidence, n_boot=n_boot, seed=0)
     assert found.confidence_lower[0] <= 0.7 <= found.confidence_upper[0]
     if n_boot > 1:
-        with pytest.raises(rf.InputError, match=f"n_boot={n_boot - 1}: with confidence {confidence}"):
+        with pytest.raises(
+            rf.InputError, match=f"n_boot={n_boot - 1}: with confidence {confidence} at least {n_boot} "
+        ):
             bounds(data, ("a", "b"), confidence=confidence, n_boot=n_boot - 1)
     for wrong in (0.0, 1.0, 1.5):
         with pytest.raises(rf.InputError, match=f"confidence={wrong}: a number between 0 and 1"):

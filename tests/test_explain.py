@@ -330,6 +330,19 @@ def test_small_conflicts_of_samples_against_loops():
     assert sorted(force) == pytest.approx(sorted(cycles.values()), rel=1e-12)
 
 
+def test_halves_have_whole_subjects_or_single_choices():
+    """Six subjects choose three times each, every one from a menu of her own."""
+    pairs = list(combinations("abcd", 2))
+    table = [(s, ",".join(pairs[s]), pairs[s][k % 2]) for s in range(6) for k in range(3)]
+    rows = [{"subject": s, "menu": menu, "choice": choice} for s, menu, choice in table]
+    data = rf.ChoiceData.from_frame({name: [row[name] for row in rows] for name in rows[0]}, subject="subject")
+    for half in half_samples(data, True, 1, 5):
+        assert half.totals.tolist() == [3.0, 3.0, 3.0]
+    sizes = {tuple(half.totals.tolist()) for half in half_samples(data, False, 1, 5)}
+    assert all(sum(own) == 9 for own in sizes)
+    assert any(set(own) != {3.0} for own in sizes)
+
+
 def test_nested_menus_are_not_looked_for_among_many(monkeypatch):
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 8, "b": 2}, ("a", "b", "c"): {"a": 9, "b": 1, "c": 0}})
     for most, expected in ((2, [(0, 1)]), (1, [])):

@@ -89,6 +89,16 @@ def test_conflicts_that_half_of_the_choices_do_not_name(named, rejected, words):
     assert words is None or words in notes
 
 
+@pytest.mark.parametrize(("complete", "count", "words"), [
+    (True, 1, "It is the only conflict: without any one of its menus the rest fits exactly."),
+    (True, 2, "There is no other conflict: without some menu of each the rest fits exactly."),
+    (False, 1, "There may be more conflicts than those listed."),
+])  # fmt: skip
+def test_whether_there_are_more_conflicts(complete, count, words):
+    found = rf.explain(rf.ChoiceData.from_counts(CYCLE), level=None)
+    assert replace(found, complete=complete, conflicts=found.conflicts * count).notes == [words]
+
+
 def test_the_table_says_how_much_it_leaves_out():
     found = rf.explain(rf.ChoiceData.from_counts(CYCLE), level=None)
     assert found.as_table().note == ""

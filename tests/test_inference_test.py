@@ -382,6 +382,13 @@ def test_one_observation_a_menu():
     assert "Every menu has fewer than 5 choices: {a, b} (1), {a, c} (1), {b, c} (1)." in result.summary()
 
 
+def test_no_note_on_remainders_where_all_was_recorded():
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 8, "b": 2}, ("a", "b", "c"): {"a": 9, "b": 6, "c": 7}})
+    result = rum_test(data, n_boot=9, seed=0, weights="inverse-variance")
+    assert result.sample.unweighted_rest.tolist() == []
+    assert not any("did not record" in note for note in result.notes)
+
+
 def test_critical_values_by_their_definition():
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 8, "b": 2}, ("a", "b", "c"): {"a": 9, "b": 1, "c": 2}})
     result = replace(

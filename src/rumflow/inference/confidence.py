@@ -24,7 +24,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.inference.convention import Convention, Tau, find_taus
 from rumflow.inference.replicate import distances, make_replicator
-from rumflow.inference.resample import Sampler, generators, make_sampler, require_replicates
+from rumflow.inference.resample import Sampler, generators, make_sampler, require_replicates_for
 from rumflow.inference.restricted import Restricted
 from rumflow.inference.result import pvalue
 from rumflow.inference.sample import Sample, build_sample
@@ -62,14 +62,9 @@ class Inversion:
         advance: Callable[[int], None] | None = None,
     ) -> None:
         self._advance = advance  # is told of every value that was tested
-        require_replicates(n_boot)
         if not 0 < confidence < 1:
             raise InputError(f"confidence={confidence!r}: a number between 0 and 1 is needed, such as 0.95")
-        if (1 - confidence) * (1 + n_boot) < 1:
-            raise InputError(
-                f"n_boot={n_boot}: with confidence {confidence:g} at least {int(np.ceil(1 / (1 - confidence)))} "
-                "replicates are needed"
-            )
+        require_replicates_for(confidence, n_boot)
         self.level = 1 - confidence + 1e-12  # 1 - 0.9 is less than 0.1
         self.sample: Sample = build_sample(data, weights, Convention(), None, model, route, remainders=False)
         self._sampler: Sampler = make_sampler(self.sample, [data], "menu", cluster)

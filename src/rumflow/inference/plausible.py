@@ -33,11 +33,10 @@ from rumflow.core.memory import require_memory
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import find_menus
-from rumflow.errors import InputError
 from rumflow.inference.conflicts.subsets import choices_behind
 from rumflow.inference.convention import Convention, find_taus
 from rumflow.inference.replicate import tightened_centre
-from rumflow.inference.resample import CellSampler, generators, make_sampler, require_replicates
+from rumflow.inference.resample import CellSampler, generators, make_sampler, require_replicates_for
 from rumflow.inference.sample import build_sample
 from rumflow.models.model import Model
 
@@ -72,10 +71,7 @@ def find_band(
     route: str | None = None,
 ) -> Band:
     """The set for some menus of the data and the cells that count; `values`: what each item earns."""
-    require_replicates(n_boot)
-    if (1 - confidence) * (1 + n_boot) < 1:
-        least = int(np.ceil(1 / (1 - confidence) - 1e-9)) - 1
-        raise InputError(f"n_boot={n_boot}: with confidence {confidence:g} at least {least} replicates are needed")
+    require_replicates_for(confidence, n_boot)
     sample = build_sample(data, "counts", Convention(), None, model, route, remainders=False)
     sampler = make_sampler(sample, [data], "menu", cluster)
     tau = find_taus("auto", sampler.behind, sample.menu_sizes, sample.convention)[0]

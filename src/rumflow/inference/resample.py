@@ -52,6 +52,14 @@ def require_replicates(n_boot: object) -> None:
         raise InputError(f"n_boot={n_boot!r}: a number of bootstrap replicates from 1 to {MOST_REPLICATES:,} is needed")
 
 
+def require_replicates_for(confidence: float, n_boot: int) -> None:
+    """Raise where the smallest p-value, 1 / (1 + n_boot), does not reach 1 - confidence."""
+    require_replicates(n_boot)
+    least = int(np.ceil(1 / (1 - confidence) - 1e-9)) - 1  # 1 / (1 - 0.9) is more than 10
+    if n_boot < least:
+        raise InputError(f"n_boot={n_boot}: with confidence {confidence:g} at least {least} replicates are needed")
+
+
 @kernel
 def _search_choices(uniform, cumulative, sizes, counts):
     """Counts of each menu's choices, one uniform number per choice, by its place among the cumulated shares."""
