@@ -4,6 +4,9 @@
     python .ci/mutants.py run             a random sample of 200 mutants; goes on where it stopped
     python .ci/mutants.py report          how many were killed, and the survivors
 
+After tests were added: `map --part inference --tests explain bounds` for the files that have changed, then `run --again`. The
+sample depends on the code: stored line numbers are those of the day. `--seed 1` draws another sample, into a file of its own.
+
 A mutant is made by an import hook, in a forked process; no file is touched. It meets the tests that run its line, and is *killed*
 where one of them fails, where they take many times as long as before, or where they run out of memory. Kernels are plain Python
 (NUMBA_DISABLE_JIT=1) for mutants of `core`: compiled, each would take minutes to build. `inference` has hardly a kernel and calls

@@ -149,7 +149,7 @@ def plain_above(taken, membership, known):
         better = known.copy()  # [a, b]: a above b
         for x, menu in zip(row, membership, strict=True):
             better[x] |= menu & (np.arange(n) != x)
-        for _ in range(n):
+        for _ in range(n.bit_length()):  # each round doubles the length
             better |= (better.astype(int) @ better.astype(int)) > 0
         found.append(better.T)
     return np.array(found)

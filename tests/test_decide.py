@@ -178,9 +178,11 @@ def test_diversion_words_and_intervals():
         rf.diversion(data, "tea", ("milk", "beer"))
 
 
-def test_next_menu_by_width():
+def test_next_menu_by_width(capsys):
     data = random_data(5, 1)
-    found = rf.next_menu(data)
+    found = rf.next_menu(data, progress=True)
+    count = len(found.menus)
+    assert capsys.readouterr().err.endswith(f"rumflow: {count} of {count} menus, 0 s to go   \n")
     assert len(found.menus) == len(set(found.menus))
     assert not set(map(frozenset, found.menus)) & set(map(frozenset, data.menus))
     for k in (0, len(found.menus) // 2, -1):
