@@ -14,21 +14,8 @@ LISTS = {
 }
 
 #: Everything that says how to read menus and choices, and how to read budgets.
-READING = (
-    *(
-        *LISTS,
-        *ROLES,
-        "available",
-        "items",
-        "menus",
-        "outside_option",
-        "leave_out",
-        "separator",
-        "missing",
-        "base",
-        "clean",
-    ),
-)
+_READING = ("available", "items", "menus", "outside_option", "leave_out", "separator", "missing", "base", "clean")
+READING = (*LISTS, *ROLES, *_READING)
 BUDGETS = ("budget", "shares", "quantities", "expenditure", "at_median")
 
 
