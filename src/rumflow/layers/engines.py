@@ -100,8 +100,10 @@ class _OnLattice:
     def __init__(self, n: int, menus: list[int] | None, all_menus: bool, weights: Array) -> None:
         self.lattice = Lattice(n)
         self.all = self.lattice.cell_index
+        self._place: Ints = np.argsort(self.all)  # of every number of the lattice among all cells
         cells = lattice_cells(self.lattice, menus)
-        self.index = lattice_positions(self.lattice, cells)
+        index = lattice_positions(self.lattice, cells)
+        self.index = self.all if np.array_equal(index, self.all) else index
         self.output = self.all if all_menus else self.index
         self._cells, self._own = cells, weights
         self.weights = NO_WEIGHTS
@@ -122,8 +124,11 @@ class _OnLattice:
 
     def spread(self, values: Array, index: Ints) -> Array:
         """(B, M) numbers on the cells `index` to a stack (B, n, 2^(n-1)), 0 elsewhere."""
-        rows = np.zeros((len(values), self.lattice.n_cells))
-        rows[:, index] = values
+        if index is self.all:
+            rows = values.take(self._place, axis=1)
+        else:
+            rows = np.zeros((len(values), self.lattice.n_cells))
+            rows[:, index] = values
         return rows.reshape(-1, *self.lattice.internal_shape)
 
     def take(self, rows: Array, index: Ints) -> Array:

@@ -23,8 +23,8 @@ from rumflow.core.compile import leaf
 
 Floats = NDArray[np.float32] | NDArray[np.float64]
 
-#: Systems that are solved side by side, and bytes of an array for which all of them stay close to the processor.
-_MOST, _BYTES = 16, 1 << 17
+#: Bytes of the numbers side by side, a cache line, and of an array with which all arrays stay close to the processor.
+_LINE, _BYTES = 64, 1 << 17
 
 
 class Lanes(NamedTuple):
@@ -51,7 +51,8 @@ class Lanes(NamedTuple):
 
 def lane_count(n: int, systems: int, dtype: type) -> int:
     """How many systems of n items to solve side by side."""
-    return max(1, min(_MOST, _BYTES // (np.dtype(dtype).itemsize * (n << (n - 1))), systems))
+    size = np.dtype(dtype).itemsize
+    return max(1, min(_LINE // size, _BYTES // (size * (n << (n - 1))), systems))
 
 
 def make_lanes(n: int, weights: Array, count: int, dtype: type) -> Lanes:

@@ -14,7 +14,7 @@ theorem stops at the linear term). Forward and backward solve with the same matr
 tree; the backward pass takes the tree that the forward pass ended with. Several samples are treated side by side, one in
 each of the `rumflow.solvers.interior.lanes`.
 
-The path is followed by primal-dual Newton steps with s = max(mu_now / 10, mu), then at mu until flows are known up to about
+The path is followed by primal-dual Newton steps with s = max(mu_now / 20, mu), then at mu until flows are known up to about
 1e-12 of themselves. The tree is *lazy*: it is kept, also from one pass to the next, until a solve takes clearly more
 iterations than the first with it. The systems on the way are solved in single precision, and in double precision where that
 fails; those of derivatives, which are solved to the end, in double precision.

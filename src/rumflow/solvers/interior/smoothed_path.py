@@ -181,7 +181,7 @@ def begin_step(at, lane, flow, target, weights, table, mu, tree, work, lanes, re
         at.now[lane] = now
         at.error[lane] = 1.0
         at.usual[lane] = 0.0
-    aim = max(0.1 * at.now[lane], mu) if at.now[lane] > 2.0 * mu else mu
+    aim = max(0.05 * at.now[lane], mu) if at.now[lane] > 2.0 * mu else mu
     for x in range(n):
         for j in range(half):
             inverse = 1.0 / flow[x, j]
