@@ -31,8 +31,14 @@ def serve() -> None:
     for line in sys.stdin:
         asked = line.strip()
         if asked != name:
-            name, call = asked, JOBS[asked]()
-            call()  # compiled and loaded before the clock starts
+            name = asked
+            try:
+                call = JOBS[asked]()
+                call()  # compiled and loaded before the clock starts
+            except (AttributeError, TypeError, ImportError, ValueError) as missing:
+                call = None
+                print(json.dumps({"missing": str(missing)}), flush=True)
+                continue
         assert call is not None
         best, end = float("inf"), time.perf_counter() + 0.02
         while True:
@@ -50,7 +56,7 @@ class Worker:
     """A process that runs one source tree."""
 
     def __init__(self, tree: Path) -> None:
-        source = tree / "src"
+        self.tree, source = tree, tree / "src"
         if not (source / "rumflow").is_dir():
             raise SystemExit(f"{tree}: no src/rumflow there")
         environment = os.environ | {"PYTHONPATH": str(source)}
@@ -89,6 +95,10 @@ def main() -> None:
         if given.only not in job:
             continue
         best, digests, sums = [float("inf")] * 2, ["", ""], [0.0, 0.0]
+        missing = [worker.tree for worker in workers if "missing" in worker.ask(job)]
+        if missing:
+            print(f"{job:45} not in {', '.join(map(str, missing))}", flush=True)
+            continue
         for turn in range(min(given.turns, 3) if job == LONG else given.turns):
             for side in (0, 1) if turn % 2 == 0 else (1, 0):
                 answer = workers[side].ask(job)

@@ -118,6 +118,7 @@ class ProjectionBatch:
         )
 
 
+_ALWAYS_FITS = 1 << 16  # numbers, in whatever stack: not worth counting bytes
 _ITEMS = {n << (n - 1): n for n in range(1, MAX_ITEMS + 1)}  # by the number of cells
 
 
@@ -161,8 +162,9 @@ def project_many(
     count = len(rows)
     w = _weights(weights, lattice)
     workers = thread_count(threads)
-    needed = batch_bytes(lattice.n, count, len(w) > 0, pool_size(lattice.n), min(workers, count))
-    require_memory(needed - rows.nbytes, f"{count} projections for n = {lattice.n} items")
+    if rows.size > _ALWAYS_FITS:
+        needed = batch_bytes(lattice.n, count, len(w) > 0, pool_size(lattice.n), min(workers, count))
+        require_memory(needed - rows.nbytes, f"{count} projections for n = {lattice.n} items")
     _require_finite(rows, lattice)
     if len(w):
         rows = np.where(w > 0, rows, 0.0)
@@ -179,7 +181,7 @@ def project_many(
         advance=counter.add,
     )
     certificates = [certificate for certificate in result.certificates if certificate is not None]
-    reasons = np.where(result.interrupted, "interrupted", "stalled").tolist()
+    reasons = ["interrupted" if cut else "stalled" for cut in result.interrupted.tolist()]
     batch = ProjectionBatch(
         lattice=lattice,
         certificates=certificates,

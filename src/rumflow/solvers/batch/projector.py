@@ -100,11 +100,12 @@ class BatchProjector:
             count=np.zeros(size, np.int64),
             rounds=np.zeros(size, np.int64),
             stalled=np.zeros(size, np.bool_),
-            interrupted=np.ones(size, np.bool_),
-            certificates=np.full(size, None),
+            interrupted=np.empty(size, np.bool_),
+            certificates=np.empty(size, object),  # None, until they are made
             pieces=self._pieces(size),
             kept={},
         )
+        result.interrupted.fill(True)
         stopped: list[bool] = []  # filled by whoever hears Ctrl-C
 
         def task(piece: range) -> None:

@@ -74,7 +74,8 @@ class BatchResult:
         n = self.flows.shape[1]
         found = []
         for piece in self.pieces:
-            found += split(self.count[piece.start : piece.stop], self.kept.get(piece.start, no_start(n)))
+            kept = self.kept.get(piece.start)
+            found += split(self.count[piece.start : piece.stop], no_start(n) if kept is None else kept)
         return found
 
     def faces(self, threads: int) -> Faces:
