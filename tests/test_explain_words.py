@@ -104,7 +104,7 @@ def test_the_table_says_how_much_it_leaves_out():
     assert found.as_table().note == ""
     long = {name: column * 20 for name, column in found.influence.items()}
     table = replace(found, influence=long).as_table()
-    assert table.note == f"{60 - len(table.rows)} more in `influence`."
+    assert table.note == f"{60 - len(table.rows)} more menus in `influence` (in the file of --out)."
     assert 0 < len(table.rows) < 60
 
 
