@@ -61,10 +61,10 @@ def estimate_cost(
 ) -> Cost:
     """What a projection of these data will cost, before anything is solved.
 
-    The route ("lattice", "graph" or "bounded"), nodes and arcs of the graph, bytes of memory, and seconds of one thread of the
-    machine that the estimates were measured on (2.8 GHz), to the default tolerance, once what is compiled is loaded. For samples
+    The route ("lattice", "graph" or "bounded"), nodes and arcs of the graph, bytes of memory, and seconds of one thread of the idle
+    machine that the estimates were measured on (2.6 GHz), to the default tolerance, once what is compiled is loaded. For samples
     of a population they are within a factor of two, as a rule (`docs/speed.md` shows both); shares that are no sample of
-    anything take a third of it for few items, and ten times as much for twenty. On the route "bounded" there is no graph (0
+    anything may take half of it for eight items, and ten times as much for twenty. On the route "bounded" there is no graph (0
     nodes), and what the gap takes beyond the first bound is not foreseen.
 
     >>> import rumflow as rf
@@ -80,7 +80,7 @@ def estimate_cost(
 
 
 # Samples of so many choices a menu are between those that cost most and least; shares without a total count as the smaller.
-_USUAL, _UNKNOWN = 100.0, 20.0
+_USUAL, _UNKNOWN = 100.0, 10.0
 
 
 def _sample_factor(route: str, data: ChoiceData | ArrayLike) -> float:

@@ -315,13 +315,13 @@ def _lattice_seconds(n: int, menus: int) -> float:
     """Sweeps over the edges, fewer of them where menus are missing; for few items the work of the active set."""
     edges = n << (n - 1)
     if n <= FEW_ITEMS:
-        return float(4.5e-5 + 1.8e-8 * edges**1.7)
-    return 4e-5 + (2.7e-6 if 2 * menus > 1 << n else 1.7e-6) * edges
+        return float(3.2e-5 + 2e-8 * edges**1.6)
+    return 4e-5 + (1.75e-6 if 2 * menus > 1 << n else 1.1e-6) * edges
 
 
 def _graph_seconds(arcs: int) -> float:
     """Sweeps over the arcs, and the active set, which ends with some 10 arcs^0.28 types."""
-    return float(1.3e-3 + 2.85e-7 * arcs + 3.4e-5 * arcs**0.56)
+    return float(8e-4 + 2.1e-7 * arcs + 3.2e-5 * arcs**0.56)
 
 
 def _bounded(cells: Cells, model: Model, cone: bool) -> tuple[Cost, ModelProjector]:
