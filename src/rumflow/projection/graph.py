@@ -62,9 +62,9 @@ def estimate_cost(
     """What a projection of these data will cost, before anything is solved.
 
     The route ("lattice", "graph" or "bounded"), nodes and arcs of the graph, bytes of memory, and seconds of one thread of the
-    idle machine that the estimates were measured on (2.6 GHz), to the default tolerance, once what is compiled is loaded. For samples
-    of a population they are within a factor of two, as a rule (`docs/speed.md` shows both); shares that are no sample of
-    anything may take half of it for eight items, and ten times as much for twenty. On the route "bounded" there is no graph (0
+    idle machine that the estimates were measured on (2.6 GHz), to the default tolerance, once what is compiled is loaded. For
+    samples of a population they are within a factor of two, as a rule (`docs/speed.md` shows both); shares that are no sample
+    of anything may take half of it for eight items, and ten times as much for twenty. On the route "bounded" there is no graph (0
     nodes), and what the gap takes beyond the first bound is not foreseen.
 
     >>> import rumflow as rf
