@@ -25,8 +25,8 @@ def form(request, monkeypatch):
     if request.param == "compiled":
         return lambda function: function
     # One that Python can call, and that kernels can be compiled with while it is in place.
-    count = kernels.popcount
-    monkeypatch.setattr(kernels, "popcount", numba.njit(lambda bits: count(bits)))  # noqa: PLW0108
+    count = kernels.subset_count
+    monkeypatch.setattr(kernels, "subset_count", numba.njit(lambda bits: count(bits)))  # noqa: PLW0108
     return lambda function: function.py_func
 
 
@@ -261,6 +261,29 @@ def plain_bold(gram, lam, residual, nu, cone):
             left[here] = weights
             return here, left, level, steps
         here = [i for i in here if i not in gone]
+
+
+@pytest.mark.parametrize("seats", [1, 3, 8])
+@pytest.mark.parametrize("looked_at", [4, 32])
+def test_types_that_enter_together_differ(case, form, seats, looked_at):
+    size = min(len(case.paths), len(case.pool.gradient))
+    numbers = case.rng.permutation(len(case.paths))[:size]
+    case.pool.paths[:size] = case.paths[numbers]
+    case.pool.gradient[:size] = np.round(case.rng.normal(size=size), 1)  # with ties: the first of the pool goes first
+    case.pool.open[:size] = case.rng.random(size) < 0.8
+    limit = 0.3
+    chosen = np.empty(seats, np.int64)
+    count = form(kernels.choose)(case.problem, case.pool, size, limit, np.empty(looked_at, np.int64), chosen)
+    expected = []
+    cheapest = [q for q in np.argsort(case.pool.gradient[:size], kind="stable")]
+    cheapest = [q for q in cheapest if case.pool.open[q] and case.pool.gradient[q] < limit][:looked_at]
+    for q in cheapest:
+        p = numbers[q]
+        others = numbers[expected]
+        if len(expected) < seats and (case.gram[p, others] <= 0.6 * case.gram[others, others]).all():
+            expected.append(q)
+    assert chosen[:count].tolist() == expected
+    assert count > 0
 
 
 @pytest.mark.parametrize("bold", [False, True])

@@ -94,32 +94,36 @@ def up_pass(cost, above, n, first, last):
 @leaf
 def extract_path(cost, above, below, n, menu, path):
     """Write the cheapest path through `menu` into `path`."""
+    full = (1 << n) - 1
     here = menu
     while here:
         # The edge that attained the minimum attains it again, to the bit. Taking the smallest excess works even if it did not.
         best = np.inf
-        item = 0
-        for x in range(n):
-            if (here >> x) & 1:
-                value = cost[x, squeeze(here, x)] + below[here ^ (1 << x)]
-                if value < best:
-                    best = value
-                    item = x
-        path[item] = squeeze(here, item)
-        here ^= 1 << item
+        left = here
+        taken = left & -left
+        while left:
+            bit = left & -left
+            value = cost[popcount(bit - 1), squeeze(here, popcount(bit - 1))] + below[here ^ bit]
+            if value < best:
+                best = value
+                taken = bit
+            left ^= bit
+        path[popcount(taken - 1)] = squeeze(here, popcount(taken - 1))
+        here ^= taken
     here = menu
-    full = (1 << n) - 1
     while here != full:
         best = np.inf
-        item = 0
-        for y in range(n):
-            if not (here >> y) & 1:
-                value = cost[y, squeeze(here, y)] + above[here | (1 << y)]
-                if value < best:
-                    best = value
-                    item = y
-        path[item] = squeeze(here, item)
-        here |= 1 << item
+        left = full ^ here
+        taken = left & -left
+        while left:
+            bit = left & -left
+            value = cost[popcount(bit - 1), squeeze(here, popcount(bit - 1))] + above[here | bit]
+            if value < best:
+                best = value
+                taken = bit
+            left ^= bit
+        path[popcount(taken - 1)] = squeeze(here, popcount(taken - 1))
+        here |= taken
 
 
 @leaf

@@ -22,23 +22,29 @@ from rumflow.core.threads import run_threads, thread_count
 THREADED_ROW = 1 << 13
 
 
+# Loops run over slices from 0 on: an index such as base + j might be negative for all the compiler knows, which in Python means
+# from the end, and with that check in the way it cannot use vector instructions.
+
+
 @leaf
-def _one_bit(row, start, stop, h, sign, adjoint):
-    """The bit of value h, on row[start:stop]."""
-    for base in range(start, stop, 2 * h):
-        if adjoint:
-            for j in range(base, base + h):
-                row[j + h] += sign * row[j]
-        else:
-            for j in range(base, base + h):
-                row[j] += sign * row[j + h]
+def _one_bit(row, base, h, sign, adjoint):
+    """The bit of value h, on row[base : base + 2 h]."""
+    low, high = row[base : base + h], row[base + h : base + 2 * h]
+    if adjoint:
+        for j in range(low.shape[0]):
+            high[j] += sign * low[j]
+    else:
+        for j in range(low.shape[0]):
+            low[j] += sign * high[j]
 
 
 @leaf
 def _two_bits(row, base, h, sign, adjoint):
     """The bits of values h and 2 h, on row[base : base + 4 h]: half the trips to memory."""
-    for j in range(base, base + h):
-        a, b, c, d = row[j], row[j + h], row[j + 2 * h], row[j + 3 * h]
+    row0, row1 = row[base : base + h], row[base + h : base + 2 * h]
+    row2, row3 = row[base + 2 * h : base + 3 * h], row[base + 3 * h : base + 4 * h]
+    for j in range(row0.shape[0]):
+        a, b, c, d = row0[j], row1[j], row2[j], row3[j]
         if adjoint:
             b += sign * a
             d += sign * c
@@ -49,15 +55,16 @@ def _two_bits(row, base, h, sign, adjoint):
             c += sign * d
             a += sign * c
             b += sign * d
-        row[j], row[j + h], row[j + 2 * h], row[j + 3 * h] = a, b, c, d
+        row0[j], row1[j], row2[j], row3[j] = a, b, c, d
 
 
 @inlined
 def _three_bits(row, base, h, sign, adjoint):
     """The bits of values h, 2 h and 4 h, on row[base : base + 8 h]."""
-    for j in range(base, base + h):
-        a0, a1, a2, a3 = row[j], row[j + h], row[j + 2 * h], row[j + 3 * h]
-        a4, a5, a6, a7 = row[j + 4 * h], row[j + 5 * h], row[j + 6 * h], row[j + 7 * h]
+    block = row[base : base + 8 * h]
+    for j in range(h):
+        a0, a1, a2, a3 = block[j], block[j + h], block[j + 2 * h], block[j + 3 * h]
+        a4, a5, a6, a7 = block[j + 4 * h], block[j + 5 * h], block[j + 6 * h], block[j + 7 * h]
         if adjoint:
             a1 += sign * a0
             a3 += sign * a2
@@ -84,8 +91,8 @@ def _three_bits(row, base, h, sign, adjoint):
             a1 += sign * a5
             a2 += sign * a6
             a3 += sign * a7
-        row[j], row[j + h], row[j + 2 * h], row[j + 3 * h] = a0, a1, a2, a3
-        row[j + 4 * h], row[j + 5 * h], row[j + 6 * h], row[j + 7 * h] = a4, a5, a6, a7
+        block[j], block[j + h], block[j + 2 * h], block[j + 3 * h] = a0, a1, a2, a3
+        block[j + 4 * h], block[j + 5 * h], block[j + 6 * h], block[j + 7 * h] = a4, a5, a6, a7
 
 
 @leaf
@@ -94,14 +101,17 @@ def _bits(row, start, stop, first, last, sign, adjoint):
     bit = first
     while bit < last:
         h = 1 << bit
-        if bit == 0 and last >= 2:
-            for base in range(start, stop, 4):
-                _two_bits(row, base, h, sign, adjoint)
-            bit += 2
-        elif bit + 3 <= last:
-            if h == 4:  # said once more as a constant: the compiler then lays the loop out flat
-                for base in range(start, stop, 32):
-                    _three_bits(row, base, np.int64(4), sign, adjoint)
+        if bit + 3 <= last:
+            # Where the compiler knows h it knows that the eight stretches are apart, and uses vector instructions.
+            if h == 1:
+                for base in range(start, stop, 8):
+                    _three_bits(row, base, np.int64(1), sign, adjoint)
+            elif h == 8:
+                for base in range(start, stop, 64):
+                    _three_bits(row, base, np.int64(8), sign, adjoint)
+            elif h == 64:
+                for base in range(start, stop, 512):
+                    _three_bits(row, base, np.int64(64), sign, adjoint)
             else:
                 for base in range(start, stop, 8 * h):
                     _three_bits(row, base, h, sign, adjoint)
@@ -111,7 +121,8 @@ def _bits(row, start, stop, first, last, sign, adjoint):
                 _two_bits(row, base, h, sign, adjoint)
             bit += 2
         else:
-            _one_bit(row, start, stop, h, sign, adjoint)
+            for base in range(start, stop, 2 * h):
+                _one_bit(row, base, h, sign, adjoint)
             bit += 1
 
 

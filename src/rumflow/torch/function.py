@@ -185,6 +185,7 @@ class Project(torch.autograd.Function):
         """Save the state, if it was kept."""
         _, own, problem, weights, _, n_outputs, n_flow, mu, _, threads, _, keep = inputs
         ctx.mark_non_differentiable(*output[2:])
+        ctx.set_materialize_grads(False)  # no zeros in the shape of the state
         if keep:
             saved = *output[2:], output[1], problem, weights, own
             ctx.save_for_backward(*saved)
@@ -192,10 +193,15 @@ class Project(torch.autograd.Function):
             ctx.options = n_outputs, n_flow, mu, threads
 
     @staticmethod
-    def backward(ctx: Any, grad_rho: Tensor, grad_flow: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
+    def backward(
+        ctx: Any, grad_rho: Tensor | None, grad_flow: Tensor | None, *_: Any
+    ) -> tuple[Tensor | None, ...]:
         """J^T g = W T g on the input cells."""
         *state, weights, own = ctx.saved_tensors
         n_outputs, _, mu, threads = ctx.options
+        flow = state[3]
+        grad_flow = torch.zeros_like(flow) if grad_flow is None else grad_flow
+        grad_rho = flow.new_zeros((*grad_flow.shape[:-1], n_outputs)) if grad_rho is None else grad_rho
         product = tangent(grad_rho, grad_flow, *state, weights, mu, threads, False)[0]
         if own.shape[0] < n_outputs:
             product = product[..., own]

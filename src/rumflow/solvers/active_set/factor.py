@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rumflow.core.compile import leaf, reduction
+from rumflow.core.compile import fused, leaf, reduction
 
 
 @leaf
@@ -45,7 +45,35 @@ def dot_4(a, start, b0, b1, b2, b3, count):
     return s0, s1, s2, s3
 
 
-@leaf
+@reduction
+def dot_4x4(a, start0, start1, start2, start3, b0, b1, b2, b3, count):
+    """The same for four stretches of `a` and four vectors: a tuple for each vector. Numbers are read once for four products."""
+    p, q = a[start0 : start0 + count], a[start1 : start1 + count]
+    u, v = a[start2 : start2 + count], a[start3 : start3 + count]
+    p0 = p1 = p2 = p3 = q0 = q1 = q2 = q3 = 0.0
+    u0 = u1 = u2 = u3 = v0 = v1 = v2 = v3 = 0.0
+    for j in range(p.shape[0]):
+        e0, e1, e2, e3 = b0[j], b1[j], b2[j], b3[j]
+        p0 += p[j] * e0
+        p1 += p[j] * e1
+        p2 += p[j] * e2
+        p3 += p[j] * e3
+        q0 += q[j] * e0
+        q1 += q[j] * e1
+        q2 += q[j] * e2
+        q3 += q[j] * e3
+        u0 += u[j] * e0
+        u1 += u[j] * e1
+        u2 += u[j] * e2
+        u3 += u[j] * e3
+        v0 += v[j] * e0
+        v1 += v[j] * e1
+        v2 += v[j] * e2
+        v3 += v[j] * e3
+    return (p0, q0, u0, v0), (p1, q1, u1, v1), (p2, q2, u2, v2), (p3, q3, u3, v3)
+
+
+@fused
 def solve_forward(factor, first, last, b):
     """Entries first..last-1 of L^{-1} b, in place; the entries before them are solved already."""
     for r in range(first, last):
@@ -53,21 +81,35 @@ def solve_forward(factor, first, last, b):
         b[r] = (b[r] - dot(factor, start, b, r)) * factor[start + r]
 
 
-@leaf
+@fused
+def solve_corner(factor, r, b, known):
+    """Entries r..r+3 of L^{-1} b, in place, where `known` has the products of their rows with the entries before."""
+    s0, s1, s2, s3 = row_start(r), row_start(r + 1), row_start(r + 2), row_start(r + 3)
+    x0 = (b[r] - known[0]) * factor[s0 + r]
+    x1 = (b[r + 1] - known[1] - factor[s1 + r] * x0) * factor[s1 + r + 1]
+    x2 = (b[r + 2] - known[2] - factor[s2 + r] * x0 - factor[s2 + r + 1] * x1) * factor[s2 + r + 2]
+    x3 = b[r + 3] - known[3] - factor[s3 + r] * x0 - factor[s3 + r + 1] * x1 - factor[s3 + r + 2] * x2
+    b[r], b[r + 1], b[r + 2], b[r + 3] = x0, x1, x2, x3 * factor[s3 + r + 3]
+
+
+@fused
 def solve_forward_4(factor, k, b):
-    """L^{-1} applied to four right-hand sides, b[0..3, :k], in place: the factor is read once for all."""
+    """L^{-1} applied to four right-hand sides, b[0..3, :k], in place, four rows of the factor at a time."""
     b0, b1, b2, b3 = b[0], b[1], b[2], b[3]
-    for r in range(k):
-        start = row_start(r)
-        s0, s1, s2, s3 = dot_4(factor, start, b0, b1, b2, b3, r)
-        inverse = factor[start + r]
-        b0[r] = (b0[r] - s0) * inverse
-        b1[r] = (b1[r] - s1) * inverse
-        b2[r] = (b2[r] - s2) * inverse
-        b3[r] = (b3[r] - s3) * inverse
+    r = 0
+    while r + 4 <= k:
+        s0, s1, s2, s3 = row_start(r), row_start(r + 1), row_start(r + 2), row_start(r + 3)
+        known0, known1, known2, known3 = dot_4x4(factor, s0, s1, s2, s3, b0, b1, b2, b3, r)
+        solve_corner(factor, r, b0, known0)
+        solve_corner(factor, r, b1, known1)
+        solve_corner(factor, r, b2, known2)
+        solve_corner(factor, r, b3, known3)
+        r += 4
+    for t in range(4):
+        solve_forward(factor, r, k, b[t])
 
 
-@leaf
+@fused
 def solve_backward(factor, k, b):
     """L^{-T} b, in place, four rows at a time."""
     r = k
@@ -104,7 +146,7 @@ def append_row(factor, k, row, diagonal, floor):
     return True
 
 
-@leaf
+@fused
 def delete_row(factor, k, gone, cosine, sine, slope, carried):
     """Delete row and column `gone` of the matrix: Givens rotations of the rows below, four rows side by side.
 

@@ -29,8 +29,9 @@ graph the cost table, which is small, moves along with the weights.
 *Cone.* With c = 0 the sum of the weights is free (Lawson and Hanson): s = 0 and nu = 0 throughout.
 
 Departures from Wolfe: (1) the factor is that of G + c 1 1^T, not of the Gram matrix around rho_hat: it does not depend on the
-data, has whole entries without weights, and loses nothing when the distance is tiny; (2) several types enter at once;
-(3) entering types that the step would push below zero leave together, without a step; (4) while the objective falls from round to
+data, has whole entries without weights, and loses nothing when the distance is tiny; (2) several types enter at once, if
+they are not alike, because one of two similar types makes the other needless and it would soon leave again; (3) entering types
+that the step would push below zero leave together, without a step; (4) while the objective falls from round to
 round, all others that the full step would push below zero leave with it, instead of one after the other with a shorter step each.
 """
 
@@ -38,7 +39,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rumflow.core.compile import kernel, leaf, popcount, reduction
+from rumflow.core.compile import fused, kernel, leaf, reduction, subset_count
 from rumflow.core.paths import path_cost
 from rumflow.solvers.active_set.factor import (
     append_row,
@@ -50,7 +51,9 @@ from rumflow.solvers.active_set.factor import (
     solve_forward_4,
 )
 
-ENTERING = 4  # types that enter at once
+ENTERING = 8  # types that enter at once, at most
+_CANDIDATES = 32  # types that are looked at for these
+_ALIKE = 0.6  # types that have this share of their norm in common do not enter together
 STALL_ROUNDS = 8  # rounds without a lower objective before giving up
 
 
@@ -60,7 +63,7 @@ def gram_entry(table, p, q):
     if table.shape[0] == 0:
         whole = 0
         for x in range(p.shape[0]):
-            whole += 1 << popcount(p[x] & q[x])
+            whole += subset_count(p[x] & q[x])
         return float(whole)
     total = 0.0
     if table.shape[0] == 1:
@@ -87,7 +90,7 @@ def gram_rows(problem, active, first, last, pool, size, whole):
             for x in range(n):
                 own = active.paths[i, x]
                 for q in range(size):
-                    whole[q] += np.int32(1) << popcount(own & pool.columns[x, q])
+                    whole[q] += subset_count(own & pool.columns[x, q])
             for q in range(size):
                 pool.gram[slot, q] = whole[q]
         else:
@@ -123,7 +126,7 @@ def matrix_row(problem, path, active, first, last, weight, row):
             row[i] = gram_entry(table, path, active.paths[i]) + problem.ridge
 
 
-@leaf
+@fused
 def account(problem, active, i, pool, size, cost):
     """Update the pool after weight i has changed: in its gradients on the lattice, in the cost table on a graph."""
     change = active.moved[i]
@@ -265,15 +268,59 @@ def descend(problem, active, pool, size, cost, nu, bold):
                     remove(problem, active, i, pool, size, cost)
 
 
-@leaf
+@fused
 def price_pool(problem, active, pool, size, cost):
     """Bring the pool's gradients up to date with the weights."""
-    for i in range(active.count[0]):
+    k, done = active.count[0], 0
+    if pool.gram.shape[0] > 0:
+        # Four types at a time: the gradients are read and written once for four.
+        gradient, moved, slot = pool.gradient[:size], active.moved, active.slot
+        while done + 4 <= k:
+            c0, c1, c2, c3 = moved[done], moved[done + 1], moved[done + 2], moved[done + 3]
+            row0, row1 = pool.gram[slot[done]], pool.gram[slot[done + 1]]
+            row2, row3 = pool.gram[slot[done + 2]], pool.gram[slot[done + 3]]
+            for q in range(gradient.shape[0]):
+                gradient[q] += c0 * row0[q] + c1 * row1[q] + c2 * row2[q] + c3 * row3[q]
+            moved[done : done + 4] = 0.0
+            done += 4
+    for i in range(done, k):
         account(problem, active, i, pool, size, cost)
     if pool.gram.shape[0] == 0:
         for q in range(size):
             if pool.open[q]:
                 pool.gradient[q] = path_cost(cost, pool.paths, q)
+
+
+@leaf
+def choose(problem, pool, size, limit, candidates, chosen):
+    """Types of the pool that cost less than `limit`, the cheapest first, without those that are like one before; how many."""
+    found = 0
+    for q in range(size):
+        if pool.open[q] and pool.gradient[q] < limit:
+            at = found
+            if found == candidates.shape[0]:
+                at -= 1
+                if pool.gradient[q] >= pool.gradient[candidates[at]]:
+                    continue
+            while at > 0 and pool.gradient[candidates[at - 1]] > pool.gradient[q]:
+                candidates[at] = candidates[at - 1]
+                at -= 1
+            candidates[at] = q
+            found = min(found + 1, candidates.shape[0])
+    count = 0
+    for c in range(found):
+        path = pool.paths[candidates[c]]
+        alike = False
+        for t in range(count):
+            other = pool.paths[chosen[t]]
+            common = gram_entry(problem.table, path, other)
+            alike = alike or common > _ALIKE * gram_entry(problem.table, other, other)
+        if not alike:
+            chosen[count] = candidates[c]
+            count += 1
+            if count == chosen.shape[0]:
+                break
+    return count
 
 
 @kernel
@@ -286,7 +333,7 @@ def improve(problem, active, pool, size, cost, nu, least, share, most_steps, bol
     """
     batch = ENTERING
     entering = np.empty((batch, active.paths.shape[0]))
-    chosen = np.empty(batch, np.int64)
+    candidates, chosen = np.empty(_CANDIDATES, np.int64), np.empty(batch, np.int64)
     whole = np.empty(size, np.int32)
     weight = np.empty(active.paths.shape[1])
     keeps_gram = pool.gram.shape[0] > 0
@@ -298,38 +345,25 @@ def improve(problem, active, pool, size, cost, nu, least, share, most_steps, bol
     first = True
     while steps < most_steps and active.count[0] + batch <= active.paths.shape[0]:
         k = active.count[0]
-        # The most violated few, worst first.
-        found = 0
-        worst = 0.0
-        for q in range(size):
-            violation = nu - pool.gradient[q]
-            if pool.open[q] and violation > goal:
-                worst = max(worst, violation)
-                at = found if found < batch else batch - 1
-                if found == batch and pool.gradient[q] >= pool.gradient[chosen[at]]:
-                    continue
-                while at > 0 and pool.gradient[chosen[at - 1]] > pool.gradient[q]:
-                    chosen[at] = chosen[at - 1]
-                    at -= 1
-                chosen[at] = q
-                found = min(found + 1, batch)
+        found = choose(problem, pool, size, nu - goal, candidates, chosen)
         if found == 0:
             break
         if first:
             first = False
-            goal = max(least, share * worst)
+            goal = max(least, share * (nu - pool.gradient[chosen[0]]))
         for t in range(found):
             if keeps_gram:
                 for i in range(k):
                     entering[t, i] = pool.gram[active.slot[i], chosen[t]] + problem.ridge
             else:
                 matrix_row(problem, pool.paths[chosen[t]], active, np.int64(0), k, weight, entering[t])
-        if found > 1:
-            for t in range(found, batch):
-                entering[t, :k] = 0.0
-            solve_forward_4(active.factor, k, entering)
-        else:
-            solve_forward(active.factor, np.int64(0), k, entering[0])
+        for t in range(found, batch):
+            entering[t, :k] = 0.0
+        for t in range(0, found, 4):
+            if found - t > 1:
+                solve_forward_4(active.factor, k, entering[t : t + 4])
+            else:
+                solve_forward(active.factor, np.int64(0), k, entering[t])
         added = 0
         for t in range(found):
             q = chosen[t]

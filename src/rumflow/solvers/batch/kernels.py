@@ -177,8 +177,12 @@ def pack_piece(flat, count, paths, factor):
         for j in range(paths.shape[1]):
             for x in range(paths.shape[2]):
                 paths[i, j, x] = flat.paths[at + j, x] if j < k else np.int32(0)
-        for j in range(factor.shape[1]):
-            factor[i, j] = flat.factor[there + j] if j < row_start(k) else 0.0
+        own = flat.factor[there : there + row_start(k)]
+        length = min(own.shape[0], factor.shape[1])
+        for j in range(length):
+            factor[i, j] = own[j]
+        for j in range(length, factor.shape[1]):
+            factor[i, j] = 0.0
         at += k
         there += row_start(k)
 

@@ -144,6 +144,8 @@ def no_start(n: int) -> Start:
 
 def concatenate(starts: Sequence[Start], n: int) -> Start:
     """Several starts, one after another."""
+    if len(starts) == 1:
+        return starts[0]
     return Start(*(np.concatenate(part) for part in zip(*(starts or [no_start(n)]), strict=True)))
 
 
