@@ -192,13 +192,13 @@ def test_weights_far_apart_are_never_handed_over():
 def test_auto_hands_over_early_or_not_at_all():
     # Many draws from a smooth population have a large optimal face, few draws and few types a small one. What the active set has
     # done before it hands over is lost, so that it must be little of what it would have done: it costs the cube of its size.
-    large = rf.simulate.mixed_logit(9, 5, 30_000, 0)
-    given = Problem(rf.Lattice(9).to_internal(large))
+    large = rf.simulate.mixed_logit(10, 5, 30_000, 0)
+    given = Problem(rf.Lattice(10).to_internal(large))
     found = solve(given, Stop(1e-6))
     assert found.method == "ipm"
     limit = most_work(given, 1e-6)
     sizes = [
-        len(solve_rankings(make_problem(given), Workspace(9), tol=1e-6, floor=0.0, most_work=most).weights)
+        len(solve_rankings(make_problem(given), Workspace(10), tol=1e-6, floor=0.0, most_work=most).weights)
         for most in (limit, None)
     ]
     assert sizes[0] < 0.5 * sizes[1]

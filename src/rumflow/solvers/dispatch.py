@@ -89,7 +89,7 @@ def most_work(problem: Problem, tol: float) -> float | None:
     """Multiplications that the active set may have ahead before the interior point method is cheaper; None: any number.
 
     For 9 to 12 items (relative gaps 1e-6 and 1e-9, twelve families, with and without weights) the two took the same
-    time where the active set did 0.7e5 to 2e5 multiplications per cell, more with weights or without some of the menus. The
+    time where the active set did 0.5e5 to 1.5e5 multiplications per cell, more with weights or without some of the menus. The
     interior point method needs more and more conjugate gradient steps with more items, and with weights far apart; its steps
     grow with the digits asked for, of which the active set has the last ones for nothing. Its set-up costs as much as a
     thousand cells, which matters for 9 items.
@@ -99,7 +99,7 @@ def most_work(problem: Problem, tol: float) -> float | None:
         return None
     digits = min(max(-np.log10(max(tol, 1e-300)), 3.0), 12.0)
     cells = _SET_UP + (n << (n - 1))
-    return float((2.2e4 if len(weights) else 1.05e4) * (digits + 1.0) * cells * 1.5 ** max(n - 12, 0))
+    return float((1.7e4 if len(weights) else 0.85e4) * (digits + 1.0) * cells * 1.5 ** max(n - 12, 0))
 
 
 def solve(
