@@ -48,6 +48,11 @@ PARTS: dict[str, tuple[str, list[str], list[str]]] = {
         + [f"-m benchmarks.large dirichlet {n}" for n in (16, 18, 20)],
         ["-m benchmarks.large noisy 16", "-m benchmarks.large noisy 18"],
     ),
+    "memory": (
+        "memory expected and taken, 18 to 24 items (memory.csv)",
+        ["-m benchmarks.memory 18 20 22", "-m benchmarks.memory 24 --cases complete incomplete"],
+        ["-m benchmarks.memory 18"],
+    ),
     "layers": (
         "differentiable layers, against others (layers.csv)",
         [

@@ -1,9 +1,11 @@
 """Estimates of memory beside the measured peak, each case in a process of its own.
 
-    python -m benchmarks.memory 18 20 22
+    python -m benchmarks.memory 18 20 22        into docs/results/memory.csv
+    python -m benchmarks.memory 24 --cases complete incomplete
 
-Projections are solved to a relative gap of 1e-6, because the active set takes memory as it grows; the others stop early. The
-peak of the process before the call, with the data, is taken off.
+Data are samples of 100 choices a menu by 50 rankings, from all menus, a third of them (incomplete, test), or one in a thousand
+(few). Projections are solved to a relative gap of 1e-6, because the active set takes memory as it grows; the others stop early.
+The peak of the process before the call, with the data, is taken off.
 """
 
 from __future__ import annotations
@@ -13,37 +15,22 @@ import resource
 import subprocess
 import sys
 
-import numpy as np
-
 import rumflow as rf
+from benchmarks.jobs import some_menus
+from benchmarks.record import RESULTS, save, show, stamp
 from rumflow.core import memory
+from rumflow.core.threads import thread_count
 from rumflow.solvers.active_set.on_lattice import pool_size
 
 CASES = ("complete", "incomplete", "ipm", "test", "test few", "likelihood", "likelihood few")
 REPLICATES = 2
 
 
-def choices(n: int, share: float, seed: int = 0) -> rf.ChoiceData:
-    """100 choices from each of a share of all menus, drawn from 50 rankings."""
-    rng = np.random.default_rng(seed)
-    masks = np.flatnonzero(np.bitwise_count(np.arange(1 << n)) >= 2)
-    masks = np.sort(rng.choice(masks, int(share * len(masks)), replace=False))
-    member = (masks[:, None] >> np.arange(n) & 1).astype(bool)
-    place = np.array([rng.permutation(n) for _ in range(50)])
-    counts = np.zeros(member.shape)
-    for order in place:
-        best = np.where(member, order, n).argmin(axis=1)
-        counts[np.arange(len(best)), best] += 2.0
-    noise = rng.integers(0, 3, counts.shape)
-    counts = np.where(member, counts + noise, np.nan)
-    return rf.ChoiceData(tuple(range(n)), member, counts, np.nansum(counts, axis=1))
-
-
 def run(case: str, n: int) -> None:
     """One case: prints the measured and the expected bytes."""
     rf.project(rf.simulate.noisy_rankings(9, seed=0), tol=0.5, throw=False)
-    few = {"tol": 0.5 if case == "ipm" else 1e-6, "throw": False, "max_seconds": 600.0, "route": "lattice"}
-    small = choices(9, 0.2)
+    few = {"tol": 0.5 if case == "ipm" else 1e-6, "throw": False, "max_seconds": 3600.0, "route": "lattice"}
+    small = some_menus(9, 0.2)
     pool = pool_size(n)
     if case in ("complete", "ipm"):
         data = rf.simulate.noisy_rankings(n, seed=0)
@@ -53,7 +40,7 @@ def run(case: str, n: int) -> None:
         small = rf.simulate.noisy_rankings(9, seed=0)
     else:
         share = {"incomplete": 0.3, "test": 0.3, "likelihood": 1.0}.get(case, 0.001)
-        data = choices(n, share)
+        data = some_menus(n, share)
         menus = len(data.counts)
         if case == "incomplete":
             expected = memory.projection_bytes(n, True, pool, menus=menus)
@@ -88,25 +75,31 @@ def _status(key: str) -> int:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("items", type=int, nargs="+")
-    options.add_argument("--case", choices=CASES, help="this one, in this process")
+    options.add_argument("--cases", nargs="+", choices=CASES, default=CASES)
+    options.add_argument("--here", action="store_true", help="the first of them, in this process")
     given = options.parse_args()
-    if given.case:
-        run(given.case, given.items[0])
+    if given.here:
+        run(given.cases[0], given.items[0])
         return
     for n in given.items:
-        for case in CASES:
-            command = [sys.executable, __file__, str(n), "--case", case]
+        for case in given.cases:
+            command = [sys.executable, "-m", "benchmarks.memory", str(n), "--cases", case, "--here"]
             found = subprocess.run(command, check=False, capture_output=True, text=True)
             if found.returncode:
-                print(f"n={n} {case:15s} {found.stderr.strip().splitlines()[-1]}", flush=True)
+                print(f"n={n} {case}: {found.stderr.strip().splitlines()[-1]}", file=sys.stderr, flush=True)
                 continue
             *numbers, ended = found.stdout.split()[-3:]
             peak, expected = (float(value) for value in numbers)
-            print(
-                f"n={n} {case:15s} measured {peak / 2**20:9,.0f} MiB  expected {expected / 2**20:9,.0f} MiB  "
-                f"ratio {expected / peak:.2f}  {ended}",
-                flush=True,
-            )
+            row = {
+                "n": n,
+                "case": case,
+                "measured": peak,
+                "expected": expected,
+                "ratio": expected / peak,
+                "status": ended,
+            }
+            show(row)
+            save(RESULTS / "memory.csv", [row | stamp(thread_count())], ["n", "case"])
 
 
 if __name__ == "__main__":

@@ -77,6 +77,25 @@ def large() -> str:
     )
 
 
+def memory() -> str:
+    """What was expected before the work, and what it took."""
+    found = {(row["n"], row["case"]): row for row in rows("memory")}
+    cases = list(dict.fromkeys(case for _, case in found))
+    body = []
+    for n in sorted({n for n, _ in found}):
+        own = [found.get((n, case)) for case in cases]
+        body.append([n, *("" if row is None else f"{_gib(row['expected'])} / {_gib(row['measured'])}" for row in own)])
+    worst = max(max(row["ratio"], 1 / row["ratio"]) for row in found.values())
+    return (
+        markdown_table(("items", *cases), body)
+        + f"\nThe two differ by a factor of {worst:.2f} at most. Measured on {origin('memory')}.\n"
+    )
+
+
+def _gib(size: float) -> str:
+    return number(size / 2**30, 2)
+
+
 def graphs() -> str:
     """Incomplete data."""
     body = [
@@ -314,6 +333,7 @@ def headline() -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     "large": large,
+    "memory": memory,
     "graphs": graphs,
     "bounded": bounded,
     "compare": compare,

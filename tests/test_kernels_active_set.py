@@ -280,7 +280,7 @@ def test_types_that_enter_together_differ(case, form, seats, looked_at):
     for q in cheapest:
         p = numbers[q]
         others = numbers[expected]
-        if len(expected) < seats and (case.gram[p, others] <= 0.6 * case.gram[others, others]).all():
+        if len(expected) < seats and (case.gram[p, others] <= 0.7 * case.gram[others, others]).all():
             expected.append(q)
     assert chosen[:count].tolist() == expected
     assert count > 0

@@ -19,13 +19,14 @@ def cell_bytes(n: int) -> int:
     return 8 * (n << (n - 1))
 
 
-def typical_rankings(n: int, weighted: bool) -> int:
+def typical_rankings(n: int) -> int:
     """Active rankings at the optimum for samples of some hundred choices per menu, n >= 16: 1,500 at n = 18, 2,650 at n = 24.
 
-    Where only some of the menus were observed (a third) there are 3,000 at n = 18; at n = 20 an unfinished solve had taken the
-    memory of 6,500. Data without any rationality end with up to 2^(0.53 n + 2.6), which cannot be foreseen.
+    So many whether all menus were observed or a third of them. It cannot be foreseen for other data: the closer these are to
+    random utility without being it (samples of thousands of choices), the more; without any rationality up to
+    2^(0.53 n + 2.6).
     """
-    return int(3000 * 1.47 ** (n - 18)) if weighted else int(1500 * 1.1 ** (n - 18))
+    return int(1500 * 1.1 ** (n - 18))
 
 
 def _active_bytes(rankings: int, pool: int) -> int:
@@ -42,7 +43,7 @@ def projection_bytes(n: int, weighted: bool, pool: int, rankings: int | None = N
     observed menus, instead of an array of all menus, are unpacked before the solve.
     """
     cells = cell_bytes(n)
-    active = _active_bytes(rankings or typical_rankings(n, weighted), pool)
+    active = _active_bytes(rankings or typical_rankings(n), pool)
     solve = (4 if weighted else 2) * cells + (16 << n) + 16 * comb(n, n // 2) + active
     # Shares of the observed cells, their rows, items, columns and values.
     unpack = 1.125 * cells + 28 * menus * n
@@ -76,7 +77,7 @@ def likelihood_bytes(n: int, menus: int, pool: int, rankings: int | None = None)
     The most likely model of a large part of all menus has a large face, and the projections go to the interior point method.
     """
     share = menus / (1 << n)
-    active = _active_bytes(rankings or typical_rankings(n, weighted=False), pool)
+    active = _active_bytes(rankings or typical_rankings(n), pool)
     return int((13.5 + 9 * share) * cell_bytes(n)) + active
 
 

@@ -193,9 +193,7 @@ class Project(torch.autograd.Function):
             ctx.options = n_outputs, n_flow, mu, threads
 
     @staticmethod
-    def backward(
-        ctx: Any, grad_rho: Tensor | None, grad_flow: Tensor | None, *_: Any
-    ) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, grad_rho: Tensor | None, grad_flow: Tensor | None, *_: Any) -> tuple[Tensor | None, ...]:
         """J^T g = W T g on the input cells."""
         *state, weights, own = ctx.saved_tensors
         n_outputs, _, mu, threads = ctx.options

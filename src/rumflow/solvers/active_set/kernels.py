@@ -53,7 +53,7 @@ from rumflow.solvers.active_set.factor import (
 
 ENTERING = 8  # types that enter at once, at most
 _CANDIDATES = 32  # types that are looked at for these
-_ALIKE = 0.6  # types that have this share of their norm in common do not enter together
+_ALIKE = 0.7  # types that have this share of their norm in common do not enter together
 STALL_ROUNDS = 8  # rounds without a lower objective before giving up
 
 

@@ -114,7 +114,7 @@ def middle_size(n: int) -> int:
 
 def pool_size(n: int) -> int:
     """Rankings priced without the lattice between two passes: more of them where a pass costs more."""
-    return min(middle_size(n), 128 if n < 12 else 256 if n < 18 else 1024 if n < 20 else 4096)
+    return min(middle_size(n), 256 if n < 18 else 1024 if n < 20 else 4096)
 
 
 class LatticePrices:
@@ -125,7 +125,7 @@ class LatticePrices:
         self.cost = np.empty((n, 1 << (n - 1)))
         self.above, self.below = np.empty(1 << n), np.empty(1 << n)
         self.pool_size = pool_size(n)
-        self.pool_share = 0.4 if n < 12 else 0.2
+        self.pool_share = 0.2
         self.keeps_gram = True
         self.most_mass = 1 << n  # the probabilities of a ranking add up to at most this
         self._parts = np.zeros(n)
