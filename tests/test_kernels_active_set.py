@@ -105,11 +105,12 @@ class Case:
         return reference.subset_sums(self.w * difference)
 
     def assert_factor(self, residual=None):
-        """The packed factor is that of the matrix, and the carried vectors are solved with it."""
+        """The factor is that of the matrix, and the carried vectors are solved with it."""
         numbers = self.held()
         k = len(numbers)
         lower = np.zeros((k, k))
-        lower[np.tril_indices(k)] = self.active.factor[: k * (k + 1) // 2]
+        for row, start in enumerate(self.active.start[:k]):
+            lower[row, : row + 1] = self.active.factor[start : start + row + 1]
         np.fill_diagonal(lower, 1 / np.diag(lower))
         assert lower @ lower.T == pytest.approx(self.matrix[np.ix_(numbers, numbers)], abs=1e-10)
         assert lower @ self.active.carried[0, :k] == pytest.approx(np.ones(k), abs=1e-9)

@@ -147,7 +147,7 @@ def add_types(problem, active, paths, size, most):
         if k >= most:
             break
         matrix_row(problem, paths[q], active, np.int64(0), k, weight, row)
-        solve_forward(active.factor, np.int64(0), k, row)
+        solve_forward(active.factor, active.start, np.int64(0), k, row)
         diagonal = gram_entry(problem.table, paths[q], paths[q]) + problem.ridge
         insert(active, paths[q], row, diagonal, 0.0, 0.0, problem.pivot * diagonal)
     return active.count[0] - before

@@ -6,7 +6,7 @@ import numpy as np
 
 from rumflow.core.compile import kernel, leaf
 from rumflow.core.paths import path_cost, squeeze
-from rumflow.solvers.active_set.factor import dot, solve_backward, solve_forward
+from rumflow.solvers.active_set.factor import dot, row_start, solve_backward, solve_forward
 from rumflow.solvers.active_set.kernels import gram_entry, insert
 from rumflow.solvers.small.lanes import extract_ranking, price_cells
 from rumflow.solvers.small.solve import enter, multiply
@@ -78,7 +78,7 @@ def span_face(problem, active, flow, dimension):
                 path_through(flow, menu, item, path)
                 for i in range(k):
                     row[i] = gram_entry(problem.table, path, active.paths[i]) + problem.ridge
-                solve_forward(active.factor, np.int64(0), k, row)
+                solve_forward(active.factor, active.start, np.int64(0), k, row)
                 diagonal = gram_entry(problem.table, path, path) + problem.ridge
                 insert(active, path, row, diagonal, 0.0, 0.0, problem.pivot * diagonal)
 
@@ -140,14 +140,14 @@ def span_tight_small(problem, workspace):
 
 
 @leaf
-def solve_tangent(factor, one, k, d):
+def solve_tangent(factor, start, one, k, d):
     """d with M d = (what d was) + const and sum d = 0, in place; one = L^{-1} 1."""
     zero = np.int64(0)
-    solve_forward(factor, zero, k, d)
+    solve_forward(factor, start, zero, k, d)
     s = -dot(one, zero, d, k) / dot(one, zero, one, k)
     for i in range(k):
         d[i] += s * one[i]
-    solve_backward(factor, k, d)
+    solve_backward(factor, start, k, d)
 
 
 @leaf
@@ -156,18 +156,20 @@ def tangent_weights(active, cost, d):
     k = active.count[0]
     for i in range(k):
         d[i] = path_cost(cost, active.paths, i)
-    solve_tangent(active.factor, active.carried[0], k, d)
+    solve_tangent(active.factor, active.start, active.carried[0], k, d)
 
 
 @kernel
 def tangent_types(types, factor, cost, out):
     """S times a table of cells of a graph, from types and their factor: the combination of types with the weights d."""
     k = types.shape[0]
-    one, d = np.ones(k), np.empty(k)
-    solve_forward(factor, np.int64(0), k, one)
+    one, d, start = np.ones(k), np.empty(k), np.empty(k, np.int64)
+    for i in range(k):
+        start[i] = row_start(i)
+    solve_forward(factor, start, np.int64(0), k, one)
     for i in range(k):
         d[i] = path_cost(cost, types, i)
-    solve_tangent(factor, one, k, d)
+    solve_tangent(factor, start, one, k, d)
     out[:] = 0.0
     for i in range(k):
         for j in range(types.shape[1]):

@@ -45,7 +45,7 @@ from rumflow.solvers.active_set.factor import (
     append_row,
     delete_row,
     dot,
-    row_start,
+    pack_rows,
     solve_backward,
     solve_forward,
     solve_forward_4,
@@ -149,7 +149,9 @@ def remove(problem, active, gone, pool, size, cost):
     """Take type `gone` out of the active set; its weight must be 0 by now."""
     k = active.count[0]
     account(problem, active, gone, pool, size, cost)
-    delete_row(active.factor, k, gone, active.scratch[0], active.scratch[1], active.scratch[3], active.carried)
+    delete_row(
+        active.factor, active.start, k, gone, active.scratch[0], active.scratch[1], active.scratch[3], active.carried
+    )
     slot = active.slot[gone]
     for i in range(gone, k - 1):
         for x in range(active.paths.shape[1]):
@@ -165,9 +167,9 @@ def remove(problem, active, gone, pool, size, cost):
 def insert(active, path, row, diagonal, residual, weight, floor):
     """Append a type, given row = L^{-1} (its entries of M); False where it depends on the active ones."""
     k = active.count[0]
-    if not append_row(active.factor, k, row, diagonal, floor):
+    if not append_row(active.factor, active.start, k, row, diagonal, floor):
         return False
-    start = row_start(k)
+    start = active.start[k]
     inverse = active.factor[start + k]
     active.carried[0, k] = (1.0 - dot(active.factor, start, active.carried[0], k)) * inverse
     active.carried[1, k] = (residual - dot(active.factor, start, active.carried[1], k)) * inverse
@@ -211,7 +213,7 @@ def step_and_cut(problem, active, k, d, s, nu, excess):
             active.weights[i] = 0.0
             excess -= weight
             d[i] = -1.0
-            start = row_start(i)
+            start = active.start[i]
             row = active.factor[start : start + i]
             for j in range(i):
                 own[j] += weight * row[j]
@@ -235,7 +237,7 @@ def descend(problem, active, pool, size, cost, nu, bold):
         s = -(excess + dot(one, zero, own, k)) / dot(one, zero, one, k) if problem.ridge > 0.0 else 0.0
         for i in range(k):
             d[i] = own[i] + s * one[i]
-        solve_backward(active.factor, k, d)
+        solve_backward(active.factor, active.start, k, d)
         steps += 1
         step = 1.0
         blocker = np.int64(-1)
@@ -361,16 +363,16 @@ def improve(problem, active, pool, size, cost, nu, least, share, most_steps, bol
             entering[t, :k] = 0.0
         for t in range(0, found, 4):
             if found - t > 1:
-                solve_forward_4(active.factor, k, entering[t : t + 4])
+                solve_forward_4(active.factor, active.start, k, entering[t : t + 4])
             else:
-                solve_forward(active.factor, np.int64(0), k, entering[t])
+                solve_forward(active.factor, active.start, np.int64(0), k, entering[t])
         added = 0
         for t in range(found):
             q = chosen[t]
             here = active.count[0]
             path = pool.paths[q]
             matrix_row(problem, path, active, k, here, weight, entering[t])
-            solve_forward(active.factor, k, here, entering[t])
+            solve_forward(active.factor, active.start, k, here, entering[t])
             diagonal = gram_entry(problem.table, path, path) + problem.ridge
             if insert(active, path, entering[t], diagonal, nu - pool.gradient[q], 0.0, problem.pivot * diagonal):
                 if keeps_gram:
@@ -388,6 +390,7 @@ def improve(problem, active, pool, size, cost, nu, least, share, most_steps, bol
                 for t in range(found):
                     pool.open[chosen[t]] = False
     normalise(problem, active)
+    pack_rows(active.factor, active.start, active.count[0])
     return steps
 
 
@@ -408,12 +411,12 @@ def start_from(problem, active, paths, lam):
             else:
                 for i in range(k):
                     block[t, i] = 0.0
-        solve_forward_4(active.factor, k, block)
+        solve_forward_4(active.factor, active.start, k, block)
         for t in range(found):
             path = paths[first + t]
             here = active.count[0]
             matrix_row(problem, path, active, k, here, weight, block[t])
-            solve_forward(active.factor, k, here, block[t])
+            solve_forward(active.factor, active.start, k, here, block[t])
             diagonal = gram_entry(problem.table, path, path) + problem.ridge
             insert(active, path, block[t], diagonal, 0.0, lam[first + t], problem.pivot * diagonal)
     normalise(problem, active)
@@ -453,5 +456,5 @@ def measure(problem, active, cost, cheapest, most_mass, goal):
             own[i] = nu - path_cost(cost, active.paths, i)
     else:
         active.fresh[0] = 0
-    solve_forward(active.factor, np.int64(0), k, own)
+    solve_forward(active.factor, active.start, np.int64(0), k, own)
     return gap, nu

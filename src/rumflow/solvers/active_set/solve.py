@@ -108,6 +108,7 @@ class Workspace:
             weights=np.empty(capacity),
             carried=np.empty((2, capacity)),
             factor=np.empty(capacity * (capacity + 1) // 2),
+            start=np.empty(capacity, np.int64),
             moved=np.empty(capacity),
             slot=np.empty(capacity, np.int64),
             free=np.arange(capacity),
@@ -130,7 +131,7 @@ class Workspace:
         self._allocate(2 * len(old.weights))
         new = self.active
         new.count[0], new.fresh[0] = k, old.fresh[0]
-        for name in ("paths", "weights", "slot"):
+        for name in ("paths", "weights", "slot", "start"):
             getattr(new, name)[:k] = getattr(old, name)[:k]
         new.carried[:, :k] = old.carried[:, :k]
         new.factor[: k * (k + 1) // 2] = old.factor[: k * (k + 1) // 2]

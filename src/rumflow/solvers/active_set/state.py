@@ -40,7 +40,8 @@ class Active(NamedTuple):
     paths: NDArray[np.int32]  # (capacity, positions)
     weights: Array  # lam
     carried: Array  # (2, capacity): u = L^{-1} 1 and e = L^{-1} r
-    factor: Array  # packed rows of L
+    factor: Array  # rows of L, packed but for what `kernels.improve` does to them
+    start: NDArray[np.int64]  # where each row of L begins
     moved: Array  # change of each weight since the pool was last priced
     slot: NDArray[np.int64]  # the row of `Pool.gram` that belongs to each type
     free: NDArray[np.int64]  # unused slots: free[count:]

@@ -69,10 +69,11 @@ def load(active, paths, factor):
     for i in range(k):
         for x in range(paths.shape[1]):
             active.paths[i, x] = paths[i, x]
+        active.start[i] = row_start(i)
         one[i] = 1.0
     for j in range(row_start(k)):
         active.factor[j] = factor[j]
-    solve_forward(active.factor, np.int64(0), k, one)
+    solve_forward(active.factor, active.start, np.int64(0), k, one)
 
 
 @leaf
