@@ -1,9 +1,9 @@
 """A Cholesky factor to which rows are added and from which they are deleted.
 
-Rows of the lower triangle lie one after another, row r from start[r] on; *packed*, they have no gaps and start[r] = r (r + 1) / 2.
-A row that is deleted leaves a gap: to close all gaps each time would take as long as the deletion itself, so `pack_rows` does it
-from time to time. The diagonal is stored inverted, so that solves multiply instead of dividing. Vectors that are kept equal to L^{-1} times
-something are carried along when rows are deleted, so that nothing is solved again.
+Rows of the lower triangle lie one after another, row r from start[r] on. *Packed*, they have no gaps: start[r] = r (r + 1) / 2.
+A row that is deleted leaves a gap. To close it at once would take nearly as long as the deletion itself, so `pack_rows` closes
+all gaps from time to time. The diagonal is stored inverted, so that solves multiply instead of dividing. Vectors that are kept
+equal to L^{-1} times something are carried along when rows are deleted, so that nothing is solved again.
 
 Loops run over slices: an index such as `start + j` might be negative for all the compiler knows, which in Python means from the
 end, and that check costs ten times the arithmetic.
