@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from rumflow.core.arrays import Array, Ints, Mask, Mixture
+from rumflow.core.arrays import Array, Ints, Mask, Mixture, Paths
 from rumflow.core.certificate import Certificate
 from rumflow.core.graph_cells import Cells
 from rumflow.core.lattice import Lattice
-from rumflow.core.paths import flow_from_paths, paths_from_orders
+from rumflow.core.paths import flow_from_paths, orders_from_paths, paths_from_orders
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.data.labels import Item
 from rumflow.data.menus import masks_of, unique_menus
@@ -175,6 +175,23 @@ class CellProjector:
         """(C,): a point in the relative interior of the model, that of the flow which divides evenly at every node."""
         assert self.graph is not None
         return np.asarray(self.graph.inner_point()[self.menu, self.column], np.float64)
+
+    def choices_of(self, types: Paths) -> Ints:
+        """(k, m): what the types of a mixture choose from every menu, to be read by `takes`."""
+        if self.graph is not None:
+            return np.asarray(types, np.int64)
+        order = orders_from_paths(types)
+        chosen = np.empty((len(types), len(self.cells.membership)), np.int64)
+        rank = np.empty(self.n, np.int64)
+        for k, own in enumerate(order):
+            rank[own] = np.arange(self.n)
+            chosen[k] = np.where(self.cells.membership, rank, self.n).argmin(axis=1)
+        return chosen
+
+    def takes(self, chosen: Ints, piece: slice = slice(None)) -> Array:
+        """(k, C): 1.0 where a type takes the cell, for all cells or a piece of them."""
+        mark = self.column if self.graph is not None else self.item
+        return np.asarray(chosen[:, self.menu[piece]] == mark[piece], np.float64)
 
     def to_array(self, values: Array) -> Array:
         """Numbers per cell as an (m, n) array, NaN on what was not recorded."""
