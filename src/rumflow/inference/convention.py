@@ -133,7 +133,7 @@ def find_taus(tau: Tau, behind: Array, items: Array, convention: Convention) -> 
 
 
 def inequality(behind: Array) -> float:
-    """How unequal the menus are: u = 1 - h / a, a and h the arithmetic and the harmonic mean of the draws behind each.
+    """How unequal the menus are: u = 1 - H / A, A and H the arithmetic and the harmonic mean of the draws behind each.
 
     0 where all are alike, near 1 where some menus have hardly any of what the others have.
     """

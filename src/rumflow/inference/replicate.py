@@ -107,8 +107,8 @@ def thinned(sample: Sample, fits: CellFits, tau: float, behind: Array | None) ->
     allowed = 0.0 if behind is None or own.draws != "null" else own.thin * inequality(behind)
     if behind is None or allowed <= 0:
         return fits.fitted, fits.mixtures
-    sizes = np.bincount(sample.column, behind[sample.unit], len(sample.centre)) * (1.0 - tau) ** 2
-    found = [thin_mixture(sample.projector, mixture, sizes, allowed) for mixture in fits.mixtures]
+    sizes: Array = (1.0 - tau) ** 2 * np.bincount(sample.column, behind[sample.unit], len(sample.centre)).astype(float)
+    found = [thin_mixture(sample.projector, fits.mixture(i), sizes, allowed) for i in range(len(fits.mixtures))]
     return np.array([fitted for fitted, _ in found]), [mixture for _, mixture in found]
 
 

@@ -21,7 +21,7 @@ from rumflow.core.arrays import Array, Ints, Mask, Mixture, Paths
 from rumflow.core.certificate import Certificate
 from rumflow.core.graph_cells import Cells
 from rumflow.core.lattice import Lattice
-from rumflow.core.paths import flow_from_paths, orders_from_paths, paths_from_orders
+from rumflow.core.paths import decompose, flow_from_paths, orders_from_paths, paths_from_orders
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.data.labels import Item
 from rumflow.data.menus import masks_of, unique_menus
@@ -46,7 +46,7 @@ class CellFits:
     projector: CellProjector
     certificates: list[Certificate]
     status: list[Status]
-    mixtures: list[Mixture]
+    mixtures: list[Mixture]  # for starts; empty where the data are inside the model
     _batch: ProjectionBatch | None = field(default=None, repr=False)
     _graph_fits: list[GraphFit] = field(default_factory=list, repr=False)
 
@@ -62,6 +62,11 @@ class CellFits:
         if self._batch is not None:
             return np.asarray(self._batch.rho[:, own.numbers], np.float64)
         return np.array([fit.table[own.menu, own.column] for fit in self._graph_fits])
+
+    def mixture(self, i: int) -> Mixture:
+        """The fit of problem i as a mixture of types, also where the solver needed none: one among many."""
+        found = self.mixtures[i]
+        return found if len(found[1]) or self._batch is None else decompose(self.flow(i))
 
     def flow(self, i: int) -> Array:
         """The fit of problem i as a flow on the lattice, in the internal layout; for random utility with few items."""
