@@ -25,7 +25,6 @@ from rumflow.inference.sample import Sample, build_sample
 CASES = [
     Case(4, 200, "third", "half", "opposite"),
     Case(4, 20, "equal", "half", "opposite"),
-    Case(3, 20, "third", "all", "opposite"),
     Case(4, 20, "fifth", "half", "opposite"),
 ]
 
