@@ -78,7 +78,7 @@ class Procedure(NamedTuple):
     @property
     def convention(self) -> Convention:
         """What it asks of `rum_test`."""
-        return Convention(weights=self.weights, draws=self.draws, thin=self.thin)
+        return Convention(weights=self.weights, draws=self.draws, thin=self.thin).with_weights(self.weights)
 
 
 PROCEDURES = {
@@ -189,7 +189,7 @@ def reject(case: Case, procedure: Procedure, count: int, fresh: int = 0) -> floa
     if procedure.weights == "likelihood":
         return rejection(*_likelihood_ratios(case, data, p))
     if procedure.weights == "inverse-variance":
-        return rejection(*_pearson(case, data, p, find_tau(data, procedure)))
+        return rejection(*_pearson(case, data, p, procedure))
     sample = build_sample(data, procedure.weights, procedure.convention)
     tau = find_tau(data, procedure)
     centres = find_centres(sample, p, tau)
@@ -209,9 +209,9 @@ def _with_frequencies(data: ChoiceData, p: Array) -> ChoiceData:
     return replace(data, counts=counts * data.totals[:, None])
 
 
-def _pearson(case: Case, data: ChoiceData, p: Array, tau: float) -> tuple[Array, Array]:
+def _pearson(case: Case, data: ChoiceData, p: Array, procedure: Procedure) -> tuple[Array, Array]:
     """Statistics and one replicate each, where every data set has weights of its own."""
-    counts = build_sample(data, "counts", Convention())
+    counts, tau = build_sample(data, "counts", procedure.convention), find_tau(data, procedure)
     fits = distances(counts, p, 0.0, TOL).fits.fitted
     sampler = CellSampler(counts, "menu", "null")
     statistic, null = np.empty(len(p)), np.empty(len(p))

@@ -299,6 +299,7 @@ def render(folder: Path) -> str:
         above=sum(rate > 0.075 for rate in true.values()),
         rules=rules_table(study),
         oracles=table([*DESIGN, *ORACLES], oracle_rows(oracles)),
+        first=percent(study.best[(*(str(oracles[0][field]) for field in Case._fields), "default")]),
         worst=percent(true[worst]),
         worst_case=", ".join(worst[:5]),
         tiny=percent(tiny),

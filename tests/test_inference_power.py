@@ -140,6 +140,7 @@ def test_the_page_of_the_studies_shows_the_most_reliable_rates(tmp_path):
     assert "| the same, m the harmonic mean | 5.0 | 5.0 | 17.0 |" in page
     assert "| the mean of `a m^(-1/5)` over the menus | 6.2 | 6.2 | 16.0 |" in page
     assert "| 3 | 20 | half | all | 2 | 8.0 | 5.0 | 8.1 | 5.1 | 7.0 |" in page
+    assert "on others it rejects 5.5 % in the first of these designs" in page
     assert "| 3 | 20 | equal | all | noise | 55.0 | 50.0 | 2.0 |" in page
     assert "| 4 | 50 | 6 | 90.5 (90.0) | 0.25 | 90.5 (90.0) | 0.25 |" in page
     assert "| linear programme | 5.0 | 25.0 | 1 of 1 |" in page

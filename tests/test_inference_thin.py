@@ -135,6 +135,8 @@ def test_rule_for_tau():
     factor = 1 - inequality(behind) / 2
     assert find_taus("auto", behind, items, Convention()) == pytest.approx((factor * mean, 0, 2 * factor * mean))
     assert find_taus("thinned", behind, items, Convention(draws="empirical")) == pytest.approx((mean,))
+    assert find_taus("auto", behind, items, Convention(thin=0))[0] == pytest.approx(mean)
+    assert find_taus("auto", behind, items, Convention().with_weights(None))[0] == pytest.approx(mean)
     same = np.full(3, 50.0)
     assert find_taus("auto", same, items, Convention()) == find_taus("auto", same, items, Convention(tau="mean"))
 
@@ -176,6 +178,19 @@ def test_unequal_menus_are_not_and_other_draws_are():
         sample = build_sample(data, convention.weights, convention)
         centres = [tightened_centre(sample, 0.2, 1e-9, behind)[0] for behind in (None, sample.sizes)]
         assert (centres[0] == centres[1]).all()
+
+
+@pytest.mark.parametrize("weights", [None, "inverse-variance", "array"])
+def test_other_weights_are_not_thinned(weights):
+    data = draw([200, 7, 200, 6, 200], seed=4)
+    given = np.where(np.isnan(data.frequencies), 0.0, 1.0) if weights == "array" else weights
+    own, plain = (
+        rf.rum_test(data, 19, seed=1, weights=given, convention=Convention(thin=thin, tau=tau))
+        for thin, tau in ((0.6, "thinned"), (0, "mean"))
+    )
+    assert own.taus == plain.taus
+    assert (own.null_distributions == plain.null_distributions).all()
+    assert rf.rum_test(data, 19, seed=1).tau < own.tau
 
 
 def test_intervals_keep_their_tau():

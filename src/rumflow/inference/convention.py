@@ -35,10 +35,11 @@ class Convention:
     tau     the rule behind tau="auto". "mean": the mean of a m^(-1/5) over the menus, m the choices (subjects, where they are
             resampled) from a menu, so that a few large menus do not speak for many small ones; a = 3.2 / s^2 between 0.4 and
             0.525, s the mean number of items of a menu: small menus have few facets, and the test needs more room
-            (`python -m experiments.size`). "thinned": that times 1 - u/2, u the `inequality` of the menus, where draws are
-            "null"; see `thin`. "smallest": sqrt(log m / m), m the smallest. Or a number. m is at least 3.
-    thin    where draws are "null" and menus unequal: types leave the fit, before samples are drawn from it, as long as that moves
-            it by no more than `thin` times u in units of sampling noise (`rumflow.inference.thin`). 0: none do.
+            (`python -m experiments.size`). "thinned": that times 1 - u/2, u the `inequality` of the menus, where fits are
+            thinned; see `thin`. "smallest": sqrt(log m / m), m the smallest. Or a number. m is at least 3.
+    thin    where menus are unequal, draws are "null" and weights "counts": types leave the fit, before samples are drawn from it,
+            as long as that moves it by no more than `thin` times u in units of sampling noise (`rumflow.inference.thin`). Other
+            weights may give most to menus that are known least, where such a move is a large one. 0: none leave.
 
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
@@ -87,6 +88,15 @@ class Convention:
                 "draws='null': a point of the cone has no total of 1 to draw choices from; "
                 "accepted with set='cone' is 'empirical'"
             )
+
+    @property
+    def thins(self) -> bool:
+        """Are fits thinned where menus are unequal?"""
+        return self.draws == "null" and self.thin > 0
+
+    def with_weights(self, weights: object) -> Convention:
+        """The same for a test with these weights: only with "counts" are fits thinned."""
+        return self if isinstance(weights, str) and weights == "counts" else replace(self, thin=0.0)
 
 
 #: Conventions by name. "recentred": unit weights and recentred draws of the observed choices, the default of version 0.1. "abkk":
@@ -150,7 +160,7 @@ def _one_tau(tau: str | float, behind: Array, items: Array, convention: Conventi
         raise InputError(
             f"tau={tau!r}: accepted are 'auto', 'thinned', 'mean', 'smallest', a number from 0 to below 1, or several"
         )
-    unequal = inequality(behind) if tau == "thinned" and convention.draws == "null" else 0.0
+    unequal = inequality(behind) if tau == "thinned" and convention.thins else 0.0
     behind = np.maximum(behind, 3.0)
     if tau != "smallest":
         mean = float(np.clip(3.2 / items.mean() ** 2, 0.4, 0.525) * (behind**-0.2).mean())

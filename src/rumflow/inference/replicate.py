@@ -101,12 +101,11 @@ def thinned(sample: Sample, fits: CellFits, tau: float, behind: Array | None) ->
     """Fits without the types that samples so unequal cannot tell from none: (b, C) cells of R, and mixtures.
 
     They may move by `Convention.thin` times the inequality of the menus, in units of sampling noise within R_tau, which is
-    smaller than R by 1 - tau. Equal menus, and draws that are not from the centre: the fits as they are.
+    smaller than R by 1 - tau. Equal menus, other weights than "counts", draws that are not from the centre: the fits as they are.
     """
-    own = sample.convention
-    allowed = 0.0 if behind is None or own.draws != "null" else own.thin * inequality(behind)
-    if behind is None or allowed <= 0:
+    if behind is None or not sample.convention.thins or (unequal := inequality(behind)) <= 0:
         return fits.fitted, fits.mixtures
+    allowed = sample.convention.thin * unequal
     sizes: Array = (1.0 - tau) ** 2 * np.bincount(sample.column, behind[sample.unit], len(sample.centre)).astype(float)
     found = [thin_mixture(sample.projector, fits.mixture(i), sizes, allowed) for i in range(len(fits.mixtures))]
     return np.array([fitted for fitted, _ in found]), [mixture for _, mixture in found]
