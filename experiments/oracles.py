@@ -17,7 +17,7 @@ import numpy as np
 
 from experiments.files import Row, append_csv, read_csv
 from experiments.size import LEVEL, PROCEDURES, TOL, Case, draw_samples, find_centres, find_tau, make_design
-from rumflow.core.arrays import Array
+from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.inference.replicate import distances
 from rumflow.inference.result import pvalue
 from rumflow.inference.sample import Sample, build_sample
@@ -44,7 +44,7 @@ _AT_ONCE = 100
 def oracle_rates(case: Case, count: int, n_boot: int = 99) -> dict[str, float]:
     """The share of data sets rejected at the 5 % level, by variant."""
     rho, masks, data = make_design(case)
-    inside, sizes = data.membership, data.totals.astype(int)
+    inside, sizes = data.membership, data.totals.astype(np.int64)
     p = draw_samples(case, count, FRESH)[1]
     truth = np.where(inside, rho[masks], 0.0)[inside]
     samples = {name: build_sample(data, "counts", PROCEDURES[name].convention) for name in ("mean", "default")}
@@ -67,7 +67,7 @@ def oracle_rates(case: Case, count: int, n_boot: int = 99) -> dict[str, float]:
     return rates
 
 
-def _draw(rng: np.random.Generator, source: Array, inside: Array, sizes: Array, n_boot: int) -> Array:
+def _draw(rng: np.random.Generator, source: Array, inside: Mask, sizes: Ints, n_boot: int) -> Array:
     """(K, B, C): frequencies of samples drawn from (K, C) probabilities."""
     shares = np.zeros((len(source), *inside.shape))
     shares[:, inside] = np.maximum(source, 0.0)
