@@ -37,7 +37,7 @@ from rumflow.data.labels import Rows
 from rumflow.data.menus import membership_of
 from rumflow.inference.convention import Convention, find_taus
 from rumflow.inference.likelihood import fit_likelihood
-from rumflow.inference.replicate import distances, make_replicator
+from rumflow.inference.replicate import distances, make_replicator, thinned
 from rumflow.inference.resample import CellSampler, Sampler, make_sampler
 from rumflow.inference.result import pvalue
 from rumflow.inference.sample import Sample, build_sample, pearson_weights
@@ -65,14 +65,20 @@ class Case(NamedTuple):
 class Procedure(NamedTuple):
     """A way to test: weights, draws, and tau = c times a rule of `Convention`, or ("log") c sqrt(log m / m), m the mean menu.
 
-    A rule of `MEANS`: tau as if every menu had that mean of their sizes.
+    A rule of `MEANS`: tau as if every menu had that mean of their sizes. `thin`: how far unequal menus let the fit lose types.
     Weights "likelihood": the likelihood ratio instead, with samples from the most likely model (`LikelihoodFit.lr_test`).
     """
 
     weights: str | None
     draws: str
     c: float
-    rule: str = "mean"
+    rule: str = "thinned"
+    thin: float = 0.6
+
+    @property
+    def convention(self) -> Convention:
+        """What it asks of `rum_test`."""
+        return Convention(weights=self.weights, draws=self.draws, thin=self.thin).with_weights(self.weights)
 
 
 PROCEDURES = {
@@ -85,9 +91,10 @@ PROCEDURES = {
     "likelihood ratio": Procedure("likelihood", "null", 0.0),
     "recentred": Procedure(None, "empirical", 1.0, "smallest"),
     "recentred, counts": Procedure("counts", "empirical", 1.0),
-    "arithmetic": Procedure("counts", "null", 1.0, "arithmetic"),
-    "geometric": Procedure("counts", "null", 1.0, "geometric"),
-    "harmonic": Procedure("counts", "null", 1.0, "harmonic"),
+    "mean": Procedure("counts", "null", 1.0, "mean", 0.0),
+    "arithmetic": Procedure("counts", "null", 1.0, "arithmetic", 0.0),
+    "geometric": Procedure("counts", "null", 1.0, "geometric", 0.0),
+    "harmonic": Procedure("counts", "null", 1.0, "harmonic", 0.0),
 }
 
 MEANS: dict[str, Callable[[Array], float]] = {
@@ -182,13 +189,18 @@ def reject(case: Case, procedure: Procedure, count: int, fresh: int = 0) -> floa
     if procedure.weights == "likelihood":
         return rejection(*_likelihood_ratios(case, data, p))
     if procedure.weights == "inverse-variance":
-        return rejection(*_pearson(case, data, p, find_tau(data, procedure)))
-    kind = Convention(weights=procedure.weights, draws=procedure.draws)
-    sample = build_sample(data, procedure.weights, kind)
+        return rejection(*_pearson(case, data, p, procedure))
+    sample = build_sample(data, procedure.weights, procedure.convention)
     tau = find_tau(data, procedure)
-    centres = tau * sample.centre + (1 - tau) * distances(sample, p, tau, TOL, threads=None).fits.fitted
+    centres = find_centres(sample, p, tau)
     null = distances(sample, _replicate(case, sample, p, sets, centres[:, sample.column]), tau, TOL, threads=None)
     return rejection(distances(sample, p, 0.0, TOL, threads=None).statistic, null.statistic)
+
+
+def find_centres(sample: Sample, p: Array, tau: float) -> Array:
+    """(K, C): where the replicates of K data sets are drawn from."""
+    fits = distances(sample, p, tau, TOL, threads=None).fits
+    return np.asarray(tau * sample.centre + (1 - tau) * thinned(sample, fits, tau, sample.sizes)[0])
 
 
 def _with_frequencies(data: ChoiceData, p: Array) -> ChoiceData:
@@ -197,9 +209,9 @@ def _with_frequencies(data: ChoiceData, p: Array) -> ChoiceData:
     return replace(data, counts=counts * data.totals[:, None])
 
 
-def _pearson(case: Case, data: ChoiceData, p: Array, tau: float) -> tuple[Array, Array]:
+def _pearson(case: Case, data: ChoiceData, p: Array, procedure: Procedure) -> tuple[Array, Array]:
     """Statistics and one replicate each, where every data set has weights of its own."""
-    counts = build_sample(data, "counts", Convention())
+    counts, tau = build_sample(data, "counts", procedure.convention), find_tau(data, procedure)
     fits = distances(counts, p, 0.0, TOL).fits.fitted
     sampler = CellSampler(counts, "menu", "null")
     statistic, null = np.empty(len(p)), np.empty(len(p))
@@ -223,8 +235,7 @@ def _likelihood_ratios(case: Case, data: ChoiceData, p: Array) -> tuple[Array, A
 def reject_fully(case: Case, procedure: Procedure, count: int, n_boot: int = 99, fresh: int = 1) -> float:
     """The same with a bootstrap of its own for every sample, as `rum_test` has it."""
     data, p, sets = draw_samples(case, count, fresh)
-    kind = Convention(weights=procedure.weights, draws=procedure.draws)
-    sample = build_sample(data, procedure.weights, kind)
+    sample = build_sample(data, procedure.weights, procedure.convention)
     tau = find_tau(data, procedure)
     statistic = distances(sample, p, 0.0, TOL, threads=None).statistic
     if sets or procedure.draws != "null":
@@ -245,7 +256,7 @@ def _null_draws(case: Case, sample: Sample, data: ChoiceData, p: Array, tau: flo
     for k in range(0, len(p), 100):
         few = p[k : k + 100]
         shares = np.zeros((len(few), *inside.shape))
-        shares[:, inside] = tau * sample.centre + (1 - tau) * distances(sample, few, tau, TOL, threads=None).fits.fitted
+        shares[:, inside] = find_centres(sample, few, tau)
         shares = np.maximum(shares, 0.0)
         shares /= shares.sum(axis=2, keepdims=True)
         drawn = rng.multinomial(data.totals.astype(int), shares[:, None], size=(len(few), n_boot, len(inside)))
@@ -262,7 +273,7 @@ def find_tau(data: ChoiceData, procedure: Procedure) -> float:
     rule, behind = procedure.rule, data.totals
     if rule in MEANS:
         rule, behind = "mean", np.full(len(behind), MEANS[rule](behind))
-    return min(procedure.c * find_taus(rule, behind, data.membership.sum(axis=1), Convention())[0], 0.95)
+    return min(procedure.c * find_taus(rule, behind, data.membership.sum(axis=1), procedure.convention)[0], 0.95)
 
 
 def rejection(statistic: Array, null: Array) -> float:

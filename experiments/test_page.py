@@ -1,6 +1,6 @@
 """The page docs/test.md: how far p-values and intervals can be trusted, in tables made from the stored studies.
 
-    python -m experiments.test_page            # reads docs/results/{size,coverage,uniform}.csv, writes docs/test.md
+    python -m experiments.test_page            # reads docs/results/{size,oracles,coverage,uniform}.csv, writes docs/test.md
 
 Every number of the page comes from these files. A design is known by several methods (see `experiments.size`); the page takes the
 most reliable: a bootstrap of every data set (the second, where there are two), else the screen on fresh data sets, else the
@@ -16,7 +16,9 @@ from math import isnan
 from pathlib import Path
 
 from experiments.files import Row, read_csv
+from experiments.oracles import oracle_rows
 from experiments.size import FALSE, METHODS, TRUE, Case
+from experiments.test_page_words import PAGE
 
 Key = tuple[str, ...]  # the fields of a case as text, and the procedure
 
@@ -43,8 +45,19 @@ RULES = {
     "arithmetic": "`a m^(-1/5)`, m the arithmetic mean of the menus' sizes",
     "geometric": "the same, m the geometric mean",
     "harmonic": "the same, m the harmonic mean",
-    "default": "the default: the mean of `a m^(-1/5)` over the menus",
+    "mean": "the mean of `a m^(-1/5)` over the menus",
+    "default": "the default: the last times 1 - u/2, and a thinned centre",
 }
+
+DESIGN = ["items", "choices", "samples", "menus", "truth"]
+
+ORACLES = [
+    "centre not thinned",
+    "facets of the truth",
+    "noise of the truth",
+    "both of the truth",
+    "the default",
+]
 
 UNIFORM = {
     "linear": "linear programme",
@@ -116,7 +129,7 @@ def doubtful_table(study: Study) -> str:
         n, choices, sizes, menus, truth, _ = key
         found = [percent(one[key]) if key in one else "" for one in study.by_method.values()]
         rows.append([n, choices, sizes, menus, truth, *found])
-    return table(["items", "choices", "samples", "menus", "truth", *METHODS], rows)
+    return table([*DESIGN, *METHODS], rows)
 
 
 def screen_errors(study: Study) -> tuple[int, int]:
@@ -268,7 +281,8 @@ def rough_screen(study: Study, rows: Sequence[Row]) -> str:
 
 def render(folder: Path) -> str:
     """The page, from the files of a folder."""
-    size, coverage, uniform = (read_csv(folder / f"{name}.csv") for name in ("size", "coverage", "uniform"))
+    files = ("size", "oracles", "coverage", "uniform")
+    size, oracles, coverage, uniform = (read_csv(folder / f"{name}.csv") for name in files)
     study, coverage = Study(size), last_of_each(coverage)
     true = study.select("default", TRUE)
     worst = max(true, key=lambda key: true[key])
@@ -284,6 +298,8 @@ def render(folder: Path) -> str:
         too_low=too_low,
         above=sum(rate > 0.075 for rate in true.values()),
         rules=rules_table(study),
+        oracles=table([*DESIGN, *ORACLES], oracle_rows(oracles)),
+        first=percent(study.best[(*(str(oracles[0][field]) for field in Case._fields), "default")]),
         worst=percent(true[worst]),
         worst_case=", ".join(worst[:5]),
         tiny=percent(tiny),
@@ -302,116 +318,6 @@ def render(folder: Path) -> str:
         verdict=uniform_verdict(uniform),
         rough=rough_screen(study, uniform),
     )
-
-
-PAGE = """# How far the test and the intervals can be trusted
-
-This page is made by `python -m experiments.test_page` from the [raw results](results/README.md). What the test does is told in
-[method](method.md#the-test).
-
-A test at the 5 % level should reject a *true* model (choices that do come from a random utility model) in 5 % of data sets at
-most, whatever the model, and a *false* one as often as it can. No formula says whether it does: it was tried on simulated data. A
-*design* fixes the number of items, the choices from a menu (5, 20, 50 or 200), how unequal the samples are, whether all menus
-were offered or half of them, and the population. True populations are *interior* (500 rankings), *facet* (every ranking that
-avoids one step), *6*, *3* or *2* rankings, *opposite* (a ranking and its reverse), and *one*. Few rankings are the hard cases:
-the population is then at the edge of the model. False ones are *noise* (6 rankings, and a fifth of the choices by a rule of each
-menu) and *irrational* (three choices in ten by a chooser who decides menu by menu).
-
-## Does it reject true models?
-
-Over {designs} designs the default rejects a true model in {mean} % of data sets on average. The worst design has {worst} %
-({worst_case}). Designs above 7.5 %: {above}. With a fifth or half of the menus tiny the worst is {tiny} %. Mean / worst,
-in per cent:
-
-{sizes}
-
-Every design was screened with 400 data sets and one replicate each, all replicates of a design together being its null
-distribution. That is rough, so {n_again} designs, all above 7 % among them, were run again with a bootstrap of 99 replicates
-for each of 1,000 to 4,000 fresh data sets, which is what `rum_test` does; some others were screened again with 2,000 or 4,000.
-The hardest {n_last} had a second bootstrap ("bootstrap again"), on 4,000 or 10,000 data sets that were not looked at before the
-rule for tau stood. The tables of this page use the most reliable rate there is, the second bootstrap before the first; its
-standard error is 0.25 points with 10,000 data sets, 0.4 with 4,000, 0.8 with 1,000.
-
-The screen errs both ways: of the designs with a bootstrap it has {too_high} more than two points too high and {too_low} more than
-two points too low, most of them a ranking and its reverse. All designs of that population with three and four items (but not by
-subject) had a bootstrap, therefore; among the others some may reject a little more than the screen says. Those above 7.5 % by
-some method:
-
-{doubtful}
-
-What remains above 5 % comes from facets: the centre of the replicates is not on every facet that the population is on. A larger
-tau helps, and costs power.
-
-## Other statistics, draws and tau
-
-Per cent of true models rejected over the designs tried, and of false ones. Designs differ from line to line; the figure in
-brackets is the default on the same false models.
-
-{procedures}
-
-* Recentred draws of the observed choices are wrong where menus are tiny: such a menu has hardly any noise in the replicates.
-* Unit weights let the smallest menus speak as loudly as the largest: fewer false models are found.
-* The likelihood ratio has no tightening: it finds more of some false models, and rejects true ones at the edge of the model more
-  often than it should. Trust `rum_test` for a p-value where the two differ.
-* Pearson's statistic gives most weight to cells that are hardly ever chosen; few true models are rejected.
-
-## Does it find false models?
-
-{power}
-
-{lost}
-
-Tau is a trade. It is the mean over the menus of `a m^(-1/5)`, m being a menu's choices and `a = 3.2 / s^2` between 0.4 and
-0.525, s the mean number of items of a menu. Tried beside it for three items, with a bootstrap of each of 4,000 data sets: up to
-0.6, the default finds 3.3 points less than version 0.1 with 200 choices (noise); up to 0.5, a ranking and its reverse are
-rejected in 7.5 % of data sets (20 choices, a third of the menus with 2 to 8, half of the menus, tau from their mean size).
-
-Where menus are unequal, one mean of their sizes might stand for all. Per cent rejected on the same data sets (true models: a
-ranking and its reverse, four items, by bootstrap, the worst design above among them; false ones: three to five items, a third or
-half of the menus tiny, by the screen):
-
-{rules}
-
-No mean brings the worst design below 7.5 %; the harmonic one costs most power, the geometric one hardly differs from the
-default. Four upper limits (0.6, 0.55, 0.525, 0.5), three constants (3, 3.1, 3.2), these means, the mean of `m^(-1/2)` and the
-smallest menu were tried, and the rule was chosen by looking at the hardest of these very designs: what is close to a limit here
-may be beyond it on new ones. With 0.55 the second measurement of 50 choices (irrational) lost 3.2 points, the first 2.3.
-
-## Intervals
-
-90 % intervals for a quantity on a menu that was not offered, two thirds of the menus being offered: the probability of a cell,
-the difference of two, a revenue with prices 1, 2, 3, ... Per cent of data sets in which the interval holds the truth, on average
-over five populations of each kind (in brackets: the least), and the mean width of two intervals of one population
-(some data sets leave no value), from 400 data sets a case, or 2,000 where coverage was below 89.25 % at first. Over {intervals}
-cases it is {least} to {most} %. Populations inside the model are covered nearly always: their sharp bounds are wide already.
-
-{coverage}
-
-Intervals use twice the tau of the test. With that of the test itself coverage fell to 82 to 86 % in some cases of 6 and 3
-rankings.
-
-## Tests that theory calls uniformly valid
-
-Three of them on {n_uniform} of the designs, all menus offered:
-
-* *Linear programme*: the test of Fang, Santos, Shaikh and Torgovitsky (2023). It lists all rankings, which ends at six or seven
-  items.
-* *Every inequality binds*: least favourable critical values in the manner of Perlman (1969), Wolak (1991) and Andrews and
-  Guggenberger (2009), the distance to the cone as if the truth were its apex.
-* *Worst null point*: the largest 95 % quantile of the distance over 30 null points with the data's own sample sizes.
-
-All in the rough screen, on the same data sets. Per cent rejected:
-
-{verdict}
-
-In detail, mean / largest:
-
-{uniform}
-
-{rough}
-
-None of the three finds more false models on average than the default, so none is offered; `experiments/uniform.py` has them.
-"""
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from experiments import least_favourable
 from experiments.coverage import KINDS
+from experiments.oracles import VARIANTS, oracle_rates
 from experiments.power import PROCEDURES, apply_all, make_truth, render_power, run_power
 from experiments.size import PROCEDURES as PROCEDURES_OF_SIZE
 from experiments.size import TRUE, Case, cases_above, draw_samples, find_tau, make_design, reject_fully, run_size
@@ -97,7 +98,8 @@ def test_screening_many_designs(tmp_path):
     for case in cases:
         assert 0 <= reject_fully(case, PROCEDURES_OF_SIZE["default"], 3, 19) <= 1
     rules = [
-        find_tau(make_design(cases[0])[2], PROCEDURES_OF_SIZE[name]) for name in ("arithmetic", "default", "harmonic")
+        find_tau(make_design(cases[0])[2], PROCEDURES_OF_SIZE[name])
+        for name in ("default", "arithmetic", "mean", "harmonic")
     ]
     assert rules == sorted(rules)
     data, p, sets = draw_samples(cases[1], 4, 0)
@@ -115,6 +117,7 @@ def test_the_page_of_the_studies_shows_the_most_reliable_rates(tmp_path):
     for name, true, false in (("arithmetic", 0.07, 0.2), ("geometric", 0.065, 0.19), ("harmonic", 0.05, 0.17)):
         size += [f"3,20,half,all,2,{name},bootstrap,4000,{true}", f"3,20,half,all,noise,{name},screen,400,{false}"]
     size += ["3,20,half,all,noise,default,screen,400,0.18"]
+    size += ["3,20,half,all,2,mean,bootstrap,4000,0.062", "3,20,half,all,noise,mean,screen,400,0.16"]
     size += ["3,20,equal,all,noise,default,screen,400,0.5", "3,20,equal,all,noise,recentred,screen,400,0.55"]
     (tmp_path / "size.csv").write_text("\n".join(size))
     head = "n,choices,truth,kind,draw,data_sets,covered,range,width,sharp_width"
@@ -123,6 +126,8 @@ def test_the_page_of_the_studies_shows_the_most_reliable_rates(tmp_path):
     uniform = ["n,choices,sizes,menus,truth,data_sets,linear,binding,worst,default"]
     uniform += ["3,20,equal,all,6,400,0.05,0.01,0.02,0.04", "3,20,equal,all,noise,400,0.25,0.1,0.15,0.2"]
     (tmp_path / "uniform.csv").write_text("\n".join(uniform))
+    oracles = "n,choices,sizes,menus,truth,data_sets,mean,facets,noise,both,default\n3,20,half,all,2,4000,.08,.05,.081,.051,.07"
+    (tmp_path / "oracles.csv").write_text(oracles)
     page = render(tmp_path)
     assert "The worst design has 6.4 %\n(3, 20, equal, all, 3)" in page
     assert "| 3 | 20 | equal | all | 3 | 2.0 | 9.0 | 6.4 |  |" in page
@@ -130,14 +135,26 @@ def test_the_page_of_the_studies_shows_the_most_reliable_rates(tmp_path):
     assert "The hardest 1 had a second bootstrap" in page
     assert "it has 0 more than two points too high and 2 more than" in page
     assert (
-        "| the default: the mean of `a m^(-1/5)` over the menus | 6.0 | 6.0 | 18.0 |" in page
+        "| the default: the last times 1 - u/2, and a thinned centre | 6.0 | 6.0 | 18.0 |" in page
     )  # by bootstrap, as the others
     assert "| the same, m the harmonic mean | 5.0 | 5.0 | 17.0 |" in page
+    assert "| the mean of `a m^(-1/5)` over the menus | 6.2 | 6.2 | 16.0 |" in page
+    assert "| 3 | 20 | half | all | 2 | 8.0 | 5.0 | 8.1 | 5.1 | 7.0 |" in page
+    assert "on others it rejects 5.5 % in the first of these designs" in page
     assert "| 3 | 20 | equal | all | noise | 55.0 | 50.0 | 2.0 |" in page
     assert "| 4 | 50 | 6 | 90.5 (90.0) | 0.25 | 90.5 (90.0) | 0.25 |" in page
     assert "| linear programme | 5.0 | 25.0 | 1 of 1 |" in page
     assert "| worst null point | 2.0 | 15.0 | 0 of 1 |" in page
     assert "| default | 4.0 | 20.0 |  |" in page
+
+
+def test_an_oracle_for_facets_and_noise():
+    equal = oracle_rates(Case(3, 20, "equal", "all", "opposite"), 60, 19)
+    assert equal["default"] == equal["mean"]  # nothing is thinned, and draws are the same
+    assert set(equal) == set(VARIANTS)
+    # One ranking: samples of the truth have no noise, so that no replicate is further from the model than the truth is.
+    one = oracle_rates(Case(3, 20, "third", "all", "one"), 20, 19)
+    assert all(rate == 0 for rate in one.values())
 
 
 @pytest.mark.parametrize("name", list(TESTS))

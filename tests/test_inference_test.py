@@ -553,7 +553,7 @@ def test_tau_rule():
         return find_taus(tau, behind, np.full(3, size), convention)
 
     own = 0.4 * (3**-0.2 + 40**-0.2 + 60**-0.2) / 3  # the first menu counts as one of three choices
-    assert find("auto", Convention()) == pytest.approx((own, 0, 2 * own))
+    assert find("auto", Convention(tau="mean")) == pytest.approx((own, 0, 2 * own))
     assert find("mean", Convention()) == pytest.approx((own,))
     assert find("mean", Convention(), size=2.5) == pytest.approx((1.28 * own,))
     assert find("mean", Convention(), size=2.0) == pytest.approx((0.525 / 0.4 * own,))

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tau",
         action="append",
         metavar="TAU",
-        help="tightening: auto (default), mean, smallest or a number; may be repeated",
+        help="tightening: auto (default), thinned, mean, smallest or a number; may be repeated",
     )
     parser.add_argument(
         "--weights",
@@ -107,7 +107,7 @@ def _taus(given: list[str] | None) -> Any:
         try:
             taus.append(text if text in ("auto", *TAUS) else float(text))
         except ValueError:
-            raise InputError(f"--tau {text}: auto, mean, smallest or a number from 0 to 1 is needed") from None
+            raise InputError(f"--tau {text}: auto, thinned, mean, smallest or a number from 0 to 1 is needed") from None
     return taus[0] if len(taus) == 1 else taus
 
 

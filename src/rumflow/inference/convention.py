@@ -14,7 +14,7 @@ Tau = str | float | Sequence[str | float]
 
 WEIGHTS = (None, "counts", "inverse-variance")
 DRAWS = ("null", "empirical")
-TAUS = ("mean", "smallest")
+TAUS = ("thinned", "mean", "smallest")
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,11 @@ class Convention:
     tau     the rule behind tau="auto". "mean": the mean of a m^(-1/5) over the menus, m the choices (subjects, where they are
             resampled) from a menu, so that a few large menus do not speak for many small ones; a = 3.2 / s^2 between 0.4 and
             0.525, s the mean number of items of a menu: small menus have few facets, and the test needs more room
-            (`python -m experiments.size`). "smallest": sqrt(log m / m), m the smallest. Or a number. m is at least 3.
+            (`python -m experiments.size`). "thinned": that times 1 - u/2, u the `inequality` of the menus, where fits are
+            thinned; see `thin`. "smallest": sqrt(log m / m), m the smallest. Or a number. m is at least 3.
+    thin    where menus are unequal, draws are "null" and weights "counts": types leave the fit, before samples are drawn from it,
+            as long as that moves it by no more than `thin` times u in units of sampling noise (`rumflow.inference.thin`). Other
+            weights may give most to menus that are known least, where such a move is a large one. 0: none leave.
 
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
@@ -50,7 +54,8 @@ class Convention:
     centre: str = "rankings"
     weights: str | None = "counts"
     draws: str = "auto"
-    tau: str | float = "mean"
+    tau: str | float = "thinned"
+    thin: float = 0.6
 
     def __post_init__(self) -> None:
         if self.draws == "auto":
@@ -74,6 +79,8 @@ class Convention:
                 )
         elif self.scale is not None and not (np.isfinite(self.scale) and self.scale > 0):
             raise InputError(f"convention: scale={self.scale!r}; a positive number is needed")
+        if not (isinstance(self.thin, int | float | np.number) and 0 <= self.thin < np.inf):
+            raise InputError(f"convention: thin={self.thin!r}; a number from 0 on is needed")
         if self.tau not in TAUS:
             _check_tau(self.tau, self.set, "convention: ")
         if self.set == "cone" and self.draws == "null":
@@ -81,6 +88,15 @@ class Convention:
                 "draws='null': a point of the cone has no total of 1 to draw choices from; "
                 "accepted with set='cone' is 'empirical'"
             )
+
+    @property
+    def thins(self) -> bool:
+        """Are fits thinned where menus are unequal?"""
+        return self.draws == "null" and self.thin > 0
+
+    def with_weights(self, weights: object) -> Convention:
+        """The same for a test with these weights: only with "counts" are fits thinned."""
+        return self if isinstance(weights, str) and weights == "counts" else replace(self, thin=0.0)
 
 
 #: Conventions by name. "recentred": unit weights and recentred draws of the observed choices, the default of version 0.1. "abkk":
@@ -126,6 +142,15 @@ def find_taus(tau: Tau, behind: Array, items: Array, convention: Convention) -> 
     return tuple(found)
 
 
+def inequality(behind: Array) -> float:
+    """How unequal the menus are: u = 1 - H / A, A and H the arithmetic and the harmonic mean of the draws behind each.
+
+    0 where all are alike, near 1 where some menus have hardly any of what the others have.
+    """
+    m = np.clip(behind, 1.0, 1e300)
+    return 0.0 if (m == m[0]).all() else float(1.0 - 1.0 / (m.mean() * (1.0 / m).mean()))
+
+
 def _one_tau(tau: str | float, behind: Array, items: Array, convention: Convention) -> float:
     if tau == "auto":
         tau = convention.tau
@@ -133,11 +158,13 @@ def _one_tau(tau: str | float, behind: Array, items: Array, convention: Conventi
         return _check_tau(tau, convention.set)
     if tau not in TAUS:
         raise InputError(
-            f"tau={tau!r}: accepted are 'auto', 'mean', 'smallest', a number from 0 to below 1, or several"
+            f"tau={tau!r}: accepted are 'auto', 'thinned', 'mean', 'smallest', a number from 0 to below 1, or several"
         )
+    unequal = inequality(behind) if tau == "thinned" and convention.thins else 0.0
     behind = np.maximum(behind, 3.0)
-    if tau == "mean":
-        return float(np.clip(3.2 / items.mean() ** 2, 0.4, 0.525) * (behind**-0.2).mean())
+    if tau != "smallest":
+        mean = float(np.clip(3.2 / items.mean() ** 2, 0.4, 0.525) * (behind**-0.2).mean())
+        return (1.0 - 0.5 * unequal) * mean
     m = float(behind.min())
     return 0.0 if np.isinf(m) else float(np.sqrt(np.log(m) / m))
 

@@ -74,7 +74,7 @@ def find_band(
     require_replicates_for(confidence, n_boot)
     sample = build_sample(data, "counts", Convention(), None, model, route, remainders=False)
     sampler = make_sampler(sample, [data], "menu", cluster)
-    tau = find_taus("auto", sampler.behind, sample.menu_sizes, sample.convention)[0]
+    tau = find_taus("mean", sampler.behind, sample.menu_sizes, sample.convention)[0]
     centre, _ = tightened_centre(sample, tau, _TOL)
     rows = find_menus(menus, sample.menus)[sample.unit_menu]
     number = rows[sample.unit] * menus.shape[1] + sample.item

@@ -8,7 +8,14 @@ every facet: with r a point inside, for random utility that of the uniform distr
     simplex   R_tau = tau r + (1 - tau) R       cone   R_tau = tau r + R
 
 so that J_tau(p) = scale * (1 - tau)^2 * dist^2((p - tau r) / (1 - tau), R), or scale * dist^2(p - tau r, R). The centre eta is
-the point of R_tau nearest to the data. A replicate is a sample drawn around eta, from eta itself or from the observed frequencies
+the point of R_tau nearest to the data.
+
+Tightening moves every facet by the same tau, while the noise of a facet is that of the menus in it, and the projection undoes
+part of it: a cell that nobody chooses is lifted by tau r, at the expense of others in its menu, which takes these off facets
+that they are on. Where menus are unequal (`inequality` u > 0), part of the work is left to another way of finding facets:
+tau is smaller by the factor 1 - u/2, and eta loses the types that the sample cannot tell from none (`rumflow.inference.thin`).
+
+A replicate is a sample drawn around eta, from eta itself or from the observed frequencies
 moved to eta (Kitamura and Stoye 2018; see `rumflow.inference.resample`), and its statistic is J_tau.
 """
 
@@ -22,8 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array, Mixture
+from rumflow.inference.convention import inequality
 from rumflow.inference.resample import Sampler, generators
 from rumflow.inference.sample import Sample
+from rumflow.inference.thin import thin_mixture
 from rumflow.projection.cells import CellFits
 from rumflow.projection.results import Status
 
@@ -76,12 +85,30 @@ def distances(
     )
 
 
-def tightened_centre(sample: Sample, tau: float, tol: float) -> tuple[Array, Mixture]:
-    """The point of R_tau nearest to the data, slot by slot, and the mixture of its projection."""
+def tightened_centre(sample: Sample, tau: float, tol: float, behind: Array | None = None) -> tuple[Array, Mixture]:
+    """The point of R_tau that samples are drawn from, slot by slot, and the mixture of its projection.
+
+    The nearest to the data; where `behind` says how many draws stand behind each unit, a simpler one near it (`thinned`).
+    """
     found = distances(sample, sample.frequency[None], tau, tol, threads=None, only_upper=True).fits
+    fitted, mixtures = thinned(sample, found, tau, behind)
     shrink = 1.0 if sample.convention.set == "cone" else 1.0 - tau
-    centre = tau * sample.centre + shrink * found.fitted[0]
-    return np.asarray(centre[sample.column], np.float64), found.mixtures[0]
+    centre = tau * sample.centre + shrink * fitted[0]
+    return np.asarray(centre[sample.column], np.float64), mixtures[0]
+
+
+def thinned(sample: Sample, fits: CellFits, tau: float, behind: Array | None) -> tuple[Array, list[Mixture]]:
+    """Fits without the types that samples so unequal cannot tell from none: (b, C) cells of R, and mixtures.
+
+    They may move by `Convention.thin` times the inequality of the menus, in units of sampling noise within R_tau, which is
+    smaller than R by 1 - tau. Equal menus, other weights than "counts", draws that are not from the centre: the fits as they are.
+    """
+    if behind is None or not sample.convention.thins or (unequal := inequality(behind)) <= 0:
+        return fits.fitted, fits.mixtures
+    allowed = sample.convention.thin * unequal
+    sizes: Array = (1.0 - tau) ** 2 * np.bincount(sample.column, behind[sample.unit], len(sample.centre)).astype(float)
+    found = [thin_mixture(sample.projector, fits.mixture(i), sizes, allowed) for i in range(len(fits.mixtures))]
+    return np.array([fitted for fitted, _ in found]), [mixture for _, mixture in found]
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,5 +160,5 @@ def make_replicator(
     sample: Sample, sampler: Sampler, taus: Sequence[float], tol: float, seed: int, key: tuple[int, ...] = ()
 ) -> Replicator:
     """Centres and warm starts for every tau."""
-    centres, starts = zip(*(tightened_centre(sample, tau, tol) for tau in taus), strict=True)
+    centres, starts = zip(*(tightened_centre(sample, tau, tol, sampler.behind) for tau in taus), strict=True)
     return Replicator(sample, sampler, tuple(taus), np.array(centres), tuple(starts), tol, seed, key)

@@ -177,7 +177,7 @@ def build_sample(
         centre,
         projector,
         1.0,
-        convention,
+        convention.with_weights(weights),
     )
     w = _slot_weights(sample, weights, groups)
     if convention.cells == "drop-last":

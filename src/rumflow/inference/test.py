@@ -5,8 +5,9 @@ The null hypothesis is that the choice probabilities of the population lie in th
     J = scale * min over rho in R of  sum over recorded cells of  w (frequency - rho)^2,
 
 a squared distance in the norm of the weights. Its distribution under the null depends on where in R the truth lies, so replicates
-are drawn from the point of the tightened set tau r + (1 - tau) R nearest to the data (r: uniform rankings), and measured to
-that same set: see `rumflow.inference.replicate` and `rumflow.inference.resample`. Other models take the place of R as they are.
+are drawn from the point of the tightened set tau r + (1 - tau) R nearest to the data (r: uniform rankings), or a simpler one near
+it where menus are unequal, and measured to that same set: see `rumflow.inference.replicate`, `rumflow.inference.thin` and
+`rumflow.inference.resample`. Other models take the place of R as they are.
 
 Departures from the printed algorithm, which centres at P(pi - tau r) + tau r:
 1. that point has menus that add up to 1 + tau, outside R; here the centre is tau r + (1 - tau) P((pi - tau r) / (1 - tau));
@@ -99,8 +100,9 @@ def rum_test(
     n_boot      bootstrap replicates B; the p-value is (1 + #{replicates >= statistic}) / (1 + B).
     tau         how far the set is tightened, 0 <= tau < 1, or several values, each with its own draws and p-value; the first is
                 the test. "auto": the mean of 0.4 m^(-1/5) over the menus, m the choices from a menu, at least 3 (the
-                subjects, when resampling by subject), up to 0.525 in place of 0.4 for menus of two or three items; and beside it
-                0 and twice as much. "smallest": sqrt(log m / m), m the smallest menu.
+                subjects, when resampling by subject), up to 0.525 in place of 0.4 for menus of two or three items, times 1 - u/2
+                where menus are unequal and weights "counts" (`Convention`); and beside it 0 and twice as much. "mean": the same
+                without that factor. "smallest": sqrt(log m / m), m the smallest menu.
     weights     "auto": "counts", the menu's sample size. None: 1 on every cell. "inverse-variance": N_D / p with p the fitted
                 probability, moved towards uniform by one observation per item, so that the statistic is Pearson's, with what
                 was not recorded of a menu as a cell of its own; the same weights for all replicates. Or a (2^n, n) array, or
@@ -183,7 +185,7 @@ def prepare_test(
     sample = build_sample(groups, plan.own_weights, plan.convention, sizes, plan.model, plan.route)
     sampler = make_sampler(sample, list(groups.values()), plan.resample, plan.cluster)
     observed = distances(sample, sample.frequency[None], 0.0, plan.tol, threads=None)
-    taus = find_taus(plan.tau, sampler.behind, sample.menu_sizes, plan.convention)
+    taus = find_taus(plan.tau, sampler.behind, sample.menu_sizes, sample.convention)
     by_subject = plan.resample == "cluster" or not (plan.cluster is None or plan.cluster is False)
     resample = "subject" if by_subject else plan.resample
     if isinstance(sampler, UnitSampler) and not by_subject:

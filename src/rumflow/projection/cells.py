@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from rumflow.core.arrays import Array, Ints, Mask, Mixture
+from rumflow.core.arrays import Array, Ints, Mask, Mixture, Paths
 from rumflow.core.certificate import Certificate
 from rumflow.core.graph_cells import Cells
 from rumflow.core.lattice import Lattice
-from rumflow.core.paths import flow_from_paths, paths_from_orders
+from rumflow.core.paths import decompose, flow_from_paths, orders_from_paths, paths_from_orders
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.data.labels import Item
 from rumflow.data.menus import masks_of, unique_menus
@@ -46,7 +46,7 @@ class CellFits:
     projector: CellProjector
     certificates: list[Certificate]
     status: list[Status]
-    mixtures: list[Mixture]
+    mixtures: list[Mixture]  # for starts; empty where the data are inside the model
     _batch: ProjectionBatch | None = field(default=None, repr=False)
     _graph_fits: list[GraphFit] = field(default_factory=list, repr=False)
 
@@ -62,6 +62,11 @@ class CellFits:
         if self._batch is not None:
             return np.asarray(self._batch.rho[:, own.numbers], np.float64)
         return np.array([fit.table[own.menu, own.column] for fit in self._graph_fits])
+
+    def mixture(self, i: int) -> Mixture:
+        """The fit of problem i as a mixture of types, also where the solver needed none: one among many."""
+        found = self.mixtures[i]
+        return found if len(found[1]) or self._batch is None else decompose(self.flow(i))
 
     def flow(self, i: int) -> Array:
         """The fit of problem i as a flow on the lattice, in the internal layout; for random utility with few items."""
@@ -175,6 +180,23 @@ class CellProjector:
         """(C,): a point in the relative interior of the model, that of the flow which divides evenly at every node."""
         assert self.graph is not None
         return np.asarray(self.graph.inner_point()[self.menu, self.column], np.float64)
+
+    def choices_of(self, types: Paths) -> Ints:
+        """(k, m): what the types of a mixture choose from every menu, to be read by `takes`."""
+        if self.graph is not None:
+            return np.asarray(types, np.int64)
+        order = orders_from_paths(types)
+        chosen = np.empty((len(types), len(self.cells.membership)), np.int64)
+        rank = np.empty(self.n, np.int64)
+        for k, own in enumerate(order):
+            rank[own] = np.arange(self.n)
+            chosen[k] = np.where(self.cells.membership, rank, self.n).argmin(axis=1)
+        return chosen
+
+    def takes(self, chosen: Ints, piece: slice = slice(None)) -> Array:
+        """(k, C): 1.0 where a type takes the cell, for all cells or a piece of them."""
+        mark = self.column if self.graph is not None else self.item
+        return np.asarray(chosen[:, self.menu[piece]] == mark[piece], np.float64)
 
     def to_array(self, values: Array) -> Array:
         """Numbers per cell as an (m, n) array, NaN on what was not recorded."""
