@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import nnls
 
 import rumflow as rf
+from rumflow.inference import thin
 from rumflow.inference.confidence import interval_tau
 from rumflow.inference.convention import CONVENTIONS, Convention, find_taus, inequality
 from rumflow.inference.replicate import distances, thinned, tightened_centre
@@ -110,6 +111,21 @@ def test_mixtures_of_every_route_are_read(route, model):
     norm = np.sqrt(sizes)
     a, b = np.vstack([(again * norm).T, np.full(len(own), 1e4)]), np.append(fits.fitted[0] * norm, 1e4)
     assert ((fitted - fits.fitted[0]) ** 2 @ sizes) == pytest.approx(nnls(a, b)[1] ** 2, rel=1e-3, abs=1e-7)
+
+
+def test_of_many_types_those_with_the_least_shares_may_change(monkeypatch):
+    sample = build_sample(draw([40, 9, 30, 5, 60]), "counts", Convention(), route="lattice")
+    fits = distances(sample, sample.frequency[None], 0.2, 1e-10).fits
+    types, shares = fits.mixtures[0]
+    sizes = sample.sizes[sample.unit]
+    monkeypatch.setattr(thin, "MOST_TYPES", 3)
+    fitted, (fewer, own) = thin_mixture(sample.projector, (types, shares), sizes, 1e6)
+    kept = [int(np.flatnonzero((types == one).all(axis=1))[0]) for one in fewer]
+    least = set(np.argsort(shares)[:3].tolist())
+    assert len(set(kept) & least) == 1  # everything is allowed, so that one is left of the three
+    for k, share in zip(kept, own, strict=True):
+        assert share == pytest.approx(sum(shares[list(least)]) if k in least else shares[k])
+    assert fitted == pytest.approx(own @ sample.projector.takes(sample.projector.choices_of(fewer)))
 
 
 def test_data_inside_the_model_have_a_mixture_too():

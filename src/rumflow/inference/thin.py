@@ -12,8 +12,8 @@ The cheapest change that takes type j away altogether has q = -s_j H e_j / H_jj 
 G on changes with sum 0 (the upper left block of the inverse of G bordered by ones): the square of the share in units of its
 standard error, up to a factor that all types have in common. The type with the least of it
 goes (or one whose share has become negative), H loses a row and a column, H - H e_j e_j' H / H_jj, and so on: costs add up
-exactly, and the last mixture without negative shares that costs no more than allowed is taken. Mixtures of more than
-`MOST_TYPES` stay as they are: H would take longer than the replicates.
+exactly, and the last mixture without negative shares that costs no more than allowed is taken. Of more than `MOST_TYPES` only those
+with the least shares may change: H would take longer than the replicates.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from rumflow.core.arrays import Array, Ints, Mixture
 from rumflow.projection.cells import CellProjector
 
-MOST_TYPES = 3000
+MOST_TYPES = 1000
 _PIECE = 1 << 22  # numbers of V at a time
 _RIDGE = 1e-10  # of G: types that agree on what was recorded cost nothing
 
@@ -35,13 +35,16 @@ def thin_mixture(projector: CellProjector, mixture: Mixture, sizes: Array, allow
     """
     types, shares = mixture
     chosen = projector.choices_of(types)
-    kept, thinned = np.arange(len(shares)), shares
-    if len(shares) <= MOST_TYPES:
-        kept, thinned = drop_types(_gram(projector, chosen, sizes), shares, allowed)
+    least = np.sort(np.argsort(shares, kind="stable")[:MOST_TYPES])
+    stays, found = drop_types(_gram(projector, chosen[least], sizes), shares[least], allowed)
+    thinned, here = shares.astype(np.float64), np.ones(len(shares), np.bool_)
+    here[least] = False
+    here[least[stays]], thinned[least[stays]] = True, found
+    kept = np.flatnonzero(here)
     fitted = np.zeros(len(sizes))
-    for k, share in zip(kept, thinned, strict=True):
-        fitted += share * projector.takes(chosen[k : k + 1])[0]
-    return fitted, (types[kept], thinned)
+    for k in kept:
+        fitted += thinned[k] * projector.takes(chosen[k : k + 1])[0]
+    return fitted, (types[kept], thinned[kept])
 
 
 def drop_types(gram: Array, shares: Array, allowed: float) -> tuple[Ints, Array]:
