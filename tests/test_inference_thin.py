@@ -217,6 +217,6 @@ def test_intervals_keep_their_tau():
 
 
 def test_bad_thin():
-    for thin in (-1, np.nan, "much"):
+    for value in (-1, np.nan, "much"):
         with pytest.raises(rf.InputError, match="thin"):
-            Convention(thin=thin)
+            Convention(thin=value)

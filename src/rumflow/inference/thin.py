@@ -12,8 +12,8 @@ The cheapest change that takes type j away altogether has q = -s_j H e_j / H_jj 
 G on changes with sum 0 (the upper left block of the inverse of G bordered by ones): the square of the share in units of its
 standard error, up to a factor that all types have in common. The type with the least of it
 goes (or one whose share has become negative), H loses a row and a column, H - H e_j e_j' H / H_jj, and so on: costs add up
-exactly, and the last mixture without negative shares that costs no more than allowed is taken. Of more than `MOST_TYPES` only those
-with the least shares may change: H would take longer than the replicates.
+exactly, and the last mixture without negative shares that costs no more than allowed is taken. Of more than `MOST_TYPES` only
+those with the least shares may change: H would take longer than the replicates.
 """
 
 from __future__ import annotations
