@@ -57,7 +57,7 @@ PARTS = {
         "rumflow/core",
         True,
         "certificate graph lattice models operators paths tree budgets inputs simulate projection graph_projection "
-        "remainders memory many factor span small large corners",
+        "remainders memory many factor span small large corners core_by_hand",
     ),
     "inference": Part(
         "rumflow/inference",
