@@ -51,7 +51,8 @@ Sharp bounds from {a, c}, over all members of the model as close to the data as 
 def test_intervals_beside_bounds():
     found = rf.bounds(FITS, ["a", "c"], "a", n_boot=19, seed=1)
     low, high = found.confidence_lower[0], found.confidence_upper[0]
-    assert low < 0.5 < 0.8 < high
+    assert low < 0.5
+    assert high > 0.8
     says(
         found.summary(),
         f"""
@@ -220,7 +221,7 @@ With so few replicates no test can reject after Holm's rule: the smallest adjust
     assert repr(RumTests(found.names, found.tests, 1, 0.25)) == "RumTests(2 tests, seconds=0.25)"
     says(found.summary(0.1).splitlines()[-1], "Of 2 tests at the 10 % level, 1 reject random utility singly, 1 after Holm, "
          "1 after Benjamini-Hochberg.")  # fmt: skip
-    with pytest.raises(rf.InputError, match="no test is named 'z'; names are 'x', 'yellow'$"):
+    with pytest.raises(rf.InputError, match=r"no test is named .z.; names are .x., .yellow.$"):
         _ = found["z"]
     one = rf.rum_test_many([DECOY], n_boot=19, seed=1, tau=0.0)
     says(
