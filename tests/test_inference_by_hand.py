@@ -86,7 +86,7 @@ def test_weights_of_slots():
     with pytest.raises(rf.InputError, match=r"array of shape \(8, 3\) is needed, not \(3, 3\)"):
         build_sample([FIRST, FIRST], np.ones((3, 3)), Convention())
     with pytest.raises(rf.InputError, match="every recorded cell has weight 0"):
-        build_sample(FIRST, np.zeros((8, 3)), Convention())
+        build_sample(FIRST, np.eye(8, 3, -1), Convention())  # {a} and {b} and a menu that was not observed
 
 
 @pytest.mark.parametrize(
