@@ -140,8 +140,8 @@ def test_subsets_asked_for_last_are_kept(monkeypatch):
     own.of_menus([1])
     assert len(asked) == 4
     monkeypatch.setattr(subsets, "MOST_KEPT", 0)
-    last = own.of_menus([1])
-    assert own.of_menus([1]) is last
+    last = own.of(DECOY.membership & [True, True, False])
+    assert own.of(DECOY.membership & [True, True, False]) is last
     assert len(own._kept) == 1
 
 
@@ -363,7 +363,7 @@ def test_what_is_no_pattern():
     assert pattern_of({"xy": (80, 20), "yz": (60, 40), "xz": (40, 60)}, circle) is None  # 2.0 is not more than 2
     assert pattern_of({"xy": (80, 20), "yz": (80, 20), "xz": (20, 80)}, circle[:2]) is None
     assert pattern_of({"xy": (80, 20), "yz": (80, 20), "xz": (80, 20)}, [("xy", "x"), ("yz", "y"), ("xz", "x")]) is None
-    assert pattern_of({"xy": (80, 20), "yz": (80, 20), "xzv": (20, 70, 10)}, circle[:2] + [("xzv", "z")]) is None
+    assert pattern_of({"xy": (80, 20), "yz": (80, 20), "xzv": (20, 70, 10)}, [*circle[:2], ("xzv", "z")]) is None
     # A rival has lost as much as the added item has won, not more: plain regularity; as often taken as it: a rival.
     assert pattern_of({"xyv": (30, 50, 20), "xyvz": (40, 25, 10, 25)}).name == "regularity"
     assert pattern_of({"xyv": (30, 50, 20), "xyvz": (45, 22, 11, 22)}).name == "similarity"
