@@ -125,8 +125,7 @@ def test_a_band_by_hand(confidence):
     """One menu of two items, 9 replicates: every number of the definition."""
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 10}})
     band = find_band(data, data.membership, data.membership, np.array([2.0, 1.0]), confidence, n_boot=9, seed=4)
-    tau = 0.525 * 40**-0.2
-    centre = tau * 0.5 + (1 - tau) * np.array([0.75, 0.25])
+    centre = np.array([0.75, 0.25])  # is in the tightened set
     furthest = []
     for i in range(9):
         rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(4, spawn_key=(i,))))
@@ -144,24 +143,28 @@ def test_a_band_by_hand(confidence):
     assert not band.holds(np.array([[inside[-1] + 1e-5, 1 - inside[-1] - 1e-5]]))
 
 
-def test_a_band_of_weighted_rows_by_hand():
+@pytest.mark.parametrize(
+    ("choices", "share", "noisy"), [("baab", 0.5, True), ("babb", 0.375, True), ("aaba", 0.875, False)]
+)
+def test_a_band_of_weighted_rows_by_hand(choices, share, noisy):
     """Weights of 0.5 and 1.5: what is drawn is the noise of rows with random signs, and few rows know it badly."""
     weight = np.tile([0.5, 1.5], 10)
-    rows = {"menu": ["a,b"] * 20, "choice": ["a", "a", "b", "a"] * 5, "weight": weight.tolist()}
+    rows = {"menu": ["a,b"] * 20, "choice": list(choices) * 5, "weight": weight.tolist()}
     data = rf.ChoiceData.from_frame(rows, weight="weight")
+    assert data.frequencies[0, 0] == share
     band = find_band(data, data.membership, data.membership, np.zeros(2), 0.9, n_boot=99, seed=4)
     tau = 0.525 * 20**-0.2
-    share = float(data.frequencies[0, 0])
-    assert share == 0.875  # 17.5 of 20
-    centre = tau * 0.5 + (1 - tau) * share
-    taken = np.array([1.0, 1.0, 0.0, 1.0] * 5)
+    centre = min(share, tau * 0.5 + (1 - tau))  # the tightened set ends there
+    taken = np.array([item == "a" for item in choices] * 5, float)
     drawn = []
     for i in range(99):
         rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(4, spawn_key=(i,))))
         signs = 2.0 * rng.integers(2, size=20) - 1.0
         drawn.append(np.sqrt(20 / 19) * (signs * weight * (taken - centre)).sum() / 20)
     drawn, one = np.array(drawn), (weight**2).sum() / weight.sum() ** 2
-    each = max((drawn**2).mean() / (centre * (1 - centre)), one)
+    own = (drawn**2).mean() / (centre * (1 - centre))
+    assert (own > one) == noisy
+    each = max(own, one)
     few = stats.t.ppf(0.95, 1 / one - 1) / stats.norm.ppf(0.95)
     furthest = np.sort(np.abs(drawn) / np.sqrt(each * centre * (1 - centre) + one**2))
     z = few * max(furthest[89], stats.norm.ppf(0.95))
