@@ -1,0 +1,559 @@
+"""Intervals, conventions, notes and likelihood by hand."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from rumflow.data.choices import Rows
+from rumflow.inference import confidence, likelihood, notes, restricted
+from rumflow.inference.confidence import Inversion, has_counts
+from rumflow.inference.convention import CONVENTIONS, Convention, find_convention, find_taus
+from rumflow.inference.places import find_place
+from rumflow.inference.replicate import distances, make_replicator, tightened_centre
+from rumflow.inference.resample import UnitSampler, _columns, make_sampler
+from rumflow.inference.restricted import Restricted, find_roots, tilted_shares
+from rumflow.inference.result import make_result, pvalue
+from rumflow.inference.sample import build_sample
+from rumflow.inference.test import Plan, describe_weights, prepare_test
+
+PAIR = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 10}})
+TWO = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 10}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+DECOY = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+
+
+# Projections with a functional given ------------------------------------------------------------------------------------------
+
+
+def test_a_pair_with_its_share_given():
+    """(0.75, 0.25) against (t, 1 - t), tightened towards itself: 40 times twice the square, whatever tau."""
+    sample = build_sample(PAIR, "counts", Convention())
+    own = Restricted(sample, np.array([[True, True]]), np.array([[1.0, 0.0]]))
+    assert (own.least, own.most) == pytest.approx((0.0, 1.0), abs=1e-7)
+    p = np.array([[0.75, 0.25], [0.2, 0.8]])
+    for theta in (0.1, 0.5, 0.9):
+        for tau in (0.0, 0.3):
+            found = own.measure(p, theta, tau)
+            assert found.statistic == pytest.approx(80 * (p[:, 0] - theta) ** 2, rel=1e-3)
+            assert found.nearest == pytest.approx(np.tile([theta, 1 - theta], (2, 1)), abs=1e-3)
+        assert own.inner(theta) == pytest.approx([theta, 1 - theta], abs=1e-9)
+
+
+@pytest.mark.parametrize("cells", [[(0, 0)], [(0, 0), (1, 2)]])
+@pytest.mark.parametrize("factor", [3.0, -2.0])
+def test_a_functional_times_a_number_is_the_same_question(cells, factor):
+    sample = build_sample(TWO, "counts", Convention())
+    menus, c = np.array([[True, False, True], [True, True, True]]), np.zeros((2, 3))
+    for j, x in cells:
+        c[j, x] = 1.0
+    one, other = Restricted(sample, menus, c), Restricted(sample, menus, factor * c)
+    ends = sorted((factor * one.least, factor * one.most))
+    assert (other.least, other.most) == pytest.approx(ends, abs=1e-6)
+    theta = 0.6 * one.most + 0.4 * one.least
+    p = np.array([sample.frequency, [0.1, 0.9, 0.3, 0.3, 0.4]])
+    left, right = one.measure(p, theta, 0.2), other.measure(p, factor * theta, 0.2)
+    assert left.statistic == pytest.approx(right.statistic, rel=2e-3, abs=2e-3)
+    assert one.inner(theta) @ one._c == pytest.approx(theta, abs=1e-6)
+    assert other.inner(factor * theta) @ other._c == pytest.approx(factor * theta, abs=1e-5)
+
+
+def test_weights_too_far_apart_have_no_intervals(monkeypatch):
+    sample = build_sample(TWO, "counts", Convention())  # 40 and 100 choices: a spread of 2.5
+    menu, c = np.array([[True, False, True]]), np.array([[1.0, 0.0, 0.0]])
+    monkeypatch.setattr(restricted, "MOST_SPREAD", 2.5e3 + 1e-6)
+    assert Restricted(sample, menu, c)._cell < 0  # no room for a heavy cell
+    monkeypatch.setattr(restricted, "MOST_SPREAD", 2.4e3)
+    with pytest.raises(rf.InputError, match=r"differ by a factor of 2, and intervals need one below 2e\+00"):
+        Restricted(sample, menu, c)
+    monkeypatch.setattr(restricted, "MOST_SPREAD", 2.5 * 2e4)
+    assert Restricted(sample, menu, c)._cell >= 0
+    with pytest.raises(rf.InputError, match="one group at a time"):
+        Restricted(build_sample([TWO, TWO], None, Convention()), menu, c)
+
+
+def test_roots_are_found_in_few_rounds():
+    """Straight lines with the slope that was guessed: left and right end, and then the root itself."""
+    calls = []
+
+    def lines(rows, at):
+        calls.append(rows.tolist())
+        return np.array([2.0, -3.0, 0.0])[rows] - 0.5 * at
+
+    found = find_roots(lines, 3, 2.0, 1e-9)
+    assert found == pytest.approx([4.0, -6.0, 0.0])
+    assert calls == [[0, 1, 2], [0, 1], [0, 1]]
+
+    def bent(rows, at):
+        return 1.0 - at**3
+
+    assert find_roots(bent, 1, 0.05, 1e-9) == pytest.approx([1.0], abs=1e-8)
+
+
+def test_shares_with_a_given_mean():
+    c = np.array([1.0, 2.0, 4.0])
+    for mean in (1.2, 7 / 3, 3.9):
+        shares = tilted_shares(c, mean)
+        assert shares @ c == pytest.approx(mean, abs=1e-9)
+        assert shares.sum() == pytest.approx(1.0)
+        assert np.log(shares[1] / shares[0]) == pytest.approx(np.log(shares[2] / shares[1]) / 2, abs=1e-9)
+    assert tilted_shares(c, 1.0).tolist() == [1.0, 0.0, 0.0]
+    assert tilted_shares(c, 0.0).tolist() == [1.0, 0.0, 0.0]
+    assert tilted_shares(c, 4.0).tolist() == [0.0, 0.0, 1.0]
+    assert tilted_shares(np.array([2.0, 2.0]), 2.0) == pytest.approx([0.5, 0.5])
+
+
+# Intervals --------------------------------------------------------------------------------------------------------------------
+
+
+class Steps:
+    """A test that keeps the values between two numbers, on the range from 0 to 1."""
+
+    def __init__(self, low, high, model=0.5):
+        self.low, self.high, self.level, self._model, self.asked = low, high, 0.1, model, []
+
+    def pvalue_at(self, _, theta, whole=True):
+        self.asked.append(theta)
+        return 0.5 if self.low <= theta <= self.high else 0.02 + 0.05 * (0.9 <= theta)
+
+    def model_pvalue(self):
+        return self._model
+
+
+WHOLE = SimpleNamespace(least=0.0, most=1.0)
+
+
+def test_ends_of_an_interval():
+    """From the sharp bounds 0.4 and 0.6: four steps outwards, then eight halvings of a step of 0.1."""
+    found = Inversion.interval(Steps(0.25, 0.7), WHOLE, 0.4, 0.6)
+    assert found.low == pytest.approx(0.25 - 0.1 / 2**8, abs=1e-9)
+    assert found.high == pytest.approx(0.7 + 0.1 / 2**8, abs=1e-9)
+    assert found.note == ""
+    assert Inversion.interval(Steps(-1.0, 2.0), WHOLE, 0.4, 0.6) == (0.0, 1.0, "")
+    assert Inversion.interval(Steps(0.5, 0.5), WHOLE, 0.4, 0.6).low == pytest.approx(0.5, abs=0.125 / 2**8)
+    outside = Inversion.interval(Steps(0.25, 0.7), SimpleNamespace(least=0.3, most=0.65), 0.2, 0.9)
+    assert outside[:2] == (0.3, 0.65)
+    counted = Steps(0.25, 0.7)
+    Inversion.interval(counted, WHOLE, 0.4, 0.6)
+    assert len(counted.asked) == len(set(counted.asked))  # no value is tested twice
+    assert counted.asked[:3] == [0.4, 0.5, 0.6]
+
+
+def test_values_beyond_the_bounds_are_tried():
+    steps = Steps(0.32, 0.34)
+    found = Inversion.interval(steps, WHOLE, 0.4, 0.6)
+    assert found.low == pytest.approx(0.32, abs=0.1 / 2**8)
+    tried = sorted(steps.asked[:11])
+    away = np.array([1, 2, 4, 8]) / 64
+    assert tried == pytest.approx(sorted([0.4, 0.5, 0.6, *(0.4 - away), *(0.6 + away)]))
+    near = Steps(5.0, 5.0)
+    Inversion.interval(near, SimpleNamespace(least=0.39, most=0.61), 0.4, 0.6)
+    assert min(near.asked) >= 0.39
+    assert max(near.asked) <= 0.61
+
+
+def test_where_no_value_is_kept():
+    found = Inversion.interval(Steps(5.0, 5.0), WHOLE, 0.4, 0.6)
+    assert np.isnan(found[:2]).all()
+    assert found.note == (
+        "no value is kept at this level although the model is not rejected (p = 0.5); closest to it is 0.4 (p = 0.02)"
+    )
+    high = Inversion.interval(Steps(5.0, 5.0), WHOLE, 0.4, 0.85)
+    assert high.note.endswith("closest to it is 0.912 (p = 0.07)")
+    rejected = Inversion.interval(Steps(5.0, 5.0, model=0.1), WHOLE, 0.4, 0.6)
+    assert rejected.note == "no value, because the model itself is rejected (p = 0.1)"
+
+
+def test_pvalues_of_a_pair_by_hand():
+    """At theta the replicates come from (theta, 1 - theta): the share of those as far from theta as the data."""
+    test = Inversion(PAIR, 0.9, "counts", 39, "auto", 5, None, 1, None, None)
+    assert test.level == pytest.approx(0.1)
+    assert test.level > 0.1
+    assert test._tau == pytest.approx(2 * 0.525 * 40**-0.2)
+    own = Restricted(test.sample, np.array([[True, True]]), np.array([[1.0, 0.0]]))
+    told = []
+    test._advance = told.append
+    for theta in (0.6, 0.72, 0.9):
+        far = []
+        for i in range(39):
+            rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(5, spawn_key=(i,))))
+            far.append(abs(rng.multinomial(40, [theta, 1 - theta, 0.0])[0] / 40 - theta) >= abs(0.75 - theta) - 1e-6)
+        assert test.pvalue_at(own, theta) == pytest.approx((1 + sum(far)) / 40)
+    assert told == [1, 1, 1]
+    assert test.model_pvalue() == 1.0
+
+
+def test_tau_of_intervals():
+    sample = build_sample(PAIR, "counts", Convention())
+    behind = np.array([40.0])
+    assert confidence.interval_tau("auto", sample, behind) == pytest.approx(1.05 * 40**-0.2)
+    assert confidence.interval_tau("mean", sample, behind) == pytest.approx(0.525 * 40**-0.2)
+    assert confidence.interval_tau(0.3, sample, behind) == 0.3
+    assert confidence.interval_tau("auto", build_sample(PAIR, "counts", Convention(tau=0.6)), behind) == 0.9
+
+
+def test_data_with_counts():
+    member = np.array([[True, True]])
+
+    def data(counts, total):
+        return rf.ChoiceData(("a", "b"), member, np.array([counts]), np.array([total]))
+
+    assert has_counts(PAIR)
+    assert has_counts(data([1.0, 0.0], 1.0))  # one choice
+    assert not has_counts(data([0.5, 0.5], 1.0))  # probabilities
+    assert has_counts(data([1.0, 1.0], 2.0))
+    assert not has_counts(data([1.0, 1.5], 2.5))
+    assert not has_counts(rf.ChoiceData.from_counts({("a",): {"a": 5}}))
+    assert not has_counts(np.ones((4, 2)))
+    rows = Rows(np.array([0], np.int32), np.array([0], np.int16), np.array([0.5]), None)
+    assert has_counts(rf.ChoiceData(("a", "b"), member, np.array([[0.5, 0.0]]), np.array([0.5]), rows))
+
+
+@pytest.mark.parametrize(
+    ("level", "words"), [(0.0, "between 0 and 1"), (1.0, "between 0 and 1"), (0.9, "at least 9 replicates")]
+)
+def test_levels_of_intervals(level, words):
+    with pytest.raises(rf.InputError, match=words):
+        Inversion(PAIR, level, "counts", 8, "auto", 0, None, 1, None, None)
+
+
+# Conventions ------------------------------------------------------------------------------------------------------------------
+
+
+def test_values_of_tau():
+    behind, items = np.array([1.0, 32.0, 243.0]), np.array([2.0, 3.0, 4.0])
+    mean = 0.4 * (3**-0.2 + 0.5 + 1 / 3) / 3
+    assert find_taus("auto", behind, items, Convention()) == pytest.approx((mean, 0.0, 2 * mean))
+    assert find_taus("mean", behind, items, Convention(tau=0.2)) == pytest.approx((mean,))
+    assert find_taus("auto", behind, items, Convention(tau=0.2)) == (0.2, 0.0, 0.4)
+    assert find_taus("auto", behind, items, Convention(tau=0.5)) == (0.5, 0.0)  # twice as much is no tau
+    assert find_taus("auto", behind, items, Convention(set="cone", tau=0.5)) == (0.5, 0.0, 1.0)
+    assert find_taus("auto", behind, items, Convention(tau=0)) == (0.0,)
+    assert find_taus(0.5, behind, items, Convention()) == (0.5,)
+    assert find_taus([0.5, "auto"], behind, items, Convention()) == pytest.approx((0.5, mean))
+    smallest = np.sqrt(np.log(32) / 32)
+    assert find_taus("smallest", np.array([32.0, 99.0]), items[:2], Convention()) == pytest.approx((smallest,))
+    assert find_taus("smallest", np.array([2.0, 99.0]), items[:2], Convention()) == pytest.approx(
+        (np.sqrt(np.log(3) / 3),)
+    )
+    assert find_taus("smallest", np.array([np.inf]), items[:1], Convention()) == (0.0,)
+    two, six = np.array([2.0]), np.array([6.0])
+    assert find_taus("mean", np.array([32.0]), two, Convention()) == pytest.approx((0.525 / 2,))
+    assert find_taus("mean", np.array([32.0]), np.array([2.6]), Convention()) == pytest.approx((3.2 / 2.6**2 / 2,))
+    assert find_taus("mean", np.array([32.0]), six, Convention()) == pytest.approx((0.4 / 2,))
+    for wrong in (1.0, -0.1, np.nan, np.inf, None, True - 2):
+        with pytest.raises(rf.InputError, match="a number from 0 to below 1 is needed"):
+            find_taus(wrong, behind, items, Convention())
+    assert find_taus(1.5, behind, items, Convention(set="cone")) == (1.5,)
+    with pytest.raises(rf.InputError, match="a number from 0 to below 1"):
+        find_taus(np.inf, behind, items, Convention(set="cone"))
+
+
+def test_conventions_by_name():
+    assert find_convention(None) == Convention() == find_convention("default")
+    assert find_convention("recentred") == Convention(weights=None, draws="empirical", tau="smallest")
+    abkk = find_convention("abkk")
+    assert (abkk.set, abkk.cells, abkk.scale, abkk.centre) == ("cone", "drop-last", "group", "types")
+    assert (abkk.weights, abkk.draws, abkk.tau) == (None, "empirical", "smallest")
+    own = CONVENTIONS["kitamura-stoye"]
+    assert (own.set, own.cells, own.scale, own.centre) == ("cone", "all", "total", "rankings")
+    assert Convention().draws == "null"
+    assert Convention(set="cone").draws == "empirical"
+    assert find_convention("default", "empirical").draws == "empirical"
+    assert Convention(scale=2.5).scale == 2.5
+    for wrong in (0, -1.0, np.nan, np.inf):
+        with pytest.raises(rf.InputError, match="a positive number is needed"):
+            Convention(scale=wrong)
+
+
+# Notes on samples -------------------------------------------------------------------------------------------------------------
+
+
+def notes_on(counts, tau=0.1, weights="counts", draws="auto", **names):
+    data = rf.ChoiceData.from_counts({menu: dict(zip(menu, own, strict=True)) for menu, own in counts.items()})
+    sample = build_sample(data, None if weights == "1 on every cell" else weights, Convention(draws=draws))
+    return notes.find_notes(sample, make_sampler(sample, [data], "menu", None), tau, False, weights)
+
+
+def test_tiny_and_unequal_menus():
+    ab, ac, bc, abc = ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")
+    assert notes_on({ab: (3, 2), ac: (40, 9)}) == ()
+    assert notes_on({ab: (2, 2), ac: (4, 5)}) == ("1 of 2 menus have fewer than 5 choices: {a, b} (4).",)
+    assert notes_on({ab: (1, 3), ac: (1, 1), bc: (3, 0), abc: (1, 0, 0)}) == (
+        "Every menu has fewer than 5 choices: {a, b, c} (1), {a, c} (2), {b, c} (3), ....",
+    )
+    assert notes_on({ab: (2, 2), ac: (4, 5)}, draws="empirical") == (
+        "1 of 2 menus have fewer than 5 choices: {a, b} (4). Resampling what was observed gives such menus too little noise, and "
+        "true models are rejected too often; draws='null' does not.",
+    )
+    assert notes_on({ab: (3, 2), ac: (40, 10)}) == ("Menus are unequal, with 5 to 50 choices.",)
+    assert notes_on({ab: (3, 2), ac: (40, 10)}, weights="1 on every cell") == (
+        "Menus are unequal, with 5 to 50 choices. Each counts the same here; weights='counts' gives more to the larger.",
+    )
+
+
+def test_a_large_tau():
+    ab, ac = ("a", "b"), ("a", "c")
+    assert notes_on({ab: (30, 20), ac: (40, 10)}, tau=0.25) == ()
+    assert notes_on({ab: (30, 20), ac: (40, 10)}, tau=0.3) == (
+        "tau = 0.3 is large: with 50 choices a menu replicates come from a population moved 30 % of the way to one in which every "
+        "ranking is equally likely.",
+    )
+    assert "with 50 to 60 choices a menu" in notes_on({ab: (30, 20), ac: (40, 20)}, tau=0.3)[0]
+
+
+def test_few_subjects():
+    def said(count, draws="null", per_menu=None):
+        rows = {"menu": ["a,b"] * (2 * count), "choice": ["a", "b"] * count, "subject": list(range(count)) * 2}
+        data = rf.ChoiceData.from_frame(rows)
+        sample = build_sample(data, "counts", Convention(draws=draws))
+        sampler = make_sampler(sample, [data], "menu", True)
+        assert isinstance(sampler, UnitSampler)
+        return notes.find_notes(sample, sampler, 0.1, True, "counts")
+
+    assert said(30) == ()
+    assert said(29) == ("There are 29 subjects: with fewer than 30 the p-value is rough.",)
+    assert said(12) == ("There are 12 subjects: with fewer than 30 the p-value is rough.",)
+    assert said(11) == (
+        "There are 11 subjects: with fewer than 30 the p-value is rough. 11 random signs make only 2,048 different replicates: "
+        "true models are hardly ever rejected, and false ones may pass.",
+    )
+    assert said(11, "empirical") == ("There are 11 subjects: with fewer than 30 the p-value is rough.",)
+    assert said(9)[0] == (
+        "Every menu has fewer than 10 subjects: {a, b} (9). The noise of a menu is learnt from its subjects, so that of these "
+        "menus is known only roughly."
+    )
+
+
+def test_replicates_that_are_missing():
+    assert notes.unfinished(0, False) == []
+    assert notes.unfinished(1, False) == [
+        "1 replicates lack a certified optimum; they are upper bounds, which raises the p-value."
+    ]
+    assert notes.unfinished(0, True) == ["The run was interrupted: these are the replicates done by then."]
+
+
+def test_rest_without_a_weight_is_named():
+    member = np.array([[True, True, True]])
+    first = rf.ChoiceData(("a", "b", "c"), member, np.array([[5.0, 3.0, np.nan]]), np.array([10.0]))
+    second = rf.ChoiceData(("a", "b", "c"), member, np.array([[5.0, np.nan, 3.0]]), np.array([10.0]))
+    found = rf.rum_test({"x": first, "y": second}, 9, 0.1, "inverse-variance", seed=0)
+    assert found.notes == (
+        "Groups recorded different items of the same menu, so that what they did not record is not one cell: it has no weight in "
+        "{a, b, c} of x, {a, b, c} of y.",
+    )
+
+
+# Tests ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_how_a_test_is_described():
+    assert [describe_weights(w) for w in (None, "counts", np.ones(3))] == ["1 on every cell", "counts", "given"]
+    rows = {"menu": ["a,b"] * 8, "choice": list("aabbabab"), "subject": list("xxyyzzww")}
+    plain = rf.ChoiceData.from_frame(rows)
+    weighted = rf.ChoiceData.from_frame(rows | {"weight": [0.5, 1.5] * 4}, weight="weight")
+
+    def kind(data, resample="menu", cluster=None):
+        plan = Plan(0.1, "auto", cluster, resample, Convention(), 1e-9, 0, None, None)
+        return prepare_test({0: data}, plan).resample
+
+    assert kind(plain) == "menu"
+    assert kind(plain, "row") == "row"
+    assert kind(plain, "cluster") == kind(plain, "menu", True) == kind(weighted, "menu", True) == "subject"
+    assert kind(plain, "menu", False) == "menu"
+    assert kind(weighted) == "weighted rows by menu"
+    assert kind(weighted, "row") == "weighted rows"
+    for wrong in (0.0, 1.0):
+        with pytest.raises(rf.InputError, match="a number between 0 and 1 is needed"):
+            prepare_test({0: plain}, Plan(0.1, "auto", None, "menu", Convention(), wrong, 0, None, None))
+
+
+def test_choices_that_were_not_recorded_are_in_no_slot():
+    """Of {a, b, c} the count of b is not known; the row that took it counts for its menu only."""
+    member = np.array([[True, True, True]])
+    rows = Rows(np.zeros(4, np.int32), np.array([0, 1, 2, 0], np.int16), np.array([0.5, 1.0, 1.0, 1.5]), np.arange(4))
+    data = rf.ChoiceData(("a", "b", "c"), member, np.array([[2.0, np.nan, 1.0]]), np.array([4.0]), rows)
+    sample = build_sample(data, "counts", Convention())
+    assert _columns(sample, data, 0, rows)[0].tolist() == [0, -1, 1, 0]
+    table = make_sampler(sample, [data], "menu", None)._table.toarray()
+    assert table.tolist() == [[0.5, 0, 0.5], [0, 0, 1.0], [0, 1.0, 1.0], [1.5, 0, 1.5]]
+
+
+def test_distances_and_centres_by_hand():
+    """DECOY is 24/7 away; tightened towards (1/2, 1/2) and (1/3, 1/3, 1/3) by a tenth it is a little more."""
+    sample = build_sample(DECOY, "counts", Convention())
+    found = distances(sample, sample.frequency[None], 0.0, 1e-12)
+    assert found.statistic == pytest.approx([24 / 7], rel=1e-9)
+    assert found.gap[0] <= 1e-9
+    assert found.certified.tolist() == [True]
+    # Regularity of the tightened set: a from three is at most a from two, less 0.1 (1/2 - 1/3).
+    excess = 0.2 + 0.1 / 6
+    tightened = distances(sample, sample.frequency[None], 0.1, 1e-12).statistic[0]
+    assert tightened == pytest.approx(24 / 7 * (excess / 0.2) ** 2, rel=1e-9)
+    centre, _ = tightened_centre(sample, 0.1, 1e-12)
+    assert centre[2] == pytest.approx(centre[0] - 0.1 / 6, abs=1e-9)
+    assert (100 * (centre - sample.frequency) ** 2).sum() == pytest.approx(tightened, rel=1e-9)
+    on_cone = build_sample(DECOY, "counts", Convention(set="cone"))
+    assert distances(on_cone, on_cone.frequency[None], 0.0, 1e-12).statistic[0] <= 24 / 7
+    assert on_cone.convention.draws == "empirical"
+
+
+def test_replicates_and_results_by_hand():
+    sample = build_sample(DECOY, "counts", Convention())
+    sampler = make_sampler(sample, [DECOY], "menu", None)
+    replicator = make_replicator(sample, sampler, [0.1, 0.0], 1e-9, 3, (2,))
+    assert replicator.taus == (0.1, 0.0)
+    found = replicator(range(2, 5))
+    assert found.statistic.shape == (2, 3)
+    assert found.certified.all()
+    assert found.vanished.tolist() == [0, 0, 0]
+    again = replicator([4])
+    assert again.statistic[:, 0] == pytest.approx(found.statistic[:, 2], rel=1e-9)
+    observed = distances(sample, sample.frequency[None], 0.0, 1e-12)
+    statistic = float(observed.statistic[0])
+    collected = SimpleNamespace(
+        done=np.array([True, True, False, True]),
+        statistic=np.array([[0.0, 2 * statistic, np.nan, statistic], [0.0, 0.0, np.nan, 0.0]]),
+        certified=np.array([[True, False, False, True], [True, True, False, True]]),
+        vanished=np.array([0, 3, 0, 0]),
+        interrupted=True,
+    )
+    result = make_result(replicator, observed, collected, "menu", "counts", ("note",), 1.5)
+    assert result.pvalues.tolist() == [3 / 4, 1 / 4]
+    assert (result.n_boot, result.failed, result.vanished, result.interrupted, result.seed) == (3, 1, 1, True, 3)
+    assert result.null_distribution.tolist() == [0.0, 2 * statistic, statistic]
+    assert (result.tau, result.pvalue, result.notes, result.seconds) == (0.1, 0.75, ("note",), 1.5)
+    assert result.rejects(0.25, 0.0)
+    assert not result.rejects(0.24, 0.0)
+    assert not result.rejects(0.25)
+    assert result.critical_value(0.5) == statistic  # one of three may be as large
+    assert result.critical_value(0.25) == 2 * statistic
+    assert result.critical_value(0.2) == np.inf
+    for wrong in (0, 1):
+        with pytest.raises(rf.InputError, match="between 0 and 1"):
+            result.critical_value(wrong)
+    with pytest.raises(rf.InputError, match=r"tau=0.2 was not tested; tested were 0.1, 0$"):
+        result.critical_value(0.05, 0.2)
+
+
+def test_pvalues_with_ties():
+    null = np.array([1.0, 2.0, 3.0])
+    assert pvalue(2.0, null) == 3 / 4
+    assert pvalue(2.0 + 1e-9, null) == 3 / 4  # within a part 1e-8
+    assert pvalue(2.0 + 1e-6, null) == 2 / 4
+    assert pvalue(2.1, null, 0.2) == 3 / 4
+    assert pvalue(4.0, null) == 1 / 4
+    assert pvalue(4.0, np.empty(0)) == 1.0
+
+
+def test_binding_inequalities_of_three_items():
+    """a is taken more often from three than from two: the fit has no flow through ({a, b}, a), and would like less."""
+    found = rf.rum_test(DECOY, 3, 0.1, seed=0, route="lattice")
+    (menu, item, multiplier), *rest = found.binding()
+    assert (menu, item) == (("a", "b"), "a")
+    assert rest == [] or all(value <= multiplier for *_, value in rest)
+    assert found.binding(1) == [(menu, item, multiplier)]
+    # The statistic 24/7 (x / 0.2)^2 falls at this rate when x may be smaller.
+    assert multiplier == pytest.approx(2 * 24 / 7 / 0.2, rel=1e-6)
+    assert found.flow[0b011, 0] == pytest.approx(0.0, abs=1e-12)
+    assert found.rho[0b111, 0] == pytest.approx(27 / 70)
+
+
+# Likelihood -------------------------------------------------------------------------------------------------------------------
+
+PARTLY = rf.ChoiceData(
+    ("a", "b", "c"),
+    np.array([[True, True, False], [True, True, True]]),
+    np.array([[6.0, 4.0, np.nan], [3.0, np.nan, np.nan]]),
+    np.array([10.0, 8.0]),
+)
+
+
+def test_what_was_not_recorded():
+    assert likelihood._remainders(PARTLY).tolist() == [0.0, 5.0]
+    complete = rf.ChoiceData(("a", "b"), np.array([[True, True]]), np.array([[6.0, 3.0]]), np.array([10.0]))
+    assert likelihood._remainders(complete).tolist() == [0.0]
+    tiny = rf.ChoiceData(PARTLY.items, PARTLY.membership, PARTLY.counts, np.array([10.0, 3.0 + 1e-9]))
+    assert likelihood._remainders(tiny).tolist() == [0.0, 0.0]
+    small = rf.ChoiceData(PARTLY.items, PARTLY.membership, PARTLY.counts, np.array([10.0, 3.0 + 1e-6]))
+    assert likelihood._remainders(small)[1] == pytest.approx(1e-6)
+
+
+@pytest.mark.parametrize("route", ["lattice", "graph"])
+def test_the_likelihood_at_the_middle(route):
+    """From {a, b} 24 and 16, from {a, b, c} 50, 30, 20: uniform chances at first."""
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 24, "b": 16}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    state = likelihood._State(data, find_place(data, None, route))
+    assert state.value == pytest.approx(40 * np.log(1 / 2) + 100 * np.log(1 / 3))
+    saturated = sum(k * np.log(p) for k, p in ((24, 0.6), (16, 0.4), (50, 0.5), (30, 0.3), (20, 0.2)))
+    assert state.saturated == pytest.approx(saturated)
+    assert state.total == 140.0
+    # The dearest ranking: a first earns 2 * 24 + 3 * 50 of the prices count / rho.
+    assert state.certify() == pytest.approx(2 * 24 + 3 * 50 - 140)
+    assert state.loglik(np.zeros_like(state.rho)) == -np.inf
+    assert state.rounds == 0
+    state.move(state.sizes, state.observed, 1e-12)
+    assert state.rounds == 1
+    assert state.value == pytest.approx(saturated, abs=1e-6)  # the frequencies are those of a model
+    assert state.certify() <= 1e-4
+
+
+@pytest.mark.parametrize("route", ["lattice", "graph"])
+def test_the_most_likely_model(route):
+    """DECOY: a has the same share s of both menus. s log s ... : 80 choices of a, b and c keep their 30 to 20 of the rest."""
+    fit = rf.fit_likelihood(DECOY, route=route)
+    s = 80 / 200
+    expected = 80 * np.log(s) + 120 * np.log(1 - s) + 30 * np.log(0.6) + 20 * np.log(0.4)
+    assert fit.loglik == pytest.approx(expected, abs=1e-6)
+    assert fit.fitted[0, :2] == pytest.approx([s, 1 - s], abs=1e-5)
+    assert fit.fitted[1] == pytest.approx([s, 0.6 * (1 - s), 0.4 * (1 - s)], abs=1e-5)
+    assert np.isnan(fit.fitted[0, 2])
+    assert fit.converged
+    assert fit.gap <= 1e-6
+    assert fit.loglik_gap == pytest.approx(fit.loglik_saturated - expected, abs=1e-6)
+    assert fit.lr_statistic == pytest.approx(2 * fit.loglik_gap)
+    assert fit.probabilities(("a", "b", "c"))["b"] == pytest.approx(0.36, abs=1e-5)
+    assert list(fit.probabilities(["c", "a"])) == ["a", "c"]
+    assert fit.rho[0b011, 0] == pytest.approx(s, abs=1e-5)
+    assert fit.flow[0b111, 1] == pytest.approx(0.36, abs=1e-5)
+    weights = fit.rankings.weights
+    assert (np.diff(weights) <= 0).all()
+    assert weights.sum() == pytest.approx(1.0)
+    with pytest.raises(rf.InputError, match=r"item 'z' is unknown: the items are \{a, b, c\}"):
+        fit.probabilities(("a", "z"))
+    score = fit.score(DECOY)
+    assert score.loglik == pytest.approx(expected, abs=1e-3)
+
+
+def test_likelihood_ratios_of_samples_by_hand():
+    """Samples of {a, b} alone always fit: every ratio is 0, and so is that of the data."""
+    test = rf.fit_likelihood(PAIR).lr_test(5, 7)
+    assert test.statistic == pytest.approx(0.0, abs=2e-6)
+    assert test.null_distribution == pytest.approx(np.zeros(5), abs=1e-4)
+    assert test.pvalue == 1.0
+    assert (test.failed, test.seed) == (0, 7)
+    fit = rf.fit_likelihood(DECOY)
+    found = fit.lr_test(3, 2)
+    again = fit.lr_test(2, 2, threads=2)
+    assert found.null_distribution[:2] == pytest.approx(again.null_distribution, abs=1e-6)
+    for wrong in (0, 2.5):
+        with pytest.raises(rf.InputError, match="at least 1 bootstrap replicate is needed"):
+            fit.lr_test(wrong)
+    half = rf.ChoiceData(("a", "b"), np.array([[True, True]]), np.array([[1.5, 1.0]]), np.array([2.5]))
+    with pytest.raises(rf.InputError, match="they must be whole numbers of choices"):
+        rf.fit_likelihood(half).lr_test(2)
+
+
+def test_a_likelihood_that_is_cut_short():
+    with pytest.raises(
+        likelihood.LikelihoodError, match=r"stayed above tol=1e-06 after 1 projections: ask for a larger tol, or"
+    ):
+        rf.fit_likelihood(DECOY, max_iterations=1)
+    rough = rf.fit_likelihood(DECOY, max_iterations=1, throw=False)
+    assert (rough.iterations, rough.converged) == (1, False)
+    assert rough.gap > 1e-6
+    best = rf.fit_likelihood(DECOY).loglik
+    assert rough.loglik < best <= rough.loglik + rough.gap
+    for wrong in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(rf.InputError, match="a positive number is needed"):
+            rf.fit_likelihood(DECOY, wrong)
