@@ -64,7 +64,7 @@ PARTS = {
         False,
         "inference_graph inference_jobs inference_power inference_resample inference_test bounds likelihood explain plausible "
         "explain_words explain_models assortment decide compare_models remainders budgets corners words_in_full "
-        "inference_by_hand conflicts_by_hand intervals_by_hand",
+        "inference_by_hand conflicts_by_hand intervals_by_hand decisions_by_hand",
     ),
 }
 

@@ -8,7 +8,7 @@ import pytest
 import rumflow as rf
 from rumflow.data.choices import Rows
 from rumflow.inference import assortment_search, jobs, resample
-from rumflow.inference.assortment_search import Limits, Node, Space, Types, choose_item, search, search_mixture
+from rumflow.inference.assortment_search import Limits, Space, Types, choose_item, search, search_mixture
 from rumflow.inference.convention import Convention
 from rumflow.inference.next_menu import _candidates
 from rumflow.inference.resample import CellSampler, generators, make_sampler
@@ -481,7 +481,3 @@ def test_an_interrupted_search_keeps_its_bound():
     # What is dropped because it is within tol of the best is part of the upper bound.
     near = search(space, lambda node, beat: (1.05, 0), None, start, 0.1, np.inf, ceiling=7.0)
     assert (near.value, near.upper, near.nodes) == (1.0, 1.05, 1)
-
-
-def test_nodes_are_pairs_of_sets():
-    assert Node._fields == ("inside", "outside")

@@ -114,7 +114,7 @@ class Steps:
 
     def pvalue_at(self, _, theta, whole=True):
         self.asked.append(theta)
-        return 0.5 if self.low <= theta <= self.high else 0.02 + 0.05 * (0.9 <= theta)
+        return 0.5 if self.low <= theta <= self.high else 0.02 + 0.05 * (theta >= 0.9)
 
     def model_pvalue(self):
         return self._model
@@ -296,8 +296,8 @@ def test_a_large_tau():
     ab, ac = ("a", "b"), ("a", "c")
     assert notes_on({ab: (30, 20), ac: (40, 10)}, tau=0.25) == ()
     assert notes_on({ab: (30, 20), ac: (40, 10)}, tau=0.3) == (
-        "tau = 0.3 is large: with 50 choices a menu replicates come from a population moved 30 % of the way to one in which every "
-        "ranking is equally likely.",
+        "tau = 0.3 is large: with 50 choices a menu replicates come from a population moved 30 % of the way to one in which "
+        "every ranking is equally likely.",
     )
     assert "with 50 to 60 choices a menu" in notes_on({ab: (30, 20), ac: (40, 20)}, tau=0.3)[0]
 
