@@ -370,6 +370,78 @@ def test_what_is_no_pattern():
     assert pattern_of({"xyv": (10, 60, 30), "xyvz": (30, 20, 20, 30)}).items["rival"] == "y"
 
 
+def test_a_pair_of_which_the_other_item_was_recorded():
+    """Of {x, y} only y has a count: x beats it with the rest."""
+    member = np.array([[True, True, False], [True, False, True], [False, True, True]])
+    counts = np.array([[np.nan, 20.0, np.nan], [20.0, np.nan, 80.0], [np.nan, 80.0, 20.0]])
+    data = rf.ChoiceData(("x", "y", "z"), member, counts, np.full(3, 100.0))
+    c = np.array([[1.0, 0, 0], [0, 0, 1.0], [0, 1.0, 0]])
+    found = find_pattern(data, (0, 1, 2), c)
+    assert found.items == {"circle": ("x", "y", "z")}
+    assert "x over y by 80.0 %" in found.text
+    # Two menus may come in either order.
+    assert find_pattern(DECOY, (1, 0), np.zeros((2, 3))) == find_pattern(DECOY, (0, 1), np.zeros((2, 3)))
+
+
+def test_patterns_are_those_of_rankings():
+    """On the axis a, b, c, d who takes a from {a, b, d} has their peak there. Rankings need not."""
+    data = rf.ChoiceData.from_counts(
+        {("a", "b", "c"): {"a": 20, "b": 40, "c": 40}, ("a", "b", "d"): {"a": 40, "b": 40, "d": 20}}
+    )
+    found = rf.explain(data, level=None, model=rf.SinglePeaked("abcd"))
+    assert len(found.conflicts) == 1
+    assert found.pattern is None
+    assert rf.explain(data, level=None).conflicts == ()
+
+
+def test_how_long_is_searched(monkeypatch):
+    """Six pairs of menus that are in conflict, and nothing else: each search finds the first that is left."""
+    own = object.__new__(search.Search)
+    own.subsets = Subsets(DECOY, None, None, 1)
+    own.subsets.recorded = np.ones((12, 3), bool)
+    own._rank = lambda menus: menus
+    searched = []
+
+    def first(allowed):
+        searched.append(len(allowed))
+        left = set(allowed.tolist())
+        return next(((2 * k, 2 * k + 1) for k in range(6) if {2 * k, 2 * k + 1} <= left), None)
+
+    own.first = first
+    found = own.several(2, [])
+    assert (found.menus, found.complete) == ([(0, 1), (2, 3)], False)
+    assert len(searched) == 2
+    monkeypatch.setattr(search, "MOST_SEARCHES", 1)
+    own.first = lambda allowed: searched.append(1) or None if len(allowed) < 12 else (0, 1)
+    searched.clear()
+    found = own.several(2, [])
+    assert found.menus == [(0, 1)]
+    assert len(searched) == 1  # the first search found a conflict; one more is allowed
+    assert not found.complete
+    monkeypatch.setattr(search, "MOST_SEARCHES", 2)
+    searched.clear()
+    assert own.several(2, []).complete
+    assert len(searched) == 2
+
+
+def test_a_set_of_three_is_small_enough():
+    own = object.__new__(search.Search)
+    own.subsets = Subsets(DECOY, None, None, 1)
+    for size, tried in ((3, 1), (4, 3)):
+        own._shrink = lambda rows, size=size: [0] * size
+        assert len(own._several_orders(np.array([0, 1]))) == tried
+
+
+def test_terms_at_the_tolerance():
+    """0.25 more take item 0 from all three than from {0, 1}: a term of -0.25."""
+    table = np.array(
+        [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.25, 0.75, 0], [0, 0, 1], [1, 0, 0], [0, 0.5, 0.5], [0.5, 0.25, 0.25]]
+    )
+    data = Subsets(rf.ChoiceData.from_matrix(table), None, None).data
+    assert ((0, 1), 0, -0.25) in inequality.negative_terms(data, 0.2)
+    assert ((0, 1), 0, -0.25) not in inequality.negative_terms(data, 0.25)
+
+
 # What explanations say --------------------------------------------------------------------------------------------------------
 
 

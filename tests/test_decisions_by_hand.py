@@ -294,6 +294,15 @@ def test_a_task_by_hand():
         task(apart=[("a", "out")])
 
 
+def test_time_is_up_before_anything_was_valued():
+    own = task()
+    menus = [np.array([True, False, True]), np.array([True, True, False])]
+    found = own.search(Fitted(own.fit), None, menus, np.inf, -np.inf, lambda *_: None)
+    assert (found.menu.tolist(), found.reason) == ([True, False, True], "max_seconds")
+    assert found.value == pytest.approx(0.8, abs=1e-9)
+    assert found.upper == 4.0  # no menu earns more than the dearest item
+
+
 def test_ranges_where_the_graph_is_too_large(monkeypatch):
     def fail(*_):
         raise GraphTooLargeError("too large", 1, 1, 1, 1)
@@ -565,6 +574,12 @@ def test_a_test_of_budgets_in_words():
         clustered.summary().splitlines()[4]
         == "  bootstrap    19 replicates, clusters resampled whole and recentred, seed 1"
     )
+    by_household = rf.rum_test(data, 19, 0.1, seed=1, convention="kitamura-stoye", cluster=False)
+    assert by_household.summary() == found.summary()
+    with pytest.raises(rf.InputError, match="one id for each of the 20 households is needed"):
+        rf.rum_test(data, 19, 0.1, convention="kitamura-stoye", cluster=True)
+    with pytest.raises(rf.InputError, match="there is one cluster in all"):
+        rf.rum_test(data, 19, 0.1, convention="kitamura-stoye", cluster=[0] * 20)
     fits = rf.rum_test(demand(4, 4), 19, 0.1, seed=1, convention="kitamura-stoye")
     assert fits.statistic == 0.0
     assert "The observed demand is that of a population of utility maximisers itself." in fits.summary()
@@ -588,4 +603,6 @@ def test_bounds_on_a_budget_between_two():
     assert (found.lower <= found.upper + 1e-9).all()
     far = rf.bounds(data, [9.0, 9.0])
     assert (far.lower.tolist(), far.upper.tolist()) == ([1.0], [1.0])
+    assert far.gap == 0.0
+    assert np.isnan(far.distance)
     assert far.notes == ("it crosses no observed budget; are these prices divided by its expenditure?",)

@@ -380,9 +380,9 @@ def random_types(rng, count, n):
     return orders, above, as_words(above.reshape(count * n, n)).reshape(count, n, -1)
 
 
-def test_the_item_to_split_by(rng, monkeypatch):
+def test_the_item_to_split_by(monkeypatch):
     n = 6
-    _, above, words = random_types(rng, 4, n)
+    _, above, words = random_types(np.random.default_rng(2), 4, n)
     space = make_space(n)
     types = Types(words, space.revenue)
     weights = np.array([0.4, 0.0, 0.35, 0.25])
@@ -396,7 +396,12 @@ def test_the_item_to_split_by(rng, monkeypatch):
         scores[x] = max(bounds), min(bounds)
     assert choose_item(space, types, weights, node) == min(scores, key=scores.get)
     monkeypatch.setattr(assortment_search, "_CANDIDATES", 2)
+    assert min((0, 4), key=scores.get) != min(scores, key=scores.get)
     assert choose_item(space, types, weights, node) == min((0, 4), key=scores.get)
+    monkeypatch.setattr(assortment_search, "_CANDIDATES", 4)
+    assert choose_item(space, types, weights, node) == min(scores, key=scores.get)
+    nobody = np.zeros(4)
+    assert choose_item(space, types, nobody, node) == 0  # all the same: the first
     worth = types.worth(node)
     assert worth.tolist() == [plain_worth(row, items(node.inside), ~node.outside, space.revenue) for row in above]
     assert types.worth(node, np.array([2, 0])).tolist() == worth[[2, 0]].tolist()

@@ -183,6 +183,27 @@ def test_pvalues_of_a_pair_by_hand():
     assert test.model_pvalue() == 1.0
 
 
+def test_replicates_are_drawn_while_they_matter():
+    """21 replicates at 90 %: after 20, none of them as far, the last one changes nothing."""
+    test = Inversion(PAIR, 0.9, "counts", 21, "auto", 5, None, 1, None, None)
+    own = Restricted(test.sample, np.array([[True, True]]), np.array([[1.0, 0.0]]))
+    drawn, draw = [], test._sampler.draw
+    test._sampler.draw = lambda generators, centre: (drawn.append(len(generators)), draw(generators, centre))[1]
+    assert test.pvalue_at(own, 0.1, whole=False) == 1 / 22
+    assert drawn == [20]
+    drawn.clear()
+    assert test.pvalue_at(own, 0.75, whole=False) == 21 / 22  # enough of them are as far
+    assert drawn == [20]
+    drawn.clear()
+    assert test.pvalue_at(own, 0.75) == 1.0
+    assert drawn == [21]
+    more = Inversion(PAIR, 0.9, "counts", 99, "auto", 5, None, 1, None, None)
+    more._sampler.draw = test._sampler.draw
+    drawn.clear()
+    assert more.pvalue_at(own, 0.1, whole=False) == 1 / 100
+    assert drawn == [20, 40, 39]  # after 60 the other 39 could still turn it
+
+
 def test_tau_of_intervals():
     sample = build_sample(PAIR, "counts", Convention())
     behind = np.array([40.0])
