@@ -394,6 +394,31 @@ def test_patterns_are_those_of_rankings():
     assert rf.explain(data, level=None).conflicts == ()
 
 
+def test_menus_that_are_a_conflict_by_themselves():
+    """Everybody prefers a to b, and b is taken where a is there: by 20 %, and by 40 %, which is further away."""
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 80, "b": 20}, ("a", "b", "c"): {"a": 50, "b": 40, "c": 10}})
+    own = search.Search(Subsets(data, rf.RandomUtility([("a", "b")]), None, 1))
+    assert own.alone == [1, 0]
+    assert own.first() == (1,)
+    assert own.first(np.array([0])) == (0,)
+    found = rf.explain(data, level=None, model=rf.RandomUtility([("a", "b")]))
+    assert [one.menus for one in found.conflicts] == [(("a", "b", "c"),), (("a", "b"),)]
+    assert found.conflicts[0].inequality.text == (
+        "Nobody with a ranking that has a over b takes b from {a, b, c}, so that its share is at most 0; it is 0.4."
+    )
+    assert found.complete
+
+
+def test_part_of_a_circle_is_enough_where_preferences_are_known():
+    """Everybody prefers a to b, as all do here: b over c and c over a are two thirds of a circle, and too much by themselves."""
+    data = rf.ChoiceData.from_counts(
+        {("a", "b"): {"a": 100, "b": 0}, ("b", "c"): {"b": 80, "c": 20}, ("a", "c"): {"a": 20, "c": 80}}
+    )
+    assert rf.explain(data, level=None).conflict == (("a", "b"), ("a", "c"), ("b", "c"))
+    known = rf.explain(data, level=None, model=rf.RandomUtility([("a", "b")]))
+    assert known.conflict == (("a", "c"), ("b", "c"))
+
+
 def test_how_long_is_searched(monkeypatch):
     """Six pairs of menus that are in conflict, and nothing else: each search finds the first that is left."""
     own = object.__new__(search.Search)
