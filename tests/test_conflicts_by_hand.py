@@ -128,6 +128,14 @@ def test_a_subset_by_hand():
     assert sampled.behind.tolist() == [100.0, 100.0]
 
 
+def test_exact_shares_are_a_conflict_beyond_rounding():
+    """By what is certified: the squared distance less its gap, against 1e-12."""
+    for statistic, gap, expected in ((3e-12, 2.5e-12, False), (3e-12, 1e-12, True), (0.9e-12, 0.0, False)):
+        subset = Subsets(DECOY, None, None, 1).of_menus([0])
+        subset.__dict__["measured"] = subset.measured._replace(statistic=np.array([statistic]), gap=np.array([gap]))
+        assert subset.is_conflict == expected
+
+
 def test_subsets_asked_for_last_are_kept(monkeypatch):
     asked = []
     own = Subsets(DECOY, None, None, 1, lambda: asked.append(1))

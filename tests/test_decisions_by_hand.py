@@ -20,6 +20,7 @@ from rumflow.inference.conflicts.subsets import Subsets, _half
 from rumflow.inference.groups import GroupComparison, benjamini_hochberg, holm
 from rumflow.inference.populations import Fitted
 from rumflow.inference.sharp import given_by, independent, last_items, lay_out
+from rumflow.output.progress import Counter
 
 DECOY = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
 FITS = rf.ChoiceData.from_counts({("a", "b"): {"a": 60, "b": 40}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
@@ -80,19 +81,42 @@ def test_what_is_counted_while_it_runs(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_values_tested_are_counted(capsys, monkeypatch):
-    """Two ends, four steps and eight halvings each, and three values inside: 27, of which some are known before."""
-    counters = []
-    module = import_module("rumflow.inference.bounds")
+@pytest.fixture
+def counters(monkeypatch):
+    """What was to be counted, and what was: [shown, total, words, pieces, ...] of every counter."""
+    found = []
 
-    class Counting(module.Counter):
+    class Counting(Counter):
         def __init__(self, show, total, what):
             super().__init__(show, total, what)
-            counters.append((show, total, what))
+            self._list = [show, total, what]
+            found.append(self._list)
 
-    monkeypatch.setattr(module, "Counter", Counting)
+        def add(self, count):
+            self._list.append(count)
+            super().add(count)
+
+    for name in ("bounds", "sharp", "jobs", "explain", "likelihood", "next_menu"):
+        monkeypatch.setattr(import_module(f"rumflow.inference.{name}"), "Counter", Counting)
+    return found
+
+
+def test_everything_is_counted_once(counters):
+    """Of an interval at most 27 values: three inside, and for both ends four steps and eight halvings."""
+    rf.bounds(FITS, ["a", "c"], confidence=None)
+    assert counters.pop() == [False, 4, "linear programmes", 1, 1, 1, 1]
     rf.bounds(FITS, ["a", "c"], n_boot=19, seed=1)
-    assert counters == [(False, 54, "values tested at most")]
+    assert counters.pop()[:3] == [False, 54, "values tested at most"]
+    rf.next_menu(FITS)
+    assert counters.pop() == [False, 2, "menus", 1, 1]
+    rf.explain(DECOY, n_boot=19, halves=2)
+    assert counters.pop() == [False, 2, "half-samples", 1, 1]
+    assert counters.pop() == [False, 2, "menus left out", 1, 1]
+    assert counters.pop()[:3] == [False, None, "sets of menus tried"]
+    rf.fit_likelihood(DECOY).lr_test(3, 0)
+    assert counters.pop() == [False, 3, "replicates", 1, 1, 1]
+    rf.rum_test(DECOY, 107, 0.1, seed=0)
+    assert counters.pop() == [False, 107, "replicates", 0, 100, 7]
 
 
 def test_the_line_of_a_search(capsys, monkeypatch):
@@ -449,6 +473,17 @@ def test_adjusted_pvalues_by_hand():
             holm(wrong)
 
 
+def test_choices_that_no_type_makes():
+    """Everybody prefers a to b, and b was taken from both: the likelihood is 0."""
+    models = {"known": rf.RandomUtility([("a", "b")]), "every": None}
+    found = rf.compare_models(DECOY, models)
+    assert found.logliks["known"] == -np.inf
+    assert found.logliks["every"] > -np.inf
+    words = " Log-likelihood -inf: a choice was made that no type of the model makes."
+    assert found.as_table().note.endswith(words)
+    assert words not in rf.compare_models(DECOY, {"every": None}).as_table().note
+
+
 # Shares -----------------------------------------------------------------------------------------------------------------------
 
 
@@ -505,6 +540,20 @@ def test_menus_that_are_left_out(monkeypatch):
     assert [value is None for value in fewer.influence["distance_without"]] == [False, True, True, False]
     assert fewer.influence["pvalue_without"] == [None] * 4
     assert fewer.influence["choices"] == [None] * 4
+
+
+def test_menus_without_which_something_is_left():
+    """Two conflicts that have nothing to do with each other: without a menu of one the other is rejected all the same."""
+    counts = {("a", "b"): {"a": 300, "b": 700}, ("a", "b", "c"): {"a": 500, "b": 300, "c": 200}}
+    other = {("d", "e"): {"d": 300, "e": 700}, ("d", "e", "f"): {"d": 500, "e": 300, "f": 200}}
+    found = rf.explain(rf.ChoiceData.from_counts(counts | other), n_boot=19, halves=0)
+    assert found.influence["pvalue_without"] == [0.05] * 4
+    assert found.influence["distance_without"] == pytest.approx([found.distance / np.sqrt(2)] * 4)
+    assert sorted(map(tuple, found.influence["conflicts"])) == [(1,), (1,), (2,), (2,)]
+    alone = rf.ChoiceData.from_counts({("a", "b"): {"a": 80, "b": 20}})
+    single = rf.explain(alone, n_boot=19, halves=0, model=rf.RandomUtility([("a", "b")]))
+    assert single.influence["distance_without"] == [0.0]  # nothing is left
+    assert single.influence["pvalue_without"] == [1.0]
 
 
 def test_complete_data_have_terms(monkeypatch):
@@ -590,6 +639,13 @@ def test_a_test_of_budgets_in_words():
     assert (
         plain.summary().splitlines()[4].endswith("19 replicates, choices drawn from the fitted model by menu, seed 1")
     )
+
+
+def test_demand_that_does_not_vary():
+    """All households of a budget in one patch: there is no variance to set tau by."""
+    found = rf.rum_test(demand(0, 0), 9, "smallest", seed=0, convention="kitamura-stoye")
+    assert found.taus == (0.0,)
+    assert found.statistic == 0.0
 
 
 def test_bounds_on_a_budget_between_two():

@@ -1,5 +1,6 @@
 """Intervals, conventions, notes and likelihood by hand."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -450,6 +451,12 @@ def test_replicates_and_results_by_hand():
     assert result.critical_value(0.5) == statistic  # one of three may be as large
     assert result.critical_value(0.25) == 2 * statistic
     assert result.critical_value(0.2) == np.inf
+    between = replace(result, pvalues=np.array([0.07, 0.04]))
+    assert not between.rejects()
+    assert between.rejects(tau=0.0)
+    many = replace(result, null_distributions=np.arange(39.0)[None])
+    assert many.critical_value() == many.critical_value(0.05) == 37.0
+    assert many.critical_value(0.1) == 35.0
     for wrong in (0, 1):
         with pytest.raises(rf.InputError, match="between 0 and 1"):
             result.critical_value(wrong)
@@ -563,6 +570,14 @@ def test_likelihood_ratios_of_samples_by_hand():
     half = rf.ChoiceData(("a", "b"), np.array([[True, True]]), np.array([[1.5, 1.0]]), np.array([2.5]))
     with pytest.raises(rf.InputError, match="they must be whole numbers of choices"):
         rf.fit_likelihood(half).lr_test(2)
+
+
+def test_pvalues_of_likelihood_ratios_count_what_is_as_large():
+    near = rf.ChoiceData.from_counts({("a", "b"): {"a": 45, "b": 55}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    test = rf.fit_likelihood(near).lr_test(39, 3)
+    null = test.null_distribution
+    assert test.pvalue == (1 + (null >= test.statistic - 1e-5).sum()) / 40
+    assert ((null > test.statistic - 1.0) & (null < test.statistic - 1e-3)).any()  # some are a little smaller
 
 
 def test_a_likelihood_that_is_cut_short():
