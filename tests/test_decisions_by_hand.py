@@ -405,6 +405,17 @@ def test_what_is_asked_of_an_assortment():
             rf.best_assortment(SHOP, {"a": 3, "b": 4}, "out", confidence=wrong)
 
 
+def test_an_assortment_remembers_its_fit():
+    found = rf.best_assortment(SHOP, {"a": 3, "b": 4}, "out")
+    assert found.projection.items == ("out", "a", "b")
+    assert found.notes == ()
+    assert found.reason == ""
+    assert 0 < found.seconds < 60
+    gone = rf.diversion(FITS, "c", confidence=None)
+    assert gone.projection.items == ("a", "b", "c")
+    assert gone.gains.fit is gone.projection
+
+
 def assortment(count=3, **changes):
     table = {
         "assortment": [f"past {k}" for k in range(count)], "menu": [("out", "x")] * count, "size": [1] * count,
@@ -460,6 +471,17 @@ def test_verdicts_on_groups():
     )
     assert said[0.05][1] == f"  all groups together: statistic {together.statistic:.6g}, p-value 0.05 at tau = 0.1"
     assert rf.compare_groups([DECOY, FITS], 19, 0.1, seed=1).each.pvalues.tolist() == each.pvalues.tolist()
+
+
+def test_many_tests_by_name():
+    each = rf.rum_test_many([DECOY, FITS], 3, 0.1, seed=1)
+    assert [test.seconds for test in each.tests] == [each.seconds / 2] * 2
+    for count, more in ((8, "$"), (9, r", \.\.\.$")):
+        many = replace(each, names=tuple(range(count)), tests=each.tests[:1] * count)
+        with pytest.raises(rf.InputError, match=r"names are 0, 1, 2, 3, 4, 5, 6, 7" + more):
+            _ = many["x"]
+    with pytest.raises(rf.InputError, match="data set 'x': "):
+        rf.rum_test_many({"x": rf.ChoiceData.from_counts({("a",): {"a": 1}})}, 3)
 
 
 def test_adjusted_pvalues_by_hand():
@@ -520,6 +542,26 @@ def test_what_explain_accepts():
         rf.explain(DECOY, n_boot=18)
     assert rf.explain(DECOY, 0.05, 19, halves=0).level == 0.05
     assert rf.explain(rf.ChoiceData.from_matrix(rf.simulate.dirichlet(3, 0))).level is None
+
+
+def test_what_an_explanation_remembers():
+    rows = {"menu": ["a,b"] * 40 + ["a,b,c"] * 40, "choice": ["a"] * 4 + ["b"] * 36 + ["a"] * 36 + ["c"] * 4}
+    data = rf.ChoiceData.from_frame(rows | {"subject": list(range(20)) * 4})
+    found = rf.explain(data, n_boot=39, halves=0, cluster=True, seed=5)
+    assert (found.seed, found.n_boot, found.level, found.n_observations) == (5, 39, 0.05, 80.0)
+    assert found.by_subject
+    assert found.behind == {("a", "b"): 20.0, ("a", "b", "c"): 20.0}
+    assert found.inequality.error is None  # of repeated choices it is not known
+    assert found.items == ("a", "b", "c")
+    assert not found.interrupted
+    single = rf.explain(data, n_boot=39, halves=0)
+    assert not single.by_subject
+    assert single.behind == {("a", "b"): 40.0, ("a", "b", "c"): 40.0}
+    assert single.inequality.error > 0
+    weighted = rf.ChoiceData.from_frame(rows | {"weight": [0.5, 1.5] * 40}, weight="weight")
+    assert rf.explain(weighted, n_boot=39, halves=0).inequality.error is None
+    exact = rf.explain(data, None)
+    assert (exact.behind, exact.by_subject, exact.n_observations) == ({}, False, None)
 
 
 def test_menus_that_are_left_out(monkeypatch):
@@ -639,6 +681,36 @@ def test_a_test_of_budgets_in_words():
     assert (
         plain.summary().splitlines()[4].endswith("19 replicates, choices drawn from the fitted model by menu, seed 1")
     )
+
+
+def test_how_a_test_of_budgets_is_made():
+    data = demand(9, 9)
+    own = rf.Convention(set="simplex", scale=2.0, weights=None, draws="empirical", tau=0.1)
+    published = {"n_boot": 19, "tau": 0.1, "seed": 1, "convention": "kitamura-stoye"}
+    assert rf.rum_test(data, **published).weights == "1 on every patch"
+    assert rf.rum_test(data, **published, weights="counts").weights == "counts"
+    assert rf.rum_test(data, **published, weights=np.ones(data.padded_choices.counts.shape)).weights == "given"
+    assert rf.rum_test(data, **published).sample.scale == 20.0
+    rng = np.random.default_rng(0)
+    first = rng.random(40) < 0.9
+    shares = np.where(first[:, None] ^ (np.arange(40) >= 20)[:, None], [[0.1, 0.9]], [[0.9, 0.1]])
+    smooth = rf.BudgetData.from_shares(PRICES, [0] * 20 + [1] * 20, shares, rng.uniform(1, 2, 40), 2)
+    tested = rf.rum_test(smooth, 19, 0.1, seed=1)
+    assert tested.sample.scale == 40 / 2
+    assert tested.sample.convention.set == "simplex"
+    assert tested.sample.convention.draws == "empirical"
+    assert "smoothed at median expenditure (degree 2)" in tested.summary()
+    assert "20 x squared distance to the set of rational demand, weights" in tested.summary()
+    assert rf.rum_test(smooth, 19, 0.1, seed=1, convention=own).sample.scale == 2.0
+    assert "No replicate was as large: the p-value is the smallest that 19 replicates can give." in (
+        replace(tested, pvalues=np.array([0.05])).summary()
+    )
+    assert "No replicate was as large" not in replace(tested, pvalues=np.array([0.1])).summary()
+    with pytest.raises(rf.InputError, match="accepted is 'empirical'"):
+        rf.rum_test(smooth, 19, 0.1, draws="null")
+    for wrong in (0.0, 1.0):
+        with pytest.raises(rf.InputError, match="a number between 0 and 1 is needed"):
+            rf.rum_test(smooth, 19, 0.1, tol=wrong)
 
 
 def test_demand_that_does_not_vary():

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 import rumflow as rf
+from rumflow.core.graph_cells import Cells
+from rumflow.core.paths import paths_from_orders
 from rumflow.data.choices import Rows
 from rumflow.inference import assortment_search, jobs, resample
 from rumflow.inference.assortment_search import Limits, Space, Types, choose_item, search, search_mixture
 from rumflow.inference.convention import Convention
 from rumflow.inference.next_menu import _candidates
+from rumflow.inference.places import find_place
 from rumflow.inference.resample import CellSampler, generators, make_sampler
 from rumflow.inference.sample import build_sample, inverse_variance
 from rumflow.models.open_menus import as_words
@@ -272,6 +275,107 @@ def test_memory_of_a_test_is_asked_for(monkeypatch):
     asked.clear()
     rf.rum_test(FIRST, 5, tau=0.1, seed=0, threads=1, route="graph")
     assert asked == [(5 * (9 + 8), "keeping 5 replicates of 1 tests")]
+
+
+def collected(count, value=0.0):
+    return jobs.Collected(np.full((2, count), value), np.zeros((2, count), bool), np.zeros(count, np.int64))
+
+
+def test_a_checkpoint_is_written_every_ten_seconds(tmp_path, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(jobs, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    store = jobs._Checkpoint(tmp_path / "file.npz", "mark", now[0])
+    for seconds, written in ((100.0, False), (110.0, False), (110.1, True)):
+        now[0] = seconds
+        store.save([collected(3)])
+        assert store.path.exists() == written
+    store.path.unlink()
+    now[0] = 120.0
+    store.save([collected(3)])
+    assert not store.path.exists()
+    store.save([collected(3)], force=True)
+    assert store.path.exists()
+    jobs._Checkpoint(None, "").save([collected(3)], force=True)
+
+
+def test_a_checkpoint_gives_back_what_was_done(tmp_path):
+    store = jobs._Checkpoint(tmp_path / "file.npz", "mark")
+    done = collected(3, 7.0)
+    done.statistic[:, 2] = np.nan
+    done.certified[0, 1], done.vanished[1] = True, 4
+    store.save([done, collected(3, 1.0)], force=True)
+    for count in (2, 3, 5):
+        into = [collected(count, np.nan), collected(count, np.nan)]
+        store.load(into)
+        assert into[0].done.tolist() == [True, True, False, False, False][:count]
+        assert into[1].done.tolist() == [True, True, True, False, False][:count]
+        assert into[0].statistic[1, :2].tolist() == [7.0, 7.0]
+        assert into[0].certified[:, :2].tolist() == [[False, True], [False, False]]
+        assert into[0].vanished[:2].tolist() == [0, 4]
+    with pytest.raises(rf.InputError, match="belongs to another test"):
+        jobs._Checkpoint(store.path, "other").load([collected(3)])
+    store.path.write_text("no checkpoint")
+    with pytest.raises(rf.InputError, match="not a checkpoint file of rumflow, or a damaged one"):
+        store.load([collected(3)])
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, None])
+def test_numbers_of_workers(n_jobs):
+    with pytest.raises(rf.InputError, match="n_jobs="):
+        rf.rum_test(FIRST, 3, 0.1, n_jobs=n_jobs)
+
+
+# Places of the likelihood -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("route", ["lattice", "graph"])
+def test_places_by_hand(route):
+    """FIRST has {a}, {a, b} and {b, c}; 60 % rank a, b, c and 40 % c, b, a."""
+    place = find_place(FIRST, None, route)
+    orders = np.array([[0, 1, 2], [2, 1, 0]])
+    mixture = (
+        paths_from_orders(orders) if route == "lattice" else Cells(FIRST.membership[1:]).types_of_orders(orders),
+        np.array([0.6, 0.4]),
+    )
+    point = place.point(mixture)
+    expected = [[1.0, np.nan, np.nan], [0.6, 0.4, np.nan], [np.nan, 0.6, 0.4]]
+    np.testing.assert_allclose(place.gather(place.rho(point)), expected, atol=1e-15)
+    uniform = [[1.0, np.nan, np.nan], [0.5, 0.5, np.nan], [np.nan, 0.5, 0.5]]
+    np.testing.assert_allclose(place.gather(place.rho(place.middle())), uniform, atol=1e-15)
+    quarter = place.mix(point, place.middle(), 0.25)
+    np.testing.assert_allclose(place.gather(place.rho(quarter))[1, 0], 0.75 * 0.6 + 0.25 * 0.5, atol=1e-15)
+    values = place.spread(FIRST.counts, np.zeros(3))
+    assert values.sum() == 12.0  # the nine of {a} leave no choice
+    cost = place.spread(np.where(FIRST.membership, [[9, 9, 9], [1, 2, 9], [9, 5, 3]], np.nan), np.zeros(3))
+    assert place.cheapest(cost) == 4.0  # a from {a, b} and c from {b, c}
+    assert (
+        place.cheapest(place.spread(np.where(FIRST.membership, [[0, 0, 0], [1, 2, 0], [0, 3, 8]], np.nan), np.zeros(3)))
+        == 4.0
+    )
+    ranked, weights = place.rankings(point)
+    assert weights.sum() == pytest.approx(1.0)
+    assert (weights @ (np.argsort(ranked, axis=1)[:, 0] < np.argsort(ranked, axis=1)[:, 1])) == pytest.approx(0.6)
+    found, _ = place.project(
+        place.spread(np.where(FIRST.membership, 1.0, np.nan), np.zeros(3)), place.rho(point), 1e-12, None
+    )
+    np.testing.assert_allclose(place.gather(place.rho(found)), expected, atol=1e-5)
+    again = place.fresh()
+    np.testing.assert_allclose(again.gather(again.rho(again.middle())), uniform, atol=1e-15)
+    inside = place.mixture(quarter)
+    np.testing.assert_allclose(
+        place.gather(place.rho(place.point(inside))), place.gather(place.rho(quarter)), atol=1e-6
+    )
+    assert place.flow(point).shape == (3, 4)
+
+
+def test_remainders_have_a_place_on_the_graph_only():
+    place = find_place(SECOND, None, None)
+    table = place.spread(SECOND.counts, np.array([0.0, 4.0]))
+    assert table.tolist() == [[5.0, 15.0, 0.0], [4.0, 2.0, 4.0]]
+    with pytest.raises(rf.InputError, match="but no cell on the lattice"):
+        find_place(SECOND, None, "lattice")
+    # Every way through the graph is as likely: at first a, b or c, then what is left.
+    np.testing.assert_allclose(place.rho(place.middle()), [[0.5, 0.5, 0.0], [1 / 3, 1 / 3, 1 / 3]], atol=1e-15)
 
 
 # Menus to ask -----------------------------------------------------------------------------------------------------------------
