@@ -102,21 +102,29 @@ def counters(monkeypatch):
 
 
 def test_everything_is_counted_once(counters):
-    """Of an interval at most 27 values: three inside, and for both ends four steps and eight halvings."""
-    rf.bounds(FITS, ["a", "c"], confidence=None)
-    assert counters.pop() == [False, 4, "linear programmes", 1, 1, 1, 1]
-    rf.bounds(FITS, ["a", "c"], n_boot=19, seed=1)
-    assert counters.pop()[:3] == [False, 54, "values tested at most"]
     rf.next_menu(FITS)
     assert counters.pop() == [False, 2, "menus", 1, 1]
-    rf.explain(DECOY, n_boot=19, halves=2)
-    assert counters.pop() == [False, 2, "half-samples", 1, 1]
-    assert counters.pop() == [False, 2, "menus left out", 1, 1]
-    assert counters.pop()[:3] == [False, None, "sets of menus tried"]
     rf.fit_likelihood(DECOY).lr_test(3, 0)
     assert counters.pop() == [False, 3, "replicates", 1, 1, 1]
     rf.rum_test(DECOY, 107, 0.1, seed=0)
     assert counters.pop() == [False, 107, "replicates", 0, 100, 7]
+
+
+def test_linear_programmes_are_counted_once(counters):
+    rf.bounds(FITS, ["a", "c"], confidence=None)
+    assert counters == [[False, 4, "linear programmes", 1, 1, 1, 1]]
+
+
+def test_values_of_an_interval_are_counted(counters):
+    """At most 27 for each: three inside, and for both ends four steps and eight halvings."""
+    rf.bounds(FITS, ["a", "c"], n_boot=19, seed=1)
+    assert counters[1][:3] == [False, 54, "values tested at most"]
+
+
+def test_menus_left_out_and_half_samples_are_counted(counters):
+    rf.explain(DECOY, n_boot=19, halves=2)
+    assert counters[0][:3] == [False, None, "sets of menus tried"]
+    assert counters[1:] == [[False, 2, "menus left out", 1, 1], [False, 2, "half-samples", 1, 1]]
 
 
 def test_the_line_of_a_search(capsys, monkeypatch):

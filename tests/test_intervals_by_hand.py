@@ -464,6 +464,22 @@ def test_replicates_and_results_by_hand():
         result.critical_value(0.05, 0.2)
 
 
+def test_replicates_in_which_menus_vanish():
+    """DECOY without its small menu fits; without both there is nothing to measure."""
+    sample = build_sample(DECOY, "counts", Convention())
+    drawn = np.tile(sample.frequency, (4, 1))
+    drawn[1, :2] = np.nan
+    drawn[2] = np.nan
+    drawn[3, 2:] = np.nan
+    sampler = SimpleNamespace(draw=lambda generators, centre: drawn[: len(generators)])
+    found = make_replicator(sample, sampler, [0.0], 1e-12, 0)(range(4))
+    assert found.statistic[0] == pytest.approx([24 / 7, 0.0, 0.0, 0.0], abs=1e-6)
+    assert found.vanished.tolist() == [0, 1, 2, 1]
+    assert found.certified.tolist() == [[True] * 4]
+    whole = make_replicator(sample, sampler, [0.0], 1e-12, 0)(range(1))
+    assert whole.vanished.tolist() == [0]
+
+
 def test_pvalues_with_ties():
     null = np.array([1.0, 2.0, 3.0])
     assert pvalue(2.0, null) == 3 / 4
