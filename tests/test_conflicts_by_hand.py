@@ -473,6 +473,14 @@ def test_terms_at_the_tolerance():
     data = Subsets(rf.ChoiceData.from_matrix(table), None, None).data
     assert ((0, 1), 0, -0.25) in inequality.negative_terms(data, 0.2)
     assert ((0, 1), 0, -0.25) not in inequality.negative_terms(data, 0.25)
+    c = np.where(
+        data.membership.sum(axis=1)[:, None] == 3,
+        [[1.0, 0, 0]],
+        np.where(data.masks[:, None] == 0b011, [[0, 1.0, 0]], 0),
+    )
+    (term,) = [term for term in inequality.slack_terms(data, c, 0.2) if term[:2] == ((0, 1), 0)]
+    assert term[2:] == pytest.approx((1.0, -0.25))  # 1 - rho(011, 1) - rho(111, 0) = ... + 1 times it
+    assert all(term[:2] != ((0, 1), 0) for term in inequality.slack_terms(data, c, 0.25))
 
 
 # What explanations say --------------------------------------------------------------------------------------------------------

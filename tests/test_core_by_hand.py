@@ -495,14 +495,16 @@ def test_a_rooted_tree_by_hand():
 # Certificates and data that are RUM -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("more", [0.0, 1.0])
 @pytest.mark.parametrize("cone", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_certificates_of_many_items_tried_on_few(cone, weighted, rng, monkeypatch):
+def test_certificates_of_many_items_tried_on_few(cone, weighted, more, rng, monkeypatch):
+    """`more`: the data are above the model, so that some ranking has a negative cost."""
     n = 3
     inside = rf.Lattice(n).membership
     orders = np.array([[0, 1, 2], [2, 0, 1], [1, 2, 0]])
     mixture = paths.paths_from_orders(orders), rng.dirichlet(np.ones(3)) * (1.5 if cone else 1.0)
-    target = np.where(inside, rng.random(inside.shape), 0.0)
+    target = np.where(inside, rng.random(inside.shape) + more, 0.0)
     w = np.where(inside, rng.uniform(0.1, 3, inside.shape) * (rng.random(inside.shape) < 0.8), 0.0)
     w = w if weighted else inside.astype(float)
     rho = sum(s * reference.choice_array(o) for s, o in zip(mixture[1], orders, strict=True))
@@ -511,6 +513,7 @@ def test_certificates_of_many_items_tried_on_few(cone, weighted, rng, monkeypatc
     gap = (g * rho).sum() - cheapest
     if cone:
         miss = max(0.0, -cheapest)
+        assert (miss > 0) == (more > 0)
         gap = max((g * rho).sum() + miss * rho[used].sum() + miss**2 / 2 * (1 / w[used]).sum(), 0.0)
     rows = reference.to_rows(target)
     problem = Problem(rows, reference.to_rows(w) if weighted else NO_WEIGHTS, cone)
@@ -527,7 +530,7 @@ def test_certificates_of_many_items_tried_on_few(cone, weighted, rng, monkeypatc
         assert one.gap == pytest.approx(gap, rel=1e-10)
         assert one.least_flow == flow.min()
         assert one.menu_error <= 1e-15
-        assert one.size == pytest.approx((w * target**2).sum(), rel=1e-12)
+        assert one.size == pytest.approx((w * target * np.minimum(target, 1.0)).sum(), rel=1e-12)
         assert one.scale == pytest.approx(w.sum(), rel=1e-12)
         assert one.floor == rounding_floor(one.size, w[used].min())
     flow[0, 3] += 0.25  # menus no longer add up to the total of the weights

@@ -227,6 +227,7 @@ def test_fits_to_start_from():
 def test_candidates_that_are_given():
     found = rf.next_menu(FITS, [("b", "c"), ("c", "b"), ("a", "b"), ("a", "c")])
     assert found.menus == (("b", "c"), ("a", "c"))  # none twice, and none that was observed
+    assert (found.skipped, found.reason) == (0, "")
     with pytest.raises(rf.InputError, match="all of these menus were observed"):
         rf.next_menu(FITS, [("a", "b")])
     assert rf.next_menu(FITS, []).menus == ()
@@ -326,6 +327,21 @@ def test_a_task_by_hand():
         task(apart=[("a", "out")])
 
 
+def test_past_assortments_stand_by_what_they_promise():
+    """Of the larger menu only a was recorded: b has at least the 5 % that a has lost, at most all of the rest."""
+    data = rf.ChoiceData(
+        ("out", "a", "b"),
+        np.array([[True, True, False], [True, True, True]]),
+        np.array([[60.0, 40.0, np.nan], [np.nan, 35.0, np.nan]]),
+        np.array([100.0, 100.0]),
+    )
+    own = task(data, {"a": 3.0, "b": 1.0})
+    assert [row[0].tolist() for row in own.past] == [[True, True, False], [True, True, True]]
+    (_, low, high), (_, least, most) = own.past
+    assert (low, high) == pytest.approx((1.2, 1.2), abs=1e-9)
+    assert (least, most) == pytest.approx((1.05 + 0.05, 1.05 + 0.65), abs=1e-6)
+
+
 def test_time_is_up_before_anything_was_valued():
     own = task()
     menus = [np.array([True, False, True]), np.array([True, True, False])]
@@ -419,6 +435,7 @@ def test_an_assortment_remembers_its_fit():
     assert found.notes == ()
     assert found.reason == ""
     assert 0 < found.seconds < 60
+    assert rf.best_assortment(SHOP, {"a": 3, "b": 4}, "out", max_seconds=600).reason == ""
     gone = rf.diversion(FITS, "c", confidence=None)
     assert gone.projection.items == ("a", "b", "c")
     assert gone.gains.fit is gone.projection

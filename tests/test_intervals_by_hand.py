@@ -1,6 +1,7 @@
 """Intervals, conventions, notes and likelihood by hand."""
 
 from dataclasses import replace
+from inspect import signature
 from types import SimpleNamespace
 
 import numpy as np
@@ -464,6 +465,38 @@ def test_replicates_and_results_by_hand():
         result.critical_value(0.05, 0.2)
 
 
+def test_where_there_are_only_bounds_the_least_is_compared():
+    """The data are at least 4 away, and at most 5; the replicates at most so much. Below nothing is nothing."""
+    replicator = SimpleNamespace(
+        sample=SimpleNamespace(projector=SimpleNamespace(bounded=True), convention=Convention()), taus=(0.1,), seed=0
+    )
+    collected = SimpleNamespace(
+        done=np.ones(3, bool),
+        statistic=np.array([[0.0, 4.5, 6.0]]),
+        certified=np.ones((1, 3), bool),
+        vanished=np.zeros(3),
+        interrupted=False,
+    )
+    for statistic, gap, expected in ((5.0, 1.0, 3 / 4), (5.0, 0.0, 2 / 4), (5.0, 9.0, 4 / 4), (0.05, 0.0, 4 / 4)):
+        observed = SimpleNamespace(
+            statistic=np.array([statistic]), gap=np.array([gap]), rounding=np.array([0.1]), fits=None
+        )
+        found = make_result(replicator, observed, collected, "menu", "counts", (), 0.0)
+        assert found.pvalue == expected
+        assert found.gap == gap
+        assert found.statistic == (0.0 if statistic < 0.1 else statistic)
+    replicator.sample.projector.bounded = False
+    observed = SimpleNamespace(statistic=np.array([5.0]), gap=np.array([1.0]), rounding=np.array([0.1]), fits=None)
+    assert make_result(replicator, observed, collected, "menu", "counts", (), 0.0).pvalue == 2 / 4
+
+
+def test_memory_of_intervals_is_asked_for(monkeypatch):
+    asked = []
+    monkeypatch.setattr(confidence, "require_memory", lambda needed, what, *_: asked.append((needed, what)))
+    Inversion(TWO, 0.9, "counts", 19, "auto", 5, None, 1, None, None)
+    assert asked == [(48 * 19 * 5, "intervals with 19 replicates")]
+
+
 def test_replicates_in_which_menus_vanish():
     """DECOY without its small menu fits; without both there is nothing to measure."""
     sample = build_sample(DECOY, "counts", Convention())
@@ -580,6 +613,7 @@ def test_likelihood_ratios_of_samples_by_hand():
     found = fit.lr_test(3, 2)
     again = fit.lr_test(2, 2, threads=2)
     assert found.null_distribution[:2] == pytest.approx(again.null_distribution, abs=1e-6)
+    assert signature(fit.lr_test).parameters["n_boot"].default == 999
     for wrong in (0, 2.5):
         with pytest.raises(rf.InputError, match="at least 1 bootstrap replicate is needed"):
             fit.lr_test(wrong)
