@@ -58,14 +58,15 @@ PARTS = {
         "rumflow/core",
         True,
         "certificate graph lattice models operators paths tree budgets inputs simulate projection graph_projection "
-        "remainders memory many factor span small large corners core_by_hand",
+        "remainders memory many factor span small large corners core_by_hand paths_by_hand graphs_by_hand",
     ),
     "inference": Part(
         "rumflow/inference",
         False,
         "inference_graph inference_jobs inference_power inference_resample inference_test bounds likelihood explain plausible "
         "explain_words explain_models assortment decide compare_models remainders budgets corners words_in_full "
-        "inference_by_hand conflicts_by_hand intervals_by_hand decisions_by_hand",
+        "samples_by_hand jobs_by_hand tests_by_hand groups_by_hand intervals_by_hand bounds_by_hand assortments_by_hand "
+        "conflicts_by_hand explanations_by_hand",
     ),
 }
 
@@ -304,7 +305,8 @@ def make_map(name: str, only: list[str]) -> None:
     path = CACHE / f"{name}.json"
     if only:
         known = json.loads(path.read_text())
-        kept = {test for test in known["seconds"] if test.partition("::")[0] not in tests}
+        files = {test: test.partition("::")[0] for test in known["seconds"]}
+        kept = {test for test, file in files.items() if file not in tests and (ROOT / file).exists()}
         mapper.seconds = {test: seconds for test, seconds in known["seconds"].items() if test in kept}
         for file, lines in known["lines"].items():
             mapper.lines[file] = {int(line): [test for test in own if test in kept] for line, own in lines.items()}

@@ -1,16 +1,16 @@
-"""Parts of `explain` by hand: subsets of data, whole coefficients, words, and what notes say."""
+"""Conflicts by hand: subsets of data, small conflicts, whole coefficients and patterns."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import reference
+from hand_examples import DECOY
 
 import rumflow as rf
 from rumflow.data.choices import Rows
 from rumflow.inference.conflicts import inequality, search, small, subsets
 from rumflow.inference.conflicts.patterns import find_pattern
-from rumflow.inference.conflicts.result import Conflict, Explanation
 from rumflow.inference.conflicts.subsets import Sampling, Subsets
 
 # Subsets of data --------------------------------------------------------------------------------------------------------------
@@ -99,9 +99,6 @@ def test_menus_without_a_choice_are_left_out():
     assert subsets._with_choices(DATA, True).rows is not None
     with pytest.raises(rf.InputError, match="every menu has one item"):
         subsets._with_choices(rf.ChoiceData.from_counts({("a",): {"a": 1}}), False)
-
-
-DECOY = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
 
 
 def test_a_subset_by_hand():
@@ -479,134 +476,5 @@ def test_terms_at_the_tolerance():
         np.where(data.masks[:, None] == 0b011, [[0, 1.0, 0]], 0),
     )
     (term,) = [term for term in inequality.slack_terms(data, c, 0.2) if term[:2] == ((0, 1), 0)]
-    assert term[2:] == pytest.approx((1.0, -0.25))  # 1 - rho(011, 1) - rho(111, 0) = ... + 1 times it
+    assert term[2:] == pytest.approx((1.0, -0.25))  # the slack is rho(011, 0) - rho(111, 0), this term itself
     assert all(term[:2] != ((0, 1), 0) for term in inequality.slack_terms(data, c, 0.25))
-
-
-# What explanations say --------------------------------------------------------------------------------------------------------
-
-
-def conflict(menus=2, shares=3, error=0.1, terms=None, pvalue=0.01, irreducible=True):
-    items = tuple(f"i{k}" for k in range(max(shares, 2)))
-    own = inequality.Inequality({}, 1.0, 1.25, error, (), "This is too much.")
-    names = tuple((*items, f"m{k}") for k in range(menus))
-    table = tuple({item: (k + 1) / 100 for k, item in enumerate(items)} for _ in range(menus))
-    return Conflict(names, (), table, own, None, 0.5, pvalue, irreducible, terms)
-
-
-def test_lines_of_a_conflict():
-    lines = conflict().lines(("x",))
-    assert lines[0] == "  {i0, i1, i2, m0}: i2 3.0 %, i1 2.0 %, i0 1.0 %"
-    assert lines[-1] == "  This is too much (2.5 standard errors beyond)."
-    assert len(lines) == 3
-    assert conflict(error=None).lines(())[-1] == conflict(error=0.0).lines(())[-1] == "  This is too much."
-    assert conflict(shares=6).lines(())[0].endswith("i0 1.0 %")
-    assert conflict(shares=7).lines(())[0].endswith("i1 2.0 %, 1 other")
-    assert conflict(shares=8).lines(())[0].endswith("i2 3.0 %, 2 others")
-    assert len(conflict(menus=8).lines(())) == 9
-    assert conflict(menus=9).lines(())[8] == "  ... and 1 more menus"
-    terms = tuple((("x", "y"), "x", float(k), -0.5 * k) for k in (1, 2, 3, 4))
-    assert conflict(terms=terms).lines(("x", "y"))[3:] == [
-        "  Block-Marschak term: x from {x, y}: -0.5 < 0",
-        "  Block-Marschak term: 2 x x from {x, y}: -1 < 0",
-        "  Block-Marschak term: 3 x x from {x, y}: -1.5 < 0",
-    ]
-
-
-def explanation(*conflicts, **changes):
-    rows = [menu for one in conflicts for menu in one.menus]
-    count = len(rows)
-    table = {
-        "menu": rows,
-        "choices": [10.0] * count,
-        "share": [0.125] * count,
-        "distance_without": [0.25] * count,
-        "pvalue_without": [None] * count,
-        "named": [None] * count,
-        "conflicts": [[1, 2]] * count,
-    }
-    values = {
-        "conflicts": conflicts, "complete": True, "leads": (), "influence": table, "block_marschak": None, "distance": 0.75,
-        "pvalue": 0.01, "level": 0.05, "n_boot": 99, "halves": 0, "rejected": 0, "seed": 3, "items": ("x", "y"),
-        "n_observations": 30.0, "interrupted": False, "seconds": 1.5,
-    }  # fmt: skip
-    return Explanation(**values | changes)
-
-
-def test_heads_of_conflicts():
-    found = explanation(conflict(), conflict(menus=1), conflict(irreducible=False, pvalue=None))
-    heads = [part.splitlines()[0] for part in found.paragraphs()[1:4]]
-    assert heads == [
-        "Conflict 1: 2 menus, p = 0.01 by itself; no conflict without any one of them",
-        "Conflict 2: one menu, p = 0.01 by itself",
-        "Conflict 3: 2 menus; not reduced to the end",
-    ]
-    assert found.paragraphs()[0].startswith("Which choices are in conflict? (2 items, 5 menus, 30 choices)\n")
-    assert len(found.paragraphs()) == 5
-    assert len(found.parts()) == 6
-    assert len(replace(found, distance=0.0).parts()) == 5
-    assert replace(found, level=None).verdict == (
-        "No population of utility maximisers has the shares of each of these 3 sets of menus."
-    )
-
-
-def test_notes_on_conflicts():
-    one = conflict()
-    first, second = one.menus
-    found = explanation(one, behind={first: 4.5, second: 5.0}, interrupted=True)
-    assert found.notes == [
-        "It is the only conflict: without any one of its menus the rest is not rejected at 5 %.",
-        "Conflict 1 rests on menus with few choices: {i0, i1, i2, m0} (4.5).",
-        "P-values of sets that were searched for are not adjusted for the search.",
-        "The run was interrupted: this is what was found by then.",
-    ]
-    by_subject = replace(found, behind={first: 1.0, second: 2.0}, by_subject=True)
-    assert (
-        by_subject.notes[1]
-        == "Conflict 1 rests on menus with few subjects: {i0, i1, i2, m0} (1), {i0, i1, i2, m1} (2)."
-    )
-    leads = explanation(leads=((("x", "y"), ("y", "x")),), pvalue=0.5)
-    assert leads.notes == [
-        "All menus together are not rejected, but these stand out, by more than so many comparisons give by chance: "
-        "{x, y} and {y, x}."
-    ]
-    assert leads.conflict == ()
-    assert leads.inequality is leads.pattern is None
-    assert repr(leads) == "Explanation(0 conflicts, conflict=(), pattern=None, pvalue=0.5)"
-
-
-def test_the_table_of_influence():
-    found = explanation(conflict(menus=3))
-    table = found.as_table()
-    assert (
-        table.title == "Influence of the menus on the distance, 0.75 with all of them, menus weighted by their choices"
-    )
-    assert table.columns == ["menu", "choices", "part of distance", "distance without", "in conflict"]
-    assert table.rows[0] == ["{i0, i1, i2, m0}", 10, "12.5%", 0.25, "1, 2"]
-    assert table.note == ""
-    named = {**found.influence, "named": [0.5, None, 0.25], "choices": [10.5, 1.0, 2.0]}
-    table = replace(found, influence=named, halves=8, rejected=5).as_table()
-    assert [row[1] for row in table.rows] == [10.5, 1, 2]
-    assert [row[4] for row in table.rows] == ["50%", None, "25%"]
-    assert table.note == (
-        "named: in so many of 8 half-samples (half of the choices) the conflict found has this menu; 5 of them were rejected."
-    )
-    for count, note in ((10, ""), (11, "1 more menus in `influence` (in the file of --out).")):
-        table = explanation(conflict(menus=count), level=None).as_table()
-        assert (len(table.rows), table.note) == (10, note)
-        assert table.title == "Influence of the menus on the distance, 0.75 with all of them"
-
-
-def test_explanations_as_plain_values():
-    found = explanation(conflict(terms=((("x",), "x", 1.0, -2.0),)), block_marschak=((("x",), "x", -2.0),))
-    own = found.to_dict()
-    assert own["block_marschak"] == [{"menu": ["x"], "item": "x", "value": -2.0}]
-    assert own["conflicts"][0]["block_marschak"] == [{"menu": ["x"], "item": "x", "multiplier": 1.0, "value": -2.0}]
-    assert own["conflicts"][0]["pattern"] is None
-    assert own["conflicts"][0]["inequality"]["bound"] == 1.0
-    assert own["influence"][1]["menu"] == ["i0", "i1", "i2", "m1"]
-    assert explanation(conflict()).to_dict()["block_marschak"] is None
-    assert explanation(conflict()).to_dict()["conflicts"][0]["block_marschak"] is None
-    frame = found.to_frame("dict")
-    assert frame["conflicts"] == ["1, 2", "1, 2"]
-    assert frame["menu"][0] == "{i0, i1, i2, m0}"

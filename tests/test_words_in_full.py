@@ -1,13 +1,9 @@
 # ruff: noqa: E501  (the sentences are as long as they are)
-"""What results say, word for word: examples small enough to check every number by hand.
-
-DECOY   from {a, b} 30 of 100 take a, from {a, b, c} 50: more on offer made a more popular. The nearest random utility model
-        gives a 27/70 of both, which is 24/700 away in squared distance, 24/7 with 100 choices a menu.
-FITS    60 of 100, then 50: c costs a and b ten choices each.
-"""
+"""What results say, word for word, of the data in `hand_examples`."""
 
 import numpy as np
 import pytest
+from hand_examples import DECOY, FITS, SHOP
 
 import rumflow as rf
 from rumflow.inference.bounds import Bounds
@@ -16,9 +12,6 @@ from rumflow.inference.next_menu import NextMenus
 from rumflow.inference.result import _nothing_or
 
 TRIPLE = ("a", "b", "c")
-DECOY = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, TRIPLE: {"a": 50, "b": 30, "c": 20}})
-FITS = rf.ChoiceData.from_counts({("a", "b"): {"a": 60, "b": 40}, TRIPLE: {"a": 50, "b": 30, "c": 20}})
-SHOP = rf.ChoiceData.from_counts({("out", "a", "b"): {"out": 50, "a": 30, "b": 20}, ("out", "a"): {"out": 60, "a": 40}})
 
 
 def says(found, text):
