@@ -373,6 +373,15 @@ def assortment(count=3, **changes):
     return BestAssortment(**values | changes)
 
 
+def test_assortments_are_named_in_a_plot_where_there_is_room(monkeypatch):
+    pytest.importorskip("matplotlib")
+    found = assortment(2)
+    names = ["past 0: {x}", "past 1: {x}"]
+    for room, expected in ((11, names), (10, ["past 0", "past 1"])):
+        monkeypatch.setattr("rumflow.inference.assortment_result.MOST_NAME", room)
+        assert [text.get_text() for text in found.plot().get_yticklabels()] == expected
+
+
 def test_assortments_in_words():
     lines = assortment().summary().splitlines()
     assert lines[:3] == [

@@ -125,6 +125,8 @@ def test_a_test_of_budgets_in_words():
         rf.rum_test(data, 19, 0.1, convention="kitamura-stoye", cluster=True)
     with pytest.raises(rf.InputError, match="there is one cluster in all"):
         rf.rum_test(data, 19, 0.1, convention="kitamura-stoye", cluster=[0] * 20)
+    halves = rf.rum_test(data, 19, 0.1, seed=1, convention="kitamura-stoye", cluster=[0, 1] * 10)
+    assert halves.n_boot == 19  # two clusters are enough to draw
     fits = rf.rum_test(demand(4, 4), 19, 0.1, seed=1, convention="kitamura-stoye")
     assert fits.statistic == 0.0
     assert "The observed demand is that of a population of utility maximisers itself." in fits.summary()

@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 
 import rumflow as rf
 from rumflow.core.graph_cells import Cells
+from rumflow.inference import plausible
 from rumflow.inference.plausible import find_band, wilson
 from rumflow.solvers import linear_programs
 from rumflow.solvers.range_programs import RangePrograms, Ranges
@@ -170,3 +171,11 @@ def test_a_band_of_weighted_rows_by_hand(choices, share, noisy):
     z = few * max(furthest[89], stats.norm.ppf(0.95))
     low, high = wilson(np.array([share]), np.array([each]), np.array([one]), z)
     assert (band.least[0], band.most[0]) == pytest.approx((low[0], high[0]), rel=1e-9)
+
+
+def test_memory_of_a_band_is_asked_for(monkeypatch):
+    asked = []
+    monkeypatch.setattr(plausible, "require_memory", lambda needed, what, *_: asked.append((needed, what)))
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 10}})
+    find_band(data, data.membership, data.membership, np.zeros(2), 0.9, n_boot=19, seed=4)
+    assert asked == [(32 * 19 * 2, "a level by 19 replicates")]

@@ -267,6 +267,35 @@ def test_binding_inequalities_of_three_items():
     assert found.rho[0b111, 0] == pytest.approx(27 / 70)
 
 
+def test_binding_inequalities_are_prices_of_detours():
+    """Of complete data: what the cheapest way through an edge costs more than the cheapest way from its menu, where none goes."""
+    n, table = 4, rf.simulate.dirichlet(4, 0)
+    found = rf.rum_test(rf.ChoiceData.from_matrix(table), 3, 0.1, None, seed=0, sizes=50, route="lattice")
+    inside = rf.Lattice(n).membership
+    several = inside.sum(axis=1) > 1
+    gradient = np.where(inside & several[:, None], 2 * found.sample.scale * (found.rho - table), 0.0)
+    cost = np.zeros((1 << n, n))
+    for menu in range(1 << n):
+        for x in range(n):
+            smaller = [e for e in range(1 << n) if e & menu == e and e >> x & 1]
+            cost[menu, x] = sum(gradient[e, x] for e in smaller)
+    below = np.zeros(1 << n)
+    for menu in range(1, 1 << n):
+        below[menu] = min(cost[menu, x] + below[menu - (1 << x)] for x in range(n) if menu >> x & 1)
+    expected = {}
+    for menu in range(1, 1 << n):
+        for x in range(n):
+            if menu >> x & 1 and found.flow[menu, x] <= 1e-12:
+                price = cost[menu, x] + below[menu - (1 << x)] - below[menu]
+                if price > 1e-6:
+                    expected[tuple(y for y in range(n) if menu >> y & 1), x] = price
+    binding = found.binding()
+    assert {(menu, item): pytest.approx(value, rel=1e-4) for menu, item, value in binding} == expected
+    assert len(binding) > 1
+    values = [value for *_, value in binding]
+    assert values == sorted(values, reverse=True)
+
+
 # Likelihood -------------------------------------------------------------------------------------------------------------------
 
 PARTLY = rf.ChoiceData(

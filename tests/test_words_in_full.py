@@ -34,6 +34,7 @@ Sharp bounds from {a, c}, over all members of the model as close to the data as 
     )
     assert repr(found) == "Bounds(menu={a, c}, items={a, c}, [0.3857, 0.7429], [0.2571, 0.6143])"
     assert found["c"] == pytest.approx((18 / 70, 43 / 70), abs=1e-9)
+    assert found.gap <= 1e-9
     assert (found.confidence, found.confidence_lower, found.seed) == (None, None, None)
     with pytest.raises(rf.InputError, match="there are bounds for 2 items; take one by its label"):
         _ = found.interval
