@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from importlib import import_module
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hand_examples import DECOY, FITS
 
 import rumflow as rf
 from rumflow.core.graph import GraphTooLargeError
+from rumflow.inference import sharp
 from rumflow.inference.bounds import _asked_functional, ask_functionals, exact_fit
 from rumflow.inference.next_menu import _candidates
 from rumflow.inference.sharp import given_by, independent, last_items, lay_out
@@ -53,6 +55,20 @@ def test_bounds_on_menus_that_are_not_linked():
     assert known.gap == 0.0
     minus = rf.bounds(data, functional={(("a", "b"), "a"): -2.0}, confidence=None)
     assert minus.interval == pytest.approx((-1.4, -1.0), abs=1e-9)
+
+
+@pytest.mark.parametrize(("low", "high"), [((0.5, 0.45), (-0.7, -0.8)), ((0.5, 0.4), (-0.7, -0.75))])
+def test_the_gap_is_that_of_the_rougher_end(low, high, monkeypatch):
+    """Programmes that end with a value and a bound: the bounds count, and the larger of what they may be off."""
+
+    def minimise(cost):
+        value, bound = low if cost.sum() > 0 else high
+        return SimpleNamespace(value=value, bound=bound)
+
+    monkeypatch.setattr(sharp, "make_programs", lambda *_: SimpleNamespace(minimise=minimise))
+    found = rf.bounds(FITS, ["a", "c"], "a", confidence=None)
+    assert found.gap == pytest.approx(0.1)
+    assert found.interval == (low[1], -high[1])
 
 
 def test_functionals_by_label_and_by_array():
