@@ -55,7 +55,7 @@ mutants: $(VENV)/test
 	$(BIN)/python .ci/mutants.py run --count $(COUNT)
 
 # Kernels as plain Python, where an index out of range is an error; small sizes.
-PLAIN := certificate factor graph inputs lattice operators paths simulate tree
+PLAIN := certificate core_by_hand factor graph graphs_by_hand inputs lattice operators paths paths_by_hand simulate tree
 plain: $(VENV)/test
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PLAIN:%=tests/test_%.py) -k "not (threads or 13 or 14 or 15 or thousands)" \
 	  --deselect "tests/test_certificate.py::test_gap_bounds_the_distance_to_the_optimum[10]"

@@ -7,10 +7,12 @@ from itertools import permutations
 import numpy as np
 import pytest
 from experiments.robust import choices_of, random_market, sample_market
+from scipy import stats
 from scipy.optimize import linprog
 
 import rumflow as rf
 from rumflow.core.graph_cells import Cells
+from rumflow.inference import plausible
 from rumflow.inference.plausible import find_band, wilson
 from rumflow.solvers import linear_programs
 from rumflow.solvers.range_programs import RangePrograms, Ranges
@@ -117,3 +119,63 @@ def test_one_subject_a_menu_says_next_to_nothing():
     assert rf.best_assortment(data, {"a": 2, "b": 3}, "o", confidence=0.95, n_boot=199).lower > 0.9
     with pytest.raises(rf.InputError, match="cluster: subjects matter for a level only"):
         rf.best_assortment(data, {"a": 2, "b": 3}, "o", cluster=True)
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.9])
+def test_a_band_by_hand(confidence):
+    """One menu of two items, 9 replicates: every number of the definition."""
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 10}})
+    band = find_band(data, data.membership, data.membership, np.array([2.0, 1.0]), confidence, n_boot=9, seed=4)
+    centre = np.array([0.75, 0.25])  # is in the tightened set
+    furthest = []
+    for i in range(9):
+        rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(4, spawn_key=(i,))))
+        share = rng.multinomial(40, [*centre, 0.0])[0] / 40
+        furthest.append(abs(share - centre[0]) / np.sqrt(centre[0] * centre[1] / 40 + 1 / 40**2))
+    rank = {0.8: 8, 0.9: 9}[confidence]  # of ten, with the data
+    z = max(sorted(furthest)[rank - 1], {0.8: 1.2815515655446004, 0.9: 1.6448536269514722}[confidence])
+    grid = np.linspace(0, 1, 1_000_001)
+    inside = grid[np.abs(0.75 - grid) <= z * np.sqrt(grid * (1 - grid) / 40 + 1 / 40**2)]
+    assert band.sums.toarray().tolist() == [[1, 0], [0, 1]]
+    assert band.least == pytest.approx([inside[0], 1 - inside[-1]], abs=3e-6)
+    assert band.most == pytest.approx([inside[-1], 1 - inside[0]], abs=3e-6)
+    assert band.holds(np.array([[inside[0] + 1e-5, 1 - inside[0] - 1e-5]]))
+    assert not band.holds(np.array([[inside[0] - 1e-5, 1 - inside[0] + 1e-5]]))
+    assert not band.holds(np.array([[inside[-1] + 1e-5, 1 - inside[-1] - 1e-5]]))
+
+
+@pytest.mark.parametrize(
+    ("choices", "share", "noisy"), [("baab", 0.5, True), ("babb", 0.375, True), ("aaba", 0.875, False)]
+)
+def test_a_band_of_weighted_rows_by_hand(choices, share, noisy):
+    """Weights of 0.5 and 1.5: what is drawn is the noise of rows with random signs, and few rows know it badly."""
+    weight = np.tile([0.5, 1.5], 10)
+    rows = {"menu": ["a,b"] * 20, "choice": list(choices) * 5, "weight": weight.tolist()}
+    data = rf.ChoiceData.from_frame(rows, weight="weight")
+    assert data.frequencies[0, 0] == share
+    band = find_band(data, data.membership, data.membership, np.zeros(2), 0.9, n_boot=99, seed=4)
+    tau = 0.525 * 20**-0.2
+    centre = min(share, tau * 0.5 + (1 - tau))  # the tightened set ends there
+    taken = np.array([item == "a" for item in choices] * 5, float)
+    drawn = []
+    for i in range(99):
+        rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(4, spawn_key=(i,))))
+        signs = 2.0 * rng.integers(2, size=20) - 1.0
+        drawn.append(np.sqrt(20 / 19) * (signs * weight * (taken - centre)).sum() / 20)
+    drawn, one = np.array(drawn), (weight**2).sum() / weight.sum() ** 2
+    own = (drawn**2).mean() / (centre * (1 - centre))
+    assert (own > one) == noisy
+    each = max(own, one)
+    few = stats.t.ppf(0.95, 1 / one - 1) / stats.norm.ppf(0.95)
+    furthest = np.sort(np.abs(drawn) / np.sqrt(each * centre * (1 - centre) + one**2))
+    z = few * max(furthest[89], stats.norm.ppf(0.95))
+    low, high = wilson(np.array([share]), np.array([each]), np.array([one]), z)
+    assert (band.least[0], band.most[0]) == pytest.approx((low[0], high[0]), rel=1e-9)
+
+
+def test_memory_of_a_band_is_asked_for(monkeypatch):
+    asked = []
+    monkeypatch.setattr(plausible, "require_memory", lambda needed, what, *_: asked.append((needed, what)))
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 10}})
+    find_band(data, data.membership, data.membership, np.zeros(2), 0.9, n_boot=19, seed=4)
+    assert asked == [(32 * 19 * 2, "a level by 19 replicates")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
@@ -40,7 +40,7 @@ class BestAssortment:
     seconds: float
     reason: str  #: "" where the search was completed, else "max_seconds", "interrupted" or "too large"
     notes: tuple[str, ...] = ()
-    projection: Projection | None = field(default=None, repr=False)
+    projection: Projection | None = None
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """The table as a data frame (backend "pandas", "polars", "pyarrow" or "dict")."""

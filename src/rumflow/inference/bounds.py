@@ -14,7 +14,7 @@ with a given probability is the confidence interval (`rumflow.inference.confiden
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,7 @@ class Bounds:
     )
     confidence_upper: Array | None = None
     notes: tuple[str, ...] = ()  #: one per bound, or none at all: why no value is kept, and the like
-    fit: Projection | None = field(default=None, repr=False)
+    fit: Projection | None = None
     seed: int | None = None  #: of the intervals: the same seed gives the same ones
 
     def __getitem__(self, item: Item) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -120,7 +120,7 @@ _TAU_KEY = 1 << 40  # children of the seed that no replicate uses
 class BudgetTest(RumTest):
     """A test of rational choice from budgets."""
 
-    budgets: BudgetData = field(repr=False)
+    budgets: BudgetData
 
     @classmethod
     def of(cls, test: RumTest, budgets: BudgetData) -> BudgetTest:

@@ -12,7 +12,7 @@ which the least of gain - t rho(D, x) is 0, found by Dinkelbach's steps, each a 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ class Diversion:
     gains: Bounds  #: of every other item: sharp bounds and intervals
     ratio_lower: Array  #: range of the gain as a share of the item's own; 0 and 1 where nobody may take the item
     ratio_upper: Array
-    projection: Projection | None = field(default=None, repr=False)
+    projection: Projection | None = None
 
     @property
     def table(self) -> dict[str, list[Any]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -71,7 +71,7 @@ class RumTests:
     names: tuple[Item, ...]
     tests: tuple[RumTest, ...]
     seed: int
-    seconds: float = field(repr=False)
+    seconds: float
 
     def __len__(self) -> int:
         return len(self.tests)

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -67,9 +67,9 @@ class LikelihoodFit:
     converged: bool  #: gap <= tol
     tol: float
     seconds: float
-    data: ChoiceData = field(repr=False)
-    _place: Place = field(repr=False)
-    _point: Any = field(repr=False)
+    data: ChoiceData
+    _place: Place
+    _point: Any
 
     @property
     def loglik_gap(self) -> float:

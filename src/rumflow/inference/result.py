@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -69,8 +69,8 @@ class RumTest:
     notes: tuple[str, ...]  #: what the reader should know about these data: tiny or unequal menus, few subjects
     gap: float  #: certified: statistic - true minimum <= gap
     seconds: float
-    sample: Sample = field(repr=False)
-    _fits: CellFits = field(repr=False)
+    sample: Sample
+    _fits: CellFits
 
     @property
     def tau(self) -> float:

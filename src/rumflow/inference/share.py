@@ -11,7 +11,7 @@ frequencies as they are: sampling noise alone keeps it below 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -45,11 +45,11 @@ class RationalShare:
     share: float
     upper: float  #: certified: no member of the model explains more than this
     items: tuple[Item, ...]
-    membership: Mask = field(repr=False)  #: (m, n) the observed menus of two or more items
-    frequencies: Array = field(repr=False)  #: (m, n) the data, NaN on what was not recorded
-    _model: Model = field(repr=False)
-    _cells: Cells | None = field(repr=False)  # None where no menu leaves a choice
-    _mixture: Mixture = field(repr=False)  # of s rho
+    membership: Mask  #: (m, n) the observed menus of two or more items
+    frequencies: Array  #: (m, n) the data, NaN on what was not recorded
+    _model: Model
+    _cells: Cells | None  # None where no menu leaves a choice
+    _mixture: Mixture  # of s rho
 
     @property
     def gap(self) -> float:

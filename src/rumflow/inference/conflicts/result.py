@@ -83,9 +83,9 @@ class Explanation:
     items: tuple[Item, ...]
     n_observations: float | None
     interrupted: bool
-    seconds: float = field(repr=False)
+    seconds: float
     model: Model | None = None  #: None: random utility
-    behind: dict[tuple[Item, ...], float] = field(default_factory=dict, repr=False)
+    behind: dict[tuple[Item, ...], float] = field(default_factory=dict)
     """Independent choices (with `by_subject` subjects) behind each menu: fewer than choices where weights differ; none for exact
     shares."""
     by_subject: bool = False
