@@ -40,11 +40,9 @@ def test_memory_of_four_items_counted_by_hand():
 
 
 def test_rankings_that_are_expected_where_none_are_given():
-    assert [memory.typical_rankings(n, False) for n in (18, 20, 24)] == [1500, 1815, 2657]
-    assert [memory.typical_rankings(n, True) for n in (18, 20)] == [3000, 6482]
+    assert [memory.typical_rankings(n) for n in (18, 20, 24)] == [1500, 1815, 2657]
     for weighted in (False, True):
-        expected = memory.projection_bytes(18, weighted, 7, memory.typical_rankings(18, weighted))
-        assert memory.projection_bytes(18, weighted, 7) == expected
+        assert memory.projection_bytes(18, weighted, 7) == memory.projection_bytes(18, weighted, 7, 1500)
     assert memory.likelihood_bytes(18, 9, 7) == memory.likelihood_bytes(18, 9, 7, 1500)
 
 

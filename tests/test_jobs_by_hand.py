@@ -93,7 +93,7 @@ def test_everything_is_counted_once(counters):
     assert counters.pop() == [False, 2, "menus", 1, 1]
     rf.fit_likelihood(DECOY).lr_test(3, 0)
     assert counters.pop() == [False, 3, "replicates", 1, 1, 1]
-    rf.rum_test(DECOY, 107, 0.1, seed=0)
+    rf.rum_test(DECOY, 107, 0.1, seed=0, threads=1)
     assert counters.pop() == [False, 107, "replicates", 0, 100, 7]
 
 

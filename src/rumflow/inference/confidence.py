@@ -154,7 +154,8 @@ def _end(accepted: Callable[[float], bool], inner: float, outer: float) -> float
 def interval_tau(tau: Tau, sample: Sample, behind: Array) -> float:
     """The tau of intervals: what was asked for, or more than that of the test, whose centre would not be thinned."""
     auto = isinstance(tau, str) and tau == "auto"
-    found = find_taus("mean" if auto else tau, behind, sample.menu_sizes, sample.convention)[0]
+    rule = "mean" if auto and sample.convention.tau == "thinned" else tau
+    found = find_taus(rule, behind, sample.menu_sizes, sample.convention)[0]
     return min(MORE_ROOM * found, 0.9) if auto else found
 
 
