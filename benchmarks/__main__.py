@@ -56,9 +56,16 @@ PARTS: dict[str, tuple[str, list[str], list[str]]] = {
     "layers": (
         "differentiable layers, against others (layers.csv)",
         [
-            "benchmarks/layers.py --n 6 --batch 64 --timeout 75 --out docs/results/layers.csv",
-            "benchmarks/layers.py --n 10 --batch 32 --tools rumflow 'rumflow softmax'",
-            "benchmarks/layers.py --n 12 --batch 8 --tools rumflow 'rumflow softmax'",
+            "-m benchmarks.layers --n 6 --batch 64 --timeout 75 --out docs/results/layers.csv",
+            "-m benchmarks.layers --n 8 --batch 64 --timeout 90 --out docs/results/layers.csv",
+            *(
+                f"-m benchmarks.layers {sizes} --tools rumflow 'rumflow softmax'{more} --out docs/results/layers_softmax.csv"
+                for sizes, more in (
+                    ("--n 8 --batch 256 --repeats 15", " 'rumflow smoothed'"),
+                    ("--n 10 --batch 32 --repeats 5", " 'rumflow smoothed'"),
+                    ("--n 12 --batch 8 --repeats 5", ""),
+                )
+            ),
         ],
         [],
     ),

@@ -1,6 +1,6 @@
 """Forward and backward pass of `RUMLayer` against other differentiable layers, on the same inputs.
 
-    python benchmarks/layers.py --batch 256 --out layers.csv
+    python -m benchmarks.layers --batch 256 --out docs/results/layers.csv      in place of rows of the same tool, form and items
 
 Rivals (each optional): moreau, cvxpylayers (default solver, and on moreau), qpth, proxsuite, and Pi-net (JAX, `pinet-hcnn`),
 which splits the constraints (Douglas and Rachford) and stops after a number of steps. Every tool runs in a process of its own,
@@ -19,23 +19,21 @@ Errors are measured against central differences of the certified projection, in 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
-import os
-import platform
 import resource
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
 import rumflow as rf
+from benchmarks.record import save, stamp
+from rumflow.core.threads import thread_count
 from rumflow.core.transforms import moebius
 
 TOOLS = {
@@ -51,6 +49,11 @@ TOOLS = {
     "qpth": ("rho",),
     "proxsuite": ("rho",),
 }
+RIVALS = ("jax", "pinet-hcnn", "moreau", "cvxpylayers", "cvxpy", "diffcp", "qpth", "proxsuite")
+COLUMNS = (
+    *("tool", "form", "n", "batch", "note", "forward", "backward"),
+    *("output_error", "violation", "gradient_error", "ms_per_sample"),
+)
 BATCHES = {"pinet": 32, "moreau": 16, "cvxpylayers on moreau": 8, "cvxpylayers": 4, "qpth": 1, "proxsuite": 1}
 
 
@@ -295,7 +298,19 @@ def one(arguments: argparse.Namespace) -> None:
 
 def run(tool: str, form: str, batch: int, arguments: argparse.Namespace) -> dict[str, object]:
     """One tool in a process of its own."""
-    command = [sys.executable, __file__, "--tool", tool, "--form", form, "--batch", str(batch), "--n", str(arguments.n)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.layers",
+        "--tool",
+        tool,
+        "--form",
+        form,
+        "--batch",
+        str(batch),
+        "--n",
+        str(arguments.n),
+    ]
     command += ["--seed", str(arguments.seed), "--repeats", str(arguments.repeats), "--memory", str(arguments.memory)]
     command += ["--timeout", str(arguments.timeout)]
     with tempfile.TemporaryFile("w+") as log:
@@ -340,12 +355,10 @@ def main() -> None:
             print(json.dumps(row), flush=True)
     report(rows)
     if arguments.out:
-        names = list(dict.fromkeys(key for row in rows for key in row))
-        with arguments.out.open("w", newline="") as file:
-            writer = csv.DictWriter(file, [*names, "machine", "versions"])
-            writer.writeheader()
-            machine = f"{platform.machine()}, {len(os.sched_getaffinity(0))} processors"
-            writer.writerows({**row, "machine": machine, "versions": versions()} for row in rows)
+        own = stamp(thread_count(), *RIVALS)
+        save(
+            arguments.out, [{name: row.get(name, "") for name in COLUMNS} | own for row in rows], ["tool", "form", "n"]
+        )
 
 
 def report(rows: list[dict[str, object]]) -> None:
@@ -363,17 +376,6 @@ def report(rows: list[dict[str, object]]) -> None:
         print(
             f"{row['tool']:24}{row['form']:14}{row['ms_per_sample']:14.3f}{ratio:15.1f}{row['output_error']:14.1e}{gradient:16.1e}"
         )
-
-
-def versions() -> str:
-    found = []
-    rivals = ("pinet-hcnn", "moreau", "cvxpylayers", "cvxpy", "diffcp", "qpth", "proxsuite")
-    for name in ("rumflow", "torch", "jax", "numba", *rivals):
-        try:
-            found.append(f"{name}={version(name)}")
-        except PackageNotFoundError:
-            continue
-    return " ".join(found)
 
 
 if __name__ == "__main__":

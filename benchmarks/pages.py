@@ -212,7 +212,7 @@ def layers() -> str:
         "error of the output",
         "of the gradient",
     )
-    return markdown_table(header, body)
+    return markdown_table(header, body) + f"\nMeasured on {origin('layers')}.\n"
 
 
 def softmax() -> str:
@@ -222,10 +222,9 @@ def softmax() -> str:
     for n in sorted({n for n, _ in found}):
         own = [found.get((n, f"rumflow{kind}")) for kind in ("", " softmax", " smoothed")]
         body.append((n, *(f"{number(row['ms_per_sample'])} ms" if row else "" for row in own)))
-    machine = next(iter(found.values()))["machine"]
     return (
         markdown_table(("items", "noise", "softmax in each menu", "noise, smoothed (1e-3)"), body)
-        + f"\nMeasured on {machine}.\n"
+        + f"\nMeasured on {origin('layers_softmax')}.\n"
     )
 
 
