@@ -86,7 +86,8 @@ def main() -> None:
             command = [sys.executable, "-m", "benchmarks.memory", str(n), "--cases", case, "--here"]
             found = subprocess.run(command, check=False, capture_output=True, text=True)
             if found.returncode:
-                print(f"n={n} {case}: {found.stderr.strip().splitlines()[-1]}", file=sys.stderr, flush=True)
+                why = found.stderr.strip().splitlines()[-1:] or [f"ended with code {found.returncode}"]
+                print(f"n={n} {case}: {why[0]}", file=sys.stderr, flush=True)
                 continue
             *numbers, ended = found.stdout.split()[-3:]
             peak, expected = (float(value) for value in numbers)

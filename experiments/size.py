@@ -78,7 +78,7 @@ class Procedure(NamedTuple):
     @property
     def convention(self) -> Convention:
         """What it asks of `rum_test`."""
-        return Convention(weights=self.weights, draws=self.draws, thin=self.thin).with_weights(self.weights)
+        return Convention(weights=self.weights, draws=self.draws, thin=self.thin)
 
 
 PROCEDURES = {
@@ -273,7 +273,10 @@ def find_tau(data: ChoiceData, procedure: Procedure) -> float:
     rule, behind = procedure.rule, data.totals
     if rule in MEANS:
         rule, behind = "mean", np.full(len(behind), MEANS[rule](behind))
-    return min(procedure.c * find_taus(rule, behind, data.membership.sum(axis=1), procedure.convention)[0], 0.95)
+    sample = build_sample(data, procedure.weights if procedure.weights != "likelihood" else None, procedure.convention)
+    unequal = sample.unequal(behind)
+    found = find_taus(rule, behind, data.membership.sum(axis=1), procedure.convention, unequal)[0]
+    return min(procedure.c * found, 0.95)
 
 
 def rejection(statistic: Array, null: Array) -> float:

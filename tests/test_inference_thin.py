@@ -1,6 +1,6 @@
 """Thinning: the mixture near a fit that has fewer types, and what it changes in the test."""
 
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -149,12 +149,55 @@ def test_rule_for_tau():
     behind, items = np.array([5.0, 50.0, 200.0]), np.full(3, 3.0)
     mean = find_taus("mean", behind, items, Convention())[0]
     factor = 1 - inequality(behind) / 2
-    assert find_taus("auto", behind, items, Convention()) == pytest.approx((factor * mean, 0, 2 * factor * mean))
-    assert find_taus("thinned", behind, items, Convention(draws="empirical")) == pytest.approx((mean,))
-    assert find_taus("auto", behind, items, Convention(thin=0))[0] == pytest.approx(mean)
-    assert find_taus("auto", behind, items, Convention().with_weights(None))[0] == pytest.approx(mean)
-    same = np.full(3, 50.0)
-    assert find_taus("auto", same, items, Convention()) == find_taus("auto", same, items, Convention(tau="mean"))
+    unequal = inequality(behind)
+    assert find_taus("auto", behind, items, Convention(), unequal) == pytest.approx(
+        (factor * mean, 0, 2 * factor * mean)
+    )
+    assert find_taus("auto", behind, items, Convention())[0] == pytest.approx(mean)
+    assert find_taus("mean", behind, items, Convention(), unequal) == pytest.approx((mean,))
+
+
+def test_where_fits_are_thinned(monkeypatch):
+    data = draw([200, 7, 200, 6, 200], seed=4)
+    sizes = data.totals
+    assert build_sample(data, "counts", Convention()).unequal(sizes) == pytest.approx(inequality(sizes))
+    for weights, convention in (
+        (None, Convention()),
+        ("inverse-variance", Convention()),
+        ("counts", Convention(thin=0)),
+        ("counts", Convention(draws="empirical")),
+    ):
+        sample = build_sample(data, weights, convention)
+        assert sample.unequal(sample.sizes) == 0
+        assert sample.convention == convention  # as it was given
+    both = build_sample([data, draw([6, 199, 6, 200, 6], seed=5)], "counts", Convention())
+    assert both.unequal(both.sizes) == 0  # 206 choices from every menu
+    monkeypatch.setattr("rumflow.inference.sample.MOST_CELLS", 13)
+    assert build_sample(data, "counts", Convention()).unequal(sizes) == 0
+
+
+def test_data_inside_the_model_start_from_nothing():
+    menus = [*combinations("abcd", 2), *combinations("abcd", 3), tuple("abcd")]  # all of them, of uniform choosers
+    counts = {menu: {x: 10.0 + 90 * (i % 2) for x in menu} for i, menu in enumerate(menus)}
+    sample = build_sample(rf.ChoiceData.from_counts(counts), "counts", Convention(), route="lattice")
+    fits = distances(sample, sample.frequency[None], 0.0, 1e-10).fits
+    fitted, (start,) = thinned(sample, fits, 0.0, sample.sizes)
+    assert len(start[1]) == len(fits.mixtures[0][1]) == 0
+    assert (fitted[0] != fits.fitted[0]).any()
+
+
+def test_the_convention_of_a_result_is_the_one_asked_for():
+    data = draw([200, 7, 200, 6, 200], seed=4)
+    for name in ("default", "recentred", "abkk", "kitamura-stoye"):
+        assert rf.rum_test(data, 5, seed=1, convention=name).convention == CONVENTIONS[name]
+    again = rf.rum_test(data, 5, seed=1, weights=None).convention
+    assert rf.rum_test(data, 5, seed=1, convention=again).tau == rf.rum_test(data, 5, seed=1).tau
+
+
+def test_intervals_are_not_thinned(monkeypatch):
+    monkeypatch.setattr("rumflow.inference.replicate.thin_mixture", None)  # to call it is an error
+    data = draw([200, 7, 200, 6, 200], seed=4)
+    assert rf.bounds(data, ["a", "c"], n_boot=19, seed=1, tau="thinned") is not None
 
 
 def test_the_centre_is_in_the_tightened_set_and_near_the_fit():
@@ -175,7 +218,8 @@ def test_groups_count_together():
     fits = distances(sample, sample.frequency[None], 0.1, 1e-10).fits
     fitted, _ = thinned(sample, fits, 0.1, sample.sizes)
     both = np.bincount(sample.column, sample.sizes[sample.unit])
-    assert 0.9**2 * both @ (fitted[0] - fits.fitted[0]) ** 2 <= 0.6 * inequality(sample.sizes) * (1 + 1e-6)
+    pooled = inequality(np.array([220, 77, 220, 66, 202.0]))
+    assert 0 < 0.9**2 * both @ (fitted[0] - fits.fitted[0]) ** 2 <= 0.6 * pooled * (1 + 1e-6)
 
 
 def test_equal_menus_are_tested_as_without():

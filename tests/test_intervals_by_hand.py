@@ -235,16 +235,16 @@ def test_levels_of_intervals(level, words):
 def test_values_of_tau():
     behind, items = np.array([1.0, 32.0, 243.0]), np.array([2.0, 3.0, 4.0])
     mean = 0.4 * (3**-0.2 + 0.5 + 1 / 3) / 3
-    thinned = mean * (1 - (1 - 3 / (1 + 1 / 32 + 1 / 243) / 92) / 2)  # less by half of how unequal the menus are
-    assert find_taus("auto", behind, items, Convention()) == pytest.approx((thinned, 0.0, 2 * thinned))
-    assert find_taus("auto", behind, items, Convention(thin=0)) == pytest.approx((mean, 0.0, 2 * mean))
+    thinned = mean * (1 - 0.9 / 2)
+    assert find_taus("auto", behind, items, Convention(), 0.9) == pytest.approx((thinned, 0.0, 2 * thinned))
+    assert find_taus("auto", behind, items, Convention()) == pytest.approx((mean, 0.0, 2 * mean))
     assert find_taus("mean", behind, items, Convention(tau=0.2)) == pytest.approx((mean,))
     assert find_taus("auto", behind, items, Convention(tau=0.2)) == (0.2, 0.0, 0.4)
     assert find_taus("auto", behind, items, Convention(tau=0.5)) == (0.5, 0.0)  # twice as much is no tau
     assert find_taus("auto", behind, items, Convention(set="cone", tau=0.5)) == (0.5, 0.0, 1.0)
     assert find_taus("auto", behind, items, Convention(tau=0)) == (0.0,)
     assert find_taus(0.5, behind, items, Convention()) == (0.5,)
-    assert find_taus([0.5, "auto"], behind, items, Convention()) == pytest.approx((0.5, thinned))
+    assert find_taus([0.5, "auto"], behind, items, Convention(), 0.9) == pytest.approx((0.5, thinned))
     smallest = np.sqrt(np.log(32) / 32)
     assert find_taus("smallest", np.array([32.0, 99.0]), items[:2], Convention()) == pytest.approx((smallest,))
     assert find_taus("smallest", np.array([2.0, 99.0]), items[:2], Convention()) == pytest.approx(

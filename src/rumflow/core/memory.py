@@ -1,7 +1,7 @@
 """How much memory a problem needs, and the check that so much is free before the work starts.
 
 Estimates count arrays, in units of one number per cell (8 N bytes, N = n 2^(n-1)), alive at the peak, beside the data
-given by the caller. They were measured for n = 14 to 24 (projections), 16 and 18 (tests and likelihood of few menus).
+given by the caller. They were measured for n = 14 to 24 (projections), 18 and 20 (tests and likelihood).
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class Inversion:
             raise InputError(f"confidence={confidence!r}: a number between 0 and 1 is needed, such as 0.95")
         require_replicates_for(confidence, n_boot)
         self.level = 1 - confidence + 1e-12  # 1 - 0.9 is less than 0.1
-        self.sample: Sample = build_sample(data, weights, Convention(), None, model, route, remainders=False)
+        self.sample: Sample = build_sample(data, weights, Convention(thin=0.0), None, model, route, remainders=False)
         self._sampler: Sampler = make_sampler(self.sample, [data], "menu", cluster)
         self._tau = interval_tau(tau, self.sample, self._sampler.behind)
         # Drawn, shifted, projected and fitted at once.
@@ -152,11 +152,9 @@ def _end(accepted: Callable[[float], bool], inner: float, outer: float) -> float
 
 
 def interval_tau(tau: Tau, sample: Sample, behind: Array) -> float:
-    """The tau of intervals: what was asked for, or more than that of the test, whose centre would not be thinned."""
-    auto = isinstance(tau, str) and tau == "auto"
-    rule = "mean" if auto and sample.convention.tau == "thinned" else tau
-    found = find_taus(rule, behind, sample.menu_sizes, sample.convention)[0]
-    return min(MORE_ROOM * found, 0.9) if auto else found
+    """The tau of intervals: what was asked for, or more than that of the test of equal menus. Their fits are not thinned."""
+    found = find_taus(tau, behind, sample.menu_sizes, sample.convention)[0]
+    return min(MORE_ROOM * found, 0.9) if isinstance(tau, str) and tau == "auto" else found
 
 
 def has_counts(data: object) -> bool:

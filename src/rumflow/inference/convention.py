@@ -36,10 +36,11 @@ class Convention:
             resampled) from a menu, so that a few large menus do not speak for many small ones; a = 3.2 / s^2 between 0.4 and
             0.525, s the mean number of items of a menu: small menus have few facets, and the test needs more room
             (`python -m experiments.size`). "thinned": that times 1 - u/2, u the `inequality` of the menus, where fits are
-            thinned; see `thin`. "smallest": sqrt(log m / m), m the smallest. Or a number. m is at least 3.
+            thinned (`thin`). "smallest": sqrt(log m / m), m the smallest. Or a number. m is at least 3.
     thin    where menus are unequal, draws are "null" and weights "counts": types leave the fit, before samples are drawn from it,
-            as long as that moves it by no more than `thin` times u in units of sampling noise (`rumflow.inference.thin`). Other
-            weights may give most to menus that are known least, where such a move is a large one. 0: none leave.
+            as long as that moves it by no more than `thin` times u in units of sampling noise (`rumflow.inference.thin`), at
+            whatever tau. Other weights may give most to menus that are known least, where such a move is a large one. 0: none
+            leave. Nor do they where more than 2,500 cells were recorded: it would take longer than the replicates.
 
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
@@ -81,22 +82,16 @@ class Convention:
             raise InputError(f"convention: scale={self.scale!r}; a positive number is needed")
         if not (isinstance(self.thin, int | float | np.number) and 0 <= self.thin < np.inf):
             raise InputError(f"convention: thin={self.thin!r}; a number from 0 on is needed")
-        if self.tau not in TAUS:
+        if isinstance(self.tau, str) and self.tau not in TAUS:
+            names = ", ".join(map(repr, TAUS))
+            raise InputError(f"convention: tau={self.tau!r}; accepted are {names}, and a number from 0 to below 1")
+        if not isinstance(self.tau, str):
             _check_tau(self.tau, self.set, "convention: ")
         if self.set == "cone" and self.draws == "null":
             raise InputError(
                 "draws='null': a point of the cone has no total of 1 to draw choices from; "
                 "accepted with set='cone' is 'empirical'"
             )
-
-    @property
-    def thins(self) -> bool:
-        """Are fits thinned where menus are unequal?"""
-        return self.draws == "null" and self.thin > 0
-
-    def with_weights(self, weights: object) -> Convention:
-        """The same for a test with these weights: only with "counts" are fits thinned."""
-        return self if isinstance(weights, str) and weights == "counts" else replace(self, thin=0.0)
 
 
 #: Conventions by name. "recentred": unit weights and recentred draws of the observed choices, the default of version 0.1. "abkk":
@@ -125,8 +120,10 @@ def find_convention(convention: str | Convention | None, draws: str = "auto") ->
     return replace(convention, draws=draws)
 
 
-def find_taus(tau: Tau, behind: Array, items: Array, convention: Convention) -> tuple[float, ...]:
+def find_taus(tau: Tau, behind: Array, items: Array, convention: Convention, unequal: float = 0.0) -> tuple[float, ...]:
     """The values of tau asked for, where `behind` says how many independent draws stand behind each menu, `items` its size.
+
+    unequal   u, how unequal the menus are, where fits are thinned; 0 where they are not.
 
     "auto" alone is the convention's own value, and beside it 0 and twice that value: how much hangs on it.
     """
@@ -134,7 +131,7 @@ def find_taus(tau: Tau, behind: Array, items: Array, convention: Convention) -> 
     wanted: list[str | float] = list(tau) if several else [tau]  # type: ignore[arg-type, list-item]
     if not wanted:
         raise InputError("tau: the list is empty; give 'auto', a number, or several of them")
-    found = [_one_tau(one, behind, items, convention) for one in wanted]
+    found = [_one_tau(one, behind, items, convention, unequal) for one in wanted]
     if not several and tau == "auto" and found[0] > 0:
         found.append(0.0)
         if convention.set == "cone" or 2 * found[0] < 1:
@@ -151,7 +148,7 @@ def inequality(behind: Array) -> float:
     return 0.0 if (m == m[0]).all() else float(1.0 - 1.0 / (m.mean() * (1.0 / m).mean()))
 
 
-def _one_tau(tau: str | float, behind: Array, items: Array, convention: Convention) -> float:
+def _one_tau(tau: str | float, behind: Array, items: Array, convention: Convention, unequal: float) -> float:
     if tau == "auto":
         tau = convention.tau
     if not isinstance(tau, str):
@@ -160,11 +157,10 @@ def _one_tau(tau: str | float, behind: Array, items: Array, convention: Conventi
         raise InputError(
             f"tau={tau!r}: accepted are 'auto', 'thinned', 'mean', 'smallest', a number from 0 to below 1, or several"
         )
-    unequal = inequality(behind) if tau == "thinned" and convention.thins else 0.0
     behind = np.maximum(behind, 3.0)
     if tau != "smallest":
         mean = float(np.clip(3.2 / items.mean() ** 2, 0.4, 0.525) * (behind**-0.2).mean())
-        return (1.0 - 0.5 * unequal) * mean
+        return (1.0 - 0.5 * unequal) * mean if tau == "thinned" else mean
     m = float(behind.min())
     return 0.0 if np.isinf(m) else float(np.sqrt(np.log(m) / m))
 

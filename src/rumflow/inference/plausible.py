@@ -72,9 +72,9 @@ def find_band(
 ) -> Band:
     """The set for some menus of the data and the cells that count; `values`: what each item earns."""
     require_replicates_for(confidence, n_boot)
-    sample = build_sample(data, "counts", Convention(), None, model, route, remainders=False)
+    sample = build_sample(data, "counts", Convention(thin=0.0), None, model, route, remainders=False)
     sampler = make_sampler(sample, [data], "menu", cluster)
-    tau = find_taus("mean", sampler.behind, sample.menu_sizes, sample.convention)[0]
+    tau = find_taus("auto", sampler.behind, sample.menu_sizes, sample.convention)[0]
     centre, _ = tightened_centre(sample, tau, _TOL)
     rows = find_menus(menus, sample.menus)[sample.unit_menu]
     number = rows[sample.unit] * menus.shape[1] + sample.item

@@ -29,7 +29,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array, Mixture
-from rumflow.inference.convention import inequality
 from rumflow.inference.resample import Sampler, generators
 from rumflow.inference.sample import Sample
 from rumflow.inference.thin import thin_mixture
@@ -98,17 +97,20 @@ def tightened_centre(sample: Sample, tau: float, tol: float, behind: Array | Non
 
 
 def thinned(sample: Sample, fits: CellFits, tau: float, behind: Array | None) -> tuple[Array, list[Mixture]]:
-    """Fits without the types that samples so unequal cannot tell from none: (b, C) cells of R, and mixtures.
+    """Fits without the types that samples so unequal cannot tell from none: (b, C) cells of R, and mixtures to start from.
 
     They may move by `Convention.thin` times the inequality of the menus, in units of sampling noise within R_tau, which is
-    smaller than R by 1 - tau. Equal menus, other weights than "counts", draws that are not from the centre: the fits as they are.
+    smaller than R by 1 - tau. `Sample.unequal` says where. One mixture of a fit among many is thinned: another solver, on
+    another route, may have found another, and then the centre is another within the same distance.
     """
-    if behind is None or not sample.convention.thins or (unequal := inequality(behind)) <= 0:
+    if behind is None or (unequal := sample.unequal(behind)) <= 0:
         return fits.fitted, fits.mixtures
     allowed = sample.convention.thin * unequal
     sizes: Array = (1.0 - tau) ** 2 * np.bincount(sample.column, behind[sample.unit], len(sample.centre)).astype(float)
     found = [thin_mixture(sample.projector, fits.mixture(i), sizes, allowed) for i in range(len(fits.mixtures))]
-    return np.array([fitted for fitted, _ in found]), [mixture for _, mixture in found]
+    # Data inside the model have no mixture, and one with a type for every edge in use would be a slow start.
+    starts = [own if len(old[1]) else old for (_, own), old in zip(found, fits.mixtures, strict=True)]
+    return np.array([fitted for fitted, _ in found]), starts
 
 
 @dataclass(frozen=True, eq=False)

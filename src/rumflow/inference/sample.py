@@ -25,11 +25,14 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, check_items, format_menu
 from rumflow.data.menus import labels_of, masks_of, sort_keys, unique_menus
 from rumflow.errors import InputError
-from rumflow.inference.convention import Convention
+from rumflow.inference.convention import Convention, inequality
 from rumflow.models.model import Model
 from rumflow.output.names import list_menu
 from rumflow.projection.cells import CellProjector
 from rumflow.projection.inputs import as_floats, check_weights, require_weights
+
+#: Fits of more cells are not thinned: see `Convention.thin`.
+MOST_CELLS = 2500
 
 #: Sample sizes where data are probabilities: a number, or one for each menu; for several groups also these by the group's name.
 Sizes = float | ArrayLike | Mapping[Any, Any] | None
@@ -56,6 +59,7 @@ class Sample:
     projector: CellProjector
     scale: float
     convention: Convention
+    by_counts: bool = False  # the weights are the menus' sample sizes
 
     @property
     def n_groups(self) -> int:
@@ -92,6 +96,15 @@ class Sample:
         """The units recorded in part whose remainder is no slot."""
         recorded, slots = np.bincount(self.unit, self.item >= 0), np.bincount(self.unit)
         return np.flatnonzero((recorded < self.menu_sizes) & (slots == recorded))
+
+    def unequal(self, behind: Array) -> float:
+        """u, how unequal the menus of all groups together are, where fits are thinned for it; 0 where they are not.
+
+        behind   how many independent draws stand behind each unit.
+        """
+        own = self.convention
+        thins = own.draws == "null" and own.thin > 0 and self.by_counts and len(self.centre) <= MOST_CELLS
+        return inequality(np.bincount(self.unit_menu, behind).astype(np.float64)) if thins else 0.0
 
     def pool(self, p: Array, weights: Array) -> tuple[Array, Array, Array]:
         """From slots to cells: for each row of p the weighted means and the spread, and the weight of every cell."""
@@ -177,7 +190,8 @@ def build_sample(
         centre,
         projector,
         1.0,
-        convention.with_weights(weights),
+        convention,
+        isinstance(weights, str) and weights == "counts",
     )
     w = _slot_weights(sample, weights, groups)
     if convention.cells == "drop-last":

@@ -106,7 +106,7 @@ def rum_test(
     weights     "auto": "counts", the menu's sample size. None: 1 on every cell. "inverse-variance": N_D / p with p the fitted
                 probability, moved towards uniform by one observation per item, so that the statistic is Pearson's, with what
                 was not recorded of a menu as a cell of its own; the same weights for all replicates. Or a (2^n, n) array, or
-                one like `data.frequencies`.
+                one like `data.frequencies`. Only with "counts" are fits thinned (`Convention.thin`).
     draws       "auto": "null", replicate choices are drawn from the tightened fit, menu by menu. "empirical": from the observed
                 choices, recentred on that fit; it rejects true models too often where some menus have few choices.
     cluster     resample whole subjects: True for the data's own subject ids, or one id per row.
@@ -185,7 +185,7 @@ def prepare_test(
     sample = build_sample(groups, plan.own_weights, plan.convention, sizes, plan.model, plan.route)
     sampler = make_sampler(sample, list(groups.values()), plan.resample, plan.cluster)
     observed = distances(sample, sample.frequency[None], 0.0, plan.tol, threads=None)
-    taus = find_taus(plan.tau, sampler.behind, sample.menu_sizes, sample.convention)
+    taus = find_taus(plan.tau, sampler.behind, sample.menu_sizes, plan.convention, sample.unequal(sampler.behind))
     by_subject = plan.resample == "cluster" or not (plan.cluster is None or plan.cluster is False)
     resample = "subject" if by_subject else plan.resample
     if isinstance(sampler, UnitSampler) and not by_subject:

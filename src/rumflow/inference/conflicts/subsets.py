@@ -146,7 +146,8 @@ class Subset:
     def _replicator(self) -> Replicator:
         assert self.sampling is not None
         sampler = make_sampler(self.sample, [self.data], "menu", self.sampling.cluster or None)
-        taus = find_taus(["auto"], sampler.behind, self.sample.menu_sizes, self.sample.convention)
+        own, behind = self.sample, sampler.behind
+        taus = find_taus(["auto"], behind, own.menu_sizes, own.convention, own.unequal(behind))
         return make_replicator(self.sample, sampler, taus, _TOL, self.sampling.seed)
 
 

@@ -139,8 +139,8 @@ class Workspace:
 
     def reserve(self, count: int) -> None:
         """Make sure that a start from `count` rankings fits."""
-        if count + 8 > len(self.active.weights):
-            self._allocate(2 * count + 8)
+        if count + kernels.ENTERING > len(self.active.weights):
+            self._allocate(2 * count + kernels.ENTERING)
 
     def mixture(self) -> tuple[NDArray[np.int32], Array]:
         """The active rankings and their weights, copied."""
