@@ -72,12 +72,16 @@ class Study:
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self.by_method: dict[str, dict[Key, float]] = {method: {} for method in METHODS}
+        counts: dict[str, dict[Key, int]] = {method: {} for method in METHODS}
         for row in rows:
             key = (*(str(row[field]) for field in Case._fields), str(row["procedure"]))
             self.by_method[str(row["method"])][key] = float(row["rejected"])
+            counts[str(row["method"])][key] = int(row["data_sets"])
         self.best: dict[Key, float] = {}
+        self.data_sets: dict[Key, int] = {}  # behind the best rate
         for method in METHODS:  # from the roughest to the most reliable
             self.best |= self.by_method[method]
+            self.data_sets |= counts[method]
 
     def select(self, procedure: str, truths: Sequence[str], **fields: str) -> dict[Key, float]:
         """The best rates of a procedure for some truths, where the fields of the case have these values."""
@@ -301,6 +305,8 @@ def render(folder: Path) -> str:
         oracles=table([*DESIGN, *ORACLES], oracle_rows(oracles)),
         first=percent(study.best[(*(str(oracles[0][field]) for field in Case._fields), "default")]),
         worst=percent(true[worst]),
+        worst_count=f"{round(true[worst] * study.data_sets[worst]):,} of {study.data_sets[worst]:,}",
+        over=sum(rate > 0.05 for rate in true.values()),
         worst_case=", ".join(worst[:5]),
         tiny=percent(tiny),
         mean=percent(mean(true.values())),
