@@ -94,7 +94,7 @@ class ChoiceLikelihood(nn.Module):
             at = int(wrong.reshape(-1).nonzero()[0])
             raise InputError(
                 f"choice {at}: item {int(choice.reshape(-1)[at])} of menu {int(menu.reshape(-1)[at])} is no cell of the "
-                "layer; menus are numbered as in the first column of layer.cells"
+                "layer; a menu is its bit mask where the layer has all menus, else its place in the layer's list"
             )
         return cell
 
