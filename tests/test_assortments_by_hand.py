@@ -403,14 +403,14 @@ def test_assortments_in_words():
     assert len(assortment(14).as_table().rows) == 12
     some = assortment(2, confidence=0.9, more={"from": [0.5, np.nan], "to": [2.5, np.nan]}).as_table()
     assert some.note.startswith(
-        "from, to: over all populations that are not rejected at 90 %; not found where an assortment stands too far down. lower"
+        'from, to: over all populations that are not rejected at 90 %; "-": not computed, for the assortment '
+        "is not among the first. lower"
     )
     ends = {"from": [0.5, np.nan, np.nan], "to": [2.5, np.nan, np.nan], "allowed": [True, False, True]}
-    assert (
-        "; not found where an assortment is beyond the limits (max_size, must, never_together) or stands too far down. "
-        in (assortment(3, confidence=0.9, more=ends).as_table().note)
+    assert "for the assortment is beyond the limits (max_size, must, never_together) or is not among the first. " in (
+        assortment(3, confidence=0.9, more=ends).as_table().note
     )
-    assert "not found" not in assortment(1, confidence=0.9, more={"from": [0.5], "to": [2.5]}).as_table().note
+    assert "not computed" not in assortment(1, confidence=0.9, more={"from": [0.5], "to": [2.5]}).as_table().note
     hint = "The fit is taken for the truth; confidence=0.95 (--confidence 0.95) allows for sampling error."
     assert assortment(notes=()).summary().splitlines()[0] == hint
     assert "taken for the truth" not in assortment(1, confidence=0.9, more={"from": [0.5], "to": [2.5]}).summary()

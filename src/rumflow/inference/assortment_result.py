@@ -68,9 +68,9 @@ class BestAssortment:
     def _without(self, top: int) -> str:
         """Why some of the first rows have no range at the level, in words."""
         kinds = {ok for ok, low in zip(self.table["allowed"][:top], self.table["from"], strict=False) if isnan(low)}
-        reasons = {False: "is beyond the limits (max_size, must, never_together)", True: "stands too far down"}
+        reasons = {False: "is beyond the limits (max_size, must, never_together)", True: "is not among the first"}
         why = " or ".join(reasons[ok] for ok in sorted(kinds))
-        return f"; not found where an assortment {why}" if why else ""
+        return f'; "-": not computed, for the assortment {why}' if why else ""
 
     def summary(self) -> str:
         """The answer in words."""
