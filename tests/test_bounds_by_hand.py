@@ -191,3 +191,16 @@ def test_shares_that_are_nearly_known():
         assert title == f"Who gains when c leaves {{a, b, c}}; its share there is {text}"
     gains = replace(found.gains, notes=("", "mind this"))
     assert replace(found, gains=gains).as_table().note.endswith("turn to this item. b: mind this.")
+
+
+def test_menus_to_ask_have_the_outside_option():
+    """Without {a, b, c} and its part {a, b}, those with a are {a, c}; {b, c} goes."""
+    assert set(rf.next_menu(FITS).menus) == {("a", "c"), ("b", "c")}
+    assert rf.next_menu(FITS, outside_option="a").menus == (("a", "c"),)
+    assert rf.next_menu(FITS, [("a", "c")], outside_option="a").menus == (("a", "c"),)
+    with pytest.raises(
+        rf.InputError, match=r"the menu \{b, c\} does not have the outside option 'a', which is on every menu"
+    ):
+        rf.next_menu(FITS, [("a", "c"), ("b", "c")], outside_option="a")
+    with pytest.raises(rf.InputError, match="outside_option='z' is not among the items"):
+        rf.next_menu(FITS, outside_option="z")

@@ -1,5 +1,7 @@
 """Budgets: patches, rational types, their graph, and what is built on them, against trial of everything."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from budget_reference import (
@@ -19,7 +21,7 @@ from rumflow.core.graph import cheapest_type
 from rumflow.core.graph_cells import Cells
 from rumflow.core.rational_types import count_types, link_budgets
 from rumflow.data.demand import DemandEstimator
-from rumflow.inference.budgets import HouseholdSampler
+from rumflow.inference.budgets import HouseholdSampler, _note_on_types
 from rumflow.inference.resample import generators
 from rumflow.models.budgets import Budgets
 from rumflow.solvers import linear_programs
@@ -234,6 +236,12 @@ def test_merged_selected_and_left_out(rng):
     [
         ({"shares": [[0.5, 0.4], [0.5, 0.5]]}, r"household 0 \(counted from 0\): shares add up to 0\.9"),
         ({"shares": [[50, 50], [50, 50]]}, "in percent"),
+        (
+            {"shares": [[20, 4.1], [0.5, 0.5]]},
+            r"shares add up to 24\.1; .* are these amounts\? divide them by the household",
+        ),
+        ({"shares": [[1, 1], [0.5, 0.5]]}, r"or give quantities \(quantities=, --quantities\)"),
+        ({"shares": [[1, 0.9], [0.5, 0.5]]}, "they must add up to 1$"),
         ({"shares": [[1.1, -0.1], [0.5, 0.5]]}, "the share of good 2 is -0.1"),
         ({"shares": [[np.nan, 1], [0.5, 0.5]]}, "row 0, column 0 is nan"),
         ({"shares": [[0.5, 0.5]]}, r"shape \(2, 2\)"),
@@ -528,3 +536,57 @@ def test_cost_is_known_before(smoothed):
     assert cost.nodes <= 16
     assert len(smoothed.to_frame("dict")["patch"]) == len(smoothed.patches)
     assert "smoothed with degree 3" in repr(smoothed)
+
+
+def test_prices_that_may_not_be_divided_by_expenditure(rng):
+    """Medians of 10 and 40: of quantities at prices as paid."""
+    prices, budget = np.array([[1.0, 2.0], [2.0, 1.0]]), np.repeat([0, 1], 30)
+    shares = rng.dirichlet([1.0, 1.0], 60)
+    spent = np.where(budget == 0, 10.0, 40.0) * np.tile(np.linspace(0.5, 1.5, 30), 2)
+    note = (
+        "Median expenditure is 10 to 40, but prices are taken as already divided by it; if they are not, at_median=True "
+        "(--at-median) divides them."
+    )
+    for degree in (0, 2):
+        as_paid = rf.BudgetData.from_shares(prices, budget, shares, spent, degree)
+        assert as_paid.notes == as_paid.select([0, 1]).notes == (note,)
+        assert as_paid.understood.splitlines()[-1] == note
+        assert note in rf.rum_test(as_paid, 9, 0.1, seed=0).summary().splitlines()
+    amounts = shares * spent[:, None] / prices[budget]
+    assert rf.BudgetData.from_quantities(prices, budget, amounts, 2).notes == (note,)
+    assert rf.BudgetData.from_quantities(prices, budget, amounts, 2, at_median=True).notes == ()
+    assert rf.BudgetData.from_shares(prices, budget, shares).notes == ()
+    near = np.where(budget == 0, 0.05, 0.05) * spent / 1.0  # medians of 0.5 and 2
+    assert rf.BudgetData.from_shares(prices, budget, shares, near, 2).notes == ()
+    assert (
+        rf.BudgetData.from_shares(prices, budget, shares, 0.98 * near, 2)
+        .notes[0]
+        .startswith("Median expenditure is 0.49 ")
+    )
+    same = rf.BudgetData.from_shares(prices, budget, shares, np.tile(np.linspace(20, 40, 30), 2), 2)
+    assert same.notes[0].startswith("Median expenditure is 30, but")
+
+
+def test_budgets_that_rule_out_little(rng):
+    """Of two budgets with two patches each, 3 of 4 types are rational; of K that cross one pair only, most are."""
+    shares = rng.dirichlet([1.0, 1.0], 40)
+    two = rf.rum_test(rf.BudgetData.from_shares([[1, 2], [2, 1]], np.repeat([0, 1], 20), shares), 9, 0.1, seed=0)
+    assert two.notes[-1] == "These budgets rule out little (3 of 4 types are rational): the test can find little."
+    three = rf.BudgetData.from_shares([[1, 2], [1.5, 1.5], [2, 1]], np.repeat([0, 1, 2], 20), rng.dirichlet([1, 1], 60))
+    found = rf.rum_test(three, 9, 0.1, seed=0)
+    every = np.prod(np.bincount(three.budget))
+    assert found.n_types < 0.75 * every
+    assert not any("types are rational" in note for note in found.notes)
+    hardly = _note_on_types(three, int(0.9 * every) + 1)
+    assert hardly[0].startswith("These budgets hardly cross (")
+    assert hardly[0].endswith(f" of {every} types are rational): the test can find almost nothing.")
+
+
+def test_rounding_of_a_test_of_budgets_is_shown_as_nothing(smoothed):
+    found = rf.rum_test(smoothed, 19, 0.1, seed=0)
+    tiny = replace(found, statistic=4e-29, null_distributions=np.full((1, 19), 8e-16))
+    text = tiny.summary()
+    assert "  statistic    0 = " in text
+    assert "critical value at 0.05: 0\n" in text
+    assert "Samples of demand like this are rational themselves, nearly all of them (the critical value is 0)" in text
+    assert "hardly put it to the test" not in replace(found, null_distributions=np.ones((1, 19))).summary()

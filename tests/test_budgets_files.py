@@ -75,7 +75,11 @@ def test_commands_say_what_the_library_says(files, capsys, tmp_path):
         (["project", "--axis", "a,b"], "--axis does not go with --prices"),
         (["bounds", "--for", "a,b"], "prices of a new budget"),
         (["test", "--only", "1990,1999"], "budget '1999' is unknown"),
-        (["project", "--shares", "share1,food"], "no such column"),
+        (["project", "--shares", "share1,food"], "shares='food' (--shares): "),
+        (["project", "--quantities", "food"], "quantities='food' (--quantities): "),
+        (["project", "--quantities", "share1", "--shares", "share1"], "one of them is accepted"),
+        (["project", "--budget", "wave"], "budget='wave' (--budget): "),
+        (["test", "--subject", "clan"], "cluster='clan' (--subject): "),
         (["test", "--weight", "w"], "--weight does not go with --prices"),
         (["project", "--outside-option", "x"], "--outside-option does not go with --prices"),
         (["test", "--together"], "--together does not go with --prices"),
@@ -89,6 +93,21 @@ def test_wrong_words_are_named(files, capsys, words, message):
 def test_options_of_budgets_need_prices(files, capsys):
     assert main(["test", files[0], "--shares", "share1,share2"]) == 1
     assert "--shares goes with --prices" in capsys.readouterr().err
+
+
+def test_options_are_named_as_they_are_on_the_command_line(files, capsys, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text("year,food,energy\n1990,1,2\n", encoding="utf-8")
+    assert main(["project", str(other), *files[1:]]) == 1
+    assert "name them with shares= or quantities= (--shares, --quantities)" in capsys.readouterr().err
+    other.write_text("wave,share1,share2,share3\n1990,1,0,0\n", encoding="utf-8")
+    assert main(["project", str(other), *files[1:]]) == 1
+    assert "name it with budget= (--budget)" in capsys.readouterr().err
+    assert main(["project", *files]) == 0
+    assert "\nnot used: family\n" in capsys.readouterr().err
+    assert main(["bounds", *files, "--for", "90,90,90", "-q"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.endswith("are these prices divided by its expenditure?")
 
 
 def test_wrong_rows_are_named_by_line(tmp_path):

@@ -480,7 +480,7 @@ def test_one_group_alone_and_items_left_out(capsys, tmp_path):
         15,
     )  # {a, b, none} and {a, b} are one
     assert "only group south: 2 menus, 15 choices" in answer["understood"]
-    assert "without none: 2 items, 1 menus, 15 choices" in answer["understood"]
+    assert "without none: 2 items, 1 menu, 15 choices" in answer["understood"]
     for command in ("explain", "report", "test", "bounds", "compare"):
         more = {"report": ["-o", tmp_path / "page.html"], "bounds": ["--for", "a,b"], "test": ["--n-boot", 19]}
         code, _, err = run(capsys, command, path, "--only", "north", *more.get(command, []))
@@ -521,10 +521,10 @@ def test_long_labels_are_not_cut_in_tables(capsys, tmp_path):
     path.write_text("menu,item,count\n" + "\n".join(rows) + "\n")
     code, text, _ = run(capsys, "bounds", path, "--next", "-q")
     assert code == 0
-    rows = re.split(r"\n(?=\{|all but)", text.split("---\n")[-1].rpartition("\nwidth:")[0])
+    rows = re.split(r"\n(?=\{|everything except)", text.split("---\n")[-1].rpartition("\nwidth:")[0])
     told = [" ".join(re.sub(r" +[0-9.]+ +[0-9.]+$", "", row, flags=re.M).split()) for row in rows]
     assert len(told) == len(set(told)) == 10
-    assert all(row.startswith(("{", "all but ")) and "..." not in row for row in told)
+    assert all(row.startswith(("{", "everything except ")) and "..." not in row for row in told)
 
 
 def test_shares_without_sample_sizes(capsys, tmp_path):

@@ -174,6 +174,24 @@ def test_next(capsys, sales, tmp_path):
     for more in (["--confidence", "0.9"], ["--n-boot", "99"], ["--cluster"]):
         code, _, err = run(capsys, "bounds", sales, "--next", *more)
         assert (code, "without intervals" in err) == (1, True)
+    asked = {True: set(), False: set()}
+    for more in ([], ["--outside-option", "none"]):
+        _, text, _ = run(capsys, "bounds", sales, "--next", "-q", "--json", *more)
+        asked[bool(more)] = {tuple(sorted(row["menu"])) for row in json.loads(text)["menus"]}
+    assert ("beer", "tea") in asked[False]
+    assert asked[True] == {menu for menu in asked[False] if "none" in menu}
+
+
+def test_an_objective_that_is_rounding_is_shown_as_nothing(capsys, tmp_path):
+    path = tmp_path / "fits.csv"
+    path.write_text("menu,item,count\na|b,a,62\na|b,b,38\na|b|c,a,51\na|b|c,b,32\na|b|c,c,17\n")
+    _, text, _ = run(capsys, "project", path, "-q")
+    assert "Certificate: objective 0, at most" in text
+    households, prices = tmp_path / "households.csv", tmp_path / "prices.csv"
+    households.write_text("year,share1,share2\n1990,0.9,0.1\n1990,0.8,0.2\n1991,0.1,0.9\n1991,0.3,0.7\n")
+    prices.write_text("year,price1,price2\n1990,1,2\n1991,2,1\n")
+    _, text, _ = run(capsys, "project", households, "--prices", prices, "-q")
+    assert "Certificate: objective 0, at most" in text
 
 
 def test_many_prices_on_the_command_line(capsys, tmp_path):

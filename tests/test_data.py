@@ -395,3 +395,17 @@ def test_without_items_keeps_single_choices():
     assert np.array_equal(data.counts, other.counts, equal_nan=True)
     assert [data.rows.subjects[s] for s in data.rows.subject] == [2, 2]
     assert data.rows.weight.tolist() == [2, 3]
+
+
+def test_columns_without_a_use_are_named(tmp_path):
+    rows = [("a|b", "a", "monday", 3), ("a|b", "b", "sunday", 5)]
+    more = ChoiceData.from_csv(write(tmp_path / "more.csv", ["menu", "choice", "date", "revenue"], rows))
+    assert more.understood.splitlines()[-1] == "not used: date, revenue"
+    assert "2 items {a, b}, 1 menu, 2 choices" in more.understood
+    assert "not used" not in ChoiceData.from_frame({"menu": ["a|b"], "choice": ["a"]}).understood
+    wide = {"menu": ["a|b"], "choice": ["a"]} | {f"x{k}": ["?"] for k in range(14)}
+    names = ", ".join(f"x{k}" for k in range(12))
+    assert ChoiceData.from_frame(wide).understood.splitlines()[-1] == f"not used: {names}, ... 2 more"
+    long = {"trip": [1, 1, 2, 2], "alternative": list("abab"), "chosen": [1, 0, 0, 1], "note": list("wxyz")}
+    found = ChoiceData.from_frame(long, observation="trip", item="alternative", choice="chosen")
+    assert found.understood.splitlines()[-1] == "not used: note"

@@ -333,5 +333,5 @@ def test_layouts_from_the_command_line(tmp_path, capsys):
     options = ["--menu", "first,second", "--choice", "answer", "--missing", "9", "--base", "1"]
     assert main(["project", str(path), *options]) == 0
     printed = capsys.readouterr()
-    assert "1 rows without a recorded choice" in printed.err
+    assert "1 row without a recorded choice is left out" in printed.err
     assert "Traceback" not in printed.err

@@ -214,3 +214,21 @@ def test_assortments_with_long_names_are_told_apart():
     labels = [label.get_text() for label in best.plot().get_yticklabels()]
     assert len(set(labels)) == len(labels)
     assert all(name.split(":")[0] in best.table["assortment"] for name in labels)
+
+
+def test_a_file_is_no_axes(tmp_path):
+    """Every picture says how it is saved."""
+    data = rf.ChoiceData.from_counts({("tea", "milk"): {"tea": 30, "milk": 10}, ("tea", "gin"): {"tea": 20, "gin": 20}})
+    budgets = rf.BudgetData.from_shares([[1.0, 2.0], [2.0, 1.0]], [0, 1], [[0.5, 0.5]] * 2)
+    drawn = [make_fit(3, ["a", "b", "c"]), rf.rum_test(data, 9, seed=0), rf.next_menu(data), budgets]
+    drawn.append(rf.compare_models(data, {"every": None}, likelihood=False))
+    for result in drawn:
+        for file in ("a.png", tmp_path / "a.png"):
+            with pytest.raises(rf.InputError) as caught:
+                result.plot(file)
+            assert str(caught.value).endswith(f'ax = result.plot(); ax.figure.savefig("{file}")')
+            assert "matplotlib Axes are needed" in str(caught.value)
+    with pytest.raises(rf.InputError, match=r"Axes are needed, or None for a new figure$"):
+        drawn[0].plot(plt.figure())
+    ax = plt.figure().add_subplot()
+    assert drawn[0].plot(ax) is ax

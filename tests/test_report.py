@@ -68,7 +68,7 @@ def test_a_hundred_items(tmp_path):
     assert result["distance"] == pytest.approx(rf.project(data).distance)
     assert "The flow over all menus is drawn for up to 16 items; here are 100." in text
     assert "Nearly all menus were not offered" in text
-    assert "all but " in text
+    assert "everything except " in text
     assert "84 others" not in text  # a menu lists its largest shares and the sum of the others: 90 items, 16 listed
     assert "74 others" in text
 
@@ -149,3 +149,15 @@ def test_the_flow_of_incomplete_data_is_one_example(tmp_path):
     counts |= {("a", "c"): {"a": 5, "c": 5}, ("b", "c"): {"b": 5, "c": 5}}
     report.make_report(rf.ChoiceData.from_counts(counts), tmp_path / "all.html", n_boot=0)
     assert "this picture is one example" not in (tmp_path / "all.html").read_text()
+
+
+def test_what_the_model_can_be_used_for(tmp_path):
+    counts = {("a", "b"): {"a": 60, "b": 40}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}}
+    report.make_report(rf.ChoiceData.from_counts(counts), tmp_path / "a.html", n_boot=19)
+    text = " ".join((tmp_path / "a.html").read_text(encoding="utf-8").split())
+    assert "can be used for menus that were offered; for other menus use the ranges" in text
+    counts[("a", "b")] = {"a": 10, "b": 90}
+    report.make_report(rf.ChoiceData.from_counts(counts), tmp_path / "b.html", n_boot=19)
+    text = (tmp_path / "b.html").read_text(encoding="utf-8")
+    assert "The shares furthest from the model, where every menu counts the same" in text
+    assert "Furthest from the nearest RUM (menus weighted by their choices):" in text

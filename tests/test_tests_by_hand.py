@@ -32,7 +32,12 @@ def notes_on(counts, tau=0.1, weights="counts", draws="auto", **names):
 def test_tiny_and_unequal_menus():
     ab, ac, bc, abc = ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")
     assert notes_on({ab: (3, 2), ac: (40, 9)}) == ()
-    assert notes_on({ab: (2, 2), ac: (4, 5)}) == ("1 of 2 menus have fewer than 5 choices: {a, b} (4).",)
+    assert notes_on({ab: (2, 2), ac: (4, 5)}) == (
+        "1 of 2 menus have fewer than 5 choices: {a, b} (4). They count by their size: they do no harm, but say little.",
+    )
+    assert notes_on({ab: (2, 2), ac: (4, 5)}, weights="1 on every cell") == (
+        "1 of 2 menus have fewer than 5 choices: {a, b} (4).",
+    )
     assert notes_on({ab: (1, 3), ac: (1, 1), bc: (3, 0), abc: (1, 0, 0)}) == (
         "Every menu has fewer than 5 choices: {a, b, c} (1), {a, c} (2), {b, c} (3), ....",
     )
@@ -40,7 +45,16 @@ def test_tiny_and_unequal_menus():
         "1 of 2 menus have fewer than 5 choices: {a, b} (4). Resampling what was observed gives such menus too little noise, and "
         "true models are rejected too often; draws='null' does not.",
     )
-    assert notes_on({ab: (3, 2), ac: (40, 10)}) == ("Menus are unequal, with 5 to 50 choices.",)
+    # Means of 5 and 50: 27.5, harmonic 1 / 0.11, so u = 1 - 1 / (27.5 * 0.11) = 0.669.
+    unequal = "Menus are unequal, with 5 to 50 choices (inequality 0.67): "
+    assert notes_on({ab: (3, 2), ac: (40, 10)}) == (f"{unequal}samples are drawn from a thinned fit.",)
+    less = f"{unequal}tau is 0.67 of what it is for equal menus, and samples are drawn from a thinned fit."
+    data = rf.ChoiceData.from_counts({ab: {"a": 3, "b": 2}, ac: {"a": 40, "c": 10}})
+    for tau in ("auto", "thinned", ["thinned", 0.1]):
+        assert rf.rum_test(data, 9, tau, seed=0).notes[0] == less
+    for tau in (0.1, "mean", [0.1, "thinned"]):
+        assert rf.rum_test(data, 9, tau, seed=0).notes[0] == f"{unequal}samples are drawn from a thinned fit."
+    assert rf.rum_test(data, 9, seed=0, draws="empirical").notes[0] == "Menus are unequal, with 5 to 50 choices."
     assert notes_on({ab: (3, 2), ac: (40, 10)}, weights="1 on every cell") == (
         "Menus are unequal, with 5 to 50 choices. Each counts the same here; weights='counts' gives more to the larger.",
     )
@@ -82,7 +96,10 @@ def test_few_subjects():
 def test_replicates_that_are_missing():
     assert notes.unfinished(0, False) == []
     assert notes.unfinished(1, False) == [
-        "1 replicates lack a certified optimum; they are upper bounds, which raises the p-value."
+        "1 replicate lacks a certified optimum; it is an upper bound, which raises the p-value."
+    ]
+    assert notes.unfinished(2, False) == [
+        "2 replicates lack a certified optimum; they are upper bounds, which raises the p-value."
     ]
     assert notes.unfinished(0, True) == ["The run was interrupted: these are the replicates done by then."]
 

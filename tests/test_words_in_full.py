@@ -9,7 +9,7 @@ import rumflow as rf
 from rumflow.inference.bounds import Bounds
 from rumflow.inference.groups import GroupComparison, RumTests
 from rumflow.inference.next_menu import NextMenus
-from rumflow.inference.result import _nothing_or
+from rumflow.inference.result import nothing_or
 
 TRIPLE = ("a", "b", "c")
 
@@ -106,7 +106,7 @@ def test_a_rejection():
         found.summary(),
         f"""
 Test of random utility: do these choices come from a population of utility maximisers?
-  data         3 items, 2 menus of two or more, 200 choices (100 to 100 a menu)
+  data         3 items, 2 menus of two or more, 200 choices (100 a menu)
   statistic    3.42857 = 1 x squared distance to the set of RUMs, weights: counts
   bootstrap    19 replicates, choices drawn from the fitted model by menu, seed 1
   tau = 0.2038    p-value 0.05   critical value at 0.05: {first}   <- the test
@@ -114,7 +114,7 @@ Test of random utility: do these choices come from a population of utility maxim
   tau = 0.4077    p-value 0.05   critical value at 0.05: {third}
 Random utility is rejected at the 5 % level (tau = 0.2038).
 No replicate was as large: the p-value is the smallest that 19 replicates can give.
-Furthest from the nearest RUM:
+Furthest from the nearest RUM (menus weighted by their choices):
   a from {{a, b, c}}: observed 0.500, fitted 0.386
   b from {{a, b}}: observed 0.700, fitted 0.614
   a from {{a, b}}: observed 0.300, fitted 0.386
@@ -134,7 +134,7 @@ def test_no_rejection():
         found.summary(0.1),
         f"""
 Test of random utility: do these choices come from a population of utility maximisers?
-  data         3 items, 2 menus of two or more, 200 choices (100 to 100 a menu)
+  data         3 items, 2 menus of two or more, 200 choices (100 a menu)
   statistic    0 = 1 x squared distance to the set of RUMs, weights: counts
   bootstrap    19 replicates, choices drawn from the fitted model by menu, seed 1
   tau = 0.25      p-value 1   critical value at 0.1: {critical(found, 0.1)[0]}
@@ -153,7 +153,7 @@ def test_groups_on_the_cone():
         found.summary(),
         f"""
 Test of random utility: do these choices come from a population of utility maximisers?
-  data         3 items, 4 menus of two or more, 400 choices (100 to 100 a menu) in 2 groups, explained by one distribution
+  data         3 items, 4 menus of two or more, 400 choices (100 a menu) in 2 groups, explained by one distribution
   statistic    9.5 = 200 x squared distance to the RUM cone (any total), weights: 1 on every cell, last item of each menu left out
   bootstrap    39 replicates, observed choices resampled by menu, seed 1
   tau = 0.2146    p-value 0.025   critical value at 0.05: {first}   <- the test
@@ -194,8 +194,8 @@ def test_a_verdict_that_depends_on_tau_and_replicates_that_failed():
 
 
 def test_rounding_is_shown_as_nothing():
-    assert _nothing_or(1.1e-12) == 1.1e-12
-    assert _nothing_or(1e-12) == 0.0
+    assert nothing_or(1.1e-12) == 1.1e-12
+    assert nothing_or(1e-12) == 0.0
 
 
 def test_many_tests_and_groups():
@@ -337,10 +337,13 @@ def test_the_best_assortment():
     """{a, b} was offered and earns 3 * 0.3 + 4 * 0.2; {b} earns 0.8 to 2, for b gets from 0.2 to 0.5."""
     found = rf.best_assortment(SHOP, {"a": 3, "b": 4}, "out")
     lines = found.summary().splitlines()
-    assert lines[0] == "Best in the worst case: {a, b} beside out, which earns 1.7 to 1.7."
-    assert lines[1].startswith("No other assortment promises more (certified")
+    assert lines[0] == (
+        "The fit is taken for the truth; confidence=0.95 (--confidence 0.95) allows for sampling error."
+    )
+    assert lines[1] == "Best in the worst case: {a, b} beside out, which earns 1.7 to 1.7."
+    assert lines[2].startswith("No other assortment promises more (certified")
     says(
-        "\n".join(lines[2:]),
+        "\n".join(lines[3:]),
         """
 Revenue of assortments
 assortment              menu    size   lower   upper     fit
@@ -487,7 +490,7 @@ def test_models_side_by_side():
     assert table.note.endswith(" of it.")
     plain = rf.compare_models(DECOY, {"every": None}, "counts", likelihood=False)
     assert list(plain.table) == ["model", "distance", "gap", "types", "nodes", "seconds", "status"]
-    assert plain.as_table().title == "Distance of the data to 1 models (3 items, 2 menus, weighted)"
+    assert plain.as_table().title == "Distance of the data to 1 model (3 items, 2 menus, weighted)"
 
 
 def test_shares_and_likelihood():

@@ -99,6 +99,6 @@ def show_bounds(
         if found.confidence is not None:
             note = f"from, to: {100 * found.confidence:g} % confidence. {note}"
         for item, reason in zip(columns["item"], found.notes, strict=False):
-            note += f" {item}: {reason}." if reason else ""
+            note += f" {item}: {reason}{'' if reason.endswith('?') else '.'}" if reason else ""
         show([Table(title, list(columns), rows_of(columns), note)])
     write_out(columns, arguments)

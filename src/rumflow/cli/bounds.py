@@ -130,7 +130,12 @@ def _ask_next(data: ChoiceData, arguments: argparse.Namespace) -> int:
             "--next orders menus by sharp bounds, without intervals: --confidence, --n-boot and --cluster do not go with it"
         )
     asked = None if arguments.functional is None else _functional(data, arguments.functional)
-    found = next_menu(data, functional=asked, seed=arguments.seed, progress=show_progress(arguments))
+    outside = None
+    if arguments.outside_option is not None:
+        outside = labels_of_data(data, "--outside-option", arguments.outside_option, single=True)[0]
+    found = next_menu(
+        data, functional=asked, outside_option=outside, seed=arguments.seed, progress=show_progress(arguments)
+    )
     if arguments.json:
         print_json({"menus": records_of(found.table), "before": found.before, "left_out": found.skipped})
     else:

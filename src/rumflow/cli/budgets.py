@@ -98,8 +98,9 @@ def project_budgets(arguments: argparse.Namespace) -> int:
         table = Table("Observed against fitted: the largest differences", ["patch", "observed", "fitted", "difference"])
         for name, seen, found in [] if fit.inside else misfits:
             table.add(name, seen, found, seen - found)
+        objective = 0.0 if fit.inside else fit.objective
         certificate = (
-            f"Certificate: objective {fit.objective:.6g}, at most {fit.gap:.1e} above the least possible; {fit.status}."
+            f"Certificate: objective {objective:.6g}, at most {fit.gap:.1e} above the least possible; {fit.status}."
         )
         show([words, *([] if fit.inside else [table]), certificate])
     write_out(fit.to_frame(backend="dict"), arguments)
@@ -125,6 +126,7 @@ def test_budgets(arguments: argparse.Namespace, options: dict[str, Any]) -> int:
                 "pvalues": result.pvalues,
                 "n_boot": result.n_boot,
                 "failed": result.failed,
+                "notes": list(result.notes),
                 "seed": result.seed,
                 "convention": arguments.convention or "default",
                 "seconds": result.seconds,

@@ -163,8 +163,9 @@ def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]
     parts.append(table)
     note = "" if fit.complete else "; on menus not offered the fit is one of many (see bounds)"
     route = " (by search and bounds, route bounded)" if fit.method == "bounded" else ""
+    objective = 0.0 if fit.inside else fit.objective
     parts.append(
-        f"Certificate: objective {fit.objective:.6g}, at most {fit.gap:.1e} above the least possible{route}; {fit.status}: "
+        f"Certificate: objective {objective:.6g}, at most {fit.gap:.1e} above the least possible{route}; {fit.status}: "
         f"{fit.status.explanation}{note}."
     )
     return parts

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rumflow.cli.arguments import BUDGETS, LISTS, ROLES
 from rumflow.errors import InputError
+from rumflow.output.names import how_many
 
 if TYPE_CHECKING:
     from rumflow.data.choices import ChoiceData
@@ -75,12 +76,13 @@ def _narrow(data: ChoiceData, arguments: argparse.Namespace) -> ChoiceData:
             names = "; ".join(list(parts)[:6]) + ("; ..." if len(parts) > 6 else "")
             raise InputError(f"--only {arguments.only}: there is no such {kind}; there are {names}")
         data = parts[arguments.only]
-        told.append(f"only {kind} {arguments.only}: {len(data.totals)} menus, {data.n_observations:g} choices")
+        told.append(
+            f"only {kind} {arguments.only}: {how_many(len(data.totals), 'menu')}, {data.n_observations:g} choices"
+        )
     if arguments.leave_out is not None:
         data = data.without(labels_of_data(data, "--leave-out", arguments.leave_out))
-        told.append(
-            f"without {arguments.leave_out}: {data.n} items, {len(data.totals)} menus, {data.n_observations:g} choices"
-        )
+        menus = how_many(len(data.totals), "menu")
+        told.append(f"without {arguments.leave_out}: {data.n} items, {menus}, {data.n_observations:g} choices")
     return replace(data, understood="\n".join(told)) if len(told) > 1 else data
 
 

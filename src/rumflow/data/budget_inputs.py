@@ -17,6 +17,9 @@ ROUNDING = 5e-3
 #: And probabilities that were smoothed.
 SMOOTHED = 0.05
 
+#: Median expenditures further from 1 than by this factor may be those of prices that were not divided by them.
+FAR = 2.0
+
 #: Names the household of a row.
 Where = Callable[[int], str]
 
@@ -62,7 +65,13 @@ def check_shares(shares: ArrayLike, goods: Sequence[str], m: int, where: Where) 
     wrong = np.abs(total - 1) > ROUNDING
     if wrong.any():
         h = int(wrong.argmax())
-        hint = "; are they in percent? divide by 100" if abs(total[h] - 100) < 1 else ""
+        hint = (
+            "; are these amounts? divide them by the household's total, or give quantities (quantities=, --quantities)"
+        )
+        if abs(total[h] - 100) < 1:
+            hint = "; are they in percent? divide by 100"
+        elif total[h] < 2:
+            hint = ""
         raise InputError(f"{where(h)}: shares add up to {total[h]:g}; they must add up to 1{hint}")
     return np.asarray(table / total[:, None], np.float64)
 
@@ -114,6 +123,18 @@ def budget_numbers(
 def medians(spent: Array, number: Ints, count: int, names: tuple[Item, ...]) -> Array:
     """The median of each budget; 1 where nobody faced it."""
     return np.array([np.median(spent[number == j]) if (number == j).any() else 1.0 for j in range(count)])
+
+
+def note_on_medians(spent: Array, number: Ints) -> tuple[str, ...]:
+    """What to say where expenditures are far from 1 although prices are taken as divided by them."""
+    found = np.array([np.median(spent[number == j]) for j in np.unique(number)])
+    low, high = (f"{value:.3g}" for value in (found.min(), found.max()))
+    if found.min() >= 1 / FAR and found.max() <= FAR:
+        return ()
+    return (
+        f"Median expenditure is {low if low == high else f'{low} to {high}'}, but prices are taken as already divided by it; "
+        "if they are not, at_median=True (--at-median) divides them.",
+    )
 
 
 def check_goods(goods: Sequence[str] | None, count: int) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ from rumflow.data.budget_inputs import (
     check_shares,
     check_table,
     medians,
+    note_on_medians,
 )
 from rumflow.data.choices import ChoiceData
 from rumflow.data.demand import DemandEstimator, locate
@@ -69,6 +70,7 @@ class BudgetData:
     households: Households | None = field(default=None, repr=False)
     pieces: Patches | None = field(default=None, repr=False)  # with corners, where prices are known
     understood: str = field(default="", repr=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)  #: what may be wrong with how they were read
 
     @classmethod
     def from_shares(
@@ -104,15 +106,18 @@ class BudgetData:
             raise InputError(f"expenditure: {len(number)} numbers are needed, one per household, not {len(spent)}")
         if at_median:
             if spent is None:
-                raise InputError("at_median: prices are divided by median expenditure, so expenditure is needed")
+                raise InputError(
+                    "at_median (--at-median): prices are divided by median expenditure, so expenditure is needed"
+                )
             table = table / medians(spent, number, len(table), names)[:, None]
+        notes = () if spent is None or at_median else note_on_medians(spent, number)
         log = None if spent is None else np.log(spent)
         groups = None if cluster is None else np.asarray(cluster)
         if groups is not None and groups.shape != (len(number),):
             raise InputError(
                 f"cluster: one id for each of the {len(number)} households is needed; got shape {groups.shape}"
             )
-        return _build(cls, names, table, named, number, values, log, groups, degree)
+        return _build(cls, names, table, named, number, values, log, groups, degree, notes)
 
     @classmethod
     def from_quantities(
@@ -214,7 +219,9 @@ class BudgetData:
             at_median=found.at_median,
             where=found.where,
         )
-        return BudgetData(**{**data.__dict__, "understood": f"{found.understood}; {data.understood}"})
+        understood = f"{found.understood}; {data.understood}"
+        understood += f"\nnot used: {', '.join(found.unused)}" if found.unused else ""
+        return BudgetData(**{**data.__dict__, "understood": understood})
 
     @property
     def budget(self) -> Ints:
@@ -322,6 +329,7 @@ class BudgetData:
                 None if own.log_expenditure is None else own.log_expenditure[keep],
                 None if own.cluster is None else own.cluster[keep],
                 self.degree,
+                self.notes,
             )
         keep = np.isin(self.budget, chosen)
         signs, number = np.unique(self.patches[keep][:, chosen], axis=0, return_inverse=True)
@@ -359,6 +367,7 @@ def _build(
     log_expenditure: Array | None,
     cluster: NDArray[Any] | None,
     degree: int,
+    warnings: tuple[str, ...],
 ) -> BudgetData:
     """Merge equal budgets, leave out those that nobody faced, cut them, and put the households into their patches."""
     if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or not 0 <= degree <= 10:
@@ -387,4 +396,5 @@ def _build(
     notes.insert(
         0, f"{len(kept)} budgets of {table.shape[1]} goods, {len(found)} patches, {len(number)} households, {how}"
     )
-    return cls(kept, pieces.signs, found, sizes, table, goods, used, households, pieces, "; ".join(notes))
+    understood = "\n".join(["; ".join(notes), *warnings])
+    return cls(kept, pieces.signs, found, sizes, table, goods, used, households, pieces, understood, warnings)

@@ -59,18 +59,28 @@ class BestAssortment:
             "fit: under one of them, the fitted mixture."
         )
         if self.confidence is not None:
-            some = ", of the first rows only" if None in shown["from"] else ""
+            some = self._without(top)
             note = f"from, to: over all populations that are not rejected at {100 * self.confidence:g} %{some}. {note}"
         left = len(self.table["menu"]) - len(rows)
         note += f" {left} further past assortments earn less in the worst case." if left else ""
         return Table("Revenue of assortments", list(shown), rows, note)
+
+    def _without(self, top: int) -> str:
+        """Why some of the first rows have no range at the level, in words."""
+        kinds = {ok for ok, low in zip(self.table["allowed"][:top], self.table["from"], strict=False) if isnan(low)}
+        reasons = {False: "is beyond the limits (max_size, must, never_together)", True: "is not among the first"}
+        why = " or ".join(reasons[ok] for ok in sorted(kinds))
+        return f'; "-": not computed, for the assortment {why}' if why else ""
 
     def summary(self) -> str:
         """The answer in words."""
         own = self._offer(self.menu, MOST_NAMED)
         earns = f"{own} beside {self.outside_option}, which earns {self.lower:.4g} to {self.upper:.4g}"
         if self.confidence is None:
-            lines = [f"Best in the worst case: {earns}."]
+            truth = "The fit is taken for the truth"
+            if not self.notes:  # a level that came to nothing has a note
+                truth += "; confidence=0.95 (--confidence 0.95) allows for sampling error"
+            lines = [f"{truth}.", f"Best in the worst case: {earns}."]
         else:
             percent = f"{100 * self.confidence:g} %"
             lines = [

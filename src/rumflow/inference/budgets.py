@@ -23,6 +23,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ from rumflow.inference.jobs import run
 from rumflow.inference.notes import unfinished
 from rumflow.inference.replicate import distances, make_replicator
 from rumflow.inference.resample import generators
-from rumflow.inference.result import RumTest, make_result
+from rumflow.inference.result import RumTest, make_result, nothing_or
 from rumflow.inference.sample import Sample, build_sample
 from rumflow.models.budgets import Budgets, model_of_budgets
 
@@ -124,8 +125,10 @@ class BudgetTest(RumTest):
 
     @classmethod
     def of(cls, test: RumTest, budgets: BudgetData) -> BudgetTest:
-        """A test of the choices of budgets, with the budgets."""
-        return cls(**{one.name: getattr(test, one.name) for one in fields(test)}, budgets=budgets)
+        """A test of the choices of budgets, with the budgets and what is to be said of them."""
+        own = {one.name: getattr(test, one.name) for one in fields(test)}
+        found = cls(**own, budgets=budgets)
+        return replace(found, notes=(*test.notes, *budgets.notes, *_note_on_types(budgets, found.n_types)))
 
     @property
     def n_types(self) -> int:
@@ -149,13 +152,14 @@ class BudgetTest(RumTest):
             "Test of rational choice from budgets: does this demand come from a population of utility maximisers?",
             f"  data         {len(data.labels)} budgets, {len(data.patches)} patches, {data.n_observations:g} households, {how}",
             f"  types        {self.n_types:,} rational ones (not listed)",
-            f"  statistic    {self.statistic:.6g} = {sample.scale:g} x squared distance to the {where}, weights: {self.weights}",
+            f"  statistic    {nothing_or(self.statistic):.6g} = {sample.scale:g} x squared distance to the {where}, "
+            f"weights: {self.weights}",
             f"  bootstrap    {self.n_boot} replicates, {self._drawn()}, seed {self.seed}",
         ]
         first = "   <- the test" if len(self.taus) > 1 else ""
         lines += [
             f"  tau = {tau:<9.4g} p-value {self.pvalues[t]:.4g}   "
-            f"critical value at {level:g}: {self.critical_value(level, tau):.6g}{'' if t else first}"
+            f"critical value at {level:g}: {nothing_or(self.critical_value(level, tau)):.6g}{'' if t else first}"
             for t, tau in enumerate(self.taus)
         ]
         verdict = "is rejected" if self.rejects(level) else "is not rejected"
@@ -167,6 +171,11 @@ class BudgetTest(RumTest):
         lines += self.notes
         if self.statistic == 0:
             lines.append("The observed demand is that of a population of utility maximisers itself.")
+        if nothing_or(self.critical_value(level)) == 0:
+            lines.append(
+                "Samples of demand like this are rational themselves, nearly all of them (the critical value is 0): these "
+                "budgets hardly put it to the test."
+            )
         worst = self.misfits(3)
         if worst:
             lines.append("Furthest from rational demand:")
@@ -177,6 +186,17 @@ class BudgetTest(RumTest):
                 if item in place
             ]
         return "\n".join(lines + unfinished(self.failed, self.interrupted))
+
+
+def _note_on_types(budgets: BudgetData, rational: int) -> tuple[str, ...]:
+    """What to say of budgets that cross so little that hardly any behaviour is ruled out."""
+    every = prod(np.bincount(budgets.budget).tolist())
+    if 4 * rational < 3 * every:
+        return ()
+    share = f"{rational:,} of {every:,} types are rational"
+    if 10 * rational < 9 * every:
+        return (f"These budgets rule out little ({share}): the test can find little.",)
+    return (f"These budgets hardly cross ({share}): the test can find almost nothing.",)
 
 
 def resamples_households(data: BudgetData, convention: str | Convention | None) -> bool:

@@ -21,6 +21,7 @@ from rumflow.inference.result import RumTest
 from rumflow.inference.test import rum_test
 from rumflow.models.model import Model
 from rumflow.output.frames import make_frame
+from rumflow.output.names import how_many
 from rumflow.output.tables import Table
 from rumflow.projection.graph_results import GraphProjection
 from rumflow.projection.results import Projection, Status
@@ -75,7 +76,8 @@ class ModelComparison(NamedTuple):
         )
         if any(value == -np.inf for value in self.logliks.values()):
             note += " Log-likelihood -inf: a choice was made that no type of the model makes."
-        title = f"Distance of the data to {len(rows)} models ({first.n} items, {len(first.membership)} menus{unit})"
+        menus = how_many(len(first.membership), "menu")
+        title = f"Distance of the data to {how_many(len(rows), 'model')} ({first.n} items, {menus}{unit})"
         words = {"pvalue": "p-value", "loglik": "log-likelihood"}
         return Table(title, [words.get(name, name) for name in shown], rows, note)
 

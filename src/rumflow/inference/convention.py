@@ -139,6 +139,12 @@ def find_taus(tau: Tau, behind: Array, items: Array, convention: Convention, une
     return tuple(found)
 
 
+def reduces_tau(tau: Tau, convention: Convention) -> bool:
+    """Is the first tau asked for one that falls with the inequality of the menus, where fits are thinned?"""
+    first = tau if isinstance(tau, str) or np.ndim(tau) == 0 else next(iter(tau))  # type: ignore[arg-type]
+    return (convention.tau if first == "auto" else first) == "thinned"
+
+
 def inequality(behind: Array) -> float:
     """How unequal the menus are: u = 1 - H / A, A and H the arithmetic and the harmonic mean of the draws behind each.
 

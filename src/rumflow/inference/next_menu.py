@@ -32,6 +32,7 @@ from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
+from rumflow.inference.assortment_inputs import find_outside
 from rumflow.inference.bounds import ask_functionals, exact_fit
 from rumflow.inference.functionals import as_menu
 from rumflow.inference.sharp import Asked, find_bounds, given_by, lay_out, make_programs
@@ -120,6 +121,7 @@ def next_menu(
     candidates: Iterable[Iterable[Item]] | None = None,
     functional: Mapping[Any, float] | None = None,
     *,
+    outside_option: Item | None = None,
     most: int = 60,
     weights: str | ArrayLike | None = "auto",
     model: Model | None = None,
@@ -132,6 +134,7 @@ def next_menu(
     candidates  menus by label; None: the documented list above, at most `most` of them.
     functional  {(menu, item): value}, see `rumflow.functionals`: order by the expected shrinkage of its bounds; None: by the
                 width of the menu's own bounds.
+    outside_option  the item that is on every menu, such as that for buying nothing: only menus that have it are candidates.
     seed        of the answers that are drawn.
     progress    a line on standard error. Ctrl-C keeps the menus that are done.
 
@@ -145,10 +148,11 @@ def next_menu(
         raise InputError(f"most={most!r}: a whole number, 1 or more, is needed")
     fit = exact_fit(data, weights, model, route)
     given = given_by(fit)
+    outside = None if outside_option is None else find_outside(fit, given.menus, outside_option)
     if candidates is None:
-        rows, left = _candidates(given.menus, most)
+        rows, left = _candidates(given.menus, most, outside)
     else:
-        rows, left = np.array([_row(fit, menu) for menu in candidates], np.bool_).reshape(-1, fit.n), 0
+        rows, left = np.array([_row(fit, menu, outside) for menu in candidates], np.bool_).reshape(-1, fit.n), 0
         seen = {row.tobytes() for row in given.menus[(given.seen == given.menus).all(axis=1)]}
         fresh = {row.tobytes(): row for row in rows if row.tobytes() not in seen}
         if len(rows) and not fresh:
@@ -243,15 +247,20 @@ def _worth(
     return width, refutes, float(np.clip(np.mean(shrinks), 0.0, None))
 
 
-def _row(fit: Projection, menu: Iterable[Item]) -> Mask:
+def _row(fit: Projection, menu: Iterable[Item], outside: int | None) -> Mask:
     row = np.zeros(fit.n, np.bool_)
     row[fit.members(as_menu(menu))] = True
     if row.sum() < 2:
         raise InputError(f"candidates: the menu {format_menu(as_menu(menu))} leaves no choice; two items are needed")
+    if outside is not None and not row[outside]:
+        raise InputError(
+            f"candidates: the menu {format_menu(as_menu(menu))} does not have the outside option {fit.items[outside]!r}, "
+            "which is on every menu"
+        )
     return row
 
 
-def _candidates(menus: Mask, most: int) -> tuple[Mask, int]:
+def _candidates(menus: Mask, most: int, outside: int | None = None) -> tuple[Mask, int]:
     """The default list, and how many more there are."""
     n = menus.shape[1]
     kinds: list[list[Mask]] = [[], [], []]
@@ -267,7 +276,8 @@ def _candidates(menus: Mask, most: int) -> tuple[Mask, int]:
     rows: list[Mask] = []
     for kind in kinds:
         for menu in sorted(kind, key=lambda row: (int(row.sum()), row[::-1].tobytes())):
-            if menu.sum() >= 2 and menu.tobytes() not in seen:
+            fits = menu.sum() >= 2 and (outside is None or menu[outside])
+            if fits and menu.tobytes() not in seen:
                 seen.add(menu.tobytes())
                 rows.append(menu)
     return np.array(rows[:most], np.bool_).reshape(-1, n), max(len(rows) - most, 0)

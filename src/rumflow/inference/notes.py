@@ -20,8 +20,10 @@ FEW_SIGNS = 12
 _NAMED = 3  # menus named in a note
 
 
-def find_notes(sample: Sample, sampler: Sampler, tau: float, by_subject: bool, weights: str) -> tuple[str, ...]:
-    """Sentences about these data, none where there is nothing to say."""
+def find_notes(
+    sample: Sample, sampler: Sampler, tau: float, by_subject: bool, weights: str, reduced: bool = False
+) -> tuple[str, ...]:
+    """Sentences about these data, none where there is nothing to say; `reduced`: tau falls with their inequality."""
     behind, what = sampler.behind, "subjects" if by_subject else "choices"
     empirical = sample.convention.draws == "empirical"
     notes = []
@@ -37,15 +39,17 @@ def find_notes(sample: Sample, sampler: Sampler, tau: float, by_subject: bool, w
             )
         elif by_subject:
             note += " The noise of a menu is learnt from its subjects, so that of these menus is known only roughly."
+        elif weights == "counts" and len(tiny) < len(behind):
+            note += " They count by their size: they do no harm, but say little."
         notes.append(note[0].upper() + note[1:])
     if behind.max() >= UNEQUAL * behind.min():
+        note = f"Menus are unequal, with {behind.min():g} to {behind.max():g} {what}"
+        if (unequal := sample.unequal(behind)) > 0:
+            less = f"tau is {1 - unequal / 2:.2f} of what it is for equal menus, and " if reduced else ""
+            note += f" (inequality {unequal:.2f}): {less}samples are drawn from a thinned fit"
+        equal = not (sample.weights != 1).any()
         notes.append(
-            f"Menus are unequal, with {behind.min():g} to {behind.max():g} {what}."
-            + (
-                ""
-                if (sample.weights != 1).any()
-                else " Each counts the same here; weights='counts' gives more to the larger."
-            )
+            note + (". Each counts the same here; weights='counts' gives more to the larger." if equal else ".")
         )
     if by_subject and isinstance(sampler, UnitSampler) and sampler.n_units < FEW_SUBJECTS:
         count = sampler.n_units
@@ -83,7 +87,9 @@ def unfinished(failed: int, interrupted: bool) -> list[str]:
     """What to say of replicates that were not solved, or not made."""
     lines = []
     if failed:
-        lines.append(f"{failed} replicates lack a certified optimum; they are upper bounds, which raises the p-value.")
+        one = "1 replicate lacks a certified optimum; it is an upper bound"
+        many = f"{failed} replicates lack a certified optimum; they are upper bounds"
+        lines.append(f"{one if failed == 1 else many}, which raises the p-value.")
     if interrupted:
         lines.append("The run was interrupted: these are the replicates done by then.")
     return lines

@@ -19,7 +19,7 @@ from rumflow.inference.jobs import Collected
 from rumflow.inference.notes import unfinished
 from rumflow.inference.replicate import Distances, Replicator
 from rumflow.inference.sample import Sample
-from rumflow.output.names import WRAPPED, name_menu
+from rumflow.output.names import WRAPPED, how_many, name_menu, name_range
 from rumflow.projection.cells import CellFits
 
 #: How replicates are drawn, by what is resampled: from the fitted model, and from the observed choices.
@@ -38,6 +38,14 @@ _DRAWN = {
         "weighted rows resampled, their deviations from the fitted model with random signs",
         "weighted rows resampled, whatever their menus",
     ),
+}
+
+
+#: How the cells of the fit weigh, by the weights of the test.
+_WEIGHTED = {
+    "counts": " (menus weighted by their choices)",
+    "inverse-variance": " (shares weighted by how well they are known)",
+    "given": " (with the weights given)",
 }
 
 
@@ -196,8 +204,8 @@ class RumTest:
         where = "RUM cone (any total)" if self.convention.set == "cone" else "set of RUMs"
         lines = [
             "Test of random utility: do these choices come from a population of utility maximisers?",
-            f"  data         {len(sample.items)} items, {len(sample.sizes)} menus of two or more, "
-            f"{sample.n_observations:g} choices ({sample.sizes.min():g} to {sample.sizes.max():g} a menu){groups}",
+            f"  data         {len(sample.items)} items, {how_many(len(sample.sizes), 'menu')} of two or more, "
+            f"{sample.n_observations:g} choices ({name_range(sample.sizes)} a menu){groups}",
             f"  statistic    {self.statistic:.6g} = {sample.scale:g} x squared distance to the {where}, weights: {self.weights}"
             + (", last item of each menu left out" if self.convention.cells == "drop-last" else ""),
             f"  bootstrap    {self.n_boot} replicates, {self._drawn()}, seed {self.seed}",
@@ -205,7 +213,7 @@ class RumTest:
         for t, tau in enumerate(self.taus):
             lines.append(
                 f"  tau = {tau:<9.4g} p-value {self.pvalues[t]:.4g}   "
-                f"critical value at {level:g}: {_nothing_or(self.critical_value(level, tau)):.6g}"
+                f"critical value at {level:g}: {nothing_or(self.critical_value(level, tau)):.6g}"
                 + ("   <- the test" if t == 0 and len(self.taus) > 1 else "")
             )
         verdict = "is rejected" if self.rejects(level) else "is not rejected"
@@ -221,7 +229,7 @@ class RumTest:
             lines.append("The observed frequencies are those of a random utility model themselves.")
         worst = self.misfits(3)
         if worst:
-            lines.append("Furthest from the nearest RUM:")
+            lines.append(f"Furthest from the nearest RUM{_WEIGHTED.get(self.weights, '')}:")
             for menu, item, group, observed, fit, _ in worst:
                 name = name_menu(sample.items, menu, WRAPPED) + ("" if sample.n_groups == 1 else f" of {group}")
                 lines.append(f"  {item} from {name}: observed {observed:.3f}, fitted {fit:.3f}")
@@ -232,7 +240,9 @@ class RumTest:
                 "each replicate can be."
             )
         if self.vanished:
-            lines.append(f"In {self.vanished} replicates some menu vanished; they were measured on the menus left.")
+            lines.append(
+                f"In {how_many(self.vanished, 'replicate')} some menu vanished; they were measured on the menus left."
+            )
         return "\n".join(lines + unfinished(self.failed, self.interrupted))
 
     def _drawn(self) -> str:
@@ -249,7 +259,7 @@ class RumTest:
         return f"RumTest(statistic={self.statistic:.6g}, pvalue={self.pvalue:.4g}, tau={self.tau:.4g}, n_boot={self.n_boot})"
 
 
-def _nothing_or(value: float) -> float:
+def nothing_or(value: float) -> float:
     """Squared distances that are rounding are shown as 0."""
     return value if value > 1e-12 else 0.0
 

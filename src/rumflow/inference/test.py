@@ -32,7 +32,7 @@ from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.inference.budgets import BudgetTest, resamples_households, test_households
-from rumflow.inference.convention import Convention, Tau, find_convention, find_taus
+from rumflow.inference.convention import Convention, Tau, find_convention, find_taus, reduces_tau
 from rumflow.inference.jobs import Collected, run
 from rumflow.inference.notes import find_notes
 from rumflow.inference.replicate import Distances, Replicator, distances, make_replicator
@@ -101,8 +101,9 @@ def rum_test(
     tau         how far the set is tightened, 0 <= tau < 1, or several values, each with its own draws and p-value; the first is
                 the test. "auto": the mean of 0.4 m^(-1/5) over the menus, m the choices from a menu, at least 3 (the
                 subjects, when resampling by subject), up to 0.525 in place of 0.4 for menus of two or three items, times 1 - u/2
-                where menus are unequal and weights "counts" (`Convention`); and beside it 0 and twice as much. "mean": the same
-                without that factor. "smallest": sqrt(log m / m), m the smallest menu.
+                where menus are unequal and weights "counts" (`Convention`); and beside it 0 and twice as much. "thinned": the
+                same alone, whatever the convention says. "mean": without the factor for unequal menus. "smallest":
+                sqrt(log m / m), m the smallest menu.
     weights     "auto": "counts", the menu's sample size. None: 1 on every cell. "inverse-variance": N_D / p with p the fitted
                 probability, moved towards uniform by one observation per item, so that the statistic is Pearson's, with what
                 was not recorded of a menu as a cell of its own; the same weights for all replicates. Or a (2^n, n) array, or
@@ -186,6 +187,7 @@ def prepare_test(
     sampler = make_sampler(sample, list(groups.values()), plan.resample, plan.cluster)
     observed = distances(sample, sample.frequency[None], 0.0, plan.tol, threads=None)
     taus = find_taus(plan.tau, sampler.behind, sample.menu_sizes, plan.convention, sample.unequal(sampler.behind))
+    reduced = reduces_tau(plan.tau, plan.convention)
     by_subject = plan.resample == "cluster" or not (plan.cluster is None or plan.cluster is False)
     resample = "subject" if by_subject else plan.resample
     if isinstance(sampler, UnitSampler) and not by_subject:
@@ -195,7 +197,7 @@ def prepare_test(
         observed,
         resample,
         describe_weights(plan.own_weights),
-        find_notes(sample, sampler, taus[0], by_subject, describe_weights(plan.own_weights)),
+        find_notes(sample, sampler, taus[0], by_subject, describe_weights(plan.own_weights), reduced),
     )
 
 

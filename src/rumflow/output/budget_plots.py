@@ -14,7 +14,7 @@ import numpy as np
 from rumflow.core.arrays import Array
 from rumflow.errors import InputError
 from rumflow.output.frames import optional
-from rumflow.output.plot_style import CYCLE, GREY, new_axes, shorten
+from rumflow.output.plot_style import CYCLE, GREY, find_axes, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ def _percent(share: float) -> str:
 
 
 def _lines(data: Data, ax: Axes | None, chosen: Sequence[int]) -> Axes:
-    ax = ax or new_axes(6.4, 5.6)
+    ax = find_axes(ax, 6.4, 5.6)
     for order, j in enumerate(chosen):
         colour = CYCLE[order % len(CYCLE)]
         for i in np.flatnonzero(data.budget == j):
@@ -91,7 +91,7 @@ def _triangles(data: Data, ax: Axes | None, chosen: Sequence[int]) -> Axes:
     polygon = optional("matplotlib.patches", "plots").Polygon
     wide = min(len(chosen), 4)
     rows = -(-len(chosen) // wide)
-    ax = ax or new_axes(1.0 + 2.6 * wide, 0.6 + 2.6 * rows)
+    ax = find_axes(ax, 1.0 + 2.6 * wide, 0.6 + 2.6 * rows)
     shape = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
     most = max(float(data.probabilities[np.isin(data.budget, chosen)].max()), 1e-9)
     for order, j in enumerate(chosen):

@@ -3,9 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rumflow.core.arrays import Array
 
 #: Texts longer than this are cut; those of tables, where lines are wrapped, only if they are longer than the second.
 LENGTH, WRAPPED = 60, 240
+
+#: Menus of up to so many items are listed.
+LISTED = 5
+
+
+def how_many(number: int, noun: str) -> str:
+    """So many of something.
+
+    >>> how_many(1, "menu"), how_many(20, "menu")
+    ('1 menu', '20 menus')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def name_range(values: Array) -> str:
+    """From the smallest to the largest, as one number where they are equal.
+
+    >>> import numpy as np
+    >>> name_range(np.array([3.0, 120.0])), name_range(np.array([120.0, 120.0]))
+    ('3 to 120', '120')
+    """
+    low, high = f"{values.min():g}", f"{values.max():g}"
+    return low if low == high else f"{low} to {high}"
 
 
 def name_menu(
@@ -14,10 +41,10 @@ def name_menu(
     length: int = LENGTH,
     name: Callable[[Hashable], str] = str,
 ) -> str:
-    """A menu in words: {tea, milk}; of five items or more "all 6 items" or "all but tea"; a long one is cut.
+    """A menu in words: {tea, milk}; of more than five items "all 6 items" or "everything except tea"; a long one is cut.
 
-    >>> name_menu("abcdef", "abcde"), name_menu("abcdef", "abc"), name_menu(range(99), range(50), 20)
-    ('all but f', '{a, b, c}', '{0, 1, ... 48 more}')
+    >>> name_menu("abcdefg", "abcdef"), name_menu("abcdef", "abcde"), name_menu(range(99), range(50), 20)
+    ('everything except g', '{a, b, c, d, e}', '{0, 1, ... 48 more}')
     """
     members = list(menu)
     inside = set(members)
@@ -25,7 +52,9 @@ def name_menu(
     if len(items) >= 5 and not missing:
         return f"all {len(items)} items"
     whole = "{" + ", ".join(map(name, members)) + "}"
-    but = "all but " + ", ".join(map(name, missing))
+    if len(members) <= LISTED and len(whole) <= min(length, LENGTH):
+        return whole
+    but = "everything except " + ", ".join(map(name, missing))
     shorter = len(but) < len(whole) and len(whole) > min(length, LENGTH)
     if len(items) >= 5 and len(members) > 2 and (len(missing) <= 2 or shorter) and len(but) <= length:
         return but
@@ -36,7 +65,7 @@ def list_menu(items: Sequence[Hashable], menu: Sequence[Hashable], length: int =
     """A menu with its items listed, as menus are that are compared with each other; a long one as `name_menu` has it.
 
     >>> list_menu("abcdef", "abcde"), list_menu(range(99), range(98))
-    ('{a, b, c, d, e}', 'all but 98')
+    ('{a, b, c, d, e}', 'everything except 98')
     """
     whole = "{" + ", ".join(map(str, menu)) + "}"
     return whole if len(whole) <= length else name_menu(items, menu, length)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Iterable, Sequence
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
+from rumflow.errors import InputError
 from rumflow.output.frames import optional
 from rumflow.output.names import name_menu
 
@@ -14,6 +16,18 @@ if TYPE_CHECKING:
 
 BLUE, RED, GREY, ORANGE, GREEN = "#2f6fb0", "#c8402f", "#8a8f98", "#d98c1f", "#3f9b63"
 CYCLE = [BLUE, ORANGE, GREEN, RED, "#8660b5", "#5aa9c9", "#b8729a", "#8c7a4f", GREY, "#4f6d46"]
+
+
+def find_axes(ax: Axes | None, width: float, height: float) -> Axes:
+    """The Axes given, or those of a new figure of this size."""
+    if ax is None:
+        return new_axes(width, height)
+    if not hasattr(ax, "transAxes"):
+        hint = ""
+        if isinstance(ax, str | os.PathLike):
+            hint = f'; to save a picture: ax = result.plot(); ax.figure.savefig("{os.fspath(ax)}")'
+        raise InputError(f"ax={ax!r}: matplotlib Axes are needed, or None for a new figure{hint}")
+    return ax
 
 
 def new_axes(width: float, height: float) -> Axes:

@@ -25,9 +25,9 @@ from rumflow.output.plot_style import (
     RED,
     Names,
     clean,
+    find_axes,
     legend_below,
     line,
-    new_axes,
     patch,
     shorten,
 )
@@ -42,7 +42,7 @@ Fit = Any
 
 def plot_fit(fit: Fit, ax: Axes | None = None, label: int = 5) -> Axes:
     """Observed against fitted probabilities; the `label` worst cells are numbered and named beside the picture."""
-    ax = new_axes(7.6, 4.2) if ax is None else ax
+    ax = find_axes(ax, 7.6, 4.2)
     seen = ~np.isnan(fit.frequencies) & (fit.membership.sum(axis=1, keepdims=True) >= 2)
     observed, fitted = fit.frequencies[seen], fit.fitted[seen]
     if not seen.any():
@@ -117,7 +117,7 @@ def plot_block_marschak(
     heights = values[lattice.membership]
     order = np.argsort(heights, kind="stable")
     heights = heights[order]
-    ax = new_axes(7.6, 3.8) if ax is None else ax
+    ax = find_axes(ax, 7.6, 3.8)
     negative = heights < -1e-12
     where = np.arange(len(heights))
     ax.fill_between(where, heights, 0, where=~negative, step="mid", color=BLUE, alpha=0.75, linewidth=0)
@@ -154,7 +154,7 @@ def plot_lattice(fit: Fit, ax: Axes | None = None) -> Axes:
 
 def _draw_lattice(fit: Fit, ax: Axes | None) -> Axes:
     n = fit.n
-    ax = new_axes(7.6, 1.3 + 0.95 * n) if ax is None else ax
+    ax = find_axes(ax, 7.6, 1.3 + 0.95 * n)
     short = Names(fit.items, letters=True)
     layers = [[m for m in range(1 << n) if m.bit_count() == size] for size in range(n, -1, -1)]
     layers = [sorted(layer, key=items_of) for layer in layers]
@@ -199,7 +199,7 @@ def position_shares(fit: Fit) -> Array:
 
 def _draw_layers(fit: Fit, ax: Axes | None) -> Axes:
     n = fit.n
-    ax = new_axes(7.6, 1.6 + 0.36 * n) if ax is None else ax
+    ax = find_axes(ax, 7.6, 1.6 + 0.36 * n)
     shares = position_shares(fit)
     left = np.zeros(n)
     for x in range(n):
@@ -231,7 +231,7 @@ def _draw_layers(fit: Fit, ax: Axes | None) -> Axes:
 def plot_rankings(fit: Fit, ax: Axes | None = None, top: int = 10) -> Axes:
     """The heaviest rankings of the fitted mixture: one mixture among many that give the same probabilities when n >= 4."""
     found = fit.rankings.labelled(top)
-    ax = new_axes(7.6, 1.1 + 0.34 * len(found)) if ax is None else ax
+    ax = find_axes(ax, 7.6, 1.1 + 0.34 * len(found))
     short = Names(fit.items, 56)
     weights = [weight for _, weight in found]
     rows = np.arange(len(found))
@@ -260,7 +260,7 @@ def plot_null(result: Any, ax: Axes | None = None, tau: float | None = None) -> 
     k = 0 if tau is None else int(np.argmin(np.abs(np.array(taus) - tau)))
     null = np.asarray(result.null_distributions[k], float)
     statistic, pvalue = float(result.statistic), float(result.pvalues[k])
-    ax = new_axes(7.6, 3.4) if ax is None else ax
+    ax = find_axes(ax, 7.6, 3.4)
     most = max(float(null.max()), statistic, 1e-12)
     bins = np.linspace(0, most * 1.03, 41).tolist()
     counts, _, bars = ax.hist(null, bins=bins, color=BLUE, alpha=0.75)
@@ -294,7 +294,7 @@ def plot_bounds(bounds: Any, ax: Axes | None = None, title: str = "") -> Axes:
         raise InputError("there are no bounds to draw")
     cells = [k if _is_cell(k) else (None, k) for k in bounds]
     menus = {menu for menu, _ in cells}
-    ax = new_axes(7.6, 1.2 + (0.34 if len(menus) == 1 else 0.5) * len(bounds)) if ax is None else ax
+    ax = find_axes(ax, 7.6, 1.2 + (0.34 if len(menus) == 1 else 0.5) * len(bounds))
     everything = list(dict.fromkeys(x for menu, item in cells for x in (*(menu or ()), item)))
     short = Names(everything, 44)
     rows = np.arange(len(bounds)).tolist()
@@ -325,7 +325,7 @@ def plot_models(comparison: Any, ax: Axes | None = None) -> Axes:
     """Distances of the data to several models (`rumflow.compare_models`), as bars in the order given."""
     table = comparison.table
     rows = np.arange(len(table["model"]))
-    ax = new_axes(7.6, 1.3 + 0.4 * len(rows)) if ax is None else ax
+    ax = find_axes(ax, 7.6, 1.3 + 0.4 * len(rows))
     ax.barh(rows, table["distance"], color=BLUE, height=0.62)
     most = max(*table["distance"], 1e-12)
     tested = table.get("pvalue", [None] * len(rows))
@@ -345,7 +345,7 @@ def plot_trace(trace: Sequence[Any], ax: Axes | None = None) -> Axes:
     """Convergence: relative gap against time, from the reports of `project(..., progress=trace.append)`."""
     if not trace:
         raise InputError("the trace is empty: pass progress=trace.append to project(), with trace = []")
-    ax = new_axes(7.6, 3.2) if ax is None else ax
+    ax = find_axes(ax, 7.6, 3.2)
     seconds = [float(now.seconds) for now in trace]
     gaps = [max(float(now.gap) / max(float(now.objective), 1e-300), 1e-17) for now in trace]
     ax.semilogy(seconds, gaps, color=BLUE, marker="o", markersize=3)

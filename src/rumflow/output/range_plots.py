@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rumflow.errors import InputError
-from rumflow.output.plot_style import BLUE, GREY, ORANGE, clean, legend_below, line, new_axes, shorten
+from rumflow.output.plot_style import BLUE, GREY, ORANGE, clean, find_axes, legend_below, line, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +37,7 @@ def plot_ranges(
     count = min(len(names), _MOST_ROWS)
     if count == 0:
         raise InputError("there are no ranges to draw")
-    ax = new_axes(7.6, 1.3 + 0.34 * count) if ax is None else ax
+    ax = find_axes(ax, 7.6, 1.3 + 0.34 * count)
     rows = list(range(count))
     for row in rows:
         if interval is not None and np.isfinite(interval[0][row]):

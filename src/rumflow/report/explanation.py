@@ -122,7 +122,10 @@ def _largest(shares: dict[Any, float]) -> list[tuple[Any, float]]:
 
 def _advice(found: Explanation) -> list[str]:
     if not found.conflicts:
-        return ["Predictions of the nearest random utility model, below, can be used for menus like these."]
+        return [
+            "Probabilities of the nearest random utility model, below, can be used for menus that were offered; for other menus "
+            "use the ranges, since models that fit equally well differ there."
+        ]
     lines = [
         "Check first how the menus above were recorded: was a label wrong, or were these other people, at another place or time?",
         "If they are right, these people do not choose by one ranking each. Do not use a random utility model (a logit is one) "

@@ -243,7 +243,7 @@ def _shares(data: ChoiceData, members: Ints, shares: Array) -> str:
 def _drivers(data: ChoiceData, fit: Projection) -> PageTable:
     """Menus by their share of the squared distance."""
     table = PageTable(
-        "Menus by their part of the squared distance",
+        "Menus by their part of the squared distance, where every menu counts the same",
         ["menu", "choices", "part", "largest difference"],
         [False, True, True, False],
     )
@@ -264,7 +264,7 @@ def _drivers(data: ChoiceData, fit: Projection) -> PageTable:
 
 def _cells(data: ChoiceData, fit: Projection) -> PageTable:
     table = PageTable(
-        "The shares furthest from the model",
+        "The shares furthest from the model, where every menu counts the same",
         ["menu", "item", "observed", "fitted", "difference"],
         [False, False, True, True, True],
     )

@@ -25,10 +25,14 @@ from rumflow.data.readers.roles import Options, Roles, as_flag
 from rumflow.data.readers.sources import Chunk, Coded, Source
 from rumflow.data.readers.texts import numbers_if_whole
 from rumflow.errors import InputError
+from rumflow.output.names import how_many
 
 #: Rows are kept one by one up to this number, unless the caller says otherwise.
 KEEP_ROWS = 5_000_000
 MAX_DIFFERENT = 1 << 20
+
+#: Columns that are named as not used.
+MOST_UNUSED = 12
 
 
 def read(source: Source, options: Options) -> Counted:
@@ -45,7 +49,8 @@ def read(source: Source, options: Options) -> Counted:
             f"{source.name}: one row an alternative; observation = {roles.observation!r}, alternative = {roles.menu!r}, "
             f"chosen = {roles.choice!r}"
         )
-        return data._replace(understood="\n".join([first, *data.understood.splitlines()[1:]]))
+        lines = [first, *data.understood.splitlines()[1:], *_unused(source, roles)]
+        return data._replace(understood="\n".join(lines))
     if roles.choice is None and not roles.choice_columns:
         raise InputError(f"{source.name}: no choice column found; name it with choice= (--choice)")
     table = _Accumulator(source, roles, options)
@@ -342,7 +347,7 @@ class _Accumulator:
         ]
         lines += meaning.notes
         lines.append(
-            f"{len(meaning.items)} items {format_menu(meaning.items)}, {menus} menus, {total:g} choices in "
+            f"{len(meaning.items)} items {format_menu(meaning.items)}, {how_many(menus, 'menu')}, {total:g} choices in "
             f"{self.n_rows:,} rows"
         )
         if rows is not None and rows.subject is not None:
@@ -350,7 +355,8 @@ class _Accumulator:
         if rows is not None and rows.group is not None and len(rows.groups) > 1:
             lines.append(f"{len(rows.groups)} groups; split() or --by group takes each on its own, --only one of them")
         if self.n_missing:
-            lines.append(f"{self.n_missing:,} rows without a recorded choice are left out")
+            number = "1 row" if self.n_missing == 1 else f"{self.n_missing:,} rows"
+            lines.append(f"{number} without a recorded choice {'is' if self.n_missing == 1 else 'are'} left out")
         if roles.group and self.keep and self.n_rows >= 20 and 2 * len(self.group) > self.n_rows:
             text = (
                 f"{self.source.name}: group column {', '.join(roles.group)} has {len(self.group):,} different values in "
@@ -360,7 +366,15 @@ class _Accumulator:
             lines.append(text)
         if not self.keep and self.n_rows > KEEP_ROWS and roles.form != "counts":
             lines.append(f"more than {KEEP_ROWS:,} rows: only counts are kept (rows=True keeps every row)")
-        return "\n".join(lines)
+        return "\n".join([*lines, *_unused(self.source, roles)])
+
+
+def _unused(source: Source, roles: Roles) -> list[str]:
+    """A line on the columns that no role took, where there are any."""
+    used = set(roles.columns())
+    rest = [str(name) for name in source.columns if name not in used]
+    more = f", ... {len(rest) - MOST_UNUSED} more" if len(rest) > MOST_UNUSED else ""
+    return [f"not used: {', '.join(rest[:MOST_UNUSED])}{more}"] if rest else []
 
 
 def _listed(column: Any) -> Any:
@@ -393,5 +407,5 @@ def _read_matrix(source: Source, options: Options) -> Counted:
     except InputError as error:
         raise InputError(f"{source.name}: {error}") from None
     text = f"{source.name}: a matrix of counts, one row per menu (bit mask), one column per item\n"
-    text += f"{n} items {format_menu(data.items)}, {len(data.totals)} menus, {data.totals.sum():g} choices"
+    text += f"{n} items {format_menu(data.items)}, {how_many(len(data.totals), 'menu')}, {data.totals.sum():g} choices"
     return data._replace(understood=text)

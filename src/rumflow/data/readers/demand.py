@@ -36,6 +36,7 @@ class Demand(NamedTuple):
     at_median: bool
     understood: str
     where: Callable[[int], str]  # names the household of a row
+    unused: list[str]  # columns of the households that no role took
 
 
 def read_demand(households: Source, prices: Source, options: dict[str, Any]) -> Demand:
@@ -44,12 +45,19 @@ def read_demand(households: Source, prices: Source, options: dict[str, Any]) -> 
         if name not in OPTIONS:
             raise InputError(f"{name}= is not an option for reading budgets; accepted are {', '.join(OPTIONS)}")
     key = _named(households, options.get("budget"), BUDGET, "budget")
-    shares = _several(households, options.get("shares"), r"shares?_?")
-    quantities = [] if shares else _several(households, options.get("quantities"), r"(?:quantity|quantities|q)_?")
+    given = [name for name in ("shares", "quantities") if options.get(name) is not None]
+    if len(given) == 2:
+        raise InputError("shares= and quantities= (--shares, --quantities) are both given; one of them is accepted")
+    shares = []
+    if "quantities" not in given:
+        shares = _several(households, options.get("shares"), r"shares?_?", "shares")
+    quantities = []
+    if not shares:
+        quantities = _several(households, options.get("quantities"), r"(?:quantity|quantities|q)_?", "quantities")
     if not shares and not quantities:
         raise InputError(
             f"{households.name}: no columns of shares or quantities were found (share1, share2, ... or quantity_food, ...); "
-            f"name them with shares= or quantities=; the columns are {', '.join(households.columns)}"
+            f"name them with shares= or quantities= (--shares, --quantities); the columns are {', '.join(households.columns)}"
         )
     goods = shares or quantities
     wanted = options.get("expenditure")
@@ -90,13 +98,15 @@ def read_demand(households: Source, prices: Source, options: dict[str, Any]) -> 
         + f"; prices {', '.join(price_columns)}"
         + (f"; {cluster}: clusters" if cluster else "")
     )
+    used = {key, *goods, spent, cluster}
+    unused = [str(name) for name in households.columns if name not in used]
     unordered = np.empty(len(labels), object)
     unordered[:] = labels
     kind = unordered.astype(np.int64) if all(isinstance(label, int) for label in set(labels)) else unordered.astype(str)
     if kind.dtype.kind == "U":
         price_labels = [str(label) for label in price_labels]
     return Demand(
-        price_table, price_labels, kind, values, expenditure, coder, names, degree, at_median, understood, where
+        price_table, price_labels, kind, values, expenditure, coder, names, degree, at_median, understood, where, unused
     )
 
 
@@ -130,23 +140,26 @@ def _read(
 def _named(source: Source, given: Any, known: Sequence[str], role: str, needed: bool = True) -> Any:
     if given is not None:
         if given not in source.columns:
-            raise InputError(f"{role}={given!r}: {source.name} has no such column; it has {', '.join(source.columns)}")
+            option = {"cluster": "--subject", "price": "in Python only"}.get(role, f"--{role}")
+            raise InputError(
+                f"{role}={given!r} ({option}): {source.name} has no such column; it has {', '.join(source.columns)}"
+            )
         return given
     names = {plain(name): name for name in reversed(source.columns)}
     found = next((names[name] for name in known if name in names), None)
     if found is None and needed:
         raise InputError(
-            f"{source.name}: no column says which {role} a row belongs to; name it with {role}=; "
+            f"{source.name}: no column says which {role} a row belongs to; name it with {role}= (--{role}); "
             f"the columns are {', '.join(source.columns)}"
         )
     return found
 
 
-def _several(source: Source, given: Any, pattern: str) -> list[str]:
+def _several(source: Source, given: Any, pattern: str, role: str) -> list[str]:
     if given is not None:
         columns = [given] if isinstance(given, str) else list(given)
         for name in columns:
-            _named(source, name, (), "columns")
+            _named(source, name, (), role)
         return columns
     return [name for name in source.columns if re.fullmatch(pattern + r".+", plain(name))]
 
@@ -157,11 +170,11 @@ def _suffix(name: str, pattern: str) -> str:
 
 def _price_columns(source: Source, given: Any, key: str, goods: Sequence[str]) -> list[str]:
     """The price columns in the order of the goods: by name where the names agree, as they stand where none do."""
-    columns = _several(source, given, r"(?:prices?|p)_?") or [name for name in source.columns if name != key]
+    columns = _several(source, given, r"(?:prices?|p)_?", "price") or [name for name in source.columns if name != key]
     if len(columns) != len(goods):
         raise InputError(
             f"{source.name}: {len(columns)} columns of prices ({', '.join(columns)}) for {len(goods)} goods "
-            f"({', '.join(goods)}); name them with price="
+            f"({', '.join(goods)}); name them with price= (in Python), or leave the other columns out"
         )
     if given is None:
         by_name = {_suffix(name, r"(?:prices?|p)_?"): name for name in columns}
