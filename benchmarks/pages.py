@@ -324,7 +324,7 @@ def headline() -> str:
         (
             f"{budget['years']} years of household demand, {budget['n_boot']:,} bootstrap replicates",
             f"{budget['cpu_seconds']:.0f} s of one core",
-            "`python -m experiments budgets` (needs [the data](docs/results/README.md))",
+            "`python -m experiments budgets` (needs `RUMFLOW_DATA`)",
         ),
     ]
     return markdown_table(("", "", ""), body)
