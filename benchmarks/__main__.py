@@ -33,9 +33,9 @@ PARTS: dict[str, tuple[str, list[str], list[str]]] = {
         ["-m benchmarks.scaling --quick"],
     ),
     "graphs": (
-        "incomplete data on choice graphs, and where no graph fits (graphs.csv, bounded.csv)",
-        ["-m benchmarks.graphs", "-m benchmarks.graphs --bounded"],
-        ["-m benchmarks.graphs"],
+        "incomplete data on choice graphs, and where no graph fits (graphs.csv, bounded.csv, budgets_random.csv)",
+        ["-m benchmarks.graphs", "-m benchmarks.graphs --budgets", "-m benchmarks.graphs --bounded"],
+        ["-m benchmarks.graphs", "-m benchmarks.graphs --budgets"],
     ),
     "test": (
         "tests with their replicates (bootstrap.csv)",

@@ -6,6 +6,8 @@
 `--bounded` measures, into bounded.csv, the cases whose graph is too large, on the route "bounded", with what is certified after
 `--seconds` (60 and 300): samples as above, smaller samples, and shares that are no sample of anything (Dirichlet(1) for every
 menu).
+
+`--budgets` measures, into budgets_random.csv, households that spend at random on random budgets.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import numpy as np
 import rumflow as rf
 from benchmarks.record import RESULTS, save, show, stamp
 from rumflow.core.graph_cells import Cells
+from rumflow.models.budgets import model_of_budgets
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.single_peaked import SinglePeaked
 from rumflow.solvers.graphs import ModelProjector
@@ -92,13 +95,41 @@ def measure(name, data, threads, repeats=3):
     save(RESULTS / "graphs.csv", [row | stamp(threads)], ["case"])
 
 
+def random_budgets(budgets, goods, each, seed=0):
+    rng = np.random.default_rng(seed)
+    prices = np.exp(rng.normal(0, 0.5, (budgets, goods)))
+    shares = rng.dirichlet(np.ones(goods), budgets * each)
+    return rf.BudgetData.from_shares(prices, np.repeat(np.arange(budgets), each), shares)
+
+
+def measure_budgets(budgets, goods, each, threads):
+    rf.project(random_budgets(4, goods, 20))  # compiled and loaded before the clock starts
+    begin = time.process_time()
+    data = random_budgets(budgets, goods, each)
+    cut = time.process_time()
+    cost = rf.estimate_cost(data)  # builds the graph
+    middle = time.process_time()
+    fit = rf.project(data, threads=threads)
+    end = time.process_time()
+    row = {"budgets": budgets, "goods": goods, "households": budgets * each, "patches": len(data.patches)}
+    row |= {"nodes": cost.nodes, "arcs": cost.arcs, "types": model_of_budgets(data).types.number}
+    row |= {"patches_seconds": cut - begin, "graph_seconds": middle - cut, "project_seconds": end - middle}
+    row |= {"distance": fit.distance, "gap": fit.gap}
+    show(row)
+    save(RESULTS / "budgets_random.csv", [row | stamp(threads)], ["budgets", "goods", "households"])
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("case", nargs="*", help="which cases (default: all)")
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--bounded", action="store_true", help="the cases whose graph is too large")
+    options.add_argument("--budgets", action="store_true", help="16 random budgets with four goods, 8,000 households")
     options.add_argument("--seconds", type=float, nargs="+", default=[60.0, 300.0], help="time limits of --bounded")
     given = options.parse_args()
+    if given.budgets:
+        measure_budgets(16, 4, 500, given.threads)
+        return
     known = BOUNDED if given.bounded else CASES
     for name in given.case:
         if name not in known:

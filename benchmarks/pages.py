@@ -12,20 +12,19 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from experiments.files import Row, markdown_table, read_csv
+import experiments
+from experiments import test_page
+from experiments.files import Row, markdown_table
 
+from benchmarks.guides import TABLES, rows
 from benchmarks.record import RESULTS, ROOT
 
-PAGES = (ROOT / "README.md", ROOT / "docs" / "speed.md", ROOT / "docs" / "paper" / "paper.md")
+GUIDES = ("budgets.md", "guide-decide.md", "guide-explain.md", "guide-shops.md")
+PAGES = (ROOT / "README.md", *(ROOT / "docs" / name for name in ("speed.md", "paper/paper.md", *GUIDES)))
 FIGURE = RESULTS / "scaling.png"
 
 #: An answer further off than this is wrong, whatever its solver says.
 WRONG = 1e-6
-
-
-def rows(name: str) -> list[Row]:
-    """The rows of one file of results."""
-    return read_csv(RESULTS / f"{name}.csv")
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -238,11 +237,12 @@ def test() -> str:
 
 def assortments() -> str:
     """The best assortment in the worst case."""
-    groups: dict[tuple[int, int, float, int], list[Row]] = {}
-    for row in [*rows("robust_speed"), *rows("robust_large")]:
-        groups.setdefault((row["products"], row["past"], row["chance"], row["rankings"]), []).append(row)
+    groups: dict[tuple[int, int, float, int, int], list[Row]] = {}
+    for row in [*rows("robust_speed"), *rows("robust_large"), *rows("robust_level_speed")]:
+        key = row["products"], row["past"], row["chance"], row["rankings"], row["choices"]
+        groups.setdefault(key, []).append(row)
     body = []
-    for (products, past, chance, rankings), found in groups.items():
+    for (products, past, chance, rankings, choices), found in groups.items():
         gaps = [row for row in found if row["reason"]]
         gap = (
             ", ".join(
@@ -252,8 +252,15 @@ def assortments() -> str:
             or "none"
         )
         seconds = ", ".join(number(row["cpu_seconds"]) for row in found)
-        body.append((f"{products}, {past} that have {chance:.0%} of them", f"{rankings:,}", seconds, gap))
-    return markdown_table(("products, past assortments", "rankings", "CPU seconds, each market", "certified gap"), body)
+        data = f"{choices} choices a menu, at 95 %" if choices else "exact shares"
+        body.append((f"{products}, {past} that have {chance:.0%} of them", f"{rankings:,}", data, seconds, gap))
+    header = ("products, past assortments", "rankings", "data", "CPU seconds, each market", "certified gap")
+    names = ("robust_speed", "robust_large", "robust_level_speed")
+    return markdown_table(header, body) + f"\nMeasured at commit {_commits(*names)}.\n"
+
+
+def _commits(*names: str) -> str:
+    return " and ".join(sorted({str(row["commit"]) for name in names for row in rows(name)}))
 
 
 def scaling() -> str:
@@ -344,6 +351,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "scaling": scaling,
     "threads": threads,
     "headline": headline,
+    **TABLES,
 }
 
 
@@ -384,8 +392,25 @@ def draw(path: Path) -> None:
     figure.savefig(path, dpi=100, metadata={"Description": digest()})
 
 
+#: Pages of single studies, each with its figure, and how it is drawn from the CSV files of a folder.
+STUDIES: dict[str, Callable[[Path], object]] = {
+    "budgets": experiments.render_budgets,
+    "choices": experiments.render_choices,
+    "exp1": experiments.render_exp1,
+    "exp2": experiments.render_exp2,
+    "exp3": experiments.render_exp3,
+    "explain": experiments.render_explain,
+    "hotel": experiments.render_hotel,
+    "power": experiments.render_power,
+}
+TEST_PAGE = ROOT / "docs" / "test.md"
+
+
 def main() -> None:
     """Redraw everything that has changed."""
+    for render in STUDIES.values():
+        render(RESULTS)
+    TEST_PAGE.write_text(test_page.render(RESULTS), encoding="utf-8")
     for page in PAGES:
         if page.exists() and (new := fill(old := page.read_text(encoding="utf-8"))) != old:
             page.write_text(new, encoding="utf-8")

@@ -8,14 +8,11 @@ from __future__ import annotations
 import csv
 import os
 import platform
-import subprocess
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
-from experiments.files import Row, read_csv, versions
+from experiments.files import ROOT, Row, origin, read_csv
 
-ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
 STAMP = ("threads", "cpu", "commit", "date", "versions")
 
@@ -32,27 +29,9 @@ def processor() -> str:
     return f"{name}, {cores} cores"
 
 
-def commit() -> str:
-    """The commit that was measured, with a + where the package has changed since."""
-    try:
-        found = subprocess.run(
-            ["git", "describe", "--always", "--abbrev=9", "--exclude=*"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-        changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", "src"], cwd=ROOT, check=False).returncode
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return found + ("+" if changed else "")
-
-
 def stamp(threads: int, *packages: str) -> Row:
     """What is added to every row; `packages`: further ones whose version counts."""
-    used = " ".join(f"{name}={number}" for name, number in versions(*packages).items())
-    now = datetime.now(UTC).strftime("%Y-%m-%d")
-    return {"threads": threads, "cpu": processor(), "commit": commit(), "date": now, "versions": used}
+    return {"threads": threads, "cpu": processor(), **origin(*packages)}
 
 
 def save(path: Path, rows: Sequence[Row], key: Sequence[str]) -> None:

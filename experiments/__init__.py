@@ -9,6 +9,7 @@ from experiments.barrier import render_exp1, render_exp2, run_exp1, run_exp2
 from experiments.budgets import render_budgets, run_budgets
 from experiments.choices import render_choices, run_choices
 from experiments.explain import render_explain, run_explain
+from experiments.hotel import render_hotel, run_hotel
 from experiments.learning import render_exp3, run_exp3
 from experiments.power import render_power, run_power
 
@@ -19,6 +20,7 @@ __all__ = [
     "render_exp2",
     "render_exp3",
     "render_explain",
+    "render_hotel",
     "render_power",
     "run_assortments",
     "run_budgets",
@@ -27,5 +29,6 @@ __all__ = [
     "run_exp2",
     "run_exp3",
     "run_explain",
+    "run_hotel",
     "run_power",
 ]

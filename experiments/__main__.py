@@ -17,6 +17,7 @@ from experiments import (
     run_exp2,
     run_exp3,
     run_explain,
+    run_hotel,
     run_power,
 )
 
@@ -29,6 +30,7 @@ EXPERIMENTS: dict[str, Callable[..., Any]] = {
     "budgets": run_budgets,
     "explain": run_explain,
     "choices": run_choices,
+    "hotel": run_hotel,
 }
 
 
@@ -43,7 +45,7 @@ def main(argv: list[str] | None = None) -> None:
         help="exp1, exp2: preconditioning; exp3: teacher and students; power: size and power of the test (both take long); "
         "assortments: a layer over thirty items; choices: layers against mixtures of logits; "
         "budgets: rational demand over 25 years (RUMFLOW_DATA; takes long, goes on where it stopped); "
-        "explain: how often a planted conflict is named",
+        "explain: how often a planted conflict is named; hotel: five hotels (RUMFLOW_DATA)",
     )
     parser.add_argument(
         "--out", default="results", type=Path, metavar="FOLDER", help="where to write (default results)"

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import rumflow as rf
-from experiments.files import Row, draw, markdown_table, read_csv, write_csv
+from experiments.files import Row, draw, markdown_table, origin, read_csv, write_csv
 from rumflow.inference.groups import holm
 
 CONVENTIONS = {"cone": "kitamura-stoye", "simplex": None}
@@ -50,13 +50,16 @@ def run_budgets(
     folder: str | Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[Row]:
-    """Test every span; rows that budgets.csv in `out_dir` has already are kept. Writes budgets.csv, budgets.png, budgets.md."""
+    """Test every span; rows that budgets.csv in `out_dir` has already are kept.
+
+    Writes budgets.csv, budgets_share.csv (the largest part that can be rational), budgets.png, budgets.md.
+    """
     place = Path(folder or os.environ.get("RUMFLOW_DATA", "")) / "kitamura_stoye"
     data = rf.BudgetData.from_csv(place / "households.csv.gz", place / "budgets.csv")
     with open(place / "published_7years.csv", newline="") as file:
         published = {int(row["first_year"]): row for row in csv.DictReader(file)}
     path = Path(out_dir) / "budgets.csv"
-    rows = [{k: v for k, v in row.items() if k != "versions"} for row in read_csv(path)] if path.exists() else []
+    rows = read_csv(path) if path.exists() else []
     done = {(row["set"], row["years"], row["tau_rule"], row["first"], row["n_boot"]) for row in rows}
     years = [int(str(label)) for label in data.labels]
     tasks: list[tuple[str, int, str | float, int, int]] = [
@@ -89,11 +92,20 @@ def run_budgets(
                     "cpu_seconds": round(time.process_time() - cpu, 2),
                     "seed": seed,
                     **{f"published_{key}": known.get(key, "") for key in ("types", "statistic", "tau", "pvalue")},
+                    **origin(),
                 }
             )
             write_csv(path, rows)
             if progress is not None:
                 progress(f"budgets: {name} {first}-{first + length - 1} {test!r}")
+    shares = [data.select(years[:7]), data]
+    write_csv(
+        Path(out_dir) / "budgets_share.csv",
+        [
+            {"first": span.labels[0], "last": span.labels[-1], "share": round(rf.rationalizable_share(span).share, 5)}
+            for span in shares
+        ],
+    )
     render_budgets(out_dir)
     return rows
 

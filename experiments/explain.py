@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.files import Row, append_csv, markdown_table, read_csv, write_csv
+from experiments.files import Row, append_csv, markdown_table, origin, read_csv, write_csv
 from experiments.hotel import read_hotel
 from rumflow.core.arrays import Array, Mask
 from rumflow.data.choices import ChoiceData
@@ -120,6 +120,7 @@ def study(n: int, kind: str, choices: int, count: int) -> Row:
         "named_exactly": round(exact / count, 3),
         "others_named": round((rejected - exact) / count, 3),
         "seconds_each": round((time.process_time() - begin) / count, 3),
+        **origin(),
     }
 
 

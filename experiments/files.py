@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import csv
 import platform
+import subprocess
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).parents[1]
 Row = dict[str, Any]
 
 
@@ -24,14 +27,37 @@ def versions(*others: str) -> dict[str, str]:
     return found
 
 
+def commit() -> str:
+    """The commit of the code that runs, with a + where the package has changed since."""
+    try:
+        found = subprocess.run(
+            ["git", "describe", "--always", "--abbrev=9", "--exclude=*"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", "src"], cwd=ROOT, check=False).returncode
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return found + ("+" if changed else "")
+
+
+def origin(*packages: str) -> Row:
+    """Where a row comes from: commit, date and versions, those of `packages` among them."""
+    used = " ".join(f"{name}={number}" for name, number in versions(*packages).items())
+    return {"commit": commit(), "date": datetime.now(UTC).strftime("%Y-%m-%d"), "versions": used}
+
+
 def write_csv(path: Path, rows: Sequence[Row]) -> None:
-    """One line per row, with the versions in the last column."""
-    used = " ".join(f"{name}={number}" for name, number in versions().items())
+    """One line per row, with its origin in the last columns; rows read from a file keep the one they have."""
+    stamp = origin()
     path.parent.mkdir(parents=True, exist_ok=True)
+    columns = [name for name in rows[0] if name not in stamp]
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, [*rows[0], "versions"])
+        writer = csv.DictWriter(file, [*columns, *stamp])
         writer.writeheader()
-        writer.writerows({**row, "versions": used} for row in rows)
+        writer.writerows({**stamp, **row} for row in rows)
 
 
 def append_csv(path: Path, row: Row) -> None:

@@ -47,28 +47,33 @@ def run_hotel_decisions(folder: Path, number: int, n_boot: int) -> tuple[str, li
     room = str(max(bookings.items, key=lambda item: float(bookings.counts[:, bookings.items.index(item)].sum())))
     gains = rf.diversion(bookings, room, n_boot=n_boot, seed=1)
     asked = rf.next_menu(bookings)
-    rows: list[Row] = [
-        {"question": f"gain when {room} is sold out", "what": str(item)} | _ends(gains, k)
-        for k, item in enumerate(gains.gains.items)
-    ]
     best = rf.best_assortment(
         read_with_outside(folder / f"hotel_{number}.csv"),
         {item: rate(str(item)) for item in bookings.items},
         OUTSIDE,
     )
+    rows = [_row("share before it is sold out", room, *gains.share)]
+    for name in ("gain", "ratio"):  # of all guests, and of those who took the room
+        for k, item in enumerate(gains.table["item"]):
+            if name == "gain":
+                ends = [gains.table[column][k] for column in ("lower", "upper", "from", "to")]
+            else:
+                ends = [gains.table[column][k] for column in ("ratio_lower", "ratio_upper")]
+            rows.append(_row(name, str(item), *ends))
     for k, menu in enumerate(best.table["menu"]):
-        ends = {"lower": round(best.table["lower"][k], 4), "upper": round(best.table["upper"][k], 4)}
-        rows.append(
-            {"question": best.table["assortment"][k], "what": format_menu(menu)} | ends | {"from": "", "to": ""}
-        )
-    for menu, width in zip(asked.menus, asked.width, strict=True):
-        ends = {"lower": 0.0, "upper": round(float(width), 4), "from": "", "to": ""}
-        rows.append({"question": "width of an unseen menu", "what": format_menu(menu)} | ends)
+        row = _row(best.table["assortment"][k], format_menu(menu), best.table["lower"][k], best.table["upper"][k])
+        rows.append(row | {"fit": round(best.table["fit"][k], 4)})
+    for menu, width, refutes in zip(asked.menus, asked.width, asked.refutes, strict=True):
+        row = _row("width of an unseen menu", format_menu(menu), 0.0, float(width))
+        rows.append(row | {"refutes": round(float(refutes), 4)})
     return "\n\n".join([gains.summary(), asked.summary(), best.summary()]), rows
 
 
-def _ends(gains: rf.inference.Diversion, k: int) -> Row:
-    return {name: round(gains.table[name][k], 4) for name in ("lower", "upper", "from", "to")}
+def _row(question: str, what: str, *ends: float) -> Row:
+    """A range, and an interval where there is one."""
+    numbers: list[float | str] = [round(end, 4) for end in ends]
+    named = zip(("lower", "upper", "from", "to"), [*numbers, "", ""], strict=False)
+    return {"question": question, "what": what, **dict(named), "fit": "", "refutes": ""}
 
 
 def main() -> None:

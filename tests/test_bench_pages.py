@@ -1,6 +1,7 @@
 """Tables and figures of the pages are what `make bench-pages` makes of the stored results, and estimates keep their promise."""
 
 import re
+import shutil
 import struct
 import zlib
 
@@ -8,6 +9,7 @@ import pytest
 from benchmarks import __main__ as entry
 from benchmarks import pages, scaling
 from benchmarks.record import RESULTS, ROOT, STAMP, save
+from experiments import test_page
 
 MEASURED = ("compare", "scaling", "graphs", "bounded", "bootstrap", "large")
 
@@ -20,6 +22,18 @@ def test_pages_are_drawn_from_the_results():
         places += re.findall(r"<!-- bench: (\w+) -->", text)
         assert text.count("<!-- bench:") == text.count("<!-- end -->")
     assert set(places) == set(pages.PARTS)
+
+
+@pytest.mark.parametrize("name", pages.STUDIES)
+def test_pages_of_studies_are_drawn_from_the_results(name, tmp_path):
+    shutil.copytree(RESULTS, tmp_path / "results", ignore=shutil.ignore_patterns("*.png", "*.md"))
+    pages.STUDIES[name](tmp_path / "results")
+    new, old = ((folder / f"{name}.md").read_text(encoding="utf-8") for folder in (tmp_path / "results", RESULTS))
+    assert new == old, "`make bench-pages` draws it again"
+
+
+def test_the_page_of_the_test_is_drawn_from_the_results():
+    assert test_page.render(RESULTS) == pages.TEST_PAGE.read_text(encoding="utf-8"), "`make bench-pages` draws it again"
 
 
 def test_a_number_that_was_not_measured_does_not_stay(monkeypatch):

@@ -1,0 +1,99 @@
+"""Tables of the guides, from the stored results of the studies; `benchmarks.pages` puts them in their places."""
+
+from __future__ import annotations
+
+from experiments.files import Row, markdown_table, read_csv
+
+from benchmarks.record import RESULTS
+
+
+def rows(name: str) -> list[Row]:
+    """The rows of one file of results."""
+    return read_csv(RESULTS / f"{name}.csv")
+
+
+def hotels() -> str:
+    """Five hotels: size, distance and test."""
+    header = ("hotel", "rooms", "menus", "bookings", "nodes of the graph", "distance", "p-value")
+    return markdown_table(
+        header,
+        [
+            (*(row[name] for name in ("hotel", "rooms", "menus", "bookings", "nodes")), *_distance_and_p(row))
+            for row in rows("hotel")
+        ],
+    )
+
+
+def _distance_and_p(row: Row) -> tuple[str, str]:
+    return f"{row['distance']:.2f}", f"{row['pvalue']:.3f}"
+
+
+def hotel_fits() -> str:
+    """Five hotels: log-likelihoods of a booking, and of bookings that were held out."""
+    header = ("hotel", "saturated", "RUM", "logit", "bookings to predict", "menus new among them", "logit")
+    body = []
+    for row in rows("hotel"):
+        fitted = [f"{row[name]:.3f}" for name in ("saturated", "rum", "logit")]
+        held_out = [row["held_out"], row["new_menus"], f"{row['logit_out']:.3f}"]
+        body.append([row["hotel"], *fitted, *held_out, f"{row['share']:g}", f"{row['mixture_out']:.3f}"])
+    return markdown_table((*header, "share of logit", "RUM with logit"), body)
+
+
+def conflicts() -> str:
+    """Five hotels: which menus contradict each other."""
+    header = ("hotel", "menus", "p-value", "first conflict", "its p-value", "half-samples rejected", "most often named")
+    body = []
+    for row in rows("explain_hotel"):
+        found = row["conflicts"] > 0
+        many = len(str(row["menus_of_first"]).split(" and "))
+        first = f"{row['pattern']}, {'two' if many == 2 else many} menus" if found else "none"
+        own = f"{row['pvalue_of_first']:.3f}" if found else ""
+        halves = f"{row['halves_rejected']} of {row['halves']}"
+        body.append(
+            (row["hotel"], row["menus"], _short(row["pvalue"]), first, own, halves, f"{row['named']:.0%}" * found)
+        )
+    return markdown_table(header, body)
+
+
+def _short(value: float) -> str:
+    return f"{value:.2f}" if value > 0.1 else f"{value:.3f}"
+
+
+def sold_out() -> str:
+    """A hotel: who gains when the room that is booked most is sold out, the one with most to gain first."""
+    gains = {row["what"]: row for row in rows("hotel_5_decisions") if row["question"] == "gain"}
+    ratios = {row["what"]: row for row in rows("hotel_5_decisions") if row["question"] == "ratio"}
+    body = [
+        (
+            room.removesuffix(" Non-Smoking"),
+            f"{row['lower']:g} to {row['upper']:.3f}",
+            f"{row['from']:g} to {row['to']:.3f}",
+            f"{100 * ratios[room]['upper']:.2g} %",
+        )
+        for room, row in sorted(gains.items(), key=lambda item: -item[1]["upper"])
+    ]
+    return markdown_table(("room", "gain, range", "gain, 95 % interval", "of those who took it, at most"), body)
+
+
+def spans() -> str:
+    """Demand over 25 years: how many spans of each length are rejected."""
+    found = [row for row in rows("budgets") if (row["set"], row["tau_rule"]) == ("cone", "auto")]
+    body = []
+    for length in sorted({row["years"] for row in found}):
+        own = [row for row in found if row["years"] == length]
+        once = [row for row in own if row["n_boot"] == 1000]
+        best = {row["first"]: row["pvalue"] for row in sorted(own, key=lambda row: row["n_boot"])}
+        least = min(best.values())  # with the most replicates that there are
+        rejected = sum(row["pvalue"] <= 0.05 for row in once)
+        body.append((length, len(once), rejected, f"{least:.2g}", f"{min(1.0, len(once) * least):.2g}"))
+    header = ("years", "spans", "rejected at 5 %", "smallest p", "the same, adjusted for the spans of this length")
+    return markdown_table(header, body)
+
+
+TABLES = {
+    "hotels": hotels,
+    "hotel_fits": hotel_fits,
+    "conflicts": conflicts,
+    "sold_out": sold_out,
+    "spans": spans,
+}

@@ -1,0 +1,171 @@
+"""Which stored results are older than the code they describe: `python -m benchmarks.stale` (`make bench-stale`).
+
+Every row of docs/results says at which commit it was measured. It is *older* than the code where a module that it describes,
+or one that this module imports, has changed since then. Comments, docstrings and layout do not count. Some studies take days
+of a processor; of these, rows drawn at random are computed again (`python -m experiments.again`), and they are older where the
+code has changed since.
+
+Not part of the tests: a change to a solver is no reason to measure for hours before it is kept. Look before a release.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from experiments.files import markdown_table, read_csv
+
+from benchmarks.record import RESULTS, ROOT
+
+SOURCE = ROOT / "src" / "rumflow"
+
+#: By file of results: the modules that it describes. None: a record of one day, which describes no code of today.
+DESCRIBES: dict[str, tuple[str, ...] | None] = {
+    "again": None,
+    "assortments": ("torch.layer", "torch.warm"),
+    "bootstrap": ("inference.test",),
+    "bounded": ("projection.single",),
+    "budgets": ("inference.test", "data.budgets"),
+    "budgets_random": ("projection.single", "data.budgets"),
+    "budgets_share": ("inference.share", "data.budgets"),
+    "choices": ("torch.layer", "torch.likelihood"),
+    "compare": ("projection.single",),
+    "coverage": ("inference.bounds", "inference.restricted"),
+    "exp1": ("solvers.interior.cg",),
+    "exp2": ("solvers.interior.cg",),
+    "exp3": ("torch.layer",),
+    "explain": ("inference.explain",),
+    "explain_hotel": ("inference.explain",),
+    "graphs": ("projection.single",),
+    "hotel": ("inference.test", "inference.likelihood"),
+    "hotel_1_bounds": ("inference.bounds",),
+    "hotel_5_decisions": ("inference.diversion", "inference.next_menu", "inference.assortment"),
+    "large": ("projection.single",),
+    "layers": ("torch.layer", "jax.function"),
+    "layers_softmax": ("torch.layer",),
+    "memory": ("inference.test", "inference.likelihood"),
+    "methods": ("projection.single",),
+    "mutants": None,
+    "mutants_2": None,
+    "mutants_3": None,
+    "mutants_4": None,
+    "oracles": ("inference.test",),
+    "power": ("inference.test",),
+    "robust_agree": ("inference.assortment",),
+    "robust_cover": ("inference.assortment", "inference.plausible"),
+    "robust_large": ("inference.assortment",),
+    "robust_level": ("inference.assortment", "inference.plausible"),
+    "robust_level_speed": ("inference.assortment", "inference.plausible"),
+    "robust_speed": ("inference.assortment",),
+    "scaling": ("projection.single", "projection.batch", "data.budgets"),
+    "size": ("inference.test",),
+    "uniform": ("inference.test",),
+}
+
+
+def imports(source: Path = SOURCE) -> dict[str, set[str]]:
+    """The modules that each module imports, also inside functions, as dotted names below `rumflow`."""
+    files = {".".join(path.relative_to(source).with_suffix("").parts): path for path in source.rglob("*.py")}
+    found: dict[str, set[str]] = {name.removesuffix(".__init__"): set() for name in files}
+    for name, path in files.items():
+        own = name.removesuffix(".__init__")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names: list[str] = []
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            below = {name.removeprefix("rumflow.") for name in names if name.startswith("rumflow.")}
+            found[own] |= (below & found.keys()) - {own}
+    return found
+
+
+def reach(modules: Iterable[str]) -> set[str]:
+    """The modules and all that they import, directly or not."""
+    graph, found, waiting = imports(), set[str](), list(modules)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += graph[name]
+    return found
+
+
+def same_code(old: str, new: str) -> bool:
+    """Whether two sources differ in comments, docstrings and layout at most."""
+    return _bare(old) == _bare(new)
+
+
+def _bare(source: str) -> str:
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.dump(tree)
+
+
+@cache
+def changed(commit: str) -> frozenset[str] | None:
+    """Modules whose code is another than at this commit; None where the commit is not known here."""
+    place = SOURCE.relative_to(ROOT).as_posix()
+    listed = _git("diff", "--name-only", commit.rstrip("+"), "--", place)
+    if listed is None:
+        return None
+    found = set()
+    for name in listed.split():
+        path = ROOT / name
+        if path.suffix == ".py" and path.exists():
+            old = _git("show", f"{commit.rstrip('+')}:{name}")
+            if old is None or not same_code(old, path.read_text(encoding="utf-8")):
+                module = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+                found.add(module.removesuffix(".__init__"))
+    return frozenset(found)
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def commits(name: str) -> list[str]:
+    """Of the rows of a file; those of rows computed again where the file has none."""
+    rows = read_csv(RESULTS / f"{name}.csv")
+    if "commit" not in rows[0]:
+        rows = [row for row in read_csv(RESULTS / "again.csv") if row["file"] == name]
+    return sorted({str(row["commit"]) for row in rows})
+
+
+def judge(name: str) -> tuple[str, str]:
+    """Whether a file of results is up to date, and why not."""
+    modules = DESCRIBES[name]
+    if modules is None:
+        return "record", ""
+    used, older, unknown = reach(modules), set[str](), []
+    for commit in commits(name):
+        since = changed(commit)
+        if since is None:
+            unknown.append(commit)
+        else:
+            older |= since & used
+    if unknown:
+        return "unknown", f"no commit {' '.join(unknown)} here"
+    return ("older", " ".join(sorted(older))) if older else ("current", "")
+
+
+def main() -> None:
+    """A table of all files; an error where one is older than the code."""
+    judged = {name: judge(name) for name in DESCRIBES if (RESULTS / f"{name}.csv").exists()}
+    print(markdown_table(("results", "state", "changed since"), ((name, *state) for name, state in judged.items())))
+    wrong = [name for name, (state, _) in judged.items() if state in ("older", "unknown")]
+    if wrong:
+        raise SystemExit(f"older than the code: {', '.join(wrong)}; docs/results/README.md has the commands")
+
+
+if __name__ == "__main__":
+    main()
