@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint check docs dist bench bench-pages mutants plain oldest reproduce fuzz clean
+.PHONY: demo test lint check docs dist bench bench-pages bench-stale mutants plain oldest reproduce fuzz clean
 
 demo: $(VENV)/core
 	$(BIN)/rumflow demo
@@ -74,6 +74,10 @@ oldest:
 # The tables and figures of the pages, from docs/results; measures nothing.
 bench-pages: $(VENV)/test
 	$(BIN)/python -m benchmarks.pages
+
+# Which of the stored results are older than the code they describe; a change of words does not count.
+bench-stale: $(VENV)/test
+	$(BIN)/python -m benchmarks.stale
 
 $(VENV)/core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -70,10 +70,11 @@ PARTS: dict[str, tuple[str, list[str], list[str]]] = {
         [],
     ),
     "assortments": (
-        "the best assortment in the worst case (robust_speed.csv, robust_large.csv)",
+        "the best assortment in the worst case (robust_speed.csv, robust_large.csv, robust_level_speed.csv)",
         [
-            "-m experiments.robust speed --seeds 2 --seconds 300 --out docs/results",
+            "-m experiments.robust speed --seconds 300 --out docs/results",
             "-m experiments.robust large --seeds 1 --seconds 100 --out docs/results",
+            "-m experiments.robust level_speed --seeds 2 --seconds 300 --out docs/results",
         ],
         [],
     ),
