@@ -22,6 +22,9 @@ from benchmarks.record import RESULTS, ROOT
 
 SOURCE = ROOT / "src" / "rumflow"
 
+#: What no result depends on.
+NOT_MEASURED = ("output.", "data.readers.")
+
 #: By file of results: the modules that it describes. None: a record of one day, which describes no code of today.
 DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "again": None,
@@ -84,11 +87,11 @@ def imports(source: Path = SOURCE) -> dict[str, set[str]]:
 
 
 def reach(modules: Iterable[str]) -> set[str]:
-    """The modules and all that they import, directly or not."""
+    """The modules and all that they import, directly or not, but for pictures, tables and the reading of files."""
     graph, found, waiting = imports(), set[str](), list(modules)
     while waiting:
         name = waiting.pop()
-        if name not in found:
+        if name not in found and not name.startswith(NOT_MEASURED):
             found.add(name)
             waiting += graph[name]
     return found
@@ -134,10 +137,11 @@ def _git(*arguments: str) -> str | None:
 
 
 def commits(name: str) -> list[str]:
-    """Of the rows of a file; those of rows computed again where the file has none."""
-    rows = read_csv(RESULTS / f"{name}.csv")
+    """Of the rows of a file; those of rows computed again where the file has none. Rows of other tools describe other code."""
+    rows = [row for row in read_csv(RESULTS / f"{name}.csv") if str(row.get("tool", "rumflow")).startswith("rumflow")]
     if "commit" not in rows[0]:
-        rows = [row for row in read_csv(RESULTS / "again.csv") if row["file"] == name]
+        tried = RESULTS / "again.csv"
+        rows = [row for row in read_csv(tried) if row["file"] == name] if tried.exists() else []
     return sorted({str(row["commit"]) for row in rows})
 
 
@@ -147,7 +151,10 @@ def judge(name: str) -> tuple[str, str]:
     if modules is None:
         return "record", ""
     used, older, unknown = reach(modules), set[str](), []
-    for commit in commits(name):
+    measured = commits(name)
+    if not measured:
+        return "unknown", "no row has a commit, and none was computed again"
+    for commit in measured:
         since = changed(commit)
         if since is None:
             unknown.append(commit)

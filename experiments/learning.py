@@ -107,14 +107,14 @@ def _run(
         for method in METHODS:
             if method == "plain, projected":
                 continue
-            begin = time.perf_counter()
+            begin = time.process_time()
             most = epochs["layer" in method]
             for epoch, part, values in task.learn(method, most, width, batch, rate, penalty, max(1, most // points)):
-                seconds = round(time.perf_counter() - begin, 2)
+                seconds = round(time.process_time() - begin, 2)
                 rows.append({"seed": seed, "method": part, "epoch": epoch, **values, "seconds": seconds})
             if progress is not None:
                 progress(
-                    f"exp3: seed {seed}, {method}: {time.perf_counter() - begin:.0f} s, {rows[-1]['test_error']:.3g}"
+                    f"exp3: seed {seed}, {method}: {time.process_time() - begin:.0f} s, {rows[-1]['test_error']:.3g}"
                 )
 
 
