@@ -50,7 +50,11 @@ PARTS: dict[str, tuple[str, list[str], list[str]]] = {
     ),
     "memory": (
         "memory expected and taken, 18 to 24 items (memory.csv)",
-        ["-m benchmarks.memory 18 20 22", "-m benchmarks.memory 24 --cases complete incomplete"],
+        [
+            "-m benchmarks.memory 18",
+            "-m benchmarks.memory 20 --cases complete incomplete test 'test few' likelihood 'likelihood few'",
+            "-m benchmarks.memory 22 24 --cases complete incomplete",
+        ],
         ["-m benchmarks.memory 18"],
     ),
     "layers": (
