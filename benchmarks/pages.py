@@ -280,6 +280,22 @@ def scaling() -> str:
     return text + f"\nCPU time of one thread; measured on {origin('scaling')}.\n"
 
 
+def methods() -> str:
+    """The interior point method beside the active set, by family, and what `auto` loses against the better of them."""
+    found: dict[str, list[Row]] = {}
+    for row in rows("methods"):
+        found.setdefault(row["family"], []).append(row)
+    body = []
+    for family, own in found.items():
+        both = [row["ipm"] / row["rankings"] for row in own if max(row["ipm"], row["rankings"]) < float("inf")]
+        items = sorted({row["items"] for row in own})
+        times = _range(both, number) if both else "one of them took longer than the limit"
+        worst = max(row["ratio"] for row in own)
+        body.append((family, f"{items[0]} to {items[-1]}", len(own), times, f"{worst:.2f}"))
+    header = ("data", "items", "problems", "interior point / active set", "auto / the better of the two, at most")
+    return markdown_table(header, body) + f"\nMeasured on {origin('methods')}.\n"
+
+
 def threads() -> str:
     """Seconds on the clock by number of threads."""
     found = {family: own for (axis, family), own in _families().items() if axis == "threads"}
@@ -349,6 +365,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "test": test,
     "assortments": assortments,
     "scaling": scaling,
+    "methods": methods,
     "threads": threads,
     "headline": headline,
     **TABLES,
@@ -403,14 +420,13 @@ STUDIES: dict[str, Callable[[Path], object]] = {
     "hotel": experiments.render_hotel,
     "power": experiments.render_power,
 }
-TEST_PAGE = ROOT / "docs" / "test.md"
 
 
 def main() -> None:
     """Redraw everything that has changed."""
     for render in STUDIES.values():
         render(RESULTS)
-    TEST_PAGE.write_text(test_page.render(RESULTS), encoding="utf-8")
+    test_page.write_pages(RESULTS, RESULTS.parent)
     for page in PAGES:
         if page.exists() and (new := fill(old := page.read_text(encoding="utf-8"))) != old:
             page.write_text(new, encoding="utf-8")

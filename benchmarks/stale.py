@@ -1,9 +1,9 @@
 """Which stored results are older than the code they describe: `python -m benchmarks.stale` (`make bench-stale`).
 
 Every row of docs/results says at which commit it was measured. It is *older* than the code where a module that it describes,
-or one that this module imports, has changed since then. Comments, docstrings and layout do not count. Some studies take days
-of a processor; of these, rows drawn at random are computed again (`python -m experiments.again`), and they are older where the
-code has changed since.
+or one that this module imports, has changed since then. Comments, docstrings, texts for people and layout do not count. Some
+studies take days of a processor; of these, rows drawn at random are computed again (`python -m experiments.again`), and they
+are older where the code has changed since.
 
 Not part of the tests: a change to a solver is no reason to measure for hours before it is kept. Look before a release.
 """
@@ -22,8 +22,8 @@ from benchmarks.record import RESULTS, ROOT
 
 SOURCE = ROOT / "src" / "rumflow"
 
-#: What no result depends on.
-NOT_MEASURED = ("output.", "data.readers.")
+#: What no result depends on: pictures and tables, the reading of files, what is said beside a p-value.
+NOT_MEASURED = ("output.", "data.readers.", "inference.notes")
 
 #: By file of results: the modules that it describes. None: a record of one day, which describes no code of today.
 DESCRIBES: dict[str, tuple[str, ...] | None] = {
@@ -87,7 +87,7 @@ def imports(source: Path = SOURCE) -> dict[str, set[str]]:
 
 
 def reach(modules: Iterable[str]) -> set[str]:
-    """The modules and all that they import, directly or not, but for pictures, tables and the reading of files."""
+    """The modules and all that they import, directly or not, but for those that no result depends on."""
     graph, found, waiting = imports(), set[str](), list(modules)
     while waiting:
         name = waiting.pop()
@@ -98,7 +98,7 @@ def reach(modules: Iterable[str]) -> set[str]:
 
 
 def same_code(old: str, new: str) -> bool:
-    """Whether two sources differ in comments, docstrings and layout at most."""
+    """Whether two sources differ in comments, docstrings, texts of more than one word and layout at most."""
     return _bare(old) == _bare(new)
 
 
@@ -107,6 +107,8 @@ def _bare(source: str) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
             node.body = node.body[1:] or [ast.Pass()]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            node.value = " "  # a sentence, or a part of one; words that steer the code have no blanks
     return ast.dump(tree)
 
 

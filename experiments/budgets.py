@@ -114,7 +114,7 @@ def render_budgets(out_dir: str | Path) -> None:
     """Figure and page from the stored CSV."""
     folder = Path(out_dir)
     everything = read_csv(folder / "budgets.csv")
-    rows = [row for row in everything if row["n_boot"] == 1000]
+    rows = most_reliable(everything)
     parts = ["# Rational demand over spans of 7 to 25 years", _words(rows)]
     for name in CONVENTIONS:
         own = [row for row in rows if row["set"] == name and row["tau_rule"] == "auto"]
@@ -128,6 +128,16 @@ def render_budgets(out_dir: str | Path) -> None:
         parts += ["## Longer spans", _spans(longer)]
     (folder / "budgets.md").write_text("\n\n".join(parts))
     draw(folder / "budgets.png", lambda ax: _paint(ax, rows), (7.2, 4.0))
+
+
+def most_reliable(rows: Sequence[Row]) -> list[Row]:
+    """One row for each test of 1,000 replicates, with the p-value of the run that has the most."""
+
+    def key(row: Row) -> tuple[object, ...]:
+        return tuple(row[name] for name in ("set", "years", "tau_rule", "first"))
+
+    best = {key(row): row["pvalue"] for row in sorted(rows, key=lambda row: row["n_boot"])}
+    return [row | {"pvalue": best[key(row)]} for row in rows if row["n_boot"] == 1000]
 
 
 def _adjusted(rows: Sequence[Row]) -> dict[tuple[str, int, int], float]:
@@ -145,8 +155,8 @@ def _words(rows: Sequence[Row]) -> str:
     tried = {name: sum(row["set"] == name and row["tau_rule"] == "auto" for row in rows) for name in CONVENTIONS}
     return (
         "UK Family Expenditure Survey 1975-1999 as prepared by Kitamura and Stoye (2018, Econometrica 86), three "
-        "groups of goods, demand at median expenditure by a cubic in log expenditure; 1,000 bootstrap replicates, tau by the "
-        "published rule. "
+        "groups of goods, demand at median expenditure by a cubic in log expenditure; 1,000 bootstrap replicates (9,999 for "
+        "the spans whose p-values 1,000 cannot tell), tau by the published rule. "
         "p-values are (1 + replicates at least as large) / (1 + replicates). *Adjusted* ones are Holm's: for the spans of one "
         f"length, and for all spans of all lengths in this table ({tried['cone']} on the cone, {tried['simplex']} on the "
         "simplex), whatever their dependence. Times are of two cores shared with other work; CPU seconds count both."
@@ -171,6 +181,7 @@ def _by_length(rows: Sequence[Row]) -> str:
                 f"{min(1.0, len(p) * min(p)):.3f}",
                 f"{least:.3f}",
                 sum(value <= 0.05 for value in p),
+                int((holm(p) <= 0.05).sum()),
                 f"{np.mean([row['cpu_seconds'] for row in own]):.1f}",
             ]
         )
@@ -183,6 +194,7 @@ def _by_length(rows: Sequence[Row]) -> str:
         "least, adjusted for this length",
         "least, adjusted for all",
         "at 5 %",
+        "at 5 %, adjusted for this length",
         "CPU s",
     ]
     return markdown_table(header, lines)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -156,6 +156,7 @@ def explain_hotel(number: int, folder: Path) -> Row:
         "conflicts": len(found.conflicts),
         "complete": found.complete,
         "menus_of_first": "" if first is None else " and ".join("|".join(map(str, menu)) for menu in first.menus),
+        "choices_of_first": "" if first is None else " and ".join(f"{_choices(data, menu):g}" for menu in first.menus),
         "pattern": found.pattern or "",
         "pvalue_of_first": "" if first is None else first.pvalue,
         "bound": "" if first is None else first.inequality.bound,
@@ -166,6 +167,10 @@ def explain_hotel(number: int, folder: Path) -> Row:
         "named": max(found.influence["named"]),
         "seconds": round(time.process_time() - begin, 1),
     }
+
+
+def _choices(data: ChoiceData, menu: tuple[Hashable, ...]) -> float:
+    return float(next(total for other, total in zip(data.menus, data.totals, strict=True) if set(other) == set(menu)))
 
 
 def render_explain(out: Path) -> None:

@@ -126,6 +126,7 @@ def one_hotel(number: int, folder: Path, n_boot: int) -> Row:
         "hotel": number,
         "rooms": len(inside.items),
         "menus": len(inside.totals),
+        "menus_below_5": int((inside.totals < 5).sum()),
         "bookings": int(inside.n_observations),
         "nodes": cost.nodes,
         "distance": round(rf.project(inside, weights="counts").distance, 4),
@@ -177,7 +178,17 @@ def run_hotel(out: Path, n_boot: int = 999, progress: Callable[[str], None] | No
 def render_hotel(out: Path) -> None:
     """The page, from the stored numbers."""
     rows = read_csv(out / "hotel.csv")
-    tests = ("hotel", "rooms", "menus", "bookings", "nodes", "distance", "pvalue", "pvalue_unit_empirical")
+    tests = (
+        "hotel",
+        "rooms",
+        "menus",
+        "menus_below_5",
+        "bookings",
+        "nodes",
+        "distance",
+        "pvalue",
+        "pvalue_unit_empirical",
+    )
     fits = ("hotel", "saturated", "rum", "logit", "held_out", "new_menus", "impossible", "logit_out", "share")
     tables = [
         markdown_table(header, [[row[name] for name in header] for row in rows])

@@ -1,10 +1,10 @@
 """The page docs/test.md: how far p-values and intervals can be trusted, in tables made from the stored studies.
 
-    python -m experiments.test_page            # reads docs/results/{size,oracles,coverage,uniform}.csv, writes docs/test.md
+    python -m experiments.test_page            # reads docs/results/{size,oracles,coverage,uniform}.csv
 
-Every number of the page comes from these files. A design is known by several methods (see `experiments.size`); the page takes the
-most reliable: a bootstrap of every data set (the second, where there are two), else the screen on fresh data sets, else the
-screen.
+It also writes docs/results/test_rules.md, how the rules were chosen. Every number comes from these files. A design is known by
+several methods (see `experiments.size`); the page takes the most reliable: a bootstrap of every data set (the second, where
+there are two), else the screen on fresh data sets, else the screen.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from experiments.files import Row, read_csv
 from experiments.oracles import oracle_rows
 from experiments.size import FALSE, METHODS, TRUE, Case
-from experiments.test_page_words import PAGE
+from experiments.test_page_words import PAGE, RULES_PAGE
 
 Key = tuple[str, ...]  # the fields of a case as text, and the procedure
 
@@ -124,6 +124,17 @@ def size_table(study: Study) -> str:
     return table(["samples", *(f"{n} items" for n in "3456")], rows)
 
 
+def truth_table(study: Study) -> str:
+    """The same by the kind of population."""
+    rows = []
+    for truth in TRUE:
+        found = study.select("default", (truth,)).values()
+        if found:
+            above = sum(rate > 0.05 for rate in found)
+            rows.append([truth, str(len(found)), f"{percent(mean(found))} / {percent(max(found))}", str(above)])
+    return table(["truth", "designs", "mean / worst", "above 5 %"], rows)
+
+
 def doubtful_table(study: Study) -> str:
     """The designs above 7.5 % by some method, by every method."""
     high = {key for rates in study.by_method.values() for key, rate in rates.items() if rate > 0.075}
@@ -136,12 +147,12 @@ def doubtful_table(study: Study) -> str:
     return table([*DESIGN, *METHODS], rows)
 
 
-def screen_errors(study: Study) -> tuple[int, int]:
-    """Designs that the screen has more than two points above the best rate, where that is of a bootstrap, and below it."""
+def screen_errors(study: Study) -> tuple[int, int, float]:
+    """Designs that the screen has more than two points above a bootstrap's rate, and below it; how far below at most."""
     screen = study.by_method["screen"]
     full = study.by_method["bootstrap"] | study.by_method["bootstrap again"]
     errors = [screen[k] - study.best[k] for k in full if k in screen and k[-1] == "default" and k[4] in TRUE]
-    return sum(e > 0.02 for e in errors), sum(e < -0.02 for e in errors)
+    return sum(e > 0.02 for e in errors), sum(e < -0.02 for e in errors), max((-e for e in errors), default=0.0)
 
 
 def procedure_table(study: Study) -> str:
@@ -283,8 +294,8 @@ def rough_screen(study: Study, rows: Sequence[Row]) -> str:
     )
 
 
-def render(folder: Path) -> str:
-    """The page, from the files of a folder."""
+def render(folder: Path) -> tuple[str, str]:
+    """The page and that of the rules, from the files of a folder."""
     files = ("size", "oracles", "coverage", "uniform")
     size, oracles, coverage, uniform = (read_csv(folder / f"{name}.csv") for name in files)
     study, coverage = Study(size), last_of_each(coverage)
@@ -292,10 +303,14 @@ def render(folder: Path) -> str:
     worst = max(true, key=lambda key: true[key])
     tiny = max(v for s in ("fifth", "half") for v in study.select("default", TRUE, sizes=s).values())
     power, lost = power_table(study)
-    too_high, too_low = screen_errors(study)
+    too_high, too_low, far_below = screen_errors(study)
     covered = [float(r["covered"]) for r in coverage]
-    return PAGE.format(
+    numbers = dict(
         designs=len(true),
+        truths=truth_table(study),
+        varied=percent(mean(rate for key, rate in true.items() if key[4] != "one")),
+        n_screen=sum(not any(key in study.by_method[m] for m in ("bootstrap", "bootstrap again")) for key in true),
+        far_below=percent(far_below),
         n_again=sum(key in study.by_method["bootstrap"] or key in study.by_method["bootstrap again"] for key in true),
         n_last=sum(key in study.by_method["bootstrap again"] for key in true),
         too_high=too_high,
@@ -324,6 +339,15 @@ def render(folder: Path) -> str:
         verdict=uniform_verdict(uniform),
         rough=rough_screen(study, uniform),
     )
+    return PAGE.format(**numbers), RULES_PAGE.format(**numbers)
+
+
+def write_pages(results: Path, out: Path) -> None:
+    """Both pages into the folder of the documentation."""
+    page, rules = render(results)
+    (out / "test.md").write_text(page, encoding="utf-8")
+    (out / "results").mkdir(parents=True, exist_ok=True)
+    (out / "results" / "test_rules.md").write_text(rules, encoding="utf-8")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -332,9 +356,9 @@ def main(argv: list[str] | None = None) -> None:
         prog="python -m experiments.test_page", description=__doc__.split("\n", maxsplit=1)[0]
     )
     parser.add_argument("--results", type=Path, default=Path("docs/results"), metavar="FOLDER")
-    parser.add_argument("--out", type=Path, default=Path("docs/test.md"), metavar="FILE")
+    parser.add_argument("--out", type=Path, default=Path("docs"), metavar="FOLDER")
     arguments = parser.parse_args(argv)
-    arguments.out.write_text(render(arguments.results), encoding="utf-8")
+    write_pages(arguments.results, arguments.out)
 
 
 if __name__ == "__main__":

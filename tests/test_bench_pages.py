@@ -33,7 +33,9 @@ def test_pages_of_studies_are_drawn_from_the_results(name, tmp_path):
 
 
 def test_the_page_of_the_test_is_drawn_from_the_results():
-    assert test_page.render(RESULTS) == pages.TEST_PAGE.read_text(encoding="utf-8"), "`make bench-pages` draws it again"
+    page, rules = test_page.render(RESULTS)
+    assert page == (RESULTS.parent / "test.md").read_text(encoding="utf-8"), "`make bench-pages` draws it again"
+    assert rules == (RESULTS / "test_rules.md").read_text(encoding="utf-8"), "`make bench-pages` draws it again"
 
 
 def test_a_number_that_was_not_measured_does_not_stay(monkeypatch):

@@ -204,3 +204,19 @@ def test_menus_to_ask_have_the_outside_option():
         rf.next_menu(FITS, [("a", "c"), ("b", "c")], outside_option="a")
     with pytest.raises(rf.InputError, match="outside_option='z' is not among the items"):
         rf.next_menu(FITS, outside_option="z")
+
+
+def test_sharp_bounds_and_confidence_intervals_are_told_apart():
+    data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 30, "b": 30, "c": 40}, ("a", "b"): {"a": 50, "b": 50}})
+    one = rf.bounds(data, functional=rf.functionals.share(("a", "c"), "a"), n_boot=49, seed=1)
+    low, high = one.confidence_interval()
+    assert low < one.interval[0] <= one.interval[1] < high
+    assert (low, high) == (one.confidence_lower[0], one.confidence_upper[0])
+    both = rf.bounds(data, ("a", "c"), n_boot=49, seed=1)
+    assert both.confidence_interval("c") == (both.confidence_lower[1], both.confidence_upper[1])
+    with pytest.raises(rf.InputError, match="there are intervals for 2 items"):
+        both.confidence_interval()
+    with pytest.raises(rf.InputError, match="item 'd': intervals were computed for"):
+        both.confidence_interval("d")
+    with pytest.raises(rf.InputError, match="no confidence intervals were computed"):
+        rf.bounds(data, ("a", "c"), confidence=None).confidence_interval("a")

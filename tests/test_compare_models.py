@@ -74,3 +74,11 @@ def test_a_small_lattice_and_time_limits():
 def test_errors(models, message):
     with pytest.raises(rf.InputError, match=message):
         rf.compare_models(simulate.random_menus(9, 10, 3, seed=0), models)
+
+
+def test_choices_of_a_subject_may_be_kept_together():
+    table = {"menu": ["a,b", "a,b,c", "b,c"] * 20, "choice": ["a", "b", "c"] * 20, "subject": np.repeat(range(30), 2)}
+    data = rf.ChoiceData.from_frame(table)
+    found = rf.compare_models(data, {"RUM": None}, n_boot=19, seed=1, cluster=True, likelihood=False)
+    assert found.tests["RUM"].resample == "subject"
+    assert found.tests["RUM"].pvalue == rf.rum_test(data, 19, cluster=True, seed=1).pvalue

@@ -161,3 +161,20 @@ def test_a_choice_that_differs_in_case_only(tmp_path):
     with pytest.raises(rf.InputError, match=r"'train' is not in the menu .* which has 'Train'; .*--clean"):
         rf.ChoiceData.from_csv(tmp_path / "c.csv")
     assert len(rf.ChoiceData.from_csv(tmp_path / "c.csv", clean=True).items) == 2
+
+
+@pytest.mark.parametrize("column", ["share", "Probability"])
+def test_shares_that_do_not_add_up_to_one_are_refused(column):
+    table = {"menu": ["tea,milk", "tea,milk"], "item": ["tea", "milk"], column: [0.4, 0.7]}
+    with pytest.raises(
+        rf.InputError, match=rf"\{{milk, tea\}}: the shares of column '{column}' add up to 1.1, not to 1"
+    ):
+        rf.ChoiceData.from_frame(table)
+    assert rf.ChoiceData.from_frame(table, count=column).totals.tolist() == [
+        1.1
+    ]  # named by the user: numbers of choices
+
+
+def test_shares_may_be_rounded():
+    third = {"menu": ["a,b,c"] * 3, "item": ["a", "b", "c"], "share": [0.33, 0.33, 0.33]}
+    assert rf.ChoiceData.from_frame(third).frequencies.sum() == pytest.approx(1)

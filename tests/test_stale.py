@@ -27,6 +27,7 @@ def test_every_file_says_when_it_was_measured():
     [
         ('"""Other words."""\n\n\ndef f(x):\n    """Add."""\n    return x + 1  # one\n', True),
         ('"""Words."""\ndef f(x):\n    return (x +\n            1)\n', True),
+        ('def f(x):\n    return x + 1\n\n\nerror = f"{f} says so"\n', False),
         ('"""Words."""\ndef f(x):\n    return x + 2\n', False),
         ('"""Words."""\ndef f(x):\n    return x - 1\n', False),
         ('"""Words."""\ndef g(x):\n    return x + 1\n', False),
@@ -34,6 +35,11 @@ def test_every_file_says_when_it_was_measured():
 )
 def test_words_do_not_count_and_code_does(new, same):
     assert stale.same_code('"""Words."""\ndef f(x):\n    """Increase."""\n    return x + 1\n', new) is same
+
+
+@pytest.mark.parametrize(("new", "same"), [("'such as this'", True), ("'null'", False), ("f'{x} was found'", False)])
+def test_texts_for_people_do_not_count(new, same):
+    assert stale.same_code("x = 1\ny = 'a sentence'\n", f"x = 1\ny = {new}\n") is same
 
 
 def test_what_is_imported_counts():

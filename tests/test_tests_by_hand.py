@@ -77,7 +77,7 @@ def test_few_subjects():
         sample = build_sample(data, "counts", Convention(draws=draws))
         sampler = make_sampler(sample, [data], "menu", True)
         assert isinstance(sampler, UnitSampler)
-        return notes.find_notes(sample, sampler, 0.1, True, "counts")
+        return notes.find_notes(sample, sampler, 0.1, True, "counts")[1:]  # one menu: the first note says so
 
     assert said(30) == ()
     assert said(29) == ("There are 29 subjects: with fewer than 30 the p-value is rough.",)
@@ -420,3 +420,29 @@ def test_a_likelihood_that_is_cut_short():
     for wrong in (0.0, -1.0, np.nan, np.inf):
         with pytest.raises(rf.InputError, match="a positive number is needed"):
             rf.fit_likelihood(DECOY, wrong)
+
+
+def test_nothing_to_test_where_no_item_is_in_two_menus():
+    note = "No item is in two menus: any choices from them are random utility, so there is nothing to test."
+    assert notes_on({("a", "b"): (20, 30), ("c", "d"): (25, 25)}) == (note,)
+    assert notes_on({("a", "b"): (20, 30)}) == (note,)
+    assert notes_on({("a", "b"): (20, 30), ("b", "c"): (25, 25)}) == ()
+    apart = rf.ChoiceData.from_counts({("a", "b"): {"a": 20, "b": 30}, ("c", "d"): {"c": 25, "d": 25}})
+    assert note in rf.rum_test(apart, n_boot=9, seed=1).summary()
+    peaked = rf.rum_test(apart, n_boot=9, seed=1, model=rf.RandomUtility(above=[("a", "b")]))
+    assert note not in peaked.notes  # some of these choices contradict the known preference
+    groups = rf.rum_test({"here": apart, "there": apart}, n_boot=9, seed=1)
+    assert note not in groups.notes  # one population for both
+
+
+def test_subjects_that_are_not_kept_together_are_named():
+    table = {"menu": ["a,b", "a,b,c", "b,c"] * 20, "choice": ["a", "b", "c"] * 20, "subject": np.repeat(range(30), 2)}
+    data = rf.ChoiceData.from_frame(table)
+    note = (
+        "30 subjects made 60 choices, and replicates draw choices one by one, as if they were independent; cluster=True keeps "
+        "those of a subject together."
+    )
+    assert note in rf.rum_test(data, n_boot=9, seed=1).notes
+    assert note not in rf.rum_test(data, n_boot=9, seed=1, cluster=True).notes
+    alone = rf.ChoiceData.from_frame({**table, "subject": range(60)})
+    assert not any("subjects" in one for one in rf.rum_test(alone, n_boot=9, seed=1).notes)

@@ -124,15 +124,13 @@ def add_sampling(
     what: str,
     *,
     least: int = 1,
-    cluster: bool = True,
     seed: int | None = 0,
 ) -> None:
     """`--n-boot`, `--cluster` and `--seed`: how samples are drawn."""
     parser.add_argument(
         "--n-boot", type=whole_number(least), default=n_boot, metavar="B", help=f"{what} (default {n_boot})"
     )
-    if cluster:
-        parser.add_argument("--cluster", action="store_true", help="resample whole subjects")
+    parser.add_argument("--cluster", action="store_true", help="resample whole subjects")
     add_seed(parser, seed)
 
 

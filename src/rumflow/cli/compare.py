@@ -16,7 +16,7 @@ from rumflow.cli.answers import (
 )
 from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling
 from rumflow.cli.models import known_preferences, say_cost, single_peaked
-from rumflow.cli.reading import read_data
+from rumflow.cli.reading import read_data, say_resampling
 from rumflow.errors import InputError
 from rumflow.inference.compare import compare_models
 from rumflow.models.model import Model
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tol", type=float, default=1e-9, help="certified relative gap (default 1e-9)")
     parser.add_argument("--max-seconds", type=float, help="for each model; exit code 2 where it was not enough")
-    add_sampling(parser, 0, "bootstrap replicates of a test of each model; 0: no tests", least=0, cluster=False)
+    add_sampling(parser, 0, "bootstrap replicates of a test of each model; 0: no tests", least=0)
     parser.add_argument("--picture", metavar="FILE", help="draw the distances: .png, .svg or .pdf")
     add_json(parser)
     add_out(parser, "the table")
@@ -73,6 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
     for text in arguments.axis:
         model = single_peaked(text, data)
         models[f"single-peaked: {name_order(model.axis, length=40, separator=', ')}"] = model
+    if arguments.n_boot:
+        say_resampling(data, arguments)
     for one in models.values():
         say_cost(data, one, None, arguments)
     found = compare_models(
@@ -84,6 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         show_progress(arguments),
         n_boot=arguments.n_boot,
         seed=arguments.seed,
+        cluster=arguments.cluster or None,
     )
     if arguments.json:
         print_json(

@@ -45,7 +45,11 @@ from rumflow.projection.single import project_exact
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bounds:
-    """Confidence intervals and sharp bounds for one quantity, or for every item of a menu."""
+    """Confidence intervals and sharp bounds for one quantity, or for every item of a menu.
+
+    `lower`, `upper`, `interval` and `found[item]` are the sharp bounds, which know no sampling error; `confidence_interval` has
+    the other ends.
+    """
 
     menu: tuple[Item, ...]  #: empty for a functional
     items: tuple[Item, ...]  #: one per bound; empty for a functional
@@ -72,10 +76,21 @@ class Bounds:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The bounds, where there is one pair of them."""
+        """The sharp bounds, where there is one pair of them; without sampling error."""
         if len(self.lower) != 1:
             raise InputError(f"there are bounds for {len(self.lower)} items; take one by its label")
         return float(self.lower[0]), float(self.upper[0])
+
+    def confidence_interval(self, item: Item | None = None) -> tuple[float, float]:
+        """The confidence interval of an item, or of the one quantity there is; NaN where no value is kept."""
+        if self.confidence_lower is None or self.confidence_upper is None:
+            raise InputError("no confidence intervals were computed: they need counts, and confidence= between 0 and 1")
+        if item is None and len(self.lower) != 1:
+            raise InputError(f"there are intervals for {len(self.lower)} items; take one by its label")
+        if item is not None and item not in self.items:
+            raise InputError(f"item {item!r}: intervals were computed for {format_menu(self.items)}")
+        i = 0 if item is None else self.items.index(item)
+        return float(self.confidence_lower[i]), float(self.confidence_upper[i])
 
     def summary(self) -> str:
         """The bounds in words."""

@@ -69,7 +69,7 @@ class ModelComparison(NamedTuple):
         unit = ", weighted" if first.weighted else ""
         rows = [list(row) for row in zip(*shown.values(), strict=True)]
         note = (
-            "distance 0: the model explains every observed share. "
+            "A distance of 0 would mean that the model explains every observed share. "
             f"Certified: no squared distance can be smaller by more than a part {worst:.0e} of it."
             if np.isfinite(worst)
             else ""
@@ -100,6 +100,7 @@ def compare_models(
     n_boot: int = 0,
     seed: Seed = 0,
     likelihood: bool = True,
+    cluster: Any = None,
 ) -> ModelComparison:
     """Project the data onto each of several models, and test each.
 
@@ -110,6 +111,7 @@ def compare_models(
     likelihood   also the largest log-likelihood of each model, where the data are counts, the projection ended in time, and (for
                  menus recorded in part) the graph is not too large: -inf where a choice that was made is made by no type. It is
                  certified to 1e-6 of a unit.
+    cluster      as for `rumflow.rum_test`: True keeps the choices of a subject together in the replicates.
 
     The other arguments are those of `rumflow.project`.
 
@@ -141,7 +143,7 @@ def compare_models(
             break
         if n_boot and isinstance(data, ChoiceData):
             chosen = "auto" if weights is None else weights
-            test = rum_test(data, int(n_boot), weights=chosen, seed=seed, threads=threads, model=model)
+            test = rum_test(data, int(n_boot), weights=chosen, cluster=cluster, seed=seed, threads=threads, model=model)
             if test.interrupted:
                 break
             tests[str(name)] = test

@@ -131,7 +131,8 @@ def next_menu(
 ) -> NextMenus:
     """Unseen menus by how much their answers would tell, the most telling first.
 
-    candidates  menus by label; None: the documented list above, at most `most` of them.
+    candidates  menus by label; None: observed menus less one item, unions and intersections of two, and pairs, at
+                most `most` of them.
     functional  {(menu, item): value}, see `rumflow.functionals`: order by the expected shrinkage of its bounds; None: by the
                 width of the menu's own bounds.
     outside_option  the item that is on every menu, such as that for buying nothing: only menus that have it are candidates.

@@ -1,10 +1,13 @@
-"""What a reader should know about the sample behind a p-value: tiny or unequal menus, few subjects, a large tau."""
+"""What a reader should know about the sample behind a p-value: tiny or unequal menus, subjects, a large tau, nothing to test."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from rumflow.core.arrays import Array
+from rumflow.data.choices import ChoiceData
 from rumflow.inference.resample import Sampler, UnitSampler
 from rumflow.inference.sample import Sample
 
@@ -21,12 +24,18 @@ _NAMED = 3  # menus named in a note
 
 
 def find_notes(
-    sample: Sample, sampler: Sampler, tau: float, by_subject: bool, weights: str, reduced: bool = False
+    sample: Sample,
+    sampler: Sampler,
+    tau: float,
+    by_subject: bool,
+    weights: str,
+    reduced: bool = False,
+    groups: Sequence[ChoiceData] = (),
 ) -> tuple[str, ...]:
     """Sentences about these data, none where there is nothing to say; `reduced`: tau falls with their inequality."""
     behind, what = sampler.behind, "subjects" if by_subject else "choices"
     empirical = sample.convention.draws == "empirical"
-    notes = []
+    notes = _nothing_to_test(sample) + ([] if by_subject else _several_by_one_subject(groups))
     limit = FEW_PER_MENU if by_subject else TINY
     tiny = np.flatnonzero(behind < limit)
     if len(tiny):
@@ -75,6 +84,29 @@ def find_notes(
             f"{100 * tau:.0f} % of the way to one in which every ranking is equally likely."
         )
     return tuple(notes)
+
+
+def _nothing_to_test(sample: Sample) -> list[str]:
+    """Menus without a common item, in one group: whatever was chosen, some population of rankings chooses so."""
+    projector = sample.projector
+    if projector.plain and sample.n_groups == 1 and (projector.cells.membership.sum(axis=0) <= 1).all():
+        return ["No item is in two menus: any choices from them are random utility, so there is nothing to test."]
+    return []
+
+
+def _several_by_one_subject(groups: Sequence[ChoiceData]) -> list[str]:
+    """Subjects are known, some made several choices, and choices are drawn one by one."""
+    choices = people = 0
+    for data in groups:
+        if data.rows is not None and data.rows.subject is not None:
+            choices += len(data.rows.subject)
+            people += len(np.unique(data.rows.subject))
+    if not 0 < people < choices:
+        return []
+    return [
+        f"{people:,} subjects made {choices:,} choices, and replicates draw choices one by one, as if they were independent; "
+        "cluster=True keeps those of a subject together."
+    ]
 
 
 def _name(sample: Sample, behind: Array, menus: np.ndarray) -> str:

@@ -197,7 +197,15 @@ def prepare_test(
         observed,
         resample,
         describe_weights(plan.own_weights),
-        find_notes(sample, sampler, taus[0], by_subject, describe_weights(plan.own_weights), reduced),
+        find_notes(
+            sample,
+            sampler,
+            taus[0],
+            by_subject,
+            describe_weights(plan.own_weights),
+            reduced,
+            list(groups.values()),
+        ),
     )
 
 

@@ -47,6 +47,8 @@ def plot_ranges(
         ax.plot(ends, [row, row], color=BLUE, marker="|", markersize=12, linewidth=0, zorder=2)
         first, last = (f"{end:.4g}" for end in ends)
         text = last if widths or first == last else f"{first} to {last}"
+        if interval is not None and np.isfinite(interval[0][row]):
+            text += f"  ({interval[0][row]:.4g} to {interval[1][row]:.4g})"
         ax.annotate(
             text, (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=8, annotation_clip=False
         )

@@ -130,7 +130,9 @@ class GraphProjection(Projection):
 
     def violations(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float]]:
         """The Block-Marschak polynomials need every menu: an error."""
-        raise InputError("the Block-Marschak polynomials need every menu; these data are incomplete")
+        raise InputError(
+            "the Block-Marschak polynomials need every menu, and these data are incomplete; see fit.misfits()"
+        )
 
     @cached_property
     def _tangent(self) -> GraphTangent:

@@ -99,7 +99,10 @@ def as_floats(values: object, name: str) -> Array:
             raise TypeError
         return np.asarray(array, np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name}: an array of real numbers is needed, not {type(values).__name__}") from None
+        raise InputError(
+            f"{name}: an array of real numbers is needed, not {type(values).__name__} (files and tables of choices are read by "
+            "rf.ChoiceData.from_csv and from_frame)"
+        ) from None
 
 
 def items_from_shape(shape: tuple[int, ...]) -> int:

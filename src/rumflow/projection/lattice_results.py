@@ -173,7 +173,9 @@ class LatticeProjection(Projection):
     def violations(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float]]:
         """The Block-Marschak inequalities that the data violate, worst first: menu, item, value (complete data only)."""
         if not self.complete:
-            raise InputError("the Block-Marschak polynomials need every menu; these data are incomplete")
+            raise InputError(
+                "the Block-Marschak polynomials need every menu, and these data are incomplete; see fit.misfits()"
+            )
         values = self.lattice.from_internal(moebius(self.problem.target.copy()))
         worst = np.argsort(values, axis=None, kind="stable")[:count]
         found = []

@@ -21,7 +21,7 @@ from rumflow.data.readers.coding import Coder, KeyCounter, to_numbers
 from rumflow.data.readers.columns import Recogniser
 from rumflow.data.readers.interpret import Interpreter, Meaning
 from rumflow.data.readers.labels import Distinct
-from rumflow.data.readers.roles import Options, Roles, as_flag
+from rumflow.data.readers.roles import SHARES, Options, Roles, as_flag, plain
 from rumflow.data.readers.sources import Chunk, Coded, Source
 from rumflow.data.readers.texts import numbers_if_whole
 from rumflow.errors import InputError
@@ -266,6 +266,7 @@ class _Accumulator:
             return np.where(known, sums, given)
         sums = np.nansum(counts, axis=1)
         partial = (np.isnan(counts) & inside).any(axis=1)
+        self._refuse_odd_shares(sums, partial, meaning)
         for m in np.flatnonzero(partial):
             if sums[m] > 1 + 1e-9:
                 first = self.counter.first[int(np.argmax((menu_of_key == m) & (self.counter.unknown > 0)))]
@@ -277,6 +278,19 @@ class _Accumulator:
                     "the number of choices in a column 'total'"
                 )
         return np.where(partial & (np.isnan(counts) | ~inside).all(axis=1), 0.0, np.where(partial, 1.0, sums))
+
+    def _refuse_odd_shares(self, sums: Array, partial: Any, meaning: Meaning) -> None:
+        """A column that is called a share holds shares: those of a menu add up to 1, up to two digits each."""
+        roles = self.roles
+        named = roles.counted and roles.weight and not self.options.count and plain(roles.weight) in SHARES
+        if not named or roles.subject or roles.group:
+            return
+        slack = 0.005 * meaning.membership.sum(axis=1) + 1e-9
+        for m in np.flatnonzero(~partial & (sums > 0) & (np.abs(sums - 1.0) > slack)):
+            raise InputError(
+                f"{self.source.name}: menu {format_menu(labels_of(meaning.items, meaning.membership[m]))}: the shares of column "
+                f"{roles.weight!r} add up to {sums[m]:g}, not to 1; if they are numbers of choices, say count={roles.weight!r}"
+            )
 
     def _refuse_duplicates(self, meaning: Meaning) -> None:
         if self.roles.form != "counts" or not self.kept.position:

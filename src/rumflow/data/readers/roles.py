@@ -13,6 +13,9 @@ from rumflow.data.labels import Item, check_items
 from rumflow.data.readers.coding import clean_value
 from rumflow.errors import InputError
 
+#: Names of columns of counts that promise shares.
+SHARES = ("share", "shares", "probability", "prob")
+
 # fmt: off
 NAMES: dict[str, tuple[str, ...]] = {
     "mask": (
@@ -43,7 +46,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "count": (
         "count", "counts", "freq", "frequency", "frequencies", "times", "n_choices", "n", "number", "num",
-        "share", "shares", "probability", "prob",
+        *SHARES,
     ),
     "weight": (
         "weight", "weights", "w", "sample_weight",
