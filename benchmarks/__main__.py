@@ -20,7 +20,7 @@ PARTS: dict[str, tuple[str, list[str], list[str]]] = {
     "compare": (
         "one projection, against general solvers (compare.csv)",
         ["-m benchmarks.compare"],
-        ["-m benchmarks.compare --items 6 8 --limit 60 --repeats 10"],
+        ["-m benchmarks.compare --repeats 10"],
     ),
     "methods": (
         "the active set, the interior point method, and what auto makes of them (methods.csv)",

@@ -135,6 +135,17 @@ def truth_table(study: Study) -> str:
     return table(["truth", "designs", "mean / worst", "above 5 %"], rows)
 
 
+def choices_table(study: Study) -> str:
+    """The same by the choices from a menu; multiples of three are by subject."""
+    place = Case._fields.index("choices")
+    true = study.select("default", TRUE)
+    rows = []
+    for choices in sorted({key[place] for key in true}, key=int):
+        found = [rate for key, rate in true.items() if key[place] == choices]
+        rows.append([choices, str(len(found)), f"{percent(mean(found))} / {percent(max(found))}"])
+    return table(["choices from a menu", "designs", "mean / worst"], rows)
+
+
 def doubtful_table(study: Study) -> str:
     """The designs above 7.5 % by some method, by every method."""
     high = {key for rates in study.by_method.values() for key, rate in rates.items() if rate > 0.075}
@@ -308,6 +319,7 @@ def render(folder: Path) -> tuple[str, str]:
     numbers = dict(
         designs=len(true),
         truths=truth_table(study),
+        choices=choices_table(study),
         varied=percent(mean(rate for key, rate in true.items() if key[4] != "one")),
         n_screen=sum(not any(key in study.by_method[m] for m in ("bootstrap", "bootstrap again")) for key in true),
         far_below=percent(far_below),

@@ -34,9 +34,13 @@ the worst is {tiny} %. Mean / worst, in per cent, by the samples:
 
 {sizes}
 
-and by the truth:
+by the truth:
 
 {truths}
+
+and by the choices from a menu:
+
+{choices}
 
 The rules of the test were chosen by looking at designs of this kind ([how](results/test_rules.md)). Data that are very different
 may be rejected more often. Tightening and its rate have a theory (Kitamura and Stoye 2018). Samples from the fit, and thinning,

@@ -29,3 +29,14 @@ def test_examples(page, tmp_path, monkeypatch, capsys):
                 if words in block:
                     pytest.importorskip(module)
             exec(compile(block, str(page), "exec"), names)
+
+
+def test_the_summary_that_is_explained_is_the_one_that_is_printed(tmp_path, monkeypatch, capsys):
+    page = (Path(__file__).parents[1] / "docs" / "quickstart-economists.md").read_text(encoding="utf-8")
+    (printed,) = re.findall(r"This is printed for the file above:\n\n```text\n(.*?)```", page, re.DOTALL)
+    lines = re.findall(r"^rumflow .*$", page, re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    for line in [next(line for line in lines if line.startswith(f"rumflow {name} ")) for name in ("simulate", "test")]:
+        capsys.readouterr()
+        assert main(shlex.split(line)[1:]) == 0
+    assert capsys.readouterr().out.strip() == printed.strip()

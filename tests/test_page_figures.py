@@ -55,8 +55,8 @@ def quotation():
 def spans_after_1993():
     late = [r["pvalue"] for n in (15, 20, 25) for r in spans(years=n) if r["last"] > 1993]
     early = [r["pvalue"] for r in spans(years=15) if r["last"] <= 1993]
-    assert max(late) <= 0.05 < min(early)
-    return "Every span of 15 years or more that reaches beyond 1993 rejects at the 5 % level, and no other span of 15 years does."
+    assert max(late) <= 0.05 < min(early)  # > begins the lines of a quotation
+    return "Taken alone, every span of 15 years or more that reaches beyond 1993 rejects at the 5 % level, and no other span of 15 years does."
 
 
 def chosen_spans():
