@@ -64,7 +64,11 @@ def main() -> None:
     """Measure and store."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument(
-        "--items", type=int, nargs="+", default=[6, 8], help="10 takes hours: most of them run into the limit"
+        "--items",
+        type=int,
+        nargs="+",
+        default=[6, 8],
+        help="numbers of items; the others take much longer beyond eight",
     )
     options.add_argument("--families", nargs="+", default=FAMILIES, choices=FAMILIES)
     options.add_argument("--limit", type=float, default=60.0, help="seconds a solver may take")

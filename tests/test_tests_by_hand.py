@@ -439,8 +439,8 @@ def test_subjects_that_are_not_kept_together_are_named():
     table = {"menu": ["a,b", "a,b,c", "b,c"] * 20, "choice": ["a", "b", "c"] * 20, "subject": np.repeat(range(30), 2)}
     data = rf.ChoiceData.from_frame(table)
     note = (
-        "30 subjects made 60 choices, and replicates draw choices one by one, as if they were independent; cluster=True keeps "
-        "those of a subject together."
+        "30 subjects made 60 choices, and replicates draw choices one by one, as if they were independent; cluster=True "
+        "(--cluster in the shell) keeps those of a subject together."
     )
     assert note in rf.rum_test(data, n_boot=9, seed=1).notes
     assert note not in rf.rum_test(data, n_boot=9, seed=1, cluster=True).notes

@@ -86,7 +86,8 @@ def run(arguments: argparse.Namespace) -> int:
     data = next(iter(files.values()))
     options |= {"model": model_of(arguments, data), "route": arguments.route}
     say_cost(data, options["model"], arguments.route, arguments, arguments.n_boot + 1)
-    say_resampling(data, arguments)
+    if arguments.by:  # one test has it among its notes
+        say_resampling(data, arguments)
     parts = parts_of(data, arguments.by) if arguments.by else files
     if arguments.together and len(parts) < 2:
         raise InputError("--together needs several groups (--by group) or several files")

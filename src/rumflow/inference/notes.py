@@ -105,7 +105,7 @@ def _several_by_one_subject(groups: Sequence[ChoiceData]) -> list[str]:
         return []
     return [
         f"{people:,} subjects made {choices:,} choices, and replicates draw choices one by one, as if they were independent; "
-        "cluster=True keeps those of a subject together."
+        "cluster=True (--cluster in the shell) keeps those of a subject together."
     ]
 
 
