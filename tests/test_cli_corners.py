@@ -574,7 +574,9 @@ def test_subjects_that_are_not_resampled_whole_are_pointed_out(capsys, tmp_path,
     more = {"bounds": ["--for", "a,c"], "assort": ["--revenue", "b=1,c=2", "--outside", "a", "--confidence", 0.9]}
     more |= {"report": ["-o", tmp_path / "page.html"], "explain": ["--halves", 2]}
     words = [command, path, *more.get(command, []), "--n-boot", 19]
-    assert "--cluster resamples whole subjects" in run(capsys, *words)[2]
-    assert "--cluster resamples" not in run(capsys, *words, "--cluster")[2]
+    hint = "--cluster in the shell" if command == "test" else "--cluster resamples whole subjects"
+    _, text, err = run(capsys, *words)
+    assert hint in (text if command == "test" else err)
+    assert "--cluster" not in "".join(run(capsys, *words, "--cluster")[1:])
     if command == "test":  # of one subject there is nothing to resample whole
         assert "--cluster resamples" not in run(capsys, *words, "--by", "subject")[2]
