@@ -36,7 +36,11 @@ def to_choix(data: ChoiceData) -> tuple[int, list[tuple[int, tuple[int, ...]]]]:
 
 
 def from_choix(n_items: int, choices: Iterable[tuple[int, Any]], items: Sequence[Item] | None = None) -> ChoiceData:
-    """From choix's (winner, losers) or (winner, loser) list."""
+    """From choix's (winner, losers) or (winner, loser) list.
+
+    >>> from_choix(2, [(0, (1,)), (0, 1), (1, (0,))], items=["tea", "milk"]).counts.tolist()
+    [[2.0, 1.0]]
+    """
     labels = check_items(range(n_items) if items is None else items)
     if len(labels) != n_items:
         raise InputError(f"items: {len(labels)} labels for {n_items} items")
@@ -71,6 +75,11 @@ def to_xlogit(data: ChoiceData, constants: bool = True) -> dict[str, NDArray[Any
 
     The first item is the base, without a constant. Weighted rows stay one observation with their weight. constants=False leaves
     out X and varnames, for variables of your own: with many items the constants take much memory.
+
+    >>> data = ChoiceData.from_pairs([("tea", ["milk"]), ("milk", ["tea"])])
+    >>> arrays = to_xlogit(data)
+    >>> arrays["y"].tolist(), arrays["alts"].tolist(), arrays["ids"].tolist()
+    ([0, 1, 1, 0], ['milk', 'tea', 'milk', 'tea'], [0, 0, 1, 1])
     """
     rows = _rows(data)
     n, size = data.n, len(rows.menu)
@@ -103,7 +112,11 @@ def from_xlogit(
     panels: ArrayLike | None = None,
     items: Sequence[Item] | None = None,
 ) -> ChoiceData:
-    """From xlogit's long arrays; rows with `avail` 0 are not in the menu. `y` is 0/1, or the label chosen in every row."""
+    """From xlogit's long arrays; rows with `avail` 0 are not in the menu. `y` is 0/1, or the label chosen in every row.
+
+    >>> from_xlogit([1, 0, 0, 1], ["tea", "milk", "tea", "milk"], [0, 0, 1, 1], items=["tea", "milk"]).counts.tolist()
+    [[1.0, 1.0]]
+    """
     arrays = {"y": np.asarray(y), "alts": np.asarray(alts), "ids": np.asarray(ids)}
     for name, value in (("avail", avail), ("weights", weights), ("panels", panels)):
         if value is not None:
@@ -130,6 +143,10 @@ def to_torch_choice(data: ChoiceData) -> dict[str, NDArray[Any]]:
     """Arrays for `torch_choice.data.ChoiceDataset`, as tensors: `{k: torch.as_tensor(v) for k, v in ...}`.
 
     A session is a menu; there is a `user_index` where the data have subjects. Weights must be whole numbers.
+
+    >>> data = ChoiceData.from_pairs([("tea", ["milk"]), ("milk", ["tea"])])
+    >>> {name: array.tolist() for name, array in to_torch_choice(data).items()}
+    {'item_index': [1, 0], 'session_index': [0, 0], 'item_availability': [[True, True]]}
     """
     rows = _rows(data)
     times = _repeats(rows.weight)
@@ -150,7 +167,11 @@ def from_torch_choice(
     user_index: ArrayLike | None = None,
     items: Sequence[Item] | None = None,
 ) -> ChoiceData:
-    """From the arrays (or tensors) of a ChoiceDataset; without availability every item is in every menu."""
+    """From the arrays (or tensors) of a ChoiceDataset; without availability every item is in every menu.
+
+    >>> from_torch_choice([0, 1], [0, 0], items=["tea", "milk"]).counts.tolist()
+    [[1.0, 1.0]]
+    """
     chosen, session = np.asarray(item_index).astype(int), np.asarray(session_index).astype(int)
     n = int(np.asarray(item_availability).shape[1]) if item_availability is not None else int(chosen.max()) + 1
     labels = check_items(range(n) if items is None else items)
