@@ -71,10 +71,10 @@ def append_csv(path: Path, row: Row) -> None:
 
 
 def read_csv(path: Path) -> list[Row]:
-    """The rows of `write_csv`: numbers as numbers, the rest as text."""
+    """The rows of `write_csv`: numbers as numbers, the rest as text; so are commits, which may look like numbers (12e34567)."""
 
-    def value(text: str) -> float | int | str:
-        for kind in (int, float):
+    def value(name: str, text: str) -> float | int | str:
+        for kind in () if name == "commit" else (int, float):
             try:
                 return kind(text)
             except ValueError:
@@ -82,7 +82,7 @@ def read_csv(path: Path) -> list[Row]:
         return text
 
     with path.open(newline="") as file:
-        return [{key: value(text) for key, text in row.items()} for row in csv.DictReader(file)]
+        return [{key: value(key, text) for key, text in row.items()} for row in csv.DictReader(file)]
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -100,8 +100,8 @@ def as_floats(values: object, name: str) -> Array:
         return np.asarray(array, np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InputError(
-            f"{name}: an array of real numbers is needed, not {type(values).__name__} (files and tables of choices are read by "
-            "rf.ChoiceData.from_csv and from_frame)"
+            f"{name}: an array of real numbers is needed (rf.ChoiceData.from_csv and from_frame read files and tables), not "
+            f"{type(values).__name__}"
         ) from None
 
 
