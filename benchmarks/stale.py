@@ -15,6 +15,7 @@ import subprocess
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import TypeGuard
 
 from experiments.files import markdown_table, read_csv
 
@@ -107,9 +108,16 @@ def _bare(source: str) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
             node.body = node.body[1:] or [ast.Pass()]
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
-            node.value = " "  # a sentence, or a part of one; words that steer the code have no blanks
+        elif isinstance(node, ast.JoinedStr) and any(_is_sentence(part) for part in node.values):
+            node.values = []
+        elif _is_sentence(node):
+            node.value = " "
     return ast.dump(tree)
+
+
+def _is_sentence(node: ast.AST) -> TypeGuard[ast.Constant]:
+    """A text for people, or a part of one: words that steer the code have no blanks."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
 
 
 @cache

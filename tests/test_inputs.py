@@ -35,7 +35,7 @@ def overfull():
         (changed(3, 2, 0.5), r"menu \{0, 1\} \(row 3\), item 2: the entry is 0.5 but the item is not in the menu"),
         (overfull(), r"menu \{0, 1, 2\} \(row 7\): the observed probabilities add up to 1.6; they must"),
         (np.zeros((7, 3)), r"shape \(2\^n, n\).*this one has shape \(7, 3\)"),
-        ("abc", "data: an array of real numbers is needed, not str"),
+        ("abc", "data: an array of real numbers is needed .*, not str"),
         (good() + 0j, "data: an array of real numbers is needed"),
         (np.zeros(8), r"this one has shape \(8,\)"),
         (np.full((8, 3), np.nan), "no cell is observed"),

@@ -42,6 +42,11 @@ def test_texts_for_people_do_not_count(new, same):
     assert stale.same_code("x = 1\ny = 'a sentence'\n", f"x = 1\ny = {new}\n") is same
 
 
+def test_texts_with_numbers_in_them_do_not_count():
+    assert stale.same_code("y = f'{x} was found'\n", "y = f'found {x:.3g} of {z}'\n")
+    assert not stale.same_code("y = f'{x}.csv'\n", "y = f'{x}.png'\n")
+
+
 def test_what_is_imported_counts():
     found = stale.reach(["projection.single"])
     assert {"projection.single", "solvers.dispatch", "core.paths"} <= found
