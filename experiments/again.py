@@ -1,8 +1,8 @@
 """Rows of long studies, drawn at random and computed again: does the code of today still give the stored numbers?
 
-    python -m experiments.again size coverage uniform oracles --minutes 20 --seed 1
+    python -m experiments.again size uniform oracles --minutes 20 --seed 1
 
-The studies of size and coverage take days of a processor, so they are not run again after every change. Every row is a
+The studies of size take days of a processor, so they are not run again after every change. Every row is a
 function of its own columns (its seeds come from them), and must come out the same. Written: again.csv, one line per row
 tried, with the largest difference of its numbers, the commit and the date.
 """
@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.coverage import coverage
 from experiments.files import Row, append_csv, origin, read_csv
 from experiments.oracles import oracle_rates
 from experiments.size import METHODS, PROCEDURES, Case
@@ -44,16 +43,8 @@ def oracles_again(row: Row) -> dict[str, float]:
     return oracle_rates(case_of(row), row["data_sets"])
 
 
-def coverage_again(row: Row) -> dict[str, float]:
-    """How often an interval holds the truth, and the widths where they were stored."""
-    widths = 0 if row["width"] == "" else 2
-    found = coverage(row["n"], row["choices"], str(row["truth"]), row["kind"], row["draw"], row["data_sets"], widths)
-    return {name: found[name] for name in ("covered", "range", "width", "sharp_width") if row[name] != ""}
-
-
 STUDIES: dict[str, Callable[[Row], dict[str, float]]] = {
     "size": size_again,
-    "coverage": coverage_again,
     "uniform": uniform_again,
     "oracles": oracles_again,
 }

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.files import Row, append_csv, read_csv
+from experiments.files import Row, append_csv, origin, read_csv
 from experiments.size import make_truth
 from rumflow.core.arrays import Array
 from rumflow.data.choices import ChoiceData
@@ -109,7 +109,7 @@ def main(argv: list[str] | None = None) -> None:
             continue
         widths = 0 if draw else arguments.widths
         row = coverage(n, choices, truth, kind, draw, arguments.data_sets, widths)
-        append_csv(path, row)
+        append_csv(path, row | origin())
         print(row, flush=True)
 
 
