@@ -423,7 +423,7 @@ STUDIES: dict[str, Callable[[Path], object]] = {
 
 
 def main() -> None:
-    """Redraw everything that has changed."""
+    """Redraw all pages; those that have changed are named."""
     for render in STUDIES.values():
         render(RESULTS)
     test_page.write_pages(RESULTS, RESULTS.parent)

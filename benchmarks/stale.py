@@ -2,8 +2,11 @@
 
 Every row of docs/results says at which commit it was measured. It is *older* than the code where a module that it describes,
 or one that this module imports, has changed since then. Comments, docstrings, texts for people and layout do not count. Some
-studies take days of a processor; of these, rows drawn at random are computed again (`python -m experiments.again`), and they
-are older where the code has changed since.
+studies take days of a processor; of these, rows drawn at random are computed again (`python -m experiments.again`). They
+*differ* where such a row came out otherwise in the newest of these runs, and are older where the code has changed since.
+
+What is looked at is the package: a change to the script of a study, or one that was not committed when it was measured (a + after
+the commit), is not noticed.
 
 Not part of the tests: a change to a solver is no reason to measure for hours before it is kept. Look before a release.
 """
@@ -29,29 +32,29 @@ NOT_MEASURED = ("output.", "data.readers.", "inference.notes")
 #: By file of results: the modules that it describes. None: a record of one day, which describes no code of today.
 DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "again": None,
-    "assortments": ("torch.layer", "torch.warm"),
-    "bootstrap": ("inference.test",),
-    "bounded": ("projection.single",),
+    "assortments": ("torch.layer", "torch.head", "torch.warm"),
+    "bootstrap": ("inference.test", "data.simulate"),
+    "bounded": ("projection.single", "data.simulate"),
     "budgets": ("inference.test", "data.budgets"),
     "budgets_random": ("projection.single", "data.budgets"),
     "budgets_share": ("inference.share", "data.budgets"),
-    "choices": ("torch.layer", "torch.likelihood"),
-    "compare": ("projection.single",),
+    "choices": ("torch.layer", "torch.head", "torch.likelihood"),
+    "compare": ("projection.single", "data.simulate"),
     "coverage": ("inference.bounds", "inference.restricted"),
     "exp1": ("solvers.interior.cg",),
     "exp2": ("solvers.interior.cg",),
-    "exp3": ("torch.layer",),
+    "exp3": ("torch.layer", "torch.head"),
     "explain": ("inference.explain",),
     "explain_hotel": ("inference.explain",),
-    "graphs": ("projection.single",),
-    "hotel": ("inference.test", "inference.likelihood"),
+    "graphs": ("projection.single", "data.simulate"),
+    "hotel": ("projection.single", "inference.test", "inference.likelihood"),
     "hotel_1_bounds": ("inference.bounds",),
     "hotel_5_decisions": ("inference.diversion", "inference.next_menu", "inference.assortment"),
-    "large": ("projection.single",),
+    "large": ("projection.single", "data.simulate"),
     "layers": ("torch.layer", "jax.function"),
-    "layers_softmax": ("torch.layer",),
-    "memory": ("inference.test", "inference.likelihood"),
-    "methods": ("projection.single",),
+    "layers_softmax": ("torch.layer", "torch.head"),
+    "memory": ("inference.test", "inference.likelihood", "data.simulate"),
+    "methods": ("projection.single", "data.simulate"),
     "mutants": None,
     "mutants_2": None,
     "mutants_3": None,
@@ -64,8 +67,8 @@ DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "robust_level": ("inference.assortment", "inference.plausible"),
     "robust_level_speed": ("inference.assortment", "inference.plausible"),
     "robust_speed": ("inference.assortment",),
-    "scaling": ("projection.single", "projection.batch", "data.budgets"),
-    "size": ("inference.test",),
+    "scaling": ("projection.single", "projection.batch", "data.budgets", "data.simulate"),
+    "size": ("inference.test", "inference.likelihood"),
     "uniform": ("inference.test",),
 }
 
@@ -146,13 +149,18 @@ def _git(*arguments: str) -> str | None:
     return done.stdout if done.returncode == 0 else None
 
 
-def commits(name: str) -> list[str]:
-    """Of the rows of a file; those of rows computed again where the file has none. Rows of other tools describe other code."""
+def measured(name: str) -> tuple[list[str], list[str]]:
+    """The commits of a file of results, and what came out otherwise when rows of it were computed again.
+
+    Rows of other tools describe other code. Where rows have no commit, that of the newest run of `experiments.again` counts.
+    """
     rows = [row for row in read_csv(RESULTS / f"{name}.csv") if str(row.get("tool", "rumflow")).startswith("rumflow")]
-    if "commit" not in rows[0]:
-        tried = RESULTS / "again.csv"
-        rows = [row for row in read_csv(tried) if row["file"] == name] if tried.exists() else []
-    return sorted({str(row["commit"]) for row in rows})
+    if rows and "commit" in rows[0]:
+        return sorted({str(row["commit"]) for row in rows}), []
+    tried = RESULTS / "again.csv"
+    again = [row for row in read_csv(tried) if row["file"] == name] if tried.exists() else []
+    newest = [row for row in again if row["commit"] == again[-1]["commit"]]
+    return [str(row["commit"]) for row in newest[:1]], [str(row["row"]) for row in newest if row["apart"] > 0]
 
 
 def judge(name: str) -> tuple[str, str]:
@@ -161,10 +169,10 @@ def judge(name: str) -> tuple[str, str]:
     if modules is None:
         return "record", ""
     used, older, unknown = reach(modules), set[str](), []
-    measured = commits(name)
-    if not measured:
+    commits, differ = measured(name)
+    if not commits:
         return "unknown", "no row has a commit, and none was computed again"
-    for commit in measured:
+    for commit in commits:
         since = changed(commit)
         if since is None:
             unknown.append(commit)
@@ -172,16 +180,18 @@ def judge(name: str) -> tuple[str, str]:
             older |= since & used
     if unknown:
         return "unknown", f"no commit {' '.join(unknown)} here"
-    return ("older", " ".join(sorted(older))) if older else ("current", "")
+    if older:
+        return "older", " ".join(sorted(older))
+    return ("differs", "; ".join(differ)) if differ else ("current", "")
 
 
 def main() -> None:
-    """A table of all files; an error where one is older than the code."""
+    """A table of all files; an error where one is not current."""
     judged = {name: judge(name) for name in DESCRIBES if (RESULTS / f"{name}.csv").exists()}
     print(markdown_table(("results", "state", "changed since"), ((name, *state) for name, state in judged.items())))
-    wrong = [name for name, (state, _) in judged.items() if state in ("older", "unknown")]
+    wrong = [f"{name} ({state})" for name, (state, _) in judged.items() if state not in ("current", "record")]
     if wrong:
-        raise SystemExit(f"older than the code: {', '.join(wrong)}; docs/results/README.md has the commands")
+        raise SystemExit(f"not current: {', '.join(wrong)}; docs/results/README.md has the commands")
 
 
 if __name__ == "__main__":

@@ -55,10 +55,12 @@ def compare(name: str, row: Row) -> Row:
     begin = time.perf_counter()
     found = STUDIES[name](row)
     apart = max(abs(value - float(row[column])) for column, value in found.items())
-    numbers = [column for column in row if column not in found and row[column] != ""]
+    if apart < 0.5 / row["data_sets"]:
+        apart = 0.0  # less than one data set: the stored rate is rounded
+    design = [column for column in row if column not in found and row[column] != ""]
     return {
         "file": name,
-        "row": " ".join(str(row[column]) for column in numbers),
+        "row": " ".join(str(row[column]) for column in design),
         "stored": " ".join(str(row[column]) for column in found),
         "found": " ".join(f"{value:.6g}" for value in found.values()),
         "apart": round(apart, 6),

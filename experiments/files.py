@@ -57,12 +57,19 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, [*columns, *stamp])
         writer.writeheader()
-        writer.writerows({**stamp, **row} for row in rows)
+        for row in rows:
+            old = any(name in row for name in stamp)  # read from a file: what it does not say is not known
+            writer.writerow({**(dict.fromkeys(stamp, "") if old else stamp), **row})
 
 
 def append_csv(path: Path, row: Row) -> None:
-    """One more line, after a header where the file is new."""
+    """One more line, after a header where the file is new; its columns must be those of the file."""
     new = not path.exists()
+    if not new:
+        with path.open(newline="") as file:
+            header = next(csv.reader(file))
+        if header != list(row):
+            raise ValueError(f"{path} has the columns {', '.join(header)}, the new row has {', '.join(row)}")
     with path.open("a", newline="") as file:
         writer = csv.DictWriter(file, list(row))
         if new:

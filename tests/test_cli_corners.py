@@ -567,7 +567,7 @@ def test_a_billion_choices_and_one(capsys, tmp_path):
     assert "menu {a, b, c} has weight 9e+12 and menu {b, c} has 2;" in err
 
 
-@pytest.mark.parametrize("command", ["test", "explain", "bounds", "assort", "report"])
+@pytest.mark.parametrize("command", ["test", "explain", "bounds", "assort", "report", "compare"])
 def test_subjects_that_are_not_resampled_whole_are_pointed_out(capsys, tmp_path, command):
     path = tmp_path / "subjects.csv"
     path.write_text("menu,choice,subject\n" + "".join(f"a|b,{x},{s}\na|b|c,{x},{s}\n" for s in range(4) for x in "ab"))

@@ -177,4 +177,17 @@ def test_shares_that_do_not_add_up_to_one_are_refused(column):
 
 def test_shares_may_be_rounded():
     third = {"menu": ["a,b,c"] * 3, "item": ["a", "b", "c"], "share": [0.33, 0.33, 0.33]}
-    assert rf.ChoiceData.from_frame(third).frequencies.sum() == pytest.approx(1)
+    data = rf.ChoiceData.from_frame(third)
+    assert data.totals.tolist() == [1.0]
+    assert data.frequencies.tolist() == [[pytest.approx(1 / 3)] * 3]
+
+
+def test_shares_by_group_by_id_and_in_part_are_not_added_up():
+    two = {"menu": ["a,b"] * 4, "item": ["a", "b"] * 2, "share": [0.4, 0.6, 0.5, 0.5], "group": ["x", "x", "y", "y"]}
+    assert rf.ChoiceData.from_frame(two).totals.tolist() == [2.0]
+    ids = {"menu_id": [1, 1, 2, 2], "item": ["a", "b", "a", "b"], "share": [0.4, 0.6, 0.5, 0.5]}
+    assert rf.ChoiceData.from_frame(ids).totals.tolist() == [2.0]
+    part = {"menu": ["a,b,c"] * 3 + ["a,b"] * 2, "item": ["a", "b", "c", "a", "b"], "share": [0.4, 0.3, None, 0.0, 0.0]}
+    data = rf.ChoiceData.from_frame(part)  # c was not recorded, and nobody chose from {a, b}
+    assert data.menus == [("a", "b", "c")]
+    assert np.isnan(data.counts[0, 2])

@@ -1,10 +1,13 @@
 """Results that are older than the code are found, and rows that are computed again are compared with what is stored."""
 
+import re
+import subprocess
+
 import pytest
 from benchmarks import stale
 from benchmarks.record import RESULTS
 from experiments import again
-from experiments.files import read_csv, write_csv
+from experiments.files import append_csv, read_csv, write_csv
 from experiments.size import METHODS, PROCEDURES, Case
 
 
@@ -17,9 +20,9 @@ def test_every_file_of_results_says_what_it_describes():
 def test_every_file_says_when_it_was_measured():
     for name, modules in stale.DESCRIBES.items():
         if modules is not None:
-            found = stale.commits(name)
+            found, _ = stale.measured(name)
             assert found, name
-            assert all(len(commit.rstrip("+")) >= 7 for commit in found), name
+            assert all(re.fullmatch(r"[0-9a-f]{7,}\+?", commit) for commit in found), name
 
 
 @pytest.mark.parametrize(
@@ -77,3 +80,60 @@ def test_rows_that_are_written_again_keep_their_origin(tmp_path):
     first, second = read_csv(path)
     assert (first["commit"], first["date"], first["versions"]) == ("12e345678", "2001-02-03", "old")
     assert second["commit"] != "12e345678"
+
+
+def test_what_was_not_said_stays_unknown(tmp_path):
+    path = tmp_path / "some.csv"
+    write_csv(path, [{"a": 1, "versions": "old"}])
+    (row,) = read_csv(path)
+    assert (row["commit"], row["date"], row["versions"]) == ("", "", "old")
+
+
+def test_a_row_with_other_columns_is_not_appended(tmp_path):
+    path = tmp_path / "some.csv"
+    append_csv(path, {"a": 1, "b": 2})
+    with pytest.raises(ValueError, match="has the columns a, b, the new row has a, c"):
+        append_csv(path, {"a": 1, "c": 2})
+    assert read_csv(path) == [{"a": 1, "b": 2}]
+
+
+def test_changed_modules_are_found_in_the_history(tmp_path, monkeypatch):
+    source = tmp_path / "src" / "rumflow"
+    source.mkdir(parents=True)
+    texts = {"one": "x = 1\n", "two": "x = 1\n", "three": "x = 1\n"}
+    for name, text in texts.items():
+        (source / f"{name}.py").write_text(text)
+
+    def git(*words):
+        return subprocess.run(["git", *words], cwd=tmp_path, check=True, capture_output=True, text=True).stdout.strip()
+
+    git("init", "-q")
+    git("add", ".")
+    git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first")
+    first = git("rev-parse", "HEAD")
+    (source / "one.py").write_text("x = 2\n")
+    (source / "two.py").write_text("x = 1  # as before\n")
+    (source / "new.py").write_text("x = 1\n")
+    git("add", ".")
+    git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "second")
+    monkeypatch.setattr(stale, "ROOT", tmp_path)
+    monkeypatch.setattr(stale, "SOURCE", source)
+    assert stale.changed.__wrapped__(first) == {"one", "new"}
+    assert stale.changed.__wrapped__(first + "+") == {"one", "new"}
+    assert stale.changed.__wrapped__(git("rev-parse", "HEAD")) == frozenset()
+    assert stale.changed.__wrapped__("0" * 40) is None
+
+
+def test_rows_computed_again_count_from_the_newest_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(stale, "RESULTS", tmp_path)
+    monkeypatch.setattr(stale, "changed", lambda commit: frozenset({"inference.test"} if commit == "aaa" else ()))
+    (tmp_path / "size.csv").write_text("n,rejected\n3,0.1\n")
+    lines = ["file,row,apart,commit", "size,3,0.2,aaa", "size,3,0.0,bbb"]
+    (tmp_path / "again.csv").write_text("\n".join(lines[:2]) + "\n")
+    assert stale.judge("size") == ("older", "inference.test")
+    (tmp_path / "again.csv").write_text("\n".join(lines) + "\n")
+    assert stale.judge("size") == ("current", "")
+    (tmp_path / "again.csv").write_text("\n".join([*lines, "size,4,0.2,bbb"]) + "\n")
+    assert stale.judge("size") == ("differs", "4")
+    (tmp_path / "again.csv").unlink()
+    assert stale.judge("size")[0] == "unknown"

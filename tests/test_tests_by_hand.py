@@ -423,7 +423,7 @@ def test_a_likelihood_that_is_cut_short():
 
 
 def test_nothing_to_test_where_no_item_is_in_two_menus():
-    note = "No item is in two menus: any choices from them are random utility, so there is nothing to test."
+    note = "No item is in two menus of two or more items: any choices from them are random utility, so there is nothing to test."
     assert notes_on({("a", "b"): (20, 30), ("c", "d"): (25, 25)}) == (note,)
     assert notes_on({("a", "b"): (20, 30)}) == (note,)
     assert notes_on({("a", "b"): (20, 30), ("b", "c"): (25, 25)}) == ()
@@ -433,16 +433,25 @@ def test_nothing_to_test_where_no_item_is_in_two_menus():
     assert note not in peaked.notes  # some of these choices contradict the known preference
     groups = rf.rum_test({"here": apart, "there": apart}, n_boot=9, seed=1)
     assert note not in groups.notes  # one population for both
+    pairs = [{("a", "b"): {"a": 20, "b": 30}}, {("c", "d"): {"c": 25, "d": 25}}]
+    here, there = (rf.ChoiceData.from_counts(counts, items=["a", "b", "c", "d"]) for counts in pairs)
+    assert note in rf.rum_test({"here": here, "there": there}, n_boot=9, seed=1).notes
 
 
 def test_subjects_that_are_not_kept_together_are_named():
     table = {"menu": ["a,b", "a,b,c", "b,c"] * 20, "choice": ["a", "b", "c"] * 20, "subject": np.repeat(range(30), 2)}
     data = rf.ChoiceData.from_frame(table)
     note = (
-        "30 subjects made 60 choices, and replicates draw choices one by one, as if they were independent; cluster=True "
-        "(--cluster in the shell) keeps those of a subject together."
+        "30 subjects made 60 choices, and replicates treat choices as independent; cluster=True (--cluster in the shell) keeps "
+        "those of a subject together."
     )
     assert note in rf.rum_test(data, n_boot=9, seed=1).notes
     assert note not in rf.rum_test(data, n_boot=9, seed=1, cluster=True).notes
     alone = rf.ChoiceData.from_frame({**table, "subject": range(60)})
     assert not any("subjects" in one for one in rf.rum_test(alone, n_boot=9, seed=1).notes)
+    single = rf.ChoiceData.from_frame({**table, "subject": ["she"] * 60})
+    assert not any("subjects" in one for one in rf.rum_test(single, n_boot=9, seed=1).notes)  # nobody else to draw
+    both = rf.rum_test({"first": data, "second": data}, n_boot=9, seed=1).notes
+    assert any(one.startswith("30 subjects made 120 choices") for one in both)  # the same people in both groups
+    forced = {"menu": ["a,b", "a"] * 30, "choice": ["a", "a"] * 30, "subject": np.repeat(range(30), 2)}
+    assert not any("subjects" in one for one in rf.rum_test(rf.ChoiceData.from_frame(forced), n_boot=9, seed=1).notes)

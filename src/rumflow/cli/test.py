@@ -86,12 +86,11 @@ def run(arguments: argparse.Namespace) -> int:
     data = next(iter(files.values()))
     options |= {"model": model_of(arguments, data), "route": arguments.route}
     say_cost(data, options["model"], arguments.route, arguments, arguments.n_boot + 1)
-    if arguments.by:  # one test has it among its notes
-        say_resampling(data, arguments)
     parts = parts_of(data, arguments.by) if arguments.by else files
     if arguments.together and len(parts) < 2:
         raise InputError("--together needs several groups (--by group) or several files")
     if len(parts) > 1 and not arguments.together:
+        say_resampling(data, arguments)  # where there is one test, its notes say so
         return _test_each(parts, arguments, options)
     result = rum_test(parts if arguments.together else data, cluster=arguments.cluster or None, **options)
     if arguments.json:

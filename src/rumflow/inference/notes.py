@@ -87,25 +87,32 @@ def find_notes(
 
 
 def _nothing_to_test(sample: Sample) -> list[str]:
-    """Menus without a common item, in one group: whatever was chosen, some population of rankings chooses so."""
+    """Menus without a common item, each in one group: whatever was chosen, some population of rankings chooses so."""
     projector = sample.projector
-    if projector.plain and sample.n_groups == 1 and (projector.cells.membership.sum(axis=0) <= 1).all():
-        return ["No item is in two menus: any choices from them are random utility, so there is nothing to test."]
+    once = len(sample.unit_menu) == len(sample.menus)
+    if projector.plain and once and (projector.cells.membership.sum(axis=0) <= 1).all():
+        return [
+            "No item is in two menus of two or more items: any choices from them are random utility, so there is nothing to test."
+        ]
     return []
 
 
 def _several_by_one_subject(groups: Sequence[ChoiceData]) -> list[str]:
     """Subjects are known, some made several choices, and choices are drawn one by one."""
-    choices = people = 0
+    choices, people = 0.0, set[str]()
     for data in groups:
-        if data.rows is not None and data.rows.subject is not None:
-            choices += len(data.rows.subject)
-            people += len(np.unique(data.rows.subject))
-    if not 0 < people < choices:
+        rows = data.rows
+        if rows is not None and rows.subject is not None:
+            real = (data.membership.sum(axis=1) >= 2)[np.asarray(rows.menu)]
+            weight = np.asarray(rows.weight)[real]
+            choices += weight.sum() if (weight == np.round(weight)).all() else len(weight)
+            numbers = np.unique(np.asarray(rows.subject)[real]).tolist()
+            people |= {str(rows.subjects[k] if rows.subjects else k) for k in numbers}  # groups may share subjects
+    if not 1 < len(people) < choices:
         return []
     return [
-        f"{people:,} subjects made {choices:,} choices, and replicates draw choices one by one, as if they were independent; "
-        "cluster=True (--cluster in the shell) keeps those of a subject together."
+        f"{len(people):,} subjects made {choices:,.0f} choices, and replicates treat choices as independent; cluster=True "
+        "(--cluster in the shell) keeps those of a subject together."
     ]
 
 

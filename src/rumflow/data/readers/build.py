@@ -266,7 +266,10 @@ class _Accumulator:
             return np.where(known, sums, given)
         sums = np.nansum(counts, axis=1)
         partial = (np.isnan(counts) & inside).any(axis=1)
-        self._refuse_odd_shares(sums, partial, meaning)
+        if self._holds_shares():
+            self._refuse_odd_shares(sums, partial, meaning)
+            counts[~partial & (sums > 0)] /= sums[~partial & (sums > 0), None]  # rounded ones add up to 1, too
+            sums = np.nansum(counts, axis=1)
         for m in np.flatnonzero(partial):
             if sums[m] > 1 + 1e-9:
                 first = self.counter.first[int(np.argmax((menu_of_key == m) & (self.counter.unknown > 0)))]
@@ -279,17 +282,21 @@ class _Accumulator:
                 )
         return np.where(partial & (np.isnan(counts) | ~inside).all(axis=1), 0.0, np.where(partial, 1.0, sums))
 
-    def _refuse_odd_shares(self, sums: Array, partial: Any, meaning: Meaning) -> None:
-        """A column that is called a share holds shares: those of a menu add up to 1, up to two digits each."""
+    def _holds_shares(self) -> bool:
+        """Is the column of counts called a share? (By subject, group or id of a menu several shares are added up: not then.)"""
         roles = self.roles
         named = roles.counted and roles.weight and not self.options.count and plain(roles.weight) in SHARES
-        if not named or roles.subject or roles.group:
-            return
+        return bool(named) and not (roles.subject or roles.group or roles.listed)
+
+    def _refuse_odd_shares(self, sums: Array, partial: Any, meaning: Meaning) -> None:
+        """Shares of a menu add up to 1, up to two digits each."""
+        name = self.roles.weight
         slack = 0.005 * meaning.membership.sum(axis=1) + 1e-9
         for m in np.flatnonzero(~partial & (sums > 0) & (np.abs(sums - 1.0) > slack)):
             raise InputError(
                 f"{self.source.name}: menu {format_menu(labels_of(meaning.items, meaning.membership[m]))}: the shares of column "
-                f"{roles.weight!r} add up to {sums[m]:g}, not to 1; if they are numbers of choices, say count={roles.weight!r}"
+                f"{name!r} add up to {sums[m]:g}, not to 1; divide per cents by 100, leave the cell of a share that is not known "
+                f"empty; say count={name!r} (--count {name}) for numbers of choices, count=False where the column is no count"
             )
 
     def _refuse_duplicates(self, meaning: Meaning) -> None:
