@@ -1,6 +1,6 @@
 """Rows of long studies, drawn at random and computed again: does the code of today still give the stored numbers?
 
-    python -m experiments.again size uniform oracles --minutes 20 --seed 1
+    python -m experiments.again size oracles --minutes 20 --seed 1
 
 The studies of size take days of a processor, so they are not run again after every change. Every row is a
 function of its own columns (its seeds come from them), and must come out the same. Written: again.csv, one line per row
@@ -19,7 +19,6 @@ import numpy as np
 from experiments.files import Row, append_csv, origin, read_csv
 from experiments.oracles import oracle_rates
 from experiments.size import METHODS, PROCEDURES, Case
-from experiments.uniform import TESTS
 
 
 def case_of(row: Row) -> Case:
@@ -33,11 +32,6 @@ def size_again(row: Row) -> dict[str, float]:
     return {"rejected": rate}
 
 
-def uniform_again(row: Row) -> dict[str, float]:
-    """The rejection rates of all tests in one design."""
-    return {name: test(case_of(row), row["data_sets"]) for name, test in TESTS.items()}
-
-
 def oracles_again(row: Row) -> dict[str, float]:
     """The rejection rates with help of an oracle in one design."""
     return oracle_rates(case_of(row), row["data_sets"])
@@ -45,7 +39,6 @@ def oracles_again(row: Row) -> dict[str, float]:
 
 STUDIES: dict[str, Callable[[Row], dict[str, float]]] = {
     "size": size_again,
-    "uniform": uniform_again,
     "oracles": oracles_again,
 }
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
-from experiments.files import Row, append_csv, read_csv
+from experiments.files import Row, append_csv, origin, read_csv
 from experiments.least_favourable import binding_rejection, worst_rejection
 from experiments.linear_test import linear_rejection
 from experiments.size import PROCEDURES, Case, reject
@@ -41,15 +41,17 @@ def main(argv: list[str] | None = None) -> None:
         prog="python -m experiments.uniform", description=__doc__.split("\n", maxsplit=1)[0]
     )
     parser.add_argument("--out", type=Path, default=Path("results/uniform.csv"), metavar="FILE")
-    parser.add_argument("--data-sets", type=int, default=500)
+    parser.add_argument("--data-sets", type=int, default=300)
+    parser.add_argument("--items", type=int, nargs="+", default=[3, 4], help="of 3, 4 and 5 (default 3 4)")
     arguments = parser.parse_args(argv)
     path: Path = arguments.out
     done = {tuple(str(r[f]) for f in Case._fields) for r in read_csv(path)} if path.exists() else set()
     for case in uniform_cases():
-        if tuple(map(str, case)) in done:
+        if tuple(map(str, case)) in done or case.n not in arguments.items:
             continue
         row: Row = {**case._asdict(), "data_sets": arguments.data_sets}
-        append_csv(path, row | {name: round(test(case, arguments.data_sets), 4) for name, test in TESTS.items()})
+        rates = {name: round(test(case, arguments.data_sets), 4) for name, test in TESTS.items()}
+        append_csv(path, row | rates | origin())
 
 
 if __name__ == "__main__":
