@@ -580,3 +580,17 @@ def test_subjects_that_are_not_resampled_whole_are_pointed_out(capsys, tmp_path,
     assert "--cluster" not in "".join(run(capsys, *words, "--cluster")[1:])
     if command == "test":  # of one subject there is nothing to resample whole
         assert "--cluster resamples" not in run(capsys, *words, "--by", "subject")[2]
+
+
+def test_cluster_without_tests_is_an_error(capsys, tmp_path):
+    path = tmp_path / "subjects.csv"
+    path.write_text("menu,choice,subject\n" + "".join(f"a|b,{x},{s}\na|b|c,{x},{s}\n" for s in range(4) for x in "ab"))
+    code, _, err = run(capsys, "compare", path, "--cluster")
+    assert code == 1
+    assert "--n-boot 199" in err
+    code, text, _ = run(capsys, "compare", path, "--cluster", "--n-boot", 19, "--json")
+    assert code == 0
+    assert (
+        json.loads(text)["models"][0]["pvalue"]
+        == rf.rum_test(rf.ChoiceData.from_csv(path), 19, cluster=True, seed=0).pvalue
+    )

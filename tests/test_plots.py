@@ -8,6 +8,7 @@ import pytest
 
 import rumflow as rf
 from rumflow.data.choices import ChoiceData
+from rumflow.output.range_plots import plot_ranges
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -232,3 +233,9 @@ def test_a_file_is_no_axes(tmp_path):
         drawn[0].plot(plt.figure())
     ax = plt.figure().add_subplot()
     assert drawn[0].plot(ax) is ax
+
+
+def test_ranges_are_written_beside_their_intervals():
+    ax = plot_ranges(["a", "b"], [0.2, 0.5], [0.4, 0.5], ([0.1, float("nan")], [0.6, float("nan")]))
+    written = [text.get_text() for text in ax.texts]
+    assert written == ["0.2 to 0.4  (0.1 to 0.6)", "0.5"]

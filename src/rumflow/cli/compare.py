@@ -59,6 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, project, print."""
     check_out(arguments)
+    if arguments.cluster and not arguments.n_boot:
+        raise InputError("--cluster: there is nothing to resample without tests; --n-boot 199 tests each model")
     kind = arguments.picture.rpartition(".")[2].lower() if arguments.picture else ""
     if arguments.picture:
         if kind not in ("png", "svg", "pdf"):
