@@ -3,7 +3,7 @@
 Every row of docs/results says at which commit it was measured. It is *older* than the code where a module that it describes,
 or one that this module imports, has changed since then. Comments, docstrings, texts for people and layout do not count. Some
 studies take days of a processor; of these, rows drawn at random are computed again (`python -m experiments.again`). They
-*differ* where such a row came out otherwise in the newest of these runs, and are older where the code has changed since.
+*differ* where such a row came out otherwise with the code of today, and are older where none was tried with it.
 
 What is looked at is the package: a change to the script of a study, or one that was not committed when it was measured (a + after
 the commit), is not noticed.
@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeGuard
 
-from experiments.files import markdown_table, read_csv
+from experiments.files import Row, markdown_table, read_csv
 
 from benchmarks.record import RESULTS, ROOT
 
@@ -149,18 +149,16 @@ def _git(*arguments: str) -> str | None:
     return done.stdout if done.returncode == 0 else None
 
 
-def measured(name: str) -> tuple[list[str], list[str]]:
-    """The commits of a file of results, and what came out otherwise when rows of it were computed again.
+def measured(name: str) -> list[Row]:
+    """The rows of a file of results, or where they have no commit, those of them that were computed again.
 
-    Rows of other tools describe other code. Where rows have no commit, that of the newest run of `experiments.again` counts.
+    Rows of other tools describe other code.
     """
     rows = [row for row in read_csv(RESULTS / f"{name}.csv") if str(row.get("tool", "rumflow")).startswith("rumflow")]
     if rows and "commit" in rows[0]:
-        return sorted({str(row["commit"]) for row in rows}), []
+        return rows
     tried = RESULTS / "again.csv"
-    again = [row for row in read_csv(tried) if row["file"] == name] if tried.exists() else []
-    newest = [row for row in again if row["commit"] == again[-1]["commit"]]
-    return [str(row["commit"]) for row in newest[:1]], [str(row["row"]) for row in newest if row["apart"] > 0]
+    return [row for row in read_csv(tried) if row["file"] == name] if tried.exists() else []
 
 
 def judge(name: str) -> tuple[str, str]:
@@ -168,20 +166,21 @@ def judge(name: str) -> tuple[str, str]:
     modules = DESCRIBES[name]
     if modules is None:
         return "record", ""
-    used, older, unknown = reach(modules), set[str](), []
-    commits, differ = measured(name)
-    if not commits:
+    rows = measured(name)
+    if not rows:
         return "unknown", "no row has a commit, and none was computed again"
-    for commit in commits:
-        since = changed(commit)
-        if since is None:
-            unknown.append(commit)
-        else:
-            older |= since & used
+    used = reach(modules)
+    since = {commit: changed(commit) for commit in sorted({str(row["commit"]) for row in rows})}
+    again = "apart" in rows[0]
+    if again:  # one run with the code of today is enough
+        since = {commit: found for commit, found in since.items() if found is not None and not found & used} or since
+    unknown = [commit for commit, found in since.items() if found is None]
     if unknown:
         return "unknown", f"no commit {' '.join(unknown)} here"
+    older = {module for found in since.values() for module in (found or set()) & used}
     if older:
         return "older", " ".join(sorted(older))
+    differ = [str(row["row"]) for row in rows if again and str(row["commit"]) in since and row["apart"] > 0]
     return ("differs", "; ".join(differ)) if differ else ("current", "")
 
 
