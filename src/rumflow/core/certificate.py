@@ -15,6 +15,7 @@ the sums over observed cells.
 
 from __future__ import annotations
 
+from copy import copy
 from math import isfinite
 from typing import NamedTuple
 
@@ -152,6 +153,14 @@ class Certifier:
         self.n, self.weights, self.cone, self.threads = n, weights, cone, threads
         self._least = least_weight(weights)
         self._scale = float(weights.sum()) if len(weights) else float(n << (n - 1))
+
+    def with_threads(self, threads: int | None) -> Certifier:
+        """The same with another number of threads."""
+        if threads == self.threads:
+            return self
+        other = copy(self)
+        other.threads = threads
+        return other
 
     def __call__(self, flow: Array, target: Array) -> Certificate:
         """The certificate of one flow, both in the internal layout."""

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -20,8 +19,9 @@ from rumflow.solvers.active_set import kernels
 from rumflow.solvers.active_set.on_graph import GraphPrices, make_graph_problem
 from rumflow.solvers.active_set.on_lattice import LatticePrices, make_problem
 from rumflow.solvers.active_set.state import Active, Pool, Problem
+from rumflow.solvers.resources import ONE_THREAD, Progress, Resources
 
-__all__ = ["Outcome", "Progress", "Workspace", "make_graph_problem", "make_problem", "solve_rankings"]
+__all__ = ["Goal", "Outcome", "Workspace", "make_graph_problem", "make_problem", "solve_rankings"]
 
 _STEP_WORK = 2e9  # multiplications between two checks of the clock
 
@@ -38,14 +38,12 @@ _EARLIEST = 0.125
 _LOST = 2.0
 
 
-class Progress(NamedTuple):
-    """What a long solve reports after each round."""
+class Goal(NamedTuple):
+    """When a solve is done: the gap is within max(tol * objective, floor)."""
 
-    round: int
-    objective: float
-    gap: float
-    rankings: int
-    seconds: float
+    tol: float
+    floor: float
+    enough: float = 0.0  # an objective of at most this is rounding, so that the gap does not matter any more
 
 
 class Outcome(NamedTuple):
@@ -173,24 +171,20 @@ def _ahead(trail: list[tuple[int, float]], objective: float) -> float:
 def solve_rankings(
     problem: Problem,
     workspace: Workspace,
+    wanted: Goal,
     *,
-    tol: float,
-    floor: float,
-    enough: float = 0.0,
     start: Mixture | None = None,
-    deadline: float | None = None,
     most_work: float | None = None,
-    report: Callable[[Progress], None] | None = None,
-    threads: int | None = 1,
+    resources: Resources = ONE_THREAD,
 ) -> Outcome:
-    """Solve until the gap is within max(tol * objective, floor), or say why not.
+    """Solve until the goal is reached, or say why not.
 
-    An objective of at most `enough` is rounding, so that the gap does not matter any more.
     Without `start` it begins from the ranking that agrees best with the data, the cheapest at the gradient of the empty mixture.
+    `most_work` is the number of multiplications that may lie ahead (`rumflow.solvers.dispatch.most_work`).
     """
-    prices = workspace.prices
+    prices, (tol, floor, enough) = workspace.prices, wanted
     begin = time.perf_counter()
-    count = prices.threads(threads)
+    count = prices.threads(resources.threads)
     rounds = stalled = small = 0
     best, work, size = np.inf, 0.0, prices.pool_size
     trail: list[tuple[int, float]] = []
@@ -223,8 +217,8 @@ def solve_rankings(
                     problem, active, pool, filled, prices.cost, nu, 0.1 * goal, prices.pool_share, most, bold
                 )
             rounds += 1
-            if report is not None:
-                report(Progress(rounds, objective, gap, k, time.perf_counter() - begin))
+            if resources.report is not None:
+                resources.report(Progress(rounds, objective, gap, k, time.perf_counter() - begin))
             if steps == 0:
                 break
             stalled = 0 if objective < (1 - 1e-13) * best else stalled + 1
@@ -233,7 +227,7 @@ def solve_rankings(
             if stalled > kernels.STALL_ROUNDS:
                 reason = "stalled"
                 break
-            if deadline is not None and clock() > deadline:
+            if resources.deadline is not None and clock() > resources.deadline:
                 reason = "max_seconds"
                 break
             work += steps * k * (k + size)

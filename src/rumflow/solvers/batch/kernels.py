@@ -1,8 +1,7 @@
-"""The kernels of `rumflow.solvers.batch.projector`: a piece of a stack of projections, and its derivatives."""
+"""The kernels of `rumflow.solvers.lattice`: a piece of a stack of projections, and its derivatives."""
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -15,20 +14,13 @@ from rumflow.core.paths import squeeze
 from rumflow.core.problem import RELATIVE_RUM_TOLERANCE, SOLVER_FLOOR, data_size
 from rumflow.core.transforms import transform_row
 from rumflow.solvers.active_set.factor import row_start, solve_forward
+from rumflow.solvers.geometry import Keep
 from rumflow.solvers.small.lanes import price_cells, price_menus
 from rumflow.solvers.small.solve import begin_peeled, begin_small, solve_small
 from rumflow.solvers.small.workspace import load_small, load_target, store_flow, store_rankings
 from rumflow.solvers.tangent import face_dimension, span_small, span_tight_small, tangent_small
 
 INSIDE, FACE = 0, 1
-
-
-class Keep(IntEnum):
-    """What is kept of each problem of a stack."""
-
-    NOTHING = 0
-    RANKINGS = 1
-    FACES = 2  # rankings that span the face, and their inverses or factors
 
 
 # Kernels take plain numbers.
@@ -41,6 +33,17 @@ class Start(NamedTuple):
     paths: NDArray[np.int32]  # (k, n)
     weights: Array  # (k,)
     factor: Array  # (k (k + 1) / 2,) or (0,)
+
+
+class Piece(NamedTuple):
+    """Where the results of a piece of a stack go, one entry per problem."""
+
+    flows: Array  # (b, n, 2^(n-1))
+    rhos: Array
+    kind: NDArray[np.int64]  # INSIDE or FACE
+    count: NDArray[np.int64]  # type: ignore[assignment]  # rankings kept
+    rounds: NDArray[np.int64]
+    stalled: NDArray[np.bool_]  # not known to be solved
 
 
 @leaf
@@ -118,11 +121,10 @@ def complete_face(problem, workspace, target, flow, complete, outside):
 
 @leaf
 def solve_piece(
-    problem, weights, complete, workspace, targets, where, start, tol, tolerance, keep, flows, rhos, kind, count, rounds, flat,
-    used, stalled, first, resume,
-):  # fmt: skip
+    problem, weights, complete, workspace, targets, where, start, tol, floor, tolerance, keep, out, flat, used, first, resume
+):
     """Solve problems first.. of a piece and append their rankings to `flat`, from used[0] (rankings) and used[1]
-    (inverses) on; keep: see `Keep`.
+    (inverses) on; keep: see `Keep`. Targets end with menus that add up to 1. A floor below 0: rounding.
 
     Returns the problem at which `flat` was full (call again with longer arrays and resume=True), or the length of the
     piece.
@@ -130,14 +132,14 @@ def solve_piece(
     n = targets.shape[1]
     for i in range(first, targets.shape[0]):
         if not resume:
-            target = targets[i]
+            target, flow, rho = targets[i], out.flows[i], out.rhos[i]
             if problem.ridge > 0.0:
                 normalise_menus(target, weights, n)
-            stalled[i] = False
-            rounds[i] = 0
-            if complete and inside_flow(target, flows[i], workspace.below, tolerance):
-                measure(flows[i], rhos[i], target, weights)
-                kind[i], count[i] = INSIDE, 0
+            out.stalled[i] = False
+            out.rounds[i] = 0
+            if complete and inside_flow(target, flow, workspace.below, tolerance):
+                measure(flow, rho, target, weights)
+                out.kind[i], out.count[i] = INSIDE, 0
                 continue
             load_target(workspace, target)
             size = data_size(target, weights)
@@ -145,19 +147,21 @@ def solve_piece(
             if where[i + 1, 1] > where[i, 1]:
                 load_small(workspace, start.paths[a:b], start.weights[a:b], start.factor[where[i, 1] : where[i + 1, 1]])
             elif complete and a == b:
-                begin_peeled(problem, workspace, flows[i])  # K target, from the membership test
+                begin_peeled(problem, workspace, flow)  # K target, from the membership test
             else:
                 begin_small(problem, workspace, start.paths[a:b], start.weights[a:b])
-            rounds[i], stalled[i] = solve_small(problem, workspace, tol, SOLVER_FLOOR * size)
-            store_flow(workspace, flows[i])
-            objective = measure(flows[i], rhos[i], target, weights)
-            kind[i] = INSIDE if objective <= RELATIVE_RUM_TOLERANCE * size else FACE
+            out.rounds[i], out.stalled[i] = solve_small(
+                problem, workspace, tol, SOLVER_FLOOR * size if floor < 0.0 else floor
+            )
+            store_flow(workspace, flow)
+            objective = measure(flow, rho, target, weights)
+            out.kind[i] = INSIDE if objective <= RELATIVE_RUM_TOLERANCE * size else FACE
             if keep == KEEP_FACES:
-                span_solved(problem, workspace, flows[i], complete, kind[i] == FACE)
-            count[i] = workspace.count[0]
+                span_solved(problem, workspace, flow, complete, out.kind[i] == FACE)
+            out.count[i] = workspace.count[0]
         resume = False
         if keep > KEEP_NOTHING:
-            k = count[i]
+            k = out.count[i]
             length = row_start(k) if keep == KEEP_FACES else 0
             at, there = used[0], used[1]
             if at + k > flat.weights.shape[0] or there + length > flat.factor.shape[0]:

@@ -1,4 +1,4 @@
-"""Solved stacks: what is kept of each problem, how it is laid out, and how pieces of a stack share it.
+"""Solved stacks on the lattice: what is kept of each problem, how it is laid out, and how pieces of a stack share it.
 
 Problems keep different numbers of rankings. While a stack is solved they lie one after another, piece by piece (`Start`); for
 the derivatives they are padded to one length (`Faces`).
@@ -7,122 +7,137 @@ the derivatives they are padded to one length (`Faces`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rumflow.core.arrays import Array, Ints, Mask
+from rumflow.core.arrays import Array, Ints, Mask, Mixture
+from rumflow.core.certificate import Certificate
+from rumflow.core.paths import decompose
 from rumflow.core.problem import Stop
 from rumflow.core.threads import run_threads
 from rumflow.core.transforms import zeta
-from rumflow.solvers.batch.kernels import FACE, INSIDE, Keep, Start, pack_piece
+from rumflow.solvers.batch.kernels import FACE, INSIDE, Piece, Start, pack_piece
 from rumflow.solvers.dispatch import Solved
-
-#: Factors of more bytes than this in all are not kept for the derivatives but computed again.
-_FACTOR_BYTES = 1 << 30
+from rumflow.solvers.geometry import Faces, Fits, Keep, keeps_factors
 
 
-def keeps_factors(size: int, length: int) -> bool:
-    """Is there memory for the factors of so many problems?"""
-    return 8 * size * length <= _FACTOR_BYTES
+@dataclass(eq=False)
+class LatticeFits(Fits):
+    """A solved stack on the lattice. With many items a stack of one has its arrays made when they are asked for."""
 
-
-class Faces(NamedTuple):
-    """The active rankings of each problem, padded to a common length K."""
-
-    kind: Ints  # (B,): INSIDE or FACE
-    atoms: Ints  # (B,): rankings in use
-    paths: NDArray[np.int32]  # (B, K, n)
-    factor: Array  # (B, K (K + 1) / 2), factor or inverse; or (B, 0): to be computed again
-
-    @staticmethod
-    def joined(faces: Sequence[Faces]) -> Faces:
-        """Several of them as one stack."""
-        parts = [Start(one.paths[0], np.empty(0), one.factor[0]) for one in faces]
-        count = np.array([int(one.atoms[0]) for one in faces])
-        n = faces[0].paths.shape[2] if faces else 0
-        return _pack(
-            np.array([int(one.kind[0]) for one in faces]), count, [(range(len(faces)), concatenate(parts, n))], n, 1
-        )
-
-
-@dataclass
-class BatchResult:
-    """A solved stack."""
-
-    flows: Array  # (B, n, 2^(n-1))
-    rhos: Array
     kind: Ints  # (B,): INSIDE (the data are RUM once their menus add up to 1) or FACE
     count: Ints  # (B,): rankings kept
-    rounds: Ints
-    stalled: Mask  # (B,): not known to be solved
-    interrupted: Mask  # (B,): not begun when Ctrl-C came
-    certificates: NDArray[np.object_]  # (B,) of Certificate, or None where none was asked for
-    pieces: list[range]
-    kept: dict[int, Start]  # the rankings of each piece, one problem after another
+    made: list[Certificate | None]  # certificates, where they were asked for
+    keep: Keep
+    pieces: list[range] = field(default_factory=list)
+    kept: dict[int, Start] = field(default_factory=dict)  # the rankings of each piece, one problem after another
+    solved: dict[int, Solved] = field(default_factory=dict)  # what the dispatcher has found, by problem
+    given_flows: Array | None = None  # (B, n, 2^(n-1)); None: those of `solved`
+    given_rhos: Array | None = None
+    normalised: Array | None = None  # the data with menus that add up to 1, of few items
+
+    @cached_property
+    def flows(self) -> Array:
+        """(B, n, 2^(n-1)): flows."""
+        return self.solved[0].flow[None] if self.given_flows is None else self.given_flows
+
+    @cached_property
+    def rho(self) -> Array:
+        """(B, n, 2^(n-1)): probabilities."""
+        if self.given_rhos is not None:
+            return self.given_rhos
+        return zeta(self.flows.reshape(-1, self.flows.shape[-1]).copy()).reshape(self.flows.shape)
+
+    def rho_of(self, i: int) -> Array:
+        """The probabilities of problem i; the data themselves, with menus that add up to 1, where they are RUM."""
+        if self.methods[i] == "moebius":
+            data = self.solved[i].rho if i in self.solved else None if self.normalised is None else self.normalised[i]
+            if data is not None:
+                return data
+        own: Array = self.rho[i]
+        return own
+
+    @cached_property
+    def certificates(self) -> list[Certificate]:
+        """One for each problem."""
+        certify = self.geometry.certifier
+        return [
+            certify(self.flows[i], self.targets[i]) if found is None else found for i, found in enumerate(self.made)
+        ]
 
     @property
     def inside(self) -> Mask:
         """(B,): the data are RUM once their menus add up to 1."""
-        inside: Mask = self.kind == INSIDE
+        inside: Mask = (self.kind == INSIDE) & (not self.geometry.cone)
         return inside
 
+    @cached_property
     def starts(self) -> list[Start]:
-        """The active set of each problem."""
-        n = self.flows.shape[1]
-        found = []
+        """The active set of each problem, as far as it was kept."""
+        n = self.targets.shape[1]
+        found: list[Start] = []
         for piece in self.pieces:
             kept = self.kept.get(piece.start)
             found += split(self.count[piece.start : piece.stop], no_start(n) if kept is None else kept)
         return found
 
-    def faces(self, threads: int) -> Faces:
-        """The active sets, padded to one length."""
-        pieces = [(piece, self.kept[piece.start]) for piece in self.pieces]
-        return _pack(self.kind, self.count, pieces, self.flows.shape[1], threads)
+    @cached_property
+    def mixtures(self) -> list[Mixture]:
+        """Rankings as paths, and weights; empty where the data are RUM, or were solved without rankings."""
+        if self.given_flows is None:
+            none = no_start(self.targets.shape[1])
+            return [self.solved[0].mixture or (none.paths, none.weights)]
+        return [(one.paths, one.weights) for one in self.starts]
+
+    def mixture(self, i: int) -> Mixture:
+        """The fit of problem i as a mixture, also where the data are RUM: one among many."""
+        found = self.mixtures[i]
+        return found if len(found[1]) else decompose(self.flows[i])
+
+    def flow(self, i: int) -> Array:
+        """The flow of problem i."""
+        own: Array = self.flows[i]
+        return own
+
+    @cached_property
+    def faces(self) -> Faces:
+        """Rankings that span the faces, padded to one length."""
+        n = self.targets.shape[1]
+        if self.keep is Keep.FACES:
+            return pack(self.kind, self.count, [(piece, self.kept[piece.start]) for piece in self.pieces], n)
+        found = [self.geometry.face(self, i) for i in range(len(self))]
+        count = np.array([len(one.weights) for one in found], np.int64)
+        return pack(self.kind, count, [(range(len(found)), concatenate(found, n))], n)
 
 
-class Part:
+class Part(NamedTuple):
     """A piece of a stack, and its share of the result."""
 
-    def __init__(
-        self,
-        result: BatchResult,
-        targets: Array,
-        span: slice,
-        starts: Sequence[Start | None] | None,
-        stop: Stop,
-        keep: Keep,
-        certify: bool,
-    ) -> None:
-        self.result, self.span, self.starts, self.stop, self.keep, self.certify = (
-            result,
-            span,
-            starts,
-            stop,
-            keep,
-            certify,
-        )
-        self.targets, self.flows, self.rhos = targets[span], result.flows[span], result.rhos[span]
-        self.kind, self.count, self.rounds = result.kind[span], result.count[span], result.rounds[span]
-        self.stalled = result.stalled[span]
-        self.certificates = result.certificates[span]
-
-    def __len__(self) -> int:
-        return len(self.targets)
+    fits: LatticeFits
+    span: slice
+    targets: Array
+    out: Piece
+    starts: Sequence[Start | None] | None
+    stop: Stop
+    certify: bool
 
     def put(self, i: int, solved: Solved) -> None:
-        """What the dispatcher found for problem i."""
-        self.flows[i], self.rhos[i] = solved.flow, zeta(solved.flow.copy(), 1)
+        """What the dispatcher has found for problem i."""
+        fits, k = self.fits, self.span.start + i
         inside = solved.method == "moebius" or solved.certificate.is_rum
-        self.kind[i], self.rounds[i] = INSIDE if inside else FACE, solved.iterations
-        self.certificates[i] = solved.certificate
-        self.stalled[i] = not solved.certificate.is_optimal(self.stop)
+        self.out.kind[i], self.out.rounds[i] = INSIDE if inside else FACE, solved.iterations
+        self.out.stalled[i] = not solved.certificate.is_optimal(self.stop)
+        fits.made[k], fits.methods[k], fits.solved[k] = solved.certificate, solved.method, solved
+        fits.reasons[k] = "done" if not self.out.stalled[i] else solved.reason if solved.reason != "done" else "stalled"
+        if fits.given_flows is not None and fits.given_rhos is not None:
+            fits.given_flows[k], fits.given_rhos[k] = solved.flow, zeta(solved.flow.copy(), 1)
+            del fits.solved[k]
 
 
-def _pack(kind: Ints, count: Ints, pieces: Sequence[tuple[range, Start]], n: int, threads: int) -> Faces:
+def pack(kind: Ints, count: Ints, pieces: Sequence[tuple[range, Start]], n: int, threads: int = 1) -> Faces:
     """From problems stored one after another to one row per problem."""
     size, most = len(count), int(count.max(initial=0))
     length = most * (most + 1) // 2
@@ -134,7 +149,7 @@ def _pack(kind: Ints, count: Ints, pieces: Sequence[tuple[range, Start]], n: int
         pack_piece(piece[1], count[span], paths[span], factor[span])
 
     run_threads(task, pieces, threads)
-    return Faces(kind, count, paths, factor)
+    return Faces(np.stack([kind, count], axis=1), paths.reshape(size, most * n), factor)
 
 
 def no_start(n: int) -> Start:

@@ -343,20 +343,3 @@ def solve_small(problem, workspace, tol, floor):
             enter(problem, workspace, np.int64(first), min(4, found - first))
         descend(problem, workspace)
         normalise(problem, workspace)
-
-
-@leaf
-def solve_from(problem, workspace, target, complete, paths, lam, tol, floor, flow):
-    """Solve one problem, its target in the internal layout; writes the flow, returns the rounds, stalled, and the rankings."""
-    load_target(workspace, target)
-    if complete and paths.shape[0] == 0:
-        for x in range(flow.shape[0]):
-            for j in range(flow.shape[1]):
-                flow[x, j] = target[x, j]
-            transform_row(flow[x], flow.shape[0] - 1, -1.0, np.bool_(False))
-        begin_peeled(problem, workspace, flow)
-    else:
-        begin_small(problem, workspace, paths, lam)
-    rounds, stalled = solve_small(problem, workspace, tol, floor)
-    store_flow(workspace, flow)
-    return rounds, stalled, workspace.count[0]

@@ -1,0 +1,256 @@
+"""What can be projected onto: one protocol for the lattice of all menus, choice graphs, and bounds by search.
+
+A *geometry* is a model on given menus, with weights: the polytope, and the norm in which distances to it are measured. Each holds
+numbers per cell in a layout of its own, arrays of `shape`, and `positions` says where a cell is in the flattened layout. Callers
+ask for the route only to say it to the user.
+
+    lattice   (n, 2^(n-1)): row = item, column = menu without that item's bit; types are rankings as paths
+    graph     (menus, width): the tables of `rumflow.core.graph_cells.Cells`; types are rows of columns
+    bounded   as the graph, with bounds in place of exact gaps
+
+A stack of B problems is an array (B, *shape), and `solve` returns its `Fits`; one problem is a stack of one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumflow.core.arrays import Array, Ints, Mask, Mixture, Paths
+from rumflow.core.certificate import Certificate
+from rumflow.core.graph_cells import Cells
+from rumflow.core.problem import Stop
+from rumflow.models.model import Model
+from rumflow.solvers.resources import ONE_THREAD, Resources
+
+#: Stop when the gap is within this share of the objective, where the caller says nothing.
+DEFAULT_TOL = 1e-12
+#: A problem whose gap is below this share of its objective is accepted without a warning.
+ACCEPTED = Stop(1e-8)
+
+#: Why a solve can end early.
+ENDED = ("max_seconds", "interrupted")
+
+#: Factors of more bytes than this in all are not kept for the derivatives but computed again.
+_FACTOR_BYTES = 1 << 30
+
+
+class Cost(NamedTuple):
+    """What a projection will cost."""
+
+    route: str  # "lattice", "graph" or "bounded"
+    nodes: int  # 0 where there are bounds in place of a graph
+    arcs: int
+    bytes: int
+    seconds: float  # of one thread
+
+
+class Keep(IntEnum):
+    """What is kept of each problem of a stack."""
+
+    NOTHING = 0
+    MIXTURES = 1
+    FACES = 2  # types that span the face, and their inverses or factors
+
+
+class SearchOptions(NamedTuple):
+    """What only the search for bounds takes (`rumflow.solvers.bounded`)."""
+
+    seed: int = 0
+    lower: float = 0.0  # a lower bound of the optimum that is known already
+    only_upper: bool = False  # find a mixture, and leave its gap at the objective
+
+
+DEFAULT_SEARCH = SearchOptions()
+
+
+class Faces(NamedTuple):
+    """What the derivatives of a stack need, one row per problem: types that span its face, and the factor of their matrix."""
+
+    counts: Ints  # (B, c): how many types, and what else the geometry has to count
+    types: NDArray[np.int32]  # (B, t): the types one after another, padded
+    factor: Array  # (B, f), padded; or (B, 0): to be computed again
+
+    def repeat(self, size: int) -> Faces:
+        """The rows again and again, up to `size`: several directions for each problem."""
+        count = len(self.counts)
+        return self if count == size else Faces(*(np.concatenate([part] * (size // count)) for part in self))
+
+
+def keeps_factors(size: int, length: int) -> bool:
+    """Is there memory for the factors of so many problems?"""
+    return 8 * size * length <= _FACTOR_BYTES
+
+
+class Geometry(Protocol):
+    """A model on given menus, with weights."""
+
+    route: str
+    exact: bool  # the price of the cheapest type is known, not only bounded
+    model: Model
+    cone: bool  # mixtures of any total instead of 1
+    weights: Array  # in the layout; no rows: every cell counts 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The layout of one problem."""
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes; 0 where there is no graph."""
+
+    @property
+    def n_arcs(self) -> int:
+        """Arcs, or what stands for them: what a pass costs."""
+
+    def weighted(self, weights: Array) -> Self:
+        """The same with other weights."""
+
+    def positions(self, menu: Ints, item: Ints, cells: Cells) -> Ints:
+        """Where cells, given by the row of their menu in `cells` and their item, are in the flattened layout."""
+
+    def solve(
+        self,
+        targets: Array,
+        stop: Stop,
+        *,
+        starts: Sequence[Any] | None = None,
+        keep: Keep = Keep.NOTHING,
+        certify: bool = True,
+        partial: bool = False,
+        resources: Resources = ONE_THREAD,
+        search: SearchOptions = DEFAULT_SEARCH,
+    ) -> Fits:
+        """Project a stack.
+
+        Parameters
+        ----------
+        targets : (B, *shape)
+        starts : a mixture, or None, for each problem; a lattice takes also what `Fits.starts` has kept.
+        certify : certify every problem; without, only those that the solver itself calls unsolved.
+        partial : after Ctrl-C return what there is, marked "interrupted", instead of raising.
+        """
+
+    def certify(self, mixture: Mixture, target: Array, lower: float | None = None) -> Certificate:
+        """The certificate of a mixture; `lower` is a known bound of the optimum, where there is no exact gap."""
+
+    def tangent(
+        self, faces: Faces, rows: Array, by_flow: Array | None = None, *, forward: bool, threads: int | None = 1
+    ) -> Array:
+        """S times each of a stack of vectors, which is used up (`rumflow.solvers.derivatives`).
+
+        by_flow   gradients by the flow beside those by the probabilities, on the lattice; they become changes of the flow.
+        """
+
+    def inner_point(self) -> Array:
+        """Probabilities in the relative interior of the model, in the layout."""
+
+    def orders(self, types: Paths) -> Ints:
+        """(k, n): a ranking for each type; an InputError where types are no rankings."""
+
+    def choices(self, types: Paths, cells: Cells) -> Ints:
+        """(k, m): the column of `cells` that each type takes from each menu."""
+
+    def cheapest(self, cost: Array) -> float:
+        """The price of the cheapest type, computed as certificates do; `cost` may be used up."""
+
+    # A point of the model that need not be a mixture of few types: where the likelihood is maximised.
+
+    def middle(self) -> Any:
+        """The inner point."""
+
+    def point(self, fits: Fits) -> Any:
+        """The first fit of a stack as a point."""
+
+    def point_of(self, mixture: Mixture) -> Any:
+        """A mixture as a point."""
+
+    def blend(self, a: Any, b: Any, step: float) -> Any:
+        """a + step (b - a)."""
+
+    def rho(self, point: Any) -> Array:
+        """The probabilities of a point, in the layout."""
+
+    def mixture(self, point: Any) -> Mixture:
+        """A point as a mixture."""
+
+    def flow(self, point: Any) -> Array:
+        """A point as a flow on the lattice, (n, 2^(n-1)); an InputError where there is none."""
+
+
+@dataclass(eq=False)
+class Fits(ABC):
+    """A solved stack. Certificates, flows and mixtures are made when they are asked for."""
+
+    geometry: Any  # the `Geometry`, with its weights
+    targets: Array  # (B, *shape), as they were given
+    rounds: Ints  # (B,): passes, or steps of the interior point method
+    reasons: list[str]  # "done", "stalled", "bounded", "too_large", or one of `ENDED`
+    methods: list[str]  # "rankings", "ipm", "moebius" (the data are RUM), "graph" or "bounded"
+    cells: Ints | None = field(default=None, init=False)  # positions that `fitted` reads
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    @property
+    @abstractmethod
+    def certificates(self) -> list[Certificate]:
+        """One for each problem."""
+
+    @property
+    @abstractmethod
+    def inside(self) -> Mask:
+        """(B,): the data are in the model themselves, up to rounding and menu sums other than 1."""
+
+    @property
+    @abstractmethod
+    def rho(self) -> Array:
+        """(B, *shape): probabilities."""
+
+    @property
+    @abstractmethod
+    def mixtures(self) -> list[Mixture]:
+        """Types and weights as the solver left them, to begin from; empty where the data needed none."""
+
+    @abstractmethod
+    def mixture(self, i: int) -> Mixture:
+        """The fit of problem i as a mixture of types, also where the solver needed none: one among many."""
+
+    @abstractmethod
+    def flow(self, i: int) -> Array:
+        """The fit of problem i as a flow on the lattice, (n, 2^(n-1)); an InputError where there is none."""
+
+    @property
+    @abstractmethod
+    def faces(self) -> Faces:
+        """What the derivatives need; found when asked for, unless the faces were kept."""
+
+    def warn(self) -> None:
+        """Say which problems are not solved to any useful accuracy."""
+        for i, reason in enumerate(self.reasons):
+            if reason != "done" and not (own := self.certificates[i]).is_optimal(ACCEPTED):
+                warnings.warn(
+                    f"sample {i}: rounding stopped the projection at a certified gap of {own.gap:.2g} "
+                    f"(objective {own.objective:.6g}); bring the weights closer together",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+
+    @property
+    def objective(self) -> Array:
+        """(B,): 1/2 sum w (rho - rho_hat)^2."""
+        return np.array([c.objective for c in self.certificates])
+
+    @cached_property
+    def fitted(self) -> Array:
+        """(B, C): fitted probabilities of the projector's cells."""
+        assert self.cells is not None
+        return np.asarray(self.rho.reshape(len(self), -1)[:, self.cells], np.float64)

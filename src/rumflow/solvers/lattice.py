@@ -1,0 +1,507 @@
+"""Random utility on the lattice of all menus: projections and their derivatives, many small problems at a time.
+
+A stack of targets z_1 .. z_B in the internal layout is projected; what the derivatives need is kept per problem: the
+active rankings and what the solver left of M: its inverse for few items (`rumflow.solvers.small`), else its Cholesky factor
+(`rumflow.solvers.active_set`). Three steps per problem:
+
+ 1. *Menu sums.* RUM lies in the affine space S where the cells of each menu add up to 1, so P(z) = P(P_S z), and P_S is
+    explicit: a fully observed menu gives up its surplus in the proportions 1/w. This also takes the part of the
+    distance that no RUM can change out of the stopping rule.
+ 2. *Is it RUM?* With every cell observed, K P_S z >= 0 says that P_S z is the answer, and P_S is the derivative.
+ 3. *Active set*, from a start where one is given. With few items a start that brings its inverse is not inverted again.
+
+With few items the three are one kernel for a piece of the stack; what it leaves unsolved, and everything with more items, goes to
+`rumflow.solvers.dispatch`, one problem at a time. Pieces run side by side in threads; each problem is solved alone, so its
+result does not depend on the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumflow.core.arrays import Array, Ints, Mixture, Paths
+from rumflow.core.certificate import Certificate, Certifier
+from rumflow.core.graph_cells import Cells
+from rumflow.core.lattice import Lattice
+from rumflow.core.membership import inside_tolerance
+from rumflow.core.paths import (
+    cheapest_below,
+    decompose,
+    flow_from_paths,
+    orders_from_paths,
+    squeeze,
+    uniform_flow,
+)
+from rumflow.core.problem import NO_WEIGHTS, Problem, Stop, is_complete
+from rumflow.core.threads import run_threads, thread_count
+from rumflow.core.transforms import moebius, zeta, zeta_adjoint
+from rumflow.models.random_utility import RandomUtility
+from rumflow.solvers.active_set.kernels import start_from
+from rumflow.solvers.active_set.solve import Workspace, make_problem
+from rumflow.solvers.active_set.state import Problem as KernelProblem
+from rumflow.solvers.batch.kernels import (
+    FACE,
+    INSIDE,
+    Piece,
+    Start,
+    complete_face,
+    from_flow,
+    load,
+    solve_piece,
+    tangent_piece,
+    to_edges,
+)
+from rumflow.solvers.batch.result import LatticeFits, Part, concatenate, join, no_start, split
+from rumflow.solvers.dispatch import Dispatcher, Solved
+from rumflow.solvers.geometry import DEFAULT_SEARCH, Faces, Keep, SearchOptions
+from rumflow.solvers.resources import ONE_THREAD, Resources
+from rumflow.solvers.small.solve import begin_small
+from rumflow.solvers.small.workspace import (
+    SmallProblem,
+    SmallWorkspace,
+    is_small,
+    make_small,
+    make_workspace,
+    store_rankings,
+)
+from rumflow.solvers.span import LatticeFace, span
+from rumflow.solvers.tangent import face_dimension, span_face, tangent_weights
+
+_MODEL = RandomUtility()
+_ROUNDING = -1.0  # a floor below 0: the kernel computes what is rounding
+
+
+@lru_cache(maxsize=16)
+def plain_lattice(n: int, cone: bool = False) -> LatticeGeometry:
+    """The lattice of n items on which every cell counts 1: one for all who ask."""
+    return LatticeGeometry(n, NO_WEIGHTS, cone)
+
+
+class LatticeGeometry:
+    """All menus of n items; see `rumflow.solvers.geometry.Geometry`."""
+
+    route, exact = "lattice", True
+    model = _MODEL
+
+    def __init__(self, n: int, weights: Array = NO_WEIGHTS, cone: bool = False) -> None:
+        self.n, self.weights, self.cone = n, weights, cone
+        self.shape = (n, 1 << (n - 1))
+        self.n_nodes, self.n_arcs = 1 << n, n << (n - 1)
+        self.complete = not cone and is_complete(weights)
+        self._small_workspaces: SimpleQueue[SmallWorkspace] = SimpleQueue()
+        self._workspaces: SimpleQueue[Workspace] = SimpleQueue()
+
+    def weighted(self, weights: Array) -> LatticeGeometry:
+        """The same with other weights; none at all where all are 1."""
+        plain = not len(weights) or (not self.cone and bool((weights == 1.0).all()))
+        return plain_lattice(self.n, self.cone) if plain else LatticeGeometry(self.n, weights, self.cone)
+
+    @cached_property
+    def certifier(self) -> Certifier:
+        """Certificates for these weights."""
+        return Certifier(self.n, self.weights, self.cone, 1)
+
+    @cached_property
+    def problem(self) -> KernelProblem:
+        """A problem with these weights in the form of the kernels; its target does not matter."""
+        return make_problem(Problem(np.zeros(self.shape), self.weights, self.cone))
+
+    @cached_property
+    def share(self) -> Array:
+        """How P_S spreads a menu's surplus over its cells; nothing in the cone, where menus may add up to anything."""
+        return np.zeros(self.shape) if self.cone else _share(self.n, self.weights)
+
+    @cached_property
+    def _small(self) -> SmallProblem | None:
+        return make_small(self.problem) if is_small(self.n, self.weights) else None
+
+    def positions(self, menu: Ints, item: Ints, cells: Cells) -> Ints:
+        """Where cells are in the flattened layout."""
+        masks = cells.membership @ (np.int64(1) << np.arange(self.n, dtype=np.int64))
+        where: Ints = (item << (self.n - 1)) + squeeze.py_func(masks[menu], item)
+        return where
+
+    def solve(
+        self,
+        targets: Array,
+        stop: Stop,
+        *,
+        starts: Sequence[Start | Mixture | None] | None = None,
+        keep: Keep = Keep.NOTHING,
+        certify: bool = True,
+        partial: bool = False,
+        resources: Resources = ONE_THREAD,
+        search: SearchOptions = DEFAULT_SEARCH,
+        method: str = "auto",
+    ) -> LatticeFits:
+        """Project a stack (B, n, 2^(n-1)); `method`: one of `rumflow.solvers.dispatch.METHODS`."""
+        size = len(targets)
+        few = self._small is not None and method != "ipm"
+        arrays = few or size != 1 or keep is Keep.FACES  # otherwise they are made when asked for
+        fits = LatticeFits(
+            geometry=self,
+            targets=targets,
+            rounds=np.zeros(size, np.int64),
+            reasons=["interrupted"] * size,
+            methods=["rankings"] * size,
+            kind=np.full(size, FACE),
+            count=np.zeros(size, np.int64),
+            made=[None] * size,
+            keep=keep,
+            given_flows=np.empty(targets.shape) if arrays else None,
+            given_rhos=np.empty(targets.shape) if arrays else None,
+            normalised=targets.copy() if few else None,
+        )
+        stalled = np.zeros(size, np.bool_)
+        begin = None if starts is None else [_as_start(own) for own in starts]
+        threads = 1 if size == 1 else thread_count(resources.threads)
+        fits.pieces = _pieces(size, threads)
+        one = resources._replace(threads=resources.threads if size == 1 else 1)
+        stopped: list[bool] = []  # filled by whoever hears Ctrl-C
+
+        def task(piece: range) -> None:
+            if stopped:
+                return
+            here = slice(piece.start, piece.stop)
+            flows, rhos = (fits.given_flows[here], fits.given_rhos[here]) if arrays else (_NO_ROWS, _NO_ROWS)  # type: ignore[index]
+            out = Piece(flows, rhos, fits.kind[here], fits.count[here], fits.rounds[here], stalled[here])
+            part = Part(fits, here, targets[here], out, None if begin is None else begin[here], stop, certify)
+            if not (self._solve_few(part, one) if few else self._solve_large(part, one, method)):
+                stopped.append(True)
+            elif resources.advance is not None:
+                resources.advance(len(piece))
+
+        try:
+            run_threads(task, fits.pieces, threads)
+        except KeyboardInterrupt:
+            stopped.append(True)
+        if stopped:
+            self._give_up(fits, partial)
+        return fits
+
+    def _give_up(self, fits: LatticeFits, partial: bool) -> None:
+        """What was not begun when Ctrl-C came is the uniform mixture of all rankings."""
+        if not partial:
+            raise KeyboardInterrupt
+        flow = uniform_flow(self.n)
+        for i in range(len(fits)):
+            if fits.reasons[i] != "interrupted" or i in fits.solved:
+                continue
+            fits.kind[i], fits.count[i] = FACE, 0
+            if fits.given_flows is None or fits.given_rhos is None:
+                certificate = self.certifier(flow, fits.targets[i])
+                fits.solved[i] = Solved(None, None, certificate, "rankings", 0, "interrupted", flow)
+            else:
+                fits.given_flows[i], fits.given_rhos[i] = flow, zeta(flow.copy(), 1)
+
+    def tangent(
+        self, faces: Faces, rows: Array, by_flow: Array | None = None, *, forward: bool, threads: int | None = 1
+    ) -> Array:
+        """S times each of a stack of vectors, in place: see `rumflow.solvers.derivatives`.
+
+        by_flow   what stands for the flow beside the probabilities, in place as well: gradients become changes.
+        """
+        none = np.empty((0, *rows.shape[1:]))
+        kind, atoms = np.ascontiguousarray(faces.counts.T)
+        paths = faces.types.reshape(len(rows), faces.types.shape[1] // self.n, self.n)
+        count = thread_count(threads)
+
+        def task(piece: range) -> None:
+            here = slice(piece.start, piece.stop)
+            own = kind[here], atoms[here], paths[here], faces.factor[here]
+            flows = none if by_flow is None else by_flow[here]
+            if self._small is None:
+                self._tangent_large(own, rows[here], flows, forward)
+                return
+            small, work = self._small_workspace(), np.empty(rows.shape[1:])
+            arrays = (self.weights, self.share, self.complete, forward, small, work, *own, rows[here], flows)
+            tangent_piece(self._small, *arrays)
+            self._small_workspaces.put(small)
+
+        run_threads(task, _pieces(len(rows), count), count)
+        return rows
+
+    def _tangent_large(
+        self, faces: tuple[Ints, Ints, Paths, Array], rows: Array, by_flow: Array, forward: bool
+    ) -> None:
+        kind, atoms, paths, factor = faces
+        workspace = self._workspace(int(atoms.max(initial=0)))
+        weights, active, work = self.weights, workspace.active, workspace.cost
+        none = np.empty((0, rows.shape[2]))
+        for i, g in enumerate(rows):
+            inside, k = bool(kind[i] == INSIDE), int(atoms[i])
+            own = by_flow[i] if len(by_flow) else none
+            if to_edges(weights, self.share, self.complete, inside, forward, g, own, work):
+                if factor.shape[1]:
+                    load(active, paths[i, :k], factor[i, : k * (k + 1) // 2])
+                else:
+                    start_from(self.problem, active, paths[i, :k], np.ones(k))
+                k = int(active.count[0])
+                d = active.scratch[2]
+                tangent_weights(active, g, d)
+                g[:] = flow_from_paths(active.paths[:k], d[:k])
+                if len(own):
+                    own[:] = g
+                from_flow(weights, inside, forward, g, work)
+            elif len(own):
+                own[:] = moebius(g.copy())
+        self._workspaces.put(workspace)
+
+    def face(self, fits: LatticeFits, i: int) -> Start:
+        """Rankings that span the face of a solved problem, for `tangent`."""
+        inside = bool(fits.kind[i] == INSIDE)
+        if inside and self.complete:
+            return no_start(self.n)
+        return self._complete(fits.mixture(i), fits.flow(i), int(fits.kind[i]), Keep.FACES, fits.targets[i])
+
+    def certify(self, mixture: Mixture, target: Array, lower: float | None = None) -> Certificate:
+        """The certificate of a mixture; gaps are exact here, whatever bound is known."""
+        return self.certifier.mixture(mixture, target)
+
+    def inner_point(self) -> Array:
+        """All rankings equally likely."""
+        return zeta(uniform_flow(self.n))
+
+    def orders(self, types: Paths) -> Ints:
+        """(k, n): rankings, items best first."""
+        return orders_from_paths(types)
+
+    def choices(self, types: Paths, cells: Cells) -> Ints:
+        """(k, m): the column of `cells` that each ranking takes from each menu."""
+        return cells.types_of_orders(orders_from_paths(types)).astype(np.int64)
+
+    def cheapest(self, cost: Array) -> float:
+        """The price of the cheapest ranking for prices of cells, which are used up."""
+        return float(cheapest_below(zeta_adjoint(cost), 1)[-1])
+
+    # Points are flows.
+
+    def middle(self) -> Array:
+        """All rankings equally likely."""
+        return uniform_flow(self.n)
+
+    def point(self, fits: LatticeFits) -> Array:
+        """The flow of the first fit."""
+        return fits.flow(0)
+
+    def point_of(self, mixture: Mixture) -> Array:
+        """The flow of a mixture."""
+        return flow_from_paths(*mixture)
+
+    def blend(self, a: Array, b: Array, step: float) -> Array:
+        """a + step (b - a)."""
+        return a + step * (b - a)
+
+    def rho(self, point: Array) -> Array:
+        """The probabilities of a flow."""
+        return zeta(point.copy())
+
+    def mixture(self, point: Array) -> Mixture:
+        """A flow as a mixture of rankings."""
+        return decompose(point)
+
+    def flow(self, point: Array) -> Array:
+        """The flow itself."""
+        return point
+
+    def _small_workspace(self) -> SmallWorkspace:
+        try:
+            return self._small_workspaces.get_nowait()
+        except Empty:
+            return make_workspace(self.n)
+
+    def _workspace(self, count: int = 0) -> Workspace:
+        try:
+            workspace = self._workspaces.get_nowait()
+        except Empty:
+            workspace = Workspace(self.n)
+        workspace.reserve(count)
+        return workspace
+
+    def _solve_few(self, part: Part, resources: Resources) -> bool:
+        """A piece of a stack of few items in one kernel, then what it left unsolved. False after Ctrl-C."""
+        fits, out, stop, size = part.fits, part.out, part.stop, len(part.targets)
+        keep, first = fits.keep, part.span.start
+        small = self._small_workspace()
+        begin, start = join(part.starts, size, self.n)
+        atoms = 128 * size if keep else 0
+        flat = Start(
+            np.empty((atoms, self.n), np.int32), np.empty(atoms), np.empty(64 * atoms if keep is Keep.FACES else 0)
+        )
+        used = np.zeros(2, np.int64)
+        done, resume = 0, False
+        assert fits.normalised is not None
+        targets, floor = fits.normalised[part.span], _ROUNDING if stop.floor is None else stop.floor
+        while True:
+            done = solve_piece(
+                self._small, self.weights, self.complete, small, targets, begin, start, stop.tol, floor,
+                inside_tolerance(self.n), int(keep), out, flat, used, done, resume,
+            )  # fmt: skip
+            if done == size:
+                break
+            # The buffers are full, the problem `done` is solved but not stored.
+            resume = True
+            k = int(out.count[done])
+            flat = Start(
+                _grown(flat.paths, int(used[0]), k),
+                _grown(flat.weights, int(used[0]), k),
+                _grown(flat.factor, int(used[1]), k * (k + 1) // 2),
+            )
+        self._small_workspaces.put(small)
+        flat = Start(flat.paths[: used[0]], flat.weights[: used[0]], flat.factor[: used[1]])
+        if part.certify:
+            fits.made[part.span] = self.certifier.stack(out.flows, part.targets)
+        found = None
+        for i in range(size):
+            k = first + i
+            certificate = fits.made[k]
+            if certificate is None and out.stalled[i]:
+                certificate = fits.made[k] = self.certifier(out.flows[i], part.targets[i])
+            fits.methods[k] = "moebius" if out.kind[i] == INSIDE and out.rounds[i] == 0 and self.complete else "rankings"
+            fits.reasons[k] = "done"
+            if certificate is not None and not certificate.is_optimal(stop):
+                found = found if found is not None else split(out.count, flat)
+                workspace = self._workspace()
+                solved = self._solve_one(part, i, workspace, resources, self._begun(part, i, certificate, found[i]))
+                self._workspaces.put(workspace)
+                if solved is None:
+                    fits.reasons[k] = "interrupted"
+                    return False
+                part.put(i, solved)
+                if keep:
+                    found[i] = self._complete(_mixture(solved), solved.flow, int(out.kind[i]), keep, part.targets[i])
+                    out.count[i] = len(found[i].weights)
+        fits.kept[first] = flat if found is None else concatenate(found, self.n)
+        return True
+
+    def _begun(self, part: Part, i: int, certificate: Certificate, start: Start) -> Solved:
+        """What the kernel has found for problem i, as the first of the dispatcher's attempts."""
+        mixture = (start.paths, start.weights) if len(start.weights) else decompose(part.out.flows[i])
+        reason = "stalled" if part.out.stalled[i] else "done"
+        return Solved(mixture, None, certificate, "rankings", int(part.out.rounds[i]), reason, part.out.flows[i].copy())
+
+    def _solve_large(self, part: Part, resources: Resources, method: str) -> bool:
+        """The same, one call from Python per problem, for problems that take long enough. False after Ctrl-C."""
+        parts: list[Start] = []
+        fits, keep, first = part.fits, part.fits.keep, part.span.start
+        workspace = self._workspace()
+        # Derivatives need the rankings of the optimal face.
+        method = "rankings" if keep is Keep.FACES and method == "auto" else method
+        for i in range(len(part.targets)):
+            solved = self._solve_one(part, i, workspace, resources, None, method)
+            if solved is None:
+                break
+            part.put(i, solved)
+            if keep and fits.given_flows is not None:
+                kind = int(part.out.kind[i])
+                parts.append(
+                    no_start(self.n)
+                    if solved.method == "moebius"
+                    else self._complete(_mixture(solved), solved.flow, kind, keep, part.targets[i], workspace)
+                )
+                part.out.count[i] = len(parts[-1].weights)
+        self._workspaces.put(workspace)
+        fits.kept[first] = concatenate(parts, self.n)
+        return solved is not None
+
+    def _solve_one(
+        self, part: Part, i: int, workspace: Workspace, resources: Resources, first: Solved | None, method: str = "auto"
+    ) -> Solved | None:
+        """One problem by the dispatcher, as if it stood alone; None after Ctrl-C, where others are waiting."""
+        own = None if part.starts is None else part.starts[i]
+        start = None
+        if first is not None and first.mixture is not None and np.isfinite(first.mixture[1]).all():
+            # The inverse lost accuracy: continue with the Cholesky factor, which is more stable.
+            start = first.mixture
+        elif own is not None and len(own.weights) > 0 and np.isfinite(own.weights).all():
+            start = own.paths, own.weights
+        certifier = self.certifier.with_threads(resources.threads)
+        solved = Dispatcher(self.problem, certifier).solve(
+            part.targets[i],
+            part.stop,
+            method=method,
+            start=start,
+            first=first,
+            workspace=workspace,
+            resources=resources,
+        )
+        return None if solved.reason == "interrupted" and len(part.fits) > 1 else solved
+
+    def _complete(
+        self, mixture: Mixture, flow: Array, kind: int, keep: Keep, target: Array, solved_in: Workspace | None = None
+    ) -> Start:
+        """Rankings with what the derivatives need: enough of them to span the face, and their matrix.
+
+        solved_in   where the mixture was found, as the solver left it: there is a factor already.
+        """
+        if keep is not Keep.FACES:
+            return Start(*mixture, np.empty(0))
+        if self._small is not None:
+            small = self._small_workspace()
+            begin_small(self._small, small, *mixture)
+            complete_face(self._small, small, target, flow, self.complete, kind == FACE)
+            k = int(small.count[0])
+            start = Start(np.empty((k, self.n), np.int32), np.empty(k), np.empty(k * (k + 1) // 2))
+            store_rankings(small, *start)
+            self._small_workspaces.put(small)
+            return start
+        if solved_in is not None and solved_in.holds(mixture):
+            workspace = solved_in
+        else:
+            workspace = self._workspace(len(mixture[1]))
+            start_from(self.problem, workspace.active, *mixture)
+        if kind == FACE and self.complete:
+            dimension = int(face_dimension(flow, workspace.below))
+            while workspace.active.count[0] <= dimension and dimension + 8 > len(workspace.active.weights):
+                workspace.grow()
+            if workspace.active.count[0] <= dimension:
+                span_face(self.problem, workspace.active, flow, dimension)
+        elif kind == FACE:
+            difference = zeta(flow.copy()) - np.where(self.weights > 0, target, 0.0)
+            face = LatticeFace(zeta_adjoint(self.weights * difference))
+            span(self.problem, workspace, face, int((self.weights > 0).sum()) + 1)
+        k = int(workspace.active.count[0])
+        start = Start(*workspace.mixture(), workspace.active.factor[: k * (k + 1) // 2].copy())
+        if workspace is not solved_in:
+            self._workspaces.put(workspace)
+        return start
+
+
+_NO_ROWS = np.empty((0, 0, 0))
+
+
+def _as_start(given: Start | Mixture | None) -> Start | None:
+    return given if given is None or isinstance(given, Start) else Start(*given, np.empty(0))
+
+
+def _mixture(solved: Solved) -> Mixture:
+    return decompose(solved.flow) if solved.mixture is None else solved.mixture
+
+
+def _pieces(size: int, threads: int) -> list[range]:
+    step = max(1, min(32, size // (8 * threads)))
+    return [range(i, min(i + step, size)) for i in range(0, size, step)]
+
+
+def _share(n: int, weights: Array) -> Array:
+    """How P_S spreads a menu's surplus over its cells: in the proportions 1/w; 0 where the menu is not fully observed."""
+    lattice = Lattice(n)
+    inverse = lattice.membership.astype(float)
+    if len(weights):
+        w = lattice.from_internal(weights)
+        np.divide(1.0, w, out=inverse, where=lattice.membership & (w > 0))
+        inverse[(lattice.membership & (w == 0)).any(axis=1)] = 0.0
+    total = inverse.sum(axis=1, keepdims=True)
+    return lattice.to_internal(np.divide(inverse, total, out=np.zeros_like(inverse), where=total > 0))
+
+
+def _grown(array: NDArray[Any], used: int, more: int) -> NDArray[Any]:
+    new = np.empty((2 * used + more, *array.shape[1:]), array.dtype)
+    new[:used] = array[:used]
+    return new
