@@ -32,7 +32,6 @@ from rumflow.core.problem import SOLVER_FLOOR, Problem, Stop, data_size, least_w
 from rumflow.errors import InputError
 from rumflow.models.model import Model
 from rumflow.models.open_menus import DEFAULT_LIMIT
-from rumflow.models.random_utility import RandomUtility
 from rumflow.solvers.active_set.on_lattice import pool_size
 from rumflow.solvers.active_set.solve import Outcome, Progress, Workspace, make_problem, solve_rankings
 from rumflow.solvers.bounded.projector import BoundedProjector
@@ -278,8 +277,7 @@ def find_route(
         return _bounded(cells, model, cone)
     n = cells.n_items
     edges = n << (n - 1)
-    plain = isinstance(model, RandomUtility) and not model.above
-    possible = plain and not remainders and n <= LATTICE_ITEMS
+    possible = model.all_rankings and not remainders and n <= LATTICE_ITEMS
     whole = bool((cells.recorded == cells.membership).all()) and len(cells.membership) == 2**n - 1 - n
     lattice = None
     if possible:
@@ -301,7 +299,7 @@ def find_route(
     except GraphTooLargeError:
         if lattice is not None and route is None:
             return lattice, None
-        if exact or route == "graph" or not isinstance(model, RandomUtility):
+        if exact or route == "graph" or not model.is_random_utility:
             raise
         return _bounded(cells, model, cone)
     cost = Cost("graph", projector.n_nodes, projector.n_arcs, projector.n_bytes, _graph_seconds(projector.n_arcs))

@@ -18,7 +18,6 @@ from rumflow.core.graph import Graph, cells_of_types, follow_type, inner_point
 from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import certify_types
 from rumflow.core.problem import SOLVER_FLOOR, Problem, data_size
-from rumflow.models.budgets import Budgets
 from rumflow.models.model import Model
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 from rumflow.solvers.active_set.solve import Outcome, Progress, Workspace, make_graph_problem, solve_rankings
@@ -120,11 +119,10 @@ class ModelProjector:
         return [Workspace(graph) for graph in self.graphs]
 
     def inner_point(self) -> Array:
-        """A table of probabilities in the relative interior of the model: the mean of all types on budgets, else that of the flow
-        which divides evenly at every node.
-        """
-        if isinstance(self.model, Budgets):
-            return self.model.mean_of_types(self.cells)
+        """A table in the relative interior: the model's, or that of the flow which divides evenly at every node."""
+        known = self.model.inner_point(self.cells)
+        if known is not None:
+            return known
         table = np.zeros(self.cells.shape)
         for graph, part, menus in zip(self.graphs, self.parts, self.menus, strict=True):
             table[menus, : part.width] = inner_point(graph)
