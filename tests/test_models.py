@@ -408,3 +408,16 @@ def test_models_on_some_of_the_menus():
         assert types_of(small.geometry(part)) == {row[1:] for row in types_of(EVERY[kind].geometry(cells))}
     for kind in ("plain", "above", "peaked", "budgets"):
         assert EVERY[kind].restrict(cells, rows) is EVERY[kind]
+
+
+def test_bounds_where_types_are_not_rankings():
+    """Of {a, b, c} only a was recorded. The types take a, b or c from it, and b from {b, c} where it is a or b."""
+    inside = np.array([[False, True, True], [True, True, True]])
+    counts = np.array([[np.nan, 60, 40], [50, np.nan, np.nan]])
+    data = rf.ChoiceData(tuple("abc"), inside, counts, np.full(2, 100.0))
+    both = {("b", "c"): ["b", "b", "c"], ("a", "b", "c"): ["a", "b", "c"]}
+    model = Types([[both[menu][i] for menu in data.menus] for i in range(3)])
+    assert rf.project(data, model=model).distance == pytest.approx(0, abs=1e-9)
+    found = rf.bounds(data, ("a", "b", "c"), model=model)
+    assert found["b"] == pytest.approx((0.1, 0.1), abs=1e-9)
+    assert found["c"] == pytest.approx((0.4, 0.4), abs=1e-9)
