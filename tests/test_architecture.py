@@ -1,8 +1,15 @@
-"""Folders import downward only, and no module imports itself in a circle; imports inside functions count as well."""
+"""Folders import downward only, no module imports itself in a circle, and models are asked by what they say of themselves.
 
+Imports inside functions count as well.
+"""
+
+import ast
 from graphlib import TopologicalSorter
+from pathlib import Path
 
 from benchmarks.stale import imports
+
+SOURCE = Path(__file__).parents[1] / "src" / "rumflow"
 
 LEVELS = (
     "errors version",
@@ -33,3 +40,57 @@ def test_folders_import_downward_only():
 
 def test_no_module_imports_itself_in_a_circle():
     TopologicalSorter(imports()).prepare()
+
+
+def model_classes():
+    """The classes of `models/`, by name, with the module that each is imported from."""
+    return {
+        node.name: f"rumflow.models.{path.stem}"
+        for path in (SOURCE / "models").glob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and (node.name == "Model" or "Model" in map(ast.unparse, node.bases))
+    }
+
+
+def asked_for_classes(text, models):
+    """Lines that ask whether something is of a model's class, in a module that has the class from `models/`."""
+    tree = ast.parse(text)
+    names = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if models.get(alias.name) == node.module or (node.module == "rumflow" and alias.name in models)
+    }
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) in ("isinstance", "issubclass")
+        and any(
+            (isinstance(part, ast.Name) and part.id in names)
+            or (isinstance(part, ast.Attribute) and part.attr in models)
+            for part in ast.walk(node.args[1])
+        )
+    ]
+
+
+def test_models_are_not_asked_for_their_class():
+    models = model_classes()
+    assert {"Model", "RandomUtility", "SinglePeaked", "Types", "ChoiceGraph", "Budgets"} <= set(models)
+    wrong = [
+        f"{path.relative_to(SOURCE)}:{line}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        if path.parent.name != "models"
+        for line in asked_for_classes(path.read_text(encoding="utf-8"), models)
+    ]
+    assert not wrong, "ask the model by an attribute of rumflow.models.model.Model:\n" + "\n".join(wrong)
+
+
+def test_a_question_for_the_class_is_noticed():
+    models = model_classes()
+    given = "from rumflow.models.types import Types\nfrom rumflow.models.budgets import Budgets as B\n"
+    assert asked_for_classes(given + "isinstance(model, Types)", models) == [3]
+    assert asked_for_classes(given + "x = 1 if isinstance(model, int | B) else 2", models) == [3]
+    assert asked_for_classes("import rumflow as rf\nisinstance(model, (int, rf.SinglePeaked))", models) == [2]
+    assert asked_for_classes("class Types: ...\nisinstance(start, Types)", models) == []

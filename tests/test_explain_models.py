@@ -11,7 +11,6 @@ from scipy.optimize import linprog
 import rumflow as rf
 from rumflow.cli.main import main
 from rumflow.data.menus import membership_of
-from rumflow.inference.conflicts.models import words_of
 
 ORDERS = list(permutations(range(4)))
 
@@ -103,7 +102,7 @@ def test_a_sample_is_explained_and_halves_that_lose_a_menu_are_no_trouble():
 def test_known_preferences_are_named_up_to_three():
     for count, end in ((3, "a over b, b over c, c over d"), (4, "a over b, b over c, c over d, ...")):
         model = rf.RandomUtility(above=[("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")][:count])
-        assert words_of(model).name == f"Random utility with {end}"
+        assert model.words().name == f"Random utility with {end}"
 
 
 def test_words():

@@ -8,6 +8,7 @@ import pytest
 
 import rumflow as rf
 from rumflow import simulate
+from rumflow.models.open_menus import DEFAULT_LIMIT
 from rumflow.output.archive import read_archive, write_archive
 
 PAIRS = {("a", "b"): {"a": 6, "b": 4}, ("a", "c"): {"a": 3, "c": 7}, ("b", "c"): {"b": 9, "c": 1}}
@@ -196,10 +197,9 @@ def test_labels_and_models_that_cannot_be_saved(tmp_path):
         fit.save(tmp_path / "fit")
     assert not (tmp_path / "fit").exists()
 
-    class Own(rf.RandomUtility.__base__):
-        def __init__(self):
-            plain = rf.RandomUtility()
-            self.geometry, self.orders, self.parts = plain.geometry, plain.orders, plain.parts
+    class Own(rf.Model):
+        def geometry(self, cells, limit=DEFAULT_LIMIT):
+            return rf.RandomUtility().geometry(cells, limit)
 
     fit = rf.project(rf.ChoiceData.from_counts(PAIRS), model=Own())
     with pytest.raises(rf.InputError, match="model of your own"):

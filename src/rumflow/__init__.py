@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         rum_test_many,
     )
     from rumflow.models.choice_graph import ChoiceGraph
+    from rumflow.models.model import Model
     from rumflow.models.random_utility import RandomUtility
     from rumflow.models.single_peaked import SinglePeaked
     from rumflow.models.types import Types
@@ -45,6 +46,7 @@ __all__ = [
     "Convention",
     "InputError",
     "Lattice",
+    "Model",
     "NotConvergedError",
     "Projection",
     "ProjectionBatch",
@@ -84,6 +86,7 @@ _HOMES = {
     "data.budgets": "BudgetData",
     "data.choices": "ChoiceData",
     "models.choice_graph": "ChoiceGraph",
+    "models.model": "Model",
     "models.random_utility": "RandomUtility",
     "models.single_peaked": "SinglePeaked",
     "models.types": "Types",

@@ -25,7 +25,6 @@ from rumflow.cli.models import add_model, model_of, say_cost
 from rumflow.cli.reading import parts_of, read_data
 from rumflow.data.choices import ChoiceData
 from rumflow.models.model import Model
-from rumflow.models.random_utility import RandomUtility
 from rumflow.output.names import WRAPPED, name_menu, name_order
 from rumflow.output.tables import Table, show
 from rumflow.projection.graph_results import GraphProjection
@@ -123,7 +122,7 @@ def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]
     cells = int(seen[data.membership.sum(axis=1) > 1].sum())
     typical = fit.distance / np.sqrt(max(cells, 1))
     parts: list[Table | str] = []
-    what = _model_name(fit)
+    what = fit.projector.model.name if isinstance(fit, GraphProjection) else "random utility"
     if fit.inside:
         parts.append(f"These choices are consistent with {what}: the distance is 0.")
     else:
@@ -169,13 +168,6 @@ def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]
         f"{fit.status.explanation}{note}."
     )
     return parts
-
-
-def _model_name(fit: Projection) -> str:
-    model = fit.projector.model if isinstance(fit, GraphProjection) else None
-    if isinstance(model, RandomUtility) and model.above:
-        return "random utility with " + ", ".join(f"{a} above {b}" for a, b in model.above)
-    return "random utility" if model is None or isinstance(model, RandomUtility) else "single-peaked preferences"
 
 
 def fit_as_dict(fit: Projection, data: ChoiceData, top: int) -> dict[str, Any]:

@@ -47,6 +47,15 @@ class Counted(NamedTuple):
     understood: str = ""
 
 
+def plain_label(label: Hashable) -> str | int:
+    """A label as JSON holds it."""
+    if isinstance(label, str):
+        return label
+    if isinstance(label, int | np.integer) and not isinstance(label, bool):
+        return int(label)
+    raise InputError(f"item {label!r}: only labels that are text or whole numbers can be saved")
+
+
 def all_subsets(items: Iterable[Item]) -> list[tuple[Item, ...]]:
     """Every subset, the empty one first, by size and then in order: the order in which published files often number menus."""
     labels = tuple(items)

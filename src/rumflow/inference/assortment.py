@@ -39,7 +39,6 @@ from rumflow.inference.plausible import find_band
 from rumflow.inference.populations import Fitted, NotRejected
 from rumflow.inference.sharp import model_of
 from rumflow.models.model import Model
-from rumflow.models.random_utility import RandomUtility
 from rumflow.projection.results import Projection
 
 _POINT_SECONDS = 10.0  # for the best menu of the fit, which only stands beside
@@ -97,7 +96,7 @@ def best_assortment(
     elif cluster is not None and cluster is not False:
         raise InputError("cluster: subjects matter for a level only; give confidence=, such as 0.95, too")
     fit = exact_fit(data, weights, model, route)
-    if not isinstance(model_of(fit), RandomUtility):
+    if not model_of(fit).is_random_utility:
         raise InputError(f"model: assortments need rankings, RandomUtility(), not {model_of(fit)!r}")
     task = Task(fit, revenue, outside_option, max_size, must, never_together)
     deadline = np.inf if max_seconds is None else begin + require_seconds(max_seconds)

@@ -21,7 +21,6 @@ from rumflow.inference.assortment_inputs import find_items, find_outside, find_r
 from rumflow.inference.assortment_search import Found, Limits, Node, Space, WorstCases, search, search_mixture
 from rumflow.inference.populations import Fitted, Populations
 from rumflow.inference.sharp import given_by, model_of
-from rumflow.models.random_utility import RandomUtility
 from rumflow.models.rankings import choice_probabilities
 from rumflow.projection.results import Projection
 
@@ -68,9 +67,7 @@ class Task:
         limits = Limits(needed[self._order], size, apart[:, self._order])
         self._revenue = self.values[self._order]
         self._membership = np.ascontiguousarray(self.given.menus[:, self._order])
-        model = model_of(fit)
-        assert isinstance(model, RandomUtility)
-        self._known = model.preferences(fit.items)[np.ix_(self._order, self._order)]
+        self._known = model_of(fit).preferences(fit.items)[np.ix_(self._order, self._order)]
         self._space = Space(self._revenue, limits, self._implied(limits, max_size is not None))
         self._fixed_space = Space(self._revenue, limits, np.zeros((fit.n, fit.n), np.bool_))
         if self._space.root() is None:

@@ -24,7 +24,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -133,9 +133,7 @@ class BudgetTest(RumTest):
     @property
     def n_types(self) -> int:
         """How many rational types there are."""
-        model = self.sample.projector.model
-        assert isinstance(model, Budgets)
-        return model.types.number
+        return cast(Budgets, self.sample.projector.model).types.number
 
     def _drawn(self) -> str:
         if self.resample not in _UNITS:

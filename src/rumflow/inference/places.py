@@ -30,7 +30,6 @@ from rumflow.core.transforms import zeta, zeta_adjoint
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.models.model import Model
-from rumflow.models.random_utility import RandomUtility
 from rumflow.projection.graph import choose_route
 from rumflow.projection.graph_results import MOST_ITEMS_OF_ARRAYS
 from rumflow.solvers.active_set.on_lattice import pool_size
@@ -235,7 +234,7 @@ class _OnGraph:
         return self._model.orders(self._cells, types), weights
 
     def flow(self, point: _Point) -> Array:
-        if not isinstance(self._model, RandomUtility) or self._data.n > MOST_ITEMS_OF_ARRAYS:
+        if not self._model.is_random_utility or self._data.n > MOST_ITEMS_OF_ARRAYS:
             raise InputError(
                 f"rho and flow over all menus are there for random utility with up to {MOST_ITEMS_OF_ARRAYS} items; "
                 "take fitted (the observed menus) or probabilities(menu)"

@@ -15,7 +15,6 @@ from rumflow.core.graph import Graph, cells_of_types, cheapest_type
 from rumflow.core.graph_cells import Cells
 from rumflow.data.menus import masks_of, unique_menus
 from rumflow.errors import InputError
-from rumflow.models.budgets import Budgets
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.output.progress import Counter
@@ -174,19 +173,20 @@ def model_of(fit: Projection) -> Model:
 
 def _types_of_fit(fit: Projection, cells: Cells, graph: Graph) -> Mixture:
     """A mixture with the fitted values, on the menus of the graph."""
-    if not (isinstance(fit, GraphProjection) and isinstance(fit.projector.model, Budgets)):
+    if not isinstance(fit, GraphProjection) or fit.projector.model.types_are_rankings:
         return cells.types_of_orders(fit.rankings.orders), fit.rankings.weights
-    # Types on budgets are no rankings: complete each by any type of the graph that takes the same patches.
+    # Types that are not rankings: complete each by any type of the graph that takes the same from the menus of the fit, which is
+    # one item, or any that was not recorded.
     types, shares = fit.mixture
-    taken = fit.projector.cells.items_of_types(types)
     place = {row.tobytes(): j for j, row in enumerate(cells.membership)}
     rows = np.array([place.get(row.tobytes(), -1) for row in fit.projector.cells.membership], np.int64)
     menus = rows[rows >= 0]
     found = np.empty((len(types), len(cells.membership)), np.int32)
-    for row, items in zip(found, taken[:, rows >= 0], strict=True):
+    for row, taken in zip(found, types, strict=True):
         cost = np.zeros(cells.shape)
         cost[menus] = 1.0
-        cost[menus, cells.column[menus, items]] = 0.0
+        j, x = np.nonzero((fit.projector.cells.column == taken[:, None])[rows >= 0])
+        cost[menus[j], cells.column[menus[j], x]] = 0.0
         price, row[:] = cheapest_type(graph, cost)
         assert price == 0
     return found, shares

@@ -13,7 +13,7 @@ from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.memory import cell_bytes, require_memory
 from rumflow.errors import InputError
 from rumflow.layers.engines import describe_graph, describe_lattice, graph_cells, lattice_cells
-from rumflow.models.model import Model
+from rumflow.models.model import Model, require_model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.projection.inputs import require_weights
 from rumflow.solvers.dispatch import LATTICE_ITEMS, find_route
@@ -154,6 +154,7 @@ class Cells:
         """The cells of some menus, for any model."""
         own = cls.__new__(cls)
         own.reads_all = False
+        require_model(model)
         numbers, labels = label_menus(menus, items)
         own._by_route(model, numbers, labels, weights)
         own.cells = own.output_cells = np.array([(j, x) for j, menu in enumerate(numbers) for x in menu], np.int64)
@@ -167,7 +168,7 @@ class Cells:
         projector = None
         if any(len(menu) > 1 for menu in menus):
             projector = find_route(graph_cells(menus, items), model, None, exact=True)[1]
-        elif n > LATTICE_ITEMS or not isinstance(model, RandomUtility):
+        elif n > LATTICE_ITEMS or not model.is_random_utility:
             raise InputError("menus: at least one menu of two items or more is needed")
         if projector is None:
             self._on_lattice(n, [sum(1 << x for x in menu) for menu in menus], weights, False)

@@ -27,8 +27,9 @@ from rumflow.core.arrays import Array, Ints
 from rumflow.core.graph_cells import Cells as GraphCells
 from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.problem import NO_WEIGHTS
+from rumflow.data.labels import plain_label
 from rumflow.errors import InputError
-from rumflow.models.describe import describe_model, make_model, plain_label
+from rumflow.models.describe import make_model
 from rumflow.models.model import Model
 from rumflow.solvers.batch.kernels import Keep, Start
 from rumflow.solvers.batch.on_graph import GraphBatch, GraphFaces
@@ -304,7 +305,7 @@ def describe_graph(projector: ModelProjector, menus: list[list[int]]) -> bytes:
     """The problem of a layer on choice graphs, as text; its graphs, built already, are found by it."""
     model, items = projector.model, projector.cells.items
     try:
-        told: dict[str, Any] = {"model": describe_model(model), "items": [plain_label(item) for item in items]}
+        told: dict[str, Any] = {"model": model.describe(), "items": [plain_label(item) for item in items]}
     except InputError:
         told = {"own": next(_numbers)}
     text = json.dumps({**told, "menus": menus}).encode()

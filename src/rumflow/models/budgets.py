@@ -14,25 +14,27 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.core.arrays import Array, Ints, Paths
+from rumflow.core.arrays import Array, Ints
 from rumflow.core.graph import Graph, GraphTooLargeError, label_graph
 from rumflow.core.graph_cells import Cells
 from rumflow.core.memory import available_memory
 from rumflow.core.rational_types import TypeCount, count_types, link_budgets, sets_below
 from rumflow.data.budgets import BudgetData
+from rumflow.data.labels import plain_label
 from rumflow.errors import InputError
-from rumflow.models.model import Model
+from rumflow.models.model import Model, Wording
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 
 _AT_ONCE = 1 << 22  # pairs (node, patch) looked at together
 _BYTES_OF_ARC = 28  # tail and head while the graph is built, its arrays and one sweep
 
 
-class Budgets:
+class Budgets(Model):
     """Mixtures of rational types on budgets, given by their patches.
 
     patches  (I, J): -1 where patch i lies below budget j, 1 where it lies above, 0 on its own budget.
@@ -41,6 +43,8 @@ class Budgets:
     >>> Budgets([[0, -1], [0, 1], [-1, 0], [1, 0]])
     Budgets(2 budgets, 4 patches)
     """
+
+    name = "rational types on budgets"
 
     def __init__(self, patches: ArrayLike, items: Sequence[Hashable] | None = None) -> None:
         self.patches: Ints = np.asarray(patches, np.int64)
@@ -57,7 +61,7 @@ class Budgets:
         """How many rational types there are, and the share of them that takes each patch."""
         return count_types(self.patches, self.budget)
 
-    def mean_of_types(self, cells: Cells) -> Array:
+    def inner_point(self, cells: Cells) -> Array:
         """The table of the mean of all types."""
         menu, column = self._places(cells)
         table = np.zeros(cells.shape)
@@ -121,9 +125,13 @@ class Budgets:
             np.concatenate([[0], used]).astype(np.int32),
         )
 
-    def orders(self, cells: Cells, types: Paths) -> Ints:
-        """Types on budgets are no rankings of patches."""
-        raise InputError("types on budgets have no rankings: ask for the patches they take (fit.types)")
+    def describe(self) -> dict[str, Any]:
+        """Its patches and their items."""
+        return {"name": "Budgets", "patches": self.patches.tolist(), "items": [plain_label(x) for x in self.items]}
+
+    def words(self) -> Wording:
+        """As of consumers."""
+        return Wording("Rational demand", "rational consumers", "who chooses rationally")
 
 
 def model_of_budgets(data: BudgetData, model: Model | None = None) -> Budgets:

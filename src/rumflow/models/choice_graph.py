@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from rumflow.core.arrays import Ints, Paths
+from rumflow.core.arrays import Ints
 from rumflow.core.graph import Graph
 from rumflow.core.graph_build import build_graph
 from rumflow.core.graph_cells import Cells
+from rumflow.data.labels import plain_label
 from rumflow.errors import InputError
+from rumflow.models.model import Model
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 
 
-class ChoiceGraph:
+class ChoiceGraph(Model):
     """Nodes 0 .. n_nodes - 1 and arcs (from, to, cells); the paths from node 0 to the last node are the types.
 
     A cell is a pair (menu, item): the number of the observed menu, or its items, and the item taken from it. Every path must
@@ -24,6 +26,8 @@ class ChoiceGraph:
     >>> ChoiceGraph(2, [(0, 1, [(0, "a"), (1, "a")]), (0, 1, [(0, "b"), (1, "c")])])
     ChoiceGraph(2 nodes, 2 arcs)
     """
+
+    name = "types of a graph given by hand"
 
     def __init__(self, n_nodes: int, arcs: Iterable[tuple[int, int, Iterable[tuple[Any, Hashable]]]]) -> None:
         self.n_nodes = int(n_nodes)
@@ -44,7 +48,7 @@ class ChoiceGraph:
         ]
         return build_graph(self.n_nodes, arcs, cells.shape, cells.name)
 
-    def of_menus(self, cells: Cells, rows: Ints) -> ChoiceGraph:
+    def restrict(self, cells: Cells, rows: Ints) -> ChoiceGraph:
         """The same graph on some of the menus: its arcs fill no cells of the others."""
         new = {int(row): k for k, row in enumerate(rows)}
         arcs = [
@@ -74,12 +78,14 @@ class ChoiceGraph:
 
         return [(tail, head, [find(i, cell) for cell in own]) for i, (tail, head, own) in enumerate(self.arcs)]
 
-    def orders(self, cells: Cells, types: Paths) -> Ints:
-        """Types of a graph are no rankings."""
-        raise InputError(
-            "types of a graph given by hand have no rankings: ask for what they take from the observed menus"
-        )
+    def describe(self) -> dict[str, Any]:
+        """Its nodes and arcs."""
+        arcs = [
+            [tail, head, [[_plain_menu(menu), plain_label(item)] for menu, item in cells]]
+            for tail, head, cells in self.arcs
+        ]
+        return {"name": "ChoiceGraph", "n_nodes": self.n_nodes, "arcs": arcs}
 
-    def parts(self, cells: Cells) -> list[Ints]:
-        """One part."""
-        return [np.arange(len(cells.membership))]
+
+def _plain_menu(menu: Any) -> Any:
+    return int(menu) if isinstance(menu, int | np.integer) else [plain_label(item) for item in menu]

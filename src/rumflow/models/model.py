@@ -1,32 +1,107 @@
-"""What every model says: which types there are, as a graph for the observed cells, and which rankings they are."""
+"""What every model says of itself: which types there are, as a graph over the observed cells, and how it is spoken of.
+
+Other code asks a model by the attributes and methods of `Model`, never which class it is.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from typing import Any, NamedTuple, Self
 
-from rumflow.core.arrays import Ints, Paths
+import numpy as np
+
+from rumflow.core.arrays import Array, Ints, Mask, Paths
 from rumflow.core.graph import Graph
 from rumflow.core.graph_cells import Cells
 from rumflow.errors import InputError
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 
 
-class Model(Protocol):
-    """A set of types; its polytope is the hull of what they take from the observed menus."""
+class Wording(NamedTuple):
+    """How explanations speak of a model."""
 
+    name: str  # ... is rejected
+    people: str  # no population of ...
+    chooser: str  # nobody ...
+
+
+class Model(ABC):
+    """A set of types; its polytope is the hull of what they take from the observed menus.
+
+    For a model of your own write `geometry`; every other method and attribute has a default that is right for any model, and
+    those that say more (parts, rankings, words) can be overridden.
+
+    >>> import rumflow as rf
+    >>> class FirstOrLast(rf.Model):
+    ...     def geometry(self, cells, limit=None):
+    ...         menus = [[item for item, inside in zip(cells.items, row) if inside] for row in cells.membership]
+    ...         return rf.Types([[menu[end] for menu in menus] for end in (0, -1)]).geometry(cells)
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 1, "b": 1}, ("a", "b", "c"): {"a": 1, "b": 2, "c": 1}})
+    >>> round(rf.project(data, model=FirstOrLast()).distance, 4)
+    0.6124
+    """
+
+    #: The model as summaries and commands name it.
+    name: str = "types of your own"
+
+    #: Is every ranking of the items a type, and every type that of a ranking? Then the lattice of all menus is possible.
+    all_rankings: bool = False
+
+    #: Are the types all rankings that respect `preferences` (perhaps none)? Then there are bounds by search where a graph is too
+    #: large, `rho` and `flow` over all menus, and assortments.
+    is_random_utility: bool = False
+
+    #: Is every type that of a ranking, so that `orders` answers?
+    types_are_rankings: bool = False
+
+    #: May the shares of one menu by themselves be impossible? False where every item of a menu is taken by some type.
+    single_menus_bind: bool = True
+
+    @abstractmethod
     def geometry(self, cells: Cells, limit: Limit = DEFAULT_LIMIT) -> Graph:
         """The graph whose paths are the model's types on these cells."""
 
     def orders(self, cells: Cells, types: Paths) -> Ints:
-        """(k, n): a ranking for each type, items best first; an InputError where types are no rankings."""
+        """(k, n): a ranking for each type, items best first; an InputError where types are not rankings."""
+        raise InputError(
+            f"{self.name}: these types have no rankings; ask for what they take from the observed menus (fit.types)"
+        )
+
+    def preferences(self, items: tuple[Hashable, ...]) -> Mask:
+        """(n, n): [a, b] where everybody prefers a to b, closed under transitivity; only where `is_random_utility`."""
+        raise InputError(f"{self.name}: these types are not all rankings that respect known preferences")
 
     def parts(self, cells: Cells) -> list[Ints]:
         """The observed menus in groups whose types combine freely: separate projections on the simplex."""
+        return [np.arange(len(cells.membership))]
+
+    def restrict(self, cells: Cells, rows: Ints) -> Self:
+        """The model on some of the menus of `cells`; other than itself where its types are given menu by menu."""
+        return self
+
+    def inner_point(self, cells: Cells) -> Array | None:
+        """A table in the relative interior of the model; None for that of the flow which divides evenly at every node."""
+        return None
+
+    def describe(self) -> dict[str, Any]:
+        """The model in plain words and numbers, as `rumflow.models.describe.make_model` takes it."""
+        raise InputError(f"{self!r}: fits of a model of your own cannot be saved")
+
+    def words(self) -> Wording:
+        """How explanations speak of the model."""
+        return Wording("The model", "the model's types", "of the model's types")
 
 
 def require_model(model: object) -> None:
     """Raise where this is no model; None stands for all rankings."""
     if isinstance(model, type):
         raise InputError(f"model: {model.__name__} is a class; write {model.__name__}(...)")
-    if model is not None and not all(hasattr(model, name) for name in ("geometry", "orders", "parts")):
-        raise InputError(f"model: a model such as RandomUtility() is needed, not {type(model).__name__}")
+    if model is None or isinstance(model, Model):
+        return
+    if hasattr(model, "geometry"):
+        raise InputError(
+            f"model: {type(model).__name__} has `geometry` but is not a rumflow.Model; write class "
+            f"{type(model).__name__}(rumflow.Model), which has all else that a model needs"
+        )
+    raise InputError(f"model: a model such as RandomUtility() is needed, not {type(model).__name__}")

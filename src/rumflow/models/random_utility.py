@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from typing import Any
 
 import numpy as np
 
 from rumflow.core.arrays import Ints, Mask, Paths
 from rumflow.core.graph import Graph
 from rumflow.core.graph_cells import Cells
+from rumflow.data.labels import plain_label
 from rumflow.errors import InputError
+from rumflow.models.model import Model, Wording
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit, build, link_menus
 from rumflow.models.rankings import rankings_of_types
 
 
-class RandomUtility:
+class RandomUtility(Model):
     """Mixtures of rankings. `above=[("a", "b")]`: everybody prefers a to b.
 
     >>> RandomUtility(above=[("wine", "water")])
     RandomUtility(above=[('wine', 'water')])
     """
 
+    is_random_utility = True
+    types_are_rankings = True
+
     def __init__(self, above: Iterable[tuple[Hashable, Hashable]] = ()) -> None:
         self.above: tuple[tuple[Hashable, Hashable], ...] = tuple(_pair(pair) for pair in above)
+        self.all_rankings = not self.above
+        self.single_menus_bind = bool(self.above)
+        known = ", ".join(f"{a} above {b}" for a, b in self.above)
+        self.name = f"random utility with {known}" if known else "random utility"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and set(self.above) == set(other.above)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.above))
 
     def __repr__(self) -> str:
         return f"RandomUtility(above={list(self.above)})" if self.above else "RandomUtility()"
@@ -67,6 +83,21 @@ class RandomUtility:
             groups.append(np.flatnonzero(group))
             rest &= ~group
         return groups
+
+    def describe(self) -> dict[str, Any]:
+        """Its known preferences."""
+        return {"name": "RandomUtility", "above": [[plain_label(a), plain_label(b)] for a, b in self.above]}
+
+    def words(self) -> Wording:
+        """As of utility maximisers; up to three of the known preferences are named."""
+        if not self.above:
+            return Wording("Random utility", "utility maximisers", "with a ranking")
+        known = ", ".join(f"{a} over {b}" for a, b in self.above[:3]) + (", ..." if len(self.above) > 3 else "")
+        return Wording(
+            f"Random utility with {known}",
+            f"utility maximisers who all prefer {known}",
+            f"with a ranking that has {known}",
+        )
 
 
 def _pair(pair: tuple[Hashable, Hashable]) -> tuple[Hashable, Hashable]:

@@ -9,22 +9,29 @@ from its right form one chain, and those from its left another.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from typing import Any
 
 import numpy as np
 
 from rumflow.core.arrays import Ints, Mask, Paths
 from rumflow.core.graph import Graph, follow_type, label_graph
 from rumflow.core.graph_cells import Cells
+from rumflow.data.labels import plain_label
 from rumflow.errors import InputError
+from rumflow.models.model import Model, Wording
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 
 
-class SinglePeaked:
+class SinglePeaked(Model):
     """Mixtures of rankings that are single-peaked on `axis`, the items in order.
 
     >>> SinglePeaked(["left", "centre", "right"])
     SinglePeaked(['left', 'centre', 'right'])
     """
+
+    name = "single-peaked preferences"
+    types_are_rankings = True
+    single_menus_bind = False  # every item is somebody's peak
 
     def __init__(self, axis: Iterable[Hashable]) -> None:
         self.axis = tuple(axis)
@@ -86,9 +93,13 @@ class SinglePeaked:
             order[:] = items[np.where(grown_left, start, start + size - 1)]
         return orders
 
-    def parts(self, cells: Cells) -> list[Ints]:
-        """One part: all menus share the axis."""
-        return [np.arange(len(cells.membership))]
+    def describe(self) -> dict[str, Any]:
+        """Its axis."""
+        return {"name": "SinglePeaked", "axis": [plain_label(item) for item in self.axis]}
+
+    def words(self) -> Wording:
+        """As of people with a peak."""
+        return Wording("Single-peaked choice", f"people with {self.name}", "with a single-peaked ranking")
 
 
 def _number(n: int, length: int) -> int:

@@ -11,16 +11,20 @@ from rumflow.core.arrays import Ints, Paths
 from rumflow.core.graph import Graph, label_graph
 from rumflow.core.graph_build import label_arcs
 from rumflow.core.graph_cells import Cells
+from rumflow.data.labels import plain_label
 from rumflow.errors import InputError
+from rumflow.models.model import Model
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 
 
-class Types:
+class Types(Model):
     """Mixtures of the types of a table: one row per type, one column per observed menu, the item taken from it.
 
     >>> Types([["a", "b"], ["a", "c"]])
     Types(2 types, 2 menus)
     """
+
+    name = "types given by a table"
 
     def __init__(self, table: ArrayLike) -> None:
         self.table: NDArray[Any] = np.array(table, object)
@@ -60,15 +64,11 @@ class Types:
         first = np.concatenate([[0], k + np.arange(k + 1), [2 * k]]).astype(np.int64)
         return label_graph(cells.shape, first, head, label, parent, cell)
 
-    def of_menus(self, cells: Cells, rows: Ints) -> Types:
+    def restrict(self, cells: Cells, rows: Ints) -> Types:
         """The same types on some of the menus."""
         self.rows(cells)  # for its checks
         return Types(self.table[:, rows])
 
-    def orders(self, cells: Cells, types: Paths) -> Ints:
-        """Types given by a table are no rankings."""
-        raise InputError("types given by a table have no rankings: ask for what they take from the observed menus")
-
-    def parts(self, cells: Cells) -> list[Ints]:
-        """One part."""
-        return [np.arange(len(cells.membership))]
+    def describe(self) -> dict[str, Any]:
+        """Its table."""
+        return {"name": "Types", "table": [[plain_label(item) for item in row] for row in self.table.tolist()]}

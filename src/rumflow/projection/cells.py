@@ -73,7 +73,7 @@ class CellFits:
         own = self.projector
         if self._batch is not None:
             return own.lattice.cells_to_internal(self._batch.flow[i])
-        if not isinstance(own.model, RandomUtility) or own.n > MOST_ITEMS_OF_ARRAYS:
+        if not own.model.is_random_utility or own.n > MOST_ITEMS_OF_ARRAYS:
             raise InputError(
                 f"rho and flow over all menus are there for random utility with up to {MOST_ITEMS_OF_ARRAYS} items; "
                 "take fitted, the probabilities of the observed menus"

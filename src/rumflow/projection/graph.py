@@ -31,10 +31,11 @@ def is_plain(model: Model | None, route: str | None) -> bool:
     require_model(model)
     if route is not None and route not in ROUTES:
         raise InputError(f"route={route!r}: accepted are None, {', '.join(map(repr, ROUTES))}")
-    plain = model is None or (isinstance(model, RandomUtility) and not model.above)
-    if not plain and (route == "lattice" or (route == "bounded" and not isinstance(model, RandomUtility))):
+    if model is None or model.all_rankings:
+        return True
+    if route == "lattice" or (route == "bounded" and not model.is_random_utility):
         raise InputError(f"route={route!r}: {model!r} is projected on a graph; leave route out")
-    return plain
+    return False
 
 
 def choose_route(
@@ -140,10 +141,7 @@ def _known_bound(
     """The lower bound of the objective that an earlier fit of the same data has certified."""
     if not (isinstance(start, GraphProjection) and start.projector.cells.same(projector.cells)):
         return 0.0
-    was, now = start.projector.model, projector.model
-    same = was is now or (
-        isinstance(was, RandomUtility) and isinstance(now, RandomUtility) and set(was.above) == set(now.above)
-    )
+    same = start.projector.model == projector.model
     same = same and np.array_equal(start.target, target) and np.array_equal(start.weights, weights)
     return max(start.objective - start.gap, 0.0) if same else 0.0
 
@@ -160,7 +158,7 @@ def _mixture(start: Rankings | Projection, projector: ModelProjector) -> Mixture
         types, place = np.unique(cells.types_of_orders(orders), axis=0, return_inverse=True)
         weights = np.bincount(place.reshape(-1), shares).astype(np.float64)
     types = np.ascontiguousarray(types, np.int32)
-    foreign = 0 if isinstance(model, RandomUtility) and not model.above else projector.count_foreign(types)
+    foreign = 0 if model.all_rankings else projector.count_foreign(types)
     if foreign:
         raise InputError(f"start: {foreign} of its {len(types)} types are not possible in {model!r}")
     return types, weights

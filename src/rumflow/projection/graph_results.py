@@ -21,8 +21,6 @@ from rumflow.core.transforms import zeta
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
-from rumflow.models.describe import describe_model
-from rumflow.models.random_utility import RandomUtility
 from rumflow.models.rankings import choice_probabilities
 from rumflow.output.frames import make_frame
 from rumflow.projection.observed import Observed
@@ -109,7 +107,7 @@ class GraphProjection(Projection):
 
     @cached_property
     def _flow(self) -> Array:
-        if not isinstance(self.projector.model, RandomUtility) or self.n > MOST_ITEMS_OF_ARRAYS:
+        if not self.projector.model.is_random_utility or self.n > MOST_ITEMS_OF_ARRAYS:
             raise InputError(
                 f"rho and flow over all menus are there for random utility with up to {MOST_ITEMS_OF_ARRAYS} items; "
                 "take fitted (the observed menus) or probabilities(menu)"
@@ -196,7 +194,7 @@ class GraphProjection(Projection):
         }
         if self.observed.sizes is not None:
             arrays["sizes"] = np.asarray(self.observed.sizes, np.float64)
-        return {"model": describe_model(self.projector.model)}, arrays
+        return {"model": self.projector.model.describe()}, arrays
 
 
 def _plain(values: Array) -> list[float | None]:

@@ -17,9 +17,8 @@ from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.certificate import Certificate
 from rumflow.core.problem import Stop
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Item, format_menu
+from rumflow.data.labels import Item, format_menu, plain_label
 from rumflow.errors import InputError
-from rumflow.models.describe import plain_label
 from rumflow.output.archive import write_archive
 
 #: What the files of saved fits say of themselves.

@@ -22,7 +22,6 @@ from rumflow.core.problem import NO_WEIGHTS
 from rumflow.data.labels import Item, check_items
 from rumflow.errors import InputError
 from rumflow.models.describe import make_model
-from rumflow.models.random_utility import RandomUtility
 from rumflow.output.archive import read_archive
 from rumflow.projection.graph_results import GraphProjection
 from rumflow.projection.inputs import Prepared
@@ -114,9 +113,7 @@ def _load_graph(
     model = make_model(header["model"])
     bounded = common["method"] == "bounded"
     projector = BoundedProjector(model, cells) if bounded else ModelProjector(model, cells)
-    if isinstance(model, RandomUtility):
-        model.orders(cells, types)  # raises where a type is no ranking's
-    elif projector.count_foreign(types):
+    if projector.count_foreign(types):
         raise ValueError(f"its types are not possible in {model!r}")
     target = cells.to_table(np.nan_to_num(frequencies[observed.rows]))
     weights = _shaped(arrays, "weights", cells.shape, np.floating)

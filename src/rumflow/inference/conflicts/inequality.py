@@ -28,7 +28,6 @@ from rumflow.core.transforms import moebius, zeta_adjoint
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.data.menus import labels_of, masks_of
-from rumflow.inference.conflicts.models import words_of
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.output.names import list_menu
@@ -98,9 +97,9 @@ def make_inequality(
     full = np.zeros(kept.shape)
     full[rows] = c
     plain = set(np.unique(c[inside])) <= {0.0, 1.0}
-    return Inequality(
-        coefficients, bound, value, error, terms, _words(terms, plain, bound, value, words_of(model).chooser)
-    ), full
+    words = (RandomUtility() if model is None else model).words()
+    text = _words(terms, plain, bound, value, words.chooser)
+    return Inequality(coefficients, bound, value, error, terms, text), full
 
 
 def highest(membership: Mask, c: Array, items: tuple[Item, ...], model: Model | None) -> float:

@@ -7,10 +7,10 @@ from typing import Any
 
 from rumflow.data.labels import Item, format_menu
 from rumflow.inference.conflicts.inequality import Inequality, Term
-from rumflow.inference.conflicts.models import words_of
 from rumflow.inference.conflicts.patterns import Pattern
 from rumflow.inference.notes import TINY
 from rumflow.models.model import Model
+from rumflow.models.random_utility import RandomUtility
 from rumflow.output.frames import make_frame
 from rumflow.output.names import WRAPPED, list_menu, name_menu
 from rumflow.output.tables import Table
@@ -109,7 +109,7 @@ class Explanation:
     @property
     def verdict(self) -> str:
         """The answer in a sentence."""
-        count, words = len(self.conflicts), words_of(self.model)
+        count, words = len(self.conflicts), (self.model or RandomUtility()).words()
         if self.level is None:
             if not count:
                 return f"There is no conflict: some population of {words.people} has exactly these shares."

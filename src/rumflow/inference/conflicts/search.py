@@ -52,8 +52,8 @@ class Search:
         data, sampling = subsets.data, subsets.sampling
         small = SmallConflicts(data.membership, subsets.recorded, None if subsets.exact else subsets.behind)
         self.candidates = small.find(data.frequencies, None if sampling is None else sampling.level)
-        self.alone: list[int] = []  # menus that are a conflict by themselves: none in random utility
-        if subsets.model is not None:
+        self.alone: list[int] = []  # menus that are a conflict by themselves: none where everything may be taken
+        if subsets.model is not None and subsets.model.single_menus_bind:
             every = [subsets.of_menus([row]) for row in range(len(data.totals))]
             found = [row for row, own in enumerate(every) if own.is_conflict]
             self.alone = sorted(found, key=lambda row: -every[row].distance)

@@ -27,7 +27,6 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Rows
 from rumflow.data.menus import find_menus, tally
 from rumflow.errors import InputError
-from rumflow.inference.conflicts.models import on_menus
 from rumflow.inference.convention import Convention, find_taus
 from rumflow.inference.replicate import Distances, Replicator, distances, make_replicator
 from rumflow.inference.resample import generators, make_sampler
@@ -165,7 +164,8 @@ class Subsets:
         self.data = _with_choices(data, sampling is not None and sampling.cluster)
         several = data.membership[data.membership.sum(axis=1) >= 2]
         kept = find_menus(several, self.data.membership)
-        self.model = on_menus(model, Cells(several, None, data.items), kept)  # None: random utility
+        cells = Cells(several, None, data.items)
+        self.model = None if model is None else model.restrict(cells, kept)  # None: random utility
         self.sampling, self.threads = sampling, thread_count(threads)
         self.recorded: Mask = ~np.isnan(self.data.counts)
         self._asked = asked  # called for every new subset, for progress
@@ -188,7 +188,9 @@ class Subsets:
 
     def model_on(self, rows: Ints) -> Model | None:
         """The model for some of the menus."""
-        return on_menus(self.model, Cells(self.data.membership, None, self.data.items), rows)
+        if self.model is None:
+            return None
+        return self.model.restrict(Cells(self.data.membership, None, self.data.items), rows)
 
     def of_menus(self, rows: Sequence[int] | Ints) -> Subset:
         """All recorded cells of some menus."""

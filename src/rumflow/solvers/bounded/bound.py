@@ -19,8 +19,8 @@ import numpy as np
 from rumflow.core.arrays import Array, Ints
 from rumflow.core.compile import clock
 from rumflow.core.graph_cells import Cells
+from rumflow.models.model import Model
 from rumflow.models.open_menus import Limit
-from rumflow.models.random_utility import RandomUtility
 from rumflow.solvers.bounded.groups import GROUP_LIMIT, bound_groups, find_heavy
 from rumflow.solvers.bounded.search import repair
 
@@ -45,7 +45,7 @@ class Bound(NamedTuple):
 class Bounder:
     """Bounds for given menus; what one call has learnt is there for the next."""
 
-    def __init__(self, model: RandomUtility, cells: Cells, limit: Limit = GROUP_LIMIT) -> None:
+    def __init__(self, model: Model, cells: Cells, limit: Limit = GROUP_LIMIT) -> None:
         self.model, self.cells, self._limit = model, cells, limit
         self._above = np.ascontiguousarray(model.preferences(cells.items))
         self._menus: Ints = np.empty(0, np.int64)

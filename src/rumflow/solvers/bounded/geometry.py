@@ -15,7 +15,6 @@ from rumflow.core.graph_certificate import describe_mixture, residual_of
 from rumflow.core.problem import Problem
 from rumflow.errors import InputError
 from rumflow.models.open_menus import Limit
-from rumflow.models.random_utility import RandomUtility
 from rumflow.solvers.active_set.solve import Progress
 from rumflow.solvers.bounded.bound import Bounder
 from rumflow.solvers.bounded.prices import SearchPrices
@@ -32,7 +31,7 @@ class BoundedProjector(ModelProjector):
     bounded = True
 
     def _prepare(self, limit: Limit) -> None:
-        if not isinstance(self.model, RandomUtility):
+        if not self.model.is_random_utility:
             raise InputError(f"route='bounded': it is there for RandomUtility, not for {self.model!r}")
         self._above = np.ascontiguousarray(self.model.preferences(self.cells.items))
 
@@ -62,9 +61,7 @@ class BoundedProjector(ModelProjector):
 
     def workspaces(self) -> list[Any]:
         """A solver for each part."""
-        model = self.model
-        assert isinstance(model, RandomUtility)
-        return [BoundedSolver(SearchPrices(part, self._above), Bounder(model, part)) for part in self.parts]
+        return [BoundedSolver(SearchPrices(part, self._above), Bounder(self.model, part)) for part in self.parts]
 
     def inner_point(self) -> Array:
         """The mean of many random rankings of the model."""

@@ -20,8 +20,8 @@ from rumflow.core.compile import clock
 from rumflow.core.graph import Graph, GraphTooLargeError, cheapest_type
 from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import plain_cheapest
+from rumflow.models.model import Model
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
-from rumflow.models.random_utility import RandomUtility
 
 #: Nodes a graph of a group may have.
 GROUP_LIMIT = Limit(nodes=10_000)
@@ -55,7 +55,7 @@ def find_heavy(cells: Cells, cost: Array) -> Heavy:
 
 
 def bound_groups(
-    model: RandomUtility, cells: Cells, cost: Array, limit: Limit = GROUP_LIMIT, deadline: float | None = None
+    model: Model, cells: Cells, cost: Array, limit: Limit = GROUP_LIMIT, deadline: float | None = None
 ) -> GroupBound:
     """Bound the price of the cheapest type for a (menus, width) table of prices.
 
@@ -76,9 +76,7 @@ def bound_groups(
     return GroupBound(total, np.array(orders, np.int64).reshape(-1, cells.n_items), len(orders) <= 1)
 
 
-def largest_group(
-    model: RandomUtility, cells: Cells, menus: Ints, limit: Limit, guess: int
-) -> tuple[int, Graph, Cells]:
+def largest_group(model: Model, cells: Cells, menus: Ints, limit: Limit, guess: int) -> tuple[int, Graph, Cells]:
     """How many of these menus, the first ones, have a graph within the limit (nearly as many as can), and that graph.
 
     Tries start with `guess` menus.

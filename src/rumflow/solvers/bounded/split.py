@@ -28,8 +28,8 @@ from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import certify_types
 from rumflow.core.problem import Problem
 from rumflow.core.threads import run_threads, thread_count
+from rumflow.models.model import Model
 from rumflow.models.open_menus import Limit
-from rumflow.models.random_utility import RandomUtility
 from rumflow.solvers.bounded.groups import largest_group
 from rumflow.solvers.graphs import solve_graph
 
@@ -51,7 +51,7 @@ class _Group(NamedTuple):
 class Split:
     """The bound for given data; it goes on where it was left."""
 
-    def __init__(self, model: RandomUtility, cells: Cells, problem: Problem, seed: int) -> None:
+    def __init__(self, model: Model, cells: Cells, problem: Problem, seed: int) -> None:
         self._model, self._cells, self._problem = model, cells, problem
         self._rng = np.random.default_rng([seed, 1])
         self._cuts: list[list[_Group]] = []
