@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rumflow.models.single_peaked import SinglePeaked
     from rumflow.models.types import Types
     from rumflow.projection.batch import ProjectionBatch, project_many
-    from rumflow.projection.graph import estimate_cost
+    from rumflow.projection.cost import estimate_cost
     from rumflow.projection.results import Projection, Rankings, Status
     from rumflow.projection.save import load
     from rumflow.projection.single import block_marschak, is_rum, project
@@ -91,7 +91,7 @@ _HOMES = {
     "models.single_peaked": "SinglePeaked",
     "models.types": "Types",
     "projection.batch": "ProjectionBatch project_many",
-    "projection.graph": "estimate_cost",
+    "projection.cost": "estimate_cost",
     "projection.results": "Projection Rankings Status",
     "projection.save": "load",
     "projection.single": "block_marschak is_rum project",

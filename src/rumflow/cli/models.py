@@ -13,8 +13,8 @@ from rumflow.errors import InputError
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.single_peaked import SinglePeaked
-from rumflow.projection.graph import estimate_cost
-from rumflow.solvers.dispatch import FEW_ITEMS, ROUTES
+from rumflow.projection.cost import estimate_cost
+from rumflow.solvers.routes import FEW_ITEMS, ROUTES
 
 #: Seconds from which the cost is announced.
 LONG = 2.0

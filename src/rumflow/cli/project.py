@@ -6,7 +6,6 @@ import argparse
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rumflow.cli.answers import (
     NOT_CONVERGED,
@@ -24,10 +23,8 @@ from rumflow.cli.budgets import project_budgets
 from rumflow.cli.models import add_model, model_of, say_cost
 from rumflow.cli.reading import parts_of, read_data
 from rumflow.data.choices import ChoiceData
-from rumflow.models.model import Model
 from rumflow.output.names import WRAPPED, name_menu, name_order
 from rumflow.output.tables import Table, show
-from rumflow.projection.graph_results import GraphProjection
 from rumflow.projection.results import Projection, Status
 from rumflow.projection.single import project
 
@@ -76,7 +73,7 @@ def _fit(data: ChoiceData, arguments: argparse.Namespace) -> Projection:
     model = model_of(arguments, data)
     return project(
         data,
-        weights=_weights(data, arguments.weights, model, arguments.route),
+        weights=None if arguments.weights == "none" else arguments.weights,
         tol=arguments.tol,
         max_seconds=arguments.max_seconds,
         throw=False,
@@ -84,14 +81,6 @@ def _fit(data: ChoiceData, arguments: argparse.Namespace) -> Projection:
         model=model,
         route=arguments.route,
     )
-
-
-def _weights(data: ChoiceData, name: str, model: Model | None, route: str | None) -> str | ArrayLike | None:
-    if name == "inverse-variance":
-        from rumflow.inference.sample import inverse_variance
-
-        return inverse_variance(data, model, route)
-    return None if name == "none" else name
 
 
 def _project_each(data: ChoiceData, arguments: argparse.Namespace) -> int:
@@ -122,7 +111,7 @@ def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]
     cells = int(seen[data.membership.sum(axis=1) > 1].sum())
     typical = fit.distance / np.sqrt(max(cells, 1))
     parts: list[Table | str] = []
-    what = fit.projector.model.name if isinstance(fit, GraphProjection) else "random utility"
+    what = fit.model.name
     if fit.inside:
         parts.append(f"These choices are consistent with {what}: the distance is 0.")
     else:

@@ -61,6 +61,9 @@ class Cells:
         place = np.where(self.recorded, place, self.remainder[:, None])
         self.column: Paths = np.where(self.membership, place, -1).astype(np.int32)  # (m, n): -1 outside the menu
 
+    def __reduce__(self) -> tuple[type[Cells], tuple[Mask, Mask, tuple[Hashable, ...]]]:
+        return Cells, (self.membership, self.recorded, self.items)
+
     @property
     def shape(self) -> tuple[int, int]:
         """(menus, width): the shape of tables."""

@@ -37,7 +37,6 @@ from rumflow.inference.bounds import exact_fit
 from rumflow.inference.confidence import has_counts
 from rumflow.inference.plausible import find_band
 from rumflow.inference.populations import Fitted, NotRejected
-from rumflow.inference.sharp import model_of
 from rumflow.models.model import Model
 from rumflow.projection.results import Projection
 
@@ -96,8 +95,8 @@ def best_assortment(
     elif cluster is not None and cluster is not False:
         raise InputError("cluster: subjects matter for a level only; give confidence=, such as 0.95, too")
     fit = exact_fit(data, weights, model, route)
-    if not model_of(fit).is_random_utility:
-        raise InputError(f"model: assortments need rankings, RandomUtility(), not {model_of(fit)!r}")
+    if not fit.model.is_random_utility:
+        raise InputError(f"model: assortments need rankings, RandomUtility(), not {fit.model!r}")
     task = Task(fit, revenue, outside_option, max_size, must, never_together)
     deadline = np.inf if max_seconds is None else begin + require_seconds(max_seconds)
     line = Line(progress)

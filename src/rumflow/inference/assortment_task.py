@@ -20,7 +20,7 @@ from rumflow.errors import InputError
 from rumflow.inference.assortment_inputs import find_items, find_outside, find_revenue, require_size
 from rumflow.inference.assortment_search import Found, Limits, Node, Space, WorstCases, search, search_mixture
 from rumflow.inference.populations import Fitted, Populations
-from rumflow.inference.sharp import given_by, model_of
+from rumflow.inference.sharp import fixed_by
 from rumflow.models.rankings import choice_probabilities
 from rumflow.projection.results import Projection
 
@@ -51,7 +51,7 @@ class Task:
         must: Iterable[Item],
         never_together: Iterable[Iterable[Item]],
     ) -> None:
-        self.fit, self.given = fit, given_by(fit)
+        self.fit, self.given = fit, fixed_by(fit)
         self.outside = find_outside(fit, self.given.menus, outside_option)
         self.values = find_revenue(fit, revenue, self.outside)
         self._tol = _TOL * float(np.abs(self.values).max())
@@ -67,7 +67,7 @@ class Task:
         limits = Limits(needed[self._order], size, apart[:, self._order])
         self._revenue = self.values[self._order]
         self._membership = np.ascontiguousarray(self.given.menus[:, self._order])
-        self._known = model_of(fit).preferences(fit.items)[np.ix_(self._order, self._order)]
+        self._known = fit.model.preferences(fit.items)[np.ix_(self._order, self._order)]
         self._space = Space(self._revenue, limits, self._implied(limits, max_size is not None))
         self._fixed_space = Space(self._revenue, limits, np.zeros((fit.n, fit.n), np.bool_))
         if self._space.root() is None:

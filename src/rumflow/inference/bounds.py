@@ -37,7 +37,6 @@ from rumflow.inference.restricted import Restricted
 from rumflow.inference.sharp import Asked, find_bounds
 from rumflow.models.model import Model
 from rumflow.output.progress import Counter
-from rumflow.projection.graph_results import GraphProjection
 from rumflow.projection.inputs import as_floats
 from rumflow.projection.results import Projection
 from rumflow.projection.single import project_exact
@@ -248,7 +247,7 @@ def exact_fit(
         raise InputError("data: a Projection has its own weights, model and route; leave these out, or give the data")
     if not isinstance(fit, Projection):
         fit = project_exact(data, _weights(data, weights), 1e-12, model=model, route=route)  # type: ignore[arg-type]
-    elif isinstance(fit, GraphProjection) and fit.projector.bounded:
+    elif not fit.geometry.exact:
         raise InputError(
             "bounds: they need the graph of the menus, which is too large here (the fit has route 'bounded'); leave out menus"
         )

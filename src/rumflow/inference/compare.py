@@ -23,10 +23,9 @@ from rumflow.models.model import Model
 from rumflow.output.frames import make_frame
 from rumflow.output.names import how_many
 from rumflow.output.tables import Table
-from rumflow.projection.graph_results import GraphProjection
 from rumflow.projection.results import Projection, Status
 from rumflow.projection.single import project
-from rumflow.solvers.active_set.solve import Progress
+from rumflow.solvers.resources import Progress
 
 
 class ModelComparison(NamedTuple):
@@ -44,7 +43,7 @@ class ModelComparison(NamedTuple):
         names = ("model", "distance", "pvalue", "loglik", "gap", "types", "nodes", "seconds", "status")
         columns: dict[str, list[Any]] = {name: [] for name in names}
         for name, fit in self.fits.items():
-            nodes = fit.projector.n_nodes if isinstance(fit, GraphProjection) else 1 << fit.n
+            nodes = fit.geometry.n_nodes
             pvalue = float(self.tests[name].pvalue) if name in self.tests else None
             loglik = self.logliks.get(name)
             row = (name, fit.distance, pvalue, loglik, fit.gap, len(fit.types), nodes, fit.seconds, str(fit.status))
@@ -147,8 +146,7 @@ def compare_models(
             if test.interrupted:
                 break
             tests[str(name)] = test
-        has_graph = not (isinstance(fit, GraphProjection) and fit.projector.bounded)
-        if counted and has_graph and isinstance(data, ChoiceData) and fit.status is Status.OPTIMAL:
+        if counted and fit.geometry.exact and isinstance(data, ChoiceData) and fit.status is Status.OPTIMAL:
             try:
                 logliks[str(name)] = fit_likelihood(data, model=model).loglik
             except ImpossibleChoiceError:

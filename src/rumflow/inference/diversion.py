@@ -24,7 +24,7 @@ from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.inference.bounds import Bounds, ask_functionals, bound_functionals, exact_fit
 from rumflow.inference.functionals import Functional, as_menu, change, combine, share
-from rumflow.inference.sharp import given_by, least_ratios
+from rumflow.inference.sharp import fixed_by, least_ratios
 from rumflow.models.model import Model
 from rumflow.output.frames import make_frame
 from rumflow.output.tables import Table
@@ -125,7 +125,7 @@ def diversion(
     fit = exact_fit(data, weights, model, route)
     if item not in fit.items:
         raise InputError(f"item {item!r} is unknown: the items are {format_menu(fit.items)}")
-    menus = given_by(fit).menus
+    menus = fixed_by(fit).menus
     if menu is None:
         having = menus[menus[:, fit.items.index(item)]]
         row = having[having.sum(axis=1).argmax()] if len(having) else np.ones(fit.n, np.bool_)

@@ -36,7 +36,6 @@ from rumflow.inference.resample import require_replicates
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model, require_model
 from rumflow.output.progress import Counter
-from rumflow.projection.graph import is_plain
 
 #: Menus without which the distance is measured, and without which the data are tested, beside those of the conflicts: the most
 #: influential ones.
@@ -97,8 +96,8 @@ def explain(
         model, data = model_of_budgets(data, model), data.choices
     own, sampling = _check(data, level, n_boot, most, halves, cluster, seed, model)
     counter = Counter(progress, None, "sets of menus tried")
-    subsets = Subsets(own, None if is_plain(model, None) else model, sampling, threads, lambda: counter.add(1))
-    if subsets.whole.sample.projector.bounded:
+    subsets = Subsets(own, None if model is None or model.all_rankings else model, sampling, threads, lambda: counter.add(1))
+    if not subsets.whole.sample.projector.exact:
         raise InputError(
             "explain needs exact distances, and the graph of these menus is too large: there are only bounds (route 'bounded'). "
             "Leave out menus or items, such as rare ones"

@@ -138,7 +138,7 @@ def run(
         "take fewer replicates",
     )
     for r in replicators:
-        if r.sample.projector.graph is None:
+        if r.sample.projector.geometry.has_all_menus:
             n, menus = r.sample.projector.n, len(r.sample.projector.cells.membership)
             rows = min(_piece_size(r), int(n_boot))
             require_memory(test_bytes(n, menus, rows, thread_count(threads)), f"the test for n = {n} items")

@@ -18,7 +18,7 @@ steps cut by a line search always get there. Both are solved over the whole poly
     gap = (dearest type for the prices count / rho of the cells) - n_observations
 
 bounds how far L(rho) is below the maximum: one dynamic programme, whatever the solver did. All this is the same on the lattice
-of all menus and on a choice graph (`rumflow.inference.places`).
+of all menus and on a choice graph.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ import numpy as np
 
 from rumflow.core.arrays import Array, Mixture
 from rumflow.core.lattice import Lattice
+from rumflow.core.memory import likelihood_bytes, require_memory
+from rumflow.core.problem import Stop
 from rumflow.core.seeds import Seed, entropy
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import zeta
@@ -40,17 +42,65 @@ from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError, RumflowError
-from rumflow.inference.places import Place, find_place
 from rumflow.inference.resample import generators
 from rumflow.inference.result import pvalue
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model
 from rumflow.models.rankings import choice_probabilities
 from rumflow.output.progress import Counter
+from rumflow.projection.cost import find_geometry
+from rumflow.projection.observations import observe
 from rumflow.projection.results import Rankings, Score, score_choices
+from rumflow.solvers.active_set.on_lattice import pool_size
+from rumflow.solvers.geometry import Keep, SolveOptions
+from rumflow.solvers.lattice import plain_lattice
 
 _SCORING_ROUNDS = 4
+_TOL = 1e-14  # relative; the accuracy asked for ends a projection earlier
+_OPTIONS = SolveOptions(keep=Keep.MIXTURES, certify=False)
 _MOST_ROUNDS = 200
+
+
+class _Cells:
+    """The recorded cells of the menus that leave a choice, on the geometry where the likelihood is maximised."""
+
+    def __init__(self, data: ChoiceData, model: Model | None, route: str | None) -> None:
+        observations, own = observe(data, model)
+        if (np.isnan(data.counts) & data.membership).any():
+            if route == "lattice":
+                raise InputError(
+                    "route='lattice': the rest of a menu that was recorded in part has a likelihood of its own, but no cell on "
+                    "the lattice; accepted are None and 'graph'"
+                )
+            route = "graph" if route is None else route
+        if (data.membership.sum(axis=1) > 1).any():
+            self.geometry = find_geometry(observations, own, route, exact=True)
+        else:
+            self.geometry = plain_lattice(data.n)
+        if self.geometry.has_all_menus:
+            needed = likelihood_bytes(data.n, len(data.totals), pool_size(data.n))
+            require_memory(needed, f"the likelihood for n = {data.n} items")
+        self._observations, self._membership = observations, data.membership
+        menu, item, position = observations.places(self.geometry)
+        several = data.membership.sum(axis=1)[menu] > 1
+        self._menu, self._item, self._position = menu[several], item[several], position[several]
+
+    def spread(self, array: Array, rest: Array) -> Array:
+        """Numbers in the layout, from an (m, n) array, and (m,) of the remainders; 0 where it has NaN, and elsewhere."""
+        values = self.geometry.blank(0.0)
+        values.reshape(-1)[self._position] = np.nan_to_num(array[self._menu, self._item])
+        if not self.geometry.has_all_menus:
+            own = self._observations.cells
+            partly = np.flatnonzero(own.remainder >= 0)
+            values[partly, own.remainder[partly]] = rest[self._observations.rows[partly]]
+        return values
+
+    def gather(self, rho: Array) -> Array:
+        """The way back: (m, n), NaN on what was not recorded, 1 on menus of one item."""
+        alone = self._membership & (self._membership.sum(axis=1, keepdims=True) == 1)
+        array = np.where(alone, 1.0, np.nan)
+        array[self._menu, self._item] = rho.reshape(-1)[self._position]
+        return array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,7 +118,7 @@ class LikelihoodFit:
     tol: float
     seconds: float
     data: ChoiceData
-    _place: Place
+    _cells: _Cells
     _point: Any
 
     @property
@@ -84,11 +134,11 @@ class LikelihoodFit:
     @cached_property
     def fitted(self) -> Array:
         """(m, n) fitted probabilities of the observed menus, NaN outside them."""
-        return self._place.gather(self._place.rho(self._point))
+        return self._cells.gather(self._cells.geometry.rho(self._point))
 
     @cached_property
     def _flow(self) -> Array:
-        return self._place.flow(self._point)
+        return self._cells.geometry.flow(self._point)
 
     @cached_property
     def rho(self) -> Array:
@@ -105,9 +155,9 @@ class LikelihoodFit:
     @cached_property
     def rankings(self) -> Rankings:
         """A mixture of rankings with these probabilities: one among many when n >= 4."""
-        orders, weights = self._place.rankings(self._point)
+        types, weights = self._cells.geometry.mixture(self._point)
         heaviest = np.argsort(-weights, kind="stable")
-        return Rankings(orders[heaviest], weights[heaviest], self.items)
+        return Rankings(self._cells.geometry.orders(types[heaviest]), weights[heaviest], self.items)
 
     def probabilities(self, menu: Iterable[Item]) -> dict[Item, float]:
         """The fitted choice probabilities of one menu, observed or not, by label."""
@@ -153,14 +203,14 @@ class LikelihoodFit:
         shares /= shares.sum(axis=1, keepdims=True)
         null = np.empty(n_boot)
         gaps = np.empty(n_boot)
-        start = self._place.mixture(self._point)
+        start = self._cells.geometry.mixture(self._point)
         counter = Counter(progress, n_boot, "replicates")
 
         def replicate(i: int) -> None:
             rng = generators(number, (), [i])[0]
             counts = np.where(known, rng.multinomial(sizes.astype(np.int64), shares)[:, :-1], np.nan)
             data = ChoiceData(self.items, inside, counts, sizes)
-            state = _maximise(data, self._place.fresh(), max(self.tol, 1e-5), start)
+            state = _maximise(data, self._cells, max(self.tol, 1e-5), start)
             null[i] = 2 * max(state.saturated - state.value, 0.0)
             gaps[i] = state.gap
             counter.add(1)
@@ -202,12 +252,12 @@ class LikelihoodRatioTest:
 class _State:
     """A point of the polytope, its likelihood and its certificate."""
 
-    def __init__(self, data: ChoiceData, place: Place) -> None:
-        self.place = place
+    def __init__(self, data: ChoiceData, cells: _Cells) -> None:
+        self.geometry = cells.geometry
         rest = _remainders(data)
-        self.counts = place.spread(data.counts, rest)
-        self.sizes = place.spread(np.where(data.membership, data.totals[:, None], np.nan), data.totals)
-        self.observed = place.spread(data.frequencies, rest / data.totals)
+        self.counts = cells.spread(data.counts, rest)
+        self.sizes = cells.spread(np.where(data.membership, data.totals[:, None], np.nan), data.totals)
+        self.observed = cells.spread(data.frequencies, rest / data.totals)
         self.chosen = self.counts > 0
         self.total = float(self.counts.sum())
         c, f = self.counts[self.chosen], self.observed[self.chosen]
@@ -215,11 +265,11 @@ class _State:
         self.rounds = 0
         self.mixture: Mixture | None = None
         self.gap = np.inf
-        self.put(place.middle())
+        self.put(self.geometry.middle())
 
     def put(self, point: Any) -> None:
         """Go to a point."""
-        self.point, self.rho = point, self.place.rho(point)
+        self.point, self.rho = point, self.geometry.rho(point)
         self.value = self.loglik(self.rho)
 
     def loglik(self, rho: Array) -> float:
@@ -231,14 +281,18 @@ class _State:
         """The gap at the current point."""
         cost = np.zeros_like(self.rho)
         cost[self.chosen] = -self.counts[self.chosen] / self.rho[self.chosen]
-        self.gap = max(-self.place.cheapest(cost) - self.total, 0.0)
+        self.gap = max(-self.geometry.cheapest(cost) - self.total, 0.0)
         return self.gap
 
     def move(self, weights: Array, target: Array, accuracy: float) -> None:
         """Project, then go as far that way as the likelihood rises."""
-        point, self.mixture = self.place.project(weights, target, accuracy, self.mixture)
+        starts = None if self.mixture is None else [self.mixture]
+        own = self.geometry.weighted(weights)
+        fits = own.solve(target[None], Stop(_TOL, accuracy), starts=starts, options=_OPTIONS)
+        point = own.point(fits)
+        self.mixture = fits.mixtures[0] if len(fits.mixtures[0][1]) else None
         self.rounds += 1
-        rho = self.place.rho(point)
+        rho = self.geometry.rho(point)
         slope = float((self.counts[self.chosen] / self.rho[self.chosen] * (rho - self.rho)[self.chosen]).sum())
         # Near the maximum the gain of a step is below the rounding of L itself: what is not a loss beyond rounding passes.
         slack = 8 * float(np.finfo(float).eps) * abs(self.value)
@@ -247,22 +301,23 @@ class _State:
             trial = self.rho + step * (rho - self.rho)
             value = self.loglik(trial)
             if value >= self.value + 1e-4 * step * slope - slack:
-                self.put(point if step == 1.0 else self.place.mix(self.point, point, step))
+                self.put(point if step == 1.0 else self.geometry.blend(self.point, point, step))
                 self.value = value
                 return
             step *= 0.5
 
 
 def _maximise(
-    data: ChoiceData, place: Place, tol: float, start: Mixture | None = None, most: int = _MOST_ROUNDS
+    data: ChoiceData, cells: _Cells, tol: float, start: Mixture | None = None, most: int = _MOST_ROUNDS
 ) -> _State:
-    state = _State(data, place)
+    state = _State(data, cells)
     if state.total == 0:
         state.gap = 0.0
         return state
     if start is not None:
         # Mixed with a point inside, so that nothing chosen has probability 0.
-        state.put(place.mix(place.point(start), state.point, 0.1))
+        own = cells.geometry
+        state.put(own.blend(own.point_of(start), state.point, 0.1))
         state.mixture = start
     floor = 64 * float(np.finfo(float).eps) * state.total
     goal = max(tol, floor)
@@ -324,8 +379,8 @@ def fit_likelihood(
     if not (np.isfinite(tol) and tol > 0):
         raise InputError(f"tol={tol!r}: a positive number is needed")
     begin = time.perf_counter()
-    place = find_place(data, model, route)
-    inner = place.gather(place.rho(place.middle()))
+    cells = _Cells(data, model, route)
+    inner = cells.gather(cells.geometry.rho(cells.geometry.middle()))
     impossible = (np.nan_to_num(data.counts) > 0) & (inner == 0)
     if impossible.any():
         menu, item = (int(v) for v in np.argwhere(impossible)[0])
@@ -339,7 +394,7 @@ def fit_likelihood(
             f"menu {format_menu(data.menus[row])}: {rest[row]:g} choices were not recorded, but no type of "
             f"{model!r} takes an item without a count: the likelihood is 0 whatever the mixture"
         )
-    state = _maximise(data, place, tol, most=max_iterations)
+    state = _maximise(data, cells, tol, most=max_iterations)
     fit = LikelihoodFit(
         state.value,
         state.saturated,
@@ -349,7 +404,7 @@ def fit_likelihood(
         tol,
         time.perf_counter() - begin,
         data,
-        state.place,
+        cells,
         state.point,
     )
     if throw and not fit.converged:

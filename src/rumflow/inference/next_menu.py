@@ -35,7 +35,7 @@ from rumflow.errors import InputError
 from rumflow.inference.assortment_inputs import find_outside
 from rumflow.inference.bounds import ask_functionals, exact_fit
 from rumflow.inference.functionals import as_menu
-from rumflow.inference.sharp import Asked, find_bounds, given_by, lay_out, make_programs
+from rumflow.inference.sharp import Asked, find_bounds, fixed_by, lay_out, make_programs
 from rumflow.models.model import Model
 from rumflow.output.frames import make_frame
 from rumflow.output.names import WRAPPED, list_menu
@@ -148,7 +148,7 @@ def next_menu(
     if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
         raise InputError(f"most={most!r}: a whole number, 1 or more, is needed")
     fit = exact_fit(data, weights, model, route)
-    given = given_by(fit)
+    given = fixed_by(fit)
     outside = None if outside_option is None else find_outside(fit, given.menus, outside_option)
     if candidates is None:
         rows, left = _candidates(given.menus, most, outside)
@@ -207,7 +207,7 @@ def _worth(
 ) -> tuple[float, float, float]:
     """Width, chance to refute, and shrinkage of the functional (0 without one)."""
     places = np.flatnonzero(row)
-    given = given_by(fit)
+    given = fixed_by(fit)
     further = row[None] if asked is None else np.vstack([row[None], asked.menus])
     layout = lay_out(given, further)
     own = layout.new[0]
@@ -218,7 +218,7 @@ def _worth(
         np.add.at(target, layout.new[1:], asked.coefficients[0])
         wanted |= target != 0
     cells = Cells(layout.menus, wanted, fit.items)
-    programs = make_programs(fit, cells, layout.fixed, layout.pull)
+    programs = make_programs(fit, cells, layout.fixed, layout.normal)
     lower, upper = np.empty(len(places)), np.empty(len(places))
     extremes = []
     for k, x in enumerate(places):
@@ -242,7 +242,7 @@ def _worth(
         types = np.vstack([types for types, _ in extremes])
         weights = np.concatenate([s * w for s, (_, w) in zip(share, extremes, strict=True)])
         weights /= weights.sum()
-        after = make_programs(fit, cells, known, layout.pull, (types, weights))
+        after = make_programs(fit, cells, known, layout.normal, (types, weights))
         ends = after.minimise(cost).bound, -after.minimise(-cost).bound
         shrinks.append(before - max(ends[1] - ends[0], 0.0))
     return width, refutes, float(np.clip(np.mean(shrinks), 0.0, None))

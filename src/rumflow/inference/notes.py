@@ -90,7 +90,7 @@ def _nothing_to_test(sample: Sample) -> list[str]:
     """Menus without a common item, each in one group: whatever was chosen, some population of rankings chooses so."""
     projector = sample.projector
     once = len(sample.unit_menu) == len(sample.menus)
-    if projector.plain and once and (projector.cells.membership.sum(axis=0) <= 1).all():
+    if projector.model.all_rankings and once and (projector.cells.membership.sum(axis=0) <= 1).all():
         return [
             "No item is in two menus of two or more items: any choices from them are random utility, so there is nothing to test."
         ]

@@ -12,7 +12,7 @@ from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
 from rumflow.inference.plausible import Band
-from rumflow.inference.sharp import Asked, find_bounds, given_by, independent, lay_out, model_of, worst_case
+from rumflow.inference.sharp import Asked, find_bounds, fixed_by, independent, lay_out, worst_case
 from rumflow.projection.results import Projection
 from rumflow.solvers.linear_programs import Solution, solve_program
 from rumflow.solvers.range_programs import RangePrograms, Ranges
@@ -43,7 +43,7 @@ class Fitted:
     """The populations with the fitted values on every recorded cell."""
 
     def __init__(self, fit: Projection) -> None:
-        self.fit, self._given = fit, given_by(fit)
+        self.fit, self._given = fit, fixed_by(fit)
         self.orders, self.weights = fit.rankings.orders, fit.rankings.weights
         self.counted = independent(self._given.menus, self._given.seen)
 
@@ -90,20 +90,20 @@ class NotRejected:
     """The populations of a band; `empty` where there is none, `nearest` says how far its ranges must be stretched then."""
 
     def __init__(self, fit: Projection, band: Band) -> None:
-        self.fit, self._band, self._given = fit, band, given_by(fit)
+        self.fit, self._band, self._given = fit, band, fixed_by(fit)
         self.counted = self._given.seen
         self.orders, self.weights = fit.rankings.orders, fit.rankings.weights
         cells, programs = self._programs(np.zeros(self._given.menus.shape[1], np.bool_))
         self.nearest, (types, weights) = programs.nearest()
         self.empty = self.nearest.bound > 1.0
-        self.orders, self.weights = model_of(fit).orders(cells, types), weights
+        self.orders, self.weights = fit.model.orders(cells, types), weights
 
     def worst(self, menu: Mask, values: Array) -> tuple[Solution, Ints]:
         """The least that a menu earns, and the rankings of a population that pays no more."""
         cells, programs = self._programs(menu)
         asked = np.where((cells.membership == menu).all(axis=1)[:, None] & menu, values, 0.0)
         solution, (types, _) = programs.minimiser(cells.to_table(asked))
-        return solution, model_of(self.fit).orders(cells, types)
+        return solution, self.fit.model.orders(cells, types)
 
     def range(self, menu: Mask, values: Array) -> tuple[float, float]:
         """The least and the most that a menu earns."""
@@ -132,6 +132,6 @@ class NotRejected:
         row, item = np.nonzero(self.counted)
         place = layout.own[row]
         column = cells.column[place, item].astype(np.int64)
-        graph = model_of(self.fit).geometry(cells)
+        graph = self.fit.model.geometry(cells)
         types = cells.types_of_orders(self.orders)
         return cells, RangePrograms(graph, place, column, types, self._ranges(row, item))

@@ -32,8 +32,8 @@ from rumflow.core.arrays import Array, Mixture
 from rumflow.inference.resample import Sampler, generators
 from rumflow.inference.sample import Sample
 from rumflow.inference.thin import thin_mixture
-from rumflow.projection.cells import CellFits
-from rumflow.projection.results import Status
+from rumflow.core.problem import Stop
+from rumflow.solvers.geometry import Fits
 
 
 class Distances(NamedTuple):
@@ -43,7 +43,7 @@ class Distances(NamedTuple):
     rounding: Array  # (b,) differences below this are rounding
     gap: Array  # (b,) certified: statistic - true minimum <= gap
     certified: NDArray[np.bool_]  # (b,) the optimum, or an upper bound where that was asked for
-    fits: CellFits
+    fits: Fits
 
 
 class Draws(NamedTuple):
@@ -79,7 +79,7 @@ def distances(
         factor * fits.objective + sample.scale * spread,
         factor * np.array([c.floor for c in fits.certificates]),
         factor * np.array([c.gap for c in fits.certificates]),
-        np.array([s is Status.OPTIMAL for s in fits.status]) | (only_upper and sample.projector.bounded),
+        np.array([c.is_optimal(Stop(tol)) for c in fits.certificates]) | (only_upper and not sample.projector.exact),
         fits,
     )
 
@@ -96,7 +96,7 @@ def tightened_centre(sample: Sample, tau: float, tol: float, behind: Array | Non
     return np.asarray(centre[sample.column], np.float64), mixtures[0]
 
 
-def thinned(sample: Sample, fits: CellFits, tau: float, behind: Array | None) -> tuple[Array, list[Mixture]]:
+def thinned(sample: Sample, fits: Fits, tau: float, behind: Array | None) -> tuple[Array, list[Mixture]]:
     """Fits without the types that samples so unequal cannot tell from none: (b, C) cells of R, and mixtures to start from.
 
     They may move by `Convention.thin` times the inequality of the menus, in units of sampling noise within R_tau, which is

@@ -57,7 +57,7 @@ class Restricted:
             raise InputError("a functional can be bounded for one group at a time")
         old = sample.projector
         new = old.with_cells(menus, coefficients != 0)
-        if new.bounded:
+        if not new.exact:
             raise InputError(
                 "confidence: the graph of the observed and the asked menus is too large, and intervals need exact distances; "
                 "leave out menus"
@@ -82,7 +82,7 @@ class Restricted:
         self._c = np.zeros(len(new.menu))
         np.add.at(self._c, number[asked[j], x], coefficients[j, x])
         self._inner = (
-            inner_point(new.cells.membership, new.menu, new.item, "rankings") if new.plain else new.inner_point()
+            inner_point(new.cells.membership, new.menu, new.item, "rankings") if new.model.all_rankings else new.inner_point()
         )
         single = np.count_nonzero(self._c) == 1 and spread * _HEAVY <= MOST_SPREAD
         self._cell = int(np.flatnonzero(self._c)[0]) if single else -1
@@ -90,7 +90,7 @@ class Restricted:
         self.least, self.most = (float(self._c @ e) for e in self._extremes)
         self._given: tuple[Array, Array] | None = None
         concerned = np.flatnonzero(coefficients.any(axis=1))
-        if new.plain and len(concerned) == 1:
+        if new.model.all_rankings and len(concerned) == 1:
             menu, own_c = menus[concerned[0]], coefficients[concerned[0]]
             items = np.flatnonzero(menu)
             joint = [uniform_joint(menu, int(x), new.cells.membership[new.menu], new.item) for x in items]

@@ -20,7 +20,7 @@ from rumflow.inference.notes import unfinished
 from rumflow.inference.replicate import Distances, Replicator
 from rumflow.inference.sample import Sample
 from rumflow.output.names import WRAPPED, how_many, name_menu, name_range
-from rumflow.projection.cells import CellFits
+from rumflow.solvers.geometry import Fits
 
 #: How replicates are drawn, by what is resampled: from the fitted model, and from the observed choices.
 _DRAWN = {
@@ -78,7 +78,7 @@ class RumTest:
     gap: float  #: certified: statistic - true minimum <= gap
     seconds: float
     sample: Sample
-    _fits: CellFits
+    _fits: Fits
 
     @property
     def tau(self) -> float:
@@ -135,7 +135,7 @@ class RumTest:
     @property
     def bounded(self) -> bool:
         """Are statistic and replicates upper bounds only? Then p-values compare `statistic - gap` with the replicates."""
-        return self.sample.projector.bounded
+        return not self.sample.projector.exact
 
     def critical_value(self, level: float = 0.05, tau: float | None = None) -> float:
         """A statistic above this one has a p-value of at most `level`; infinite where B is too small for that."""
@@ -183,7 +183,7 @@ class RumTest:
         flow = lattice.internal_to_cells(self._flow)
         means, _, total = sample.pool(sample.frequency[None], sample.weights)
         gradient = 2 * sample.scale * total * (self._fits.fitted[0] - means[0])
-        cost = zeta_adjoint(lattice.cells_to_internal(sample.projector.to_lattice(gradient)))
+        cost = zeta_adjoint(sample.projector.to_lattice(gradient))
         below = cheapest_below(cost)
         mask, item = lattice.cells.T
         value = cost[item, squeeze.py_func(mask, item)] + below[mask ^ (np.int64(1) << item)] - below[mask]
@@ -280,7 +280,7 @@ def make_result(
     if statistic <= observed.rounding[0]:
         statistic = 0.0
     least = statistic
-    if replicator.sample.projector.bounded:
+    if not replicator.sample.projector.exact:
         # What is certified of the data against upper bounds of the replicates.
         least = max(statistic - float(observed.gap[0]), 0.0)
     values = np.array([pvalue(least, row, float(observed.rounding[0])) for row in null])

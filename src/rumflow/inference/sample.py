@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rumflow.core.arrays import Array, Ints, Mask
+from rumflow.core.graph_cells import Cells
 from rumflow.core.lattice import MAX_ITEMS, Lattice
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, check_items, format_menu
@@ -28,7 +29,7 @@ from rumflow.errors import InputError
 from rumflow.inference.convention import Convention, inequality
 from rumflow.models.model import Model
 from rumflow.output.names import list_menu
-from rumflow.projection.cells import CellProjector
+from rumflow.projection.projector import Projector
 from rumflow.projection.inputs import as_floats, check_weights, require_weights
 
 #: Fits of more cells are not thinned: see `Convention.thin`.
@@ -56,7 +57,7 @@ class Sample:
     column: Ints  # the number of its cell
     # One entry per cell that some group recorded, menu by menu, items ascending:
     centre: Array  # its probability at the inner point r
-    projector: CellProjector
+    projector: Projector
     scale: float
     convention: Convention
     by_counts: bool = False  # the weights are the menus' sample sizes
@@ -167,13 +168,14 @@ def build_sample(
                 "own, which the lattice does not have; accepted are None, 'graph' and 'bounded'"
             )
         unit, item, frequency = _with_remainders(unit, item, frequency, np.flatnonzero(partly[unit_menu]))
-    projector = CellProjector(menus, recorded, items, model, route, convention.set == "cone", bool(partly.any()))
+    cells = Cells(menus, recorded, items)
+    projector = Projector(cells, model, route, convention.set == "cone", bool(partly.any()))
     number = np.full((len(menus), len(items) + 1), -1)
     number[projector.menu, projector.item] = np.arange(len(projector.menu))  # remainders, item -1, in the last column
     column = number[unit_menu[unit], item]
     centre = (
         inner_point(menus, projector.menu, projector.item, convention.centre)
-        if projector.plain
+        if projector.model.all_rankings
         else projector.inner_point()
     )
     sample = Sample(
@@ -350,27 +352,9 @@ def pearson_weights(sample: Sample, fit: Array) -> Array:
     return w
 
 
-def inverse_variance(data: ChoiceData, model: Model | None = None, route: str | None = None) -> Array:
-    """The weights "inverse-variance" of `rum_test`, for `project`: (2^n, n) where it works on the lattice, else (m, n).
-
-    1 on menus of one item, which leave no choice.
-    """
-    sample = build_sample(data, "inverse-variance", Convention(), model=model, route=route, remainders=False)
-    n, menu = len(sample.items), sample.unit_menu[sample.unit]
-    if sample.projector.graph is not None:
-        array = np.where(data.membership & (data.membership.sum(axis=1) == 1)[:, None], 1.0, 0.0)
-        array[np.flatnonzero(testable(data))[menu], sample.item] = sample.weights
-        return array
-    array = np.zeros((1 << n, n))
-    array[masks_of(sample.menus)[menu], sample.item] = sample.weights
-    array[1 << np.arange(n), np.arange(n)] = 1.0
-    return array
-
-
 def fitted(sample: Sample) -> Array:
     """The nearest point of the model to all groups together, on the recorded cells."""
-    own = sample.projector
-    simplex = own if not own.cone else own.on_simplex()
+    simplex = sample.projector.on_simplex()
     means, _, total = sample.pool(sample.frequency[None], sample.weights)
     return np.asarray(simplex.solve(means, total, threads=None, only_upper=True).fitted[0], np.float64)
 

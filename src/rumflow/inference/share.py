@@ -27,15 +27,14 @@ from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
-from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model
-from rumflow.models.random_utility import RandomUtility
-from rumflow.projection.graph_results import MOST_ITEMS_OF_ARRAYS, GraphProjection
-from rumflow.projection.inputs import prepare
-from rumflow.projection.observed import observe
+from rumflow.projection.cost import find_geometry
+from rumflow.projection.observations import observe
 from rumflow.projection.results import Rankings
-from rumflow.projection.single import project_exact
+from rumflow.projection.single import fit_observations
+from rumflow.solvers.graph import MOST_ITEMS_OF_ARRAYS
 from rumflow.solvers.linear_programs import TypePrograms
+from rumflow.solvers.resources import Resources
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,21 +100,15 @@ def rationalizable_share(
     >>> round(rf.rationalizable_share(data).share, 4)
     0.8
     """
-    if isinstance(data, BudgetData):
-        model, data = model_of_budgets(data, model), data.choices
-    types_of = RandomUtility() if model is None else model
-    if isinstance(data, ChoiceData):
-        membership, items = data.membership, data.items
-    else:
-        problem = prepare(data, None)  # looks at every number
-        membership, items = problem.lattice.membership, problem.items
-    if not (membership.sum(axis=1) >= 2).any():
+    observations, types_of = observe(data, model)
+    items = observations.items
+    if not (observations.membership.sum(axis=1) >= 2).any():
         menus, sure = np.empty((0, len(items)), np.bool_), (np.empty((1, 0), np.int32), np.ones(1))
         return RationalShare(1.0, 1.0, items, menus, np.empty(menus.shape), types_of, None, sure)
-    observed = observe(data)
-    cells, frequencies = observed.cells, observed.frequencies[observed.rows]
-    fit = project_exact(data, model=model, route=route)
-    types = fit.mixture[0] if isinstance(fit, GraphProjection) else cells.types_of_orders(fit.rankings.orders)
+    cells, frequencies = observations.cells, observations.frequencies[observations.rows]
+    geometry = find_geometry(observations, types_of, route, exact=True)
+    fit = fit_observations(observations, geometry, resources=Resources(None))
+    types = geometry.choices(fit.mixture[0], cells).astype(np.int32)
     table = cells.to_table(frequencies)
     menu = np.flatnonzero(cells.remainder >= 0)
     table[menu, cells.remainder[menu]] = np.maximum(1.0 - table[menu].sum(axis=1), 0.0)

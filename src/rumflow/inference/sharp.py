@@ -13,13 +13,9 @@ import numpy as np
 from rumflow.core.arrays import Array, Ints, Mask, Mixture
 from rumflow.core.graph import Graph, cells_of_types, cheapest_type
 from rumflow.core.graph_cells import Cells
-from rumflow.data.menus import masks_of, unique_menus
+from rumflow.data.menus import unique_menus
 from rumflow.errors import InputError
-from rumflow.models.model import Model
-from rumflow.models.random_utility import RandomUtility
 from rumflow.output.progress import Counter
-from rumflow.projection.graph_results import GraphProjection
-from rumflow.projection.lattice_results import LatticeProjection
 from rumflow.projection.results import Projection
 from rumflow.solvers.linear_programs import Solution, TypePrograms
 
@@ -34,13 +30,13 @@ class Asked(NamedTuple):
     constant: Array  # (k,)
 
 
-class Given(NamedTuple):
+class FixedCells(NamedTuple):
     """What a fit fixes."""
 
     menus: Mask  # (m, n): the observed menus of two items or more
     seen: Mask  # (m, n): which of their cells count
     values: Array  # (m, n): fitted probabilities
-    pull: Array  # (m, n): weight times (fitted - observed), 0 where it is not known
+    normal: Array  # (m, n): weight times (fitted - observed)
 
 
 class Layout(NamedTuple):
@@ -50,22 +46,22 @@ class Layout(NamedTuple):
     fixed: Mask  # (m, n): the cells whose values the fit gives
     own: Ints  # where the menus of the fit are
     new: Ints  # where the further ones are
-    pull: Array  # (m, n)
+    normal: Array  # (m, n)
 
 
-def lay_out(given: Given, further: Mask) -> Layout:
+def lay_out(given: FixedCells, further: Mask) -> Layout:
     """The menus of a fit beside further ones; a menu may be among both."""
     menus, rows = unique_menus(np.vstack([given.menus, further]))
     own, new = rows[: len(given.menus)], rows[len(given.menus) :]
-    fixed, pull = np.zeros(menus.shape, np.bool_), np.zeros(menus.shape)
-    fixed[own], pull[own] = given.seen, given.pull
-    return Layout(menus, fixed, own, new, pull)
+    fixed, normal = np.zeros(menus.shape, np.bool_), np.zeros(menus.shape)
+    fixed[own], normal[own] = given.seen, given.normal
+    return Layout(menus, fixed, own, new, normal)
 
 
 def find_bounds(fit: Projection, asked: Asked, progress: bool = False) -> tuple[Array, Array, float]:
     """Lower and upper ends, and how far they may be outside the sharp ones."""
-    given = given_by(fit)
-    menus, fixed, own, new, pull = lay_out(given, asked.menus)
+    given = fixed_by(fit)
+    menus, fixed, own, new, normal = lay_out(given, asked.menus)
     rho = np.zeros(menus.shape)
     rho[own] = np.where(given.seen, given.values, 0.0)
     # In a menu known but for one cell, that cell is known too.
@@ -80,12 +76,12 @@ def find_bounds(fit: Projection, asked: Asked, progress: bool = False) -> tuple[
     if len(open_costs) == 0:
         return lower, upper, 0.0
     wanted = (costs[open_costs] != 0).any(axis=0)
-    model = model_of(fit)
+    model = fit.model
     whole = Cells(menus, fixed | wanted, fit.items)
     # What menus without a link to those asked for take is independent of what these take.
     linked = np.sort(np.concatenate([part for part in model.parts(whole) if wanted[part].any()]))
     cells = whole.part(linked)
-    programs = make_programs(fit, cells, fixed[linked], pull[linked])
+    programs = make_programs(fit, cells, fixed[linked], normal[linked])
     gap = 0.0
     counter = Counter(progress, 2 * len(open_costs), "linear programmes")
     for k in open_costs:
@@ -103,13 +99,13 @@ def find_bounds(fit: Projection, asked: Asked, progress: bool = False) -> tuple[
 
 def worst_case(fit: Projection, menu: Mask, values: Array) -> tuple[Solution, tuple[Ints, Array]]:
     """The least of sum values[x] rho(menu, x), and a population that attains it: rankings (k, n) and their weights."""
-    layout = lay_out(given_by(fit), menu[None])
+    layout = lay_out(fixed_by(fit), menu[None])
     asked = np.zeros(layout.menus.shape, np.bool_)
     asked[layout.new[0]] = menu
     cells = Cells(layout.menus, layout.fixed | asked, fit.items)
-    programs = make_programs(fit, cells, layout.fixed, layout.pull)
+    programs = make_programs(fit, cells, layout.fixed, layout.normal)
     solution, (types, weights) = programs.minimiser(cells.to_table(np.where(asked, values, 0.0)))
-    return solution, (model_of(fit).orders(cells, types), weights)
+    return solution, (fit.model.orders(cells, types), weights)
 
 
 def least_ratios(fit: Projection, menus: Mask, parts: Array, whole: Array) -> Array:
@@ -118,11 +114,11 @@ def least_ratios(fit: Projection, menus: Mask, parts: Array, whole: Array) -> Ar
     Dinkelbach: where t is a ratio, the least of <part - t whole, rho> is 0 exactly when t is the least; else the point that
     attains it has a smaller ratio.
     """
-    layout = lay_out(given_by(fit), menus)
+    layout = lay_out(fixed_by(fit), menus)
     costs = np.zeros((len(parts) + 1, *layout.menus.shape))
     costs[:, layout.new] = np.concatenate([parts, whole[None]])
     cells = Cells(layout.menus, layout.fixed | (costs != 0).any(axis=0), fit.items)
-    programs = make_programs(fit, cells, layout.fixed, layout.pull)
+    programs = make_programs(fit, cells, layout.fixed, layout.normal)
     tables = [cells.to_table(cost) for cost in costs]
     found = np.empty(len(parts))
     for k, part in enumerate(tables[:-1]):
@@ -138,19 +134,19 @@ def least_ratios(fit: Projection, menus: Mask, parts: Array, whole: Array) -> Ar
 
 
 def make_programs(
-    fit: Projection, cells: Cells, fixed: Mask, pull: Array, mixture: Mixture | None = None
+    fit: Projection, cells: Cells, fixed: Mask, normal: Array, mixture: Mixture | None = None
 ) -> TypePrograms:
     """Programmes over the model on `cells` whose `fixed` ones have the fitted values, or those of a mixture of types."""
-    graph = model_of(fit).geometry(cells)
+    graph = fit.model.geometry(cells)
     types, shares = _types_of_fit(fit, cells, graph) if mixture is None else mixture
     table = cells_of_types(types, shares, cells.shape)
     full = (fixed == cells.membership).all(axis=1)
     last = last_items(cells.membership)
-    pull = pull.copy()
+    normal = normal.copy()
     menu, item = np.nonzero(independent(cells.membership, fixed))
     column = cells.column[menu, item].astype(np.int64)
-    pull[full] -= pull[full, last[full]][:, None]  # the same up to a constant, and 0 on the cell left out
-    return TypePrograms(graph, menu, column, table[menu, column], types, pull[menu, item])
+    normal[full] -= normal[full, last[full]][:, None]  # the same up to a constant, and 0 on the cell left out
+    return TypePrograms(graph, menu, column, table[menu, column], types, normal[menu, item])
 
 
 def independent(membership: Mask, fixed: Mask) -> Mask:
@@ -166,43 +162,33 @@ def last_items(membership: Mask) -> Ints:
     return np.asarray(membership.shape[1] - 1 - membership[:, ::-1].argmax(axis=1), np.int64)
 
 
-def model_of(fit: Projection) -> Model:
-    """The model of a fit."""
-    return fit.projector.model if isinstance(fit, GraphProjection) else RandomUtility()
-
-
 def _types_of_fit(fit: Projection, cells: Cells, graph: Graph) -> Mixture:
     """A mixture with the fitted values, on the menus of the graph."""
-    if not isinstance(fit, GraphProjection) or fit.projector.model.types_are_rankings:
+    if fit.model.types_are_rankings:
         return cells.types_of_orders(fit.rankings.orders), fit.rankings.weights
     # Types that are not rankings: complete each by any type of the graph that takes the same from the menus of the fit, which is
     # one item, or any that was not recorded.
     types, shares = fit.mixture
+    given = fit.geometry.cells
     place = {row.tobytes(): j for j, row in enumerate(cells.membership)}
-    rows = np.array([place.get(row.tobytes(), -1) for row in fit.projector.cells.membership], np.int64)
+    rows = np.array([place.get(row.tobytes(), -1) for row in given.membership], np.int64)
     menus = rows[rows >= 0]
     found = np.empty((len(types), len(cells.membership)), np.int32)
     for row, taken in zip(found, types, strict=True):
         cost = np.zeros(cells.shape)
         cost[menus] = 1.0
-        j, x = np.nonzero((fit.projector.cells.column == taken[:, None])[rows >= 0])
+        j, x = np.nonzero((given.column == taken[:, None])[rows >= 0])
         cost[menus[j], cells.column[menus[j], x]] = 0.0
         price, row[:] = cheapest_type(graph, cost)
         assert price == 0
     return found, shares
 
 
-def given_by(fit: Projection) -> Given:
+def fixed_by(fit: Projection) -> FixedCells:
     """What a fit fixes."""
-    if isinstance(fit, GraphProjection):
-        cells = fit.projector.cells
-        seen = np.nan_to_num(cells.to_array(fit.weights)) > 0
-        pull = np.nan_to_num(cells.to_array(fit.weights * (fit.table - fit.target)))
-        return Given(fit.membership[fit.rows], seen, fit.fitted[fit.rows], pull)
-    if not isinstance(fit, LatticeProjection):
+    if not isinstance(fit, Projection):
         raise InputError(f"data: a projection, data or an array is needed, not {type(fit).__name__}")
-    menus = fit.membership[fit.membership.sum(axis=1) >= 2]
-    masks = masks_of(menus)
-    weights = fit.problem.weights
-    seen = menus & (fit.lattice.from_internal(weights)[masks] > 0) if len(weights) else menus
-    return Given(menus, seen, fit.rho[masks], np.zeros(menus.shape))
+    several = fit.membership.sum(axis=1) >= 2
+    menus, weights, values = fit.membership[several], fit.cell_weights[several], fit.fitted[several]
+    normal = np.nan_to_num(weights * (values - fit.frequencies[several]))
+    return FixedCells(menus, menus & (weights > 0), values, normal)

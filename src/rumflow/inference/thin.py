@@ -21,14 +21,14 @@ from __future__ import annotations
 import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Mixture
-from rumflow.projection.cells import CellProjector
+from rumflow.projection.projector import Projector
 
 MOST_TYPES = 1000
 _PIECE = 1 << 22  # numbers of V at a time
 _RIDGE = 1e-10  # of G: types that agree on what was recorded cost nothing
 
 
-def thin_mixture(projector: CellProjector, mixture: Mixture, sizes: Array, allowed: float) -> tuple[Array, Mixture]:
+def thin_mixture(projector: Projector, mixture: Mixture, sizes: Array, allowed: float) -> tuple[Array, Mixture]:
     """A mixture of some of the types, no further than `allowed` from the whole; and its probabilities of the cells (C,).
 
     sizes   (C,): the choices behind each cell.
@@ -76,7 +76,7 @@ def drop_types(gram: Array, shares: Array, allowed: float) -> tuple[Ints, Array]
     return kept, found * (shares.sum() / found.sum())  # up to rounding as it is
 
 
-def _gram(projector: CellProjector, chosen: Ints, sizes: Array) -> Array:
+def _gram(projector: Projector, chosen: Ints, sizes: Array) -> Array:
     """G, cells by pieces."""
     gram = np.zeros((len(chosen), len(chosen)))
     step = max(_PIECE // len(chosen), 1)

@@ -15,7 +15,7 @@ from rumflow.jax.primitives import Job, project_p
 from rumflow.layers.cells import Cells
 from rumflow.layers.checks import require_options
 from rumflow.projection.inputs import LARGEST
-from rumflow.solvers.batch.projector import DEFAULT_TOL
+from rumflow.solvers.geometry import DEFAULT_TOL
 
 
 @lru_cache(maxsize=16)
@@ -66,7 +66,7 @@ def project_cells(
             f"input has shape {z.shape}"
         )
     require_options(smoothing, tol, nonfinite)
-    if (smoothing or return_flow) and cells.projector is not None:
+    if (smoothing or return_flow) and cells.graph is not None:
         raise InputError(
             "smoothing and return_flow are there on the lattice of all menus only: Cells(..., lattice=True)"
         )

@@ -16,8 +16,8 @@ from rumflow.layers.engines import describe_graph, describe_lattice, graph_cells
 from rumflow.models.model import Model, require_model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.projection.inputs import require_weights
-from rumflow.solvers.dispatch import LATTICE_ITEMS, find_route
-from rumflow.solvers.graphs import ModelProjector
+from rumflow.solvers.graph import GraphGeometry
+from rumflow.solvers.routes import LATTICE_ITEMS, find_route
 
 #: A menu as a bit mask or as its items.
 Menu = int | Iterable[int]
@@ -165,21 +165,22 @@ class Cells:
     ) -> None:
         """Lattice or graph, whichever costs less."""
         n = len(items)
-        projector = None
+        geometry = None
         if any(len(menu) > 1 for menu in menus):
-            projector = find_route(graph_cells(menus, items), model, None, exact=True)[1]
+            geometry = find_route(graph_cells(menus, items), model, None, exact=True)[1]
         elif n > LATTICE_ITEMS or not model.is_random_utility:
             raise InputError("menus: at least one menu of two items or more is needed")
-        if projector is None:
+        if geometry is None or geometry.has_all_menus:
             self._on_lattice(n, [sum(1 << x for x in menu) for menu in menus], weights, False)
             return
         self.n, self.n_menus, self.n_cells = n, len(menus), sum(map(len, menus))
         names = [(j, x) for j, menu in enumerate(menus) for x in menu]
         self._weigh(weights, lambda i: f"menu {names[i][0]}, item {items[names[i][1]]!r}", ())
-        text = describe_graph(projector, menus)
+        assert isinstance(geometry, GraphGeometry)
+        text = describe_graph(geometry, menus)
         # A model that text cannot tell goes along with copies for other processes; others are built from the text.
         self._own = (model, menus, items) if b'{"own"' in text else None
-        self.projector: ModelProjector | None = projector
+        self.graph: GraphGeometry | None = geometry
         self._set(text, np.arange(self.n_cells), self.n_cells)
 
     def _on_lattice(self, n: int, masks: list[int] | None, weights: ArrayLike | None, all_menus: bool) -> None:
@@ -198,7 +199,7 @@ class Cells:
             lambda i: f"menu {items_of(self.cells[i, 0])}, item {self.cells[i, 1]}",
             (lattice.shape, lambda array: array[self.cells[:, 0], self.cells[:, 1]]),
         )
-        self.projector = self._own = None
+        self.graph = self._own = None
         inputs = _among(lattice, self.cells) if all_menus else np.arange(self.n_cells)
         self._set(describe_lattice(n, masks, all_menus), inputs, len(self.output_cells))
 
@@ -215,14 +216,14 @@ class Cells:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "projector": None}
+        return {**self.__dict__, "graph": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         if self._own is not None:
             model, menus, items = self._own
-            self.projector = ModelProjector(model, graph_cells(menus, items))
-            self._set(describe_graph(self.projector, menus), self.inputs, self.n_outputs)
+            self.graph = GraphGeometry(model, graph_cells(menus, items))
+            self._set(describe_graph(self.graph, menus), self.inputs, self.n_outputs)
 
     def _set(self, text: bytes, inputs: Ints, outputs: int) -> None:
         self.text = text  # the problem, for `find_engine`

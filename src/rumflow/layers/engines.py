@@ -14,7 +14,7 @@ is made when first needed, once in every process.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import count
 from typing import Any, NamedTuple, Protocol
@@ -26,25 +26,21 @@ from numpy.typing import NDArray
 from rumflow.core.arrays import Array, Ints
 from rumflow.core.graph_cells import Cells as GraphCells
 from rumflow.core.lattice import Lattice, items_of
-from rumflow.core.problem import NO_WEIGHTS
+from rumflow.core.problem import NO_WEIGHTS, Stop
 from rumflow.data.labels import plain_label
 from rumflow.errors import InputError
 from rumflow.models.describe import make_model
 from rumflow.models.model import Model
-from rumflow.solvers.batch.kernels import Keep, Start
-from rumflow.solvers.batch.on_graph import GraphBatch, GraphFaces
-from rumflow.solvers.batch.projector import BatchProjector
-from rumflow.solvers.batch.result import Faces
-from rumflow.solvers.graphs import ModelProjector
+from rumflow.projection.observations import lattice_positions
+from rumflow.solvers.geometry import Faces, Geometry, Keep, SolveOptions
+from rumflow.solvers.graph import GraphGeometry
 from rumflow.solvers.interior.smoothed import Centre, SmoothedProjector
+from rumflow.solvers.lattice import LatticeGeometry, plain_lattice
+from rumflow.solvers.resources import Resources
 
-
-class Types(tuple[NDArray[Any], ...]):
-    """Types to begin from and their weights, for one graph after the other."""
-
-
-#: What is kept of a sample: an active set, a point of the central path, or types.
-Kept = Start | Centre | Types
+#: What is kept of a sample to start the next projection from, arrays in some order: an active set, types, or a point of the
+#: central path.
+WarmStart = tuple[NDArray[Any], ...]
 #: Three arrays with a row per sample.
 State = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
@@ -55,7 +51,7 @@ class Answer(NamedTuple):
     rho: Array  # (B, M')
     flow: Array | None  # (B, N)
     state: State | None
-    starts: list[Kept]
+    starts: list[WarmStart]
 
 
 class Engine(Protocol):
@@ -67,7 +63,7 @@ class Engine(Protocol):
     def distance(self, rho: Array, z: Array) -> Array:
         """The squared distances (B,) of probabilities (B, M') from what was projected."""
 
-    def solve(self, z: Array, starts: Sequence[Kept | None] | None, tol: float, keep: bool, with_flow: bool) -> Answer:
+    def solve(self, z: Array, starts: Sequence[WarmStart | None] | None, tol: float, keep: bool, with_flow: bool) -> Answer:
         """Project a stack (B, M); `starts` also asks for starts of the next pass, `keep` for the state."""
 
     def tangent(
@@ -80,7 +76,7 @@ class Engine(Protocol):
 
 
 def solve_distinct(
-    engine: Engine, z: Array, starts: Sequence[Kept | None] | None, tol: float, keep: bool, with_flow: bool
+    engine: Engine, z: Array, starts: Sequence[WarmStart | None] | None, tol: float, keep: bool, with_flow: bool
 ) -> Answer:
     """`engine.solve`, once for rows that are the same, such as several choices in one situation."""
     numbers: dict[bytes, int] = {}
@@ -95,181 +91,134 @@ def solve_distinct(
     return Answer(answer.rho[back], flow, state, [answer.starts[i] for i in back] if answer.starts else [])
 
 
-class _OnLattice:
-    """Which cells of the lattice are read and written."""
+class Places(NamedTuple):
+    """Which positions of a geometry's flattened layout a layer reads and writes; -1 for menus of one item that it lacks."""
 
-    def __init__(self, n: int, menus: list[int] | None, all_menus: bool, weights: Array) -> None:
-        self.lattice = Lattice(n)
-        self.all = self.lattice.cell_index
-        self._place: Ints = np.argsort(self.all)  # of every number of the lattice among all cells
-        cells = lattice_cells(self.lattice, menus)
-        index = lattice_positions(self.lattice, cells)
-        self.index = self.all if np.array_equal(index, self.all) else index
-        self.output = self.all if all_menus else self.index
-        self._cells, self._own = cells, weights
-        self.weights = NO_WEIGHTS
-        if len(weights) or len(self.index) < self.lattice.n_cells:
-            rows = np.zeros(self.lattice.n_cells)
-            rows[self.index] = weights if len(weights) else 1.0
-            self.weights = rows.reshape(self.lattice.internal_shape)
+    shape: tuple[int, int]  # of the layout
+    inputs: Ints  # (M,)
+    outputs: Ints  # (M',)
+    every: Ints  # (N,): all cells, in order, where the layout has every menu
+    weights: Array  # (M,) of the input cells, or none
+    name: Callable[[int], str]  # a cell of the input in words
+
+    def spread(self, values: Array, index: Ints) -> Array:
+        """(B, M) numbers on the positions `index` to (B, *shape), 0 elsewhere."""
+        size = self.shape[0] * self.shape[1]
+        if index is self.every:
+            return values.take(_inverse(index.tobytes(), size), axis=1).reshape(-1, *self.shape)
+        rows = np.zeros((len(values), size))
+        here = index >= 0
+        rows[:, index[here]] = values if here.all() else values[:, here]
+        return rows.reshape(-1, *self.shape)
+
+    def take(self, rows: Array, index: Ints, single: float = 0.0) -> Array:
+        """The way back; `single` on menus of one item that the layout lacks."""
+        flat = rows.reshape(len(rows), -1)
+        here = index >= 0
+        if here.all():
+            return flat.take(index, axis=1)
+        values = flat.take(np.maximum(index, 0), axis=1)
+        values[:, ~here] = single
+        return values
+
+    def distance(self, rho: Array, z: Array) -> Array:
+        """(B,): squared distances of probabilities of the output cells from what was read."""
+        seen = rho if self.outputs is self.inputs else self.take(self.spread(rho, self.outputs), self.inputs)
+        squares = (seen - z) ** 2
+        total: Array = squares @ self.weights if len(self.weights) else squares.sum(axis=1)
+        return total
+
+
+@lru_cache(maxsize=16)
+def _inverse(index: bytes, size: int) -> Ints:
+    """The positions of a permutation, turned around: taking is quicker than scattering."""
+    return np.argsort(np.frombuffer(index, np.int64))
+
+
+class ExactEngine:
+    """The projection onto a model, on the lattice of all menus or on the choice graphs of the menus that are read."""
+
+    def __init__(self, geometry: Geometry, places: Places, threads: int) -> None:
+        self._geometry, self._places, self._threads = geometry, places, threads or None
 
     def name(self, cell: int) -> str:
         """A cell of the input in words."""
-        menu, item = self._cells[cell].tolist()
-        return f"menu {items_of(menu)} (mask {menu}), item {item}"
+        return self._places.name(cell)
 
     def distance(self, rho: Array, z: Array) -> Array:
-        """Squared, by the cells that are read."""
-        seen = rho if self.output is self.index else self.take(self.spread(rho, self.output), self.index)
-        return _square(seen - z, self._own)
+        """Squared."""
+        return self._places.distance(rho, z)
 
-    def spread(self, values: Array, index: Ints) -> Array:
-        """(B, M) numbers on the cells `index` to a stack (B, n, 2^(n-1)), 0 elsewhere."""
-        if index is self.all:
-            rows = values.take(self._place, axis=1)
-        else:
-            rows = np.zeros((len(values), self.lattice.n_cells))
-            rows[:, index] = values
-        return rows.reshape(-1, *self.lattice.internal_shape)
-
-    def take(self, rows: Array, index: Ints) -> Array:
-        """The way back."""
-        return rows.reshape(len(rows), self.lattice.n_cells).take(index, axis=1)
-
-
-class ExactLattice(_OnLattice):
-    """The projection onto random utility on the lattice of all menus."""
-
-    def __init__(self, n: int, menus: list[int] | None, all_menus: bool, weights: Array, threads: int) -> None:
-        super().__init__(n, menus, all_menus, weights)
-        self._solver = BatchProjector(n, self.weights, threads or None)
-
-    def solve(self, z: Array, starts: Sequence[Kept | None] | None, tol: float, keep: bool, with_flow: bool) -> Answer:
+    def solve(
+        self, z: Array, starts: Sequence[WarmStart | None] | None, tol: float, keep: bool, with_flow: bool
+    ) -> Answer:
         """Project a stack."""
-        known = None if starts is None else [start if isinstance(start, Start) else None for start in starts]
-        kept = Keep.FACES if keep or starts is not None else Keep.NOTHING
-        result = self._solver.solve(self.spread(z, self.index), known, tol=tol, keep=kept)
-        self._solver.warn(result)
-        state: State | None = None
-        if keep:
-            faces = result.faces(self._solver.threads)
-            size, most, n = faces.paths.shape
-            state = np.stack([faces.kind, faces.atoms], axis=1), faces.paths.reshape(size, most * n), faces.factor
-        flow = self.take(result.flows, self.all) if with_flow else None
-        new: list[Kept] = [] if starts is None else [*result.starts()]
-        return Answer(self.take(result.rhos, self.output), flow, state, new)
+        places, geometry = self._places, self._geometry
+        least = Keep.NOTHING if starts is None else geometry.keep_to_start
+        options = SolveOptions(keep=Keep.FACES if keep else least, certify=False)
+        rows = places.spread(z, places.inputs)
+        fits = geometry.solve(rows, Stop(tol), starts=starts, options=options, resources=Resources(self._threads))
+        fits.warn()
+        state: State | None = tuple(fits.faces) if keep else None  # type: ignore[assignment]
+        flow = None
+        if with_flow:
+            flow = places.take(np.array([fits.flow(i) for i in range(len(z))]), places.every)
+        new: list[WarmStart] = [] if starts is None else list(fits.starts)
+        return Answer(places.take(fits.rho, places.outputs, 1.0), flow, state, new)
 
     def tangent(
         self, rho: Array, flow: Array | None, state: State, centre: Array, forward: bool
     ) -> tuple[Array, Array | None]:
         """T times a stack of pairs."""
-        meta, paths, factor = (_repeat(part, len(rho)) for part in state)
-        n = self.lattice.n
-        kind, atoms = np.ascontiguousarray(meta.T)
-        faces = Faces(kind, atoms, paths.reshape(len(rho), paths.shape[1] // n, n), factor)
-        rows = self.spread(rho, self.output)
-        flows = None if flow is None else self.spread(flow, self.all)
-        self._solver.tangent(faces, rows, flows, forward=forward)
-        return self.take(rows, self.output), None if flows is None else self.take(flows, self.all)
+        places = self._places
+        faces = Faces(*state).repeat(len(rho))
+        flows = None if flow is None else places.spread(flow, places.every)
+        rows = self._geometry.tangent(
+            faces, places.spread(rho, places.outputs), flows, forward=forward, threads=self._threads
+        )
+        return places.take(rows, places.outputs), None if flows is None else places.take(flows, places.every)
 
 
-class SmoothedLattice(_OnLattice):
-    """The smoothed projection; its state is the flow, which it always returns, and a spanning tree."""
+class SmoothedEngine:
+    """The smoothed projection on the lattice; its state is the flow, which it always returns, and a spanning tree."""
 
-    def __init__(
-        self, n: int, menus: list[int] | None, all_menus: bool, weights: Array, mu: float, threads: int
-    ) -> None:
-        super().__init__(n, menus, all_menus, weights)
-        self._solver = SmoothedProjector(n, self.weights, mu, threads or None)
+    def __init__(self, solver: SmoothedProjector, places: Places) -> None:
+        self._solver, self._places = solver, places
 
-    def solve(self, z: Array, starts: Sequence[Kept | None] | None, tol: float, keep: bool, with_flow: bool) -> Answer:
+    def name(self, cell: int) -> str:
+        """A cell of the input in words."""
+        return self._places.name(cell)
+
+    def distance(self, rho: Array, z: Array) -> Array:
+        """Squared."""
+        return self._places.distance(rho, z)
+
+    def solve(
+        self, z: Array, starts: Sequence[WarmStart | None] | None, tol: float, keep: bool, with_flow: bool
+    ) -> Answer:
         """Project a stack."""
-        known = None if starts is None else [start if isinstance(start, Centre) else None for start in starts]
-        rhos, flows, trees = self._solver.solve(self.spread(z, self.index), known)
-        size = len(z)
-        new: list[Kept] = []
+        places, size = self._places, len(z)
+        known = None if starts is None else [None if start is None else Centre(*start) for start in starts]
+        rhos, flows, trees = self._solver.solve(places.spread(z, places.inputs), known)
+        new: list[WarmStart] = []
         if starts is not None:
             new = [Centre(k.copy(), t.copy()) for k, t in zip(flows, trees, strict=True)]
         state: State | None = None
         if keep:
-            state = np.empty((size, 0), np.int64), trees.reshape(size, 3 << self.lattice.n), np.empty((size, 0))
-        flow = self.take(flows, self.all) if with_flow else None
-        return Answer(self.take(rhos, self.output), flow, state, new)
+            state = np.empty((size, 0), np.int64), trees.reshape(size, -1), np.empty((size, 0))
+        flow = places.take(flows, places.every) if with_flow else None
+        return Answer(places.take(rhos, places.outputs), flow, state, new)
 
     def tangent(
         self, rho: Array, flow: Array | None, state: State, centre: Array, forward: bool
     ) -> tuple[Array, Array | None]:
         """T times a stack of pairs."""
-        rows = self.spread(rho, self.output)
-        flows = None if flow is None else self.spread(flow, self.all)
-        trees = _repeat(state[1], len(rho)).reshape(len(rho), 3, self.lattice.n_menus)
-        self._solver.tangent(self.spread(_repeat(centre, len(rho)), self.all), trees, rows, flows)
-        return self.take(rows, self.output), None if flows is None else self.take(flows, self.all)
-
-
-class OnGraph:
-    """The projection onto a model on the choice graphs of the menus that are read; menus of one item leave no choice."""
-
-    def __init__(self, projector: ModelProjector, menus: list[list[int]], weights: Array, threads: int) -> None:
-        cells = projector.cells
-        self._menus, self._labels = menus, cells.items
-        sizes = np.array([len(menu) for menu in menus])
-        row = np.cumsum(sizes > 1) - 1  # of each menu among those in the graphs
-        self._menu = np.repeat(np.arange(len(menus)), sizes)
-        self._item = np.concatenate([np.array(menu, np.int64) for menu in menus])
-        self._chosen = np.flatnonzero(sizes[self._menu] > 1)  # the cells that are in the graphs
-        self._row = row[self._menu[self._chosen]]
-        self._column = cells.column[self._row, self._item[self._chosen]]
-        self._shape = cells.shape
-        self._own = weights
-        own = weights if len(weights) else np.ones(len(self._menu))
-        self._batch = GraphBatch(projector, self._tables(own[None])[0], threads or None)
-
-    def name(self, cell: int) -> str:
-        """A cell of the input in words."""
-        menu = self._menus[self._menu[cell]]
-        labels = tuple(self._labels[x] for x in menu)
-        return f"menu {self._menu[cell]} {labels}, item {self._labels[self._item[cell]]!r}"
-
-    def distance(self, rho: Array, z: Array) -> Array:
-        """Squared."""
-        return _square(rho - z, self._own)
-
-    def _tables(self, values: Array) -> Array:
-        tables = np.zeros((len(values), *self._shape))
-        tables[:, self._row, self._column] = values[:, self._chosen]
-        return tables
-
-    def _cells(self, tables: Array, single: float) -> Array:
-        values = np.full((len(tables), len(self._menu)), single)
-        values[:, self._chosen] = tables[:, self._row, self._column]
-        return values
-
-    def solve(self, z: Array, starts: Sequence[Kept | None] | None, tol: float, keep: bool, with_flow: bool) -> Answer:
-        """Project a stack."""
-        known = None
-        if starts is not None:
-            pairs = [start if isinstance(start, Types) else () for start in starts]
-            known = [list(zip(own[::2], own[1::2], strict=True)) or None for own in pairs]
-        result = self._batch.solve(self._tables(z), known, tol=tol, keep=keep)
-        new: list[Kept] = []
-        if starts is not None:
-            new = [Types(tuple(array for mixture in own for array in mixture)) for own in result.mixtures]
-        state = tuple(self._batch.pack(result.faces)) if keep else None
-        return Answer(self._cells(result.tables, 1.0), None, state, new)  # type: ignore[arg-type]
-
-    def tangent(
-        self, rho: Array, flow: Array | None, state: State, centre: Array, forward: bool
-    ) -> tuple[Array, Array | None]:
-        """T times a stack of vectors; there is no flow."""
-        faces = self._batch.unpack(GraphFaces(*state))
-        return self._cells(self._batch.tangent(faces * (len(rho) // len(faces)), self._tables(rho)), 0.0), None
-
-
-def _square(difference: Array, weights: Array) -> Array:
-    squares = difference * difference
-    total: Array = squares @ weights if len(weights) else squares.sum(axis=1)
-    return total
+        places = self._places
+        rows = places.spread(rho, places.outputs)
+        flows = None if flow is None else places.spread(flow, places.every)
+        trees = _repeat(state[1], len(rho)).reshape(len(rho), 3, -1)
+        self._solver.tangent(places.spread(_repeat(centre, len(rho)), places.every), trees, rows, flows)
+        return places.take(rows, places.outputs), None if flows is None else places.take(flows, places.every)
 
 
 def _repeat(rows: NDArray[Any], size: int) -> NDArray[Any]:
@@ -284,16 +233,8 @@ def lattice_cells(lattice: Lattice, menus: list[int] | None) -> Ints:
     return np.array([(mask, x) for mask in menus for x in items_of(mask)], np.int64)
 
 
-def lattice_positions(lattice: Lattice, cells: Ints) -> Ints:
-    """Where cells lie in the flattened internal layout."""
-    menu, item = cells.T
-    column = (menu & ((1 << item) - 1)) | ((menu >> (item + 1)) << item)
-    where: Ints = (item << (lattice.n - 1)) + column
-    return where
-
-
 _numbers = count(1)  # for models that cannot be told as text
-_projectors: WeakValueDictionary[bytes, ModelProjector] = WeakValueDictionary()
+_geometries: WeakValueDictionary[bytes, GraphGeometry] = WeakValueDictionary()
 
 
 def describe_lattice(n: int, menus: list[int] | None, all_menus: bool) -> bytes:
@@ -301,15 +242,15 @@ def describe_lattice(n: int, menus: list[int] | None, all_menus: bool) -> bytes:
     return json.dumps({"n": n, "menus": menus, "all_menus": all_menus}).encode()
 
 
-def describe_graph(projector: ModelProjector, menus: list[list[int]]) -> bytes:
+def describe_graph(geometry: GraphGeometry, menus: list[list[int]]) -> bytes:
     """The problem of a layer on choice graphs, as text; its graphs, built already, are found by it."""
-    model, items = projector.model, projector.cells.items
+    model, items = geometry.model, geometry.cells.items
     try:
-        told: dict[str, Any] = {"model": model.describe(), "items": [plain_label(item) for item in items]}
+        described: dict[str, Any] = {"model": model.describe(), "items": [plain_label(item) for item in items]}
     except InputError:
-        told = {"own": next(_numbers)}
-    text = json.dumps({**told, "menus": menus}).encode()
-    _projectors.setdefault(text, projector)
+        described = {"own": next(_numbers)}
+    text = json.dumps({**described, "menus": menus}).encode()
+    _geometries.setdefault(text, geometry)
     return text
 
 
@@ -321,19 +262,62 @@ def graph_cells(menus: Sequence[Sequence[int]], items: Sequence[Any]) -> GraphCe
     return GraphCells(membership[membership.sum(axis=1) > 1], None, items)
 
 
+def _on_lattice(n: int, menus: list[int] | None, all_menus: bool, weights: Array) -> tuple[Places, Array]:
+    """The places of a layer on the lattice, and the weights in its layout."""
+    lattice = Lattice(n)
+    cells, every = lattice_cells(lattice, menus), lattice.cell_index
+    index = lattice_positions(n, *cells.T)
+    index = every if np.array_equal(index, every) else index
+    w = NO_WEIGHTS
+    if len(weights) or len(index) < lattice.n_cells:
+        w = np.zeros(lattice.n_cells)
+        w[index] = weights if len(weights) else 1.0
+        w = w.reshape(lattice.internal_shape)
+
+    def name(cell: int) -> str:
+        menu, item = cells[cell].tolist()
+        return f"menu {items_of(menu)} (mask {menu}), item {item}"
+
+    return Places(lattice.internal_shape, index, every if all_menus else index, every, weights, name), w
+
+
+def _on_graph(geometry: GraphGeometry, menus: list[list[int]], weights: Array) -> tuple[Places, Array]:
+    """The same on choice graphs, where menus of one item leave no choice."""
+    sizes = np.array([len(menu) for menu in menus])
+    row = np.cumsum(sizes > 1) - 1  # of each menu among those in the graphs
+    menu = np.repeat(np.arange(len(menus)), sizes)
+    item = np.concatenate([np.array(menu, np.int64) for menu in menus])
+    several = sizes[menu] > 1
+    index = np.full(len(menu), -1, np.int64)
+    index[several] = geometry.positions(row[menu[several]], item[several], geometry.cells)
+    w = geometry.blank(0.0)
+    w.reshape(-1)[index[several]] = weights[several] if len(weights) else 1.0
+    labels = geometry.cells.items
+
+    def name(cell: int) -> str:
+        own = tuple(labels[x] for x in menus[menu[cell]])
+        return f"menu {menu[cell]} {own}, item {labels[item[cell]]!r}"
+
+    return Places(geometry.shape, index, index, np.empty(0, np.int64), weights, name), w
+
+
 @lru_cache(maxsize=32)
 def find_engine(text: bytes, weights: bytes, mu: float, threads: int) -> Engine:
     """The engine of a problem, made where there is none yet."""
-    told = json.loads(text)
-    w = np.frombuffer(weights)
-    if "n" in told:
-        cells = told["n"], told["menus"], told["all_menus"], w
-        return SmoothedLattice(*cells, mu, threads) if mu else ExactLattice(*cells, threads)
-    projector = _projectors.get(text)
-    if projector is None:
-        if "own" in told:
+    described = json.loads(text)
+    given = np.frombuffer(weights)
+    if "n" in described:
+        n = described["n"]
+        places, w = _on_lattice(n, described["menus"], described["all_menus"], given)
+        if mu:
+            return SmoothedEngine(SmoothedProjector(n, w, mu, threads or None), places)
+        return ExactEngine(LatticeGeometry(n, w) if len(w) else plain_lattice(n), places, threads)
+    geometry = _geometries.get(text)
+    if geometry is None:
+        if "own" in described:
             raise InputError("the model of this layer is one of your own: make the layer again in this process")
-        model: Model = make_model(told["model"])
-        projector = ModelProjector(model, graph_cells(told["menus"], told["items"]))
-        _projectors[text] = projector
-    return OnGraph(projector, told["menus"], w, threads)
+        model: Model = make_model(described["model"])
+        geometry = GraphGeometry(model, graph_cells(described["menus"], described["items"]))
+        _geometries[text] = geometry
+    places, w = _on_graph(geometry, described["menus"], given)
+    return ExactEngine(geometry.weighted(w), places, threads)

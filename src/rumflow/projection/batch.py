@@ -1,11 +1,12 @@
-"""Many projections over the same cells, side by side in threads."""
+"""`project_many`: many projections, side by side in threads; those over the same cells are one stack."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,48 +16,90 @@ from rumflow.core.certificate import Certificate
 from rumflow.core.lattice import MAX_ITEMS, Lattice, items_of
 from rumflow.core.memory import batch_bytes, require_memory
 from rumflow.core.paths import orders_from_paths, paths_from_orders, unsqueeze
-from rumflow.core.problem import NO_WEIGHTS
+from rumflow.core.problem import NO_WEIGHTS, Stop
 from rumflow.core.threads import thread_count
-from rumflow.core.transforms import zeta
+from rumflow.data.budgets import BudgetData
+from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
 from rumflow.errors import InputError, NotConvergedError
+from rumflow.models.model import Model
 from rumflow.output.progress import Counter
+from rumflow.projection.cost import find_geometry
 from rumflow.projection.inputs import LARGEST, as_floats, check_tol, check_weights
-from rumflow.projection.lattice_results import LatticeProjection
-from rumflow.projection.results import Projection, Status, status_of
+from rumflow.projection.observations import Observations, observe
+from rumflow.projection.results import Projection, Status
+from rumflow.projection.single import mixture_of
 from rumflow.solvers.active_set.on_lattice import pool_size
-from rumflow.solvers.batch.kernels import Keep, Start
-from rumflow.solvers.batch.projector import BatchProjector
-from rumflow.solvers.batch.result import Faces
+from rumflow.solvers.batch.kernels import Start
 from rumflow.solvers.derivatives import FaceTangent, jvp, vjp
-from rumflow.solvers.small.workspace import MOST_ITEMS
-
+from rumflow.solvers.geometry import Fits, Geometry, Keep, SolveOptions
+from rumflow.solvers.lattice import LatticeGeometry, plain_lattice
+from rumflow.solvers.resources import Resources
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProjectionBatch:
-    """The projections of a stack of problems. `rho` and `flow` have the form of the input: (B, 2^n, n) or (B, N).
+    """The projections of many problems; `batch[i]` is the i-th as a `Projection`.
+
+    Of a stack of arrays `rho` and `flow` have the form of the input: (B, 2^n, n) or (B, N).
 
     >>> import rumflow as rf
     >>> batch = rf.project_many([rf.simulate.dirichlet(3, seed=i) for i in range(4)])
     >>> len(batch), batch.rho.shape, batch.distance.round(3)
     (4, (4, 8, 3), array([0.444, 0.052, 0.019, 0.463]))
+    >>> batch[1].rankings.orders.shape
+    (4, 3)
     """
 
-    lattice: Lattice
-    certificates: list[Certificate]
-    status: list[Status]
-    iterations: NDArray[np.int64]  #: lattice passes of each problem
     seconds: float
-    inside: Mask  #: the data are RUM themselves, up to rounding and menu sums other than 1
-    mixtures: list[Mixture]  #: paths and weights of each problem, empty where the data are RUM; see `start`
     cone: bool
-    _projector: BatchProjector = field(repr=False)
-    _flows: Array = field(repr=False)  # (B, n, 2^(n-1))
-    _targets: Array = field(repr=False)
+    _make: Callable[[int], Projection] = field(repr=False)
+    _count: int = field(repr=False)
+    _fits: Fits | None = field(repr=False)  # of a stack of arrays
     _flat: bool = field(repr=False)
 
     def __len__(self) -> int:
-        return len(self._flows)
+        return self._count
+
+    @cached_property
+    def _projections(self) -> list[Projection]:
+        return [self._make(i) for i in range(self._count)]
+
+    def __getitem__(self, i: int) -> Projection:
+        return self._projections[i]
+
+    @cached_property
+    def certificates(self) -> list[Certificate]:
+        """One for each problem."""
+        return [fit.certificate for fit in self._projections] if self._fits is None else self._fits.certificates
+
+    @cached_property
+    def status(self) -> list[Status]:
+        """How each projection ended."""
+        return [fit.status for fit in self._projections]
+
+    @property
+    def iterations(self) -> NDArray[np.int64]:
+        """(B,): passes of each problem."""
+        return np.array([fit.iterations for fit in self._projections], np.int64)
+
+    @property
+    def inside(self) -> Mask:
+        """(B,): the data are in the model themselves, up to rounding and menu sums other than 1."""
+        if self._fits is not None:
+            return self._fits.inside
+        return np.array([fit.inside for fit in self._projections], np.bool_)
+
+    @property
+    def mixtures(self) -> list[Mixture]:
+        """Types and weights of each problem, to start from; empty where the data needed none."""
+        if self._fits is not None:
+            return self._fits.mixtures
+        return [fit.fits.mixtures[fit.index] for fit in self._projections]
+
+    @property
+    def lattice(self) -> Lattice:
+        """The lattice of menus."""
+        return Lattice(self[0].n)
 
     @property
     def objective(self) -> Array:
@@ -74,62 +117,76 @@ class ProjectionBatch:
         return np.array([c.gap for c in self.certificates])
 
     @property
+    def fitted(self) -> Array:
+        """(B, m, n): fitted probabilities of the observed menus, where these are the same for all."""
+        if len({fit.membership.tobytes() for fit in self._projections}) > 1:
+            raise InputError("fitted: the problems have different menus; take them one by one, batch[i].fitted")
+        return np.array([fit.fitted for fit in self._projections])
+
+    @property
     def flow(self) -> Array:
         """Block-Marschak polynomials, every entry >= 0."""
-        return self._shape(self._flows)
+        if self._fits is None:
+            return np.array([fit.flow for fit in self._projections])
+        return self._shape(self._fits.flows)  # type: ignore[attr-defined]
 
     @property
     def rho(self) -> Array:
         """Projected probabilities."""
-        rows = self._flows.reshape(-1, self._flows.shape[-1]).copy()
-        return self._shape(zeta(rows).reshape(self._flows.shape))
+        if self._fits is None:
+            return np.array([fit.rho for fit in self._projections])
+        return self._shape(self._fits.rho)
 
     @cached_property
     def _tangent(self) -> FaceTangent:
         if self.cone:
             raise InputError("derivatives are those of the projection onto RUM; this batch was projected onto the cone")
-        inputs = zip(self.mixtures, self._flows, self.inside.tolist(), self._targets, strict=True)
-        faces = [self._projector.face(*one) for one in inputs]
-        return FaceTangent(self._projector, Faces.joined(faces))
+        assert self._fits is not None
+        return FaceTangent(self._fits.geometry, self._fits.faces)
 
     def jvp(self, t: ArrayLike) -> Array:
         """Jacobian of each projection times its row of t; see `Projection.jvp`."""
-        return self._shape(jvp(self._tangent, self._projector.weights, self._rows(t)))
+        if self._fits is None:
+            return np.array([fit.jvp(own) for fit, own in zip(self._projections, self._each(t), strict=True)])
+        tangent = self._tangent
+        return self._shape(jvp(tangent, self._fits.geometry.weights, self._rows(t)))
 
     def vjp(self, g: ArrayLike) -> Array:
         """Transposed Jacobian of each projection times its row of g."""
-        return self._shape(vjp(self._tangent, self._projector.weights, self._rows(g)))
+        if self._fits is None:
+            return np.array([fit.vjp(own) for fit, own in zip(self._projections, self._each(g), strict=True)])
+        tangent = self._tangent
+        return self._shape(vjp(tangent, self._fits.geometry.weights, self._rows(g)))
 
-    def _rows(self, vectors: ArrayLike) -> Array:
-        rows, _ = _to_internal(vectors, self.lattice)
+    def _each(self, vectors: ArrayLike) -> Sequence[Any]:
+        rows: Sequence[Any] = np.asarray(vectors)
         if len(rows) != len(self):
             raise InputError(f"{len(rows)} vectors for {len(self)} projections")
         return rows
 
+    def _rows(self, vectors: ArrayLike) -> Array:
+        rows, _ = _to_internal(vectors, self.lattice)
+        self._each(rows)
+        return rows
+
     def _shape(self, rows: Array) -> Array:
+        lattice = Lattice(rows.shape[1])
         if self._flat:
-            return self.lattice.internal_to_cells(rows)
-        return np.array([self.lattice.from_internal(row, 1) for row in rows]).reshape(len(rows), *self.lattice.shape)
+            return lattice.internal_to_cells(rows)
+        return np.array([lattice.from_internal(row, 1) for row in rows]).reshape(len(rows), *lattice.shape)
 
     def __repr__(self) -> str:
         solved = sum(status is Status.OPTIMAL for status in self.status)
-        return (
-            f"ProjectionBatch({len(self)} problems, n={self.lattice.n}, {solved} optimal, seconds={self.seconds:.2g})"
-        )
+        return f"ProjectionBatch({len(self)} problems, {solved} optimal, seconds={self.seconds:.2g})"
 
 
 _ALWAYS_FITS = 1 << 16  # numbers, in whatever stack: not worth counting bytes
 _ITEMS = {n << (n - 1): n for n in range(1, MAX_ITEMS + 1)}  # by the number of cells
 
 
-@lru_cache(maxsize=4)
-def _projector(n: int, threads: int, cone: bool) -> BatchProjector:
-    return BatchProjector(n, NO_WEIGHTS, threads, cone)
-
-
 def project_many(
-    targets: ArrayLike,
-    weights: ArrayLike | None = None,
+    targets: ArrayLike | ChoiceData | BudgetData | Iterable[ChoiceData],
+    weights: str | ArrayLike | None = None,
     tol: float = 1e-9,
     *,
     n: int | None = None,
@@ -138,14 +195,20 @@ def project_many(
     throw: bool = True,
     threads: int | None = None,
     progress: bool = False,
+    model: Model | None = None,
+    route: str | None = None,
 ) -> ProjectionBatch:
-    """Project a stack of vectors onto the random utility models, all over the same cells.
+    """Project many problems onto a model: arrays over the same cells, or data sets.
 
-    targets   (B, 2^n, n) arrays or (B, N) cell vectors (`Lattice(n).cells`); any finite numbers, not only probabilities.
-    weights   None (1 everywhere) or one array (2^n, n), or (N,) cells, for all problems; 0 = not observed.
+    targets   (B, 2^n, n) arrays or (B, N) cell vectors (`Lattice(n).cells`); any finite numbers, not only probabilities. Or a
+              list of ChoiceData, with the same menus or not; those with the same menus share one graph.
+    weights   of arrays: None (1 everywhere) or one array (2^n, n), or (N,) cells, for all problems; 0 = not observed. Of data
+              sets: as for `project`.
     n         number of items; needed where a stack of cell vectors could also be one array over all menus, such as (16, 4).
-    cone      project onto the cone of RUMs: mixtures with any total instead of 1.
-    start     an earlier batch of the same length, one projection for all, or a mixture (or None) for each.
+    cone      arrays: project onto the cone of RUMs, mixtures with any total instead of 1.
+    start     an earlier batch of the same length, one projection for all, or of arrays a mixture (or None) for each.
+    model, route   as for `project`. With either of them, arrays are probabilities over all menus, with NaN for what was not
+              observed.
 
     Problems run side by side in threads; results have the same bits for any number of them, and for a batch of one. Ctrl-C ends
     with what is done, the rest marked as interrupted; with throw=True as a NotConvergedError that holds the batch as `fit`.
@@ -154,50 +217,27 @@ def project_many(
     >>> shares = [rf.simulate.dirichlet(3, seed=i) for i in range(4)]
     >>> rf.project_many(shares).distance.round(3)
     array([0.444, 0.052, 0.019, 0.463])
+    >>> rf.project_many([rf.simulate.random_menus(12, 5, 3, seed=i) for i in range(2)]).distance.round(3)
+    array([0.   , 0.044])
     """
     begin = time.perf_counter()
     tol = check_tol(tol)
-    rows, flat = _to_internal(targets, None if n is None else Lattice(n), asked=n is not None)
-    lattice = Lattice(rows.shape[1])
-    count = len(rows)
-    w = _weights(weights, lattice)
-    workers = thread_count(threads)
-    if rows.size > _ALWAYS_FITS:
-        needed = batch_bytes(lattice.n, count, len(w) > 0, pool_size(lattice.n), min(workers, count))
-        require_memory(needed - rows.nbytes, f"{count} projections for n = {lattice.n} items")
-    _require_finite(rows, lattice)
-    if len(w):
-        rows = np.where(w > 0, rows, 0.0)
-    small = not len(w) and lattice.n <= MOST_ITEMS
-    projector = _projector(lattice.n, workers, cone) if small else BatchProjector(lattice.n, w, workers, cone)
-    counter = Counter(progress, count, "projections")
-    result = projector.solve(
-        rows,
-        _starts(start, count, lattice),
-        tol=tol,
-        keep=Keep.RANKINGS,
-        certify=True,
-        partial=True,
-        advance=counter.add,
-    )
-    certificates = [certificate for certificate in result.certificates if certificate is not None]
-    reasons = ["interrupted" if cut else "stalled" for cut in result.interrupted.tolist()]
-    batch = ProjectionBatch(
-        lattice=lattice,
-        certificates=certificates,
-        status=[status_of(certificate, tol, why) for certificate, why in zip(certificates, reasons, strict=True)],
-        iterations=result.rounds,
-        seconds=time.perf_counter() - begin,
-        inside=result.inside & (not cone),
-        mixtures=[(one.paths, one.weights) for one in result.starts()],
-        cone=cone,
-        _projector=projector,
-        _flows=result.flows,
-        _targets=rows,
-        _flat=flat,
-    )
-    status = batch.status
-    if throw and any(s is not Status.OPTIMAL for s in status):
+    if isinstance(targets, ChoiceData | BudgetData):
+        targets = [targets]
+    listed = isinstance(targets, Sequence) and len(targets) > 0
+    if listed and any(isinstance(one, ChoiceData | BudgetData) for one in targets):  # type: ignore[union-attr]
+        run = _Run(tol, threads, progress, start)
+        make, count, fits, flat = run.data_sets(list(targets), weights, model, route), len(targets), None, False  # type: ignore[arg-type]
+    elif model is not None or route is not None:
+        arrays = [np.asarray(one) for one in targets]  # type: ignore[union-attr]
+        run = _Run(tol, threads, progress, start)
+        make, count, fits, flat = run.data_sets(arrays, weights, model, route), len(arrays), None, False
+    else:
+        fits, flat = _stack(targets, weights, tol, n, cone, start, Resources(threads), progress)  # type: ignore[arg-type]
+        count, make = len(fits), _views(fits, tol)
+    batch = ProjectionBatch(time.perf_counter() - begin, cone, make, count, fits, flat)
+    status = [] if not throw else batch.status
+    if any(s is not Status.OPTIMAL for s in status):
         first = next(i for i, s in enumerate(status) if s is not Status.OPTIMAL)
         raise NotConvergedError(
             f"{sum(s is not Status.OPTIMAL for s in status)} of {count} projections did not converge, the first of them "
@@ -205,6 +245,109 @@ def project_many(
             batch,
         )
     return batch
+
+
+def _views(fits: Fits, tol: float) -> Callable[[int], Projection]:
+    """The problems of a stack of arrays as projections."""
+
+    def make(i: int) -> Projection:
+        weights = fits.geometry.weights
+        seen = weights > 0 if len(weights) else None
+        return Projection(Observations.on_lattice(fits.targets[i], seen), fits, i, tol, 0.0)
+
+    return make
+
+
+def _stack(
+    targets: ArrayLike,
+    weights: ArrayLike | None,
+    tol: float,
+    n: int | None,
+    cone: bool,
+    start: ProjectionBatch | Projection | Sequence[Mixture | None] | None,
+    resources: Resources,
+    progress: bool,
+) -> tuple[Fits, bool]:
+    """A stack of arrays over all menus, on the lattice."""
+    rows, flat = _to_internal(targets, None if n is None else Lattice(n), asked=n is not None)
+    lattice, count = Lattice(rows.shape[1]), len(rows)
+    w = _weights(weights, lattice)
+    if rows.size > _ALWAYS_FITS:
+        workers = min(thread_count(resources.threads), count)
+        needed = batch_bytes(lattice.n, count, len(w) > 0, pool_size(lattice.n), workers)
+        require_memory(needed - rows.nbytes, f"{count} projections for n = {lattice.n} items")
+    _require_finite(rows, lattice)
+    if len(w):
+        rows = np.where(w > 0, rows, 0.0)
+    geometry = LatticeGeometry(lattice.n, w, cone) if len(w) else plain_lattice(lattice.n, cone)
+    counter = Counter(progress, count, "projections")
+    fits = geometry.solve(
+        rows,
+        Stop(tol),
+        starts=_starts(start, count, lattice),
+        options=_OPTIONS,
+        resources=resources._replace(advance=counter.add),
+    )
+    return fits, flat
+
+
+_OPTIONS = SolveOptions(keep=Keep.MIXTURES, partial=True)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Projections of data sets, those over the same cells as one stack."""
+
+    tol: float
+    threads: int | None
+    progress: bool
+    start: ProjectionBatch | Projection | Sequence[Mixture | None] | None
+
+    def data_sets(
+        self, data: list[Any], weights: str | ArrayLike | None, model: Model | None, route: str | None
+    ) -> Callable[[int], Projection]:
+        """Project all of them."""
+        begin = time.perf_counter()
+        counter = Counter(self.progress, len(data), "projections")
+        stacks: dict[Any, list[tuple[int, Observations, Array]]] = {}
+        geometries: dict[Any, Geometry] = {}
+        for i, one in enumerate(data):
+            observations, own = observe(one, model)
+            key = _cells_key(observations, isinstance(one, BudgetData))
+            if key not in geometries:
+                geometries[key] = find_geometry(observations, own, route)
+            target, w = observations.lay_out(geometries[key], weights)
+            stacks.setdefault((key, w.tobytes()), []).append((i, observations, target))
+            geometries[key, w.tobytes()] = geometries[key].weighted(w)
+        found: list[Projection | None] = [None] * len(data)
+        for key, stack in stacks.items():
+            geometry = geometries[key]
+            fits = geometry.solve(
+                np.array([target for _, _, target in stack]),
+                Stop(self.tol),
+                starts=[self._start(i, geometry) for i, _, _ in stack],
+                options=_OPTIONS,
+                resources=Resources(self.threads, advance=counter.add),
+            )
+            for k, (i, observations, _) in enumerate(stack):
+                found[i] = Projection(observations, fits, k, self.tol, time.perf_counter() - begin)
+        return lambda i: found[i]  # type: ignore[return-value]
+
+    def _start(self, i: int, geometry: Geometry) -> Mixture | None:
+        start = self.start
+        if isinstance(start, ProjectionBatch):
+            start = start[i]
+        if start is None or isinstance(start, Projection):
+            return None if start is None else mixture_of(start, geometry)
+        raise InputError("start: with data sets, an earlier batch or a projection is needed")
+
+
+def _cells_key(observations: Observations, budgets: bool) -> Any:
+    """What data sets have in common that share a graph; budgets bring a model each."""
+    if budgets:
+        return id(observations)
+    recorded = ~np.isnan(observations.frequencies)
+    return observations.items, observations.membership.tobytes(), recorded.tobytes()
 
 
 def _to_internal(values: ArrayLike, lattice: Lattice | None, asked: bool = False) -> tuple[Array, bool]:
@@ -263,12 +406,14 @@ def _starts(
 ) -> list[Start | None] | None:
     if start is None:
         return None
-    if isinstance(start, LatticeProjection | ProjectionBatch) and start.lattice != lattice:
-        raise InputError(f"start: a fit for n = {start.lattice.n} items, problems for n = {lattice.n}")
-    if isinstance(start, LatticeProjection):
-        return [Start(*start.mixture, np.empty(0))] * count
+    if isinstance(start, ProjectionBatch | Projection):
+        n = start.n if isinstance(start, Projection) else start[0].n
+        if n != lattice.n:
+            raise InputError(f"start: a fit for n = {n} items, problems for n = {lattice.n}")
     if isinstance(start, Projection):
-        raise InputError("start: a fit over few menus of many items cannot start projections over all menus")
+        if not start.geometry.has_all_menus:
+            raise InputError("start: a fit over few menus of many items cannot start projections over all menus")
+        return [Start(*start.mixture, np.empty(0))] * count
     mixtures: Sequence[Mixture | None] = start.mixtures if isinstance(start, ProjectionBatch) else start
     if len(mixtures) != count:
         raise InputError(f"start: {len(mixtures)} mixtures for {count} problems")

@@ -32,17 +32,6 @@ MOST_SPREAD = 1e12
 SUM_TOLERANCE = 1e-6
 
 
-class Prepared(NamedTuple):
-    """A clean problem in the internal layout."""
-
-    lattice: Lattice
-    items: tuple[Item, ...]
-    target: Array
-    weights: Array  # no rows: every cell counts 1
-    complete: bool  # every cell has a positive weight
-    masks: Ints | None = None  # the menus of the data, in their order; None for an array
-
-
 # What `_inspect` can find wrong with an array.
 _FINE, _INFINITE, _NEGATIVE, _OUTSIDE, _SUM, _PARTIAL = range(6)
 
@@ -115,47 +104,14 @@ def items_from_shape(shape: tuple[int, ...]) -> int:
     return int(shape[1])
 
 
-def prepare(data: ChoiceData | ArrayLike, weights: str | ArrayLike | None) -> Prepared:
-    """Check the input and bring it into the internal layout."""
-    if isinstance(data, ChoiceData):
-        lattice, items = Lattice(data.n), data.items
-        _require(lattice, weighted=True, menus=len(data.counts))
-        target, seen = _from_data(lattice, data)
-        sizes: Array | None = data.totals
-    else:
-        array = np.ascontiguousarray(as_floats(data, "data"))
-        lattice, items = _numbered(items_from_shape(array.shape))
-        _require(lattice, weighted=weights is not None)
-        target, seen, missing = read_array(lattice, array, items)
-        if weights is None and missing == 0:
-            return Prepared(lattice, items, target, NO_WEIGHTS, True)
-        sizes = None
-    prepared = _weigh(lattice, items, target, seen, weights, data, sizes)
-    return prepared._replace(masks=data.masks) if isinstance(data, ChoiceData) else prepared
-
-
-@lru_cache(maxsize=MAX_ITEMS)
-def _numbered(n: int) -> tuple[Lattice, tuple[Item, ...]]:
-    return Lattice(n), tuple(range(n))
-
-
-def _require(lattice: Lattice, weighted: bool, menus: int = 0) -> None:
-    if lattice.n <= _ALWAYS_FITS:
+def require_lattice_memory(n: int, weighted: bool = False, menus: int = 0) -> None:
+    """Raise before anything is made where a projection over all menus of n items does not fit into memory."""
+    if n <= _ALWAYS_FITS:
         return
     require_memory(
-        projection_bytes(lattice.n, weighted, pool_size(lattice.n), menus=menus),
-        f"the projection for n = {lattice.n} items ({lattice.n_cells:,} cells)",
+        projection_bytes(n, weighted, pool_size(n), menus=menus),
+        f"the projection for n = {n} items ({n << (n - 1):,} cells)",
     )
-
-
-def _from_data(lattice: Lattice, data: ChoiceData) -> tuple[Array, NDArray[np.bool_]]:
-    target, seen = np.zeros(lattice.internal_shape), np.zeros(lattice.internal_shape, np.bool_)
-    row, item = np.nonzero(~np.isnan(data.counts))
-    column = squeeze.py_func(data.masks[row], item)
-    target[item, column] = data.frequencies[row, item]
-    seen[item, column] = True
-    target[:, 0], seen[:, 0] = 1.0, True  # a menu of one item leaves no choice
-    return target, seen
 
 
 def read_array(lattice: Lattice, array: Array, items: tuple[Item, ...]) -> tuple[Array, NDArray[np.bool_], int]:
@@ -176,40 +132,6 @@ def read_array(lattice: Lattice, array: Array, items: tuple[Item, ...]) -> tuple
     if missing == lattice.n_cells - lattice.n and lattice.n > 1:
         raise InputError("no cell is observed: every menu of two or more items is NaN")
     return target, seen, missing
-
-
-def _weigh(
-    lattice: Lattice,
-    items: tuple[Item, ...],
-    target: Array,
-    seen: NDArray[np.bool_],
-    weights: str | ArrayLike | None,
-    data: ChoiceData | ArrayLike,
-    sizes: Array | None,
-) -> Prepared:
-    if weights is None:
-        if seen.all():
-            return Prepared(lattice, items, target, NO_WEIGHTS, True)
-        return Prepared(lattice, items, target, seen.astype(float), False)
-    if isinstance(weights, str):
-        if weights != "counts":
-            raise InputError(f"weights={weights!r}: accepted are None, 'counts' and an array of shape {lattice.shape}")
-        if not isinstance(data, ChoiceData) or sizes is None:
-            raise InputError("weights='counts' needs ChoiceData: an array of probabilities has no sample sizes")
-        w = np.zeros(lattice.internal_shape)
-        row, item = np.nonzero(~np.isnan(data.counts))
-        w[item, squeeze.py_func(data.masks[row], item)] = sizes[row]
-        require_weights(w, lambda i: _cell_name(items, *divmod(i, w.shape[1])))
-        w[:, 0] = np.maximum(w[:, 0], w[w > 0].min())  # a menu of one item is no news: as light as the lightest
-        return Prepared(lattice, items, target, w, bool((w > 0).all()))
-    given = check_weights(lattice, weights, items)
-    if (unseen := (given > 0) & ~seen).any():
-        x, column = np.argwhere(unseen)[0]
-        raise InputError(
-            f"weights: {_cell_name(items, int(x), int(column))} has weight {given[x, column]:g} but was not observed; "
-            "give it weight 0"
-        )
-    return Prepared(lattice, items, target, given, bool((given > 0).all()))
 
 
 def check_weights(lattice: Lattice, weights: ArrayLike, items: tuple[Item, ...]) -> Array:

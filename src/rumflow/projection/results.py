@@ -1,10 +1,9 @@
-"""What every projection offers: certificate, fitted probabilities, misfits, scores."""
+"""`Projection`: what every fit offers, on any route: certificate, fitted probabilities, mixture, derivatives, scores."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -13,16 +12,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow.core.arrays import Array, Ints, Mask
+from rumflow.core.arrays import Array, Ints, Mask, Mixture
 from rumflow.core.certificate import Certificate
+from rumflow.core.graph_cells import Cells
+from rumflow.core.lattice import Lattice, items_of
+from rumflow.core.membership import inside_tolerance
+from rumflow.core.paths import orders_from_paths, sample
 from rumflow.core.problem import Stop
+from rumflow.core.seeds import Seed, generator
+from rumflow.core.transforms import moebius, zeta
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Item, format_menu, plain_label
+from rumflow.data.labels import Item, format_menu
+from rumflow.data.menus import labels_of
 from rumflow.errors import InputError
-from rumflow.output.archive import write_archive
-
-#: What the files of saved fits say of themselves.
-SAVED_KIND, SAVED_VERSION = "rumflow fit", 1
+from rumflow.models.model import Model
+from rumflow.models.rankings import choice_probabilities
+from rumflow.output.frames import make_frame
+from rumflow.projection.observations import Observations
+from rumflow.projection.table import fit_table
+from rumflow.solvers.derivatives import FaceTangent, InteriorTangent, Tangent, jvp, vjp
+from rumflow.solvers.geometry import Faces, Fits
+from rumflow.solvers.interior.ipm import IpmResult
 
 
 class Status(StrEnum):
@@ -79,11 +89,12 @@ class Rankings(NamedTuple):
         ]
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Projection(ABC):
-    """The nearest model, with its certificate.
+@dataclass(frozen=True, eq=False, repr=False)
+class Projection:
+    """The nearest point of a model to what was observed, with its certificate.
 
-    On menus that were not observed the fit is what the returned mixture gives; other values fit the data as well.
+    On menus that were not observed the fit is what the returned mixture gives; other values fit the data as well. Arrays over all
+    menus (`rho`, `flow`) exist on the lattice, and for random utility with up to 22 items.
 
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
@@ -95,19 +106,56 @@ class Projection(ABC):
     (0.185, True)
     """
 
-    certificate: Certificate  #: computed from what is returned and the data, not by the solver
-    status: Status
-    method: str  #: "rankings", "ipm", "moebius" (the data are RUM), "graph", or "bounded"
-    iterations: int  #: passes over the lattice or the graph, or steps (ipm)
-    seconds: float
+    observations: Observations  #: what was observed
+    fits: Fits = field(repr=False)
+    index: int  #: the number of this problem in its stack
     tol: float
-    items: tuple[Item, ...]  #: the labels of the items
-    inside: bool  #: the data satisfy the model themselves, up to rounding and menu sums other than 1
+    seconds: float
+
+    @property
+    def geometry(self) -> Any:
+        """The model on the observed menus, with the weights."""
+        return self.fits.geometry
+
+    @property
+    def model(self) -> Model:
+        """The model that was projected onto."""
+        return self.fits.geometry.model  # type: ignore[no-any-return]
+
+    @property
+    def certificate(self) -> Certificate:
+        """Computed from what is returned and the data, not by the solver."""
+        return self.fits.certificates[self.index]
+
+    @property
+    def status(self) -> Status:
+        """How the projection ended."""
+        return status_of(self.certificate, self.tol, self.fits.reasons[self.index])
+
+    @property
+    def method(self) -> str:
+        """ "rankings", "ipm", "moebius" (the data are RUM), "graph", or "bounded"."""
+        return self.fits.methods[self.index]
+
+    @property
+    def iterations(self) -> int:
+        """Passes over the lattice or the graph, or steps (ipm)."""
+        return int(self.fits.rounds[self.index])
+
+    @property
+    def inside(self) -> bool:
+        """Do the data satisfy the model themselves, up to rounding and menu sums other than 1?"""
+        return self.method == "moebius" or self.certificate.is_rum
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """The labels of the items."""
+        return self.observations.items
 
     @property
     def n(self) -> int:
         """Number of items."""
-        return len(self.items)
+        return len(self.observations.items)
 
     @property
     def objective(self) -> float:
@@ -120,93 +168,153 @@ class Projection(ABC):
         return float(np.sqrt(2 * self.objective))
 
     @property
+    def lower_distance(self) -> float:
+        """Certified: no point of the model is nearer than this. Equal to `distance` where the status is "optimal"."""
+        if self.status is Status.OPTIMAL:
+            return self.distance
+        return float(np.sqrt(2 * max(self.objective - self.gap, 0.0)))
+
+    @property
     def gap(self) -> float:
         """Certified: objective - optimum <= gap."""
         return self.certificate.gap
 
     @property
-    @abstractmethod
-    def membership(self) -> Mask:
-        """(m, n): the observed menus, as rows of truth values."""
-
-    @property
-    @abstractmethod
-    def frequencies(self) -> Array:
-        """(m, n): the data on the observed menus, NaN on what was not recorded."""
-
-    @property
-    @abstractmethod
-    def fitted(self) -> Array:
-        """(m, n): fitted probabilities of the observed menus, NaN outside them."""
-
-    @property
-    @abstractmethod
-    def rankings(self) -> Rankings:
-        """A mixture of rankings with these probabilities: one among many when n >= 4, with few rankings."""
-
-    @property
-    @abstractmethod
-    def rho(self) -> Array:
-        """(2^n, n) fitted probabilities, 0 outside the menu."""
-
-    @property
-    @abstractmethod
-    def flow(self) -> Array:
-        """(2^n, n) Block-Marschak polynomials of the fit, every entry >= 0."""
-
-    @property
-    @abstractmethod
-    def types(self) -> Ints:
-        """(k, m): the item each type of the fit takes from each observed menu; -1 for one that was not recorded."""
-
-    @property
-    @abstractmethod
     def complete(self) -> bool:
         """Was every cell of every menu observed?"""
+        geometry = self.geometry
+        return bool(geometry.has_all_menus and geometry.complete)
 
     @property
-    @abstractmethod
     def weighted(self) -> bool:
         """Do some observed cells count more than others?"""
+        return not set(np.unique(self.geometry.weights)) <= {0.0, 1.0}
 
-    @abstractmethod
-    def violations(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float]]:
-        """The Block-Marschak inequalities that the data violate, worst first: menu, item, value (complete data only)."""
+    @property
+    def membership(self) -> Mask:
+        """(m, n): the observed menus, as rows of truth values."""
+        return self.observations.membership
 
-    @abstractmethod
-    def jvp(self, t: ArrayLike) -> Array:
-        """Change of the fit when the data move by t: the Jacobian of the projection times t."""
-
-    @abstractmethod
-    def vjp(self, g: ArrayLike) -> Array:
-        """Gradient by the data, given the gradient g by the fit: the transposed Jacobian times g."""
-
-    @abstractmethod
-    def to_frame(self, data: ChoiceData | None = None, menus: str = "all", backend: str = "pandas") -> Any:
-        """A data frame of menus, items, observed and fitted probabilities (backend "pandas", "polars", "pyarrow" or "dict")."""
-
-    @abstractmethod
-    def probabilities(self, menu: Iterable[Item]) -> dict[Item, float]:
-        """The fitted choice probabilities of one menu, observed or not, by label."""
+    @property
+    def frequencies(self) -> Array:
+        """(m, n): the data on the observed menus, NaN on what was not recorded."""
+        return self.observations.frequencies
 
     @property
     def menus(self) -> list[tuple[Item, ...]]:
         """The observed menus, as tuples of labels."""
-        return [tuple(self.items[x] for x in np.flatnonzero(row)) for row in self.membership]
+        return [labels_of(self.items, row) for row in self.membership]
+
+    @property
+    def observed(self) -> Array:
+        """(2^n, n): the data over all menus; NaN where not observed, 0 outside the menu. Where there is `rho`."""
+        self._require_all_menus()
+        return self.observations.over_all_menus()
+
+    @cached_property
+    def fitted(self) -> Array:
+        """(m, n): fitted probabilities of the observed menus, NaN outside them; on a graph also on cells that were not recorded."""
+        if self.geometry.has_all_menus:
+            return np.where(self.membership, self.rho[self.observations.masks], np.nan)
+        return self._spread(self.fits.rho[self.index], 1.0)
+
+    @cached_property
+    def cell_weights(self) -> Array:
+        """(m, n): the weights of the observed cells, 0 elsewhere."""
+        weights = self.geometry.weights
+        if not self.geometry.has_all_menus:
+            return np.nan_to_num(self._spread(weights, 1.0))
+        if not len(weights):
+            return self.membership.astype(np.float64)
+        own: Array = Lattice(self.n).from_internal(weights)[self.observations.masks]
+        return own
+
+    @cached_property
+    def mixture(self) -> Mixture:
+        """Types as the geometry has them, and their weights: one mixture among many with these probabilities."""
+        return self.fits.mixture(self.index)
+
+    @cached_property
+    def rankings(self) -> Rankings:
+        """A mixture of rankings with these probabilities, heaviest first: one among many when n >= 4.
+
+        The place of items between which no observed menu decides is not identified; the rule is that of
+        `rumflow.models.rankings`.
+        """
+        types, weights = self.mixture
+        heaviest = np.argsort(-weights, kind="stable")
+        return Rankings(self.geometry.orders(types[heaviest]), weights[heaviest], self.items)
+
+    @cached_property
+    def types(self) -> Ints:
+        """(k, m): the item each type takes from each observed menu, heaviest type first; -1 for one that was not recorded."""
+        types, weights = self.mixture
+        found = np.empty((len(types), len(self.membership)), np.int64)
+        found[:] = self.membership.argmax(axis=1)
+        rows = np.flatnonzero(self.membership.sum(axis=1) > 1)
+        if len(rows):
+            cells = Cells(self.membership[rows], None, self.items) if self.geometry.has_all_menus else self.geometry.cells
+            found[:, rows] = cells.items_of_types(self.geometry.choices(types, cells))
+        return found[np.argsort(-weights, kind="stable")]
+
+    @cached_property
+    def _flow(self) -> Array:
+        return self.fits.flow(self.index)
+
+    def _require_all_menus(self) -> None:
+        if not self.geometry.has_all_menus:
+            self._flow  # noqa: B018  # an error where there is none
+
+    @cached_property
+    def rho(self) -> Array:
+        """(2^n, n) fitted probabilities, 0 outside the menu; the data themselves where they are RUM already."""
+        own = getattr(self.fits, "rho_of", None)
+        rows = own(self.index) if own is not None else zeta(self._flow.copy())
+        return Lattice(self.n).from_internal(rows)
+
+    @cached_property
+    def flow(self) -> Array:
+        """(2^n, n) Block-Marschak polynomials of the fit, every entry >= 0."""
+        flow = self._flow
+        return Lattice(self.n).from_internal(flow)
+
+    @property
+    def interior(self) -> IpmResult | None:
+        """Where the interior point method left off, with its trace."""
+        solved = getattr(self.fits, "solved", {}).get(self.index)
+        return None if solved is None else solved.interior
+
+    def sample(self, size: int, seed: Seed = None) -> NDArray[np.int64]:
+        """`size` rankings drawn from the fit, as rows of item numbers, best first."""
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
+            raise InputError(f"size={size!r}: a number of rankings, 0 or more, is needed")
+        if self.geometry.has_all_menus:
+            return orders_from_paths(sample(self._flow, int(size), generator(seed)))
+        share = self.rankings.weights / self.rankings.weights.sum()
+        drawn: NDArray[np.int64] = self.rankings.orders[generator(seed).choice(len(share), int(size), p=share)]
+        return drawn
 
     def members(self, menu: Iterable[Item]) -> Ints:
         """The item numbers of a menu given by labels."""
-        if isinstance(menu, str) or not isinstance(menu, Iterable):
-            raise InputError(f"menu {menu!r}: give a menu as a list of items, such as {list(self.items[:2])!r}")
-        members = tuple(menu)
-        position = {label: x for x, label in enumerate(self.items)}
-        for item in members:
-            if item not in position:
-                raise InputError(f"item {item!r} is unknown: the items are {format_menu(self.items)}")
-        if len(set(members)) < len(members):
-            twice = next(item for i, item in enumerate(members) if item in members[:i])
-            raise InputError(f"menu {format_menu(members)}: item {twice!r} stands twice")
-        return np.array([position[item] for item in members], np.int64)
+        return find_members(menu, self.items)
+
+    def menu_mask(self, menu: Iterable[Item]) -> int:
+        """The bit mask of a menu given by labels."""
+        return sum(1 << int(x) for x in self.members(menu))
+
+    def probabilities(self, menu: Iterable[Item]) -> dict[Item, float]:
+        """The fitted choice probabilities of one menu, observed or not, by label."""
+        members = np.sort(self.members(menu))
+        if self.geometry.has_all_menus:
+            known = self.rho[int((np.int64(1) << members).sum())]
+            return {self.items[x]: float(known[x]) for x in members}
+        row = np.zeros((1, self.n), np.bool_)
+        row[0, members] = True
+        same = np.flatnonzero((self.membership == row).all(axis=1))
+        known = self.fitted[same[0]] if len(same) else np.full(self.n, np.nan)
+        if np.isnan(known[members]).any():
+            known = choice_probabilities(self.rankings.orders, self.rankings.weights, row)[0]
+        return {self.items[x]: float(known[x]) for x in members}
 
     def misfits(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float, float]]:
         """The observed cells furthest from the fit, worst first: menu, item, observed, fitted."""
@@ -217,7 +325,7 @@ class Projection(ABC):
         for i, x in zip(*np.unravel_index(order, difference.shape), strict=True):
             if difference[i, x] == 0:
                 break
-            menu = tuple(self.items[y] for y in np.flatnonzero(self.membership[i]))
+            menu = labels_of(self.items, self.membership[i])
             found.append((menu, self.items[x], float(observed[i, x]), float(fitted[i, x])))
         return found
 
@@ -231,30 +339,86 @@ class Projection(ABC):
             last = np.maximum(last, rank[:, row].min(axis=1))
         return np.where(last + 2 >= self.n, self.n, last + 1)
 
+    def violations(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float]]:
+        """The Block-Marschak inequalities that the data violate, worst first: menu, item, value (complete data only)."""
+        if not self.complete:
+            raise InputError(
+                "the Block-Marschak polynomials need every menu, and these data are incomplete; see fit.misfits()"
+            )
+        values = Lattice(self.n).from_internal(moebius(self.fits.targets[self.index].copy()))
+        worst = np.argsort(values, axis=None, kind="stable")[:count]
+        found = []
+        for mask, x in zip(*np.unravel_index(worst, values.shape), strict=True):
+            if values[mask, x] >= -inside_tolerance(self.n):
+                break
+            found.append((tuple(self.items[y] for y in items_of(mask)), self.items[x], float(values[mask, x])))
+        return found
+
+    @cached_property
+    def _tangent(self) -> Tangent:
+        if not self.geometry.exact:
+            raise InputError(
+                "jvp and vjp need the face of the optimum, and on the route 'bounded' there are only bounds on the distance"
+            )
+        if self.interior is not None and not self.inside:
+            return InteriorTangent(self.interior)
+        if self.method == "ipm" and not self.inside:
+            raise InputError(
+                "this fit was loaded from a file, which does not hold what the derivatives of the interior point method need: "
+                "project the data again, with method='rankings' or start=fit"
+            )
+        faces = self.fits.faces
+        return FaceTangent(self.geometry, Faces(*(part[self.index : self.index + 1] for part in faces)))
+
+    def jvp(self, t: ArrayLike) -> Array:
+        """Change of the fit when the data move by t: the Jacobian of the projection times t.
+
+        t and the result are arrays over all menus, (2^n, n), on the lattice, else like `frequencies`, (m, n). The Jacobian is the
+        w-orthogonal projector onto the tangent space of the face of the fit; where strict complementarity fails it is one
+        element of the generalised Jacobian. After the interior point method it is that of the last point on the central path,
+        which tends to the same as the gap closes.
+        """
+        tangent = self._tangent  # with its check, before anything is made
+        return self._from_layout(jvp(tangent, self.geometry.weights, self._to_layout(t)[None])[0])
+
+    def vjp(self, g: ArrayLike) -> Array:
+        """Gradient by the data, given the gradient g by the fit: the transposed Jacobian times g."""
+        tangent = self._tangent
+        return self._from_layout(vjp(tangent, self.geometry.weights, self._to_layout(g)[None])[0])
+
+    def _to_layout(self, array: ArrayLike) -> Array:
+        if self.geometry.has_all_menus:
+            return Lattice(self.n).to_internal(array)
+        values = np.asarray(array, np.float64)
+        if values.shape != self.membership.shape:
+            raise InputError(
+                f"an array of shape {self.membership.shape} like `frequencies` is needed, not {values.shape}"
+            )
+        table: Array = self.geometry.cells.to_table(np.nan_to_num(values[self.observations.rows]))
+        return table
+
+    def _from_layout(self, values: Array) -> Array:
+        return Lattice(self.n).from_internal(values) if self.geometry.has_all_menus else self._spread(values, 0.0)
+
+    def _spread(self, table: Array, single: float) -> Array:
+        """A table of cells as an (m, n) array."""
+        array = np.where(self.membership, single, np.nan)
+        array[self.observations.rows] = self.geometry.cells.to_array(table)
+        return array
+
+    def to_frame(self, data: ChoiceData | None = None, menus: str = "all", backend: str = "pandas") -> Any:
+        """A data frame of menus, items, observed and fitted probabilities; see `rumflow.projection.table`."""
+        return make_frame(fit_table(self, data, menus), backend)
+
     def score(self, data: ChoiceData) -> Score:
         """How well the fit predicts other choices, also from menus that were not observed."""
         return score_choices(self.items, self.probabilities, data)
 
-    @abstractmethod
-    def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What of data, model and mixture goes into a file: words, and arrays."""
-
     def save(self, path: str | Path) -> None:
         """Write the fit with its data, model and certificate to one file, which `rumflow.load` reads."""
-        words, arrays = self._pack()
-        header = {
-            "kind": SAVED_KIND,
-            "version": SAVED_VERSION,
-            "items": [plain_label(item) for item in self.items],
-            "certificate": [float(value) for value in self.certificate],
-            "status": str(self.status),
-            "method": self.method,
-            "iterations": int(self.iterations),
-            "seconds": self.seconds,
-            "tol": self.tol,
-            "inside": bool(self.inside),
-        }
-        write_archive(path, header | words, arrays)
+        from rumflow.projection.save import save
+
+        save(self, path)
 
     def plot(self, ax: Any = None) -> Any:
         """Observed against fitted probabilities; see `rumflow.output.plots` for more pictures."""
@@ -298,6 +462,21 @@ def score_choices(
                     impossible += counts[x]
     loglik = -np.inf if impossible else loglik
     return Score(loglik, square / data.n_observations, data.n_observations, impossible)
+
+
+def find_members(menu: Iterable[Item], items: tuple[Item, ...]) -> Ints:
+    """The item numbers of a menu given by labels, in its order."""
+    if isinstance(menu, str) or not isinstance(menu, Iterable):
+        raise InputError(f"menu {menu!r}: give a menu as a list of items, such as {list(items[:2])!r}")
+    members = tuple(menu)
+    position = {label: x for x, label in enumerate(items)}
+    for item in members:
+        if item not in position:
+            raise InputError(f"item {item!r} is unknown: the items are {format_menu(items)}")
+    if len(set(members)) < len(members):
+        twice = next(item for i, item in enumerate(members) if item in members[:i])
+        raise InputError(f"menu {format_menu(members)}: item {twice!r} appears twice")
+    return np.array([position[item] for item in members], np.int64)
 
 
 def rankings_of(start: Rankings | Projection, n: int) -> tuple[Ints, Array]:

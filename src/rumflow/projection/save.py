@@ -1,4 +1,4 @@
-"""`load`: a fit from the file that `fit.save` has written.
+"""Fits in files: `fit.save` writes one, `load` reads it.
 
 Of what is computed only the mixture (or the flow) is taken from the file: fitted probabilities and the certificate are computed
 again, and the certificate must be the one that was saved. The lower bound of a fit on the route "bounded" is the exception: to
@@ -13,25 +13,83 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow.core.arrays import Array, Mixture
-from rumflow.core.certificate import Certificate, Certifier
-from rumflow.core.graph import cells_of_types
+from rumflow.core.arrays import Array, Mask, Mixture
+from rumflow.core.certificate import Certificate
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import flow_from_paths, paths_from_orders
 from rumflow.core.problem import NO_WEIGHTS
-from rumflow.data.labels import Item, check_items
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import Item, check_items, plain_label
 from rumflow.errors import InputError
 from rumflow.models.describe import make_model
-from rumflow.output.archive import read_archive
-from rumflow.projection.graph_results import GraphProjection
-from rumflow.projection.inputs import Prepared
-from rumflow.projection.lattice_results import LatticeProjection
-from rumflow.projection.observed import gather
-from rumflow.projection.results import SAVED_KIND, SAVED_VERSION, Projection, Rankings, Status, rankings_of
-from rumflow.solvers.bounded.projector import BoundedProjector
-from rumflow.solvers.graphs import ModelProjector
+from rumflow.output.archive import read_archive, write_archive
+from rumflow.projection.observations import Observations
+from rumflow.projection.results import Projection, Rankings, Status, rankings_of
+from rumflow.solvers.batch.kernels import FACE, INSIDE
+from rumflow.solvers.batch.result import LatticeFits
+from rumflow.solvers.bounded.geometry import BoundedGeometry
+from rumflow.solvers.dispatch import Solved
+from rumflow.solvers.geometry import Keep
+from rumflow.solvers.graph import GraphFits, GraphGeometry, PartFit, restrict
+from rumflow.solvers.lattice import LatticeGeometry
 
 Arrays = dict[str, NDArray[Any]]
+
+#: What the files of saved fits say of themselves.
+SAVED_KIND, SAVED_VERSION = "rumflow fit", 1
+
+
+def save(fit: Projection, path: str | Path) -> None:
+    """Write a fit with its data, model and certificate to one file."""
+    words, arrays = (_pack_lattice if fit.geometry.has_all_menus else _pack_graph)(fit)
+    header = {
+        "kind": SAVED_KIND,
+        "version": SAVED_VERSION,
+        "items": [plain_label(item) for item in fit.items],
+        "certificate": [float(value) for value in fit.certificate],
+        "status": str(fit.status),
+        "method": fit.method,
+        "iterations": fit.iterations,
+        "seconds": fit.seconds,
+        "tol": fit.tol,
+        "inside": fit.inside,
+    }
+    write_archive(path, header | words, arrays)
+
+
+def _pack_graph(fit: Projection) -> tuple[dict[str, Any], Arrays]:
+    types, shares = fit.mixture
+    arrays = {
+        "membership": fit.membership,
+        "frequencies": fit.frequencies,
+        "weights": fit.geometry.weights,
+        "types": types,
+        "shares": shares,
+    }
+    if fit.observations.sizes is not None:
+        arrays["sizes"] = np.asarray(fit.observations.sizes, np.float64)
+    return {"model": fit.model.describe()}, arrays
+
+
+def _pack_lattice(fit: Projection) -> tuple[dict[str, Any], Arrays]:
+    target, weights = fit.fits.targets[fit.index], fit.geometry.weights
+    arrays: Arrays = {}
+    if len(weights) and not fit.complete:
+        cells = np.flatnonzero(weights)
+        arrays |= {"cells": cells, "target": target.flat[cells], "weights": weights.flat[cells]}
+    else:
+        arrays["target"] = target
+        if len(weights):
+            arrays["weights"] = weights
+    if fit.observations.data is not None:
+        arrays["masks"] = fit.observations.masks
+    if len(fit.fits.mixtures[fit.index][1]):
+        arrays |= {"orders": fit.rankings.orders, "shares": fit.rankings.weights}
+    else:
+        arrays["flow"] = fit.fits.flow(fit.index)
+    if fit.method == "moebius":
+        arrays["rho"] = fit.fits.rho_of(fit.index)  # type: ignore[attr-defined]
+    return {"complete": fit.complete}, arrays
 
 
 def load(path: str | Path) -> Projection:
@@ -57,20 +115,19 @@ def load(path: str | Path) -> Projection:
     try:
         items = check_items(header["items"])
         stored = Certificate(*(float(value) for value in header["certificate"]))
-        common = {
-            "status": Status(header["status"]),
-            "method": str(header["method"]),
-            "iterations": int(header["iterations"]),
-            "seconds": float(header["seconds"]),
-            "tol": float(header["tol"]),
-            "inside": bool(header["inside"]),
-            "items": items,
-        }
-        fit = (_load_graph if "model" in header else _load_lattice)(header, arrays, items, common)
+        reason = _reason(Status(header["status"]))
+        make = _load_graph if "model" in header else _load_lattice
+        observations, fits = make(header, arrays, items, reason)
+        fit = Projection(observations, fits, 0, float(header["tol"]), float(header["seconds"]))
         _compare(stored, fit.certificate)
     except (KeyError, ValueError, TypeError, IndexError, AttributeError) as fault:
         raise InputError(f"{path}: the fit in this file is damaged ({str(fault)[:200]})") from None
     return fit
+
+
+def _reason(status: Status) -> str:
+    """Why the solve ended, as far as its status says."""
+    return "done" if status is Status.OPTIMAL else str(status)
 
 
 def _compare(stored: Certificate, computed: Certificate) -> None:
@@ -86,7 +143,7 @@ def _shaped(arrays: Arrays, name: str, shape: tuple[int | None, ...], kind: type
     array = arrays[name]
     fits = array.ndim == len(shape) and all(want in (None, got) for want, got in zip(shape, array.shape, strict=True))
     if not fits or not np.issubdtype(array.dtype, kind):
-        raise ValueError(f"{name}: an array of {array.dtype} of shape {array.shape} stands where {shape} is needed")
+        raise ValueError(f"{name}: an array of {array.dtype} of shape {array.shape}, where {shape} is needed")
     return np.ascontiguousarray(array)
 
 
@@ -96,48 +153,55 @@ def _shares(weights: Array) -> Array:
     return weights
 
 
+def _data(items: tuple[Item, ...], membership: Mask, frequencies: Array, sizes: Array | None) -> Observations:
+    """What was observed, as data: shares of 1 in all where no sizes are known."""
+    totals = np.ones(len(membership)) if sizes is None else sizes
+    observations = Observations(ChoiceData(items, membership, frequencies * totals[:, None], totals))
+    observations.frequencies = frequencies  # to the last bit
+    observations.sizes = sizes
+    return observations
+
+
 def _load_graph(
-    header: dict[str, Any], arrays: Arrays, items: tuple[Item, ...], common: dict[str, Any]
-) -> GraphProjection:
+    header: dict[str, Any], arrays: Arrays, items: tuple[Item, ...], reason: str
+) -> tuple[Observations, GraphFits]:
     n = len(items)
     membership = _shaped(arrays, "membership", (None, n), np.bool_)
     m = len(membership)
     frequencies = _shaped(arrays, "frequencies", (m, n), np.floating)
     sizes = _shaped(arrays, "sizes", (m,), np.floating) if "sizes" in arrays else None
-    observed = gather(items, membership, frequencies, sizes)
-    cells = observed.cells
-    types = _shaped(arrays, "types", (None, len(observed.rows)), np.integer).astype(np.int32)
+    observations = _data(items, membership, frequencies, sizes)
+    cells = observations.cells
+    types = _shaped(arrays, "types", (None, len(observations.rows)), np.integer).astype(np.int32)
     if ((types < 0) | (types >= cells.count)).any():
         raise ValueError("its types take something that no menu offers")
     mixture: Mixture = types, _shares(_shaped(arrays, "shares", (len(types),), np.floating))
     model = make_model(header["model"])
-    bounded = common["method"] == "bounded"
-    projector = BoundedProjector(model, cells) if bounded else ModelProjector(model, cells)
-    if projector.count_foreign(types):
-        raise ValueError(f"its types are not possible in {model!r}")
-    target = cells.to_table(np.nan_to_num(frequencies[observed.rows]))
+    kind = BoundedGeometry if header["method"] == "bounded" else GraphGeometry
     weights = _shaped(arrays, "weights", cells.shape, np.floating)
-    known = {}
-    if bounded:
+    geometry = kind(model, cells).weighted(weights)
+    if geometry.count_foreign(types):
+        raise ValueError(f"its types are not possible in {model!r}")
+    target = cells.to_table(np.nan_to_num(frequencies[observations.rows]))
+    lower = None
+    if not geometry.exact:
         objective, gap = (float(value) for value in header["certificate"][:2])
         if not 0 <= gap <= objective:
             raise ValueError(f"its certificate says gap {gap:.9g} and objective {objective:.9g}")
-        known = {"lower": objective - gap}
-    return GraphProjection(
-        certificate=projector.certify(mixture, target, weights, **known),
-        observed=observed,
-        projector=projector,
-        target=target,
-        weights=weights,
-        mixture=mixture,
-        table=cells_of_types(*mixture, cells.shape),
-        **common,
-    )
+        lower = objective - gap
+    parts = [PartFit(*restrict(mixture, group), None, reason, 0) for group in geometry.menus]
+    fits = GraphFits(geometry, target[None], _rounds(header), [reason], [str(header["method"])], [parts])
+    fits.mixtures, fits.certificates = [mixture], [geometry.certify(mixture, target, lower)]
+    return observations, fits
+
+
+def _rounds(header: dict[str, Any]) -> NDArray[np.int64]:
+    return np.array([int(header["iterations"])], np.int64)
 
 
 def _load_lattice(
-    header: dict[str, Any], arrays: Arrays, items: tuple[Item, ...], common: dict[str, Any]
-) -> LatticeProjection:
+    header: dict[str, Any], arrays: Arrays, items: tuple[Item, ...], reason: str
+) -> tuple[Observations, LatticeFits]:
     lattice = Lattice(len(items))
     shape = lattice.internal_shape
     if "cells" in arrays:
@@ -151,6 +215,13 @@ def _load_lattice(
     masks = _shaped(arrays, "masks", (None,), np.integer) if "masks" in arrays else None
     if masks is not None and ((masks < 1) | (masks >= 1 << lattice.n)).any():
         raise ValueError("one of its menus has items that are not in the list of items")
+    seen = weights > 0 if len(weights) else None
+    observations = Observations.on_lattice(target, seen)
+    observations.items = items
+    if masks is not None:
+        inside: Mask = lattice.membership[masks]
+        frequencies = np.where(inside, observations.over_all_menus()[masks], np.nan)
+        observations = _data(items, inside, frequencies, None)
     mixture = None
     if "orders" in arrays:
         given = Rankings(arrays["orders"], _shares(_shaped(arrays, "shares", (None,), np.floating)), items)
@@ -158,11 +229,19 @@ def _load_lattice(
         flow = flow_from_paths(*mixture)
     else:
         flow = _shaped(arrays, "flow", shape, np.floating)
-    return LatticeProjection(
-        certificate=Certifier(lattice.n, weights)(flow, target),
-        problem=Prepared(lattice, items, target, weights, bool(header["complete"]), masks),
-        _given_flow=flow,
-        _mixture=mixture,
-        _rho=_shaped(arrays, "rho", shape, np.floating) if "rho" in arrays else None,
-        **common,
+    rho = _shaped(arrays, "rho", shape, np.floating) if "rho" in arrays else None
+    geometry = LatticeGeometry(lattice.n, weights)
+    certificate, method = geometry.certifier(flow, target), str(header["method"])
+    fits = LatticeFits(
+        geometry=geometry,
+        targets=target[None],
+        rounds=_rounds(header),
+        reasons=[reason],
+        methods=[method],
+        kind=np.array([INSIDE if bool(header["inside"]) else FACE]),
+        count=np.zeros(1, np.int64),
+        made=[certificate],
+        keep=Keep.NOTHING,
+        solved={0: Solved(mixture, None, certificate, method, int(header["iterations"]), reason, flow, rho)},
     )
+    return observations, fits

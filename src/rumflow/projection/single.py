@@ -13,80 +13,28 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.core.arrays import Array
-from rumflow.core.certificate import Certifier
+from rumflow.core.arrays import Array, Mixture
 from rumflow.core.compile import clock
-from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import paths_from_orders
-from rumflow.core.problem import Problem, Stop
+from rumflow.core.problem import Stop
 from rumflow.core.seeds import Seed, entropy
 from rumflow.core.threads import check_threads
 from rumflow.core.transforms import moebius
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError, NotConvergedError
-from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model
 from rumflow.output.progress import Reporter
-from rumflow.projection.graph import choose_route, project_graph
-from rumflow.projection.inputs import as_floats, check_tol, items_from_shape, prepare
-from rumflow.projection.lattice_results import LatticeProjection
-from rumflow.projection.results import Projection, Rankings, Status, rankings_of, status_of
-from rumflow.solvers.active_set.solve import Progress
-from rumflow.solvers.dispatch import LATTICE_ITEMS, METHODS, solve
+from rumflow.projection.cost import find_geometry
+from rumflow.projection.inputs import as_floats, check_tol, items_from_shape
+from rumflow.projection.observations import Observations, observe
+from rumflow.projection.results import Projection, Rankings, Status, rankings_of
+from rumflow.solvers.dispatch import METHODS
+from rumflow.solvers.geometry import Geometry, Keep, SolveOptions
+from rumflow.solvers.resources import ONE_THREAD, Progress, Resources
 
-
-def project_lattice(
-    data: ChoiceData | ArrayLike,
-    weights: str | ArrayLike | None = None,
-    method: str = "auto",
-    tol: float = 1e-9,
-    max_seconds: float | None = None,
-    throw: bool = True,
-    progress: bool | Callable[[Progress], None] = False,
-    *,
-    start: Rankings | Projection | None = None,
-    threads: int | None = None,
-) -> LatticeProjection:
-    """`project` on the lattice of all menus."""
-    begin = time.perf_counter()
-    _check_options(method, max_seconds, threads)
-    tol = check_tol(tol)
-    problem = prepare(data, weights)
-    begin_at = None
-    if start is not None:
-        orders, shares = rankings_of(start, problem.lattice.n)
-        begin_at = paths_from_orders(orders), shares
-    certifier = Certifier(problem.lattice.n, problem.weights, threads=threads)
-    with Reporter(progress, tol) as report:
-        solved = solve(
-            Problem(problem.target, problem.weights),
-            Stop(tol),
-            method=method,
-            start=begin_at,
-            certifier=certifier,
-            deadline=None if max_seconds is None else clock() + max_seconds,
-            report=report,
-            threads=threads,
-        )
-    fit = LatticeProjection(
-        certificate=solved.certificate,
-        status=status_of(solved.certificate, tol, solved.reason),
-        method=solved.method,
-        iterations=solved.iterations,
-        seconds=time.perf_counter() - begin,
-        tol=tol,
-        items=problem.items,
-        inside=solved.rho is not None or solved.certificate.is_rum,
-        problem=problem,
-        _mixture=solved.mixture,
-        _given_flow=solved.given_flow,
-        _rho=solved.rho,
-        interior=solved.interior,
-    )
-    _throw_unless_optimal(fit, throw)
-    return fit
+_OPTIONS = SolveOptions(keep=Keep.MIXTURES, partial=True)
 
 
 def project(
@@ -108,8 +56,9 @@ def project(
 
     data      ChoiceData, or a (2^n, n) array of probabilities: row = menu bit mask, NaN = not observed. BudgetData: the nearest
               rational demand; its menus are the budgets, its items their patches.
-    weights   None: 1 on every observed cell. "counts": the menu's sample size. An array like the data: any weights >= 0,
-              0 = not observed.
+    weights   None: 1 on every observed cell. "counts": the menu's sample size. "inverse-variance": those of Pearson's statistic,
+              N_D / p with p the fit for "counts", moved towards uniform by one observation per item. An array like
+              `data.frequencies`, or over all menus: any weights >= 0, 0 = not observed.
     method    "rankings": exact active set, best where the optimal face is small (data far from RUM, small samples).
               "ipm": interior point method with tree-preconditioned conjugate gradients, for large faces (large samples).
               "auto": the first, and the second where the active set outgrows it.
@@ -134,51 +83,102 @@ def project(
     >>> {item: round(share, 2) for item, share in fit.probabilities(["a", "b"]).items()}
     {'a': 0.39, 'b': 0.61}
     """
-    if isinstance(data, BudgetData):
-        model, data = model_of_budgets(data, model), data.choices
-    chosen = choose_route(data, model, route, method)
-    if chosen is None:
-        return project_lattice(data, weights, method, tol, max_seconds, throw, progress, start=start, threads=threads)
-    _check_options(method, max_seconds, threads)
-    fit = project_graph(*chosen, weights, tol, max_seconds, progress, start, threads, entropy(seed))
-    _throw_unless_optimal(fit, throw)
-    return fit
-
-
-def project_exact(
-    data: ChoiceData | ArrayLike,
-    weights: str | ArrayLike | None = None,
-    tol: float = 1e-9,
-    *,
-    model: Model | None = None,
-    route: str | None = None,
-) -> Projection:
-    """`project` for what needs the optimum itself: an error where the graph is too large, none where the gap is."""
-    try:
-        chosen = choose_route(data, model, route, exact=True)
-    except GraphTooLargeError as error:
-        text = f"{error}. The answer needs the whole graph: leave out menus or items, such as rare ones"
-        raise GraphTooLargeError(text, error.nodes, error.arcs, error.bytes, error.done) from None
-    if chosen is None:
-        return project_lattice(data, weights, tol=tol, throw=False)
-    return project_graph(*chosen, weights, tol, None, False, None, None)
-
-
-def _check_options(method: str, max_seconds: float | None, threads: int | None) -> None:
+    begin = time.perf_counter()
     if method not in METHODS:
         raise InputError(f"method={method!r}: accepted are {', '.join(map(repr, METHODS))}")
     if max_seconds is not None and not (isinstance(max_seconds, int | float) and max_seconds > 0):
         raise InputError(f"max_seconds={max_seconds!r}: a positive number of seconds is needed, or None")
     check_threads(threads)
-
-
-def _throw_unless_optimal(fit: Projection, throw: bool) -> None:
+    tol = check_tol(tol)
+    observations, own = observe(data, model)
+    geometry = find_geometry(observations, own, route, method)
+    options = _OPTIONS
+    if method != "auto" or seed != 0:
+        options = options._replace(method=method, seed=entropy(seed))
+    with Reporter(progress, tol) as report:
+        deadline = None if max_seconds is None else clock() + max_seconds
+        resources = Resources(threads, deadline, report)
+        fit = fit_observations(observations, geometry, weights, tol, start, options, resources, begin)
     if throw and fit.status is not Status.OPTIMAL:
         raise NotConvergedError(
             f"{fit.status.explanation} (gap {fit.gap:.2g}, objective {fit.objective:.6g}, after {fit.seconds:.1f} s); "
             "the best point so far is the attribute `fit` of this error, or pass throw=False",
             fit,
         )
+    return fit
+
+
+def fit_observations(
+    observations: Observations,
+    geometry: Geometry,
+    weights: str | ArrayLike | None = None,
+    tol: float = 1e-9,
+    start: Rankings | Projection | None = None,
+    options: SolveOptions = _OPTIONS,
+    resources: Resources = ONE_THREAD,
+    begin: float | None = None,
+) -> Projection:
+    """Project observations on a geometry; `begin`: when the clock for `seconds` started."""
+    begin = time.perf_counter() if begin is None else begin
+    target, w = observations.lay_out(geometry, weights)
+    own = geometry.weighted(w)
+    starts = None
+    if start is not None:
+        starts = [mixture_of(start, own)]
+        options = options._replace(lower=_known_bound(start, own, target))
+    fits = own.solve(target[None], Stop(tol), starts=starts, options=options, resources=resources)
+    return Projection(observations, fits, 0, tol, time.perf_counter() - begin)
+
+
+def project_exact(
+    data: ChoiceData | BudgetData | ArrayLike,
+    weights: str | ArrayLike | None = None,
+    tol: float = 1e-9,
+    *,
+    model: Model | None = None,
+    route: str | None = None,
+) -> Projection:
+    """The projection for what needs the optimum itself: an error where the graph is too large, none where the gap is."""
+    observations, own = observe(data, model)
+    geometry = find_geometry(observations, own, route, exact=True)
+    return fit_observations(observations, geometry, weights, tol, resources=Resources(None))
+
+
+def mixture_of(start: Rankings | Projection, geometry: Geometry) -> Mixture:
+    """An earlier fit as types of a geometry, all of them types of its model."""
+    if geometry.has_all_menus:
+        orders, shares = rankings_of(start, geometry.shape[0])
+        return paths_from_orders(orders), shares
+    cells = geometry.cells  # type: ignore[attr-defined]
+    if _same_cells(start, geometry):
+        assert isinstance(start, Projection)
+        types, weights = start.mixture  # also of models whose types are no rankings
+        if start.model is geometry.model:
+            return types, weights
+    else:
+        orders, shares = rankings_of(start, cells.n_items)
+        types, place = np.unique(cells.types_of_orders(orders), axis=0, return_inverse=True)
+        weights = np.bincount(place.reshape(-1), shares).astype(np.float64)
+    types = np.ascontiguousarray(types, np.int32)
+    foreign = 0 if geometry.model.all_rankings else geometry.count_foreign(types)  # type: ignore[attr-defined]
+    if foreign:
+        raise InputError(f"start: {foreign} of its {len(types)} types are not possible in {geometry.model!r}")
+    return types, weights
+
+
+def _same_cells(start: Rankings | Projection, geometry: Geometry) -> bool:
+    if not isinstance(start, Projection) or start.geometry.has_all_menus or geometry.has_all_menus:
+        return False
+    return bool(start.geometry.cells.same(geometry.cells))  # type: ignore[attr-defined]
+
+
+def _known_bound(start: Rankings | Projection, geometry: Geometry, target: Array) -> float:
+    """The lower bound of the objective that an earlier fit of the same data has certified."""
+    if not (_same_cells(start, geometry) and isinstance(start, Projection) and start.model == geometry.model):
+        return 0.0
+    same = np.array_equal(start.fits.targets[start.index], target)
+    same = same and np.array_equal(start.geometry.weights, geometry.weights)
+    return max(start.objective - start.gap, 0.0) if same else 0.0
 
 
 def block_marschak(rho: ChoiceData | ArrayLike) -> Array:
@@ -191,14 +191,13 @@ def block_marschak(rho: ChoiceData | ArrayLike) -> Array:
     [[0.0, 0.0], [0.7, 0.0], [0.0, 0.30000000000000004], [0.3, 0.7]]
     """
     if isinstance(rho, ChoiceData):
-        problem = prepare(rho, None)
-        lattice, rows, complete = problem.lattice, problem.target, problem.complete
+        array = Observations(rho).over_all_menus()
     else:
         array = as_floats(rho, "rho")
-        lattice = Lattice(items_from_shape(array.shape))
-        rows = lattice.to_internal(array)
-        complete = not np.isnan(rows).any()
-    if not complete:
+        items_from_shape(array.shape)
+    lattice = Lattice(array.shape[1])
+    rows = lattice.to_internal(array)
+    if np.isnan(rows).any():
         raise InputError("the Block-Marschak polynomials need every menu; some cells were not observed")
     return lattice.from_internal(moebius(rows))
 
@@ -212,11 +211,13 @@ def is_rum(rho: ChoiceData | ArrayLike, tol: float = 1e-9) -> bool:
     >>> rf.is_rum(rf.simulate.rankings_mixture(4, seed=0)), rf.is_rum(rf.simulate.dirichlet(4, seed=0))
     (True, False)
     """
-    if not isinstance(rho, ChoiceData) or rho.n <= LATTICE_ITEMS:
-        problem = prepare(rho, None)
-        if problem.complete:
-            return bool(moebius(problem.target).min() >= -tol)
-    fit = project(rho, throw=False)
+    observations, model = observe(rho, None)
+    geometry = find_geometry(observations, model)
+    if geometry.has_all_menus:
+        target, weights = observations.lay_out(geometry, None)
+        if not len(weights) or (weights > 0).all():
+            return bool(moebius(target.copy()).min() >= -tol)
+    fit = fit_observations(observations, geometry, resources=Resources(None))
     if fit.distance > tol and 2 * (fit.objective - fit.gap) <= tol * tol and fit.status is not Status.OPTIMAL:
         raise NotConvergedError(
             f"is_rum: the distance is at most {fit.distance:.3g}, and nothing says that it is above tol={tol:g}: "

@@ -2,58 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rumflow.core.arrays import Array, Ints
+from rumflow.core.arrays import Array
 from rumflow.core.lattice import items_of
-from rumflow.data.labels import Item, format_menu
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import format_menu
 from rumflow.errors import InputError
+
+if TYPE_CHECKING:
+    from rumflow.projection.results import Projection
 
 #: Tables over every menu of more items than this are refused: they would have millions of rows.
 MOST_ITEMS = 16
 
 
-def fit_table(
-    items: Sequence[Item],
-    observed: Array,
-    fitted: Array,
-    flow: Array,
-    counts: tuple[Ints, Array] | None = None,
-    menus: str = "all",
-) -> dict[str, list[Any]]:
-    """menu_mask, menu, item, observed (None where not), fitted, flow; and count where the data are given.
+def fit_table(fit: Projection, data: ChoiceData | None = None, menus: str = "all") -> dict[str, list[Any]]:
+    """Columns of the table; `count` is among them where the data are given.
 
-    observed, fitted, flow   (2^n, n)
-    counts                   masks and (menus, n) counts of the data.
-    menus                    "all" has every menu of two items or more, "observed" only those with data.
+    On the lattice: menu_mask, menu, item, observed (None where not), fitted, flow; menus="all" has every menu of two items or
+    more, "observed" only those with data. On a graph: menu_id, menu, item, observed, fitted, of the observed menus.
     """
-    n = len(items)
     if menus not in ("all", "observed"):
         raise InputError(f"menus={menus!r}: accepted are 'all' and 'observed'")
+    if data is not None and data.items != fit.items:
+        raise InputError("data: the items are not those of the fit, in their order")
+    return _over_all_menus(fit, data, menus) if fit.geometry.has_all_menus else _over_observed(fit, data)
+
+
+def _over_observed(fit: Projection, data: ChoiceData | None) -> dict[str, list[Any]]:
+    row, item = np.nonzero(fit.membership & (fit.membership.sum(axis=1, keepdims=True) > 1))
+    names = [format_menu(menu) for menu in fit.menus]
+    columns: dict[str, list[Any]] = {
+        "menu_id": row.tolist(),
+        "menu": [names[i] for i in row],
+        "item": [fit.items[x] for x in item],
+        "observed": _plain(fit.frequencies[row, item]),
+        "fitted": _plain(fit.fitted[row, item]),
+    }
+    if data is not None:
+        counts = {own.tobytes(): values for own, values in zip(data.membership, data.counts, strict=True)}
+        nothing = np.full(fit.n, np.nan)
+        table = np.array([counts.get(own.tobytes(), nothing) for own in fit.membership])
+        columns["count"] = _plain(table[row, item])
+    return columns
+
+
+def _over_all_menus(fit: Projection, data: ChoiceData | None, menus: str) -> dict[str, list[Any]]:
+    n, observed = fit.n, fit.observed
     if n > MOST_ITEMS and menus == "all":
         menus = "observed"
     seen = ~np.isnan(observed)
     columns: dict[str, list[Any]] = {k: [] for k in ("menu_mask", "menu", "item", "observed", "fitted", "flow")}
-    counted = {} if counts is None else dict(zip(counts[0].tolist(), counts[1], strict=True))
+    counted = {} if data is None else dict(zip(data.masks.tolist(), data.counts, strict=True))
     if counted:
         columns["count"] = []
     for mask in range(1, 1 << n):
         members = items_of(mask)
         if len(members) < 2 or (menus == "observed" and not seen[mask, members].any()):
             continue
-        name = format_menu(items[x] for x in members)
+        name = format_menu(fit.items[x] for x in members)
         for x in members:
             known = bool(seen[mask, x])
             row = (
                 mask,
                 name,
-                items[x],
+                fit.items[x],
                 float(observed[mask, x]) if known else None,
-                float(fitted[mask, x]),
-                float(flow[mask, x]),
+                float(fit.rho[mask, x]),
+                float(fit.flow[mask, x]),
             )
             for key, value in zip(columns, row, strict=False):
                 columns[key].append(value)
@@ -61,3 +80,7 @@ def fit_table(
                 count = counted[mask][x] if mask in counted else np.nan
                 columns["count"].append(None if np.isnan(count) else float(count))
     return columns
+
+
+def _plain(values: Array) -> list[float | None]:
+    return [None if np.isnan(value) else float(value) for value in values]

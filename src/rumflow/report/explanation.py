@@ -7,7 +7,6 @@ from typing import Any
 from rumflow.data.choices import ChoiceData
 from rumflow.inference import Conflict, Explanation, explain
 from rumflow.output.names import WRAPPED, list_menu, name_menu
-from rumflow.projection.graph_results import GraphProjection
 from rumflow.projection.results import Projection
 from rumflow.report.render import PageTable
 
@@ -30,9 +29,7 @@ _TITLES = {
 
 def is_quick(fit: Projection) -> bool:
     """Is the search, some thousand projections, a matter of seconds or minutes?"""
-    if isinstance(fit, GraphProjection):
-        return not fit.projector.bounded and fit.projector.n_arcs <= MOST_ARCS
-    return fit.n << (fit.n - 1) <= MOST_ARCS
+    return bool(fit.geometry.exact and fit.geometry.n_arcs <= MOST_ARCS)
 
 
 def explain_data(data: ChoiceData, n_boot: int, seed: int, cluster: bool, progress: bool) -> Explanation:

@@ -22,12 +22,9 @@ from typing import Protocol
 
 import numpy as np
 
-from rumflow.core.arrays import Array, Mixture
+from rumflow.core.arrays import Array
 from rumflow.core.transforms import zeta, zeta_adjoint
-from rumflow.solvers.batch.on_graph import GraphBatch
-from rumflow.solvers.batch.projector import BatchProjector
-from rumflow.solvers.batch.result import Faces
-from rumflow.solvers.graphs import ModelProjector
+from rumflow.solvers.geometry import Faces, Geometry
 from rumflow.solvers.interior.ipm import IpmResult, solve_newton
 
 
@@ -45,12 +42,12 @@ class Tangent(Protocol):
 class FaceTangent:
     """S on the faces of a stack of exact projections."""
 
-    def __init__(self, projector: BatchProjector, faces: Faces) -> None:
-        self._projector, self._faces = projector, faces
+    def __init__(self, geometry: Geometry, faces: Faces) -> None:
+        self._geometry, self._faces = geometry, faces
 
     def __call__(self, rows: Array, *, forward: bool) -> Array:
         """S times each vector."""
-        return self._projector.tangent(self._faces, rows, forward=forward)
+        return self._geometry.tangent(self._faces, rows, forward=forward)
 
 
 class InteriorTangent:
@@ -77,17 +74,3 @@ def vjp(tangent: Tangent, weights: Array, rows: Array) -> Array:
     if len(weights):
         product *= weights
     return product
-
-
-class GraphTangent:
-    """S on the face of one projection onto a choice graph, for tables of cells; separate groups of menus have a face each."""
-
-    def __init__(
-        self, projector: ModelProjector, mixture: Mixture, target: Array, weights: Array, inside: bool
-    ) -> None:
-        self._batch = GraphBatch(projector, weights, 1)
-        self._face = self._batch.face(mixture, target, inside)
-
-    def __call__(self, rows: Array, *, forward: bool) -> Array:
-        """S times each vector."""
-        return self._batch.tangent([self._face] * len(rows), rows)

@@ -61,15 +61,19 @@ class Keep(IntEnum):
     FACES = 2  # types that span the face, and their inverses or factors
 
 
-class SearchOptions(NamedTuple):
-    """What only the search for bounds takes (`rumflow.solvers.bounded`)."""
+class SolveOptions(NamedTuple):
+    """What is asked of a solve beside its accuracy. A geometry leaves alone what does not concern it."""
 
-    seed: int = 0
+    keep: Keep = Keep.NOTHING
+    certify: bool = True  # every problem; without, only those that the solver itself calls unsolved
+    partial: bool = False  # after Ctrl-C return what there is, marked "interrupted", instead of raising
+    method: str = "auto"  # on the lattice: one of `rumflow.solvers.dispatch.METHODS`
+    seed: int = 0  # of the search for bounds
     lower: float = 0.0  # a lower bound of the optimum that is known already
-    only_upper: bool = False  # find a mixture, and leave its gap at the objective
+    only_upper: bool = False  # where there are only bounds: find a mixture, and leave its gap at the objective
 
 
-DEFAULT_SEARCH = SearchOptions()
+DEFAULT_OPTIONS = SolveOptions()
 
 
 class Faces(NamedTuple):
@@ -95,6 +99,8 @@ class Geometry(Protocol):
 
     route: str
     exact: bool  # the price of the cheapest type is known, not only bounded
+    has_all_menus: bool  # the layout has every menu of the items
+    keep_to_start: Keep  # what has to be kept of a stack for `Fits.starts`
     model: Model
     cone: bool  # mixtures of any total instead of 1
     weights: Array  # in the layout; no rows: every cell counts 1
@@ -114,6 +120,9 @@ class Geometry(Protocol):
     def weighted(self, weights: Array) -> Self:
         """The same with other weights."""
 
+    def blank(self, single: float) -> Array:
+        """A layout of zeros, with this number on the cells of menus of one item, where the layout has them."""
+
     def positions(self, menu: Ints, item: Ints, cells: Cells) -> Ints:
         """Where cells, given by the row of their menu in `cells` and their item, are in the flattened layout."""
 
@@ -123,20 +132,15 @@ class Geometry(Protocol):
         stop: Stop,
         *,
         starts: Sequence[Any] | None = None,
-        keep: Keep = Keep.NOTHING,
-        certify: bool = True,
-        partial: bool = False,
+        options: SolveOptions = DEFAULT_OPTIONS,
         resources: Resources = ONE_THREAD,
-        search: SearchOptions = DEFAULT_SEARCH,
     ) -> Fits:
         """Project a stack.
 
         Parameters
         ----------
         targets : (B, *shape)
-        starts : a mixture, or None, for each problem; a lattice takes also what `Fits.starts` has kept.
-        certify : certify every problem; without, only those that the solver itself calls unsolved.
-        partial : after Ctrl-C return what there is, marked "interrupted", instead of raising.
+        starts : a mixture, or None, for each problem; or what the geometry itself has kept of an earlier stack.
         """
 
     def certify(self, mixture: Mixture, target: Array, lower: float | None = None) -> Certificate:
@@ -219,6 +223,11 @@ class Fits(ABC):
     @abstractmethod
     def mixtures(self) -> list[Mixture]:
         """Types and weights as the solver left them, to begin from; empty where the data needed none."""
+
+    @property
+    @abstractmethod
+    def starts(self) -> Sequence[tuple[NDArray[Any], ...]]:
+        """What the next stack can start from."""
 
     @abstractmethod
     def mixture(self, i: int) -> Mixture:

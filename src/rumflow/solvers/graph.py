@@ -36,11 +36,11 @@ from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 from rumflow.solvers.active_set.kernels import start_from
 from rumflow.solvers.active_set.solve import Goal, Outcome, Workspace, make_graph_problem, solve_rankings
 from rumflow.solvers.geometry import (
-    DEFAULT_SEARCH,
+    DEFAULT_OPTIONS,
     Faces,
     Fits,
     Keep,
-    SearchOptions,
+    SolveOptions,
     keeps_factors,
 )
 from rumflow.solvers.resources import ONE_THREAD, Resources
@@ -66,6 +66,14 @@ class Point(NamedTuple):
     types: Paths
     weights: Array
     rest: float
+
+
+class PartStarts(tuple[Any, ...]):
+    """Mixtures to begin from: types and weights of one group of menus after the other."""
+
+    def part(self, p: int) -> Mixture:
+        """Those of a group."""
+        return self[2 * p], self[2 * p + 1]
 
 
 class PartFit(NamedTuple):
@@ -152,6 +160,11 @@ class GraphFits(Fits):
             for own in self.parts
         ]
 
+    @property
+    def starts(self) -> list[PartStarts]:
+        """What the next stack can start from."""
+        return [PartStarts(array for one in own for array in one.mixture) for own in self.parts]
+
     def mixture(self, i: int) -> Mixture:
         """Types over all menus, and their weights."""
         return self.mixtures[i]
@@ -177,7 +190,8 @@ class _Shared:
 class GraphGeometry:
     """A model on observed cells, its graphs built once; see `rumflow.solvers.geometry.Geometry`."""
 
-    route, exact = "graph", True
+    route, exact, has_all_menus = "graph", True, False
+    keep_to_start = Keep.NOTHING
 
     def __init__(self, model: Model, cells: Cells, *, cone: bool = False, limit: Limit = DEFAULT_LIMIT) -> None:
         self.model, self.cells, self.cone = model, cells, cone
@@ -206,6 +220,10 @@ class GraphGeometry:
     def shape(self) -> tuple[int, int]:
         """(menus, width): the shape of tables."""
         return self.cells.shape
+
+    def blank(self, single: float) -> Array:
+        """A table of zeros: menus of one item leave no choice and are in no graph."""
+        return np.zeros(self.shape)
 
     @property
     def graphs(self) -> list[Graph]:
@@ -255,15 +273,12 @@ class GraphGeometry:
         targets: Array,
         stop: Stop,
         *,
-        starts: Sequence[Mixture | Sequence[Mixture] | None] | None = None,
-        keep: Keep = Keep.NOTHING,
-        certify: bool = True,
-        partial: bool = False,
+        starts: Sequence[Mixture | PartStarts | None] | None = None,
+        options: SolveOptions = DEFAULT_OPTIONS,
         resources: Resources = ONE_THREAD,
-        search: SearchOptions = DEFAULT_SEARCH,
     ) -> GraphFits:
-        """Project a stack (B, menus, width); a start is a mixture over all menus, or a list of one for each group."""
-        size = len(targets)
+        """Project a stack (B, menus, width); a start is a mixture over all menus, or one for each group."""
+        size, partial = len(targets), options.partial
         parts: list[list[PartFit]] = [[] for _ in range(size)]
         normalised = self._normalise(targets)
         threads = thread_count(resources.threads)
@@ -275,13 +290,13 @@ class GraphGeometry:
             found = []
             for p, workspace in enumerate(workspaces):
                 problem = self._part_problem(normalised[i], p)
-                start = None if begin is None else restrict(begin, self.menus[p]) if isinstance(begin, tuple) else begin[p]
-                own = self._solve_part(p, problem, stop, start, workspace, one, search)
+                start = None if begin is None else begin.part(p) if isinstance(begin, PartStarts) else restrict(begin, self.menus[p])
+                own = self._solve_part(p, problem, stop, start, workspace, one, options)
                 if own.reason == "interrupted" and not partial:
                     raise KeyboardInterrupt
-                if certify or own.reason != "done":
-                    own = self._certified(p, own, targets[i], search)
-                if keep is Keep.FACES:
+                if options.certify or own.reason != "done":
+                    own = self._certified(p, own, targets[i])
+                if options.keep is Keep.FACES:
                     own = own._replace(face=self._face(p, workspace, problem, own.mixture))
                 found.append(own)
             parts[i] = found
@@ -297,7 +312,7 @@ class GraphGeometry:
             parts = [own or self._not_begun() for own in parts]
         reasons = [next((one.reason for one in own if one.reason != "done"), "done") for own in parts]
         rounds = np.array([sum(one.rounds for one in own) for own in parts], np.int64)
-        return GraphFits(self, targets, rounds, reasons, [self.route] * size, parts, keep)
+        return GraphFits(self, targets, rounds, reasons, [self.route] * size, parts, options.keep)
 
     def _solve_part(
         self,
@@ -307,12 +322,12 @@ class GraphGeometry:
         start: Mixture | None,
         workspace: Any,
         resources: Resources,
-        search: SearchOptions,
+        options: SolveOptions,
     ) -> PartFit:
         found = solve_graph(self.graphs[p], problem, stop, start=start, workspace=workspace, resources=resources)
         return PartFit(found.paths, found.weights, None, found.reason, found.rounds)
 
-    def _certified(self, p: int, fit: PartFit, target: Array, search: SearchOptions) -> PartFit:
+    def _certified(self, p: int, fit: PartFit, target: Array) -> PartFit:
         """With the certificate for the data as they were given."""
         return fit._replace(certificate=certify_types(self.graphs[p], fit.mixture, self._part_problem(target, p)))
 
@@ -412,13 +427,13 @@ class GraphGeometry:
         if point.rest == 0:
             return point.types, point.weights
         ones = (np.arange(self.cells.width) < self.cells.count[:, None]).astype(np.float64)
-        even = self.weighted(ones).solve(self.rho(point)[None], Stop(1e-14, 1e-18), certify=False)
+        even = self.weighted(ones).solve(self.rho(point)[None], Stop(1e-14, 1e-18), options=SolveOptions(certify=False))
         return even.mixtures[0]
 
     def flow(self, point: Point) -> Array:
         """A point as a flow on the lattice, for rankings of few items."""
         n = self.cells.n_items
-        if not self.model.types_are_rankings or n > MOST_ITEMS_OF_ARRAYS:
+        if not self.model.is_random_utility or n > MOST_ITEMS_OF_ARRAYS:
             raise InputError(
                 f"`rho` and `flow` are available only for RandomUtility with at most {MOST_ITEMS_OF_ARRAYS} items; "
                 "use `fitted` (the observed menus) or `probabilities(menu)`"

@@ -59,7 +59,7 @@ from rumflow.solvers.batch.kernels import (
 )
 from rumflow.solvers.batch.result import LatticeFits, Part, concatenate, join, no_start, split
 from rumflow.solvers.dispatch import Dispatcher, Solved
-from rumflow.solvers.geometry import DEFAULT_SEARCH, Faces, Keep, SearchOptions
+from rumflow.solvers.geometry import DEFAULT_OPTIONS, Faces, Keep, SolveOptions
 from rumflow.solvers.resources import ONE_THREAD, Resources
 from rumflow.solvers.small.solve import begin_small
 from rumflow.solvers.small.workspace import (
@@ -86,7 +86,8 @@ def plain_lattice(n: int, cone: bool = False) -> LatticeGeometry:
 class LatticeGeometry:
     """All menus of n items; see `rumflow.solvers.geometry.Geometry`."""
 
-    route, exact = "lattice", True
+    route, exact, has_all_menus = "lattice", True, True
+    keep_to_start = Keep.FACES
     model = _MODEL
 
     def __init__(self, n: int, weights: Array = NO_WEIGHTS, cone: bool = False) -> None:
@@ -101,6 +102,12 @@ class LatticeGeometry:
         """The same with other weights; none at all where all are 1."""
         plain = not len(weights) or (not self.cone and bool((weights == 1.0).all()))
         return plain_lattice(self.n, self.cone) if plain else LatticeGeometry(self.n, weights, self.cone)
+
+    def blank(self, single: float) -> Array:
+        """Zeros, with this number on the menus of one item."""
+        rows = np.zeros(self.shape)
+        rows[:, 0] = single
+        return rows
 
     @cached_property
     def certifier(self) -> Certifier:
@@ -133,14 +140,11 @@ class LatticeGeometry:
         stop: Stop,
         *,
         starts: Sequence[Start | Mixture | None] | None = None,
-        keep: Keep = Keep.NOTHING,
-        certify: bool = True,
-        partial: bool = False,
+        options: SolveOptions = DEFAULT_OPTIONS,
         resources: Resources = ONE_THREAD,
-        search: SearchOptions = DEFAULT_SEARCH,
-        method: str = "auto",
     ) -> LatticeFits:
-        """Project a stack (B, n, 2^(n-1)); `method`: one of `rumflow.solvers.dispatch.METHODS`."""
+        """Project a stack (B, n, 2^(n-1))."""
+        keep, certify, method = options.keep, options.certify, options.method
         size = len(targets)
         few = self._small is not None and method != "ipm"
         arrays = few or size != 1 or keep is Keep.FACES  # otherwise they are made when asked for
@@ -182,7 +186,7 @@ class LatticeGeometry:
         except KeyboardInterrupt:
             stopped.append(True)
         if stopped:
-            self._give_up(fits, partial)
+            self._give_up(fits, options.partial)
         return fits
 
     def _give_up(self, fits: LatticeFits, partial: bool) -> None:

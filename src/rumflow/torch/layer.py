@@ -15,7 +15,7 @@ from rumflow.layers.cells import Menu
 from rumflow.layers.checks import require_options
 from rumflow.models.model import Model
 from rumflow.projection.inputs import LARGEST
-from rumflow.solvers.batch.projector import DEFAULT_TOL
+from rumflow.solvers.geometry import DEFAULT_TOL
 from rumflow.torch.cells import Cells
 from rumflow.torch.function import may_be_forward, project
 from rumflow.torch.warm import WarmStarts
@@ -66,7 +66,7 @@ def project_cells(
         raise InputError(
             f"index: one sample number for each of {tuple(z.shape[:-1])} is needed, not {tuple(index.shape)}"
         )
-    if (smoothing or return_flow) and cells.projector is not None:
+    if (smoothing or return_flow) and cells.graph is not None:
         raise InputError(
             "smoothing and return_flow are there on the lattice of all menus only: Cells(..., lattice=True)"
         )

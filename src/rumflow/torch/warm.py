@@ -23,7 +23,7 @@ import numpy as np
 
 from rumflow.core.arrays import Array, Ints
 from rumflow.errors import InputError
-from rumflow.layers.engines import Kept
+from rumflow.layers.engines import WarmStart
 
 _handles = count(1)
 _registry: WeakValueDictionary[int, WarmStarts]
@@ -51,7 +51,7 @@ class WarmStarts:
             raise InputError(f"max_bytes: a positive number is needed, not {max_bytes!r}")
         self.max_bytes = int(max_bytes)
         self.handle = next(_handles)
-        self._starts: OrderedDict[int, Kept] = OrderedDict()
+        self._starts: OrderedDict[int, WarmStart] = OrderedDict()
         self._place: dict[int, int] = {}  # of each sample in the arrays below
         self._free: list[int] = []
         self._sketch, self._reach, self._key = np.empty((0, _SUMS)), np.empty(0), np.empty(0, np.int64)
@@ -91,7 +91,7 @@ class WarmStarts:
                 signs = np.random.default_rng(0).choice([-1.0, 1.0], (cells, _SUMS)) / np.sqrt(_SUMS)
                 self._sums = signs * np.sqrt(weights)[:, None] if len(weights) else signs
 
-    def find(self, rows: Array, keys: Sequence[int] | None) -> tuple[list[int], list[Kept | None], Array]:
+    def find(self, rows: Array, keys: Sequence[int] | None) -> tuple[list[int], list[WarmStart | None], Array]:
         """The names of these samples, what is known of them and near enough, and their sketches.
 
         Without `keys`, a sample is the nearest of those known, or a new one.
@@ -99,7 +99,7 @@ class WarmStarts:
         with self._lock, np.errstate(over="ignore", invalid="ignore"):
             sketch: Array = rows @ self._sums
             names = self._recognise(sketch) if keys is None else list(keys)
-            starts: list[Kept | None] = []
+            starts: list[WarmStart | None] = []
             for own, key in zip(sketch, names, strict=True):
                 at = self._place.get(key)
                 near = at is not None and ((own - self._sketch[at]) ** 2).sum() <= self._reach[at]
@@ -124,7 +124,7 @@ class WarmStarts:
                 names.append(self._unnamed)
         return names
 
-    def put(self, keys: Sequence[int], starts: Sequence[Kept], sketch: Array, square: Array) -> None:
+    def put(self, keys: Sequence[int], starts: Sequence[WarmStart], sketch: Array, square: Array) -> None:
         """Remember these samples, which are so far (squared) from their projections."""
         with self._lock, np.errstate(over="ignore"):
             for key, start, own, distance in zip(keys, starts, sketch, square, strict=True):
@@ -165,5 +165,5 @@ def find(handle: int) -> WarmStarts | None:
     return _registry.get(handle)
 
 
-def _size(start: Kept) -> int:
+def _size(start: WarmStart) -> int:
     return 400 + sum(part.nbytes for part in start)

@@ -21,7 +21,6 @@ import numpy as np
 
 from rumflow.core.arrays import Array, Mask
 from rumflow.core.graph_cells import Cells
-from rumflow.core.graph_certificate import plain_cheapest
 from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.paths import cheapest_below, squeeze
 from rumflow.core.transforms import moebius, zeta_adjoint
@@ -31,7 +30,7 @@ from rumflow.data.menus import labels_of, masks_of
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.output.names import list_menu
-from rumflow.solvers.graphs import ModelProjector, part_of
+from rumflow.solvers.graph import GraphGeometry
 
 #: What counts of so many menus is listed in words.
 MOST_TERMS = 8
@@ -107,12 +106,8 @@ def highest(membership: Mask, c: Array, items: tuple[Item, ...], model: Model | 
     used: Mask = np.ones(len(items), np.bool_) if model is not None else np.logical_or.reduce(membership, axis=0)
     labels = tuple(label for label, own in zip(items, used, strict=True) if own)
     cells = Cells(membership[:, used], None, labels)
-    projector = ModelProjector(RandomUtility() if model is None else model, cells)
-    cost = cells.to_table(-c[:, used])
-    total = 0.0
-    for graph, part, menus in zip(projector.graphs, projector.parts, projector.menus, strict=True):
-        total -= float(plain_cheapest(graph, part_of(cost, cost, part, menus)[0]))
-    return total
+    geometry = GraphGeometry(RandomUtility() if model is None else model, cells)
+    return -geometry.cheapest(cells.to_table(-c[:, used]))
 
 
 def _tidy(c: Array) -> Array:

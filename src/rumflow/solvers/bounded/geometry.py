@@ -1,8 +1,7 @@
-"""`ModelProjector` without graphs: what `rumflow.solvers.graphs` offers, with bounds in place of exact gaps."""
+"""Random utility where the graph is too large: what `rumflow.solvers.graph` offers, with bounds in place of exact gaps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,27 +11,28 @@ from rumflow.core.certificate import Certificate
 from rumflow.core.compile import clock
 from rumflow.core.graph import Graph, cells_of_types
 from rumflow.core.graph_certificate import describe_mixture, residual_of
-from rumflow.core.problem import Problem
+from rumflow.core.problem import Problem, Stop
 from rumflow.errors import InputError
 from rumflow.models.open_menus import Limit
-from rumflow.solvers.active_set.solve import Progress
 from rumflow.solvers.bounded.bound import Bounder
 from rumflow.solvers.bounded.prices import SearchPrices
 from rumflow.solvers.bounded.search import random_orders
 from rumflow.solvers.bounded.solve import BoundedSolver
-from rumflow.solvers.graphs import Effort, ModelProjector, PartFit
+from rumflow.solvers.geometry import SolveOptions
+from rumflow.solvers.graph import GraphGeometry, PartFit
+from rumflow.solvers.resources import Resources
 
 _INNER_RANKINGS = 4096  # of which the inner point is the mean
 
 
-class BoundedProjector(ModelProjector):
+class BoundedGeometry(GraphGeometry):
     """Random utility on observed cells whose graph is too large: mixtures by search, and lower bounds."""
 
-    bounded = True
+    route, exact = "bounded", False
 
     def _prepare(self, limit: Limit) -> None:
         if not self.model.is_random_utility:
-            raise InputError(f"route='bounded': it is there for RandomUtility, not for {self.model!r}")
+            raise InputError(f"route='bounded': it is available for RandomUtility only, not for {self.model!r}")
         self._above = np.ascontiguousarray(self.model.preferences(self.cells.items))
 
     @property
@@ -59,9 +59,13 @@ class BoundedProjector(ModelProjector):
         m, width = self.cells.shape
         return 16 * (m * width) ** 2
 
-    def workspaces(self) -> list[Any]:
+    def _workspaces(self) -> list[Any]:
         """A solver for each part."""
         return [BoundedSolver(SearchPrices(part, self._above), Bounder(self.model, part)) for part in self.parts]
+
+    def _normalise(self, targets: Array) -> Array:
+        """Bounds are those of the data as they were given."""
+        return targets
 
     def inner_point(self) -> Array:
         """The mean of many random rankings of the model."""
@@ -79,35 +83,36 @@ class BoundedProjector(ModelProjector):
                 foreign += 1
         return foreign
 
-    def certify(self, mixture: Mixture, target: Array, weights: Array, lower: float = 0.0) -> Certificate:
+    def certify(self, mixture: Mixture, target: Array, lower: float | None = None) -> Certificate:
         """The certificate of a mixture of types over all menus, given a lower bound of the optimum."""
-        problem = Problem(target, weights, self.cone)
+        problem = Problem(target, self.weights, self.cone)
         rho = cells_of_types(*mixture, self.cells.shape)
         objective = residual_of(rho, *problem).objective
-        return describe_mixture(mixture, rho, problem, objective, max(objective - lower, 0.0))
+        return describe_mixture(mixture, rho, problem, objective, max(objective - (lower or 0.0), 0.0))
 
     def _solve_part(
         self,
-        i: int,
+        p: int,
         problem: Problem,
-        tol: float,
+        stop: Stop,
         start: Mixture | None,
-        deadline: float | None,
-        report: Callable[[Progress], None] | None,
-        threads: int | None,
         workspace: Any,
-        effort: Effort,
+        resources: Resources,
+        options: SolveOptions,
     ) -> PartFit:
-        if deadline is not None:
+        if resources.deadline is not None:
             # Every part has its share of the time that is left.
-            deadline = clock() + (deadline - clock()) / (len(self.parts) - i)
+            left = (resources.deadline - clock()) / (len(self.parts) - p)
+            resources = resources._replace(deadline=clock() + left)
+        known = options if len(self.parts) == 1 else options._replace(lower=0.0)
         solver: BoundedSolver = workspace
-        return solver.solve(
-            problem,
-            tol=tol,
-            start=start,
-            deadline=deadline,
-            report=report,
-            threads=threads,
-            effort=effort if len(self.parts) == 1 else effort._replace(lower=0.0),
-        )
+        return solver.solve(problem, stop, start=start, resources=resources, options=known)
+
+    def _certified(self, p: int, fit: PartFit, target: Array) -> PartFit:
+        """The solver's bounds are certificates already."""
+        return fit
+
+    def _not_begun(self) -> list[PartFit]:
+        """Some ranking, for a problem that was not begun when Ctrl-C came."""
+        order = random_orders(np.random.default_rng(0), 1, self._above)
+        return [PartFit(part.types_of_orders(order), np.ones(1), None, "interrupted", 0) for part in self.parts]

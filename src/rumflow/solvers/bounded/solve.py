@@ -13,7 +13,7 @@ Where a bound comes with a type that the search has missed, column generation go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -23,12 +23,14 @@ from rumflow.core.compile import clock
 from rumflow.core.graph import cells_of_types
 from rumflow.core.graph_certificate import Residual, describe_mixture, residual_of
 from rumflow.core.problem import SOLVER_FLOOR, Problem, Stop, data_size
-from rumflow.solvers.active_set.solve import Progress, Workspace, make_graph_problem, solve_rankings
+from rumflow.solvers.active_set.solve import Goal, Workspace, make_graph_problem, solve_rankings
 from rumflow.solvers.bounded.bound import Bound, Bounder
 from rumflow.solvers.bounded.prices import SearchPrices
 from rumflow.solvers.bounded.search import KICK, find_cheap
 from rumflow.solvers.bounded.split import Split
-from rumflow.solvers.graphs import NO_EFFORT, Effort, PartFit
+from rumflow.solvers.geometry import DEFAULT_OPTIONS, SolveOptions
+from rumflow.solvers.graph import PartFit
+from rumflow.solvers.resources import ONE_THREAD, Progress, Resources
 
 _SEARCH_SHARE = 0.6  # of the time that is left, for the search before the next bound
 _WORTH = 0.02  # a share of the time that is not worth another round
@@ -58,18 +60,17 @@ class BoundedSolver:
     def solve(
         self,
         problem: Problem,
+        stop: Stop,
         *,
-        tol: float,
         start: Mixture | None = None,
-        deadline: float | None = None,
-        report: Callable[[Progress], None] | None = None,
-        threads: int | None = None,
-        effort: Effort = NO_EFFORT,
+        resources: Resources = ONE_THREAD,
+        options: SolveOptions = DEFAULT_OPTIONS,
     ) -> PartFit:
         """Project tables of cells."""
-        lower, only_upper = effort.lower, effort.only_upper
-        self.prices.restart(effort.seed)
-        begin, rounds, last, stop = clock(), 0, np.inf, Stop(tol)
+        lower, only_upper = options.lower, options.only_upper
+        threads, deadline, report, _ = resources
+        self.prices.restart(options.seed)
+        begin, rounds, last = clock(), 0, np.inf
         floor = SOLVER_FLOOR * float(data_size(problem.target, problem.weights))
 
         def tell(now: Progress) -> None:
@@ -78,7 +79,7 @@ class BoundedSolver:
                 gap = max(now.objective - lower, 0.0)
                 report(Progress(rounds + now.round, now.objective, gap, now.rankings, clock() - begin))
 
-        split = Split(self.bounder.model, self.bounder.cells, problem, effort.seed)
+        split = Split(self.bounder.model, self.bounder.cells, problem, options.seed)
         while True:
             limit = deadline
             if deadline is not None and not only_upper:
@@ -86,12 +87,9 @@ class BoundedSolver:
             found = solve_rankings(
                 make_graph_problem(problem),
                 self._workspace,
-                tol=tol,
-                floor=floor,
+                Goal(stop.tol, floor),
                 start=start,
-                deadline=limit,
-                report=tell,
-                threads=threads,
+                resources=Resources(threads, limit, tell),
             )
             rounds += found.rounds
             reason = found.reason
@@ -104,7 +102,7 @@ class BoundedSolver:
             try:
                 for bound in self._bounds(here.left, split, settled, deadline, threads):
                     if isinstance(bound, Bound):
-                        missed = self._offer(bound, here.left, tol) or missed
+                        missed = self._offer(bound, here.left, stop.tol) or missed
                         lower = max(lower, here.left.objective - here.left.gap(bound.value))
                     else:
                         lower = max(lower, bound)

@@ -26,12 +26,12 @@ from rumflow.core.compile import clock
 from rumflow.core.graph import Graph, cells_of_types
 from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import certify_types
-from rumflow.core.problem import Problem
+from rumflow.core.problem import Problem, Stop
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.models.model import Model
 from rumflow.models.open_menus import Limit
 from rumflow.solvers.bounded.groups import largest_group
-from rumflow.solvers.graphs import solve_graph
+from rumflow.solvers.graph import solve_graph
 
 #: Nodes a graph of a group may have: more cuts are worth more than larger groups.
 SPLIT_LIMIT = Limit(nodes=2_000)
@@ -109,7 +109,7 @@ class Split:
                 np.ascontiguousarray(weights[menus, : part.width]),
                 cone,
             )
-            found = solve_graph(graph, problem, tol=_TOL, start=self._starts.get(place), threads=1)
+            found = solve_graph(graph, problem, Stop(_TOL), start=self._starts.get(place))
             if found.reason == "interrupted":
                 raise KeyboardInterrupt
             mixture = found.paths, found.weights

@@ -1,0 +1,252 @@
+"""What was observed, in one form whatever it came as: menus, recorded cells, probabilities, sizes, labels.
+
+All checks of data and weights are made here, once; `Observations.lay_out` brings them into the layout of a geometry.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rumflow.core.arrays import Array, Ints, Mask
+from rumflow.core.graph_cells import Cells
+from rumflow.core.lattice import MAX_ITEMS, Lattice
+from rumflow.core.problem import NO_WEIGHTS, Stop
+from rumflow.data.budgets import BudgetData
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import Item, format_menu
+from rumflow.errors import InputError
+from rumflow.models.budgets import model_of_budgets
+from rumflow.models.model import Model, require_model
+from rumflow.models.random_utility import RandomUtility
+from rumflow.projection.inputs import as_floats, items_from_shape, read_array, require_lattice_memory, require_weights
+from rumflow.solvers.geometry import Geometry, SolveOptions
+
+#: Weights by name.
+NAMED_WEIGHTS = (None, "counts", "inverse-variance")
+
+
+class Observations:
+    """Menus with the probabilities of their recorded cells.
+
+    From ChoiceData, or from a (2^n, n) array of probabilities with NaN for what was not observed; of an array the observed menus
+    are those of two items or more. Tables over menus and items are made when they are asked for.
+    """
+
+    def __init__(self, data: ChoiceData | ArrayLike) -> None:
+        self._target: Array | None = None  # of an array, in the internal layout of the lattice
+        self._seen: Mask | None = None  # None: every cell of every menu was observed
+        if isinstance(data, ChoiceData):
+            self.data: ChoiceData | None = data
+            self.items: tuple[Item, ...] = data.items
+            self.sizes: Array | None = data.totals
+            return
+        self.data, self.sizes = None, None
+        array = np.ascontiguousarray(as_floats(data, "data"))
+        n = items_from_shape(array.shape)
+        require_lattice_memory(n)
+        self.items = _numbers(n)
+        self._target, seen, missing = read_array(Lattice(n), array, self.items)
+        self._seen = seen if missing else None
+
+    @classmethod
+    def on_lattice(cls, target: Array, seen: Mask | None) -> Self:
+        """Numbers over all menus in the internal layout; `seen`: what was observed, None for everything."""
+        own = cls.__new__(cls)
+        own.data, own.sizes, own.items = None, None, _numbers(len(target))
+        own._target, own._seen = target, seen
+        return own
+
+    @property
+    def n(self) -> int:
+        """Number of items."""
+        return len(self.items)
+
+    @property
+    def whole(self) -> bool:
+        """Is this an array in which every cell of every menu was observed?"""
+        return self.data is None and self._seen is None
+
+    @cached_property
+    def masks(self) -> Ints:
+        """(m,) bit masks of the observed menus."""
+        if self.data is not None:
+            return self.data.masks
+        inside = Lattice(self.n).membership
+        several = inside.sum(axis=1) >= 2
+        if self._seen is None:
+            return np.flatnonzero(several)
+        seen = Lattice(self.n).from_internal(self._seen.astype(np.float64)) > 0
+        return np.flatnonzero(seen.any(axis=1) & several)
+
+    @cached_property
+    def membership(self) -> Mask:
+        """(m, n): the observed menus, as rows of truth values."""
+        if self.data is not None:
+            return self.data.membership
+        rows: Mask = Lattice(self.n).membership[self.masks]
+        return rows
+
+    @cached_property
+    def frequencies(self) -> Array:
+        """(m, n): the probabilities, NaN on what was not recorded."""
+        if self.data is not None:
+            return self.data.frequencies
+        return np.where(self.membership, self.over_all_menus()[self.masks], np.nan)
+
+    def over_all_menus(self) -> Array:
+        """(2^n, n): the probabilities of every menu; NaN where not observed, 0 outside the menu."""
+        lattice = Lattice(self.n)
+        if self._target is not None:
+            target = self._target if self._seen is None else np.where(self._seen, self._target, np.nan)
+            return lattice.from_internal(target)
+        array = np.where(lattice.membership, np.nan, 0.0)
+        array[self.masks] = np.where(self.membership, self.frequencies, 0.0)
+        array[1 << np.arange(self.n), np.arange(self.n)] = 1.0
+        return array
+
+    @cached_property
+    def rows(self) -> Ints:
+        """The menus of two items or more."""
+        rows = np.flatnonzero(self.membership.sum(axis=1) > 1)
+        if len(rows) == 0:
+            raise InputError("no menu of two or more items was observed: every menu leaves no choice")
+        return rows
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The recorded cells of the menus of two items or more."""
+        recorded = ~np.isnan(self.frequencies)
+        return Cells(self.membership[self.rows], recorded[self.rows], self.items)
+
+    def lay_out(self, geometry: Geometry, weights: str | ArrayLike | None) -> tuple[Array, Array]:
+        """Target and weights in the layout of a geometry; weights without rows: every cell counts 1."""
+        if self._target is not None and geometry.has_all_menus:
+            return self._lay_out_array(weights)
+        menu, item, position = self.places(geometry)
+        target = geometry.blank(1.0)
+        target.reshape(-1)[position] = self.frequencies[menu, item]
+        w = self.weigh(weights)[menu, item]
+        if isinstance(weights, str) and weights == "inverse-variance":
+            given = _spread(geometry, position, w)
+            near = geometry.weighted(given).solve(target[None], Stop(1e-9), options=SolveOptions(only_upper=True))
+            p = near.rho.reshape(-1)[position]
+            items = self.membership.sum(axis=1)[menu]
+            # One observation per item moves the fit towards uniform; a menu of one item is no news.
+            w = np.where(items > 1, w / ((w * p + 1.0) / (w + items)), 1.0)
+        return target, _spread(geometry, position, w)
+
+    def places(self, geometry: Geometry) -> tuple[Ints, Ints, Ints]:
+        """Menu, item and position of the recorded cells of menus of two items or more, or of all that the layout has."""
+        if geometry.has_all_menus:
+            menu, item = np.nonzero(~np.isnan(self.frequencies))
+            return menu, item, lattice_positions(self.n, self.masks[menu], item)
+        menu, item = np.nonzero(self.cells.recorded)
+        return self.rows[menu], item, geometry.positions(menu, item, self.cells)
+
+    def _lay_out_array(self, weights: str | ArrayLike | None) -> tuple[Array, Array]:
+        assert self._target is not None
+        if weights is None:
+            return self._target, NO_WEIGHTS if self._seen is None else self._seen.astype(np.float64)
+        if isinstance(weights, str):
+            self._refuse_named(weights)
+        given = self._array(weights)
+        lattice = Lattice(self.n)
+        rows = lattice.to_internal(given)
+        require_weights(rows, lambda i: self._name(*_cell_of(self.n, i)))
+        if self._seen is not None and (unseen := (rows > 0) & ~self._seen).any():
+            self._refuse_unseen(*_cell_of(self.n, int(np.flatnonzero(unseen)[0])), float(rows[unseen][0]))
+        return self._target, rows
+
+    def weigh(self, weights: str | ArrayLike | None) -> Array:
+        """(m, n): weights of the recorded cells, 0 elsewhere; for "inverse-variance" those of the fit that it starts from.
+
+        weights   None: 1. "counts": the menu's sample size. An array like `frequencies`, or over all menus.
+        """
+        recorded = ~np.isnan(self.frequencies)
+        if weights is None:
+            return recorded.astype(np.float64)
+        if isinstance(weights, str):
+            self._refuse_named(weights)
+            assert self.sizes is not None
+            w: Array = recorded * self.sizes[:, None]
+        else:
+            w = np.where(self.membership, self._array(weights), 0.0)
+            unseen = (w > 0) & ~recorded
+            if unseen.any():
+                row, item = (int(v) for v in np.argwhere(unseen)[0])
+                self._refuse_unseen(self.membership[row], item, float(w[row, item]))
+        require_weights(w, lambda i: self._name(self.membership[i // self.n], i % self.n))
+        return np.asarray(w, np.float64)
+
+    def _refuse_named(self, weights: str) -> None:
+        accepted = [repr(name) for name in NAMED_WEIGHTS]
+        if weights not in NAMED_WEIGHTS:
+            raise InputError(
+                f"weights={weights!r}: accepted are {', '.join(accepted)} and an array of shape {self._shapes()}"
+            )
+        if self.sizes is None:
+            raise InputError(f"weights={weights!r} needs ChoiceData: an array of probabilities has no sample sizes")
+
+    def _shapes(self) -> str:
+        every = (1 << self.n, self.n) if self.n <= MAX_ITEMS else None
+        own = None if self.data is None else (len(self.data.totals), self.n)
+        return " or ".join(str(shape) for shape in (own, every) if shape is not None)
+
+    def _array(self, weights: ArrayLike) -> Array:
+        """Weights given as an array, like `frequencies` (or over all menus, where the data are)."""
+        array = as_floats(weights, "weights")
+        n, m = self.n, None if self.data is None else len(self.data.totals)
+        every = n <= MAX_ITEMS and array.shape == (1 << n, n)
+        if not (every or (m is not None and array.shape == (m, n))):
+            raise InputError(f"weights: an array of shape {self._shapes()} is needed, not {array.shape}")
+        return array[self.masks] if every and m is not None else array
+
+    def _refuse_unseen(self, members: Mask, item: int, weight: float) -> None:
+        raise InputError(
+            f"weights: {self._name(members, item)} has weight {weight:g} but was not observed; give it weight 0"
+        )
+
+    def _name(self, members: Mask, item: int) -> str:
+        """A cell in words."""
+        labels = [self.items[x] for x in np.flatnonzero(members)]
+        return f"menu {format_menu(labels)}, item {self.items[item]!r}"
+
+
+def _spread(geometry: Geometry, position: Ints, weights: Array) -> Array:
+    """Weights in the layout; a menu of one item is no news, and as light as the lightest."""
+    table = geometry.blank(float(weights[weights > 0].min()))
+    table.reshape(-1)[position] = weights
+    return table
+
+
+def lattice_positions(n: int, masks: Ints, item: Ints) -> Ints:
+    """Where cells (mask, item) lie in the flattened internal layout of the lattice."""
+    column = (masks & ((np.int64(1) << item) - 1)) | ((masks >> (item + 1)) << item)
+    where: Ints = (item << (n - 1)) + column
+    return where
+
+
+def _cell_of(n: int, position: int) -> tuple[Mask, int]:
+    """The menu (a row of truth values) and the item of a position in the internal layout."""
+    item, column = divmod(position, 1 << (n - 1))
+    mask = (column & ((1 << item) - 1)) | (1 << item) | ((column >> item) << (item + 1))
+    return np.array([bool(mask >> x & 1) for x in range(n)]), item
+
+
+def _numbers(n: int) -> tuple[Item, ...]:
+    return tuple(range(n))
+
+
+def observe(data: Any, model: Model | None) -> tuple[Observations, Model]:
+    """Data in any accepted form as observations, and the model that goes with them; None: random utility."""
+    require_model(model)
+    if isinstance(data, BudgetData):
+        model, data = model_of_budgets(data, model), data.choices
+    return Observations(data), _RANDOM_UTILITY if model is None else model
+
+
+_RANDOM_UTILITY = RandomUtility()

@@ -1,0 +1,111 @@
+"""Lattice, graph or bounds: the only place that chooses, and what a projection will cost."""
+
+from __future__ import annotations
+
+from rumflow.core.graph import GraphTooLargeError
+from rumflow.core.graph_cells import Cells
+from rumflow.core.memory import projection_bytes
+from rumflow.errors import InputError
+from rumflow.models.model import Model
+from rumflow.models.open_menus import DEFAULT_LIMIT
+from rumflow.solvers.active_set.on_lattice import pool_size
+from rumflow.solvers.bounded.geometry import BoundedGeometry
+from rumflow.solvers.geometry import Cost, Geometry
+from rumflow.solvers.graph import GraphGeometry
+from rumflow.solvers.lattice import plain_lattice
+from rumflow.solvers.small.workspace import MOST_ITEMS
+
+ROUTES = ("lattice", "graph", "bounded")
+
+#: Up to so many items the lattice answers before a graph is built.
+FEW_ITEMS = MOST_ITEMS
+
+#: The lattice of more items does not fit in the memory of usual machines.
+LATTICE_ITEMS = 24
+
+
+def check_route(model: Model, route: str | None) -> None:
+    """Raise where there is no such route, or none for this model."""
+    if route is None:
+        return
+    if route not in ROUTES:
+        raise InputError(f"route={route!r}: accepted are None, {', '.join(map(repr, ROUTES))}")
+    possible = {"lattice": model.all_rankings, "bounded": model.is_random_utility}
+    if not possible.get(route, True):
+        raise InputError(f"route={route!r}: {model!r} is projected on a graph; leave route out")
+
+
+def require_lattice(n: int) -> None:
+    """Raise where the lattice has too many items."""
+    if n > LATTICE_ITEMS:
+        raise InputError(f"route='lattice': at most {LATTICE_ITEMS} items are possible, not {n}; leave route out")
+
+
+def find_route(
+    cells: Cells, model: Model, route: str | None, cone: bool = False, exact: bool = False, remainders: bool = False
+) -> tuple[Cost, Geometry]:
+    """Lattice, graph or bounds for these cells, by cost: whichever has fewer arcs.
+
+    An arc of the graph takes less time than an edge of the lattice, on which incomplete data need weights; and the graph is built
+    only as far as it is worth it. The lattice ends at 24 items. Where it is impossible and the graph is too large, there are
+    bounds for random utility, unless the answer must be `exact`: then that is an error. `remainders`: what was not recorded of
+    a menu counts as a cell, which the lattice does not have.
+    """
+    check_route(model, route)
+    if route == "bounded":
+        if exact:
+            raise InputError("route='bounded' gives only bounds, but this call needs an exact fit; omit route")
+        return _bounded(cells, model, cone)
+    n = cells.n_items
+    edges = n << (n - 1)
+    possible = model.all_rankings and not remainders and n <= LATTICE_ITEMS
+    whole = bool((cells.recorded == cells.membership).all()) and len(cells.membership) == 2**n - 1 - n
+    lattice = None
+    if possible:
+        menus = len(cells.membership)
+        lattice = Cost(
+            "lattice", 1 << n, edges, projection_bytes(n, not whole, pool_size(n)), _lattice_seconds(n, menus)
+        )
+        # With so many menus the graph would have nearly all edges of the lattice, one by one.
+        dense = whole or 16 * menus > 1 << n
+        if route == "lattice" or (route is None and (dense or n <= FEW_ITEMS)):
+            return lattice, plain_lattice(n, cone)
+    elif route == "lattice":
+        require_lattice(n)
+    limit = DEFAULT_LIMIT
+    if lattice is not None and route is None:
+        limit = limit._replace(nodes=min(1 << (n - 1), limit.nodes))  # a node has up to n arcs
+    try:
+        graph = GraphGeometry(model, cells, cone=cone, limit=limit)
+    except GraphTooLargeError:
+        if lattice is not None and route is None:
+            return lattice, plain_lattice(n, cone)
+        if exact or route == "graph" or not model.is_random_utility:
+            raise
+        return _bounded(cells, model, cone)
+    return Cost("graph", graph.n_nodes, graph.n_arcs, graph.n_bytes, _graph_seconds(graph.n_arcs)), graph
+
+
+# Seconds of one thread for samples of 100 choices a menu, to the default tolerance, as measured by the study of scaling.
+
+
+def _lattice_seconds(n: int, menus: int) -> float:
+    """Sweeps over the edges, fewer of them where menus are missing; for few items the work of the active set."""
+    edges = n << (n - 1)
+    if n <= FEW_ITEMS:
+        return float(3.2e-5 + 2e-8 * edges**1.6)
+    return 4e-5 + (1.75e-6 if 2 * menus > 1 << n else 1.1e-6) * edges
+
+
+def _graph_seconds(arcs: int) -> float:
+    """Sweeps over the arcs, and the active set, which ends with some 10 arcs^0.28 types."""
+    return float(8e-4 + 2.1e-7 * arcs + 3.2e-5 * arcs**0.56)
+
+
+def _bounded(cells: Cells, model: Model, cone: bool) -> tuple[Cost, Geometry]:
+    geometry = BoundedGeometry(model, cells, cone=cone)
+    # Rounds of search and steps of the active set, which has up to as many types as there are free cells; where the first
+    # bounds leave a gap the others come on top.
+    free = int((cells.count - 1).sum())
+    seconds = 0.2 + 2.4e-5 * free**2
+    return Cost("bounded", 0, 0, geometry.n_bytes, seconds), geometry
