@@ -126,7 +126,7 @@ class _Task:
         seen = rng.multinomial(draws, truth) / draws
         self.x, self.y, self.seen = (torch.tensor(a.reshape(train + test, -1)) for a in (x, truth, seen))
         self.layer = RUMLayer(n, menus=self.menus)
-        self.nodes = 0 if self.layer._cells.projector is None else self.layer._cells.projector.n_nodes
+        self.nodes = 0 if self.layer._cells.graph is None else self.layer._cells.graph.n_nodes
 
     def student(self, width: int) -> nn.Sequential:
         """The body, the same at the start for all methods."""

@@ -133,7 +133,9 @@ def projections() -> Iterator[Case]:
         yield f"incomplete {seed}", lambda d=data, w=weights: _fit(rf.project(d, w))
     for seed in range(10):
         array = rf.simulate.dirichlet(5, seed=seed)
-        weights = np.random.default_rng(seed).uniform(0.1, 3.0, array.shape) * (np.arange(32)[:, None] >> np.arange(5) & 1)
+        weights = np.random.default_rng(seed).uniform(0.1, 3.0, array.shape) * (
+            np.arange(32)[:, None] >> np.arange(5) & 1
+        )
         yield f"weighted {seed}", lambda a=array, w=weights: _fit(rf.project(a, w))
     for seed in range(4):
         array = rf.simulate.noisy_rankings(6, draws=300, seed=seed)
@@ -154,7 +156,9 @@ def projections() -> Iterator[Case]:
         data = _choices(4, 0.8, 30, seed)
         yield (
             f"model {seed}",
-            lambda d=data, m=_model(seed % 4, data, seed), w=(None, "counts")[seed % 2]: _fit(rf.project(d, w, model=m)),
+            lambda d=data, m=_model(seed % 4, data, seed), w=(None, "counts")[seed % 2]: _fit(
+                rf.project(d, w, model=m)
+            ),
         )
     for seed in range(10):
         data = _choices(4 + seed % 3, 0.7, 30, seed)
@@ -236,7 +240,10 @@ def tests() -> Iterator[Case]:
     for seed in range(4):
         data = _choices(4, 0.8, 40, seed)
         models = {"all": None, "above": _model(0, data, seed), "peaked": _model(1, data, seed)}
-        yield f"compared models {seed}", lambda d=data, m=models: _table(rf.compare_models(d, m, n_boot=19, seed=3).table)
+        yield (
+            f"compared models {seed}",
+            lambda d=data, m=models: _table(rf.compare_models(d, m, n_boot=19, seed=3).table),
+        )
 
 
 def _compared(found: object) -> Numbers:
@@ -292,7 +299,10 @@ def decisions() -> Iterator[Case]:
         )
     for seed in range(4):
         data = _choices(4, 0.4, 40, seed)
-        yield f"intervals {seed}", lambda d=data, s=seed: _bounds(rf.bounds(d, d.items[:2], d.items[0], n_boot=39, seed=s))
+        yield (
+            f"intervals {seed}",
+            lambda d=data, s=seed: _bounds(rf.bounds(d, d.items[:2], d.items[0], n_boot=39, seed=s)),
+        )
     for seed in range(4):
         data = _choices(4, 0.6, 30, seed)
         functional = {(("i0", "i1"), "i0"): 1.0, (("i1", "i2", "i3"), "i2"): -2.0}
@@ -381,7 +391,9 @@ def _axiom_layer(seed: int) -> Numbers:
 
     rng = np.random.default_rng(seed)
     menus = [("a", "b"), ("a", "b", "c"), ("b", "c", "d"), ("a", "d")]
-    model = [rf.RandomUtility([("a", "d")]), rf.SinglePeaked("abcd"), rf.RandomUtility(), rf.SinglePeaked("badc")][seed % 4]
+    model = [rf.RandomUtility([("a", "d")]), rf.SinglePeaked("abcd"), rf.RandomUtility(), rf.SinglePeaked("badc")][
+        seed % 4
+    ]
     layer = AxiomLayer(model, menus, "abcd", weights=rng.uniform(0.5, 2.0, 10) if seed > 3 else None)
     z = torch.tensor(rng.uniform(0, 1, (4, 10)), requires_grad=True)
     y = layer(z)

@@ -96,7 +96,9 @@ def explain(
         model, data = model_of_budgets(data, model), data.choices
     own, sampling = _check(data, level, n_boot, most, halves, cluster, seed, model)
     counter = Counter(progress, None, "sets of menus tried")
-    subsets = Subsets(own, None if model is None or model.all_rankings else model, sampling, threads, lambda: counter.add(1))
+    subsets = Subsets(
+        own, None if model is None or model.all_rankings else model, sampling, threads, lambda: counter.add(1)
+    )
     if not subsets.whole.sample.projector.exact:
         raise InputError(
             "explain needs exact distances, and the graph of these menus is too large: there are only bounds (route 'bounded'). "

@@ -29,10 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array, Mixture
+from rumflow.core.problem import Stop
 from rumflow.inference.resample import Sampler, generators
 from rumflow.inference.sample import Sample
 from rumflow.inference.thin import thin_mixture
-from rumflow.core.problem import Stop
 from rumflow.solvers.geometry import Fits
 
 

@@ -82,7 +82,9 @@ class Restricted:
         self._c = np.zeros(len(new.menu))
         np.add.at(self._c, number[asked[j], x], coefficients[j, x])
         self._inner = (
-            inner_point(new.cells.membership, new.menu, new.item, "rankings") if new.model.all_rankings else new.inner_point()
+            inner_point(new.cells.membership, new.menu, new.item, "rankings")
+            if new.model.all_rankings
+            else new.inner_point()
         )
         single = np.count_nonzero(self._c) == 1 and spread * _HEAVY <= MOST_SPREAD
         self._cell = int(np.flatnonzero(self._c)[0]) if single else -1

@@ -29,8 +29,8 @@ from rumflow.errors import InputError
 from rumflow.inference.convention import Convention, inequality
 from rumflow.models.model import Model
 from rumflow.output.names import list_menu
-from rumflow.projection.projector import Projector
 from rumflow.projection.inputs import as_floats, check_weights, require_weights
+from rumflow.projection.projector import Projector
 
 #: Fits of more cells are not thinned: see `Convention.thin`.
 MOST_CELLS = 2500

@@ -112,6 +112,8 @@ class Cells:
 
     cells: NDArray[np.int64]
     output_cells: NDArray[np.int64]
+    graph: GraphGeometry | None  # None: the lattice of all menus
+    _own: tuple[Model, list[list[int]], tuple[Hashable, ...]] | None
 
     def __init__(
         self,
@@ -180,7 +182,7 @@ class Cells:
         text = describe_graph(geometry, menus)
         # A model that text cannot tell goes along with copies for other processes; others are built from the text.
         self._own = (model, menus, items) if b'{"own"' in text else None
-        self.graph: GraphGeometry | None = geometry
+        self.graph = geometry
         self._set(text, np.arange(self.n_cells), self.n_cells)
 
     def _on_lattice(self, n: int, masks: list[int] | None, weights: ArrayLike | None, all_menus: bool) -> None:
@@ -199,7 +201,7 @@ class Cells:
             lambda i: f"menu {items_of(self.cells[i, 0])}, item {self.cells[i, 1]}",
             (lattice.shape, lambda array: array[self.cells[:, 0], self.cells[:, 1]]),
         )
-        self.graph = self._own = None
+        self.graph, self._own = None, None
         inputs = _among(lattice, self.cells) if all_menus else np.arange(self.n_cells)
         self._set(describe_lattice(n, masks, all_menus), inputs, len(self.output_cells))
 

@@ -63,7 +63,9 @@ class Engine(Protocol):
     def distance(self, rho: Array, z: Array) -> Array:
         """The squared distances (B,) of probabilities (B, M') from what was projected."""
 
-    def solve(self, z: Array, starts: Sequence[WarmStart | None] | None, tol: float, keep: bool, with_flow: bool) -> Answer:
+    def solve(
+        self, z: Array, starts: Sequence[WarmStart | None] | None, tol: float, keep: bool, with_flow: bool
+    ) -> Answer:
         """Project a stack (B, M); `starts` also asks for starts of the next pass, `keep` for the state."""
 
     def tangent(
@@ -268,11 +270,10 @@ def _on_lattice(n: int, menus: list[int] | None, all_menus: bool, weights: Array
     cells, every = lattice_cells(lattice, menus), lattice.cell_index
     index = lattice_positions(n, *cells.T)
     index = every if np.array_equal(index, every) else index
-    w = NO_WEIGHTS
+    w: Array = NO_WEIGHTS
     if len(weights) or len(index) < lattice.n_cells:
-        w = np.zeros(lattice.n_cells)
-        w[index] = weights if len(weights) else 1.0
-        w = w.reshape(lattice.internal_shape)
+        w = np.zeros(lattice.internal_shape)
+        w.reshape(-1)[index] = weights if len(weights) else 1.0
 
     def name(cell: int) -> str:
         menu, item = cells[cell].tolist()

@@ -36,6 +36,7 @@ from rumflow.solvers.geometry import Fits, Geometry, Keep, SolveOptions
 from rumflow.solvers.lattice import LatticeGeometry, plain_lattice
 from rumflow.solvers.resources import Resources
 
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ProjectionBatch:
     """The projections of many problems; `batch[i]` is the i-th as a `Projection`.
@@ -159,10 +160,10 @@ class ProjectionBatch:
         return self._shape(vjp(tangent, self._fits.geometry.weights, self._rows(g)))
 
     def _each(self, vectors: ArrayLike) -> Sequence[Any]:
-        rows: Sequence[Any] = np.asarray(vectors)
+        rows: Any = np.asarray(vectors)
         if len(rows) != len(self):
             raise InputError(f"{len(rows)} vectors for {len(self)} projections")
-        return rows
+        return rows  # type: ignore[no-any-return]
 
     def _rows(self, vectors: ArrayLike) -> Array:
         rows, _ = _to_internal(vectors, self.lattice)
@@ -223,7 +224,7 @@ def project_many(
     begin = time.perf_counter()
     tol = check_tol(tol)
     if isinstance(targets, ChoiceData | BudgetData):
-        targets = [targets]
+        targets = [targets]  # type: ignore[assignment]
     listed = isinstance(targets, Sequence) and len(targets) > 0
     if listed and any(isinstance(one, ChoiceData | BudgetData) for one in targets):  # type: ignore[union-attr]
         run = _Run(tol, threads, progress, start)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow.core.arrays import Array, Ints, nan_where_masked
+from rumflow.core.arrays import Array, nan_where_masked
 from rumflow.core.compile import leaf
 from rumflow.core.lattice import MAX_ITEMS, Lattice, items_of
 from rumflow.core.memory import projection_bytes, require_memory
 from rumflow.core.paths import squeeze, unsqueeze
-from rumflow.core.problem import NO_WEIGHTS
-from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.solvers.active_set.on_lattice import pool_size

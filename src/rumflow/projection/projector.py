@@ -106,7 +106,7 @@ class Projector:
     @property
     def size(self) -> int:
         """Edges of the lattice, or arcs of the graphs: what a pass costs."""
-        return self.geometry.n_arcs
+        return int(self.geometry.n_arcs)
 
     @cached_property
     def positions(self) -> Ints:

@@ -31,7 +31,7 @@ from rumflow.output.frames import make_frame
 from rumflow.projection.observations import Observations
 from rumflow.projection.table import fit_table
 from rumflow.solvers.derivatives import FaceTangent, InteriorTangent, Tangent, jvp, vjp
-from rumflow.solvers.geometry import Faces, Fits
+from rumflow.solvers.geometry import Fits
 from rumflow.solvers.interior.ipm import IpmResult
 
 
@@ -213,7 +213,7 @@ class Projection:
 
     @cached_property
     def fitted(self) -> Array:
-        """(m, n): fitted probabilities of the observed menus, NaN outside them; on a graph also on cells that were not recorded."""
+        """(m, n): fitted probabilities of the observed menus, NaN outside them; on a graph only of recorded cells."""
         if self.geometry.has_all_menus:
             return np.where(self.membership, self.rho[self.observations.masks], np.nan)
         return self._spread(self.fits.rho[self.index], 1.0)
@@ -253,7 +253,9 @@ class Projection:
         found[:] = self.membership.argmax(axis=1)
         rows = np.flatnonzero(self.membership.sum(axis=1) > 1)
         if len(rows):
-            cells = Cells(self.membership[rows], None, self.items) if self.geometry.has_all_menus else self.geometry.cells
+            cells = (
+                Cells(self.membership[rows], None, self.items) if self.geometry.has_all_menus else self.geometry.cells
+            )
             found[:, rows] = cells.items_of_types(self.geometry.choices(types, cells))
         return found[np.argsort(-weights, kind="stable")]
 
@@ -367,8 +369,7 @@ class Projection:
                 "this fit was loaded from a file, which does not hold what the derivatives of the interior point method need: "
                 "project the data again, with method='rankings' or start=fit"
             )
-        faces = self.fits.faces
-        return FaceTangent(self.geometry, Faces(*(part[self.index : self.index + 1] for part in faces)))
+        return FaceTangent(self.geometry, self.fits.faces.row(self.index))
 
     def jvp(self, t: ArrayLike) -> Array:
         """Change of the fit when the data move by t: the Jacobian of the projection times t.

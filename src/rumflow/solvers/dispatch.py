@@ -1,6 +1,6 @@
 """Which solver runs on the lattice, and what it falls back to: the only place that chooses.
 
-    few items    the active set in one kernel, with the inverse of its matrix (`rumflow.solvers.small`); see `rumflow.solvers.lattice`
+    few items    the active set in one kernel, with the inverse of its matrix: `rumflow.solvers.lattice` runs it first
     rankings     the active set with a Cholesky factor: more stable, and for any number of items (`rumflow.solvers.active_set`)
     ipm          the interior point method (`rumflow.solvers.interior`)
 
@@ -124,7 +124,9 @@ class Dispatcher:
         run = _Run(inner, kernel, problem.target, stop, goal, certify, workspace, resources)
         best = first
         for found in run.attempts(method, start):
-            if best is None or not best.certificate.gap <= found.certificate.gap:  # a gap that is not a number is the worst
+            if (
+                best is None or not best.certificate.gap <= found.certificate.gap
+            ):  # a gap that is not a number is the worst
                 best = found
             if found.reason in ENDED or found.certificate.is_optimal(stop):
                 break

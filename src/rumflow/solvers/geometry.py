@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,10 +83,17 @@ class Faces(NamedTuple):
     types: NDArray[np.int32]  # (B, t): the types one after another, padded
     factor: Array  # (B, f), padded; or (B, 0): to be computed again
 
+    def row(self, i: int) -> Faces:
+        """Those of one problem, as a stack of one."""
+        return Faces(self.counts[i : i + 1], self.types[i : i + 1], self.factor[i : i + 1])
+
     def repeat(self, size: int) -> Faces:
         """The rows again and again, up to `size`: several directions for each problem."""
         count = len(self.counts)
-        return self if count == size else Faces(*(np.concatenate([part] * (size // count)) for part in self))
+        times = size // max(count, 1)
+        if count == size:
+            return self
+        return Faces(*(np.concatenate([part] * times) for part in (self.counts, self.types, self.factor)))
 
 
 def keeps_factors(size: int, length: int) -> bool:
@@ -94,7 +101,7 @@ def keeps_factors(size: int, length: int) -> bool:
     return 8 * size * length <= _FACTOR_BYTES
 
 
-class Geometry(Protocol):
+class Geometry(ABC):
     """A model on given menus, with weights."""
 
     route: str
@@ -105,27 +112,23 @@ class Geometry(Protocol):
     cone: bool  # mixtures of any total instead of 1
     weights: Array  # in the layout; no rows: every cell counts 1
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The layout of one problem."""
+    shape: Any  # the layout of one problem, two numbers
+    n_nodes: Any  # a whole number; 0 where there is no graph
+    n_arcs: Any  # likewise, or what stands for arcs: what a pass costs
 
-    @property
-    def n_nodes(self) -> int:
-        """Nodes; 0 where there is no graph."""
-
-    @property
-    def n_arcs(self) -> int:
-        """Arcs, or what stands for them: what a pass costs."""
-
+    @abstractmethod
     def weighted(self, weights: Array) -> Self:
         """The same with other weights."""
 
+    @abstractmethod
     def blank(self, single: float) -> Array:
         """A layout of zeros, with this number on the cells of menus of one item, where the layout has them."""
 
+    @abstractmethod
     def positions(self, menu: Ints, item: Ints, cells: Cells) -> Ints:
         """Where cells, given by the row of their menu in `cells` and their item, are in the flattened layout."""
 
+    @abstractmethod
     def solve(
         self,
         targets: Array,
@@ -143,9 +146,11 @@ class Geometry(Protocol):
         starts : a mixture, or None, for each problem; or what the geometry itself has kept of an earlier stack.
         """
 
+    @abstractmethod
     def certify(self, mixture: Mixture, target: Array, lower: float | None = None) -> Certificate:
         """The certificate of a mixture; `lower` is a known bound of the optimum, where there is no exact gap."""
 
+    @abstractmethod
     def tangent(
         self, faces: Faces, rows: Array, by_flow: Array | None = None, *, forward: bool, threads: int | None = 1
     ) -> Array:
@@ -154,38 +159,49 @@ class Geometry(Protocol):
         by_flow   gradients by the flow beside those by the probabilities, on the lattice; they become changes of the flow.
         """
 
+    @abstractmethod
     def inner_point(self) -> Array:
         """Probabilities in the relative interior of the model, in the layout."""
 
+    @abstractmethod
     def orders(self, types: Paths) -> Ints:
         """(k, n): a ranking for each type; an InputError where types are no rankings."""
 
+    @abstractmethod
     def choices(self, types: Paths, cells: Cells) -> Ints:
         """(k, m): the column of `cells` that each type takes from each menu."""
 
+    @abstractmethod
     def cheapest(self, cost: Array) -> float:
         """The price of the cheapest type, computed as certificates do; `cost` may be used up."""
 
     # A point of the model that need not be a mixture of few types: where the likelihood is maximised.
 
+    @abstractmethod
     def middle(self) -> Any:
         """The inner point."""
 
-    def point(self, fits: Fits) -> Any:
+    @abstractmethod
+    def point(self, fits: Any) -> Any:
         """The first fit of a stack as a point."""
 
+    @abstractmethod
     def point_of(self, mixture: Mixture) -> Any:
         """A mixture as a point."""
 
+    @abstractmethod
     def blend(self, a: Any, b: Any, step: float) -> Any:
         """a + step (b - a)."""
 
+    @abstractmethod
     def rho(self, point: Any) -> Array:
         """The probabilities of a point, in the layout."""
 
+    @abstractmethod
     def mixture(self, point: Any) -> Mixture:
         """A point as a mixture."""
 
+    @abstractmethod
     def flow(self, point: Any) -> Array:
         """A point as a flow on the lattice, (n, 2^(n-1)); an InputError where there is none."""
 

@@ -39,6 +39,7 @@ from rumflow.solvers.geometry import (
     DEFAULT_OPTIONS,
     Faces,
     Fits,
+    Geometry,
     Keep,
     SolveOptions,
     keeps_factors,
@@ -171,12 +172,14 @@ class GraphFits(Fits):
 
     def flow(self, i: int) -> Array:
         """The mixture of problem i as a flow on the lattice, where its types are rankings of few items."""
-        return self.geometry.flow(Point(*self.mixtures[i], 0.0))
+        flow: Array = self.geometry.flow(Point(*self.mixtures[i], 0.0))
+        return flow
 
     @cached_property
     def faces(self) -> Faces:
         """Types that span the faces."""
-        return self.geometry.pack([self.geometry.faces_of(self, i) for i in range(len(self))])
+        packed: Faces = self.geometry.pack([self.geometry.faces_of(self, i) for i in range(len(self))])
+        return packed
 
 
 @dataclass(eq=False)
@@ -187,7 +190,7 @@ class _Shared:
     lock: Any = field(default_factory=Lock)
 
 
-class GraphGeometry:
+class GraphGeometry(Geometry):
     """A model on observed cells, its graphs built once; see `rumflow.solvers.geometry.Geometry`."""
 
     route, exact, has_all_menus = "graph", True, False
@@ -260,13 +263,17 @@ class GraphGeometry:
         inverse = np.divide(1.0, weights, out=np.zeros_like(weights), where=weights > 0)
         inverse[(own & (weights == 0)).any(axis=1)] = 0.0
         total = inverse.sum(axis=1, keepdims=True)
-        return np.divide(inverse, total, out=np.zeros_like(inverse), where=total > 0)
+        share: Array = np.divide(inverse, total, out=np.zeros_like(inverse), where=total > 0)
+        return share
 
     def _normalise(self, targets: Array) -> Array:
         """Targets with menus that add up to 1, where all of their cells count."""
         surplus = targets.sum(axis=2, keepdims=True) - 1.0
         surplus[np.abs(surplus) <= 1e-15 * self.cells.width] = 0.0
-        return targets - surplus * self._share if surplus.any() else targets
+        if not surplus.any():
+            return targets
+        normalised: Array = targets - surplus * self._share
+        return normalised
 
     def solve(
         self,
@@ -290,7 +297,13 @@ class GraphGeometry:
             found = []
             for p, workspace in enumerate(workspaces):
                 problem = self._part_problem(normalised[i], p)
-                start = None if begin is None else begin.part(p) if isinstance(begin, PartStarts) else restrict(begin, self.menus[p])
+                start = (
+                    None
+                    if begin is None
+                    else begin.part(p)
+                    if isinstance(begin, PartStarts)
+                    else restrict(begin, self.menus[p])
+                )
                 own = self._solve_part(p, problem, stop, start, workspace, one, options)
                 if own.reason == "interrupted" and not partial:
                     raise KeyboardInterrupt
@@ -374,7 +387,7 @@ class GraphGeometry:
         return len(own) - sum(own)
 
     def inner_point(self) -> Array:
-        """A table of probabilities in the relative interior: what the model says, else the flow that divides evenly at every node."""
+        """A table in the relative interior: what the model says, else the flow that divides evenly at every node."""
         given = self.model.inner_point(self.cells)
         return self._even if given is None else given
 
@@ -395,16 +408,19 @@ class GraphGeometry:
 
     def cheapest(self, cost: Array) -> float:
         """The price of the cheapest type."""
-        tables = [np.ascontiguousarray(cost[own, : part.width]) for own, part in zip(self.menus, self.parts, strict=True)]
+        tables = [
+            np.ascontiguousarray(cost[own, : part.width]) for own, part in zip(self.menus, self.parts, strict=True)
+        ]
         return float(sum(plain_cheapest(graph, own) for graph, own in zip(self.graphs, tables, strict=True)))
 
     def middle(self) -> Point:
         """The flow that divides evenly at every node."""
         return Point(np.empty((0, self.shape[0]), np.int32), np.empty(0), 1.0)
 
-    def point(self, fits: GraphFits) -> Point:
+    def point(self, fits: Any) -> Point:
         """The mixture of the first fit."""
-        return Point(*fits.mixtures[0], 0.0)
+        types, weights = fits.mixtures[0]
+        return Point(types, weights, 0.0)
 
     def point_of(self, mixture: Mixture) -> Point:
         """A mixture."""
@@ -546,7 +562,7 @@ class GraphGeometry:
         workspace.reserve(len(types))
         start_from(make_graph_problem(problem), workspace.active, types, np.ones(len(types)))
         k = int(workspace.active.count[0])
-        factor = workspace.active.factor[: k * (k + 1) // 2].copy()
+        factor: Array = workspace.active.factor[: k * (k + 1) // 2].copy()
         self._shared.workspaces.put(workspaces)
         return factor
 

@@ -41,6 +41,7 @@ from rumflow.core.paths import (
 from rumflow.core.problem import NO_WEIGHTS, Problem, Stop, is_complete
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import moebius, zeta, zeta_adjoint
+from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.solvers.active_set.kernels import start_from
 from rumflow.solvers.active_set.solve import Workspace, make_problem
@@ -59,7 +60,7 @@ from rumflow.solvers.batch.kernels import (
 )
 from rumflow.solvers.batch.result import LatticeFits, Part, concatenate, join, no_start, split
 from rumflow.solvers.dispatch import Dispatcher, Solved
-from rumflow.solvers.geometry import DEFAULT_OPTIONS, Faces, Keep, SolveOptions
+from rumflow.solvers.geometry import DEFAULT_OPTIONS, Faces, Geometry, Keep, SolveOptions
 from rumflow.solvers.resources import ONE_THREAD, Resources
 from rumflow.solvers.small.solve import begin_small
 from rumflow.solvers.small.workspace import (
@@ -83,12 +84,12 @@ def plain_lattice(n: int, cone: bool = False) -> LatticeGeometry:
     return LatticeGeometry(n, NO_WEIGHTS, cone)
 
 
-class LatticeGeometry:
+class LatticeGeometry(Geometry):
     """All menus of n items; see `rumflow.solvers.geometry.Geometry`."""
 
     route, exact, has_all_menus = "lattice", True, True
     keep_to_start = Keep.FACES
-    model = _MODEL
+    model: Model = _MODEL
 
     def __init__(self, n: int, weights: Array = NO_WEIGHTS, cone: bool = False) -> None:
         self.n, self.weights, self.cone = n, weights, cone
@@ -290,9 +291,10 @@ class LatticeGeometry:
         """All rankings equally likely."""
         return uniform_flow(self.n)
 
-    def point(self, fits: LatticeFits) -> Array:
+    def point(self, fits: Any) -> Array:
         """The flow of the first fit."""
-        return fits.flow(0)
+        flow: Array = fits.flow(0)
+        return flow
 
     def point_of(self, mixture: Mixture) -> Array:
         """The flow of a mixture."""
@@ -367,7 +369,9 @@ class LatticeGeometry:
             certificate = fits.made[k]
             if certificate is None and out.stalled[i]:
                 certificate = fits.made[k] = self.certifier(out.flows[i], part.targets[i])
-            fits.methods[k] = "moebius" if out.kind[i] == INSIDE and out.rounds[i] == 0 and self.complete else "rankings"
+            fits.methods[k] = (
+                "moebius" if out.kind[i] == INSIDE and out.rounds[i] == 0 and self.complete else "rankings"
+            )
             fits.reasons[k] = "done"
             if certificate is not None and not certificate.is_optimal(stop):
                 found = found if found is not None else split(out.count, flat)

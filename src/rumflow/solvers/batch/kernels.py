@@ -121,7 +121,22 @@ def complete_face(problem, workspace, target, flow, complete, outside):
 
 @leaf
 def solve_piece(
-    problem, weights, complete, workspace, targets, where, start, tol, floor, tolerance, keep, out, flat, used, first, resume
+    problem,
+    weights,
+    complete,
+    workspace,
+    targets,
+    where,
+    start,
+    tol,
+    floor,
+    tolerance,
+    keep,
+    out,
+    flat,
+    used,
+    first,
+    resume,
 ):
     """Solve problems first.. of a piece and append their rankings to `flat`, from used[0] (rankings) and used[1]
     (inverses) on; keep: see `Keep`. Targets end with menus that add up to 1. A floor below 0: rounding.

@@ -22,11 +22,10 @@ import numpy as np
 
 from rumflow.core.compile import inlined, leaf
 from rumflow.core.paths import conserve_kernel, peel
-from rumflow.core.transforms import transform_row
 from rumflow.solvers.active_set.factor import dot, dot_4
 from rumflow.solvers.active_set.kernels import STALL_ROUNDS
 from rumflow.solvers.small.lanes import extract_ranking, price_cells, price_menus
-from rumflow.solvers.small.workspace import BATCH, clear, load_target, padded, store_flow, total
+from rumflow.solvers.small.workspace import BATCH, clear, padded, total
 
 _SHARE = 0.2  # how violated a ranking must be to enter, as a share of the worst
 # Violations closer than this share of the worst are ties: the menu that comes first wins, so that rounding does not decide.
