@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
 LEFT_OUT = {"rumflow/core/compile.py"}  # how kernels are compiled: not in use here
 CACHE = ROOT / ".cache" / "mutants"
-RESULTS = ROOT / "docs" / "results"
+RESULTS = ROOT / "studies" / "results"
 COLUMNS = ("file", "line", "column", "kind", "before", "after", "result", "tests", "seconds")
 
 SLOW = 2  # CPU seconds that a test may take to be on the map

@@ -1,6 +1,6 @@
 """Two source trees side by side: is the second as fast as the first, and are the results the same to the bit?
 
-    python -m benchmarks.before_after /path/to/before /path/to/after [--turns 20] [--only n=6]
+    python -m studies.benchmarks.before_after /path/to/before /path/to/after [--turns 20] [--only n=6]
 
 Each tree runs in a process of its own; calls alternate between the two, so that whatever else the machine does hits both. A turn
 repeats a call for at least 20 ms and reports its fastest; the best of all turns counts. Both make their data from the same seeds.
@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.jobs import JOBS, LONG, Call
+from studies.benchmarks.jobs import JOBS, LONG, Call
 
-ROOT = Path(__file__).parents[1]  # nothing is imported here that an earlier tree of the package may not have
+ROOT = Path(__file__).parents[2]  # nothing is imported here that an earlier tree of the package may not have
 
 
 def serve() -> None:
@@ -60,7 +60,7 @@ class Worker:
         if not (source / "rumflow").is_dir():
             raise SystemExit(f"{tree}: no src/rumflow there")
         environment = os.environ | {"PYTHONPATH": str(source)}
-        command = [sys.executable, "-m", "benchmarks.before_after", "--serve"]
+        command = [sys.executable, "-m", "studies.benchmarks.before_after", "--serve"]
         self.process = subprocess.Popen(
             command,
             env=environment,

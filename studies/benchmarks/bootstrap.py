@@ -1,6 +1,6 @@
 """How long a test takes: the statistic and 199 replicates, each a projection of its own, in one thread.
 
-python -m benchmarks.bootstrap [--quick]
+python -m studies.benchmarks.bootstrap [--quick]
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable
 
 import rumflow as rf
-from benchmarks.jobs import bootstrap, households, some_menus
-from benchmarks.record import RESULTS, save, show, stamp
+from studies.benchmarks.jobs import bootstrap, households, some_menus
+from studies.benchmarks.record import RESULTS, save, show, stamp
 
 REPLICATES = 199
 

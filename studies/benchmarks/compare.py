@@ -1,8 +1,8 @@
 """rumflow against general solvers, on the same data in one process, one thread each.
 
-    python -m benchmarks.compare [--items 6 8 10] [--limit 300]
+    python -m studies.benchmarks.compare [--items 6 8 10] [--limit 300]
 
-The solvers and their forms are in `benchmarks/rivals.py`. Times are CPU seconds, the best of calls that take turns. Errors are
+The solvers and their forms are in `rivals.py`. Times are CPU seconds, the best of calls that take turns. Errors are
 measured against an answer none of them computed where the family is `known` (the problem is built backwards from its
 projection), else against rumflow at tol 1e-13, whose gap is certified. `violation` is the most negative Block-Marschak
 polynomial of the answer; `solved` is what the solver itself says, and `out` that it stopped at the time limit.
@@ -21,8 +21,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS",
 import numpy as np  # noqa: E402
 
 import rumflow as rf  # noqa: E402
-from benchmarks.record import RESULTS, save, show, stamp  # noqa: E402
-from benchmarks.rivals import RIVALS, Answer, Solve  # noqa: E402
+from studies.benchmarks.record import RESULTS, save, show, stamp  # noqa: E402
+from studies.benchmarks.rivals import RIVALS, Answer, Solve  # noqa: E402
 
 FAMILIES = ("known", "noisy", "dirichlet")
 LONG = 10.0  # who takes so many seconds for one call gets no second turn

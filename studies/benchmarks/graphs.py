@@ -1,7 +1,7 @@
 """Projections of incomplete data onto choice graphs: nodes, arcs, memory, and seconds to build and to solve.
 
-`python -m benchmarks.graphs` measures the cases, with the name of a case that one only, into docs/results/graphs.csv. Every case:
-100 draws per menu from 50 rankings, relative gap 1e-9, the best of three runs. (How cost grows is in `benchmarks/scaling.py`.)
+`python -m studies.benchmarks.graphs [CASE]` measures all cases, or the one named, into studies/results/graphs.csv. Every case:
+100 draws per menu from 50 rankings, relative gap 1e-9, the best of three runs. (How cost grows is in `scaling.py`.)
 
 `--bounded` measures, into bounded.csv, the cases whose graph is too large, on the route "bounded", with what is certified after
 `--seconds` (60 and 300): samples as above, smaller samples, and shares that are no sample of anything (Dirichlet(1) for every
@@ -18,12 +18,12 @@ import time
 import numpy as np
 
 import rumflow as rf
-from benchmarks.record import RESULTS, save, show, stamp
 from rumflow.core.graph_cells import Cells
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.single_peaked import SinglePeaked
 from rumflow.solvers.graphs import ModelProjector
+from studies.benchmarks.record import RESULTS, save, show, stamp
 
 CASES = {
     "20x50x8": lambda: rf.simulate.random_menus(20, 50, 8, seed=0),

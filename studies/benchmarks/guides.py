@@ -1,18 +1,13 @@
-"""Tables of the guides, from the stored results of the studies; `benchmarks.pages` puts them in their places."""
+"""Tables of the guides, from the stored results; `pages.py` puts them in their places."""
 
 from __future__ import annotations
 
 import numpy as np
-from experiments.budgets import most_reliable
-from experiments.files import Row, markdown_table, read_csv
 
-from benchmarks.record import RESULTS
 from rumflow.inference.groups import holm
-
-
-def rows(name: str) -> list[Row]:
-    """The rows of one file of results."""
-    return read_csv(RESULTS / f"{name}.csv")
+from studies.benchmarks.record import rows
+from studies.experiments.budgets import most_reliable
+from studies.experiments.files import Row, markdown_table
 
 
 def hotels() -> str:
@@ -90,10 +85,38 @@ def spans() -> str:
     return markdown_table((*header, "rejected at 5 %, adjusted"), body)
 
 
-TABLES = {
-    "hotels": hotels,
-    "hotel_fits": hotel_fits,
-    "conflicts": conflicts,
-    "sold_out": sold_out,
-    "spans": spans,
-}
+def unseen_menu() -> str:
+    """A hotel: what would be booked from a menu never offered, in per cent."""
+
+    def ends(row: Row, low: str, high: str) -> str:
+        return " to ".join(dict.fromkeys(f"{100 * row[name]:.0f}" for name in (low, high)))
+
+    body = [(row["item"], ends(row, "lower", "upper"), ends(row, "from", "to")) for row in rows("hotel_1_bounds")]
+    return markdown_table(("room", "per cent, over the best fits", "95 % interval"), body)
+
+
+def robust_cover() -> str:
+    """Best assortments with a level: how often the truth is not rejected, and how often the promise is kept."""
+    body = []
+    for row in rows("robust_cover"):
+        kept = f"{row['kept'] * row['searched']:.0f} of {row['searched']}"
+        design = [row[name] for name in ("products", "past", "rankings", "choices")]
+        body.append((*design, f"{row['inside']:.0%} of {row['samples']}", kept))
+    header = ("products", "past assortments", "rankings", "choices a menu", "truth not rejected", "promise kept")
+    return markdown_table(header, body)
+
+
+def planted() -> str:
+    """How often planted conflicts are named, least to most over the numbers of items."""
+    found = rows("explain")
+    choices = sorted({row["choices"] for row in found})
+    body = []
+    for kind in dict.fromkeys(row["planted"] for row in found):
+        column = "others_named" if kind == "nothing" else "named_exactly"
+        rates = [[100 * r[column] for r in found if r["planted"] == kind and r["choices"] == m] for m in choices]
+        body.append((kind, *(f"{min(one):.0f} to {max(one):.0f}" for one in rates)))
+    return markdown_table(("planted", *(f"{m:,} choices a menu" for m in choices)), body)
+
+
+ALL = (planted, robust_cover, unseen_menu, hotels, hotel_fits, conflicts, sold_out, spans)
+TABLES = {table.__name__: table for table in ALL}

@@ -1,8 +1,8 @@
 """Large projections: time, memory and certified gap.
 
-    python -m benchmarks.large noisy 20         one of them
-    python -m benchmarks.large dirichlet 18
-    python -m benchmarks.large noisy 24         201 million cells: about a quarter of an hour of two processors, 6.5 GiB
+    python -m studies.benchmarks.large noisy 20         one of them
+    python -m studies.benchmarks.large dirichlet 18
+    python -m studies.benchmarks.large noisy 24         201 million cells: about a quarter of an hour of two processors, 6.5 GiB
 
 The peak is that of the whole process, which holds the data as well; beside it stands what was expected.
 """
@@ -14,10 +14,10 @@ import resource
 import time
 
 import rumflow as rf
-from benchmarks.record import RESULTS, save, show, stamp
 from rumflow.core.memory import available_memory, cell_bytes, projection_bytes
 from rumflow.core.threads import thread_count
 from rumflow.solvers.active_set.on_lattice import pool_size
+from studies.benchmarks.record import RESULTS, save, show, stamp
 
 GIB = 2**30
 

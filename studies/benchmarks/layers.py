@@ -1,6 +1,6 @@
 """Forward and backward pass of `RUMLayer` against other differentiable layers, on the same inputs.
 
-    python -m benchmarks.layers --batch 256 --out docs/results/layers.csv      in place of rows of the same tool, form and items
+    python -m studies.benchmarks.layers --batch 256 --out studies/results/layers.csv    in place of the rows of these tools
 
 Rivals (each optional): moreau, cvxpylayers (default solver, and on moreau), qpth, proxsuite, and Pi-net (JAX, `pinet-hcnn`),
 which splits the constraints (Douglas and Rachford) and stops after a number of steps. Every tool runs in a process of its own,
@@ -32,9 +32,9 @@ import numpy as np
 import scipy.sparse as sp
 
 import rumflow as rf
-from benchmarks.record import save, stamp
 from rumflow.core.threads import thread_count
 from rumflow.core.transforms import moebius
+from studies.benchmarks.record import save, stamp
 
 TOOLS = {
     "rumflow": ("cold",),

@@ -1,7 +1,7 @@
 """Estimates of memory beside the measured peak, each case in a process of its own.
 
-    python -m benchmarks.memory 18 20 22        into docs/results/memory.csv
-    python -m benchmarks.memory 24 --cases complete incomplete
+    python -m studies.benchmarks.memory 18 20 22        into studies/results/memory.csv
+    python -m studies.benchmarks.memory 24 --cases complete incomplete
 
 Data are samples of 100 choices a menu by 50 rankings, from all menus, a third of them (incomplete, test), or one in a thousand
 (few). Projections are solved to a relative gap of 1e-6, because the active set takes memory as it grows; the others stop early.
@@ -16,11 +16,11 @@ import subprocess
 import sys
 
 import rumflow as rf
-from benchmarks.jobs import some_menus
-from benchmarks.record import RESULTS, save, show, stamp
 from rumflow.core import memory
 from rumflow.core.threads import thread_count
 from rumflow.solvers.active_set.on_lattice import pool_size
+from studies.benchmarks.jobs import some_menus
+from studies.benchmarks.record import RESULTS, save, show, stamp
 
 CASES = ("complete", "incomplete", "ipm", "test", "test few", "likelihood", "likelihood few")
 REPLICATES = 2

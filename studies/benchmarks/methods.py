@@ -1,8 +1,8 @@
 """Is `method="auto"` as fast as the better of the two? CPU seconds of rankings, ipm and auto, calls in turn.
 
-`python -m benchmarks.methods [--items 9 10 11] [--seeds 2] [--tol 1e-6]` measures the families of `rf.simulate` into
-docs/results/methods.csv, where incomplete ones have a random half of the menus. The best of `--repeats` counts: the processor is
-shared, and what others do in its caches makes calls slower, never faster. A method that takes more than `--limit` seconds is
+`python -m studies.benchmarks.methods [--items 9 10 11] [--seeds 2] [--tol 1e-6]` measures the families of `rf.simulate` into
+studies/results/methods.csv, where incomplete ones have a random half of the menus. The best of `--repeats` counts: the processor
+is shared, and what others do in its caches makes calls slower, never faster. A method that takes more than `--limit` seconds is
 measured once.
 """
 
@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from experiments.files import Row
 
 import rumflow as rf
-from benchmarks.record import RESULTS, save, show, stamp
+from studies.benchmarks.record import RESULTS, save, show, stamp
+from studies.experiments.files import Row
 
 METHODS = ("rankings", "ipm", "auto")
 Make = Callable[[int, np.random.Generator], np.ndarray]

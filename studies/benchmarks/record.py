@@ -11,9 +11,9 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.files import ROOT, Row, origin, read_csv
+from studies.experiments.files import ROOT, Row, origin, read_csv
 
-RESULTS = ROOT / "docs" / "results"
+RESULTS = ROOT / "studies" / "results"
 STAMP = ("threads", "cpu", "commit", "date", "versions")
 
 
@@ -34,17 +34,22 @@ def stamp(threads: int, *packages: str) -> Row:
     return {"threads": threads, "cpu": processor(), **origin(*packages)}
 
 
-def save(path: Path, rows: Sequence[Row], key: Sequence[str]) -> None:
+def save(path: Path, new: Sequence[Row], key: Sequence[str]) -> None:
     """Write rows, in place of those with the same key; the others in the file stay where they are."""
     old = read_csv(path) if path.exists() else []
-    if old and list(old[0]) != list(rows[0]):
+    if old and list(old[0]) != list(new[0]):
         old = []  # the columns have changed
-    merged = {tuple(str(row[name]) for name in key): row for row in [*old, *rows]}
+    merged = {tuple(str(row[name]) for name in key): row for row in [*old, *new]}
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer = csv.DictWriter(file, list(new[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(merged.values())
+
+
+def rows(name: str) -> list[Row]:
+    """The rows of one file of results."""
+    return read_csv(RESULTS / f"{name}.csv")
 
 
 def show(row: Row) -> None:

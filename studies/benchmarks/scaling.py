@@ -1,6 +1,6 @@
 """How cost grows with items, menus, sample size, batch and threads, and what `rf.estimate_cost` says beforehand.
 
-    python -m benchmarks.scaling [--quick] [--only "items: all"]
+    python -m studies.benchmarks.scaling [--quick] [--only "items: all"]
 
 Every row is one case, with one thread unless the axis is threads: the best CPU seconds and seconds on the clock of several calls,
 beside the estimate. On the axis `threads` only the clock counts; elsewhere CPU seconds, which other work on the machine hardly
@@ -14,11 +14,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from experiments.files import read_csv
-
 import rumflow as rf
-from benchmarks import jobs
-from benchmarks.record import RESULTS, save, show, stamp
+from studies.benchmarks import jobs
+from studies.benchmarks.record import RESULTS, save, show, stamp
+from studies.experiments.files import read_csv
 
 PATH = RESULTS / "scaling.csv"
 KEY = ("axis", "family", "value")

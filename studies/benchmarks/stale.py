@@ -1,8 +1,8 @@
-"""Which stored results are older than the code they describe: `python -m benchmarks.stale` (`make bench-stale`).
+"""Which stored results are older than the code they describe: `python -m studies.benchmarks.stale` (`make bench-stale`).
 
-Every row of docs/results says at which commit it was measured. It is *older* than the code where a module that it describes,
+Every row of studies/results says at which commit it was measured. It is *older* than the code where a module that it describes,
 or one that this module imports, has changed since then. Comments, docstrings, texts for people and layout do not count. Some
-studies take days of a processor; of these, rows drawn at random are computed again (`python -m experiments.again`). They
+studies take days of a processor; of these, rows drawn at random are computed again (`python -m studies.experiments.again`). They
 *differ* where such a row came out otherwise with the code of today, and are older where none was tried with it.
 
 What is looked at is the package: a change to the script of a study, or one that was not committed when it was measured (a + after
@@ -20,9 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import TypeGuard
 
-from experiments.files import Row, markdown_table, read_csv
-
-from benchmarks.record import RESULTS, ROOT
+from studies.benchmarks.record import RESULTS, ROOT
+from studies.experiments.files import Row, markdown_table, read_csv
 
 SOURCE = ROOT / "src" / "rumflow"
 
@@ -61,10 +60,10 @@ DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "mutants_4": None,
     "oracles": ("inference.test",),
     "power": ("inference.test",),
-    "robust_agree": ("inference.assortment",),
+    "robust_agree": None,
     "robust_cover": ("inference.assortment", "inference.plausible"),
     "robust_large": ("inference.assortment",),
-    "robust_level": ("inference.assortment", "inference.plausible"),
+    "robust_level": None,
     "robust_level_speed": ("inference.assortment", "inference.plausible"),
     "robust_speed": ("inference.assortment",),
     "scaling": ("projection.single", "projection.batch", "data.budgets", "data.simulate"),
@@ -127,14 +126,15 @@ def _is_sentence(node: ast.AST) -> TypeGuard[ast.Constant]:
 def changed(commit: str) -> frozenset[str] | None:
     """Modules whose code is another than at this commit; None where the commit is not known here."""
     place = SOURCE.relative_to(ROOT).as_posix()
-    listed = _git("diff", "--name-only", commit.rstrip("+"), "--", place)
+    listed = _git("diff", "--name-status", "--find-renames", commit.rstrip("+"), "--", place)
     if listed is None:
         return None
     found = set()
-    for name in listed.split():
-        path = ROOT / name
+    for line in listed.splitlines():
+        before, after = line.split("\t")[1], line.split("\t")[-1]  # of a file that was moved since: both names
+        path = ROOT / after
         if path.suffix == ".py" and path.exists():
-            old = _git("show", f"{commit.rstrip('+')}:{name}")
+            old = _git("show", f"{commit.rstrip('+')}:{before}")
             if old is None or not same_code(old, path.read_text(encoding="utf-8")):
                 module = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
                 found.add(module.removesuffix(".__init__"))
@@ -190,7 +190,7 @@ def main() -> None:
     print(markdown_table(("results", "state", "changed since"), ((name, *state) for name, state in judged.items())))
     wrong = [f"{name} ({state})" for name, (state, _) in judged.items() if state not in ("current", "record")]
     if wrong:
-        raise SystemExit(f"not current: {', '.join(wrong)}; docs/results/README.md has the commands")
+        raise SystemExit(f"not current: {', '.join(wrong)}; studies/README.md has the commands")
 
 
 if __name__ == "__main__":

@@ -4,14 +4,14 @@ printed ones. And studies that are not in the paper.
 `run_*` computes and writes everything; `render_*` makes figure and page again from the stored CSV, without computing.
 """
 
-from experiments.assortments import run_assortments
-from experiments.barrier import render_exp1, render_exp2, run_exp1, run_exp2
-from experiments.budgets import render_budgets, run_budgets
-from experiments.choices import render_choices, run_choices
-from experiments.explain import render_explain, run_explain
-from experiments.hotel import render_hotel, run_hotel
-from experiments.learning import render_exp3, run_exp3
-from experiments.power import render_power, run_power
+from studies.experiments.assortments import run_assortments
+from studies.experiments.barrier import render_exp1, render_exp2, run_exp1, run_exp2
+from studies.experiments.budgets import render_budgets, run_budgets
+from studies.experiments.choices import render_choices, run_choices
+from studies.experiments.explain import render_explain, run_explain
+from studies.experiments.hotel import render_hotel, run_hotel
+from studies.experiments.learning import render_exp3, run_exp3
+from studies.experiments.power import render_power, run_power
 
 __all__ = [
     "render_budgets",

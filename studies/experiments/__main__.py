@@ -1,4 +1,4 @@
-"""`python -m experiments NAME --out FOLDER`: run an experiment of the paper again, or all of them."""
+"""`python -m studies.experiments NAME --out FOLDER`: run an experiment of the paper again, or all of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from experiments import (
+from studies.experiments import (
     run_assortments,
     run_budgets,
     run_choices,
@@ -37,7 +37,7 @@ EXPERIMENTS: dict[str, Callable[..., Any]] = {
 def main(argv: list[str] | None = None) -> None:
     """Run what the command line names."""
     parser = argparse.ArgumentParser(
-        prog="python -m experiments", description="Run the experiments of the paper again."
+        prog="python -m studies.experiments", description="Run the experiments of the paper again."
     )
     parser.add_argument(
         "name",

@@ -1,6 +1,6 @@
 """Rows of long studies, drawn at random and computed again: does the code of today still give the stored numbers?
 
-    python -m experiments.again size oracles --minutes 20 --seed 1
+    python -m studies.experiments.again size oracles --minutes 20 --seed 1
 
 The studies of size take days of a processor, so they are not run again after every change. Every row is a
 function of its own columns (its seeds come from them), and must come out the same. Written: again.csv, one line per row
@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.files import Row, append_csv, origin, read_csv
-from experiments.oracles import oracle_rates
-from experiments.size import METHODS, PROCEDURES, Case
+from studies.experiments.files import Row, append_csv, origin, read_csv
+from studies.experiments.oracles import oracle_rates
+from studies.experiments.size import METHODS, PROCEDURES, Case
 
 
 def case_of(row: Row) -> Case:
@@ -77,9 +77,11 @@ def run_again(folder: Path, names: list[str], minutes: float, seed: int) -> None
 
 def main(argv: list[str] | None = None) -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.again", description=__doc__.split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m studies.experiments.again", description=__doc__.split("\n", maxsplit=1)[0]
+    )
     parser.add_argument("name", nargs="+", choices=list(STUDIES))
-    parser.add_argument("--out", type=Path, default=Path("docs/results"), metavar="FOLDER", help="of the studies")
+    parser.add_argument("--out", type=Path, default=Path("studies/results"), metavar="FOLDER", help="of the studies")
     parser.add_argument("--minutes", type=float, default=20, help="for all of them together (default 20)")
     parser.add_argument("--seed", type=int, default=0, help="of the rows that are drawn")
     given = parser.parse_args(argv)

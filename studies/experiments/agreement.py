@@ -1,6 +1,6 @@
 """Do `project`, `project_many` and the layer agree? Random problems of few items, one table line per family.
 
-    python -m experiments.agreement --number 20000 --seed 0 [--tol 1e-9] [--items 3 4 5 6 7 8]
+    python -m studies.experiments.agreement --number 20000 --seed 0 [--tol 1e-9] [--items 3 4 5 6 7 8]
 
 Every problem goes through all three with the same tolerance. Their certificates bound how far the answers may be apart:
 

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.files import Row, write_csv
 from rumflow.core.arrays import Array
 from rumflow.core.graph_cells import Cells
+from studies.experiments.files import Row, write_csv
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 import rumflow as rf
-from experiments.files import Row, draw, markdown_table, origin, read_csv, write_csv
 from rumflow.inference.groups import holm
+from studies.experiments.files import Row, draw, markdown_table, origin, read_csv, write_csv
 
 CONVENTIONS = {"cone": "kitamura-stoye", "simplex": None}
 

@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.files import Row, draw, markdown_table, read_csv, write_csv
-from experiments.logits import mix_logits
 from rumflow.core.lattice import items_of
+from studies.experiments.files import Row, draw, markdown_table, read_csv, write_csv
+from studies.experiments.logits import mix_logits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -246,9 +246,9 @@ def _page(rows: Sequence[Row], cases: Sequence[tuple[Any, ...]], summary: Sequen
     seeds = sorted({row["seed"] for row in rows})
     parts = [
         "# Layers against mixtures of logits\n",
-        "What is compared is told in `experiments/choices.py`. The same body for all students, nothing tuned for any; means "
-        f"over {len(seeds)} seeds on contexts not seen, ± the standard deviation over seeds. Raw numbers at every measurement: "
-        "`choices.csv`. No loss and no gradient was infinite or NaN: the run would have stopped.\n",
+        "What is compared is told in `studies/experiments/choices.py`. The same body for all students, nothing tuned for any; "
+        f"means over {len(seeds)} seeds on contexts not seen, ± the standard deviation over seeds. Raw numbers at every "
+        "measurement: `choices.csv`. No loss and no gradient was infinite or NaN: the run would have stopped.\n",
         "![learning curves](choices.png)\n" if figure else "(No figure: matplotlib is not installed.)\n",
     ]
     lines: list[list[object]] = []

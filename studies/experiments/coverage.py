@@ -3,11 +3,11 @@
 The truth has 500 rankings (*interior*), 6 or 3, in five draws each; two thirds of the menus were offered. What is asked for is a
 cell of a menu not offered, a difference of two of its cells, and its revenue with prices 1, 2, 3, ... An interval covers the true
 value when that value is not rejected, so no interval has to be searched: K data sets are tested at the true value with one
-replicate each, all replicates together being the null distribution (as in `experiments.size`). Widths come from a few intervals
+replicate each, all replicates together being the null distribution (as in `size.py`). Widths come from a few intervals
 of the first draw, found in full.
 
-    python -m experiments.coverage --out docs/results/coverage.csv
-    python -m experiments.coverage --out docs/results/coverage.csv --below .8925 --data-sets 2000    # the least, once more
+    python -m studies.experiments.coverage --out studies/results/coverage.csv
+    python -m studies.experiments.coverage --out studies/results/coverage.csv --below .8925 --data-sets 2000    # once more
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.files import Row, append_csv, origin, read_csv
-from experiments.size import make_truth
 from rumflow.core.arrays import Array
 from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import membership_of
@@ -29,6 +27,8 @@ from rumflow.inference.convention import Convention
 from rumflow.inference.resample import CellSampler
 from rumflow.inference.restricted import Restricted
 from rumflow.inference.sample import build_sample
+from studies.experiments.files import Row, append_csv, origin, read_csv
+from studies.experiments.size import make_truth
 
 CONFIDENCE = 0.9
 DRAWS = 5
@@ -92,7 +92,7 @@ def _functional(mask: int, n: int, kind: str) -> Array:
 def main(argv: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m experiments.coverage", description=__doc__.split("\n", maxsplit=1)[0]
+        prog="python -m studies.experiments.coverage", description=__doc__.split("\n", maxsplit=1)[0]
     )
     parser.add_argument("--out", type=Path, default=Path("results/coverage.csv"), metavar="FILE")
     parser.add_argument("--data-sets", type=int, default=400)

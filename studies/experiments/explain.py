@@ -5,7 +5,7 @@ pairs, the shares of the better items 0.75, so that they add up to 2.25 where 2 
 and {x, y, z} with x at 0.55 and z at 0.05), or *nothing*: then a conflict that is named is a false one. Menus are added at random
 as long as the planted ones stay the only irreducible conflict of the exact shares, which a search to its end verifies.
 
-    python -m experiments explain --out docs/results    # explain.csv and explain.md; goes on where it stopped
+    python -m studies.experiments explain --out studies/results    # explain.csv and explain.md; goes on where it stopped
 
 Where RUMFLOW_DATA names a folder with the bookings of five hotels, they are explained as well: explain_hotel.csv.
 """
@@ -21,14 +21,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.files import Row, append_csv, markdown_table, origin, read_csv, write_csv
-from experiments.hotel import read_hotel
 from rumflow.core.arrays import Array, Mask
 from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import unique_menus
 from rumflow.inference.conflicts.search import Search
 from rumflow.inference.conflicts.subsets import Sampling, Subsets
 from rumflow.inference.explain import explain
+from studies.experiments.files import Row, append_csv, markdown_table, origin, read_csv, write_csv
+from studies.experiments.hotel import read_hotel
 
 PLANTED: dict[str, dict[tuple[int, ...], tuple[float, ...]]] = {
     "cycle": {(0, 1): (0.75, 0.25), (1, 2): (0.75, 0.25), (0, 2): (0.25, 0.75)},
@@ -144,7 +144,7 @@ def run_explain(out: Path, count: int = 50, progress: Callable[[str], None] | No
 
 
 def explain_hotel(number: int, folder: Path) -> Row:
-    """What `rf.explain` says of the bookings of a hotel (see `experiments.hotel`)."""
+    """What `rf.explain` says of the bookings of a hotel (see `studies.experiments.hotel`)."""
     data = read_hotel(folder / f"hotel_{number}.csv")[0]
     begin = time.process_time()
     found = explain(data, halves=50, seed=number, threads=1)
@@ -187,9 +187,9 @@ def render_explain(out: Path) -> None:
     text = f"""# How often a planted conflict is named
 
 Samples in which `rf.explain` names exactly the planted menus first, against the choices from each menu
-({rows[0]["samples"]} samples each, level {LEVEL:g}, {N_BOOT} replicates; `python -m experiments explain`). *nothing*: samples of
-a rational population in which it names anything. `explain.csv` also has how often the data are rejected, how often other menus
-are named, and the seconds of one search.
+({rows[0]["samples"]} samples each, level {LEVEL:g}, {N_BOOT} replicates; `python -m studies.experiments explain`). *nothing*:
+samples of a rational population in which it names anything. `explain.csv` also has how often the data are rejected, how often
+other menus are named, and the seconds of one search.
 
 """
     (out / "explain.md").write_text(text + markdown_table(header, lines))

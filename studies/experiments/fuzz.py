@@ -1,4 +1,4 @@
-"""`python -m experiments.fuzz --minutes 10 --seed 0`: random input, looking for tracebacks, hangs and disagreements.
+"""`python -m studies.experiments.fuzz --minutes 10 --seed 0`: random input, looking for tracebacks, hangs and disagreements.
 
 Every round draws its own generator from (seed, round) and is one of
 
@@ -420,7 +420,7 @@ def work(seed: int, first: int, kinds: list[str], pipe: Any) -> None:
 def main(argv: list[str] | None = None) -> int:
     """Fuzz until the time is over; 1 where something was found."""
     parser = argparse.ArgumentParser(
-        prog="python -m experiments.fuzz", description="Random input, looking for what breaks."
+        prog="python -m studies.experiments.fuzz", description="Random input, looking for what breaks."
     )
     parser.add_argument("--minutes", type=float, default=10.0, help="how long (default 10)")
     parser.add_argument("--seed", type=int, default=0, help="seed of all rounds (default 0)")

@@ -1,6 +1,6 @@
 """Five hotels: how far their bookings are from random utility, and how well it predicts bookings, beside a plain logit.
 
-    RUMFLOW_DATA=folder python -m experiments hotel --out docs/results
+    RUMFLOW_DATA=folder python -m studies.experiments hotel --out studies/results
 
 The bookings (Bodea, Ferguson and Garrow 2009, as prepared by Berbeglia, Garassino and Vulcano: one row per assortment and room
 chosen, split into a sample `in` to fit and a sample `out` to predict) are not part of the project: `RUMFLOW_DATA` names a folder
@@ -23,7 +23,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 import rumflow as rf
-from experiments.files import Row, markdown_table, read_csv, write_csv
+from studies.experiments.files import Row, markdown_table, read_csv, write_csv
 
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 FOLDS = 5

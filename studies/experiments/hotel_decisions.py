@@ -1,8 +1,8 @@
 """A hotel: who gains when a room is sold out, what to offer next, and the assortment to offer.
 
-    RUMFLOW_DATA=folder python -m experiments.hotel_decisions --out docs/results
+    RUMFLOW_DATA=folder python -m studies.experiments.hotel_decisions --out studies/results
 
-The bookings are those of `experiments.hotel`. The first two questions need nothing but the bookings. The third needs those who
+The bookings are those of `hotel.py`. The first two questions need nothing but the bookings. The third needs those who
 looked and did not book, and what a room earns; the file has neither. Its rows "no purchase" were assumed by those who prepared
 it (four for every booking, whatever was on offer), and the rates below are invented. Its answer shows what the method says *if*
 that were so, not what this hotel should do.
@@ -16,9 +16,9 @@ import os
 from pathlib import Path
 
 import rumflow as rf
-from experiments.files import Row, write_csv
-from experiments.hotel import OUTSIDE, read_hotel
 from rumflow.data.labels import format_menu
+from studies.experiments.files import Row, write_csv
+from studies.experiments.hotel import OUTSIDE, read_hotel
 
 #: Invented, by the kind of room.
 RATES = {"King": 110.0, "Queen": 105.0, "2 Double": 120.0, "Special": 150.0, "Suite": 170.0, "Standard": 90.0}
@@ -78,7 +78,9 @@ def _row(question: str, what: str, *ends: float) -> Row:
 
 def main() -> None:
     """Run what the command line asks for."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.hotel_decisions", description="Decisions for a hotel.")
+    parser = argparse.ArgumentParser(
+        prog="python -m studies.experiments.hotel_decisions", description="Decisions for a hotel."
+    )
     parser.add_argument(
         "--out", default="results", type=Path, metavar="FOLDER", help="where to write (default results)"
     )

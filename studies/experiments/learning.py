@@ -14,7 +14,7 @@ the same body see 256 contexts and differ in their last step and in their loss:
 
 The first is the paper's baseline and the second its proposal. The others are not in the paper: they tell apart what the
 axioms are worth from what the penalty costs, and from what a model that is rational by construction gives. (A teacher that is
-itself a mixture of logits, and likelihood in place of squares: `experiments.choices`.)
+itself a mixture of logits, and likelihood in place of squares: `studies.experiments.choices`.)
 
 *Task error* is the mean squared error per cell; *violation* the largest of -K a and |C a - 1| over all samples and cells.
 """
@@ -28,11 +28,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.files import Row, draw, markdown_table, read_csv, write_csv
-from experiments.logits import mix_logits
 from rumflow.core.arrays import Array
 from rumflow.core.lattice import Lattice
 from rumflow.core.transforms import moebius
+from studies.experiments.files import Row, draw, markdown_table, read_csv, write_csv
+from studies.experiments.logits import mix_logits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.size import LEVEL, TOL, Case, draw_samples, make_design, make_truth, rejection
 from rumflow.core.arrays import Array
 from rumflow.data.choices import ChoiceData
 from rumflow.inference.convention import Convention
 from rumflow.inference.replicate import distances
 from rumflow.inference.resample import CellSampler
 from rumflow.inference.sample import Sample, build_sample
+from studies.experiments.size import LEVEL, TOL, Case, draw_samples, make_design, make_truth, rejection
 
 KINDS = ("opposite", "2", "3", "6", "interior")
 POINTS, DRAWS, BEST = 6, 400, 4  # null points of each kind, draws from each, and points that are drawn from again

@@ -8,7 +8,7 @@ Farkas' lemma that holds when no s with A^T s <= 0 has s^T beta > 0, and the sta
 a linear programme (sd: the standard deviations of the frequencies, at least 0.1 / sqrt(m)). Replicates put
 sqrt(m) s^T (beta* - fit) + lambda sqrt(m) s^T fit in its place, with beta* drawn from the projection and
 lambda = 1 / sqrt(log(cells) log log m): inequalities that are slack at the fit count less, but count. One replicate per data
-set, pooled, as in `experiments.size`.
+set, pooled, as in `studies.experiments.size`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from itertools import permutations
 import numpy as np
 from scipy.optimize import linprog
 
-from experiments.size import TOL, Case, draw_samples, make_design, rejection
 from rumflow.core.arrays import Array
 from rumflow.inference.convention import Convention
 from rumflow.inference.replicate import distances
 from rumflow.inference.resample import CellSampler
 from rumflow.inference.sample import build_sample
+from studies.experiments.size import TOL, Case, draw_samples, make_design, rejection
 
 
 def linear_rejection(case: Case, count: int) -> float:

@@ -4,23 +4,22 @@ A replicate is a centre and noise around it. With an oracle who knows the truth 
 *facets*, by measuring samples around the tightened truth tau r + (1 - tau) rho, and its *noise*, by drawing choices from rho and
 moving them. Every data set has a bootstrap of its own, as `rum_test` has it; all variants get the same data sets.
 
-    python -m experiments.oracles --out docs/results/oracles.csv    # goes on where it stopped
+    python -m studies.experiments.oracles --out studies/results/oracles.csv    # goes on where it stopped
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from experiments.files import Row, append_csv, read_csv
-from experiments.size import LEVEL, PROCEDURES, TOL, Case, draw_samples, find_centres, find_tau, make_design
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.inference.replicate import distances
 from rumflow.inference.result import pvalue
 from rumflow.inference.sample import Sample, build_sample
+from studies.experiments.files import append_csv, read_csv
+from studies.experiments.size import LEVEL, PROCEDURES, TOL, Case, draw_samples, find_centres, find_tau, make_design
 
 CASES = [
     Case(4, 200, "third", "half", "opposite"),
@@ -81,19 +80,10 @@ def _statistics(sample: Sample, drawn: Array, tau: float) -> Array:
     return distances(sample, stack, tau, TOL, threads=None).statistic.reshape(drawn.shape[:2])
 
 
-def oracle_rows(rows: Sequence[Row]) -> list[list[str]]:
-    """A table of the page docs/test.md, without its head."""
-    body = []
-    for row in rows:
-        rates = [f"{100 * float(row[name]):.1f}" for name in VARIANTS]
-        body.append([*(str(row[field]) for field in Case._fields), *rates])
-    return body
-
-
 def main(argv: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m experiments.oracles", description=__doc__.split("\n", maxsplit=1)[0]
+        prog="python -m studies.experiments.oracles", description=__doc__.split("\n", maxsplit=1)[0]
     )
     parser.add_argument("--out", type=Path, default=Path("results/oracles.csv"), metavar="FILE")
     parser.add_argument("--data-sets", type=int, default=4000)

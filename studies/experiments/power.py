@@ -10,7 +10,7 @@ procedures that share its bootstrap draws p*:
 
 with r the uniform rankings, P the projection onto the RUM polytope R, and tau = sqrt(log m / m) for m choices a menu. Replicates
 are drawn from the observed choices and recentred, as in the paper and in `rum_test(convention="recentred")`. The default of
-`rum_test` has the tightened centre and set, but draws from the centre: `experiments.size` measures it.
+`rum_test` has the tightened centre and set, but draws from the centre: `studies.experiments.size` measures it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from experiments.files import Row, draw, markdown_table, read_csv, write_csv
 from rumflow.core.arrays import Array
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import flow_from_paths, paths_from_orders
 from rumflow.core.transforms import moebius, zeta
 from rumflow.data.simulate import rankings_mixture
 from rumflow.projection.batch import project_many
+from studies.experiments.files import Row, draw, markdown_table, read_csv, write_csv
 
 PROCEDURES = ("tightened", "tau = 0", "mixed", "printed")
 NULLS = ("interior", "facet", "6 rankings", "3 rankings", "2 rankings", "vertex")
@@ -229,7 +229,7 @@ def render_power(out_dir: str | Path) -> None:
 _NOTES = """## Which to use
 
 * **tightened**, the centre and set of `rum_test`, here with recentred draws of the observed choices
-  (`convention="recentred"`); [the default](../test.md) draws from the centre. Its worst rejection rate under the null here is
+  (`convention="recentred"`); [the default](../../docs/test.md) draws from the centre. Its worst rejection rate under the null here is
   {worst:.1f} %, at a nominal 5 %, and it rejects {power:.1f} % of the data sets at the strongest alternative.
 * **tau = 0** centres on the projection itself. Where the truth has few rankings, replicates see fewer binding facets than
   the data do, and it rejects too often: up to {zero:.1f} %. Report it beside the default as the less cautious number, not in

@@ -1,6 +1,6 @@
 """Do the lattice of all menus and the graph of the observed ones give the same answers? Random incomplete problems.
 
-    python -m experiments.routes --number 500 --seed 0 [--tests 50]
+    python -m studies.experiments.routes --number 500 --seed 0 [--tests 50]
 
 Weights are none, the sample sizes, or random over four orders of magnitude; a third of the problems have cells that were not
 recorded. Compared are objectives (relative), the fitted cells that count, and for some of them the p-values of a test with the

@@ -6,8 +6,8 @@ distribution (the warp-speed method of Giacomini, Politis and White 2013): two p
 hundreds. It is a screen: where null distributions differ between the data sets of a design it is too high or too low. Designs
 in which the default rejects many true models are run again on fresh data sets with a bootstrap of their own each.
 
-    python -m experiments.size --out docs/results/size.csv    # goes on where it stopped; --only n=4 for a part
-    python -m experiments.size --out docs/results/size.csv --procedure default --above .06 --method bootstrap --data-sets 1000
+    python -m studies.experiments.size --out studies/results/size.csv    # goes on where it stopped; --only n=4 for a part
+    python -m studies.experiments.size --procedure default --above .06 --method bootstrap --data-sets 1000 --out ...
 
 Truths: *interior* (500 rankings), *facet* (all that avoid one edge of the lattice), *6*, *3*, *2* rankings, *opposite* (a ranking
 and its reverse, half each), *one*. False models: *noise* (6 rankings, a fifth of each menu's choices at random by a rule of its
@@ -27,7 +27,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.files import Row, append_csv, read_csv
 from rumflow.core.arrays import Array, Ints
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import flow_from_paths, paths_from_orders
@@ -41,6 +40,7 @@ from rumflow.inference.replicate import distances, make_replicator, thinned
 from rumflow.inference.resample import CellSampler, Sampler, make_sampler
 from rumflow.inference.result import pvalue
 from rumflow.inference.sample import Sample, build_sample, pearson_weights
+from studies.experiments.files import Row, append_csv, read_csv
 
 LEVEL, TOL = 0.05, 1e-7
 TRUE = ("interior", "facet", "6", "3", "2", "opposite", "one")
@@ -359,7 +359,9 @@ def cases_above(path: Path, allowed: float) -> list[Case]:
 
 def main(argv: list[str] | None = None) -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.size", description=__doc__.split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m studies.experiments.size", description=__doc__.split("\n", maxsplit=1)[0]
+    )
     parser.add_argument("--out", type=Path, default=Path("results/size.csv"), metavar="FILE")
     parser.add_argument(
         "--only", action="append", default=[], metavar="FIELD=VALUE", help="such as n=4 or truth=opposite"

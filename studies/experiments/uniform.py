@@ -1,8 +1,8 @@
-"""Three tests that theory calls uniformly valid, beside the default, on some designs of `experiments.size`: is one better?
+"""Three tests that theory calls uniformly valid, beside the default, on some designs of `size.py`: is one better?
 
-    python -m experiments.uniform --out docs/results/uniform.csv    # goes on where it stopped
+    python -m studies.experiments.uniform --out studies/results/uniform.csv    # goes on where it stopped
 
-*linear* is in `experiments.linear_test`, *binding* and *worst* are in `experiments.least_favourable`. All get the same data sets,
+*linear* is in `linear_test.py`, *binding* and *worst* are in `least_favourable.py`. All get the same data sets,
 and one replicate of each, pooled.
 """
 
@@ -13,10 +13,10 @@ from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
-from experiments.files import Row, append_csv, origin, read_csv
-from experiments.least_favourable import binding_rejection, worst_rejection
-from experiments.linear_test import linear_rejection
-from experiments.size import PROCEDURES, Case, reject
+from studies.experiments.files import Row, append_csv, origin, read_csv
+from studies.experiments.least_favourable import binding_rejection, worst_rejection
+from studies.experiments.linear_test import linear_rejection
+from studies.experiments.size import PROCEDURES, Case, reject
 
 TESTS: dict[str, Callable[[Case, int], float]] = {
     "linear": linear_rejection,
@@ -38,7 +38,7 @@ def uniform_cases() -> list[Case]:
 def main(argv: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m experiments.uniform", description=__doc__.split("\n", maxsplit=1)[0]
+        prog="python -m studies.experiments.uniform", description=__doc__.split("\n", maxsplit=1)[0]
     )
     parser.add_argument("--out", type=Path, default=Path("results/uniform.csv"), metavar="FILE")
     parser.add_argument("--data-sets", type=int, default=300)

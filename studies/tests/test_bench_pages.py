@@ -6,10 +6,10 @@ import struct
 import zlib
 
 import pytest
-from benchmarks import __main__ as entry
-from benchmarks import pages, scaling
-from benchmarks.record import RESULTS, ROOT, STAMP, save
-from experiments import test_page
+
+from studies.benchmarks import __main__ as entry
+from studies.benchmarks import pages, scaling
+from studies.benchmarks.record import RESULTS, ROOT, STAMP, rows, save
 
 MEASURED = ("compare", "scaling", "graphs", "bounded", "bootstrap", "large")
 
@@ -30,12 +30,6 @@ def test_pages_of_studies_are_drawn_from_the_results(name, tmp_path):
     pages.STUDIES[name](tmp_path / "results")
     new, old = ((folder / f"{name}.md").read_text(encoding="utf-8") for folder in (tmp_path / "results", RESULTS))
     assert new == old, "`make bench-pages` draws it again"
-
-
-def test_the_page_of_the_test_is_drawn_from_the_results():
-    page, rules = test_page.render(RESULTS)
-    assert page == (RESULTS.parent / "test.md").read_text(encoding="utf-8"), "`make bench-pages` draws it again"
-    assert rules == (RESULTS / "test_rules.md").read_text(encoding="utf-8"), "`make bench-pages` draws it again"
 
 
 def test_a_number_that_was_not_measured_does_not_stay(monkeypatch):
@@ -66,27 +60,27 @@ def test_the_figure_shows_the_stored_rows():
 
 @pytest.mark.parametrize("name", MEASURED)
 def test_results_say_where_they_come_from(name):
-    rows = pages.rows(name)
-    assert rows
-    for row in rows:
+    found = rows(name)
+    assert found
+    for row in found:
         assert all(str(row[column]) for column in STAMP)
 
 
 def test_estimates_are_within_a_factor_of_two_for_samples():
     """Shares that are no sample are left out, as the docstring of `estimate_cost` says; of the others nine in ten hold."""
-    rows = [row for row in pages.rows("scaling") if "random shares" not in row["family"] and row["axis"] != "threads"]
-    assert len(rows) > 50
-    factors = [row["estimate"] / row["cpu_seconds"] for row in rows]
-    assert sum(0.5 <= factor <= 2 for factor in factors) >= 0.9 * len(rows)
+    found = [row for row in rows("scaling") if "random shares" not in row["family"] and row["axis"] != "threads"]
+    assert len(found) > 50
+    factors = [row["estimate"] / row["cpu_seconds"] for row in found]
+    assert sum(0.5 <= factor <= 2 for factor in factors) >= 0.9 * len(found)
     assert all(0.2 <= factor <= 3 for factor in factors)
 
 
 def test_stored_estimates_are_those_of_today():
-    stored = {tuple(row[name] for name in scaling.KEY): row["estimate"] for row in pages.rows("scaling")}
+    stored = {tuple(row[name] for name in scaling.KEY): row["estimate"] for row in rows("scaling")}
     for case in scaling.cases(quick=True):
         if case.axis in ("sample", "menus") and "bounded" not in case.family and case.value <= 100:
             assert case.make()[1] == pytest.approx(stored[case.axis, case.family, case.value], rel=1e-12), case
-    # if this fails: python -m benchmarks.scaling --estimates
+    # if this fails: python -m studies.benchmarks.scaling --estimates
 
 
 def test_saving_replaces_rows_with_the_same_key(tmp_path):

@@ -4,8 +4,9 @@ import math
 import sys
 
 import pytest
-from experiments import render_exp1, render_exp2, run_exp1, run_exp2
-from experiments.files import read_csv
+
+from studies.experiments import render_exp1, render_exp2, run_exp1, run_exp2
+from studies.experiments.files import read_csv
 
 
 def test_exp1_small(tmp_path):
@@ -73,7 +74,7 @@ def test_figures(tmp_path):
 
 
 def test_the_runner(tmp_path, capsys, monkeypatch):
-    from experiments import __main__ as runner
+    from studies.experiments import __main__ as runner
 
     asked = []
     monkeypatch.setattr(
@@ -89,7 +90,7 @@ def test_the_runner(tmp_path, capsys, monkeypatch):
 
 
 def test_some_rounds_of_the_fuzzer():
-    from experiments.fuzz import KINDS, run_round
+    from studies.experiments.fuzz import KINDS, run_round
 
     endings = [run_round(7, number, list(KINDS)) for number in range(24)]
     assert {kind for kind, _ in endings} == set(KINDS)

@@ -4,11 +4,12 @@ import re
 import subprocess
 
 import pytest
-from benchmarks import stale
-from benchmarks.record import RESULTS
-from experiments import again
-from experiments.files import append_csv, read_csv, write_csv
-from experiments.size import METHODS, PROCEDURES, Case
+
+from studies.benchmarks import stale
+from studies.benchmarks.record import RESULTS
+from studies.experiments import again
+from studies.experiments.files import append_csv, read_csv, write_csv
+from studies.experiments.size import METHODS, PROCEDURES, Case
 
 
 def test_every_file_of_results_says_what_it_describes():
@@ -100,7 +101,7 @@ def test_a_row_with_other_columns_is_not_appended(tmp_path):
 def test_changed_modules_are_found_in_the_history(tmp_path, monkeypatch):
     source = tmp_path / "src" / "rumflow"
     source.mkdir(parents=True)
-    texts = {"one": "x = 1\n", "two": "x = 1\n", "three": "x = 1\n"}
+    texts = {"one": "x = 1\n", "two": "x = 1\n", "three": "x = 1\n"} | {"moved": "def f():\n    return 'as it was'\n"}
     for name, text in texts.items():
         (source / f"{name}.py").write_text(text)
 
@@ -114,6 +115,8 @@ def test_changed_modules_are_found_in_the_history(tmp_path, monkeypatch):
     (source / "one.py").write_text("x = 2\n")
     (source / "two.py").write_text("x = 1  # as before\n")
     (source / "new.py").write_text("x = 1\n")
+    (source / "folder").mkdir()
+    (source / "moved.py").rename(source / "folder" / "elsewhere.py")
     git("add", ".")
     git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "second")
     monkeypatch.setattr(stale, "ROOT", tmp_path)

@@ -1,4 +1,4 @@
-"""The jobs that `benchmarks/before_after.py` compares between two source trees, followed over commits.
+"""The jobs that `studies/benchmarks/before_after.py` compares between two source trees, followed over commits.
 
 `asv run --quick --dry-run -E existing` tries it with what is installed here.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))  # asv knows this folder only
+sys.path.insert(0, str(Path(__file__).parents[3]))  # asv knows this folder only
 
-from benchmarks.jobs import JOBS
+from studies.benchmarks.jobs import JOBS
 
 
 class Jobs:

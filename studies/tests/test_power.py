@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from experiments import least_favourable
-from experiments.coverage import KINDS
-from experiments.oracles import VARIANTS, oracle_rates
-from experiments.power import PROCEDURES, apply_all, make_truth, render_power, run_power
-from experiments.size import PROCEDURES as PROCEDURES_OF_SIZE
-from experiments.size import TRUE, Case, cases_above, draw_samples, find_tau, make_design, reject_fully, run_size
-from experiments.test_page import render
-from experiments.uniform import TESTS
 
 import rumflow as rf
 from rumflow.inference import rum_test
 from rumflow.inference.resample import CellSampler, generators
+from studies.benchmarks import size_tables
+from studies.experiments import least_favourable
+from studies.experiments.coverage import KINDS
+from studies.experiments.oracles import VARIANTS, oracle_rates
+from studies.experiments.power import PROCEDURES, apply_all, make_truth, render_power, run_power
+from studies.experiments.size import PROCEDURES as PROCEDURES_OF_SIZE
+from studies.experiments.size import (
+    TRUE,
+    Case,
+    cases_above,
+    draw_samples,
+    find_tau,
+    make_design,
+    reject_fully,
+    run_size,
+)
+from studies.experiments.uniform import TESTS
 
 
 def test_truths_are_where_they_should_be():
@@ -107,45 +116,67 @@ def test_screening_many_designs(tmp_path):
     assert p.shape == (4, int(data.membership.sum()))
 
 
-def test_the_page_of_the_studies_shows_the_most_reliable_rates(tmp_path):
-    size = ["n,choices,sizes,menus,truth,procedure,method,data_sets,rejected"]
+def test_tables_show_the_most_reliable_rates():
+    found = {}
+
+    def add(sizes, truth, procedure, method, rate):
+        case = Case(3, 20, sizes, "all", truth)
+        found[case, procedure, method] = {**case._asdict(), "procedure": procedure, "method": method, "rejected": rate}
+
     for truth in TRUE:
-        size += [f"3,20,equal,all,{truth},{name},screen,400,0.02" for name in ("default", "recentred")]
-        size += [f"3,20,half,all,{truth},default,screen,400,0.03"]
-    size += ["3,20,equal,all,3,default,screen again,4000,0.09", "3,20,equal,all,3,default,bootstrap,1000,0.064"]
-    size += ["3,20,half,all,2,default,bootstrap,1000,0.06", "3,20,half,all,2,default,bootstrap again,4000,0.055"]
-    for name, true, false in (("arithmetic", 0.07, 0.2), ("geometric", 0.065, 0.19), ("harmonic", 0.05, 0.17)):
-        size += [f"3,20,half,all,2,{name},bootstrap,4000,{true}", f"3,20,half,all,noise,{name},screen,400,{false}"]
-    size += ["3,20,half,all,noise,default,screen,400,0.18"]
-    size += ["3,20,half,all,2,mean,bootstrap,4000,0.062", "3,20,half,all,noise,mean,screen,400,0.16"]
-    size += ["3,20,equal,all,noise,default,screen,400,0.5", "3,20,equal,all,noise,recentred,screen,400,0.55"]
-    (tmp_path / "size.csv").write_text("\n".join(size))
-    head = "n,choices,truth,kind,draw,data_sets,covered,range,width,sharp_width"
-    rows = [f"4,50,6,{kind},{draw},400,0.{90 + draw},1.0,0.25,0.0" for kind in KINDS for draw in range(2)]
-    (tmp_path / "coverage.csv").write_text("\n".join([head, *rows]))
-    uniform = ["n,choices,sizes,menus,truth,data_sets,linear,binding,worst,default"]
-    uniform += ["3,20,equal,all,6,400,0.05,0.01,0.02,0.04", "3,20,equal,all,noise,400,0.25,0.1,0.15,0.2"]
-    (tmp_path / "uniform.csv").write_text("\n".join(uniform))
-    oracles = "n,choices,sizes,menus,truth,data_sets,mean,facets,noise,both,default\n3,20,half,all,2,4000,.08,.05,.081,.051,.07"
-    (tmp_path / "oracles.csv").write_text(oracles)
-    page = "".join(render(tmp_path))
-    assert "The worst design has 6.4 % (3, 20, equal, all, 3)" in page
-    assert "| 3 | 20 | equal | all | 3 | 2.0 | 9.0 | 6.4 |  |" in page
-    assert "Designs above 7.5 %: 0. With a fifth or half of the menus tiny\nthe worst is 5.5 %." in page
-    assert "The hardest 1 had a second bootstrap" in page
-    assert "it has 0 more than two points too high and 2 more than" in page
+        add("equal", truth, "default", "screen", 0.02)
+        add("equal", truth, "recentred", "screen", 0.02)
+        add("half", truth, "default", "screen", 0.03)
+    add("equal", "3", "default", "screen again", 0.09)
+    add("equal", "3", "default", "bootstrap", 0.064)
+    add("half", "2", "default", "bootstrap", 0.06)
+    add("half", "2", "default", "bootstrap again", 0.055)
+    for name, true, false in (
+        ("arithmetic", 0.07, 0.2),
+        ("geometric", 0.065, 0.19),
+        ("harmonic", 0.05, 0.17),
+        ("mean", 0.062, 0.16),
+    ):
+        add("half", "2", name, "bootstrap", true)
+        add("half", "noise", name, "screen", false)
+    add("half", "noise", "default", "screen", 0.18)
+    add("equal", "noise", "default", "screen", 0.5)
+    add("equal", "noise", "recentred", "screen", 0.55)
+    study = size_tables.Study(found.values())
+    assert "| all | 14 | 3.0 | 6.4 | 3, 20, equal, all, 3 | 2 | 0 |" in size_tables.size(study)
+    assert "| a fifth or half of the menus tiny | 7 | 3.4 | 5.5 |" in size_tables.size(study)
+    assert "| 3 | 20 | equal | all | 3 | 2.0 | 9.0 | 6.4 |  |" in size_tables.size_doubtful(study)
+    assert "| screen | 14 | 2 | 0 | 2 | 4.4 |" in size_tables.size_methods(study)
+    rules = size_tables.size_rules(study)
     assert (
-        "| the default: the last times 1 - u/2, and a thinned centre | 6.0 | 6.0 | 18.0 |" in page
+        "| the default: the last times 1 - u/2, and a thinned centre | 6.0 | 6.0 | 18.0 |" in rules
     )  # by bootstrap, as the others
-    assert "| the same, m the harmonic mean | 5.0 | 5.0 | 17.0 |" in page
-    assert "| the mean of `a m^(-1/5)` over the menus | 6.2 | 6.2 | 16.0 |" in page
-    assert "| 3 | 20 | half | all | 2 | 8.0 | 5.0 | 8.1 | 5.1 | 7.0 |" in page
-    assert "on others it rejects 5.5 % in the first of these designs" in page
-    assert "| 3 | 20 | equal | all | noise | 55.0 | 50.0 | 2.0 |" in page
-    assert "| 4 | 50 | 6 | 90.5 (90.0) | 0.25 | 90.5 (90.0) | 0.25 |" in page
-    assert "| linear programme | 5.0 | 25.0 | 1 of 1 |" in page
-    assert "| worst null point | 2.0 | 15.0 | 0 of 1 |" in page
-    assert "| default | 4.0 | 20.0 |  |" in page
+    assert "| the same, m the harmonic mean | 5.0 | 5.0 | 17.0 |" in rules
+    power = size_tables.size_power(study)
+    assert "| all 1 designs |  |  |  |  | 55.0 | 50.0 | over three points less in 1 |" in power
+    assert "| 3 | 20 | equal | all | noise | 55.0 | 50.0 | 2.0 |" in power
+
+
+def test_tables_of_intervals_and_of_other_tests():
+    study = size_tables.Study(
+        [{**Case(3, 20, "equal", "all", "6")._asdict(), "procedure": "default", "method": "screen", "rejected": 0.03}]
+    )
+    design = {"n": 4, "choices": 50, "truth": "6", "width": 0.25}
+    rows = [design | {"kind": kind, "draw": draw, "covered": 0.9 + draw / 100} for kind in KINDS for draw in range(2)]
+    again = [rows[0] | {"covered": 0.95}]  # measured again: the last counts
+    assert "| 4 | 50 | 6 | 90.5 (90.0) | 0.25 | 90.5 (90.0) | 0.25 |" in size_tables.coverage(rows)
+    assert "| 4 | 50 | 6 | 93.0 (91.0) | 0.25 | 90.5 (90.0) | 0.25 |" in size_tables.coverage([*rows, *again])
+    true = {
+        **Case(3, 20, "equal", "all", "6")._asdict(),
+        "linear": 0.05,
+        "binding": 0.01,
+        "worst": 0.02,
+        "default": 0.04,
+    }
+    false = true | {"truth": "noise", "linear": 0.25, "binding": 0.1, "worst": 0.15, "default": 0.2}
+    table = size_tables.uniform(study, [true, false])
+    assert "| linear programme | 5.0 | 3, 20, equal, all, 6 |  | 25.0 | 1 of 1 |" in table
+    assert "| default | 4.0 | 3, 20, equal, all, 6 | 3.0 | 20.0 | 0 of 1 |" in table
 
 
 def test_an_oracle_for_facets_and_noise():

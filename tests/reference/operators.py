@@ -10,7 +10,7 @@ xi run over the d = N - (2^n - 1) cells whose item is not the largest of its men
     A_m  (d, d)  the rows of K B on the co-tree of a spanning tree; A_m^-1 = R K^-1 L
     H    (d, d)  B^T W B + (K B)^T D (K B), the matrix of the Newton systems
 
-They state and test the theory, and serve experiments of moderate size. The solver itself works in flow space
+They state and test the theory. The solver itself works in flow space
 (`rumflow.solvers.interior.cg`), where an iteration needs two transforms and not four.
 """
 
@@ -62,16 +62,6 @@ def operator_b(n: int) -> LinearOperator:
         return lattice.internal_to_cells(rows)[keep]
 
     return _operator((lattice.n_cells, len(keep)), apply, adjoint)
-
-
-def reduced_residual(flow_residual: Array) -> Array:
-    """B^T K^T r for r in the internal layout: a residual of flow space in the paper's coordinates, 0 at each menu's
-    largest item."""
-    rows = moebius_adjoint(flow_residual.copy())
-    add_largest(rows, len(rows), -1.0)
-    for x, row in enumerate(rows):
-        row[: 1 << x] = 0.0  # the menus whose largest item is x
-    return rows
 
 
 def operator_r(n: int) -> LinearOperator:

@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("torch", reason="PyTorch is not installed: experiment III is not tested")
 
-from experiments.assortments import run_assortments
-from experiments.choices import DATA, STUDENTS, TEACHERS, render_choices, run_choices
-from experiments.learning import METHODS, render_exp3, run_exp3
+from studies.experiments.assortments import run_assortments
+from studies.experiments.choices import DATA, STUDENTS, TEACHERS, render_choices, run_choices
+from studies.experiments.learning import METHODS, render_exp3, run_exp3
 
 
 def small(folder: Path) -> dict[str, dict[str, float]]:
