@@ -7,7 +7,7 @@ set (the second, where there are two), else the screen on fresh data sets, else 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, partial
+from functools import cache
 from math import isnan
 
 from studies.benchmarks.record import rows
@@ -99,9 +99,8 @@ def size(study: Study) -> str:
     for words, found in parts.items():
         above = [sum(rate > limit for rate in found.values()) for limit in (0.05, 0.075)]
         worst = max(found, key=lambda key: found[key])
-        body.append(
-            [words, len(found), percent(mean(found.values())), percent(found[worst]), ", ".join(worst[:5]), *above]
-        )
+        rates = percent(mean(found.values())), percent(found[worst])
+        body.append([words, len(found), *rates, ", ".join(worst[:5]), *above])
     return markdown_table(("true models", "designs", "mean", "worst", "which", "above 5 %", "above 7.5 %"), body)
 
 
@@ -142,13 +141,8 @@ def size_methods(study: Study) -> str:
         counts = sum(e > 0.02 for e in errors), sum(e < -0.02 for e in errors)
         below = percent(-min(errors)) if errors else ""
         body.append([method, len(own), len(errors), *counts, below])
-    head = (
-        "designs",
-        "of these with a (further) bootstrap",
-        "there over two points too high",
-        "over two points too low",
-    )
-    return markdown_table(("method", *head, "too low at most, points"), body)
+    head = ("method", "designs", "of these with a (further) bootstrap", "there over two points too high")
+    return markdown_table((*head, "over two points too low", "too low at most, points"), body)
 
 
 def size_doubtful(study: Study) -> str:
@@ -173,15 +167,8 @@ def size_procedures(study: Study) -> str:
         power = f"{percent(mean(false.values()))} ({percent(mean(beside))})" if false else ""
         above = sum(rate > 0.075 for rate in true.values())
         body.append([words, len(true), *both(true.values()).split(" / "), above, both(tiny), power])
-    head = (
-        "designs",
-        "mean",
-        "worst",
-        "above 7.5 %",
-        "tiny menus: mean / worst",
-        "finds false models (default on these)",
-    )
-    return markdown_table(("test", *head), body)
+    head = ("test", "designs", "mean", "worst", "above 7.5 %", "tiny menus: mean / worst")
+    return markdown_table((*head, "finds false models (default on these)"), body)
 
 
 def size_rules(study: Study) -> str:
@@ -229,14 +216,11 @@ def coverage(found: Sequence[Row]) -> str:
         for kind in ("cell", "difference", "revenue"):
             rates = [float(r["covered"]) for r in members if r["kind"] == kind]
             widths = [float(r["width"]) for r in members if r["kind"] == kind and r["width"] != ""]
-            cells += [
-                f"{percent(mean(rates))} ({percent(min(rates))})",
-                f"{mean(w for w in widths if not isnan(w)):.2f}",
-            ]
+            width = mean(width for width in widths if not isnan(width))
+            cells += [f"{percent(mean(rates))} ({percent(min(rates))})", f"{width:.2f}"]
         body.append([*key, *cells])
-    return markdown_table(
-        ("items", "choices", "truth", "cell", "width", "difference", "width", "revenue", "width"), body
-    )
+    head = ("items", "choices", "truth", "cell", "width", "difference", "width", "revenue", "width")
+    return markdown_table(head, body)
 
 
 def uniform(study: Study, found: Sequence[Row]) -> str:
@@ -272,8 +256,7 @@ def _study() -> Study:
 OF_SIZE = (size, size_by_samples, size_by_truth, size_by_choices, size_methods)
 OF_SIZE += (size_doubtful, size_procedures, size_rules, size_power)
 TABLES: dict[str, Callable[[], str]] = {
-    table.__name__: partial(lambda table: table(_study()), table) for table in OF_SIZE
-} | {
+    **{table.__name__: lambda table=table: table(_study()) for table in OF_SIZE},
     "coverage": lambda: coverage(rows("coverage")),
     "uniform": lambda: uniform(_study(), rows("uniform")),
     "oracles": lambda: oracles(rows("oracles")),

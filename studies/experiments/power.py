@@ -229,8 +229,8 @@ def render_power(out_dir: str | Path) -> None:
 _NOTES = """## Which to use
 
 * **tightened**, the centre and set of `rum_test`, here with recentred draws of the observed choices
-  (`convention="recentred"`); [the default](../../docs/test.md) draws from the centre. Its worst rejection rate under the null here
-  is {worst:.1f} %, at a nominal 5 %, and it rejects {power:.1f} % of the data sets at the strongest alternative.
+  (`convention="recentred"`); [the default](../../docs/test.md) draws from the centre. Its worst rejection rate under the null
+  here is {worst:.1f} %, at a nominal 5 %, and it rejects {power:.1f} % of the data sets at the strongest alternative.
 * **tau = 0** centres on the projection itself. Where the truth has few rankings, replicates see fewer binding facets than
   the data do, and it rejects too often: up to {zero:.1f} %. Report it beside the default as the less cautious number, not in
   its place.
