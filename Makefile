@@ -32,20 +32,20 @@ dist: $(VENV)/test
 	done
 
 reproduce: $(VENV)/test
-	$(BIN)/python -m experiments exp1 --out results
-	$(BIN)/python -m experiments exp2 --out results
+	$(BIN)/python -m studies.experiments exp1 --out results
+	$(BIN)/python -m studies.experiments exp2 --out results
 
 # Random files, command lines and problems; what breaks is printed. Not part of the tests: it takes as long as it is given.
 MINUTES ?= 10
 SEED ?= 0
 fuzz: $(VENV)/test
-	$(BIN)/python -m experiments.fuzz --minutes $(MINUTES) --seed $(SEED)
+	$(BIN)/python -m studies.experiments.fuzz --minutes $(MINUTES) --seed $(SEED)
 
-# What README and pages claim, measured into docs/results; takes hours. PARTS="--quick" or PARTS="compare test" for less.
+# What README and pages claim, measured into studies/results; takes hours. PARTS="--quick" or PARTS="compare test" for less.
 PARTS ?=
 bench: $(VENV)/test
 	$(BIN)/pip install -q -e ".[bench]"
-	$(BIN)/python -m benchmarks $(PARTS)
+	$(BIN)/python -m studies.benchmarks $(PARTS)
 
 # Do the tests notice changed code? Mutants of core and inference; takes an hour or two, goes on where it stopped.
 COUNT ?= 200
@@ -71,13 +71,13 @@ oldest:
 	NUMBA_CACHE_DIR=build/oldest/cache build/oldest/bin/python -P -m pytest -p no:cacheprovider $(OLDEST:%=tests/test_%.py)
 	cd build && NUMBA_CACHE_DIR=oldest/cache oldest/bin/python -P ../.ci/smoke.py
 
-# The tables and figures of the pages, from docs/results; measures nothing.
+# The tables and figures of the pages, from studies/results; measures nothing.
 bench-pages: $(VENV)/test
-	$(BIN)/python -m benchmarks.pages
+	$(BIN)/python -m studies.benchmarks.pages
 
 # Which of the stored results are older than the code they describe; a change of words does not count.
 bench-stale: $(VENV)/test
-	$(BIN)/python -m benchmarks.stale
+	$(BIN)/python -m studies.benchmarks.stale
 
 $(VENV)/core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
 LEFT_OUT = {"rumflow/core/compile.py"}  # how kernels are compiled: not in use here
 CACHE = ROOT / ".cache" / "mutants"
-RESULTS = ROOT / "docs" / "results"
+RESULTS = ROOT / "studies" / "results"
 COLUMNS = ("file", "line", "column", "kind", "before", "after", "result", "tests", "seconds")
 
 SLOW = 2  # CPU seconds that a test may take to be on the map
@@ -63,7 +63,7 @@ PARTS = {
     "inference": Part(
         "rumflow/inference",
         False,
-        "inference_graph inference_jobs inference_power inference_resample inference_test bounds likelihood explain plausible "
+        "inference_graph inference_jobs inference_resample inference_test bounds likelihood explain plausible "
         "explain_words explain_models assortment decide compare_models remainders budgets corners words_in_full "
         "samples_by_hand jobs_by_hand tests_by_hand groups_by_hand intervals_by_hand bounds_by_hand assortments_by_hand "
         "conflicts_by_hand explanations_by_hand",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
 import sys
 from pathlib import Path
 
@@ -70,7 +71,13 @@ def _formulas(app, doctree):
             )
 
 
+def _link_studies(app, name, source):
+    """Pages of the studies are no pages of the site: links to them lead to the files, as downloads."""
+    source[0] = re.sub(r"\]\((\.\./studies/[^)]+\.md)\)", r"](path:\1)", source[0])
+
+
 def setup(app):
     """What is done to pages on the way."""
     app.connect("autodoc-process-docstring", _plain_docstring)
+    app.connect("source-read", _link_studies)
     app.connect("doctree-read", _formulas)

@@ -4,12 +4,11 @@ Imports inside functions count as well.
 """
 
 import ast
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-from benchmarks.stale import imports
-
-SOURCE = Path(__file__).parents[1] / "src" / "rumflow"
+PACKAGE = Path(__file__).parents[1] / "src" / "rumflow"
 
 LEVELS = (
     "errors version",
@@ -26,6 +25,23 @@ LEVELS = (
 )
 LEVELS += ("cli", "__init__ __main__")
 LEVEL = {folder: level for level, folders in enumerate(LEVELS) for folder in folders.split()}
+
+
+@cache
+def imports():
+    """The modules that each module imports, as dotted names below `rumflow`."""
+    files = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
+    found = {name.removesuffix(".__init__"): set() for name in files}
+    for name, path in files.items():
+        named = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                named |= {f"{node.module}", *(f"{node.module}.{alias.name}" for alias in node.names)}
+            elif isinstance(node, ast.Import):
+                named |= {alias.name for alias in node.names}
+        module = name.removesuffix(".__init__")
+        found[module] = {other for other in found if f"rumflow.{other}" in named and other != module}
+    return found
 
 
 def test_folders_import_downward_only():
@@ -46,7 +62,7 @@ def model_classes():
     """The classes of `models/`, by name, with the module that each is imported from."""
     return {
         node.name: f"rumflow.models.{path.stem}"
-        for path in (SOURCE / "models").glob("*.py")
+        for path in (PACKAGE / "models").glob("*.py")
         for node in ast.parse(path.read_text(encoding="utf-8")).body
         if isinstance(node, ast.ClassDef) and (node.name == "Model" or "Model" in map(ast.unparse, node.bases))
     }
@@ -79,8 +95,8 @@ def test_models_are_not_asked_for_their_class():
     models = model_classes()
     assert {"Model", "RandomUtility", "SinglePeaked", "Types", "ChoiceGraph", "Budgets"} <= set(models)
     wrong = [
-        f"{path.relative_to(SOURCE)}:{line}"
-        for path in sorted(SOURCE.rglob("*.py"))
+        f"{path.relative_to(PACKAGE)}:{line}"
+        for path in sorted(PACKAGE.rglob("*.py"))
         if path.parent.name != "models"
         for line in asked_for_classes(path.read_text(encoding="utf-8"), models)
     ]

@@ -7,13 +7,12 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from experiments.robust import (
+from reference.assortments import (
     allowed_menus,
     choices_of,
     compare,
     compare_level,
     random_case,
-    random_market,
     worst_revenues,
 )
 
@@ -267,7 +266,7 @@ def test_confidence_needs_counts():
 
 
 def test_time_and_interruption(monkeypatch):
-    data, revenue = random_market(12, 8, 30, 1, 0.5)
+    data, revenue = rf.simulate.random_menus(13, 8, 7, 30, None, seed=1), np.append(np.linspace(100, 10, 12), 0.0)
     whole = rf.best_assortment(data, revenue, 12)
     short = rf.best_assortment(data, revenue, 12, max_seconds=1e-3)
     assert short.reason == "max_seconds"
@@ -294,7 +293,7 @@ def test_time_and_interruption(monkeypatch):
 def test_a_graph_that_is_too_large(monkeypatch):
     """The best of the past stands, with what may be missed."""
     module = import_module("rumflow.inference.populations")
-    data, revenue = random_market(12, 8, 30, 1, 0.5)
+    data, revenue = rf.simulate.random_menus(13, 8, 7, 30, None, seed=1), np.append(np.linspace(100, 10, 12), 0.0)
     whole = rf.best_assortment(data, revenue, 12)
 
     def fail(*arguments):

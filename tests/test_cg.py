@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from experiments.operators import (
+from reference.operators import (
     operator_b,
     operator_h,
     operator_k,

@@ -7,7 +7,7 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from experiments.robust import choices_of
+from reference.assortments import choices_of
 from scipy.optimize import linprog
 
 import rumflow as rf

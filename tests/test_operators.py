@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from experiments.operators import (
+from reference.operators import (
     cotree_cells,
     operator_am,
     operator_b,

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from experiments.robust import choices_of, random_market, sample_market
+from reference.assortments import choices_of
 from scipy import stats
 from scipy.optimize import linprog
 
@@ -50,11 +50,16 @@ def test_the_sums_are_cells_and_what_earns_as_much_or_more():
 
 def test_the_level_is_kept():
     """The truth is in the set in about nine of ten samples of 50 choices a menu."""
-    truth, revenue = random_market(4, 5, 20, 3, 0.5)
-    values = np.where(truth.membership, truth.frequencies, 0.0)
-    inside = [band_of(sample_market(truth, 50, seed), revenue).holds(values) for seed in range(60)]
+    truth, revenue = rf.simulate.random_menus(5, 5, 3, 20, None, seed=3), np.array([90.0, 60.0, 40.0, 20.0, 0.0])
+    values = np.nan_to_num(truth.frequencies)
+    rng = np.random.default_rng(2)
+    samples = [
+        rf.ChoiceData(truth.items, truth.membership, np.where(truth.membership, counts, np.nan), np.full(5, 50.0))
+        for counts in rng.multinomial(50, values / values.sum(axis=1, keepdims=True), (60, 5)).astype(float)
+    ]
+    inside = [band_of(sample, revenue).holds(values) for sample in samples]
     assert 0.8 <= np.mean(inside) <= 0.99
-    narrow = [band_of(sample_market(truth, 50, seed), revenue, 0.5).holds(values) for seed in range(60)]
+    narrow = [band_of(sample, revenue, 0.5).holds(values) for sample in samples]
     assert 0.3 <= np.mean(narrow) <= 0.7
 
 

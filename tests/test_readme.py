@@ -12,7 +12,11 @@ from rumflow.cli.parser import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *(path for name in ("docs", "studies") for path in sorted((ROOT / name).rglob("*.md"))),
+]
 PACKAGE = ROOT / "src" / "rumflow"
 
 
@@ -61,7 +65,7 @@ def test_commands_exist(page):
         assert f"\n{name}:" in makefile
     for name in re.findall(r"`rumflow ([a-z]+)", text):
         assert name in COMMANDS
-    for name in re.findall(r"(?:tests|benchmarks)/\w+\.py", text):
+    for name in re.findall(r"(?:studies/\w+|tests)/\w+\.py", text):
         assert (ROOT / name).exists(), name
 
 

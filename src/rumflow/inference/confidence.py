@@ -5,7 +5,7 @@ is the polytope R_theta = {rho in R: <c, rho> = theta}, and the test is that of 
 the set is tightened towards a point r_theta inside R_theta, samples are drawn from the point of the tightened set nearest to the
 data, and measured to that set. See `rumflow.inference.restricted` for the projection onto R_theta. By default tau is twice
 that of the test: a slice of R has more facets near a point than R has, and with the tau of the test intervals covered
-too seldom in some designs (`python -m experiments.coverage` measures those of the default).
+too seldom in some designs (`python -m studies.experiments.coverage` measures those of the default).
 """
 
 from __future__ import annotations

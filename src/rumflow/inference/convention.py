@@ -35,7 +35,7 @@ class Convention:
     tau     the rule behind tau="auto". "mean": the mean of a m^(-1/5) over the menus, m the choices (subjects, where they are
             resampled) from a menu, so that a few large menus do not speak for many small ones; a = 3.2 / s^2 between 0.4 and
             0.525, s the mean number of items of a menu: small menus have few facets, and the test needs more room
-            (`python -m experiments.size`). "thinned": that times 1 - u/2, u the `inequality` of the menus, where fits are
+            (`python -m studies.experiments.size`). "thinned": that times 1 - u/2, u the `inequality` of the menus, where fits are
             thinned (`thin`). "smallest": sqrt(log m / m), m the smallest. Or a number. m is at least 3.
     thin    where menus are unequal, draws are "null" and weights "counts": types leave the fit, before samples are drawn from it,
             as long as that moves it by no more than `thin` times u in units of sampling noise (`rumflow.inference.thin`), at

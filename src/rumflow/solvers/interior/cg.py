@@ -13,7 +13,8 @@ the paper needs four.
     tree          m = max(D, 1), the tree light in D                          (the paper's)
     tree-scaled   m = D + T, the tree light in D + T,  T = diag(Q) = Z^T w    (2^(|E| - 1) when every weight is 1)
 
-*Paper*: v = xi on all cells but each menu's largest item, E = K B (`experiments.operators`). Four transforms per iteration.
+*Paper*: v = xi on all cells but each menu's largest item, E = K B (`tests/reference/operators.py`). Four transforms
+per iteration.
 
     none          m = 1
     jacobi        m = diag(E^T (Q + D) E)

@@ -1,0 +1,263 @@
+"""Tables of docs/test.md and studies/results/test_rules.md: how often the test rejects, how often intervals hold the truth.
+
+A design is measured by several methods (see `experiments/size.py`); the tables take the most reliable: a bootstrap of every data
+set (the second, where there are two), else the screen on fresh data sets, else the screen. Rates are in per cent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from math import isnan
+
+from studies.benchmarks.record import rows
+from studies.experiments.files import Row, markdown_table
+from studies.experiments.oracles import VARIANTS
+from studies.experiments.size import FALSE, METHODS, TRUE, Case
+
+Key = tuple[str, ...]  # the fields of a case as text, and the procedure
+
+SAMPLES = {
+    "equal": "all menus alike",
+    "third": "a third of the menus with 2 to 8 choices",
+    "fifth": "a fifth with 1 to 3 choices",
+    "half": "half with 1 to 3 choices",
+    "subjects": "three choices by each subject, tested by subject",
+}
+PROCEDURES = {
+    "default": "the default",
+    "tau = 0": "no tightening (tau = 0)",
+    "log rule": "`tau = 0.5 sqrt(log m / m)`",
+    "unit weights": "`weights=None`: every menu counts the same",
+    "inverse variance": '`weights="inverse-variance"`: Pearson\'s statistic',
+    "likelihood ratio": "likelihood ratio (`fit_likelihood(data).lr_test()`)",
+    "recentred": '`convention="recentred"`, the default of version 0.1',
+}
+RULES = {
+    "arithmetic": "`a m^(-1/5)`, m the arithmetic mean of the menus' sizes",
+    "geometric": "the same, m the geometric mean",
+    "harmonic": "the same, m the harmonic mean",
+    "mean": "the mean of `a m^(-1/5)` over the menus",
+    "default": "the default: the last times 1 - u/2, and a thinned centre",
+}
+UNIFORM = {
+    "linear": "linear programme",
+    "binding": "every inequality binds",
+    "worst": "worst null point",
+    "default": "default",
+}
+DESIGN = ("items", "choices", "samples", "menus", "truth")
+
+
+class Study:
+    """Rejection rates of `size.csv`, by method, and the most reliable of each design."""
+
+    def __init__(self, found: Iterable[Row]) -> None:
+        self.by_method: dict[str, dict[Key, float]] = {method: {} for method in METHODS}
+        for row in found:
+            key = (*(str(row[field]) for field in Case._fields), str(row["procedure"]))
+            self.by_method[str(row["method"])][key] = float(row["rejected"])
+        self.best: dict[Key, float] = {}
+        for rates in self.by_method.values():  # from the roughest to the most reliable
+            self.best |= rates
+
+    def select(self, procedure: str, truths: Sequence[str], **fields: str) -> dict[Key, float]:
+        """The best rates of a procedure for some truths, where the fields of the case have these values."""
+        place = {name: i for i, name in enumerate(Case._fields)}
+        return {
+            key: rate
+            for key, rate in self.best.items()
+            if key[-1] == procedure
+            and key[place["truth"]] in truths
+            and all(key[place[name]] == value for name, value in fields.items())
+        }
+
+
+def percent(rate: float) -> str:
+    """A rate as text."""
+    return f"{100 * rate:.1f}"
+
+
+def mean(rates: Iterable[float]) -> float:
+    """The mean of some numbers."""
+    found = list(rates)
+    return sum(found) / len(found)
+
+
+def both(rates: Iterable[float]) -> str:
+    """Mean and largest of some rates, as text; nothing where there are none."""
+    found = list(rates)
+    return f"{percent(mean(found))} / {percent(max(found))}" if found else ""
+
+
+def size(study: Study) -> str:
+    """The default on all true models, and on parts of them."""
+    parts = {"all": study.select("default", TRUE)}
+    parts["more than one ranking"] = study.select("default", [truth for truth in TRUE if truth != "one"])
+    parts["a fifth or half of the menus tiny"] = {k: v for k, v in parts["all"].items() if k[2] in ("fifth", "half")}
+    body = []
+    for words, found in parts.items():
+        above = [sum(rate > limit for rate in found.values()) for limit in (0.05, 0.075)]
+        worst = max(found, key=lambda key: found[key])
+        rates = percent(mean(found.values())), percent(found[worst])
+        body.append([words, len(found), *rates, ", ".join(worst[:5]), *above])
+    return markdown_table(("true models", "designs", "mean", "worst", "which", "above 5 %", "above 7.5 %"), body)
+
+
+def size_by_samples(study: Study) -> str:
+    """Mean / worst by how unequal the samples are, and by items."""
+    body = [
+        [words, *(both(study.select("default", TRUE, n=n, sizes=sizes).values()) for n in "3456")]
+        for sizes, words in SAMPLES.items()
+    ]
+    return markdown_table(("samples", *(f"{n} items" for n in "3456")), body)
+
+
+def size_by_truth(study: Study) -> str:
+    """The same by the kind of population."""
+    body = []
+    for truth in TRUE:
+        found = study.select("default", (truth,)).values()
+        body.append([truth, len(found), both(found), sum(rate > 0.05 for rate in found)])
+    return markdown_table(("truth", "designs", "mean / worst", "above 5 %"), body)
+
+
+def size_by_choices(study: Study) -> str:
+    """The same by the choices from a menu; multiples of three are by subject."""
+    true = study.select("default", TRUE)
+    numbers = sorted({key[1] for key in true}, key=int)
+    body = [(m, sum(key[1] == m for key in true), both(v for k, v in true.items() if k[1] == m)) for m in numbers]
+    return markdown_table(("choices from a menu", "designs", "mean / worst"), body)
+
+
+def size_methods(study: Study) -> str:
+    """For each method the designs measured by it, and how its rates differ from the most reliable ones."""
+    body = []
+    later = {method: dict(study.by_method[method]) for method in METHODS if method.startswith("bootstrap")}
+    for method, rates in study.by_method.items():
+        later.pop(method, None)
+        own = {k: v for k, v in rates.items() if k[-1] == "default" and k[4] in TRUE}
+        errors = [rate - study.best[k] for k, rate in own.items() if any(k in one for one in later.values())]
+        counts = sum(e > 0.02 for e in errors), sum(e < -0.02 for e in errors)
+        below = percent(-min(errors)) if errors else ""
+        body.append([method, len(own), len(errors), *counts, below])
+    head = ("method", "designs", "of these with a (further) bootstrap", "there over two points too high")
+    return markdown_table((*head, "over two points too low", "too low at most, points"), body)
+
+
+def size_doubtful(study: Study) -> str:
+    """The designs above 7.5 % by some method, by every method."""
+    high = {key for rates in study.by_method.values() for key, rate in rates.items() if rate > 0.075}
+    bad = sorted(key for key in high if key[-1] == "default" and key[4] in TRUE)
+    body = [
+        [*key[:5], *(percent(one[key]) if key in one else "" for one in study.by_method.values())]
+        for key in sorted(bad, key=lambda key: -study.best[key])
+    ]
+    return markdown_table((*DESIGN, *METHODS), body)
+
+
+def size_procedures(study: Study) -> str:
+    """All procedures, each beside the default on the same false models."""
+    body = []
+    for name, words in PROCEDURES.items():
+        true = study.select(name, TRUE)
+        tiny = [rate for key, rate in true.items() if key[2] in ("fifth", "half")]
+        false = study.select(name, FALSE)
+        beside = [study.best[(*key[:5], "default")] for key in false]
+        power = f"{percent(mean(false.values()))} ({percent(mean(beside))})" if false else ""
+        above = sum(rate > 0.075 for rate in true.values())
+        body.append([words, len(true), *both(true.values()).split(" / "), above, both(tiny), power])
+    head = ("test", "designs", "mean", "worst", "above 7.5 %", "tiny menus: mean / worst")
+    return markdown_table((*head, "finds false models (default on these)"), body)
+
+
+def size_rules(study: Study) -> str:
+    """Rules for tau where menus are unequal, on the designs for which all of them were tried by one method."""
+
+    def shared(truths: Sequence[str]) -> dict[str, list[float]]:
+        rates: dict[str, dict[tuple[str, Key], float]] = {name: {} for name in RULES}
+        for method, found in study.by_method.items():
+            for key, rate in found.items():
+                if key[-1] in RULES and key[4] in truths:
+                    rates[key[-1]][method, key[:5]] = rate
+        common = sorted(set.intersection(*(set(one) for one in rates.values())))
+        return {name: [one[key] for key in common] for name, one in rates.items()}
+
+    true, false = shared(TRUE), shared(FALSE)
+    body = [[words, *both(true[name]).split(" / "), percent(mean(false[name]))] for name, words in RULES.items()]
+    head = (f"{len(true['default'])} true models: mean", "worst", f"{len(false['default'])} false models: mean")
+    return markdown_table(("tau", *head), body)
+
+
+def size_power(study: Study) -> str:
+    """False models where the test of version 0.1 keeps its size for all truths: all of them, and where the default loses most."""
+    body = []
+    for key, old in study.select("recentred", FALSE).items():
+        known = [study.best.get((*key[:4], truth, "recentred"), 1.0) for truth in TRUE]
+        if max(known) <= 0.075:
+            body.append((key[:5], old, study.best[(*key[:5], "default")], max(known)))
+    body.sort(key=lambda row: row[2] - row[1])
+    worse = sum(new < old - 0.03 for _, old, new, _ in body)
+    total = [f"all {len(body)} designs", *[""] * 4, *(percent(mean(row[i] for row in body)) for i in (1, 2))]
+    lines = [[*key, *map(percent, rates)] for key, *rates in body[:6]]
+    head = (*DESIGN[:4], "false model", "version 0.1", "default", "worst size of version 0.1")
+    return markdown_table(head, [[*total, f"over three points less in {worse}"], *lines])
+
+
+def coverage(found: Sequence[Row]) -> str:
+    """Coverage of 90 % intervals: mean and least over the truths of a design, and mean width."""
+    last = {tuple(row[f] for f in ("n", "choices", "truth", "kind", "draw")): row for row in found}  # measured last
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in last.values():
+        groups.setdefault(tuple(str(row[f]) for f in ("n", "choices", "truth")), []).append(row)
+    body = []
+    for key, members in groups.items():
+        cells = []
+        for kind in ("cell", "difference", "revenue"):
+            rates = [float(r["covered"]) for r in members if r["kind"] == kind]
+            widths = [float(r["width"]) for r in members if r["kind"] == kind and r["width"] != ""]
+            width = mean(width for width in widths if not isnan(width))
+            cells += [f"{percent(mean(rates))} ({percent(min(rates))})", f"{width:.2f}"]
+        body.append([*key, *cells])
+    head = ("items", "choices", "truth", "cell", "width", "difference", "width", "revenue", "width")
+    return markdown_table(head, body)
+
+
+def uniform(study: Study, found: Sequence[Row]) -> str:
+    """The most of the true models that each rejects, how many of the false ones, and the first by a better method."""
+    true = [r for r in found if str(r["truth"]) in TRUE]
+    false = [r for r in found if str(r["truth"]) in FALSE]
+    body = []
+    for name, words in UNIFORM.items():
+        worst = max(true, key=lambda row, name=name: float(row[name]))
+        key = tuple(str(worst[field]) for field in Case._fields)
+        more = sum(float(r[name]) > float(r["default"]) + 0.03 for r in false)
+        rates = percent(float(worst[name])), percent(mean(float(r[name]) for r in false))
+        reliable = percent(study.best[(*key, "default")]) if name == "default" else ""
+        body.append([words, rates[0], ", ".join(key), reliable, rates[1], f"{more} of {len(false)}"])
+    head = ("test", f"most of {len(true)} true models", "which", "there by the most reliable method")
+    return markdown_table((*head, "false models on average", "over three points more than the default in"), body)
+
+
+def oracles(found: Sequence[Row]) -> str:
+    """Rejections where an oracle gives replicates the facets or the noise of the truth."""
+    body = [
+        [*(row[field] for field in Case._fields), *(percent(float(row[name])) for name in VARIANTS)] for row in found
+    ]
+    names = ("centre not thinned", "facets of the truth", "noise of the truth", "both of the truth", "the default")
+    return markdown_table((*DESIGN, *names), body)
+
+
+@cache
+def _study() -> Study:
+    return Study(rows("size"))
+
+
+OF_SIZE = (size, size_by_samples, size_by_truth, size_by_choices, size_methods)
+OF_SIZE += (size_doubtful, size_procedures, size_rules, size_power)
+TABLES: dict[str, Callable[[], str]] = {
+    **{table.__name__: lambda table=table: table(_study()) for table in OF_SIZE},
+    "coverage": lambda: coverage(rows("coverage")),
+    "uniform": lambda: uniform(_study(), rows("uniform")),
+    "oracles": lambda: oracles(rows("oracles")),
+}

@@ -1,0 +1,117 @@
+"""Coverage and width of the confidence intervals of `bounds`, for menus that were not offered.
+
+The truth has 500 rankings (*interior*), 6 or 3, in five draws each; two thirds of the menus were offered. What is asked for is a
+cell of a menu not offered, a difference of two of its cells, and its revenue with prices 1, 2, 3, ... An interval covers the true
+value when that value is not rejected, so no interval has to be searched: K data sets are tested at the true value with one
+replicate each, all replicates together being the null distribution (as in `size.py`). Widths come from a few intervals
+of the first draw, found in full.
+
+    python -m studies.experiments.coverage --out studies/results/coverage.csv
+    python -m studies.experiments.coverage --out studies/results/coverage.csv --below .8925 --data-sets 2000    # once more
+"""
+
+from __future__ import annotations
+
+import argparse
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from rumflow.core.arrays import Array
+from rumflow.data.choices import ChoiceData
+from rumflow.data.menus import membership_of
+from rumflow.inference.bounds import bounds
+from rumflow.inference.confidence import interval_tau
+from rumflow.inference.convention import Convention
+from rumflow.inference.resample import CellSampler
+from rumflow.inference.restricted import Restricted
+from rumflow.inference.sample import build_sample
+from studies.experiments.files import Row, append_csv, origin, read_csv
+from studies.experiments.size import make_truth
+
+CONFIDENCE = 0.9
+DRAWS = 5
+KINDS = ("cell", "difference", "revenue")
+
+
+def coverage(n: int, choices: int, truth: str, kind: str, draw: int, count: int = 400, widths: int = 3) -> Row:
+    """The share of samples whose interval covers the truth, and the mean width of a few intervals and of their sharp bounds."""
+    rng = np.random.default_rng([n, choices, len(truth), KINDS.index(kind), draw])
+    rho = make_truth(truth, n, rng)
+    masks = np.flatnonzero(np.bitwise_count(np.arange(1 << n)) >= 2)
+    asked = int(rng.choice(masks[np.bitwise_count(masks) >= 3]))
+    offered = np.sort(rng.choice(masks[masks != asked], 2 * len(masks) // 3, replace=False))
+    inside = membership_of(offered, n)
+    c = _functional(asked, n, kind)
+    theta = float((c * rho[asked]).sum())
+    shares = np.where(inside, rho[offered], 0.0)
+    shares /= shares.sum(axis=1, keepdims=True)
+    counts = rng.multinomial(choices, shares, size=(count, len(offered))).astype(float)
+    totals = np.full(len(offered), float(choices))
+    data = [ChoiceData(tuple(range(n)), inside, np.where(inside, one, np.nan), totals) for one in counts]
+    sample = build_sample(data[0], "counts", Convention())
+    own = Restricted(sample, membership_of(np.array([asked]), n), c[None])
+    tau = interval_tau("auto", sample, totals)
+    p = (counts / choices)[:, inside]
+    statistic = own.measure(p, theta, 0.0).statistic
+    centres = own.measure(p, theta, tau).nearest
+    sampler = CellSampler(sample, "menu", "null")
+    drawn = np.array([sampler.draw([rng], centre)[0] for centre in centres])
+    null = np.sort(own.measure(drawn, theta, tau).statistic)
+    reached = count - np.searchsorted(null, statistic * (1 - 1e-6) - 1e-7)
+    items = [x for x in range(n) if asked >> x & 1]
+    functional = {(tuple(items), x): float(c[x]) for x in items if c[x]}
+    found = [bounds(one, functional=functional, confidence=CONFIDENCE, n_boot=99, seed=0) for one in data[:widths]]
+    width = [float(np.ptp(np.array([b.confidence_lower, b.confidence_upper], float))) for b in found]
+    return {
+        "n": n,
+        "choices": choices,
+        "truth": truth,
+        "kind": kind,
+        "draw": draw,
+        "data_sets": count,
+        "covered": round(float(((1 + reached) / (1 + count) > 1 - CONFIDENCE).mean()), 4),
+        "range": round(own.most - own.least, 4),
+        "width": round(float(np.nanmean(width)), 4) if width else "",
+        "sharp_width": round(float(np.mean([b.upper[0] - b.lower[0] for b in found])), 4) if found else "",
+    }
+
+
+def _functional(mask: int, n: int, kind: str) -> Array:
+    items = [x for x in range(n) if mask >> x & 1]
+    c = np.zeros(n)
+    c[items[0]] = 1.0
+    if kind == "difference":
+        c[items[1]] = -1.0
+    elif kind == "revenue":
+        c[items] = np.arange(1.0, len(items) + 1)
+    return c
+
+
+def main(argv: list[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m studies.experiments.coverage", description=__doc__.split("\n", maxsplit=1)[0]
+    )
+    parser.add_argument("--out", type=Path, default=Path("results/coverage.csv"), metavar="FILE")
+    parser.add_argument("--data-sets", type=int, default=400)
+    parser.add_argument("--widths", type=int, default=2, help="intervals to find in full (slow) of the first draw")
+    parser.add_argument("--below", type=float, metavar="RATE", help="only cases that the file has below, once more")
+    arguments = parser.parse_args(argv)
+    path: Path = arguments.out
+    stored = read_csv(path) if path.exists() else []
+    found = {(r["n"], r["choices"], str(r["truth"]), r["kind"], r["draw"]): float(r["covered"]) for r in stored}
+    for draw, n, choices, truth, kind in product(range(DRAWS), (4, 5), (50, 200), ("interior", "6", "3"), KINDS):
+        known = found.get((n, choices, truth, kind, draw))
+        wanted = known is None if arguments.below is None else known is not None and known < arguments.below
+        if not wanted:
+            continue
+        widths = 0 if draw else arguments.widths
+        row = coverage(n, choices, truth, kind, draw, arguments.data_sets, widths)
+        append_csv(path, row | origin())
+        print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""The Monte Carlo of size and power, in small, and the page made from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from rumflow.inference import rum_test
+from rumflow.inference.resample import CellSampler, generators
+from studies.benchmarks import size_tables
+from studies.experiments import least_favourable
+from studies.experiments.coverage import KINDS
+from studies.experiments.oracles import VARIANTS, oracle_rates
+from studies.experiments.power import PROCEDURES, apply_all, make_truth, render_power, run_power
+from studies.experiments.size import PROCEDURES as PROCEDURES_OF_SIZE
+from studies.experiments.size import (
+    TRUE,
+    Case,
+    cases_above,
+    draw_samples,
+    find_tau,
+    make_design,
+    reject_fully,
+    run_size,
+)
+from studies.experiments.uniform import TESTS
+
+
+def test_truths_are_where_they_should_be():
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        assert rf.block_marschak(make_truth("interior", 0.0, 4, rng))[rf.Lattice(4).membership].min() > 0
+        facet = rf.block_marschak(make_truth("facet", 0.0, 4, rng))[rf.Lattice(4).membership]
+        assert (np.abs(facet) < 1e-12).sum() == 1
+        assert facet.min() > -1e-12
+        vertex = rf.block_marschak(make_truth("vertex", 0.0, 4, rng))
+        assert (vertex > 0.5).sum() == 4
+        far = rf.project(make_truth("irrational", 0.5, 4, rng)).distance
+        near = rf.project(make_truth("irrational", 0.1, 4, rng)).distance
+        assert near < far
+
+
+def test_first_procedure_is_that_of_rum_test():
+    rng = np.random.default_rng(0)
+    lattice = rf.Lattice(4)
+    table = np.full(lattice.shape, np.nan)
+    for mask in range(3, 16):
+        items = [x for x in range(4) if mask >> x & 1]
+        if len(items) > 1:
+            table[mask, items] = rng.multinomial(40, rng.dirichlet(np.ones(len(items))))
+    data = rf.ChoiceData.from_matrix(table)
+    result = rum_test(data, n_boot=60, tau=[0.25, 0.0], seed=3, convention="recentred")
+    p = np.where(np.isnan(data.to_array()), 1.0, data.to_array())[lattice.membership]
+    # The same draws, from the replicates' own generators.
+    sample = result.sample
+    drawn = np.tile(p, (60, 1))
+    again = CellSampler(sample, "menu", "empirical").draw(generators(3, (), range(60)), sample.frequency)
+    drawn[:, sample.projector.numbers[sample.column]] = again
+    assert apply_all(p[None], drawn[None], 4, 0.25)[:2, 0] == pytest.approx(result.pvalues)
+
+
+def test_files(tmp_path):
+    told = []
+    rows = run_power(
+        tmp_path,
+        data_sets=4,
+        alternatives=2,
+        n_boot=19,
+        choices=20,
+        nulls=("3 rankings",),
+        strengths=(0.5,),
+        progress=told.append,
+    )
+    assert len(rows) == 2 * len(PROCEDURES)
+    assert len(told) == 2
+    page = (tmp_path / "power.md").read_text()
+    assert "strength 0.5" in page
+    assert "| 3 rankings |" in page
+    stored = (tmp_path / "power.csv").read_text()
+    (tmp_path / "power.md").unlink()
+    render_power(tmp_path)
+    assert (tmp_path / "power.md").read_text() == page
+    again = run_power(
+        tmp_path, data_sets=4, alternatives=2, n_boot=19, choices=20, nulls=("3 rankings",), strengths=(0.5,)
+    )
+    assert (tmp_path / "power.csv").read_text() == stored
+    assert again == rows
+
+
+def test_screening_many_designs(tmp_path):
+    path = tmp_path / "size.csv"
+    cases = [Case(3, 20, "half", "all", "2"), Case(3, 6, "subjects", "all", "3"), Case(3, 20, "equal", "half", "noise")]
+    run_size(path, cases, ["default", "recentred", "tau = 0"], 30)
+    stored = path.read_text()
+    assert len(stored.splitlines()) == 1 + 3 + 2 + 3  # subjects are not run with tau = 0
+    run_size(path, cases, ["default", "recentred", "tau = 0"], 30)
+    assert path.read_text() == stored
+    run_size(path, cases[:1], ["inverse variance", "likelihood ratio"], 10)
+    run_size(path, cases[:1], ["default"], 3, method="bootstrap")
+    run_size(path, cases[:1], ["default"], 10, method="screen again")
+    run_size(path, cases[:1], ["harmonic"], 3, method="bootstrap again")
+    methods = [line.split(",")[6] for line in path.read_text().splitlines()[-5:]]
+    assert methods == ["screen", "screen", "bootstrap", "screen again", "bootstrap again"]
+    assert set(cases_above(path, -0.01)) == set(cases[:2])
+    assert cases_above(path, 1.01) == []
+    for case in cases:
+        assert 0 <= reject_fully(case, PROCEDURES_OF_SIZE["default"], 3, 19) <= 1
+    rules = [
+        find_tau(make_design(cases[0])[2], PROCEDURES_OF_SIZE[name])
+        for name in ("default", "arithmetic", "mean", "harmonic")
+    ]
+    assert rules == sorted(rules)
+    data, p, sets = draw_samples(cases[1], 4, 0)
+    assert all((one.totals == data.totals).all() for one in sets)
+    assert p.shape == (4, int(data.membership.sum()))
+
+
+def test_tables_show_the_most_reliable_rates():
+    found = {}
+
+    def add(sizes, truth, procedure, method, rate):
+        case = Case(3, 20, sizes, "all", truth)
+        found[case, procedure, method] = {**case._asdict(), "procedure": procedure, "method": method, "rejected": rate}
+
+    for truth in TRUE:
+        add("equal", truth, "default", "screen", 0.02)
+        add("equal", truth, "recentred", "screen", 0.02)
+        add("half", truth, "default", "screen", 0.03)
+    add("equal", "3", "default", "screen again", 0.09)
+    add("equal", "3", "default", "bootstrap", 0.064)
+    add("half", "2", "default", "bootstrap", 0.06)
+    add("half", "2", "default", "bootstrap again", 0.055)
+    for name, true, false in (
+        ("arithmetic", 0.07, 0.2),
+        ("geometric", 0.065, 0.19),
+        ("harmonic", 0.05, 0.17),
+        ("mean", 0.062, 0.16),
+    ):
+        add("half", "2", name, "bootstrap", true)
+        add("half", "noise", name, "screen", false)
+    add("half", "noise", "default", "screen", 0.18)
+    add("equal", "noise", "default", "screen", 0.5)
+    add("equal", "noise", "recentred", "screen", 0.55)
+    study = size_tables.Study(found.values())
+    assert "| all | 14 | 3.0 | 6.4 | 3, 20, equal, all, 3 | 2 | 0 |" in size_tables.size(study)
+    assert "| a fifth or half of the menus tiny | 7 | 3.4 | 5.5 |" in size_tables.size(study)
+    assert "| 3 | 20 | equal | all | 3 | 2.0 | 9.0 | 6.4 |  |" in size_tables.size_doubtful(study)
+    assert "| screen | 14 | 2 | 0 | 2 | 4.4 |" in size_tables.size_methods(study)
+    rules = size_tables.size_rules(study)
+    assert (
+        "| the default: the last times 1 - u/2, and a thinned centre | 6.0 | 6.0 | 18.0 |" in rules
+    )  # by bootstrap, as the others
+    assert "| the same, m the harmonic mean | 5.0 | 5.0 | 17.0 |" in rules
+    power = size_tables.size_power(study)
+    assert "| all 1 designs |  |  |  |  | 55.0 | 50.0 | over three points less in 1 |" in power
+    assert "| 3 | 20 | equal | all | noise | 55.0 | 50.0 | 2.0 |" in power
+
+
+def test_tables_of_intervals_and_of_other_tests():
+    study = size_tables.Study(
+        [{**Case(3, 20, "equal", "all", "6")._asdict(), "procedure": "default", "method": "screen", "rejected": 0.03}]
+    )
+    design = {"n": 4, "choices": 50, "truth": "6", "width": 0.25}
+    rows = [design | {"kind": kind, "draw": draw, "covered": 0.9 + draw / 100} for kind in KINDS for draw in range(2)]
+    again = [rows[0] | {"covered": 0.95}]  # measured again: the last counts
+    assert "| 4 | 50 | 6 | 90.5 (90.0) | 0.25 | 90.5 (90.0) | 0.25 |" in size_tables.coverage(rows)
+    assert "| 4 | 50 | 6 | 93.0 (91.0) | 0.25 | 90.5 (90.0) | 0.25 |" in size_tables.coverage([*rows, *again])
+    true = {
+        **Case(3, 20, "equal", "all", "6")._asdict(),
+        "linear": 0.05,
+        "binding": 0.01,
+        "worst": 0.02,
+        "default": 0.04,
+    }
+    false = true | {"truth": "noise", "linear": 0.25, "binding": 0.1, "worst": 0.15, "default": 0.2}
+    table = size_tables.uniform(study, [true, false])
+    assert "| linear programme | 5.0 | 3, 20, equal, all, 6 |  | 25.0 | 1 of 1 |" in table
+    assert "| default | 4.0 | 3, 20, equal, all, 6 | 3.0 | 20.0 | 0 of 1 |" in table
+
+
+def test_an_oracle_for_facets_and_noise():
+    equal = oracle_rates(Case(3, 20, "equal", "all", "opposite"), 60, 19)
+    assert equal["default"] == equal["mean"]  # nothing is thinned, and draws are the same
+    assert set(equal) == set(VARIANTS)
+    # One ranking: samples of the truth have no noise, so that no replicate is further from the model than the truth is.
+    one = oracle_rates(Case(3, 20, "third", "all", "one"), 20, 19)
+    assert all(rate == 0 for rate in one.values())
+
+
+@pytest.mark.parametrize("name", list(TESTS))
+def test_uniform_tests_reject_a_clear_violation_and_no_interior_model(name, monkeypatch):
+    monkeypatch.setattr(least_favourable, "POINTS", 2)
+    assert TESTS[name](Case(3, 200, "equal", "all", "irrational"), 20) > 0.5
+    assert TESTS[name](Case(3, 50, "equal", "all", "interior"), 20) <= 0.1
