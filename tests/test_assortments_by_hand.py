@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from hand_examples import FITS, SHOP
 
 import rumflow as rf
 from rumflow.core.graph import GraphTooLargeError
@@ -14,6 +13,7 @@ from rumflow.inference.assortment_task import Task
 from rumflow.inference.bounds import exact_fit
 from rumflow.inference.populations import Fitted
 from rumflow.models.open_menus import as_words
+from tests.reference.examples import FITS, SHOP
 
 # Searches ------------------------------------------------------------------------------------------------------------------
 

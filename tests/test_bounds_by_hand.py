@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hand_examples import DECOY, FITS
 
 import rumflow as rf
 from rumflow.core.graph import GraphTooLargeError
@@ -14,6 +13,7 @@ from rumflow.inference import sharp
 from rumflow.inference.bounds import _asked_functional, ask_functionals, exact_fit
 from rumflow.inference.next_menu import _candidates
 from rumflow.inference.sharp import given_by, independent, last_items, lay_out
+from tests.reference.examples import DECOY, FITS
 
 # Sharp bounds -----------------------------------------------------------------------------------------------------------------
 

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import reference
-from hand_examples import DECOY
 
 import rumflow as rf
 from rumflow.data.choices import Rows
 from rumflow.inference.conflicts import inequality, search, small, subsets
 from rumflow.inference.conflicts.patterns import find_pattern
 from rumflow.inference.conflicts.subsets import Sampling, Subsets
+from tests.reference import lattice as reference
+from tests.reference.examples import DECOY
 
 # Subsets of data --------------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ import threading
 
 import numpy as np
 import pytest
-import reference
 
 import rumflow as rf
 from rumflow.core import (
@@ -20,6 +19,7 @@ from rumflow.core.arrays import nan_where_masked
 from rumflow.core.reduced import add_largest, fill_largest
 from rumflow.core.seeds import entropy, generator
 from rumflow.errors import InputError
+from tests.reference import lattice as reference
 
 # Memory ---------------------------------------------------------------------------------------------------------------------
 

@@ -5,13 +5,13 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from hand_examples import DECOY
 
 import rumflow as rf
 from rumflow.inference.conflicts import inequality
 from rumflow.inference.conflicts.result import Conflict, Explanation
 from rumflow.inference.conflicts.search import Search
 from rumflow.inference.conflicts.subsets import Subsets, _half
+from tests.reference.examples import DECOY
 
 EXPLAIN = import_module("rumflow.inference.explain")
 

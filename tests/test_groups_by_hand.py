@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hand_examples import DECOY, FITS
 
 import rumflow as rf
 from rumflow.inference.groups import GroupComparison, benjamini_hochberg, holm
+from tests.reference.examples import DECOY, FITS
 
 # Groups -----------------------------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hand_examples import PAIR, TWO
 
 import rumflow as rf
 from rumflow.data.choices import Rows
@@ -13,6 +12,7 @@ from rumflow.inference.confidence import Inversion, has_counts
 from rumflow.inference.convention import CONVENTIONS, Convention, find_convention, find_taus
 from rumflow.inference.restricted import Restricted, find_roots, tilted_shares
 from rumflow.inference.sample import build_sample
+from tests.reference.examples import PAIR, TWO
 
 # Projections with a functional given ------------------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hand_examples import DECOY, FIRST, FITS, SECOND
 
 import rumflow as rf
 from rumflow.core.graph_cells import Cells
@@ -15,6 +14,7 @@ from rumflow.inference import jobs
 from rumflow.inference.assortment_task import Line
 from rumflow.inference.places import find_place
 from rumflow.output.progress import Counter
+from tests.reference.examples import DECOY, FIRST, FITS, SECOND
 
 
 def defaults(function):

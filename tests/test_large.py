@@ -5,7 +5,6 @@ Five items take the same way here, so that it is tried with kernels as plain Pyt
 
 import numpy as np
 import pytest
-import reference
 
 import rumflow as rf
 from rumflow.core import certificate, membership
@@ -14,6 +13,7 @@ from rumflow.core.membership import inside_tolerance, rum_membership
 from rumflow.core.paths import flow_from_paths
 from rumflow.core.problem import NO_WEIGHTS, Problem, least_weight, rounding_floor
 from rumflow.core.transforms import moebius, zeta
+from tests.reference import lattice as reference
 
 KINDS = ["unweighted", "weighted", "incomplete"]
 

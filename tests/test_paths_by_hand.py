@@ -4,7 +4,6 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-import reference
 
 import rumflow as rf
 from rumflow.core import (
@@ -26,6 +25,7 @@ from rumflow.core.problem import (
     rounding_floor,
 )
 from rumflow.core.residual import residual_row
+from tests.reference import lattice as reference
 
 # Paths ------------------------------------------------------------------------------------------------------------------------
 

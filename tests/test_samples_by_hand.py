@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from hand_examples import FIRST, SECOND
 
 import rumflow as rf
 from rumflow.data.choices import Rows
@@ -10,6 +9,7 @@ from rumflow.inference import resample
 from rumflow.inference.convention import Convention
 from rumflow.inference.resample import CellSampler, generators, make_sampler
 from rumflow.inference.sample import build_sample, inverse_variance
+from tests.reference.examples import FIRST, SECOND
 
 # Choices as slots -------------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hand_examples import DECOY, PAIR, TWO
 
 import rumflow as rf
 from rumflow.data.choices import Rows
@@ -19,6 +18,7 @@ from rumflow.inference.resample import UnitSampler, _columns, make_sampler
 from rumflow.inference.result import make_result, pvalue
 from rumflow.inference.sample import build_sample
 from rumflow.inference.test import Plan, describe_weights, prepare_test
+from tests.reference.examples import DECOY, PAIR, TWO
 
 # Notes on samples -------------------------------------------------------------------------------------------------------------
 
