@@ -1,4 +1,4 @@
-"""What a user waits for: compilation once per machine, and said; a quick start after that; no import of extras."""
+"""Kernels on disk: compiled once per machine, watched for changes, quick to load, and the clock of time limits."""
 
 import os
 import re
@@ -152,16 +152,39 @@ print(float(rf.project(rf.simulate.mixed_logit(3, draws=20, seed=0), method="ipm
     assert numbers == pytest.approx([float(word) for word in fast.split()], rel=1e-9, abs=1e-12)
 
 
-def test_the_public_names():
-    assert set(rf.__all__) <= set(dir(rf))
-    for name in ("project", "project_many", "ChoiceData", "Lattice", "block_marschak", "is_rum", "simulate"):
-        assert name in rf.__all__
+KERNEL = """
+import resource, sys
+if sys.argv[1] == "full":  # no file may grow beyond 4 KiB: as on a full disk
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+if sys.argv[1] == "nowhere":
+    import numba.core.caching as caching
+    caching.CacheImpl._locator_classes = []
+    caching.CodeLibraryCacheImpl._locator_classes = caching.CompileResultCacheImpl._locator_classes = []
+from rumflow import Lattice
+print(Lattice(2).to_internal([[0, 0], [1, 0], [0, 1], [0.25, 0.75]]).tolist())
+"""
 
 
-def test_threads_by_environment(monkeypatch):
-    from rumflow.core.threads import thread_count
+@pytest.mark.parametrize("disk", ["full", "nowhere", "missing", "damaged"])
+def test_without_room_for_compiled_kernels(tmp_path, disk):
+    """Slow, but right, and said once."""
+    folder = tmp_path / "cache"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": "/dev/null/no" if disk == "missing" else str(folder)}
 
-    monkeypatch.setenv("RUMFLOW_THREADS", "3")
-    assert thread_count() == 3
-    assert thread_count(1) == 1
-    assert np.isfinite(rf.project(rf.simulate.dirichlet(4, 0)).objective)
+    def compute(how):
+        command = [sys.executable, "-c", KERNEL, how]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == "[[1.0, 0.25], [1.0, 0.75]]\n"
+        return done.stderr
+
+    if disk == "damaged":
+        compute("fine")
+        files = list(folder.rglob("*.nb*"))
+        assert files
+        for k, file in enumerate(files):
+            file.write_bytes(file.read_bytes()[: 100 * (k % 2)])
+        assert compute("fine") == ""
+        return
+    err = compute(disk)
+    assert err.count("cannot be kept on disk") == (0 if disk == "missing" else 1)

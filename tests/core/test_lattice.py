@@ -1,14 +1,14 @@
+"""Layouts of choice arrays: cells, squeezed rows, lattices by hand."""
+
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.reference import lattice as reference
 
 import rumflow as rf
-from rumflow.core import memory
+from rumflow.core import lattice, paths
 from rumflow.core.lattice import items_of
-from rumflow.core.paths import squeeze, unsqueeze
-from rumflow.core.transforms import moebius, moebius_adjoint, zeta, zeta_adjoint
+from rumflow.core.paths import squeeze
+from rumflow.errors import InputError
 
 
 def inside(n, rng):
@@ -20,15 +20,6 @@ def test_cells_are_menu_then_item(n):
     cells = rf.Lattice(n).cells
     assert cells.tolist() == [[d, x] for d in range(1 << n) for x in range(n) if d >> x & 1]
     assert len(cells) == n * 2 ** (n - 1) == rf.Lattice(n).n_cells
-
-
-@given(st.integers(1, 29), st.data())
-def test_squeeze_and_back(n, data):
-    item = data.draw(st.integers(0, n - 1))
-    column = data.draw(st.integers(0, (1 << (n - 1)) - 1))
-    menu = unsqueeze(column, item)
-    assert menu >> item & 1
-    assert squeeze(menu, item) == column
 
 
 @pytest.mark.parametrize("n", [1, 2, 4, 6, 15])
@@ -45,33 +36,6 @@ def test_three_forms_hold_the_same(n, rng):
     assert (lattice.cells_to_internal(cells) == rows).all()
     batch = np.stack([cells, 2 * cells])
     assert (lattice.internal_to_cells(lattice.cells_to_internal(batch)) == batch).all()
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
-def test_transforms_match_their_definition(n, rng):
-    lattice = rf.Lattice(n)
-    array = inside(n, rng)
-    assert lattice.from_internal(zeta(lattice.to_internal(array))) == pytest.approx(reference.zeta(array), abs=1e-12)
-    assert lattice.from_internal(moebius(lattice.to_internal(array))) == pytest.approx(
-        reference.moebius(array), abs=1e-12
-    )
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 12, 13, 14, 15])
-def test_inverses_and_adjoints(n, rng):
-    a, b = rng.normal(size=(2, n, 1 << (n - 1)))
-    scale = 2.0 ** (n / 2)
-    assert moebius(zeta(a.copy())) == pytest.approx(a, abs=1e-13 * scale)
-    assert moebius_adjoint(zeta_adjoint(a.copy())) == pytest.approx(a, abs=1e-13 * scale)
-    for forward, adjoint in ((zeta, zeta_adjoint), (moebius, moebius_adjoint)):
-        left, right = (forward(a.copy()) * b).sum(), (a * adjoint(b.copy())).sum()
-        assert left == pytest.approx(right, rel=1e-9, abs=1e-9 * scale)
-
-
-@pytest.mark.parametrize("transform", [zeta, moebius, zeta_adjoint, moebius_adjoint])
-def test_threads_do_not_change_a_bit(transform, rng):
-    a = rng.normal(size=(15, 1 << 14))
-    assert (transform(a.copy(), 1) == transform(a.copy(), 3)).all()
 
 
 @pytest.mark.parametrize(("n", "words"), [(0, "from 1 to 30"), (31, "from 1 to 30"), (2.5, "whole number")])
@@ -94,9 +58,38 @@ def test_lattices_of_the_same_items_are_the_same():
     assert len({rf.Lattice(4), rf.Lattice(4), rf.Lattice(5)}) == 2
 
 
-def test_memory_is_enough_up_to_the_last_byte(monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: 1 << 28)
-    assert memory.fits(1 << 28)
-    assert not memory.fits((1 << 28) + 1)
-    monkeypatch.setattr(memory, "available_memory", lambda: None)  # the system does not say
-    assert memory.fits(1 << 60)
+def test_layouts_in_pieces(rng, monkeypatch):
+    monkeypatch.setattr(lattice, "_PIECE", 3)
+    array = np.where(rf.Lattice(3).membership, rng.random((8, 3)), 0.0)
+    for count in (1, 2):
+        rows = rf.Lattice(3).to_internal(array + 7 * ~rf.Lattice(3).membership, count)
+        np.testing.assert_array_equal(rows, reference.to_rows(array))
+        np.testing.assert_array_equal(rf.Lattice(3).from_internal(rows, count), array)
+
+
+def test_a_lattice_of_three_items_by_hand():
+    own = rf.Lattice(3)
+    assert (own.n, own.n_menus, own.n_cells, own.shape, own.internal_shape) == (3, 8, 12, (8, 3), (3, 4))
+    assert own.cells.tolist() == [[d, x] for d in range(8) for x in range(3) if d >> x & 1]
+    index = [4 * x + reference.column(d, x) for d, x in own.cells.tolist()]
+    assert own.cell_index.tolist() == index
+    for table in (own.membership, own.cells, own.cell_index):
+        assert not table.flags.writeable
+    assert lattice.items_of(0b10110) == (1, 2, 4)
+    assert lattice.items_of(0) == ()
+    assert own.mask([]) == 0
+    assert rf.Lattice(30).n == 30
+    assert rf.Lattice(1).internal_shape == (1, 1)
+    for wrong in (True, 31, 0, "3"):
+        with pytest.raises(InputError, match="number of items"):
+            rf.Lattice(wrong)
+    for wrong in (-1, 3, 1.0):
+        with pytest.raises(InputError, match="is unknown: items are 0 to 2"):
+            own.mask([wrong])
+    with pytest.raises(InputError, match=r"has shape \(8, 3\), not \(3, 8\)"):
+        own.to_internal(np.zeros((3, 8)))
+    with pytest.raises(InputError, match=r"3 items have N = 12 cells; the last axis has \(11,\)"):
+        own.cells_to_internal(np.zeros((2, 11)))
+    assert paths.squeeze(0b10110, 2) == 0b1010
+    assert paths.unsqueeze(0b1010, 2) == 0b10110
+    assert paths.unsqueeze(0b111, 0) == 0b1111

@@ -1,5 +1,7 @@
-"""Estimates of memory against what NumPy allocates, and the check before the work starts."""
+"""Estimates of memory against what NumPy allocates and by hand, and the check before the work starts."""
 
+import builtins
+import io
 import tracemalloc
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 
 import rumflow as rf
 from rumflow.core import lattice, memory
+from rumflow.errors import InputError
 
 N = 14
 RANKINGS = 360  # space is set aside for twice as many rankings as the pool holds, 256
@@ -94,3 +97,85 @@ def test_what_is_not_there_is_refused(monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: None)
     memory.require_memory(2.0**50, "this")
     assert (found := memory.available_memory()) is None or found > 0
+
+
+def test_memory_is_enough_up_to_the_last_byte(monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 1 << 28)
+    assert memory.fits(1 << 28)
+    assert not memory.fits((1 << 28) + 1)
+    monkeypatch.setattr(memory, "available_memory", lambda: None)  # the system does not say
+    assert memory.fits(1 << 60)
+
+
+def test_memory_of_four_items_counted_by_hand():
+    """32 cells of 8 bytes; 16 menus, 6 of them in the middle layer; 10 rankings and a pool of 5: 8 * 10 * 15 bytes."""
+    assert [memory.cell_bytes(n) for n in (1, 3, 4)] == [8, 96, 256]
+    solve = 16 * 16 + 16 * 6 + 1200
+    assert memory.projection_bytes(4, False, 5, 10) == 2 * 256 + solve
+    assert memory.projection_bytes(4, True, 5, 10) == 4 * 256 + solve
+    assert memory.projection_bytes(4, True, 5, 10, menus=100) == 288 + 28 * 100 * 4
+    assert memory.interior_bytes(4, False) == 21 * 256
+    assert memory.interior_bytes(4, True) == 23 * 256
+    assert memory.result_bytes(4) == 3 * 256
+    assert memory.batch_bytes(4, 3, False, 5, 2, 10) == 15 * 256 + 2 * (2 * 256 + solve)
+    assert memory.test_bytes(4, 4, 3, 2) == (2 * (3 * 6 + 9) + 8 + 2.5) * 256
+    assert memory.likelihood_bytes(4, 8, 5, 10) == 18 * 256 + 1200
+
+
+def test_rankings_that_are_expected_where_none_are_given():
+    assert [memory.typical_rankings(n) for n in (18, 20, 24)] == [1500, 1815, 2657]
+    for weighted in (False, True):
+        assert memory.projection_bytes(18, weighted, 7) == memory.projection_bytes(18, weighted, 7, 1500)
+    assert memory.likelihood_bytes(18, 9, 7) == memory.likelihood_bytes(18, 9, 7, 1500)
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (("MemTotal: 9 kB\nMemAvailable:   100 kB\n", "max", "5"), 102400),
+        (("MemAvailable: 100 kB\n", "50000\n", "1000\n"), 49000),
+        (("MemAvailable: 40 kB\n", "50000", "1000"), 40960),
+        (("MemAvailable: 40 kB\n", "no number", "1000"), 40960),
+    ],
+)
+def test_free_memory_is_the_least_that_the_system_names(files, expected, monkeypatch):
+    names = ("/proc/meminfo", "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current")
+    texts = dict(zip(names, files, strict=True))
+    monkeypatch.setattr(builtins, "open", lambda name, *_: io.StringIO(texts[name]))
+    assert memory.available_memory() == expected
+
+
+def test_free_memory_where_there_are_no_such_files(monkeypatch):
+    def missing(*_):
+        raise FileNotFoundError
+
+    monkeypatch.setattr(builtins, "open", missing)
+    monkeypatch.setattr(memory.os, "sysconf", {"SC_AVPHYS_PAGES": 30, "SC_PAGE_SIZE": 4096}.__getitem__, raising=False)
+    monkeypatch.setattr(memory.os, "sysconf_names", {"SC_AVPHYS_PAGES": 1}, raising=False)
+    assert memory.available_memory() == 30 * 4096
+    monkeypatch.setattr(memory.os, "sysconf_names", {}, raising=False)
+    assert memory.available_memory() is None
+
+
+def test_small_needs_are_not_asked_about(monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 0)
+    assert memory.fits((1 << 26) - 1)
+    assert not memory.fits(1 << 26)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(2**29, "0.5 GiB"), (2**29 - 1, "512 MiB"), (3 * 2**40, "3,072.0 GiB"), (2**27, "128 MiB")]
+)
+def test_sizes_in_words(number, text, monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 0)
+    with pytest.raises(InputError, match=rf"^this needs about {text} of memory and 0 MiB is free: take less$"):
+        memory.require_memory(number, "this", "take less")
+
+
+def test_tables_ask_for_the_memory_they_take(monkeypatch):
+    asked = []
+    lattice._membership(3)
+    monkeypatch.setattr(lattice, "require_memory", lambda needed, what: asked.append((needed, what)))
+    lattice._membership.__wrapped__(3)
+    lattice._cells.__wrapped__(3)
+    assert asked == [(9 * 24, "the table of menus of 3 items"), (32 * 12, "the list of cells of 3 items")]

@@ -1,12 +1,13 @@
 """Spanning trees of the lattice of menus: against Kruskal, against dense linear algebra, and by their laws."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rumflow.core import tree
 from rumflow.core import tree as module
 from rumflow.core.tree import (
     extend,
@@ -182,3 +183,64 @@ def test_kernels_as_plain_python():
     edges = np.empty((3, 4), bool)
     module.spanning_edges.py_func(flow, edges, 3)
     assert (edges == kruskal(flow)).all()
+
+
+def ends_at(x, m):
+    """The menus that an edge joins, the larger first."""
+    low = m % 2**x + m // 2**x * 2 ** (x + 1)
+    return low + 2**x, low
+
+
+def test_divergence_and_differences_in_parts_for_threads(rng, monkeypatch):
+    monkeypatch.setattr(tree, "THREADED_ITEMS", 8)
+    monkeypatch.setattr(tree, "_PARTS", 4)
+    flow = rng.integers(0, 100, (8, 128)).astype(float)
+    expected = np.zeros(256)
+    for x, m in product(range(8), range(128)):
+        high, low = ends_at(x, m)
+        expected[high] += flow[x, m]
+        expected[low] -= flow[x, m]
+    own = np.empty(256)
+    assert tree.flow_divergence(flow, 2, own) is own
+    np.testing.assert_array_equal(own, expected)
+    np.testing.assert_array_equal(tree.flow_divergence(flow, 1), expected)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("ties", [False, True])
+def test_small_trees_are_those_of_sorted_edges(n, ties, rng, monkeypatch):
+    monkeypatch.setattr(tree, "THREADED_ITEMS", 3)
+    monkeypatch.setattr(tree, "_PARTS", 1)
+    weights = rng.integers(0, 3 if ties else 10**9, (n, 1 << (n - 1))).astype(float)
+    group = list(range(1 << n))
+    edges = np.zeros(weights.shape, bool)
+    for e in np.argsort(weights.reshape(-1), kind="stable").tolist():
+        x, m = divmod(e, 1 << (n - 1))
+        a, b = (group[v] for v in ends_at(x, m))
+        if a != b:
+            edges[x, m] = True
+            group = [a if g == b else g for g in group]
+    found = tree.minimum_spanning_tree(weights)
+    np.testing.assert_array_equal(found.edges, edges)
+    assert tree.is_spanning_tree(edges)
+    values = rng.integers(-9, 10, weights.shape).astype(float)
+    p = tree.potentials(found, values)
+    assert p[0] == 0.0
+    difference = np.array([[p[ends_at(x, m)[0]] - p[ends_at(x, m)[1]] for m in range(1 << (n - 1))] for x in range(n)])
+    np.testing.assert_array_equal(difference[edges], values[edges])
+    np.testing.assert_array_equal(tree.extend_adjoint(found, values.copy(), 2), np.where(edges, 0, values - difference))
+    flow = tree.extend(found, np.where(edges, 0.0, values))
+    np.testing.assert_array_equal(flow[~edges], values[~edges])
+    assert not tree.flow_divergence(flow).any()
+
+
+def test_a_rooted_tree_by_hand():
+    """All edges of item 0, and that of item 1 between the empty menu and {1}: 0 - 1, 0 - 2, 2 - 3."""
+    found = tree.tree_from_edges(np.array([[True, True], [True, False]]))
+    assert found.order.tolist() == [0, 1, 2, 3]
+    assert found.parent.tolist() == [0, 0, 0, 2]
+    assert found.edge.tolist() == [0, 0, 2, 1]
+    upside_down = tree.tree_from_edges(np.array([[True, True], [False, True]]))
+    assert upside_down.order.tolist() == [0, 1, 3, 2]
+    assert upside_down.parent.tolist() == [0, 0, 1, 2]
+    assert upside_down.edge.tolist() == [0, 0, 3, ~1]

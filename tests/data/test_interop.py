@@ -1,26 +1,12 @@
-"""Conversions to other libraries and back, the estimator, and tables of fits."""
-
-import pickle
+"""Conversions to other libraries and back."""
 
 import numpy as np
 import pytest
+from tests.reference.shops import only_counts, same_shop
 
 import rumflow as rf
 from rumflow.data import interop
 from rumflow.data.choices import ChoiceData
-
-
-@pytest.fixture
-def data():
-    rng = np.random.default_rng(0)
-    menus = [("a", "b"), ("b", "c"), ("a", "c"), ("a", "b", "c")]
-    picked = [menus[k % 4] for k in range(120)]
-    table = {
-        "menu": picked,
-        "choice": [m[rng.integers(len(m))] for m in picked],
-        "subject": [k % 10 for k in range(120)],
-    }
-    return ChoiceData.from_frame(table, items=("a", "b", "c"))
 
 
 def same(a, b):
@@ -29,33 +15,33 @@ def same(a, b):
     np.testing.assert_array_equal(a.counts, b.counts)
 
 
-def test_choix(data):
-    same(interop.from_choix(*interop.to_choix(data), items=data.items), data)
+def test_choix(subject_choices):
+    same(interop.from_choix(*interop.to_choix(subject_choices), items=subject_choices.items), subject_choices)
     pairwise = interop.from_choix(2, [(0, 1), (1, 0), (0, 1)])
     assert pairwise.counts.tolist() == [[2, 1]]
     with pytest.raises(rf.InputError, match="item 5 is not from 0 to 2"):
         interop.from_choix(3, [(5, (1,))])
 
 
-def test_choix_itself(data):
+def test_choix_itself(subject_choices):
     choix = pytest.importorskip("choix")
-    n, choices = interop.to_choix(data)
+    n, choices = interop.to_choix(subject_choices)
     assert choix.ilsr_top1(n, choices).shape == (3,)
 
 
-def test_xlogit(data):
-    arrays = interop.to_xlogit(data)
+def test_xlogit(subject_choices):
+    arrays = interop.to_xlogit(subject_choices)
     arrays.pop("X"), arrays.pop("varnames")
-    again = interop.from_xlogit(**arrays, items=data.items)
-    same(again, data)
-    assert again.rows.subjects == data.rows.subjects
+    again = interop.from_xlogit(**arrays, items=subject_choices.items)
+    same(again, subject_choices)
+    assert again.rows.subjects == subject_choices.rows.subjects
     with pytest.raises(rf.InputError, match="not available"):
         interop.from_xlogit([1, 0], ["a", "b"], [0, 0], avail=[0, 1])
 
 
-def test_xlogit_itself(data):
+def test_xlogit_itself(subject_choices):
     xlogit = pytest.importorskip("xlogit")
-    arrays = interop.to_xlogit(data)
+    arrays = interop.to_xlogit(subject_choices)
     model = xlogit.MultinomialLogit()
     model.fit(
         X=arrays["X"], y=arrays["y"], varnames=arrays["varnames"], alts=arrays["alts"], ids=arrays["ids"], avail=arrays["avail"],
@@ -64,10 +50,10 @@ def test_xlogit_itself(data):
     assert np.isfinite(model.coeff_).all()
 
 
-def test_torch_choice(data):
-    arrays = interop.to_torch_choice(data)
-    again = interop.from_torch_choice(**arrays, items=data.items)
-    same(again, data)
+def test_torch_choice(subject_choices):
+    arrays = interop.to_torch_choice(subject_choices)
+    again = interop.from_torch_choice(**arrays, items=subject_choices.items)
+    same(again, subject_choices)
     whole = interop.from_torch_choice([0, 1, 1], [0, 0, 0])
     assert whole.counts.tolist() == [[1, 2]]
     weighted = ChoiceData.from_counts({("a", "b"): {"a": 2, "b": 3}})
@@ -76,110 +62,37 @@ def test_torch_choice(data):
         interop.to_torch_choice(ChoiceData.from_counts({("a", "b"): {"a": 0.5, "b": 3}}))
 
 
-def test_fit_table(data):
-    fit = rf.project(data)
-    table = fit.to_frame(data, backend="dict")
-    assert len(table["menu"]) == 9
-    assert sum(table["count"]) == 120
-    np.testing.assert_allclose(table["observed"], np.array(table["count"]) / 30)
-    frame = fit.to_frame(backend="dict", menus="observed")
-    assert "count" not in frame
-    pandas = pytest.importorskip("pandas")
-    assert isinstance(fit.to_frame(), pandas.DataFrame)
-
-
-def menus_and_choices(seed=0, rows=300, n=4):
-    rng = np.random.default_rng(seed)
-    offered = (rng.random((rows, n)) < 0.6).astype(float)
-    offered[np.arange(rows), rng.integers(n, size=rows)] = 1
-    utility = rng.gumbel(size=(rows, n)) + np.arange(n) / 2
-    return offered, np.where(offered > 0, utility, -np.inf).argmax(axis=1)
-
-
-def test_estimator():
-    pytest.importorskip("sklearn")
-    from sklearn.base import clone
-
-    from rumflow.sklearn.estimator import RUMClassifier
-
-    X, y = menus_and_choices()
-    model = clone(RUMClassifier()).fit(X, y)
-    share = model.predict_proba(X)
-    np.testing.assert_allclose(share.sum(axis=1), 1, atol=1e-9)
-    assert (share[X == 0] == 0).all()
-    assert rf.is_rum(model.projection_.rho)
-    assert model.score(X, y) > 0.4
-    np.testing.assert_array_equal(model.predict_proba(X[:7]), share[:7])
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    labels = np.array(["w", "x", "y", "z"])
-    named = RUMClassifier(items=["w", "x", "y", "z"]).fit(X, labels[y])
-    np.testing.assert_array_equal(named.predict(X), labels[model.predict(X)])
-    double = RUMClassifier().fit(np.vstack([X, X]), np.r_[y, y])
-    weighted = RUMClassifier().fit(X, y, sample_weight=np.full(len(X), 2.0))
-    np.testing.assert_allclose(double.predict_proba(X), weighted.predict_proba(X), atol=1e-9)
-    with pytest.raises(rf.InputError, match=r"row 0: the choice .* is not on offer"):
-        RUMClassifier().fit([[1, 0], [1, 1]], [1, 0])
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_estimator_checks_that_apply():
-    """scikit-learn's own checks feed features that are no menus: those may only end in our error that says so."""
-    checks = pytest.importorskip("sklearn.utils.estimator_checks")
-    from rumflow.sklearn.estimator import RUMClassifier
-
-    not_a_menu = ("is not an item", "is not on offer", "offers no item")
-    passed = 0
-    for result in checks.check_estimator(RUMClassifier(), on_fail=None, on_skip=None):
-        passed += result["status"] == "passed"
-        if result["status"] == "failed":
-            fault, chain = result["exception"], []
-            while fault is not None:
-                chain.append(str(fault))
-                fault = fault.__cause__ or fault.__context__
-            assert any(text in message for text in not_a_menu for message in chain), (result["check_name"], chain)
-    assert passed >= 30
-
-
-@pytest.fixture(scope="module")
-def shop():
-    """A hundred items, of which some are sold out."""
-    data = rf.simulate.stock_outs(100, 25, draws=40, seed=3)
-    return ChoiceData(tuple(f"item {x}" for x in range(100)), data.membership, data.counts, data.totals)
-
-
-def test_conversions_of_a_hundred_items(shop):
+def test_conversions_of_a_hundred_items(stock):
     def equal(again):
-        assert again.items == shop.items
-        np.testing.assert_array_equal(again.membership, shop.membership)
-        np.testing.assert_array_equal(again.counts, shop.counts)
+        assert again.items == stock.items
+        np.testing.assert_array_equal(again.membership, stock.membership)
+        np.testing.assert_array_equal(again.counts, stock.counts)
 
-    equal(interop.from_choix(*interop.to_choix(shop), items=shop.items))
-    arrays = interop.to_xlogit(shop, constants=False)
+    equal(interop.from_choix(*interop.to_choix(stock), items=stock.items))
+    arrays = interop.to_xlogit(stock, constants=False)
     arrays.pop("X", None), arrays.pop("varnames", None)
-    equal(interop.from_xlogit(**arrays, items=shop.items))
-    equal(interop.from_torch_choice(**interop.to_torch_choice(shop), items=shop.items))
+    equal(interop.from_xlogit(**arrays, items=stock.items))
+    equal(interop.from_torch_choice(**interop.to_torch_choice(stock), items=stock.items))
 
 
-def test_estimator_of_a_hundred_columns(shop):
-    pytest.importorskip("sklearn")
-    from rumflow.sklearn.estimator import RUMClassifier
+def test_other_libraries(large_shop):
+    same_shop(ChoiceData.from_pairs(large_shop.to_pairs(), items=large_shop.items), large_shop)
+    same_shop(interop.from_choix(*interop.to_choix(large_shop), items=large_shop.items), large_shop)
+    same_shop(interop.from_torch_choice(**interop.to_torch_choice(large_shop), items=large_shop.items), large_shop)
+    few = only_counts(large_shop)
+    same_shop(interop.from_xlogit(**interop.to_xlogit(few, constants=False), items=large_shop.items), large_shop)
 
-    row, item = np.nonzero(np.nan_to_num(shop.counts))
-    X, y = shop.membership[row].astype(float), item
-    model = RUMClassifier(items=shop.items).fit(X, np.array(shop.items)[y], sample_weight=shop.counts[row, item])
-    assert model.projection_.method == "graph"
-    assert model.projection_.distance == pytest.approx(rf.project(shop, "counts").distance, rel=1e-9)
-    share = model.predict_proba(shop.membership.astype(float))
-    np.testing.assert_allclose(share, np.nan_to_num(model.projection_.fitted), atol=1e-12)
-    # Menus never seen, one of them of a single item: what the rankings of the fit take from them.
-    unseen = np.random.default_rng(0).random((20, 100)) < 0.3
-    unseen[0] = np.arange(100) == 7
-    share = model.predict_proba(unseen.astype(float))
-    rank = np.argsort(model.projection_.rankings.orders, axis=1)
-    for menu, found in zip(unseen, share, strict=True):
-        taken = np.where(menu, rank, 1000).argmin(axis=1)
-        by_hand = np.bincount(taken, model.projection_.rankings.weights, 100)
-        np.testing.assert_allclose(found, by_hand, atol=1e-12)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict_proba(unseen.astype(float)), share)
+
+def test_wrong_choices_of_other_libraries():
+    with pytest.raises(rf.InputError, match="choice 1: an item stands twice"):
+        interop.from_choix(3, [(0, (1,)), (0, (1, 1))])
+    with pytest.raises(rf.InputError, match="choice 0: an item stands twice"):
+        interop.from_choix(3, [(0, (0, 1))])
+    with pytest.raises(rf.InputError, match="at least one"):
+        interop.from_choix(3, [])
+    with pytest.raises(rf.InputError, match="not available in session 1"):
+        interop.from_torch_choice([0, 1], [0, 1], [[1, 1], [1, 0]])
+    with pytest.raises(rf.InputError, match=r"session_index\[1\] = 5"):
+        interop.from_torch_choice([0, 1], [0, 5], [[1, 1], [1, 0]])
+    with pytest.raises(rf.InputError, match="alternative 'b' twice"):
+        interop.from_xlogit([1, 0, 0], ["a", "b", "b"], [0, 0, 0])

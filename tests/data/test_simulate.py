@@ -1,8 +1,9 @@
+"""Simulated data: families, draws, masks of what was observed, problems with a known projection."""
+
 import numpy as np
 import pytest
 
 import rumflow as rf
-from rumflow.core.seeds import entropy
 from rumflow.data import simulate
 
 
@@ -121,15 +122,3 @@ def test_exact_shares_of_some_menus_are_rum():
 def test_bad_options(call, words):
     with pytest.raises(rf.InputError, match=words):
         call()
-
-
-def test_seeds_as_numbers():
-    """What a seed stands for is part of every stored result: it stays the same from version to version."""
-    assert entropy(7) == entropy(np.int64(7)) == 7
-    assert entropy(np.random.default_rng(7)) == np.random.default_rng(7).integers(1 << 62)
-    words = np.random.SeedSequence(7).generate_state(4).tolist()
-    assert entropy(np.random.SeedSequence(7)) == sum(word << 32 * k for k, word in enumerate(words))
-    assert entropy(None) != entropy(None)
-    for wrong in (True, -1, 1.5, "7"):
-        with pytest.raises(rf.InputError, match="seed="):
-            entropy(wrong)

@@ -1,4 +1,4 @@
-"""README, CONTRIBUTING and docs: examples run, links lead somewhere, and what is named in the code is there."""
+"""README, CONTRIBUTING and docs: examples run, links lead somewhere, versions agree, and what is named in the code is there."""
 
 import ast
 import re
@@ -86,3 +86,15 @@ def test_named_files_and_functions_exist(page):
             for name in re.findall(r"`([\w/]+)`", files):
                 inside = any((PACKAGE / f / f"{name}.py").exists() for f in re.findall(r"`(\w+)/`", folder))
                 assert inside or (PACKAGE / f"{name}.py").exists(), (folder, name)
+
+
+def test_citation_and_changelog_agree():
+    root = Path(__file__).parents[2]
+    citation = (root / "CITATION.cff").read_text()
+    assert f"\nversion: {rf.__version__}\n" in citation
+    heading = re.search(
+        rf"^## {re.escape(rf.__version__)} \((.*)\)$", (root / "CHANGELOG.md").read_text(), re.MULTILINE
+    )
+    released = re.search(r"^date-released: (.*)$", citation, re.MULTILINE)
+    assert (heading.group(1) == "unreleased") == (released is None)
+    assert released is None or released.group(1) == heading.group(1)

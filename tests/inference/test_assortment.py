@@ -1,6 +1,4 @@
-"""The best assortment: against every menu and every ranking, kernels against plain twins, limits, time and Ctrl-C."""
-
-from __future__ import annotations
+"""The best assortment: against every menu and every ranking; limits, time and Ctrl-C."""
 
 from importlib import import_module
 from itertools import permutations
@@ -19,9 +17,6 @@ from experiments.robust import (
 
 import rumflow as rf
 from rumflow.core.graph import GraphTooLargeError
-from rumflow.inference.assortment_search import Limits, Space, WorstCases, least_revenues, relate, search
-from rumflow.inference.assortment_task import Task
-from rumflow.models.open_menus import as_words
 
 DATA = rf.ChoiceData.from_counts(
     {
@@ -81,56 +76,6 @@ def test_an_item_below_another_does_not_bring_in_one_that_is_not():
     assert found.lower == pytest.approx(10.0)
 
 
-def test_what_a_menu_may_as_well_have():
-    """k beside i: on every recorded menu with i, not cheaper, in no group, and below nothing that i is not below."""
-    rng = np.random.default_rng(7)
-    implied = 0
-    for _ in range(30):
-        n = 6
-        menus = rng.random((3, n)) < 0.6
-        menus[:, 0] = menus[0, 1] = menus[1:, 5] = True  # two items or more: a menu of one says nothing
-        data = rf.ChoiceData.from_counts({tuple(np.flatnonzero(m).tolist()): {0: 5} for m in menus}, items=range(n))
-        above = [(1, 2), (2, 3), (4, 3)][: rng.integers(4)]
-        revenue = rng.integers(1, 4, n).astype(float)
-        revenue[0] = 0.0
-        fit = rf.project(data, model=rf.RandomUtility(above=above))
-        task = Task(fit, revenue, 0, None, (), [(4, 5)] if rng.random() < 0.3 else [])
-        apart = {4, 5} if len(task._space._limits.apart) else set()
-        over = {x: {a for a, b in above if b == x} for x in range(n)}
-        for x in range(n):
-            over[x] |= {a for b in over[x] for a in over[b]}
-        for i in range(n):
-            for k in range(n):
-                expected = (
-                    i != k
-                    and k not in apart
-                    and revenue[k] >= revenue[i]
-                    and all(m[k] for m in menus if m[i])
-                    and over[i] <= over[k] | {k}
-                )
-                assert task._space._implied[task._place[i], task._place[k]] == expected
-                implied += expected
-    assert implied > 50
-
-
-def test_the_newest_populations_are_kept(monkeypatch):
-    monkeypatch.setattr("rumflow.inference.assortment_search._MOST_POPULATIONS", 2)
-    menus = np.ones((1, 3), np.bool_)
-    asked = []
-
-    def cheapest(worth, taken):
-        asked.append(np.eye(taken.shape[1])[len(asked) % taken.shape[1]])
-        return asked[-1]
-
-    cases = WorstCases(menus, menus, np.zeros((3, 3), np.bool_), np.array([2.0, 1.0, 0.0]), cheapest)
-    cases.learn(np.array(list(permutations(range(3)))))
-    nothing = np.zeros((0, 3), np.bool_)
-    space = Space(cases.types._revenue, Limits(np.array([False, False, True]), 3, nothing), np.zeros((3, 3), np.bool_))
-    for count in range(1, 5):
-        cases.bound(space, space.root(), -1.0)
-        assert [id(kept) for kept in cases._populations] == [id(own) for own in asked[-min(count, 2) :]]
-
-
 def test_the_best_of_the_fit():
     for seed in range(5):
         table, revenue, limits = random_case(5, seed)
@@ -139,62 +84,6 @@ def test_the_best_of_the_fit():
         menus = allowed_menus(5, limits)
         earned = revenue[choices_of(fit.rankings.orders, menus)].T @ fit.rankings.weights
         assert found.table["fit"][1] == pytest.approx(earned.max(), abs=1e-5)
-
-
-def plain_above(taken, membership, known):
-    """What each type likes better than what, by chains of any length."""
-    n = membership.shape[1]
-    found = []
-    for row in taken:
-        better = known.copy()  # [a, b]: a above b
-        for x, menu in zip(row, membership, strict=True):
-            better[x] |= menu & (np.arange(n) != x)
-        for _ in range(n.bit_length()):  # each round doubles the length
-            better |= (better.astype(int) @ better.astype(int)) > 0
-        found.append(better.T)
-    return np.array(found)
-
-
-@pytest.mark.parametrize("n", [5, 70, 140])
-def test_kernels(n):
-    rng = np.random.default_rng(n)
-    membership = rng.random((6, n)) < 0.5
-    membership[:, :2] = True
-    taken = choices_of(np.array([rng.permutation(n) for _ in range(7)]), membership)
-    known = np.zeros((n, n), np.bool_)
-    expected = plain_above(taken, membership, known)
-    words = as_words(known)
-    above = np.empty((7, n, words.shape[1]), np.uint64)
-    relate(taken, membership, words, above)
-    assert (above == as_words(expected.reshape(-1, n)).reshape(above.shape)).all()
-    revenue = np.sort(rng.integers(0, 9, n).astype(float))[::-1].copy()
-    for _ in range(20):
-        state = rng.integers(0, 3, n)
-        state[n - 1] = 1
-        inside, allowed = np.flatnonzero(state == 1), state != 2
-        worth = np.empty(7)
-        least_revenues(above, inside, as_words(allowed[None])[0], revenue, worth)
-        plain = [
-            min(max(revenue[y] for y in range(n) if y == x or (row[x, y] and allowed[y])) for x in inside)
-            for row in expected
-        ]
-        assert worth.tolist() == plain
-
-
-def test_space_keeps_the_limits():
-    n = 5
-    must, apart = np.zeros(n, np.bool_), np.zeros((1, n), np.bool_)
-    must[[4, 0]], apart[0, [1, 2]] = True, True
-    space = Space(np.arange(n)[::-1].astype(float), Limits(must, 2, apart), np.zeros((n, n), np.bool_))
-    found, todo = set(), [space.root()]
-    while todo:
-        node = todo.pop()
-        free = np.flatnonzero(~(node.inside | node.outside))
-        if len(free):
-            todo += space.split(node, int(free[0]))
-        else:
-            found.add(tuple(np.flatnonzero(node.inside).tolist()))
-    assert found == {(0, 4), (0, 1, 4), (0, 2, 4), (0, 3, 4)}
 
 
 def test_labels_table_and_summary():
@@ -313,20 +202,72 @@ def test_plot():
     assert "earns" in ax.get_title(loc="left")
 
 
-def test_what_an_interruption_cuts_off_still_counts(monkeypatch):
-    """Ctrl-C between taking a node off and putting its parts on: the bound of the node is kept."""
-    kept = Space.split
+def test_assortments_without_a_level_say_so():
+    counts = {("o", "a", "b"): {"o": 100, "a": 800, "b": 100}, ("o", "a"): {"o": 800, "a": 200}}
+    data = rf.ChoiceData.from_counts(counts | {("o", "b", "c"): {"o": 300, "b": 400, "c": 300}})
+    found = rf.best_assortment(data, {"a": 3, "b": 2, "c": 5}, "o", confidence=0.9, n_boot=19)
+    assert "Every population is rejected at 90 %, so the model itself is" in found.summary()
+    assert "Best in the worst case" in found.summary()
+    assert found.confidence is None
+    assert found.gap < 1e-4
+    late = rf.best_assortment(data, {"a": 3, "b": 2, "c": 5}, "o", confidence=0.9, n_boot=19, max_seconds=1e-9)
+    assert late.reason == "max_seconds"
+    assert "Nothing is said about 90 %" in late.summary()
+    with pytest.raises(rf.InputError, match=r"n_boot=5: with confidence 0\.9 at least 9"):
+        rf.best_assortment(data, {"a": 3, "b": 2, "c": 5}, "o", confidence=0.9, n_boot=5)
 
-    def stop(self, node, item):
+
+def test_ctrl_c_keeps_what_a_level_has_found(monkeypatch):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    space = Space(
-        np.array([0.0, 1.0, 2.0]),
-        Limits(np.array([True, False, False]), 3, np.zeros((0, 3), bool)),
-        np.zeros((3, 3), bool),
+    data = rf.ChoiceData.from_counts(
+        {("o", "a", "b"): {"o": 100, "a": 800, "b": 100}, ("o", "a"): {"o": 150, "a": 850}}
     )
-    start = np.array([True, False, False]), 0.0
-    monkeypatch.setattr(Space, "split", stop)
-    found = search(space, lambda node, least: (1.5, 1), lambda menu: 0.5, start, 1e-9, np.inf)
-    assert (found.reason, found.upper) == ("interrupted", 1.5)
-    monkeypatch.setattr(Space, "split", kept)
+    asked = data, {"a": 3, "b": 2}, "o"
+    options = {"confidence": 0.9, "n_boot": 19}
+    whole = rf.best_assortment(*asked, **options)
+    for name in ("NotRejected", "find_band"):
+        with monkeypatch.context() as patch:
+            patch.setattr(import_module("rumflow.inference.assortment"), name, interrupt)
+            stopped = rf.best_assortment(*asked, **options)
+        assert (stopped.reason, stopped.confidence) == ("interrupted", None)
+        assert "Nothing is said about 90 %" in stopped.summary()
+    populations = import_module("rumflow.inference.populations").NotRejected
+    ranges, calls = populations.range, []
+
+    def stop_later(*arguments):
+        calls.append(arguments)
+        return ranges(*arguments) if len(calls) == 1 else interrupt()
+
+    monkeypatch.setattr(populations, "range", stop_later)
+    kept = rf.best_assortment(*asked, **options)
+    assert (kept.menu, kept.lower, kept.confidence) == (whole.menu, whole.lower, 0.9)  # what stands beside is missing
+    assert np.isnan(kept.table["from"][1:]).all()
+
+
+def test_the_best_in_the_worst_case_by_trying_all():
+    data = rf.ChoiceData.from_counts(
+        {
+            ("out", "a", "b", "c"): {"out": 30, "a": 20, "b": 30, "c": 20},
+            ("out", "a", "b"): {"out": 40, "a": 25, "b": 35},
+            ("out", "c"): {"out": 55, "c": 45},
+        }
+    )
+    revenue = {"a": 5.0, "b": 2.0, "c": 4.0}
+    promised = {}
+    for menu in (("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")):
+        asked = rf.functionals.revenue(("out", *menu), revenue)
+        promised[menu] = rf.bounds(data, functional=asked, confidence=None).interval[0]
+    found = rf.best_assortment(data, revenue, "out")
+    assert found.lower == pytest.approx(max(promised.values()), abs=1e-5)
+    assert promised[found.menu[1:]] == pytest.approx(found.lower, abs=1e-5)
+    one = rf.best_assortment(data, revenue, "out", max_size=1)
+    assert one.lower == pytest.approx(max(promised[(x,)] for x in "abc"), abs=1e-5)
+    nothing = rf.best_assortment(data, revenue, "out", max_size=0)
+    assert (nothing.menu, nothing.lower, nothing.upper) == (("out",), 0.0, 0.0)
+    apart = rf.best_assortment(data, revenue, "out", never_together=[("a", "c"), ("a", "b")])
+    allowed = [m for m in promised if not ({"a", "c"} <= set(m) or {"a", "b"} <= set(m))]
+    assert apart.lower == pytest.approx(max(promised[m] for m in allowed), abs=1e-5)
+    with_b = rf.best_assortment(data, revenue, "out", must=["b"])
+    assert with_b.lower == pytest.approx(max(v for m, v in promised.items() if "b" in m), abs=1e-5)

@@ -1,35 +1,18 @@
-"""Bounds and shares: against linear programmes over all n! rankings."""
-
-from __future__ import annotations
+"""Bounds: against linear programmes over all n! rankings; functionals; labels and errors."""
 
 from itertools import permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog, nnls
+from scipy.optimize import linprog
+from tests.reference.bounds import TIGHT, choices, few_menus, incomplete
+from tests.reference.enumeration import Enumeration, random_data
+from tests.reference.examples import DECOY, FITS
 
 import rumflow as rf
-from rumflow.data.menus import masks_of, membership_of
-from rumflow.inference import bounds, rationalizable_share, rum_test
-from rumflow.inference.confidence import Inversion, has_counts
-from rumflow.inference.restricted import Restricted, find_roots, tilted_shares, uniform_joint
-from rumflow.inference.sample import Convention, build_sample
-from rumflow.solvers import linear_programs as programs
-
-TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-
-
-def choices(n):
-    """(N, n!): does the ranking choose the cell?"""
-    orders = list(permutations(range(n)))
-    return np.array(
-        [[float(next(y for y in o if mask >> y & 1) == x) for o in orders] for mask, x in rf.Lattice(n).cells]
-    )
-
-
-def incomplete(n, seed, share=0.5, rational=True):
-    array = rf.simulate.noisy_rankings(n, 4, 30, seed=seed) if rational else rf.simulate.dirichlet(n, seed=seed)
-    return rf.simulate.hide(array, rf.simulate.observed_menus(n, share, seed))
+from rumflow.inference import bounds, sharp
+from rumflow.inference.bounds import _asked_functional, ask_functionals, bound_functionals, exact_fit
 
 
 def by_enumeration(fit, data, cost):
@@ -40,13 +23,6 @@ def by_enumeration(fit, data, cost):
     rho = fit.rho[mask, item]
     ends = [linprog(s * (cost @ matrix), A_eq=matrix[seen], b_eq=rho[seen], options=TIGHT) for s in (1, -1)]
     return ends[0].fun, -ends[1].fun
-
-
-@pytest.fixture(params=["flows", "columns"])
-def method(request, monkeypatch):
-    if request.param == "columns":
-        monkeypatch.setattr(programs, "FLOW_ARCS", 0)
-    return request.param
 
 
 @pytest.mark.parametrize("rational", [True, False])
@@ -156,160 +132,6 @@ def test_larger_than_enumeration_can_do():
     assert found.gap <= 1e-8
 
 
-@pytest.mark.parametrize("rational", [True, False])
-@pytest.mark.parametrize("n", [2, 3, 4, 5])
-def test_share_agrees_with_enumeration(n, rational, method):
-    mask, item = rf.Lattice(n).cells.T
-    for seed in range(3):
-        data = incomplete(n, seed, 0.7, rational)
-        values = data[mask, item]
-        seen = ~np.isnan(values) & (np.bitwise_count(mask) > 1)
-        matrix = choices(n)
-        expected = -linprog(-np.ones(matrix.shape[1]), A_ub=matrix[seen], b_ub=values[seen], options=TIGHT).fun
-        found = rationalizable_share(data)
-        assert found.share == pytest.approx(expected, abs=1e-8)
-        assert found.gap <= 1e-8
-        assert (found.part[mask, item][seen] <= values[seen] + 1e-8).all()
-        assert found.rankings.weights.sum() == pytest.approx(found.share, abs=1e-7)
-
-
-def test_share_of_rational_and_of_opposite_data():
-    assert rationalizable_share(rf.simulate.mixed_logit(4, seed=0)).share == pytest.approx(1, abs=1e-9)
-    cycle = rf.ChoiceData.from_counts({("a", "b"): {"a": 9}, ("b", "c"): {"b": 9}, ("a", "c"): {"c": 9}})
-    assert rationalizable_share(cycle).share == pytest.approx(0, abs=1e-9)
-    assert rationalizable_share(rf.ChoiceData.from_counts({("a",): {"a": 1}})).share == 1
-
-
-# Confidence intervals by test inversion
-
-
-def test_uniform_joint():
-    n = 4
-    mask, item = rf.Lattice(n).cells.T
-    matrix = choices(n)
-    for menu, x in [(0b0111, 0), (0b1010, 3), (0b1111, 2)]:
-        own = matrix[(mask == menu) & (item == x)][0]
-        assert uniform_joint(membership_of([menu], n)[0], x, membership_of(mask, n), item) == pytest.approx(
-            (matrix * own).mean(axis=1), abs=1e-12
-        )
-
-
-CELL = {(0b101, 0): 1.0}
-FUNCTIONALS = {
-    "cell": CELL,
-    "difference": {(0b101, 0): 1.0, (0b110, 1): -1.0},
-    "revenue": {(0b101, 0): 2.0, (0b101, 2): 5.0},
-    "observed": {(0b011, 0): 1.0, (0b111, 1): -0.5, (0b110, 2): 3.0},
-}
-
-
-def restricted(sample, functional, n):
-    masks = sorted({mask for mask, _ in functional})
-    c = np.zeros((len(masks), n))
-    for (mask, x), value in functional.items():
-        c[masks.index(mask), x] = value
-    return Restricted(sample, membership_of(masks, n), c)
-
-
-@pytest.mark.parametrize("tau", [0.0, 0.2])
-@pytest.mark.parametrize("name", list(FUNCTIONALS))
-@pytest.mark.parametrize("route", ["lattice", "graph"])
-def test_projection_with_a_functional_given(name, tau, route):
-    data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 50, "b": 30, "c": 20}, ("a", "b"): {"a": 30, "b": 10}})
-    sample = build_sample(data, "counts", Convention(), route=route)
-    functional = FUNCTIONALS[name]
-    own = restricted(sample, functional, 3)
-    matrix = choices(3)
-    mask, item = rf.Lattice(3).cells.T
-
-    def row(m, x):
-        return matrix[(mask == m) & (item == x)][0]
-
-    c = sum(value * row(*cell) for cell, value in functional.items())
-    assert (own.least, own.most) == pytest.approx((c.min(), c.max()), abs=1e-6)
-    rows = np.array(
-        [row(m, x) for m, x in zip(masks_of(sample.menus)[sample.unit_menu[sample.unit]], sample.item, strict=True)]
-    )
-    root = np.sqrt(sample.weights)
-    p = np.stack([sample.frequency, [0.1, 0.9, 0.3, 0.3, 0.4]])
-    for part in (0.1, 0.4, 0.7):
-        theta = c.min() + part * (c.max() - c.min())
-        inner = own.inner(theta)[own._column]
-        # The inner point is a mixture of rankings with this value.
-        heavy = np.vstack([rows, 1e4 * c, np.full(6, 1e4)])
-        assert nnls(heavy, np.concatenate([inner, [1e4 * theta, 1e4]]))[1] == pytest.approx(0, abs=1e-6)
-        found = own.measure(p, theta, tau)
-        for k in range(2):
-            target = (p[k] - tau * inner) / (1 - tau)
-            heavy = np.vstack([root[:, None] * rows, 1e5 * c, np.full(6, 1e5)])
-            distance = nnls(heavy, np.concatenate([root * target, [1e5 * theta, 1e5]]))[1]
-            expected = (1 - tau) ** 2 * distance**2
-            assert found.statistic[k] == pytest.approx(expected, rel=2e-3, abs=2e-3)
-
-
-def test_roots_of_many_falling_functions():
-    rng = np.random.default_rng(0)
-    knots = np.sort(rng.normal(size=(50, 6)), axis=1)
-    slopes = 10.0 ** rng.uniform(-3, 2, size=(50, 7))
-    calls = []
-
-    def function(rows, x):
-        calls.append(len(rows))
-        base = np.concatenate([np.full((50, 1), -20.0), knots], axis=1)[rows]
-        top = np.concatenate([knots, np.full((50, 1), 1e9)], axis=1)[rows]
-        return 3.0 - (slopes[rows] * np.clip(x[:, None] - base, 0, top - base)).sum(axis=1)
-
-    at = find_roots(function, 50, 0.1, 1e-7)
-    assert np.abs(function(np.arange(50), at)).max() <= 1e-7
-    assert len(calls) <= 41
-
-
-def test_confidence_interval_contains_the_bounds():
-    data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 50, "b": 30, "c": 20}, ("a", "b"): {"a": 60, "b": 40}})
-    found = bounds(data, ("a", "c"), "a", confidence=0.9, n_boot=59, seed=0)
-    assert found.confidence_lower[0] < found.lower[0] <= found.upper[0] < found.confidence_upper[0]
-    wider = bounds(data, ("a", "c"), "a", confidence=0.98, n_boot=59, seed=0)
-    assert wider.confidence_lower[0] <= found.confidence_lower[0]
-    assert wider.confidence_upper[0] >= found.confidence_upper[0]
-    assert "90 % confidence" in found.summary()
-    assert bounds(data, ("a", "c"), "a", n_boot=59, seed=0).confidence == 0.95
-    drawn = bounds(data, ("a", "c"), "a", n_boot=19)
-    again = bounds(data, ("a", "c"), "a", n_boot=19, seed=drawn.seed)
-    assert again.confidence_lower.tolist() == drawn.confidence_lower.tolist()
-    alone = bounds(data, ("a", "c"), "a", confidence=None)
-    assert alone.seed is None
-    assert alone.confidence_lower is None
-    assert "sampling error is not in them" in alone.summary()
-    assert alone.interval == found.interval
-
-
-def test_no_confidence_interval_where_random_utility_is_rejected():
-    data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 80, "b": 10, "c": 10}, ("a", "b"): {"a": 10, "b": 90}})
-    found = bounds(data, ("a", "c"), "a", confidence=0.95, n_boot=59, seed=0)
-    assert np.isnan(found.confidence_lower[0])
-    assert "the model itself is rejected (p = 0.0167)" in found.summary()
-
-
-def test_accepted_values_beyond_the_bounds(monkeypatch):
-    """No value at the three places first tried, but some near by; and the right reason where there are none."""
-    data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 50, "b": 30, "c": 20}, ("a", "b"): {"a": 60, "b": 40}})
-    test = Inversion(data, 0.95, "counts", 59, "auto", 0, None, 1, None, None)
-    own = restricted(test.sample, CELL, 3)
-    kept = (0.62, 0.66)
-    monkeypatch.setattr(Inversion, "pvalue_at", lambda self, r, t, whole=True: 0.2 if kept[0] <= t <= kept[1] else 0.01)
-    found = test.interval(own, 0.5, 0.6)
-    assert (found.low, found.high) == pytest.approx(kept, abs=3e-3)
-    assert not found.note
-    kept = (0.25, 0.3)  # of a difference of shares, from -1 to 1
-    difference = Restricted(test.sample, np.array([[True, True, False]]), np.array([[1.0, -1.0, 0.0]]))
-    found = test.interval(difference, 0.1, 0.2)
-    assert (found.low, found.high) == pytest.approx(kept, abs=6e-3)
-    kept = (2.0, 3.0)
-    found = test.interval(own, 0.5, 0.6)
-    assert np.isnan(found.low)
-    assert "although the model is not rejected (p = 1)" in found.note
-
-
 def test_functionals_by_label():
     data = few_menus(4, 5, 3, draws=50, rational=True)
     menu = next(m for m in (("a", "b", "c"), ("b", "c", "d"), ("a", "b")) if m not in data.menus)
@@ -340,45 +162,6 @@ def test_functionals_by_label():
     ]:
         with pytest.raises(rf.InputError, match=message):
             bounds(data, functional=wrong)
-
-
-def test_confidence_for_other_models():
-    data = few_menus(4, 4, 1)
-    model = rf.RandomUtility(above=[("a", "b")])
-    found = bounds(data, ("a", "b"), "b", confidence=0.9, n_boot=39, seed=0, model=model)
-    assert found.interval == pytest.approx((0, 0), abs=1e-9)
-
-
-def test_which_data_have_counts():
-    assert has_counts(few_menus(4, 4, 1))
-    assert has_counts(rf.ChoiceData.from_counts({("a", "b"): {"a": 1}}))
-    assert not has_counts(rf.ChoiceData.from_matrix(rf.simulate.mixed_logit(3, seed=0)))
-    assert not has_counts(rf.simulate.mixed_logit(3, seed=0))
-
-
-def test_confidence_of_an_observed_share_is_like_a_binomial_one():
-    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 60, "b": 40}})
-    found = bounds(data, ("a", "b"), "a", confidence=0.95, n_boot=399, seed=0)
-    half = 1.96 * np.sqrt(0.24 / 100)
-    assert found.confidence_lower[0] == pytest.approx(0.6 - half, abs=0.03)
-    assert found.confidence_upper[0] == pytest.approx(0.6 + half, abs=0.03)
-    assert rum_test(data, 19, seed=0).pvalue == 1
-
-
-# On choice graphs
-
-
-def few_menus(n, count, seed, draws=100, rational=False):
-    rng = np.random.default_rng(seed)
-    masks = np.flatnonzero(np.bitwise_count(np.arange(1 << n)) >= 2)
-    masks = np.sort(rng.choice(masks, count, replace=False))
-    membership = membership_of(masks, n)
-    counts = np.full(membership.shape, np.nan)
-    for row, inside in zip(counts, membership, strict=True):
-        row[inside] = rng.multinomial(
-            draws, np.full(inside.sum(), 1 / inside.sum()) if rational else rng.dirichlet(np.ones(inside.sum()))
-        )
-    return rf.ChoiceData(tuple("abcdefghij"[:n]), membership, counts, np.full(count, float(draws)))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -436,149 +219,100 @@ def test_bounds_with_many_items():
         bounds(rf.simulate.random_menus(40, 5, 4, seed=3), functional=np.ones((4, 2)))
 
 
-def test_confidence_on_both_routes():
-    data = few_menus(4, 4, 2, draws=40)
-    menu = next(m for m in (("a", "b"), ("c", "d"), ("a", "d")) if m not in data.menus)
-    a, b = (
-        bounds(data, menu, menu[0], confidence=0.9, n_boot=39, seed=0, route=route) for route in ("lattice", "graph")
-    )
-    assert b.confidence_lower == pytest.approx(a.confidence_lower, abs=2e-3, nan_ok=True)
-    assert b.confidence_upper == pytest.approx(a.confidence_upper, abs=2e-3, nan_ok=True)
-
-
-def test_share_counts_what_was_not_recorded():
-    frame = {"menu": ["a,b"] * 2 + ["a,b,c"] * 3, "item": list("ababc"), "count": [20, None, 60, None, None]}
-    data = rf.ChoiceData.from_frame(frame | {"total": [100] * 5})
-    assert rationalizable_share(data).share == pytest.approx(0.6, abs=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_share_of_models_and_many_items(seed):
-    data = few_menus(5, 7, seed)
-    model = rf.RandomUtility(above=[("a", "b")])
-    orders = [o for o in permutations(range(5)) if o.index(0) < o.index(1)]
-    cells = np.argwhere(data.membership)
-    matrix = np.array([[float(next(y for y in o if data.masks[j] >> y & 1) == x) for o in orders] for j, x in cells])
-    limits = data.frequencies[tuple(cells.T)]
-    expected = -linprog(-np.ones(len(orders)), A_ub=matrix, b_ub=limits, options=TIGHT).fun
-    found = rationalizable_share(data, model=model)
-    assert found.share == pytest.approx(expected, abs=1e-8)
-    assert (found.fitted[data.membership] <= data.frequencies[data.membership] + 1e-8).all()
-    many = rationalizable_share(rf.simulate.random_menus(40, 8, 10, seed=seed))
-    assert many.gap <= 1e-8
-    assert many.rankings.weights.sum() == pytest.approx(many.share, abs=1e-7)
-    with pytest.raises(rf.InputError, match="take fitted"):
-        many.part  # noqa: B018
-
-
-def test_totals_without_empty_rows():
-    """Items without a row are not recorded where the counts stay below the total; counts above it are refused."""
-    frame = {"menu": ["a,b", "a,b,c"], "item": ["a", "a"], "count": [20, 60], "total": [100, 100]}
-    data = rf.ChoiceData.from_frame(frame)
-    assert data.totals.tolist() == [100, 100]
-    assert np.isnan(data.counts).sum(axis=1).tolist() == [
-        2,
-        2,
-    ]  # b from {a, b}, and c outside it; b and c from {a, b, c}
-    assert rationalizable_share(data).share == pytest.approx(0.6, abs=1e-9)
-    shares = rf.ChoiceData.from_frame(frame | {"count": [0.2, 0.6]})
-    assert shares.counts[0, 0] == pytest.approx(20)
-    whole = rf.ChoiceData.from_frame({"menu": ["a,b"] * 2, "item": ["a", "b"], "count": [20, 80], "total": [100] * 2})
-    assert whole.counts.tolist() == [[20, 80]]
-    for counts, message in [([120, 60], "add up to 120"), ([100, 101], "add up to 101")]:
-        with pytest.raises(rf.InputError, match=message):
-            rf.ChoiceData.from_frame(frame | {"count": counts})
-    with pytest.raises(rf.InputError, match="add up to 90, but column 'total' says 100"):
-        rf.ChoiceData.from_frame({"menu": ["a,b"] * 2, "item": ["a", "b"], "count": [20, 70], "total": [100] * 2})
-
-
-def test_intervals_where_one_menu_is_huge():
-    # What is known about c from {b, c, d} and about b and d together is the same, however many choose between a and e.
-    data = rf.ChoiceData.from_counts(
-        {
-            ("a", "e"): {"a": 500000, "e": 500000},
-            ("b", "c"): {"b": 12, "c": 28},
-            ("b", "d"): {"b": 12, "d": 28},
-            ("c", "d"): {"c": 36, "d": 4},
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_bounds_of_functionals(n):
+    for seed in range(3):
+        world = Enumeration(random_data(n, seed))
+        f, everything = rf.functionals, tuple(world.items)
+        asked = {
+            "share": f.share(everything[1:], everything[1]),
+            "change": f.change(everything, everything[1:], everything[2]),
+            "revenue": f.revenue(everything[1:], {x: k + 1.0 for k, x in enumerate(everything)}),
+            "chain": f.prefers(*everything[:3]),
+            "pair": f.prefers(everything[2], everything[0]),
+            "better": f.better_off(everything[:2], (everything[0], everything[2])),
         }
-    )
-    how = {"n_boot": 59, "confidence": 0.9, "seed": 1}
-    menu = ("b", "c", "d")
-    one = rf.bounds(data, menu, "c", **how)
-    others = rf.bounds(data, functional={(menu, "b"): 1, (menu, "d"): 1}, **how)
-    assert others.confidence_lower[0] == pytest.approx(1 - one.confidence_upper[0], abs=0.02)
-    assert others.confidence_upper[0] == pytest.approx(1 - one.confidence_lower[0], abs=0.02)
+        together = bound_functionals(world.fit, asked)
+        for name, functional in asked.items():
+            expected = world.range(world.value(functional))
+            assert rf.bounds(world.fit, functional=functional).interval == pytest.approx(expected, abs=1e-7)
+            assert together[name] == pytest.approx(expected, abs=1e-7)
 
 
-@pytest.mark.parametrize(("confidence", "n_boot"), [(0.5, 1), (0.75, 3), (0.8, 4), (0.9, 9), (0.95, 19)])
-def test_intervals_need_replicates_enough_to_reject(confidence, n_boot):
-    """The smallest p-value, 1 / (1 + n_boot), has to reach 1 - confidence."""
-    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 7, "b": 3}})
-    found = bounds(data, ("a", "b"), "a", confidence=confidence, n_boot=n_boot, seed=0)
-    assert found.confidence_lower[0] <= 0.7 <= found.confidence_upper[0]
-    if n_boot > 1:
-        with pytest.raises(
-            rf.InputError, match=f"n_boot={n_boot - 1}: with confidence {confidence} at least {n_boot} "
-        ):
-            bounds(data, ("a", "b"), confidence=confidence, n_boot=n_boot - 1)
-    for wrong in (0.0, 1.0, 1.5):
-        with pytest.raises(rf.InputError, match=f"confidence={wrong}: a number between 0 and 1"):
-            bounds(data, ("a", "b"), confidence=wrong, n_boot=n_boot)
+def test_bounds_on_menus_that_are_not_linked():
+    """{d, e} has nothing to do with the rest: its part of a functional is known, beside a range from elsewhere."""
+    data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 5, "b": 3, "c": 2}, ("d", "e"): {"d": 1, "e": 3}})
+    both = {(("a", "b"), "a"): 1.0, (("d", "e"), "d"): 4.0, (("e",), "e"): 10.0}
+    found = rf.bounds(data, functional=both, confidence=None)
+    assert found.interval == pytest.approx((0.5 + 1.0 + 10.0, 0.7 + 1.0 + 10.0), abs=1e-9)
+    known = rf.bounds(data, functional={(("d", "e"), "d"): 4.0, (("a", "b", "c"), "c"): 10.0}, confidence=None)
+    assert known.interval == pytest.approx((3.0, 3.0), abs=1e-9)
+    assert known.gap == 0.0
+    minus = rf.bounds(data, functional={(("a", "b"), "a"): -2.0}, confidence=None)
+    assert minus.interval == pytest.approx((-1.4, -1.0), abs=1e-9)
 
 
-def test_pvalues_at_values_that_fit_and_that_do_not():
-    """All replicates are as far as the value that was observed, none as far as one at the other end."""
-    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 72, "b": 18}})
-    test = Inversion(data, 0.9, "counts", 19, "auto", 3, None, 1, None, None)
-    restricted = Restricted(test.sample, np.array([[True, True]]), np.array([[1.0, 0.0]]))
-    assert test.pvalue_at(restricted, 0.8) == 1.0
-    assert test.pvalue_at(restricted, 0.1) == 1 / 20
+@pytest.mark.parametrize(("low", "high"), [((0.5, 0.45), (-0.7, -0.8)), ((0.5, 0.4), (-0.7, -0.75))])
+def test_the_gap_is_that_of_the_rougher_end(low, high, monkeypatch):
+    """Programmes that end with a value and a bound: the bounds count, and the larger of what they may be off."""
+
+    def minimise(cost):
+        value, bound = low if cost.sum() > 0 else high
+        return SimpleNamespace(value=value, bound=bound)
+
+    monkeypatch.setattr(sharp, "make_programs", lambda *_: SimpleNamespace(minimise=minimise))
+    found = rf.bounds(FITS, ["a", "c"], "a", confidence=None)
+    assert found.gap == pytest.approx(0.1)
+    assert found.interval == (low[1], -high[1])
 
 
-def test_replicates_end_when_the_decision_is_made():
-    frequencies = rf.simulate.noisy_rankings(4, 6, 40, seed=1)
-    data = rf.ChoiceData.from_matrix(40 * frequencies)
-    test = Inversion(data, 0.9, "counts", 99, "auto", 3, None, 1, None, None)
-    menu, c = np.array([[True, True, True, False]]), np.array([[1.0, 0.0, 0.0, 0.0]])
-    restricted = Restricted(test.sample, menu, c)
-    drawn = []
-    measure = restricted.measure
-    restricted.measure = lambda p, *rest: (drawn.append(len(p)), measure(p, *rest))[1]
-    kept = []
-    for theta in np.linspace(0.02, 0.98, 13):
-        kept.append(test.pvalue_at(restricted, theta, whole=False) > test.level)
-        assert kept[-1] == (test.pvalue_at(restricted, theta) > test.level)
-    assert True in kept
-    assert False in kept
-    assert sum(drawn) < 13 * (99 + 99 + 4)  # some decisions came early
+def test_functionals_by_label_and_by_array():
+    fit = exact_fit(FITS)
+    table = {(("b", "a"), "a"): 2.0, (("a", "c"), "c"): -1.0, (("c",), "c"): 5.0, (("a", "b"), "a"): 1.0}
+    asked = _asked_functional(fit, table)
+    assert asked.menus.tolist() == [[True, True, False], [True, False, True]]
+    assert asked.coefficients.tolist() == [[[3.0, 0, 0], [0, 0, -1.0]]]
+    assert asked.constant.tolist() == [5.0]
+    array = np.zeros((8, 3))
+    array[0b011, 0], array[0b101, 2], array[0b100, 2], array[0b001, 1] = 3.0, -1.0, 5.0, 7.0
+    by_array = _asked_functional(fit, array)  # what stands outside a menu does not count
+    assert by_array.menus.tolist() == asked.menus.tolist()
+    assert by_array.coefficients.tolist() == asked.coefficients.tolist()
+    assert by_array.constant.tolist() == [5.0]
+    several = ask_functionals(fit, [{(("a", "c"), "a"): 1.0, (("a",), "a"): 3.0}, {(("a", "b"), "b"): 2.0}])
+    assert several.menus.tolist() == [[True, True, False], [True, False, True]]
+    assert several.coefficients.tolist() == [[[0, 0, 0], [1.0, 0, 0]], [[0, 2.0, 0], [0, 0, 0]]]
+    assert several.constant.tolist() == [3.0, 0.0]
+    for wrong in (np.inf, np.nan):
+        with pytest.raises(rf.InputError, match="must be finite"):
+            _asked_functional(fit, {(("a", "b"), "a"): wrong})
+        with pytest.raises(rf.InputError, match="must be finite"):
+            ask_functionals(fit, [{(("a", "b"), "a"): wrong}])
 
 
-@pytest.mark.parametrize("values", [{"a": 1.0}, {"a": 1.0, "b": -1.0}, {"a": 1.0, "b": 2.0, "c": 3.0, "d": 3.0}])
-def test_the_inner_point_has_every_ranking_and_the_value_asked_for(values):
-    """Against the list of all rankings, weighed by what they choose from the menu asked for."""
-    data = rf.ChoiceData.from_matrix(rf.simulate.mixed_logit(5, seed=0), items=tuple("abcde"))
-    sample = build_sample(data, "counts", Convention())
-    menu = np.array([True, True, True, True, False])
-    c = np.array([values.get(x, 0.0) for x in "abcd"] + [0.0])
-    own = Restricted(sample, menu[None], c[None])
-    orders = np.array(list(permutations(range(5))))
-    rank = np.argsort(orders, axis=1)
-    takes = np.where(menu, rank, 9).argmin(axis=1)
-    cells = own._projector
-    best = np.where(cells.cells.membership[cells.menu], rank[:, None, :], 9).argmin(axis=2) == cells.item
-    for theta in (own.least, own.least + 0.01, 0.3 * own.least + 0.7 * own.most, own.most):
-        shares = tilted_shares(c[:4], theta)
-        assert shares @ c[:4] == pytest.approx(theta)
-        assert (shares > 0).all() or theta in (own.least, own.most)
-        weights = shares[takes] / 30  # 120 rankings, 30 for each item chosen
-        assert own.inner(theta) == pytest.approx(weights @ best)
-    # Among unequal values the shares are a straight line in logarithms.
-    uneven = tilted_shares(np.array([0.0, 1.0, 3.0]), 1.2)
-    assert np.log(uneven[2] / uneven[0]) == pytest.approx(3 * np.log(uneven[1] / uneven[0]))
-    assert tilted_shares(np.ones(3), 1.0) == pytest.approx(1 / 3)
+def test_fits_to_start_from():
+    fit = rf.project(FITS, tol=1e-12)
+    assert exact_fit(fit) is fit
+    assert exact_fit(fit, None) is fit
+    for options in ({"weights": "counts"}, {"model": rf.RandomUtility()}, {"route": "graph"}):
+        with pytest.raises(rf.InputError, match="a Projection has its own weights, model and route"):
+            exact_fit(fit, **options)
+    assert exact_fit(DECOY).distance == pytest.approx(np.sqrt(24 / 7))
+    assert exact_fit(DECOY, None).distance == pytest.approx(np.sqrt(24 / 700))
+    assert exact_fit(rf.simulate.dirichlet(3, 0)).weighted is False
 
 
-def test_linear_programmes_are_counted(capsys):
-    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 6, "b": 4}, ("b", "c"): {"b": 6, "c": 4}})
-    rf.bounds(data, ("a", "b", "c"), confidence=None, progress=True)
-    assert "\rrumflow: 6 of 6 linear programmes, 0 s to go   \n" in capsys.readouterr().err  # both ends of three shares
+def test_sharp_bounds_and_confidence_intervals_are_told_apart():
+    data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 30, "b": 30, "c": 40}, ("a", "b"): {"a": 50, "b": 50}})
+    one = rf.bounds(data, functional=rf.functionals.share(("a", "c"), "a"), n_boot=49, seed=1)
+    low, high = one.confidence_interval()
+    assert low < one.interval[0] <= one.interval[1] < high
+    assert (low, high) == (one.confidence_lower[0], one.confidence_upper[0])
+    both = rf.bounds(data, ("a", "c"), n_boot=49, seed=1)
+    assert both.confidence_interval("c") == (both.confidence_lower[1], both.confidence_upper[1])
+    with pytest.raises(rf.InputError, match="there are intervals for 2 items"):
+        both.confidence_interval()
+    with pytest.raises(rf.InputError, match="item 'd': intervals were computed for"):
+        both.confidence_interval("d")
+    with pytest.raises(rf.InputError, match="no confidence intervals were computed"):
+        rf.bounds(data, ("a", "c"), confidence=None).confidence_interval("a")

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tests.reference.examples import DECOY
 
 import rumflow as rf
 from rumflow import simulate
@@ -82,3 +83,14 @@ def test_choices_of_a_subject_may_be_kept_together():
     found = rf.compare_models(data, {"RUM": None}, n_boot=19, seed=1, cluster=True, likelihood=False)
     assert found.tests["RUM"].resample == "subject"
     assert found.tests["RUM"].pvalue == rf.rum_test(data, 19, cluster=True, seed=1).pvalue
+
+
+def test_choices_that_no_type_makes():
+    """Everybody prefers a to b, and b was taken from both: the likelihood is 0."""
+    models = {"known": rf.RandomUtility([("a", "b")]), "every": None}
+    found = rf.compare_models(DECOY, models)
+    assert found.logliks["known"] == -np.inf
+    assert found.logliks["every"] > -np.inf
+    words = " Log-likelihood -inf: a choice was made that no type of the model makes."
+    assert found.as_table().note.endswith(words)
+    assert words not in rf.compare_models(DECOY, {"every": None}).as_table().note

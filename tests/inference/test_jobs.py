@@ -1,29 +1,20 @@
-"""The same answer from any number of workers; checkpoints; interruption; many tests at once."""
-
-from __future__ import annotations
+"""The same answer from any number of workers; checkpoints; interruption; pieces by hand."""
 
 import os
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.reference.examples import FIRST
+from tests.reference.interrupts import Interrupted
+from tests.reference.samples import make_data
 
 import rumflow as rf
-from rumflow.inference import benjamini_hochberg, holm, jobs, rum_test, rum_test_many
+from rumflow.inference import jobs, rum_test
 from rumflow.inference.replicate import Replicator
-
-
-def make_data(seed, n=4, choices=20):
-    rng = np.random.default_rng(seed)
-    rho = rf.simulate.rankings_mixture(n, 5, seed=seed)
-    table = np.full(rho.shape, np.nan)
-    for mask in range(3, 1 << n):
-        items = [x for x in range(n) if mask >> x & 1]
-        if len(items) >= 2:
-            table[mask, items] = rng.multinomial(choices, rho[mask, items] / rho[mask, items].sum())
-    return rf.ChoiceData.from_matrix(table)
 
 
 @pytest.fixture(scope="module")
@@ -163,45 +154,79 @@ def test_progress(capsys):
     assert "120 of 120 replicates" in capsys.readouterr().err
 
 
-def test_many_tests():
-    data = {name: make_data(seed) for seed, name in enumerate("pqrs")}
-    result = rum_test_many(data, n_boot=60, seed=1)
-    assert len(result) == 4
-    assert result.pvalues == pytest.approx([result[name].pvalue for name in "pqrs"])
-    fewer = rum_test_many({"p": data["p"], "q": data["q"]}, n_boot=60, seed=1)
-    assert (fewer["q"].null_distribution == result["q"].null_distribution).all()
-    assert (result["p"].null_distribution != result["q"].null_distribution).any()
-    assert "Of 4 tests" in result.summary()
-    assert "no test can reject" in result.summary()
-    with pytest.raises(rf.InputError, match="no test is named"):
-        result["z"]
+def test_an_interrupt_ends_a_test_with_what_is_done(monkeypatch):
+    data = rf.ChoiceData.from_matrix(np.round(100 * rf.simulate.noisy_rankings(9, seed=0)))
+    options = {"seed": 0, "threads": 1, "tau": 0.1, "tol": 1e-3}
+    counted = Interrupted(monkeypatch, 0)
+    first = rf.rum_test(data, n_boot=100, **options)  # a piece of work
+    Interrupted(monkeypatch, counted.calls + 20)
+    found = rf.rum_test(data, n_boot=250, **options)
+    assert found.interrupted
+    assert found.n_boot == 100
+    assert found.failed == 0
+    assert (found.null_distribution == first.null_distribution).all()
 
 
-def test_many_tests_name_the_bad_one():
-    single = rf.ChoiceData.from_counts({("a",): {"a": 1}})
-    with pytest.raises(rf.InputError, match="data set 'bad': no menu of two"):
-        rum_test_many({"good": make_data(0), "bad": single})
+@pytest.mark.parametrize(("size", "rows"), [(1, 100), (1 << 14, 100), (30_000, 69), (1 << 18, 8), (1 << 30, 4)])
+def test_replicates_in_a_piece(size, rows):
+    replicator = SimpleNamespace(sample=SimpleNamespace(projector=SimpleNamespace(size=size)))
+    assert jobs._piece_size(replicator) == rows
 
 
-def test_many_tests_with_workers_and_checkpoint(tmp_path):
-    pytest.importorskip("joblib")
-    data = [make_data(seed) for seed in range(3)]
-    expected = rum_test_many(data, n_boot=40, seed=1)
-    file = tmp_path / "many.npz"
-    for _ in range(2):
-        again = rum_test_many(data, n_boot=40, seed=1, n_jobs=2, checkpoint=file)
-        assert (again.pvalues == expected.pvalues).all()
+def test_memory_of_a_test_is_asked_for(monkeypatch):
+    asked = []
+    monkeypatch.setattr(jobs, "require_memory", lambda needed, what, *_: asked.append((needed, what)))
+    rf.rum_test(FIRST, 5, tau=[0.1, 0.2], seed=0, threads=1, route="lattice")
+    assert asked[0] == (5 * (9 * 2 + 8), "keeping 5 replicates of 1 tests")
+    assert asked[1:] == [(jobs.test_bytes(3, 2, 5, 1), "the test for n = 3 items")]
+    asked.clear()
+    rf.rum_test(FIRST, 5, tau=0.1, seed=0, threads=1, route="graph")
+    assert asked == [(5 * (9 + 8), "keeping 5 replicates of 1 tests")]
 
 
-def test_adjusted_pvalues():
-    p = [0.001, 0.008, 0.039, 0.041, 0.042, 0.06, 0.074, 0.205, 0.212, 0.216]
-    stepped = np.maximum.accumulate([v * (10 - i) for i, v in enumerate(p)])
-    assert holm(p) == pytest.approx(np.minimum(stepped, 1))
-    assert benjamini_hochberg(p) == pytest.approx(
-        [0.01, 0.04, 0.084, 0.084, 0.084, 0.1, 0.105714286, 0.216, 0.216, 0.216]
-    )
-    shuffled = np.random.default_rng(0).permutation(10)
-    assert holm(np.array(p)[shuffled]) == pytest.approx(holm(p)[shuffled])
-    assert holm([]).shape == (0,)
-    with pytest.raises(rf.InputError, match="from 0 to 1"):
-        holm([0.5, 1.5])
+def collected(count, value=0.0):
+    return jobs.Collected(np.full((2, count), value), np.zeros((2, count), bool), np.zeros(count, np.int64))
+
+
+def test_a_checkpoint_is_written_every_ten_seconds(tmp_path, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(jobs, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    store = jobs._Checkpoint(tmp_path / "file.npz", "mark", now[0])
+    for seconds, written in ((100.0, False), (110.0, False), (110.1, True)):
+        now[0] = seconds
+        store.save([collected(3)])
+        assert store.path.exists() == written
+    store.path.unlink()
+    now[0] = 120.0
+    store.save([collected(3)])
+    assert not store.path.exists()
+    store.save([collected(3)], force=True)
+    assert store.path.exists()
+    jobs._Checkpoint(None, "").save([collected(3)], force=True)
+
+
+def test_a_checkpoint_gives_back_what_was_done(tmp_path):
+    store = jobs._Checkpoint(tmp_path / "file.npz", "mark")
+    done = collected(3, 7.0)
+    done.statistic[:, 2] = np.nan
+    done.certified[0, 1], done.vanished[1] = True, 4
+    store.save([done, collected(3, 1.0)], force=True)
+    for count in (2, 3, 5):
+        into = [collected(count, np.nan), collected(count, np.nan)]
+        store.load(into)
+        assert into[0].done.tolist() == [True, True, False, False, False][:count]
+        assert into[1].done.tolist() == [True, True, True, False, False][:count]
+        assert into[0].statistic[1, :2].tolist() == [7.0, 7.0]
+        assert into[0].certified[:, :2].tolist() == [[False, True], [False, False]]
+        assert into[0].vanished[:2].tolist() == [0, 4]
+    with pytest.raises(rf.InputError, match="belongs to another test"):
+        jobs._Checkpoint(store.path, "other").load([collected(3)])
+    store.path.write_text("no checkpoint")
+    with pytest.raises(rf.InputError, match="not a checkpoint file of rumflow, or a damaged one"):
+        store.load([collected(3)])
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, None])
+def test_numbers_of_workers(n_jobs):
+    with pytest.raises(rf.InputError, match="n_jobs="):
+        rf.rum_test(FIRST, 3, 0.1, n_jobs=n_jobs)

@@ -1,15 +1,18 @@
-"""Maximum likelihood: against EM over all rankings, with its certificate."""
-
-from __future__ import annotations
+"""Maximum likelihood: against EM over all rankings and a general solver, with its certificate; ratios by hand."""
 
 import csv
+from inspect import signature
 from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from tests.reference.examples import DECOY, PAIR
+from tests.reference.samples import partly_recorded
 
 import rumflow as rf
-from rumflow.inference import LikelihoodError, fit_likelihood, places
+from rumflow.inference import LikelihoodError, fit_likelihood, likelihood, places
+from rumflow.inference.places import find_place
 
 
 def em(data, rounds=4000):
@@ -67,18 +70,6 @@ def check(fit):
     )
     total = counts[np.bitwise_count(fit.data.masks) >= 2].sum()
     assert fit.gap == pytest.approx(max(dearest - total, 0), abs=1e-8)
-
-
-@pytest.mark.parametrize("route", ["lattice", "graph"])
-def test_points_are_mixed(route):
-    place = places.find_place(rf.simulate.random_menus(4, 4, 3, seed=1), None, route)
-    inside = place.middle()
-    types, weights = place.mixture(inside)
-    ends = inside, place.point((types, weights)), place.point((types[:1], np.ones(1)))
-    for a, b in permutations(ends, 2):
-        mixed = place.mix(a, b, 0.3)
-        assert place.rho(mixed) == pytest.approx(0.7 * place.rho(a) + 0.3 * place.rho(b), abs=1e-12)
-        assert place.mixture(mixed)[1].sum() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("route", ["lattice", "graph"])
@@ -166,9 +157,6 @@ def test_errors():
         fit_likelihood(data).lr_test(0)
 
 
-# On choice graphs
-
-
 def sparse_data(n, menus, seed, choices=40):
     """Choices of a population of rankings from a few random menus."""
     rng = np.random.default_rng(seed)
@@ -241,3 +229,201 @@ def test_an_unfinished_fit_on_a_graph_has_rankings():
     fit = fit_likelihood(data, 1e-12, max_iterations=0, throw=False, route="graph")
     assert not fit.converged
     assert fit.rho[data.masks][data.membership] == pytest.approx(fit.fitted[data.membership], abs=1e-7)
+
+
+def enumerate_cells(data):
+    """Counts of all cells, remainders included, and what each ranking takes of them."""
+    counts, rows = [], []
+    orders = list(permutations(range(data.n)))
+    for menu, own, total in zip(data.membership, data.counts, data.totals, strict=True):
+        best = np.array([next(y for y in order if menu[y]) for order in orders])
+        for x in np.flatnonzero(~np.isnan(own)):
+            counts.append(own[x])
+            rows.append(best == x)
+        if (np.isnan(own) & menu).any():
+            counts.append(total - np.nansum(own))
+            rows.append(np.isnan(own)[best])
+    return np.array(counts), np.array(rows, float)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("n", [3, 4])
+def test_likelihood_is_that_of_a_general_solver(n, seed):
+    data = partly_recorded(n, seed)
+    counts, takes = enumerate_cells(data)
+    seen = counts > 0
+
+    def loss(weights):
+        return -float(counts[seen] @ np.log(np.maximum(takes[seen] @ weights, 1e-12)))
+
+    def slope(weights):
+        return -(counts[seen] / np.maximum(takes[seen] @ weights, 1e-12)) @ takes[seen]
+
+    size = takes.shape[1]
+    found = minimize(
+        loss,
+        np.full(size, 1 / size),
+        jac=slope,
+        method="SLSQP",
+        bounds=[(0, 1)] * size,
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1, "jac": lambda w: np.ones(size)},
+        options={"maxiter": 500, "ftol": 1e-12},
+    )
+    fit = fit_likelihood(data)
+    assert fit.gap <= 1e-6
+    assert fit.loglik == pytest.approx(-found.fun, abs=2e-4)
+    assert fit.loglik >= -found.fun - 1e-5  # certified: nothing is better
+    # The certificate by enumeration: the dearest ranking.
+    probabilities = takes @ np.array(
+        [fit.rankings.weights @ _is(fit.rankings.orders, o) for o in permutations(range(n))]
+    )
+    price = (counts[seen] / probabilities[seen]) @ takes[seen]
+    assert price.max() - counts.sum() <= 1e-4
+    saturated = counts[seen] @ np.log(counts[seen] / np.repeat(200.0, seen.sum()))
+    assert fit.loglik_saturated == pytest.approx(saturated)
+    assert np.isnan(fit.fitted).tolist() == np.isnan(data.counts).tolist()
+
+
+def _is(orders, order):
+    return (orders == np.array(order)).all(axis=1).astype(float)
+
+
+def test_a_remainder_changes_the_answer():
+    """a from {a, b, c} was recorded 60 times of 100, b from {a, b} 40 of 100: a loses between the menus only if b gained."""
+    inside = np.array([[True, True, False], [True, True, True]])
+    counts = np.array([[30.0, 70.0, np.nan], [60.0, np.nan, np.nan]])
+    data = rf.ChoiceData(tuple("abc"), inside, counts, np.array([100.0, 100.0]))
+    fit = fit_likelihood(data)
+    # Regularity binds: P(a from ab) = P(a from abc) = 90 / 200, by hand.
+    assert fit.fitted[:, 0] == pytest.approx([0.45, 0.45], abs=1e-5)
+    assert fit.loglik == pytest.approx(90 * np.log(0.45) + 110 * np.log(0.55), abs=1e-6)
+    assert fit.lr_test(99, seed=0).pvalue == 0.01
+    calm = rf.ChoiceData(tuple("abc"), inside, np.array([[52.0, 48, np.nan], [53, np.nan, np.nan]]), data.totals)
+    assert fit_likelihood(calm).lr_test(99, seed=0).pvalue > 0.2
+
+
+def test_errors_of_the_likelihood():
+    inside = np.array([[True, True, False], [True, True, True]])
+    data = rf.ChoiceData(tuple("abc"), inside, np.array([[30.0, 70, np.nan], [60, np.nan, np.nan]]), np.full(2, 100.0))
+    with pytest.raises(rf.InputError, match="accepted are None and 'graph'"):
+        fit_likelihood(data, route="lattice")
+    first = rf.RandomUtility(above=[("a", "b"), ("a", "c")])
+    data = rf.ChoiceData(tuple("abc"), inside, np.array([[100.0, 0, np.nan], [60, np.nan, np.nan]]), np.full(2, 100.0))
+    with pytest.raises(rf.InputError, match="40 choices were not recorded, but no type"):
+        fit_likelihood(data, model=first)
+    table = rf.compare_models(data, {"RUM": None, "a first": first})
+    assert table.logliks["RUM"] == pytest.approx(fit_likelihood(data).loglik, abs=1e-5)
+    assert table.logliks["a first"] == -np.inf
+
+
+def test_a_likelihood_that_rises_is_not_given_up():
+    # Its gap is small by chance in the fourth round, and ten thousand times larger for many rounds after it.
+    sales = rf.simulate.stock_outs(40, 30, missing=0.1, draws=200, seed=1)
+    assert rf.fit_likelihood(sales).gap <= 1e-6
+
+
+PARTLY = rf.ChoiceData(
+    ("a", "b", "c"),
+    np.array([[True, True, False], [True, True, True]]),
+    np.array([[6.0, 4.0, np.nan], [3.0, np.nan, np.nan]]),
+    np.array([10.0, 8.0]),
+)
+
+
+def test_what_was_not_recorded():
+    assert likelihood._remainders(PARTLY).tolist() == [0.0, 5.0]
+    complete = rf.ChoiceData(("a", "b"), np.array([[True, True]]), np.array([[6.0, 3.0]]), np.array([10.0]))
+    assert likelihood._remainders(complete).tolist() == [0.0]
+    tiny = rf.ChoiceData(PARTLY.items, PARTLY.membership, PARTLY.counts, np.array([10.0, 3.0 + 1e-9]))
+    assert likelihood._remainders(tiny).tolist() == [0.0, 0.0]
+    small = rf.ChoiceData(PARTLY.items, PARTLY.membership, PARTLY.counts, np.array([10.0, 3.0 + 1e-6]))
+    assert likelihood._remainders(small)[1] == pytest.approx(1e-6)
+
+
+@pytest.mark.parametrize("route", ["lattice", "graph"])
+def test_the_likelihood_at_the_middle(route):
+    """From {a, b} 24 and 16, from {a, b, c} 50, 30, 20: uniform chances at first."""
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 24, "b": 16}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    state = likelihood._State(data, find_place(data, None, route))
+    assert state.value == pytest.approx(40 * np.log(1 / 2) + 100 * np.log(1 / 3))
+    saturated = sum(k * np.log(p) for k, p in ((24, 0.6), (16, 0.4), (50, 0.5), (30, 0.3), (20, 0.2)))
+    assert state.saturated == pytest.approx(saturated)
+    assert state.total == 140.0
+    # The dearest ranking: a first earns 2 * 24 + 3 * 50 of the prices count / rho.
+    assert state.certify() == pytest.approx(2 * 24 + 3 * 50 - 140)
+    assert state.loglik(np.zeros_like(state.rho)) == -np.inf
+    assert state.rounds == 0
+    state.move(state.sizes, state.observed, 1e-12)
+    assert state.rounds == 1
+    assert state.value == pytest.approx(saturated, abs=1e-6)  # the frequencies are those of a model
+    assert state.certify() <= 1e-4
+
+
+@pytest.mark.parametrize("route", ["lattice", "graph"])
+def test_the_most_likely_model(route):
+    """DECOY: a has the same share s of both menus. s log s ... : 80 choices of a, b and c keep their 30 to 20 of the rest."""
+    fit = rf.fit_likelihood(DECOY, route=route)
+    s = 80 / 200
+    expected = 80 * np.log(s) + 120 * np.log(1 - s) + 30 * np.log(0.6) + 20 * np.log(0.4)
+    assert fit.loglik == pytest.approx(expected, abs=1e-6)
+    assert fit.fitted[0, :2] == pytest.approx([s, 1 - s], abs=1e-5)
+    assert fit.fitted[1] == pytest.approx([s, 0.6 * (1 - s), 0.4 * (1 - s)], abs=1e-5)
+    assert np.isnan(fit.fitted[0, 2])
+    assert fit.converged
+    assert fit.gap <= 1e-6
+    assert fit.loglik_gap == pytest.approx(fit.loglik_saturated - expected, abs=1e-6)
+    assert fit.lr_statistic == pytest.approx(2 * fit.loglik_gap)
+    assert fit.probabilities(("a", "b", "c"))["b"] == pytest.approx(0.36, abs=1e-5)
+    assert list(fit.probabilities(["c", "a"])) == ["a", "c"]
+    assert fit.rho[0b011, 0] == pytest.approx(s, abs=1e-5)
+    assert fit.flow[0b111, 1] == pytest.approx(0.36, abs=1e-5)
+    weights = fit.rankings.weights
+    assert (np.diff(weights) <= 0).all()
+    assert weights.sum() == pytest.approx(1.0)
+    with pytest.raises(rf.InputError, match=r"item 'z' is unknown: the items are \{a, b, c\}"):
+        fit.probabilities(("a", "z"))
+    score = fit.score(DECOY)
+    assert score.loglik == pytest.approx(expected, abs=1e-3)
+
+
+def test_likelihood_ratios_of_samples_by_hand():
+    """Samples of {a, b} alone always fit: every ratio is 0, and so is that of the data."""
+    test = rf.fit_likelihood(PAIR).lr_test(5, 7)
+    assert test.statistic == pytest.approx(0.0, abs=2e-6)
+    assert test.null_distribution == pytest.approx(np.zeros(5), abs=1e-4)
+    assert test.pvalue == 1.0
+    assert (test.failed, test.seed) == (0, 7)
+    fit = rf.fit_likelihood(DECOY)
+    found = fit.lr_test(3, 2)
+    again = fit.lr_test(2, 2, threads=2)
+    assert found.null_distribution[:2] == pytest.approx(again.null_distribution, abs=1e-6)
+    assert signature(fit.lr_test).parameters["n_boot"].default == 999
+    for wrong in (0, 2.5):
+        with pytest.raises(rf.InputError, match="at least 1 bootstrap replicate is needed"):
+            fit.lr_test(wrong)
+    half = rf.ChoiceData(("a", "b"), np.array([[True, True]]), np.array([[1.5, 1.0]]), np.array([2.5]))
+    with pytest.raises(rf.InputError, match="they must be whole numbers of choices"):
+        rf.fit_likelihood(half).lr_test(2)
+
+
+def test_pvalues_of_likelihood_ratios_count_what_is_as_large():
+    near = rf.ChoiceData.from_counts({("a", "b"): {"a": 45, "b": 55}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    test = rf.fit_likelihood(near).lr_test(39, 3)
+    null = test.null_distribution
+    assert test.pvalue == (1 + (null >= test.statistic - 1e-5).sum()) / 40
+    assert ((null > test.statistic - 1.0) & (null < test.statistic - 1e-3)).any()  # some are a little smaller
+
+
+def test_a_likelihood_that_is_cut_short():
+    with pytest.raises(
+        likelihood.LikelihoodError, match=r"stayed above tol=1e-06 after 1 projections: ask for a larger tol, or"
+    ):
+        rf.fit_likelihood(DECOY, max_iterations=1)
+    rough = rf.fit_likelihood(DECOY, max_iterations=1, throw=False)
+    assert (rough.iterations, rough.converged) == (1, False)
+    assert rough.gap > 1e-6
+    best = rf.fit_likelihood(DECOY).loglik
+    assert rough.loglik < best <= rough.loglik + rough.gap
+    for wrong in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(rf.InputError, match="a positive number is needed"):
+            rf.fit_likelihood(DECOY, wrong)

@@ -1,16 +1,16 @@
-"""Resampling by menu, row, and subject; menus that vanish."""
-
-from __future__ import annotations
+"""Resampling by menu, row, and subject; menus that vanish; draws by hand."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.reference.examples import SECOND
 
 import rumflow as rf
 from rumflow.data.labels import Rows
-from rumflow.inference import Convention, rum_test
-from rumflow.inference.resample import CellSampler, UnitSampler, generators, make_sampler
+from rumflow.inference import resample, rum_test
+from rumflow.inference.convention import Convention
+from rumflow.inference.resample import CellSampler, UnitSampler, _columns, generators, make_sampler
 from rumflow.inference.sample import build_sample
 
 MASKS = np.array([0b011, 0b101, 0b110, 0b111])
@@ -311,3 +311,125 @@ def test_the_name_of_a_column_is_no_cluster():
     data = rf.ChoiceData.from_frame(rows, subject="who")
     with pytest.raises(rf.InputError, match=r"cluster='who': one id for each of the 4 rows is needed, or True"):
         rf.rum_test(data, n_boot=9, cluster="who")
+
+
+def test_choices_are_found_by_their_numbers():
+    counts = np.full((2, 3), -1)
+    cumulative = np.array([[0.2, 0.5, 2.0], [0.0, 2.0, 2.0]])
+    resample._search_choices.py_func(np.array([0.0, 0.2, 0.49, 0.5, 0.0, 0.9]), cumulative, np.array([4, 2]), counts)
+    assert counts.tolist() == [[1, 2, 1], [0, 2, 0]]
+    observed = np.array([0, 2, 2, 1, 1])  # three choices from the first menu, two from the second
+    resample._repeat_choices.py_func(
+        np.array([0.0, 0.34, 0.99, 0.0, 0.5]), observed, np.array([0, 3, 5]), np.array([3, 2]), counts
+    )
+    assert counts.tolist() == [[1, 0, 2], [0, 2, 0]]
+    resample._repeat_choices.py_func(np.array([0.32, 0.34]), observed, np.array([0, 3, 5]), np.array([2, 0]), counts)
+    assert counts.tolist() == [[1, 0, 1], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("draws", ["null", "empirical"])
+@pytest.mark.parametrize("singly", [1 << 16, 11])
+def test_draws_use_their_numbers_one_by_one_or_all_at_once(draws, singly, monkeypatch):
+    """Twelve choices from two menus; beyond the limit a multinomial per menu takes over."""
+    monkeypatch.setattr(resample, "_SINGLY", singly)
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 1, "b": 3}, ("a", "b", "c"): {"a": 4, "b": 2, "c": 2}})
+    sample = build_sample(data, None, Convention(draws=draws))
+    centre = np.array([0.4, 0.6, 0.3, 0.3, 0.4])
+    found = CellSampler(sample, "menu", draws).draw(generators(5, (7,), range(3)), centre)
+    p = centre if draws == "null" else sample.frequency
+    for i, row in enumerate(found):
+        rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(5, spawn_key=(7, i))))
+        if singly == 11:
+            counts = rng.multinomial([4, 8], [[p[0], p[1], 0, 0], [p[2], p[3], p[4], 0]])
+            expected = np.array([counts[0, 0], counts[0, 1], *counts[1, :3]]) / [4, 4, 8, 8, 8]
+        else:
+            numbers = rng.random(12)
+            small = np.searchsorted(np.cumsum(p[:2]), numbers[:4], side="right")
+            large = np.searchsorted(np.cumsum(p[2:]), numbers[4:], side="right")
+            if draws == "empirical":
+                small = np.repeat([0, 1], [1, 3])[(4 * numbers[:4]).astype(int)]
+                large = np.repeat([0, 1, 2], [4, 2, 2])[(8 * numbers[4:]).astype(int)]
+            expected = np.concatenate([np.bincount(small, minlength=2) / 4, np.bincount(large, minlength=3) / 8])
+        assert row == pytest.approx(expected if draws == "null" else expected - sample.frequency + centre, abs=1e-12)
+
+
+def test_the_sizes_of_menus_are_drawn_by_row():
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 1, "b": 3}, ("a", "b", "c"): {"a": 4, "b": 2, "c": 2}})
+    sample = build_sample([data, data], None, Convention())
+    sampler = CellSampler(sample, "row", "null")
+    found = sampler._draw_sizes(np.random.default_rng(3))
+    rng = np.random.default_rng(3)
+    expected = [rng.multinomial(12, [1 / 3, 2 / 3]) for _ in range(2)]
+    assert found.tolist() == np.concatenate(expected).tolist()
+    assert sampler.behind.tolist() == [4.0, 8.0, 4.0, 8.0]
+
+
+def test_when_observed_choices_are_listed(monkeypatch):
+    whole = rf.ChoiceData.from_counts({("a", "b"): {"a": 1, "b": 3}})
+    sample = build_sample(whole, None, Convention(draws="empirical"))
+    assert CellSampler(sample, "menu", "empirical")._observed.tolist() == [0, 1, 1, 1]
+    assert CellSampler(sample, "menu", "null")._observed is None
+    monkeypatch.setattr(resample, "_SINGLY", 4)
+    assert CellSampler(sample, "menu", "empirical")._observed is not None
+    monkeypatch.setattr(resample, "_SINGLY", 3)
+    assert CellSampler(sample, "menu", "empirical")._observed is None
+    monkeypatch.undo()
+    fractions = build_sample(whole, None, Convention(draws="empirical"), 10)  # 2.5 and 7.5 choices
+    assert CellSampler(fractions, "menu", "empirical")._observed is None
+    partly = build_sample(SECOND, None, Convention(draws="empirical"))  # the last place is what was not recorded
+    assert (
+        CellSampler(partly, "menu", "empirical")._observed.tolist() == [0] * 5 + [1] * 15 + [0] * 4 + [1] * 2 + [2] * 4
+    )
+
+
+def test_sizes_that_cannot_be_drawn():
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 1, "b": 3}})
+    with pytest.raises(rf.InputError, match=r"menu \{a, b\}: the sample size 4.5 is not a whole number of choices"):
+        CellSampler(build_sample(data, None, Convention(), 4.5), "menu", "null")
+    with pytest.raises(rf.InputError, match="every menu has sample size 1 but its frequencies are fractions"):
+        CellSampler(build_sample(data, None, Convention(), 1), "menu", "null")
+    one = rf.ChoiceData.from_counts({("a", "b"): {"a": 1}})
+    drawn = CellSampler(build_sample(one, None, Convention()), "menu", "null").draw(
+        generators(0, (), range(3)), np.array([1.0, 0.0])
+    )
+    assert drawn.tolist() == [[1.0, 0.0]] * 3
+
+
+@pytest.mark.parametrize("number", [0, -1, 10_000_001, True, 2.0, None])
+def test_numbers_of_replicates(number):
+    with pytest.raises(rf.InputError, match="from 1 to 10,000,000 is needed"):
+        resample.require_replicates(number)
+    resample.require_replicates(1)
+    resample.require_replicates(np.int64(10_000_000))
+
+
+def test_rows_find_their_slots():
+    """Menus {a} (no choice), {a, b} and {b, c}; the last choice of b from {b, c} counts three."""
+    menu, choice = np.array([0, 1, 2, 2, 1], np.int32), np.array([0, 1, 2, 1, 0], np.int16)
+    weight = np.array([1.0, 0.5, 1.5, 3.0, 2.0])
+    member = np.array([[True, False, False], [True, True, False], [False, True, True]])
+    counts = np.array([[1.0, np.nan, np.nan], [2.0, 0.5, np.nan], [np.nan, 3.0, 1.5]])
+    data = rf.ChoiceData(("a", "b", "c"), member, counts, np.array([1.0, 2.5, 4.5]), Rows(menu, choice, weight, None))
+    sample = build_sample(data, None, Convention())
+    slot, unit, own, keep = resample._columns(sample, data, 0, data.rows)
+    assert keep.tolist() == [False, True, True, True, True]
+    assert unit.tolist() == [0, 1, 1, 0]
+    assert slot.tolist() == [1, 3, 2, 0]
+    assert own.tolist() == [0.5, 1.5, 3.0, 2.0]
+    sampler = make_sampler(sample, [data], "menu", None)
+    assert sampler.n_units == 4
+    assert sampler.behind.tolist() == [2.0, 2.0]
+    table = sampler._table.toarray()
+    assert table[:, :4].tolist() == [[0, 0.5, 0, 0], [0, 0, 0, 1.5], [0, 0, 3.0, 0], [2.0, 0, 0, 0]]
+    assert table[:, 4:].tolist() == [[0.5, 0], [0, 1.5], [0, 3.0], [2.0, 0]]
+
+
+def test_choices_that_were_not_recorded_are_in_no_slot():
+    """Of {a, b, c} the count of b is not known; the row that took it counts for its menu only."""
+    member = np.array([[True, True, True]])
+    rows = Rows(np.zeros(4, np.int32), np.array([0, 1, 2, 0], np.int16), np.array([0.5, 1.0, 1.0, 1.5]), np.arange(4))
+    data = rf.ChoiceData(("a", "b", "c"), member, np.array([[2.0, np.nan, 1.0]]), np.array([4.0]), rows)
+    sample = build_sample(data, "counts", Convention())
+    assert _columns(sample, data, 0, rows)[0].tolist() == [0, -1, 1, 0]
+    table = make_sampler(sample, [data], "menu", None)._table.toarray()
+    assert table.tolist() == [[0.5, 0, 0.5], [0, 0, 1.0], [0, 1.0, 1.0], [1.5, 0, 1.5]]

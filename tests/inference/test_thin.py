@@ -137,26 +137,6 @@ def test_data_inside_the_model_have_a_mixture_too():
     assert shares @ takes == pytest.approx(sample.frequency, abs=1e-9)
 
 
-def test_inequality():
-    assert inequality(np.full(4, 7.0)) == 0
-    assert inequality(np.array([1.0, 3.0])) == pytest.approx(1 - 1.5 / 2)
-    assert inequality(np.array([2.0, 200.0, 200.0])) > 0.9
-    assert inequality(np.array([0.0, 1.0])) == 0  # a draw at least
-    assert inequality(np.full(2, np.inf)) == 0
-
-
-def test_rule_for_tau():
-    behind, items = np.array([5.0, 50.0, 200.0]), np.full(3, 3.0)
-    mean = find_taus("mean", behind, items, Convention())[0]
-    factor = 1 - inequality(behind) / 2
-    unequal = inequality(behind)
-    assert find_taus("auto", behind, items, Convention(), unequal) == pytest.approx(
-        (factor * mean, 0, 2 * factor * mean)
-    )
-    assert find_taus("auto", behind, items, Convention())[0] == pytest.approx(mean)
-    assert find_taus("mean", behind, items, Convention(), unequal) == pytest.approx((mean,))
-
-
 def test_where_fits_are_thinned(monkeypatch):
     data = draw([200, 7, 200, 6, 200], seed=4)
     sizes = data.totals
@@ -258,9 +238,3 @@ def test_intervals_keep_their_tau():
     mean = find_taus("mean", sample.sizes, sample.menu_sizes, sample.convention)[0]
     assert interval_tau("auto", sample, sample.sizes) == pytest.approx(2 * mean)
     assert interval_tau(0.1, sample, sample.sizes) == 0.1
-
-
-def test_bad_thin():
-    for value in (-1, np.nan, "much"):
-        with pytest.raises(rf.InputError, match="thin"):
-            Convention(thin=value)

@@ -1,14 +1,13 @@
-"""Pictures: they are drawn for n = 3 to 8 with long labels, and no two texts overlap."""
+"""Pictures of fits and tests: drawn for n = 3 to 8 with long labels, and no two texts overlap."""
 
-from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.reference.pictures import LONG, assert_texts_apart
 
 import rumflow as rf
 from rumflow.data.choices import ChoiceData
-from rumflow.output.range_plots import plot_ranges
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -16,68 +15,11 @@ plt = pytest.importorskip("matplotlib.pyplot")
 Text = pytest.importorskip("matplotlib.text").Text
 plots = pytest.importorskip("rumflow.output.plots")
 
-LONG = [
-    "Shared ride with two or more strangers",
-    "Public transit (bus)",
-    "Bicycle, own",
-    "Walking all the way to work",
-    "Driving alone in a rented car",
-    "Taxi",
-    "An exceedingly long label for $5",
-    "Electric scooter (3+ km)",
-]
-
 
 def make_fit(n, labels=None, trace=None):
     counts = 60 * rf.simulate.noisy_rankings(n, draws=60, seed=n)
     data = ChoiceData.from_matrix(counts, LONG[:n] if labels is None else labels)
     return rf.project(data, progress=trace.append if trace is not None else False)
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
-def assert_texts_apart(ax):
-    """No two texts of the figure cover each other, and none leaves it."""
-    figure = ax.figure
-    figure.canvas.draw()
-    renderer = figure.canvas.get_renderer()
-    texts = [
-        *ax.texts,
-        *ax.get_xticklabels(),
-        *ax.get_yticklabels(),
-        ax.title,
-        ax._left_title,
-        ax._right_title,
-        ax.xaxis.label,
-        ax.yaxis.label,
-    ]
-    if ax.get_legend() is not None:
-        texts += ax.get_legend().get_texts()
-    low, high = sorted(ax.get_xlim()), sorted(ax.get_ylim())
-    boxes = []
-    for text in texts:
-        ticks = [*ax.get_xticklabels(), *ax.get_yticklabels()]
-        if not text.get_visible() or not text.get_text().strip() or (text in ticks and not ax.axison):
-            continue
-        if text in ax.get_xticklabels() and not low[0] <= text.get_position()[0] <= low[1]:
-            continue
-        if text in ax.get_yticklabels() and not high[0] <= text.get_position()[1] <= high[1]:
-            continue
-        boxes.append((text.get_text(), Text.get_window_extent(text, renderer)))  # without arrows
-    width, height = figure.canvas.get_width_height()
-    for name, box in boxes:
-        assert box.x0 > -2, name
-        assert box.y0 > -2, name
-        assert box.x1 < width + 2, name
-        assert box.y1 < height + 2, name
-    for (a, first), (b, second) in combinations(boxes, 2):
-        across = min(first.x1, second.x1) - max(first.x0, second.x0)
-        down = min(first.y1, second.y1) - max(first.y0, second.y0)
-        assert across <= 1 or down <= 1, f"{a!r} and {b!r} overlap"
 
 
 @pytest.mark.parametrize("n", range(3, 9))
@@ -103,16 +45,6 @@ def test_null_distribution(statistic):
     result = SimpleNamespace(taus=(0.16, 0.0), null_distributions=[null, null], statistic=statistic, pvalues=[0.2, 0.1])
     assert_texts_apart(plots.plot_null(result))
     assert_texts_apart(plots.plot_null(result, tau=0.0))
-
-
-@pytest.mark.parametrize("n", range(3, 9))
-def test_bounds(n):
-    one = {LONG[k]: (k / n, (k + 1) / n) for k in range(n)}
-    assert_texts_apart(plots.plot_bounds(one))
-    several = {(tuple(LONG[: n - k % 2]), LONG[k % (n - 1)]): (0.5, 0.5 + k / n / 2) for k in range(n)}
-    assert_texts_apart(plots.plot_bounds(several))
-    with pytest.raises(rf.InputError, match="no bounds"):
-        plots.plot_bounds({})
 
 
 def test_they_take_an_axes():
@@ -178,45 +110,6 @@ def test_models_side_by_side():
     assert [bar.get_width() for bar in ax.patches] == [rf.project(data, model=m).distance for m in models.values()]
 
 
-def test_bounds_as_they_are_computed():
-    data = rf.ChoiceData.from_counts({("tea", "milk"): {"tea": 30, "milk": 10}, ("tea", "gin"): {"tea": 20, "gin": 20}})
-    ax = plots.plot_bounds(rf.bounds(data, ("tea", "milk", "gin"), confidence=None))
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["tea", "milk", "gin"]
-
-
-def test_bounds_show_their_intervals():
-    data = rf.ChoiceData.from_counts({("tea", "milk"): {"tea": 30, "milk": 10}, ("tea", "gin"): {"tea": 20, "gin": 20}})
-    found = rf.bounds(data, ("tea", "milk", "gin"), confidence=0.9, n_boot=19)
-    ax = plots.plot_bounds(found)
-    drawn = {tuple(line.get_xdata()) for line in ax.get_lines()}
-    assert set(zip(found.confidence_lower, found.confidence_upper, strict=True)) <= drawn
-    assert "90 % interval" in [text.get_text() for text in ax.get_legend().get_texts()]
-    assert_texts_apart(ax)
-
-
-def test_what_to_ask_next_is_drawn_as_widths():
-    data = rf.ChoiceData.from_counts({("tea", "milk"): {"tea": 30, "milk": 10}, ("tea", "gin"): {"tea": 20, "gin": 20}})
-    found = rf.next_menu(data)
-    ax = found.plot()
-    assert [text.get_text() for text in ax.texts] == [f"{width:.4g}" for width in found.width]
-    assert ax.get_legend() is None
-    low, high = sorted(ax.get_ylim())
-    assert low < -0.4  # the first bar and the last are whole
-    assert high > len(found.menus) - 0.6
-
-
-def test_assortments_with_long_names_are_told_apart():
-    names = ["none", *(f"a room with a name that is long, number {k}" for k in range(4))]
-    data = rf.simulate.random_menus(5, 6, 3, seed=0)
-    counts = {tuple(names[x] for x in menu): None for menu in data.menus}
-    counts = {(names[0], *(x for x in menu if x != names[0])): {} for menu in counts}
-    counts = {menu: {x: 10 for x in menu} for menu in counts}
-    best = rf.best_assortment(rf.ChoiceData.from_counts(counts, items=names), dict.fromkeys(names[1:], 1.0), "none")
-    labels = [label.get_text() for label in best.plot().get_yticklabels()]
-    assert len(set(labels)) == len(labels)
-    assert all(name.split(":")[0] in best.table["assortment"] for name in labels)
-
-
 def test_a_file_is_no_axes(tmp_path):
     """Every picture says how it is saved."""
     data = rf.ChoiceData.from_counts({("tea", "milk"): {"tea": 30, "milk": 10}, ("tea", "gin"): {"tea": 20, "gin": 20}})
@@ -233,9 +126,3 @@ def test_a_file_is_no_axes(tmp_path):
         drawn[0].plot(plt.figure())
     ax = plt.figure().add_subplot()
     assert drawn[0].plot(ax) is ax
-
-
-def test_ranges_are_written_beside_their_intervals():
-    ax = plot_ranges(["a", "b"], [0.2, 0.5], [0.4, 0.5], ([0.1, float("nan")], [0.6, float("nan")]))
-    written = [text.get_text() for text in ax.texts]
-    assert written == ["0.2 to 0.4  (0.1 to 0.6)", "0.5"]

@@ -1,15 +1,13 @@
-import os
-import subprocess
-import sys
+"""Stacks of projections equal their members: bits, starts, weights, cones, derivatives, interrupts."""
 
 import numpy as np
 import pytest
 from scipy.optimize import nnls
 from tests.reference import lattice as reference
+from tests.reference.interrupts import Interrupted
 
 import rumflow as rf
 from rumflow.core.paths import flow_from_paths, paths_from_orders
-from rumflow.core.problem import NO_WEIGHTS
 from rumflow.core.transforms import moebius_adjoint, zeta
 
 
@@ -175,24 +173,6 @@ def test_no_derivatives_on_the_cone():
         rf.project_many(np.ones((1, 12)), cone=True).jvp(np.ones((1, 12)))
 
 
-def test_tasks_of_a_pool_do_not_wait_for_it():
-    """Derivatives for many items run transforms that would like threads of their own, inside threads."""
-    script = """
-import numpy as np, rumflow as rf
-a = np.stack([rf.simulate.rankings_mixture(15, 5, s) for s in range(3)])
-print(rf.project_many(a, threads=2).jvp(a).shape)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, "RUMFLOW_THREADS": "2"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=True,
-    )
-    assert "(3, 32768, 15)" in done.stdout
-
-
 def test_starts_of_other_sizes_and_broken_ones_are_refused():
     four, five = (rf.simulate.dirichlet(n, 1) for n in (4, 5))
     with pytest.raises(rf.InputError, match="a fit for n = 5 items, problems for n = 4"):
@@ -245,27 +225,14 @@ def test_numbers_that_would_overflow():
         rf.project_many(np.ones((1, 12)), np.full(12, 1e200))
 
 
-@pytest.mark.parametrize("spread", [0.0, 4.0])
-@pytest.mark.parametrize("n", [6, 7, 8])
-def test_gradients_on_large_faces(n, spread, rng):
-    """What the batch gets from the inverse that the solver left, against a factor of its own."""
-    from rumflow.solvers.batch.kernels import Keep
-    from rumflow.solvers.batch.projector import BatchProjector
-    from rumflow.solvers.derivatives import FaceTangent, vjp
-
-    target = rf.Lattice(n).to_internal(rf.simulate.mixed_logit(n, draws=20_000, seed=1))
-    weights = 10 ** rng.uniform(0, spread, target.shape) if spread else NO_WEIGHTS
-    projector = BatchProjector(n, weights)
-    result = projector.solve(target[None].copy(), keep=Keep.FACES)
-    assert not result.inside[0]
-    g = rng.normal(size=target.shape)
-    found = vjp(FaceTangent(projector, result.faces(1)), weights, g[None].copy())[0]
-    start = result.starts()[0]
-    # The span of the rankings themselves: J^T = W V (V^T W V)^+ V^T.
-    cells = np.array([zeta(flow_from_paths(path[None], np.ones(1))).ravel() for path in start.paths])
-    v = (cells[1:] - cells[0]).T
-    w = weights.ravel() if len(weights) else np.ones(target.size)
-    expected = (w * (v @ np.linalg.lstsq(np.sqrt(w)[:, None] * v, g.ravel() / np.sqrt(w), rcond=1e-13)[0])).reshape(
-        g.shape
-    )
-    assert found == pytest.approx(expected, abs=1e-8 * np.abs(expected).max())
+def test_an_interrupt_ends_a_stack_and_keeps_what_is_done(monkeypatch):
+    stack = np.stack([rf.simulate.noisy_rankings(9, seed=s) for s in range(4)])
+    whole = rf.project_many(stack, threads=1)
+    Interrupted(monkeypatch, int(whole.iterations[0]) + 3)
+    found = rf.project_many(stack, threads=1, throw=False)
+    assert found.status == [rf.Status.OPTIMAL, *[rf.Status.INTERRUPTED] * 3]
+    assert (found.rho[0] == whole.rho[0]).all()
+    assert (found.gap[1:] > 0.1).all()
+    Interrupted(monkeypatch, 2)
+    with pytest.raises(rf.NotConvergedError, match="interrupted"):
+        rf.project_many(stack, threads=1)

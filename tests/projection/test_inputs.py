@@ -1,4 +1,4 @@
-"""Bad input ends in an error that names the menu, the item and what is accepted."""
+"""Bad input ends in an error that names the menu, the item and what is accepted; inputs that can be read in two ways."""
 
 import numpy as np
 import pytest
@@ -102,55 +102,6 @@ def test_single_items_need_no_data():
         assert (rf.project(without).rho == full.rho).all()
 
 
-def test_block_marschak_and_is_rum():
-    rho = rf.simulate.mixed_logit(5, seed=0)
-    assert rf.block_marschak(rho)[rf.Lattice(5).membership].min() > 0
-    assert rf.is_rum(rho)
-    assert not rf.is_rum(rf.simulate.dirichlet(5, 0))
-    hidden = rf.simulate.hide(rho, rf.simulate.observed_menus(5, 0.4, 0))
-    assert rf.is_rum(hidden)
-    with pytest.raises(rf.InputError, match="need every menu"):
-        rf.block_marschak(hidden)
-    bad = rf.simulate.hide(rf.simulate.dirichlet(5, 0), rf.simulate.observed_menus(5, 0.8, 0))
-    assert not rf.is_rum(bad)
-
-
-def test_labels_reach_the_result():
-    data = rf.ChoiceData.from_counts(
-        {
-            ("tea", "milk"): {"tea": 31, "milk": 9},
-            ("tea", "milk", "gin"): {"tea": 5, "milk": 15, "gin": 20},
-            ("gin", "milk"): {"gin": 10, "milk": 30},
-        }
-    )
-    fit = rf.project(data)
-    assert fit.items == ("tea", "milk", "gin")
-    shares = fit.probabilities(["gin", "milk"])
-    assert set(shares) == {"gin", "milk"}
-    assert sum(shares.values()) == pytest.approx(1)
-    assert fit.rankings.labelled(1)[0][0][0] in fit.items
-    menu, item, observed, fitted = fit.misfits(1)[0]
-    assert set(menu) <= set(fit.items)
-    assert item in menu
-    assert abs(observed - fitted) > 0.01
-    with pytest.raises(rf.InputError, match=r"item 'rum' is unknown: the items are \{tea, milk, gin\}"):
-        fit.probabilities(["rum"])
-    weighted = rf.project(data, weights="counts")
-    assert weighted.objective == pytest.approx(40 * fit.objective)
-    with pytest.raises(rf.InputError, match="these data are incomplete"):
-        fit.violations()
-
-
-def test_violations_are_the_negative_polynomials():
-    rho = rf.simulate.dirichlet(4, 2)
-    values = rf.block_marschak(rho)
-    found = rf.project(rho).violations()
-    assert len(found) == (values < 0).sum()
-    menu, item, worst = found[0]
-    assert worst == values.min()
-    assert values[rf.Lattice(4).mask(menu), item] == worst
-
-
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -168,3 +119,43 @@ def test_arguments_of_the_wrong_kind_are_named(call, words):
     with pytest.raises(rf.InputError) as caught:
         call()
     assert words in str(caught.value)
+
+
+def test_an_array_that_can_be_read_in_two_ways_is_asked_about():
+    rho = rf.simulate.dirichlet(4, 0)
+    with pytest.raises(rf.InputError, match=r"either one problem of 4 items or a stack of 16 problems of 2 items"):
+        rf.project_many(rho)
+    assert rf.project_many(rho[None]).rho[0] == pytest.approx(rf.project(rho).rho)
+    assert rf.project_many(rho, n=2).rho.shape == (16, 4)
+    with pytest.raises(rf.InputError, match="n=3"):
+        rf.project_many(rho, n=3)
+    with pytest.raises(rf.InputError, match=r"project\(\)"):
+        rf.project_many(rf.simulate.dirichlet(3, 0))
+
+
+def test_masked_entries_are_not_observed():
+    rho = rf.simulate.noisy_rankings(4, seed=0)
+    hidden = np.where(np.arange(16)[:, None] == 15, np.nan, rho)
+    masked = np.ma.masked_invalid(hidden)
+    masked.data[15] = 0.25  # what lies under the mask must not count
+    assert rf.project(masked).objective == rf.project(hidden).objective
+    with pytest.raises(rf.InputError, match="finite"):
+        rf.project_many(masked[None])
+
+
+def test_counts_beyond_double_precision_are_refused_by_name():
+    data = rf.ChoiceData.from_counts(
+        {("a", "b"): {"a": 1, "b": 2}, ("a", "c"): {"a": 2e15, "c": 3e15}, ("b", "c"): {"b": 1, "c": 4}}
+    )
+    with pytest.raises(rf.InputError, match=r"menu \{a, c\}.* and menu \{a, b\}.* 1e\+12"):
+        rf.project(data, weights="counts")
+    assert rf.project(data).status is rf.Status.OPTIMAL
+
+
+@pytest.mark.parametrize("ask", [rf.project, rf.estimate_cost, rf.rum_test, rf.fit_likelihood])
+def test_what_is_no_model_is_named(ask):
+    data = rf.simulate.random_menus(9, 12, 3, seed=0)
+    with pytest.raises(rf.InputError, match="a model such as RandomUtility"):
+        ask(data, model="rum")
+    with pytest.raises(rf.InputError, match="RandomUtility is a class"):
+        ask(data, model=rf.RandomUtility)

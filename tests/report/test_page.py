@@ -13,6 +13,7 @@ pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 report = pytest.importorskip("rumflow.report")
 
+
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
@@ -81,14 +82,6 @@ def test_data_without_a_choice(tmp_path):
     assert not (tmp_path / "a.html").exists()
 
 
-def test_command(tmp_path, capsys):
-    data = tmp_path / "data.csv"
-    data.write_text('menu,choice\n"a,b",a\n"a,b",b\n"a,b,c",c\n"b,c",b\n')
-    assert main(["report", str(data), "-o", str(tmp_path / "out.html"), "--n-boot", "9", "--json"]) == 0
-    assert '"pvalue"' in capsys.readouterr().out
-    assert (tmp_path / "out.html").exists()
-
-
 def test_in_a_browser(page, tmp_path):
     playwright = pytest.importorskip("playwright.sync_api")
     binary = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -140,15 +133,6 @@ def test_a_page_by_subject(tmp_path):
         main(["report", str(tmp_path / "c.csv"), "-o", str(out), "--n-boot", "19", "--prices", "p.csv", "--cluster"])
         != 0
     )
-
-
-def test_the_flow_of_incomplete_data_is_one_example(tmp_path):
-    counts = {("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}}
-    report.make_report(rf.ChoiceData.from_counts(counts), tmp_path / "some.html", n_boot=0)
-    assert "this picture is one example" in (tmp_path / "some.html").read_text()
-    counts |= {("a", "c"): {"a": 5, "c": 5}, ("b", "c"): {"b": 5, "c": 5}}
-    report.make_report(rf.ChoiceData.from_counts(counts), tmp_path / "all.html", n_boot=0)
-    assert "this picture is one example" not in (tmp_path / "all.html").read_text()
 
 
 def test_what_the_model_can_be_used_for(tmp_path):

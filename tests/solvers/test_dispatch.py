@@ -1,13 +1,16 @@
-"""Which solver runs after which: the chain of attempts, with solvers that end as they are told."""
+"""Which solver runs after which, and that they agree: the chain of attempts, with solvers that end as they are told."""
 
 import numpy as np
 import pytest
+from tests.reference.checks import FAMILIES, assert_certified
 
 import rumflow as rf
 from rumflow.core.certificate import Certifier
 from rumflow.core.paths import uniform_flow
 from rumflow.core.problem import Problem, Stop
+from rumflow.data.simulate import hide, observed_menus
 from rumflow.solvers import dispatch
+from rumflow.solvers import dispatch as methods
 from rumflow.solvers.active_set.solve import Workspace, make_problem, solve_rankings
 from rumflow.solvers.dispatch import Solved, most_work, solve
 
@@ -204,3 +207,48 @@ def test_auto_hands_over_early_or_not_at_all():
     assert sizes[0] < 0.5 * sizes[1]
     for small in (rf.simulate.mixed_logit(9, 5, 300, 0), rf.simulate.noisy_rankings(9, 50, 30_000, 0)):
         assert solve(Problem(rf.Lattice(9).to_internal(small)), Stop(1e-6)).method == "rankings"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("n", [2, 4, 6, 8, 10])
+def test_the_two_solvers_agree(family, n):
+    rho = FAMILIES[family](n, 5)
+    exact, interior = rf.project(rho, method="rankings"), rf.project(rho, method="ipm")
+    assert interior.method in ("ipm", "moebius")
+    assert_certified(interior)
+    assert interior.objective == pytest.approx(exact.objective, rel=1e-8, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [5, 8])
+def test_the_two_solvers_agree_on_weighted_and_incomplete_data(n):
+    weights = np.where(observed_menus(n, 0.5, 1), np.random.default_rng(0).uniform(0.1, 10, (1 << n, n)), 0.0)
+    rho = hide(rf.simulate.dirichlet(n, 2), weights > 0)
+    exact, interior = (rf.project(rho, weights, method=method) for method in ("rankings", "ipm"))
+    assert_certified(interior)
+    assert interior.objective == pytest.approx(exact.objective, rel=1e-8)
+
+
+def test_auto_hands_over_where_the_face_is_large(monkeypatch):
+    monkeypatch.setattr(methods, "most_work", lambda problem, tol: 1e5)
+    rho = rf.simulate.mixed_logit(9, draws=300, seed=0)
+    fit = rf.project(rho)
+    assert fit.method == "ipm"
+    assert_certified(fit)
+    assert fit.objective == pytest.approx(rf.project(rho, method="rankings").objective, rel=1e-8)
+    assert fit.rankings.weights.sum() == pytest.approx(1)
+
+
+def test_auto_turns_to_the_interior_point_method_where_rounding_stops_the_other():
+    weights = np.ones((16, 4))
+    weights[3], weights[15] = 1e6, 1e-6
+    assert_certified(rf.project(rf.simulate.dirichlet(4, 0), weights))
+
+
+def test_every_caller_recovers_alike(monkeypatch):
+    """Where the solver for few items gives up, all go on with the same chain."""
+    plain = dispatch.solve_few_items
+    monkeypatch.setattr(dispatch, "solve_few_items", lambda *a, **k: plain(*a, **{**k, "tol": 0.5}))
+    rho = rf.simulate.dirichlet(6, 0)
+    fit = rf.project(rho)
+    assert fit.status is rf.Status.OPTIMAL
+    assert fit.gap <= 1e-9 * fit.objective

@@ -1,4 +1,4 @@
-"""Projections onto models: against all their types, against the lattice, and what the models refuse."""
+"""Projections onto models: against all their types, against the lattice; groups of menus, limits, interrupts."""
 
 from itertools import pairwise
 
@@ -18,12 +18,10 @@ from tests.reference.graphs import (
 )
 
 import rumflow as rf
-from rumflow.core.graph import GraphTooLargeError, cells_of_types, follow_type
+from rumflow.core.graph import cells_of_types, follow_type
 from rumflow.core.graph_cells import Cells
 from rumflow.core.problem import Problem
 from rumflow.errors import InputError
-from rumflow.models.choice_graph import ChoiceGraph
-from rumflow.models.open_menus import Limit
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.rankings import choice_probabilities
 from rumflow.models.single_peaked import SinglePeaked
@@ -190,22 +188,6 @@ def test_same_bits_for_any_number_of_threads(monkeypatch):
     assert np.array_equal(one.weights, two.weights)
 
 
-def test_a_graph_that_is_too_large_says_how_far_it_got():
-    rng = np.random.default_rng(0)
-    member = np.zeros((79, 27), bool)
-    for row in member:
-        row[rng.choice(27, 2, replace=False)] = True
-    cells = Cells(member)
-    with pytest.raises(GraphTooLargeError, match="larger than 50,000 nodes") as found:
-        RandomUtility().geometry(cells, Limit(nodes=50_000))
-    assert found.value.nodes > 50_000
-    assert found.value.arcs > found.value.done > 0
-    with pytest.raises(GraphTooLargeError, match="larger than 5 MiB"):
-        RandomUtility().geometry(cells, Limit(bytes=5 * 2**20))
-    with pytest.raises(GraphTooLargeError, match=r"larger than 0\.01 s"):
-        RandomUtility().geometry(cells, Limit(seconds=0.01))
-
-
 def test_time_limit_and_interrupt():
     rng = np.random.default_rng(4)
     cells = random_cells(rng, 20, 25)
@@ -232,40 +214,3 @@ def test_a_workspace_can_be_used_again():
         again = solve_graph(graph, Problem(target, weights), workspace=workspace, threads=1)
         fresh = solve_graph(graph, Problem(target, weights), threads=1)
         assert np.array_equal(again.weights, fresh.weights)
-
-
-def test_rankings_are_completed_as_documented():
-    cells = Cells([[0, 1, 1, 0, 0], [0, 0, 1, 1, 0]])
-    plain, known = RandomUtility(), RandomUtility(above=[(4, 3), (0, 4)])
-    takes_1_and_3 = np.array([[0, 1]], np.int32)
-    assert plain.orders(cells, takes_1_and_3).tolist() == [[1, 3, 0, 2, 4]]
-    assert known.orders(cells, takes_1_and_3).tolist() == [[1, 0, 4, 3, 2]]
-    with pytest.raises(InputError, match="type 0 is not what any ranking"):
-        RandomUtility(above=[(2, 3)]).orders(cells, takes_1_and_3)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: RandomUtility(above=["ab"]), "'ab' is not a pair"),
-        (lambda: RandomUtility(above=[("a", "b", "c")]), "is not a pair"),
-        (lambda: RandomUtility(above=[("a", "x")]).geometry(CELLS), "'x' is not among the items"),
-        (lambda: RandomUtility(above=[("a", "b"), ("b", "c"), ("c", "a")]).geometry(CELLS), "circle among a, b, c"),
-        (lambda: SinglePeaked("aba"), "item 'a' stands twice"),
-        (lambda: SinglePeaked("ab").geometry(CELLS), "item 'c' of the data is missing"),
-        (lambda: SinglePeaked("abcd").geometry(CELLS), "'d' is not among the items"),
-        (lambda: Types(["a"]), "one row per type"),
-        (lambda: Types([["a"]]).geometry(CELLS), "2 columns are needed"),
-        (
-            lambda: Types([["a", "a"]]).geometry(CELLS),
-            r"type 0 takes 'a' from menu 1 \{b, c\}, which does not offer it",
-        ),
-        (lambda: ChoiceGraph(2, []).orders(CELLS, None), "no rankings"),
-    ],
-)
-def test_what_models_refuse(make, message):
-    with pytest.raises(InputError, match=message):
-        make()
-
-
-CELLS = Cells([[True, True, False], [False, True, True]], items=("a", "b", "c"))

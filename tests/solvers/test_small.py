@@ -14,7 +14,6 @@ from rumflow.core.paths import cheapest_above, cheapest_below, cheapest_through,
 from rumflow.core.problem import NO_WEIGHTS, SOLVER_FLOOR, Problem
 from rumflow.core.transforms import zeta, zeta_adjoint
 from rumflow.solvers.active_set.solve import Workspace, make_problem, solve_rankings
-from rumflow.solvers.batch.kernels import Start, pack_piece
 from rumflow.solvers.small import solve as small
 from rumflow.solvers.small import workspace
 from rumflow.solvers.small.lanes import extract_ranking, price_cells, price_menus, transform_lanes
@@ -226,22 +225,6 @@ def test_a_start_of_more_rankings_than_there_is_space_for(rng):
     cold = solve_few_items(problem, tol=1e-12, floor=1e-16)
     warm = solve_few_items(problem, tol=1e-12, floor=1e-16, start=(random_paths(4, 5000, rng), np.ones(5000)))
     assert certify(problem, warm.flow).objective == pytest.approx(certify(problem, cold.flow).objective)
-
-
-@pytest.mark.parametrize("with_factors", [False, True])
-def test_rankings_of_a_piece_in_rows(with_factors, rng):
-    """One problem after another, of different lengths, to one row per problem: zeros beyond its own."""
-    count = np.array([3, 0, 5, 1])
-    lengths = count * (count + 1) // 2
-    paths, factors = rng.integers(0, 9, (count.sum(), 4)).astype(np.int32), rng.uniform(1, 2, lengths.sum())
-    rows, packed = np.full((4, 5, 4), 7, np.int32), np.full((4, 15 if with_factors else 0), 7.0)
-    pack_piece(Start(paths, np.ones(len(paths)), factors), count, rows, packed)
-    for i, (own, triangle) in enumerate(
-        zip(np.split(paths, np.cumsum(count)[:-1]), np.split(factors, np.cumsum(lengths)[:-1]), strict=True)
-    ):
-        assert (rows[i] == np.concatenate([own, np.zeros((5 - len(own), 4))])).all()
-        if with_factors:
-            assert (packed[i] == np.concatenate([triangle, np.zeros(15 - len(triangle))])).all()
 
 
 def test_weights_far_apart_are_left_to_the_factor():

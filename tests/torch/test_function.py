@@ -1,7 +1,5 @@
 """Gradients of the layer against finite differences, and against what is known of the Jacobian."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the layer
 import rumflow as rf  # noqa: E402
 from rumflow.core.paths import decompose, flow_from_paths, paths_from_orders  # noqa: E402
 from rumflow.core.transforms import moebius, moebius_adjoint, zeta  # noqa: E402
-from rumflow.torch import RUMLayer, function  # noqa: E402
+from rumflow.torch import RUMLayer, function, project_cells  # noqa: E402
 
 
 def cells(array: np.ndarray) -> torch.Tensor:
@@ -210,3 +208,22 @@ def test_a_smoothed_gradient_does_not_depend_on_the_company(menus):
             return torch.autograd.grad((layer(z) * c).sum(), z)[0]
 
         assert torch.allclose(gradient(z, c)[-1:], gradient(z[-1:], c[-1:]), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"tol": 5.0}, "tol=5.0"),
+        ({"tol": float("nan")}, "tol=nan"),
+        ({"smoothing": -0.1}, "smoothing=-0.1"),
+        ({"smoothing": float("nan")}, "smoothing=nan"),
+        ({"nonfinite": "nna"}, "nonfinite='nna'"),
+        ({"out_dtype": torch.int64}, "out_dtype"),
+        ({"index": torch.tensor([0.5, 0.7])}, "whole numbers"),
+        ({"index": [0, 1]}, "whole numbers"),
+    ],
+)
+def test_options_of_the_function_are_checked(options, words):
+
+    with pytest.raises(rf.InputError, match=words):
+        project_cells(torch.rand(2, 12, dtype=torch.float64), 3, **options)

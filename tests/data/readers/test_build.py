@@ -1,141 +1,14 @@
-"""Readers and writers of choice data: every format, exact round trips, real files."""
+"""Readers of choice data: frames, counts, matrices, streams of rows, outside options, shares."""
 
-import csv
-import gzip
-import json
+import time
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from tests.reference.choice_tables import ITEMS, choices, expected, same_counts, write
+from tests.reference.shops import only_counts, same_shop
 
 import rumflow as rf
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import all_subsets
-from rumflow.errors import InputError
-
-MENUS = [("tea", "milk"), ("tea", "juice"), ("milk", "juice"), ("tea", "milk", "juice")]
-ITEMS = ("tea", "milk", "juice")
-
-
-def choices(seed=0, size=200):
-    rng = np.random.default_rng(seed)
-    menus = [MENUS[k] for k in rng.integers(0, len(MENUS), size)]
-    return menus, [menu[rng.integers(len(menu))] for menu in menus]
-
-
-def expected(menus, picks, weights=None):
-    counts = {}
-    for k, (menu, pick) in enumerate(zip(menus, picks, strict=True)):
-        counts.setdefault(menu, dict.fromkeys(menu, 0))[pick] += 1 if weights is None else weights[k]
-    return ChoiceData.from_counts(counts, items=ITEMS)
-
-
-def same_counts(a, b):
-    assert a.items == b.items
-    np.testing.assert_array_equal(a.masks, b.masks)
-    np.testing.assert_array_equal(a.counts, b.counts)
-    np.testing.assert_array_equal(a.totals, b.totals)
-
-
-def write(path, header, rows, delimiter=","):
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, delimiter=delimiter)
-        writer.writerow(header)
-        writer.writerows(rows)
-    return path
-
-
-@pytest.mark.parametrize("separator", [",", ";", "|", "/", " ", "+"])
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_menus_as_text(tmp_path, separator, delimiter):
-    menus, picks = choices()
-    rows = [(separator.join(m), p) for m, p in zip(menus, picks, strict=True)]
-    data = ChoiceData.from_csv(write(tmp_path / "a.csv", ["menu", "choice"], rows, delimiter), items=ITEMS)
-    same_counts(data, expected(menus, picks))
-    assert len(data.rows.menu) == len(rows)
-    assert "menu = 'menu'" in data.understood
-
-
-@pytest.mark.parametrize("style", [json.dumps, str, lambda m: "{" + ", ".join(m) + "}"])
-def test_menus_as_lists_in_text(tmp_path, style):
-    menus, picks = choices()
-    rows = [(style(list(m)), p) for m, p in zip(menus, picks, strict=True)]
-    data = ChoiceData.from_csv(write(tmp_path / "a.csv", ["set", "selected"], rows), items=ITEMS)
-    same_counts(data, expected(menus, picks))
-
-
-def test_columns_by_content(tmp_path):
-    menus, picks = choices()
-    rows = [(k, ",".join(m), p, "x") for k, (m, p) in enumerate(zip(menus, picks, strict=True))]
-    data = ChoiceData.from_csv(write(tmp_path / "a.csv", ["row", "what", "took", "note"], rows), items=ITEMS)
-    same_counts(data, expected(menus, picks))
-
-
-def test_gzip_and_bom(tmp_path):
-    menus, picks = choices()
-    text = "\ufeffmenu,choice\n" + "".join(f'"{",".join(m)}",{p}\n' for m, p in zip(menus, picks, strict=True))
-    with gzip.open(tmp_path / "a.csv.gz", "wt", encoding="utf-8") as file:
-        file.write(text)
-    same_counts(ChoiceData.from_csv(tmp_path / "a.csv.gz", items=ITEMS), expected(menus, picks))
-
-
-@pytest.mark.parametrize("base", [0, 1])
-def test_availability(tmp_path, base):
-    menus, picks = choices()
-    rows = [[ITEMS.index(p) + base, *(int(x in m) for x in ITEMS)] for m, p in zip(menus, picks, strict=True)]
-    data = ChoiceData.from_csv(write(tmp_path / "a.csv", ["Choice", *ITEMS], rows))
-    same_counts(data, expected(menus, picks))
-    named = [[p, *("yes" if x in m else "no" for x in ITEMS)] for m, p in zip(menus, picks, strict=True)]
-    header = ["picked", *(f"{x}_av" for x in ITEMS)]
-    same_counts(ChoiceData.from_csv(write(tmp_path / "b.csv", header, named)), expected(menus, picks))
-
-
-def test_availability_beside_other_flags():
-    """Columns marked as availability are taken, other 0/1 columns are not."""
-    table = {
-        "CHOICE": [1, 2, 3, 3],
-        "MALE": [0, 1, 1, 0],
-        "CAR_AV": [1, 1, 0, 1],
-        "SM_AV": [1, 1, 1, 0],
-        "TRAIN_AV": [1, 0, 1, 1],
-    }
-    data = ChoiceData.from_frame(table)
-    assert data.items == ("CAR", "SM", "TRAIN")
-    plain = {"pick": ["x", "y", "x"], "x": [1, 1, 1], "y": [1, 1, 0], "z": [1, 0, 1]}
-    assert "never chosen: z" in ChoiceData.from_frame(plain, choice="pick").understood
-
-
-def test_bit_masks(tmp_path):
-    menus, picks = choices()
-    rows = [(sum(1 << ITEMS.index(x) for x in m), p) for m, p in zip(menus, picks, strict=True)]
-    path = write(tmp_path / "a.csv", ["menu_mask", "choice"], rows)
-    same_counts(ChoiceData.from_csv(path, items=ITEMS), expected(menus, picks))
-    numbered = [(mask, ITEMS.index(p)) for mask, p in rows]
-    data = ChoiceData.from_csv(write(tmp_path / "b.csv", ["mask", "choice"], numbered))
-    assert data.items == (0, 1, 2)
-    np.testing.assert_array_equal(data.counts, expected(menus, picks).counts)
-
-
-def test_winner_and_losers():
-    menus, picks = choices()
-    pairs = [(p, [x for x in m if x != p]) for m, p in zip(menus, picks, strict=True)]
-    data = ChoiceData.from_pairs(pairs, items=ITEMS)
-    same_counts(data, expected(menus, picks))
-    same_counts(ChoiceData.from_pairs(data.to_pairs(), items=ITEMS), data)
-
-
-def test_one_row_an_alternative():
-    menus, picks = choices()
-    table = {"id": [], "alt": [], "choice": []}
-    for k, (menu, pick) in enumerate(zip(menus, picks, strict=True)):
-        for item in menu:
-            table["id"].append(k)
-            table["alt"].append(item)
-            table["choice"].append(int(item == pick))
-    data = ChoiceData.from_frame(table, items=ITEMS)
-    same_counts(data, expected(menus, picks))
-    assert "one row an alternative" in data.understood
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow", "dict"])
@@ -196,117 +69,6 @@ def test_outside_option():
     assert data.counts[2].tolist() == [1, 1, 0]
 
 
-def test_clean_merges_spellings():
-    table = {"menu": ["Tea,milk", "tea,milk ", "TEA,Milk"], "choice": ["Tea", "milk", "TEA"]}
-    data = ChoiceData.from_frame(table, clean=True)
-    assert data.items == ("milk", "tea")
-    with pytest.raises(rf.InputError, match=r"differ only by blanks or case.*clean=True"):
-        ChoiceData.from_frame(table)
-
-
-AMBIGUOUS = [
-    ({"menu": ["a,b"], "menus": ["a,b"], "choice": ["a"]}, "could be column 'menu' or 'menus'; say which"),
-    ({"menu": ["a,b"], "choice": ["a"], "count": [1], "weight": [1]}, "count='count' or weight='weight'"),
-    ({"choice": [1, 1], "x": [1, 0], "y": [1, 1], "z": [1, 1]}, "no error"),
-    ({"choice": [1, 1], "x": [1, 1], "y": [1, 1], "z": [1, 0]}, "base=0 or base=1"),
-    ({"mask": [3, 7], "choice": [1, 1]}, "base=0 or base=1"),
-    ({"mask": [3, 7], "choice": ["x", "y"]}, "pass items="),
-    ({"p": ["a,b"], "q": ["a"], "r": ["b"]}, "'p' and 'q' or 'p' and 'r'; say which"),
-]
-
-
-@pytest.mark.parametrize(("table", "message"), AMBIGUOUS)
-def test_ambiguity_shows_the_options(table, message):
-    if message == "no error":
-        assert ChoiceData.from_frame(table).items == ("x", "y", "z")
-        return
-    with pytest.raises(rf.InputError, match=message):
-        ChoiceData.from_frame(table)
-
-
-LABELS = st.lists(
-    st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=8).filter(
-        lambda s: s.strip() == s and s.lower() not in ("na", "nan")
-    ),
-    min_size=2,
-    max_size=5,
-    unique_by=lambda s: "".join(s.split()).casefold(),
-)
-
-
-@st.composite
-def any_data(draw):
-    items = tuple(draw(LABELS | st.just(list(range(4)))))
-    n = len(items)
-    masks = sorted(draw(st.sets(st.integers(1, 2**n - 1), min_size=1, max_size=6)))
-    counts = np.full((len(masks), n), np.nan)
-    rng = np.random.default_rng(draw(st.integers(0, 99)))
-    whole = draw(st.booleans())
-    for k, mask in enumerate(masks):
-        inside = [x for x in range(n) if mask >> x & 1]
-        counts[k, inside] = rng.integers(0, 50, len(inside)) if whole else rng.random(len(inside))
-        counts[k, inside[0]] += 1
-    return ChoiceData(items, ~np.isnan(counts), counts, np.nansum(counts, axis=1))
-
-
-@given(any_data())
-def test_round_trips_are_exact(tmp_path_factory, data):
-    folder = tmp_path_factory.mktemp("trip")
-    all_numbers = all(isinstance(x, str) and x.lstrip("-").isdigit() for x in data.items)
-    options = {"items": data.items} if all_numbers else {}
-    data.to_csv(folder / "a.csv")
-    again = ChoiceData.from_csv(folder / "a.csv", **options)
-    assert again.equals(data), again.understood
-    assert ChoiceData.from_frame(data.to_frame(backend="dict")).equals(data)
-    same_counts(ChoiceData.from_matrix(data.to_matrix(), data.items), data)
-
-
-@given(any_data())
-def test_round_trips_through_frames_are_exact(tmp_path_factory, data):
-    pytest.importorskip("narwhals")
-    for backend in ("pandas", "polars", "pyarrow"):
-        pytest.importorskip(backend)
-        assert ChoiceData.from_frame(data.to_frame(backend=backend)).equals(data)
-    path = tmp_path_factory.mktemp("trip") / "a.parquet"
-    data.to_parquet(path)
-    assert ChoiceData.from_parquet(path).equals(data)
-    assert ChoiceData.from_csv(path).equals(data)
-
-
-@pytest.mark.parametrize("kind", ["csv", "parquet", "dict"])
-def test_rows_round_trip(tmp_path, kind):
-    menus, picks = choices()
-    table = {
-        "menu": [",".join(m) for m in menus],
-        "choice": picks,
-        "weight": [1 + k % 2 / 2 for k in range(len(picks))],
-        "subject": [f"s{k % 9}" for k in range(len(picks))],
-        "domain": ["one" if k % 2 else "two" for k in range(len(picks))],
-        "block": [f"b{k % 3}" for k in range(len(picks))],
-    }
-    data = ChoiceData.from_frame(table, items=ITEMS)
-    assert len(data.split()) == 6
-    assert len(data.split(("group", "subject"))) == 18
-    if kind == "dict":
-        again = ChoiceData.from_frame(data.to_frame("rows", "dict"))
-    elif kind == "csv":
-        data.to_csv(tmp_path / "a.csv", "rows")
-        again = ChoiceData.from_csv(tmp_path / "a.csv")
-    else:
-        pytest.importorskip("pyarrow")
-        data.to_parquet(tmp_path / "a.parquet", "rows")
-        again = ChoiceData.from_parquet(tmp_path / "a.parquet")
-    assert again.equals(data)
-
-
-def test_partial_data_round_trip(tmp_path):
-    matrix = np.full((8, 3), np.nan)
-    matrix[3, :2], matrix[7, 0] = (0.25, 0.75), 0.5
-    data = ChoiceData.from_matrix(matrix, ITEMS)
-    data.to_csv(tmp_path / "a.csv")
-    assert ChoiceData.from_csv(tmp_path / "a.csv").equals(data)
-
-
 def test_streaming_keeps_memory_bounded(tmp_path):
     """A small version of the 50-million-row run: several batches, the same counts as all at once."""
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
@@ -317,95 +79,78 @@ def test_streaming_keeps_memory_bounded(tmp_path):
     same_counts(data, expected(menus, picks))
 
 
-def test_real_files(data_folder):
-    want = {}
-    with open(data_folder / "l2_distances.csv") as file:
-        want = {(row["dataset"], row["group"]): float(row["d2_simplex"]) for row in csv.DictReader(file)}
-    found = {}
-    for name in ("SFwork", "SFshop"):
-        found["sfwork_sfshop", name] = ChoiceData.from_csv(data_folder / "sfwork_sfshop" / f"{name}.csv")
-    for frame in ("high", "medium", "low"):
-        found["abkk_lotteries", frame] = ChoiceData.from_csv(
-            data_folder / "abkk_lotteries" / f"menu_choice_{frame}.csv",
-            menu="x1", choice="x2", menus=all_subsets(range(1, 6)), outside_option=0,
-        )  # fmt: skip
-    for name in ("MG_2019_counts", "T_1972_counts", "T_1969_counts", "RDS_2011_counts"):
-        data = ChoiceData.from_csv(data_folder / "ranch" / f"{name}.csv")
-        by = [b for b in ("group", "subject") if getattr(data.rows, b) is not None]
-        for key, part in data.split(by).items():
-            parts = [
-                p for k in (key if isinstance(key, tuple) else (key,)) for p in (k if isinstance(k, tuple) else (k,))
-            ]
-            found[name, "|".join(map(str, parts))] = part
-    assert set(want) <= set(found)
-    for key, value in want.items():
-        assert rf.project(found[key]).distance ** 2 == pytest.approx(value, rel=1e-6, abs=1e-9), key
+def test_a_choice_that_differs_in_case_only(tmp_path):
+    (tmp_path / "c.csv").write_text("menu,choice\nTrain|Bike,train\nTrain|Bike,Bike\n")
+    with pytest.raises(rf.InputError, match=r"'train' is not in the menu .* which has 'Train'; .*--clean"):
+        rf.ChoiceData.from_csv(tmp_path / "c.csv")
+    assert len(rf.ChoiceData.from_csv(tmp_path / "c.csv", clean=True).items) == 2
 
 
-def test_menus_in_any_order_are_the_same_data():
-    counts = {("a", "b"): {"a": 5, "b": 7}, ("b", "c"): {"b": 2, "c": 9}, ("a", "c"): {"a": 4, "c": 4}}
-    data = rf.ChoiceData.from_counts(counts)
-    order = np.array([2, 0, 1])
-    rows = rf.ChoiceData.from_frame({"menu": ["b,c", "a,b", "a,c", "a,b"], "choice": ["c", "a", "a", "b"]}).rows
-    mixed = ChoiceData(data.items, data.membership[order], data.counts[order], data.totals[order])
-    assert mixed.menus == data.menus
-    assert np.array_equal(mixed.counts, data.counts, equal_nan=True)
-    assert np.array_equal(mixed.totals, data.totals)
-    one = ChoiceData(data.items, data.membership, data.counts, data.totals, rows)
-    place = np.argsort(order)
-    other = ChoiceData(
-        *(x[order] if i else x for i, x in enumerate((data.items, data.membership, data.counts, data.totals))),
-        rows._replace(menu=place[rows.menu].astype(np.int32)),
-    )
-    assert np.array_equal(one.rows.menu, other.rows.menu)
+@pytest.mark.parametrize("column", ["share", "Probability"])
+def test_shares_that_do_not_add_up_to_one_are_refused(column):
+    table = {"menu": ["tea,milk", "tea,milk"], "item": ["tea", "milk"], column: [0.4, 0.7]}
+    with pytest.raises(
+        rf.InputError, match=rf"\{{milk, tea\}}: the shares of column '{column}' add up to 1.1, not to 1"
+    ):
+        rf.ChoiceData.from_frame(table)
+    assert rf.ChoiceData.from_frame(table, count=column).totals.tolist() == [
+        1.1
+    ]  # named by the user: numbers of choices
 
 
-def test_without_items():
-    counts = {
-        ("a", "b", "none"): {"a": 3, "b": 1, "none": 6},
-        ("a", "b"): {"a": 2, "b": 2},
-        ("b", "none"): {"b": 0, "none": 4},
-        ("a", "c", "none"): {"a": 5, "c": 1, "none": 0},
-    }
-    data = rf.ChoiceData.from_counts(counts, items=["a", "none", "b", "c"])
-    left = data.without(["none"])
-    assert left.equals(rf.ChoiceData.from_counts({("a", "b"): {"a": 5, "b": 3}, ("a", "c"): {"a": 5, "c": 1}}))
-    assert data.without("none").equals(left)
-    with pytest.raises(InputError, match="item 'nil' is unknown"):
-        data.without(["nil"])
-    with pytest.raises(InputError, match="no choice left"):
-        data.without(["a", "b", "c", "none"])
-    partial = rf.ChoiceData.from_matrix([*[[np.nan] * 3] * 6, [0.5, np.nan, 0.25]])
-    assert partial.without([2]).totals.tolist() == [0.75]  # what was not recorded stays so
-    with pytest.raises(InputError, match="does not say how often"):
-        partial.without([1])
+def test_shares_may_be_rounded():
+    third = {"menu": ["a,b,c"] * 3, "item": ["a", "b", "c"], "share": [0.33, 0.33, 0.33]}
+    data = rf.ChoiceData.from_frame(third)
+    assert data.totals.tolist() == [1.0]
+    assert data.frequencies.tolist() == [[pytest.approx(1 / 3)] * 3]
 
 
-def test_without_items_keeps_single_choices():
-    frame = {
-        "menu": ["a,b,c", "a,b,c", "b,c", "a,c"],
-        "choice": ["c", "a", "b", "c"],
-        "subject": [1, 2, 2, 3],
-        "weight": [1, 2, 3, 4],
-    }
-    data = rf.ChoiceData.from_frame(frame).without(["c"])
-    kept = {"menu": ["a,b", "b"], "choice": ["a", "b"], "subject": [2, 2], "weight": [2, 3]}
-    other = rf.ChoiceData.from_frame(kept)
-    assert data.menus == other.menus == [("b",), ("a", "b")]
-    assert np.array_equal(data.counts, other.counts, equal_nan=True)
-    assert [data.rows.subjects[s] for s in data.rows.subject] == [2, 2]
-    assert data.rows.weight.tolist() == [2, 3]
+def test_shares_by_group_by_id_and_in_part_are_not_added_up():
+    two = {"menu": ["a,b"] * 4, "item": ["a", "b"] * 2, "share": [0.4, 0.6, 0.5, 0.5], "group": ["x", "x", "y", "y"]}
+    assert rf.ChoiceData.from_frame(two).totals.tolist() == [2.0]
+    ids = {"menu_id": [1, 1, 2, 2], "item": ["a", "b", "a", "b"], "share": [0.4, 0.6, 0.5, 0.5]}
+    assert rf.ChoiceData.from_frame(ids).totals.tolist() == [2.0]
+    part = {"menu": ["a,b,c"] * 3 + ["a,b"] * 2, "item": ["a", "b", "c", "a", "b"], "share": [0.4, 0.3, None, 0.0, 0.0]}
+    data = rf.ChoiceData.from_frame(part)  # c was not recorded, and nobody chose from {a, b}
+    assert data.menus == [("a", "b", "c")]
+    assert np.isnan(data.counts[0, 2])
 
 
-def test_columns_without_a_use_are_named(tmp_path):
-    rows = [("a|b", "a", "monday", 3), ("a|b", "b", "sunday", 5)]
-    more = ChoiceData.from_csv(write(tmp_path / "more.csv", ["menu", "choice", "date", "revenue"], rows))
-    assert more.understood.splitlines()[-1] == "not used: date, revenue"
-    assert "2 items {a, b}, 1 menu, 2 choices" in more.understood
-    assert "not used" not in ChoiceData.from_frame({"menu": ["a|b"], "choice": ["a"]}).understood
-    wide = {"menu": ["a|b"], "choice": ["a"]} | {f"x{k}": ["?"] for k in range(14)}
-    names = ", ".join(f"x{k}" for k in range(12))
-    assert ChoiceData.from_frame(wide).understood.splitlines()[-1] == f"not used: {names}, ... 2 more"
-    long = {"trip": [1, 1, 2, 2], "alternative": list("abab"), "chosen": [1, 0, 0, 1], "note": list("wxyz")}
-    found = ChoiceData.from_frame(long, observation="trip", item="alternative", choice="chosen")
-    assert found.understood.splitlines()[-1] == "not used: note"
+@pytest.mark.parametrize("form", ["long", "rows"])
+@pytest.mark.parametrize("kind", ["csv", "parquet", "pandas", "polars", "pyarrow", "dict"])
+def test_files_and_frames(tmp_path, large_shop, form, kind):
+    data = large_shop if form == "rows" else only_counts(large_shop)
+    begin = time.perf_counter()
+    if kind in ("csv", "parquet"):
+        if kind == "parquet":
+            pytest.importorskip("pyarrow")
+        getattr(data, f"to_{kind}")(tmp_path / f"a.{kind}", form)
+        again = ChoiceData.from_csv(tmp_path / f"a.{kind}")
+    else:
+        if kind != "dict":
+            pytest.importorskip(kind)
+            pytest.importorskip("narwhals")
+        again = ChoiceData.from_frame(data.to_frame(form, kind))
+    assert time.perf_counter() - begin < 30  # a second alone
+    same_shop(again, data)
+    if form == "rows":
+        np.testing.assert_array_equal(again.rows.menu, data.rows.menu)
+        np.testing.assert_array_equal(again.rows.choice, data.rows.choice)
+        assert [again.rows.subjects[s] for s in again.rows.subject] == data.rows.subject.tolist()
+
+
+def test_availability_columns(tmp_path, large_shop):
+    """300 columns of 0 and 1."""
+    inside = large_shop.membership[large_shop.rows.menu]
+    table = {str(x): inside[:, k].astype(int) for k, x in enumerate(large_shop.items)}
+    table["choice"] = [large_shop.items[x] for x in large_shop.rows.choice]
+    same_shop(ChoiceData.from_frame(table), large_shop)
+
+
+def test_a_menu_id_in_counts_and_item_numbers_that_clash():
+    table = {"menu_id": [1, 1, 2, 2], "item": ["b", "a", "b", "a"], "item_number": [0, 1, 0, 1], "count": [1, 2, 3, 4]}
+    assert ChoiceData.from_frame(table).items == ("b", "a")
+    with pytest.raises(rf.InputError, match="row 2: 1 in column 'item_number'"):
+        ChoiceData.from_frame(table | {"item_number": [0, 1, 1, 0]})
+    with pytest.raises(rf.InputError, match="two items the same number"):
+        ChoiceData.from_frame(table | {"item_number": [0, 0, 0, 0]})

@@ -1,4 +1,4 @@
-"""Awkward labels come back from files exactly as they were: CSV and Parquet, counts and rows."""
+"""Awkward labels come back from files exactly as they were, and labels that look alike are pointed out."""
 
 import csv
 
@@ -138,3 +138,29 @@ def test_several_group_columns_round_trip(tmp_path):
     again = ChoiceData.from_csv(tmp_path / "a.csv")
     assert again.rows.groups == data.rows.groups
     assert again.equals(data)
+
+
+LOOK_ALIKE = [
+    ("caf\u00e9", "cafe\u0301", "how accents are written"),
+    ("tea", "te\u200ba", "cannot be seen"),
+    ("tea", "\ufefftea", "cannot be seen"),
+    ("tea", "te\u00ada", "cannot be seen"),
+    ("\u00e9", "e\u0301", "how accents are written"),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "words"), LOOK_ALIKE)
+def test_labels_that_look_alike_are_pointed_out(one, other, words):
+    table = {"menu": [[one, "milk"], [other, "milk"]], "choice": [one, other]}
+    with pytest.raises(rf.InputError, match=words) as caught:
+        ChoiceData.from_frame(table)
+    assert "\\" in str(caught.value)  # the mark is shown by its number
+    assert "clean=True" in str(caught.value)
+    assert ChoiceData.from_frame(table, clean=True).n == 2
+
+
+def test_a_mark_that_cannot_be_seen_is_pointed_out():
+    data = ChoiceData.from_frame({"menu": [["te\u200ba", "milk"]], "choice": ["milk"]})
+    assert r"'te\u200ba' holds a character that cannot be seen" in data.understood
+    family = "\U0001f468\u200d\U0001f469"  # a joiner belongs to the picture
+    assert "seen" not in ChoiceData.from_frame({"menu": [[family, "milk"]], "choice": ["milk"]}).understood

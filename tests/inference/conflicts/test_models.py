@@ -1,6 +1,4 @@
-"""Conflicts with other models: against linear programmes over all of their types, in words, on the command line."""
-
-from __future__ import annotations
+"""Conflicts with other models: against linear programmes over all of their types, in words."""
 
 from itertools import combinations, permutations
 
@@ -9,7 +7,6 @@ import pytest
 from scipy.optimize import linprog
 
 import rumflow as rf
-from rumflow.cli.main import main
 from rumflow.data.menus import membership_of
 from rumflow.inference.conflicts.models import words_of
 
@@ -149,28 +146,3 @@ def test_budgets():
     assert rf.explain(smoothed, None).conflict
     with pytest.raises(rf.InputError, match="budgets bring their own model"):
         rf.explain(data, model=rf.RandomUtility())
-
-
-def test_budgets_from_the_shell_say_what_patches_are(capsys, tmp_path):
-    prices, households = tmp_path / "prices.csv", tmp_path / "households.csv"
-    prices.write_text("year,price_a,price_b\n1,1,2\n2,2,1\n")
-    rows = ["1,0.1,0.45"] * 60 + ["1,0.9,0.05"] * 40 + ["2,0.45,0.1"] * 60 + ["2,0.05,0.9"] * 40
-    households.write_text("year,quantity_a,quantity_b\n" + "\n".join(rows) + "\n")
-    code = main(["explain", str(households), "--prices", str(prices), "--degree", "0", "--halves", "0", "-q"])
-    text = capsys.readouterr().out
-    assert code == 0
-    assert "Patches: 1/1 (below 2); 2/1 (below 1)." in text
-
-
-def test_command_line(capsys, tmp_path):
-    path = tmp_path / "choices.csv"
-    counts = {"a|b": {"a": 80, "b": 20}, "a|b|c": {"a": 50, "b": 30, "c": 20}}
-    path.write_text(
-        "menu,item,count\n" + "".join(f"{menu},{x},{k}\n" for menu, own in counts.items() for x, k in own.items())
-    )
-    assert main(["explain", str(path), "--level", "none", "--axis", "a,b,c", "-q"]) == 0
-    assert "No population of people with single-peaked preferences" in capsys.readouterr().out
-    assert main(["explain", str(path), "--level", "none", "--above", "a>b", "-q"]) == 0
-    assert "who all prefer a over b" in capsys.readouterr().out
-    assert main(["explain", str(path), "--above", "a>b", "--axis", "a,b,c", "-q"]) == 1
-    assert "two models" in capsys.readouterr().err

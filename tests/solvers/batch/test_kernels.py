@@ -14,7 +14,7 @@ from rumflow.core.problem import Problem as Projection
 from rumflow.solvers.active_set.kernels import start_from
 from rumflow.solvers.active_set.solve import Workspace, make_problem
 from rumflow.solvers.batch import kernels
-from rumflow.solvers.batch.kernels import FACE, INSIDE, Start
+from rumflow.solvers.batch.kernels import FACE, INSIDE, Start, pack_piece
 from rumflow.solvers.batch.projector import BatchProjector
 from rumflow.solvers.small.workspace import make_small, make_workspace
 
@@ -321,3 +321,19 @@ def test_gradients_of_a_piece(kind, kept, form, rng):
         slope = (ends[0].rhos[0] - ends[1].rhos[0]) / (2 * step)
         assert np.sum(found[i] * t) == pytest.approx(np.sum(g[i] * slope), abs=1e-4)
     assert (piece.kind == FACE).any()
+
+
+@pytest.mark.parametrize("with_factors", [False, True])
+def test_rankings_of_a_piece_in_rows(with_factors, rng):
+    """One problem after another, of different lengths, to one row per problem: zeros beyond its own."""
+    count = np.array([3, 0, 5, 1])
+    lengths = count * (count + 1) // 2
+    paths, factors = rng.integers(0, 9, (count.sum(), 4)).astype(np.int32), rng.uniform(1, 2, lengths.sum())
+    rows, packed = np.full((4, 5, 4), 7, np.int32), np.full((4, 15 if with_factors else 0), 7.0)
+    pack_piece(Start(paths, np.ones(len(paths)), factors), count, rows, packed)
+    for i, (own, triangle) in enumerate(
+        zip(np.split(paths, np.cumsum(count)[:-1]), np.split(factors, np.cumsum(lengths)[:-1]), strict=True)
+    ):
+        assert (rows[i] == np.concatenate([own, np.zeros((5 - len(own), 4))])).all()
+        if with_factors:
+            assert (packed[i] == np.concatenate([triangle, np.zeros(15 - len(triangle))])).all()
