@@ -1,6 +1,10 @@
-"""Folders import downward only, and no module imports itself in a circle; imports inside functions count as well."""
+"""Folders import downward only, and no module imports itself in a circle; imports inside functions count as well.
+
+Every public module has a test file of its name: `core/paths.py` is tested in `tests/core/test_paths.py`.
+"""
 
 from graphlib import TopologicalSorter
+from pathlib import Path
 
 from benchmarks.stale import imports
 
@@ -33,3 +37,53 @@ def test_folders_import_downward_only():
 
 def test_no_module_imports_itself_in_a_circle():
     TopologicalSorter(imports()).prepare()
+
+
+TESTS = Path(__file__).parent
+PACKAGE = TESTS.parent / "src" / "rumflow"
+
+#: Modules that are tested in the file of another one, and why.
+ELSEWHERE = {
+    "data/readers/roles.py": ("data/readers/test_columns.py", "which column has which role is decided there"),
+    "jax/primitives.py": ("jax/test_function.py", "primitives are reached through the function"),
+    "layers/cells.py": ("torch/test_layer.py", "cells of layers, tried in the layers"),
+    "layers/checks.py": ("torch/test_layer.py", "arguments of layers, tried in the layers"),
+    "output/archive.py": ("projection/test_save.py", "files of fits, whole and damaged"),
+    "output/budget_plots.py": ("report/test_budgets.py", "pictures of budgets, drawn there from the same data"),
+    "output/names.py": ("output/test_plots.py", "labels of pictures; the rest are doctests"),
+    "output/plot_style.py": ("output/test_plots.py", "what every picture shares"),
+    "projection/observed.py": ("projection/test_graph.py", "what `project` observes on a graph"),
+    "report/render.py": ("report/test_page.py", "the template of the page"),
+    "solvers/active_set/on_lattice.py": (
+        "solvers/active_set/test_kernels.py",
+        "prices of the lattice against enumeration",
+    ),
+    "solvers/active_set/state.py": ("solvers/active_set/test_kernels.py", "the arrays that the kernels change"),
+    "solvers/batch/on_graph.py": ("torch/test_graphs.py", "stacks on graphs, with their derivatives"),
+    "solvers/batch/result.py": ("projection/test_batch.py", "results of stacks against those of their members"),
+    "solvers/interior/lanes.py": ("solvers/interior/test_smoothed.py", "kernels of the smoothed projection"),
+    "solvers/interior/smoothed_path.py": ("solvers/interior/test_smoothed.py", "kernels of the smoothed projection"),
+}
+
+
+def test_every_public_module_has_a_test_file_of_its_name():
+    """In the folder of its name; the modules of a solver package may share one file, `tests/solvers/test_small.py`."""
+    missing = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        module = path.relative_to(PACKAGE)
+        if path.name.startswith("_") or module.as_posix() == "version.py" or module.as_posix() in ELSEWHERE:
+            continue
+        own, package = (
+            TESTS / module.with_name(f"test_{path.name}"),
+            TESTS / (module.parent.parent / f"test_{module.parent.name}.py"),
+        )
+        if not own.exists() and not (module.parts[0] == "solvers" and len(module.parts) == 3 and package.exists()):
+            missing.append(f"{module}: no {own.relative_to(TESTS.parent)}")
+    assert not missing, "\n".join(missing)
+
+
+def test_modules_that_are_tested_elsewhere_are_there_and_have_no_file_of_their_own():
+    for module, (file, _) in ELSEWHERE.items():
+        assert (PACKAGE / module).exists(), module
+        assert (TESTS / file).exists(), file
+        assert not (TESTS / module).with_name(f"test_{Path(module).name}").exists(), module

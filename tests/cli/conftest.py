@@ -1,9 +1,9 @@
 import pytest
-from tests.reference.commands import COUNTS
 
 from rumflow.cli.main import main
 from rumflow.data import simulate
 from rumflow.data.choices import ChoiceData
+from tests.reference.commands import COUNTS
 
 
 @pytest.fixture(scope="module")

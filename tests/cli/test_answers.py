@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from tests.reference.commands import COUNTS, out, run, start
 
 

@@ -1,9 +1,9 @@
 """Numbers beyond sense on the command line."""
 
 import pytest
-from tests.reference.commands import run
 
 import rumflow as rf
+from tests.reference.commands import run
 
 
 def test_numbers_beyond_sense(capsys, counts, tmp_path):

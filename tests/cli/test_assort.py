@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from tests.reference.commands import run
 
 import rumflow as rf
+from tests.reference.commands import run
 
 
 def test_assort(capsys, sales, tmp_path):

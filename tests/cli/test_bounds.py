@@ -4,9 +4,9 @@ import itertools
 import json
 
 import pytest
-from tests.reference.commands import COUNTS, run
 
 import rumflow as rf
+from tests.reference.commands import COUNTS, run
 
 
 def test_intervals_by_subject(capsys, tmp_path):

@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from tests.reference.commands import run
 
 import rumflow as rf
 from rumflow.data.choices import ChoiceData
 from rumflow.models.single_peaked import SinglePeaked
 from rumflow.projection.single import project
+from tests.reference.commands import run
 
 
 def test_compare(capsys, shop, tmp_path):

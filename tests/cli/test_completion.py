@@ -3,6 +3,7 @@
 import subprocess
 
 import pytest
+
 from tests.reference.commands import run
 
 

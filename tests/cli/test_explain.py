@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from tests.reference.conflicts import CYCLE
 
 import rumflow as rf
 from rumflow.cli.main import main
+from tests.reference.conflicts import CYCLE
 
 
 def test_budgets_from_the_shell_say_what_patches_are(capsys, tmp_path):

@@ -1,6 +1,7 @@
 """Models on the command line that are refused."""
 
 import pytest
+
 from tests.reference.commands import run
 
 

@@ -6,8 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.reference.bounded_cases import small_data
-from tests.reference.commands import run
 
 import rumflow as rf
 from rumflow.cli import models
@@ -17,6 +15,8 @@ from rumflow.data.choices import ChoiceData
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.single_peaked import SinglePeaked
 from rumflow.projection.single import project
+from tests.reference.bounded_cases import small_data
+from tests.reference.commands import run
 
 
 def test_command_line(tmp_path, capsys):

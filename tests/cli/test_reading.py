@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from tests.reference.commands import COUNTS, run, start
 
 import rumflow as rf
 from rumflow.cli.main import main
 from rumflow.cli.reading import name_of
+from tests.reference.commands import COUNTS, run, start
 
 
 def test_layouts_from_the_command_line(tmp_path, capsys):

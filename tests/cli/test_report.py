@@ -6,9 +6,9 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from tests.reference.commands import COUNTS, run, start
 
 from rumflow.cli.main import main
+from tests.reference.commands import COUNTS, run, start
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")

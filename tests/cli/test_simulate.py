@@ -1,8 +1,7 @@
 """The command `simulate`, and reading its file back."""
 
-from tests.reference.commands import run
-
 from rumflow.data.choices import ChoiceData
+from tests.reference.commands import run
 
 
 def test_simulate_and_read_back(capsys, tmp_path):

@@ -4,12 +4,12 @@ import json
 
 import numpy as np
 import pytest
-from tests.reference.commands import run
 
 import rumflow as rf
 from rumflow.data.choices import ChoiceData
 from rumflow.inference import rum_test
 from rumflow.models.random_utility import RandomUtility
+from tests.reference.commands import run
 
 
 def test_test_with_a_model(capsys, shop):

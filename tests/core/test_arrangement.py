@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.reference.budgets import patches_by_trial, random_prices
 
 from rumflow.core.arrangement import find_patches, merge_equal
 from rumflow.core.rational_types import count_types, link_budgets
 from rumflow.errors import InputError
+from tests.reference.budgets import patches_by_trial, random_prices
 
 
 @pytest.mark.parametrize("goods", [2, 3, 4])

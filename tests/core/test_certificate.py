@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.reference import lattice as reference
-from tests.reference.flows import certify_flow, random_flow, random_weights
 
 import rumflow as rf
 from rumflow.core import certificate, paths
@@ -13,6 +11,8 @@ from rumflow.core.certificate import Certifier, certify, certify_small
 from rumflow.core.paths import flow_from_paths, paths_from_orders, uniform_flow
 from rumflow.core.problem import NO_WEIGHTS, Problem, Stop, least_weight, rounding_floor
 from rumflow.core.transforms import moebius
+from tests.reference import lattice as reference
+from tests.reference.flows import certify_flow, random_flow, random_weights
 
 
 def mixture(n, count, seed):

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference.graph_models import MODELS
-from tests.reference.graphs import arcs_of, behaviour, cheapest_ways, paths_of, random_cells, types_of
 
 from rumflow import RandomUtility, SinglePeaked
 from rumflow.core import graph
@@ -13,6 +11,8 @@ from rumflow.core.graph import cheapest_type, extract_type, follow_type, inner_p
 from rumflow.core.graph_build import build_graph
 from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import plain_cheapest
+from tests.reference.graph_models import MODELS
+from tests.reference.graphs import arcs_of, behaviour, cheapest_ways, paths_of, random_cells, types_of
 
 cases = st.tuples(
     st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 5), st.booleans(), st.sampled_from(sorted(MODELS))

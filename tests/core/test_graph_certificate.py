@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from tests.reference.graph_models import MODELS
-from tests.reference.graphs import behaviour, random_cells, random_tables, types_of
 
 from rumflow.core.graph import cells_of_types
 from rumflow.core.graph_certificate import certify_table, certify_types
 from rumflow.core.problem import Problem
 from rumflow.models.random_utility import RandomUtility
+from tests.reference.graph_models import MODELS
+from tests.reference.graphs import behaviour, random_cells, random_tables, types_of
 
 
 @pytest.mark.parametrize("cone", [False, True])

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from tests.reference import lattice as reference
 
 import rumflow as rf
 from rumflow.core import lattice, paths
 from rumflow.core.lattice import items_of
 from rumflow.core.paths import squeeze
 from rumflow.errors import InputError
+from tests.reference import lattice as reference
 
 
 def inside(n, rng):

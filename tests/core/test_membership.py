@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from tests.reference import lattice as reference
-from tests.reference.flows import random_flow, random_weights
 
 import rumflow as rf
 from rumflow.core import membership, paths
 from rumflow.core.membership import inside_tolerance, rum_membership
 from rumflow.core.problem import NO_WEIGHTS, Problem
 from rumflow.core.transforms import moebius, zeta
+from tests.reference import lattice as reference
+from tests.reference.flows import random_flow, random_weights
 
 KINDS = ["unweighted", "weighted", "incomplete"]
 

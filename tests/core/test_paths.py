@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.reference import lattice as reference
 
 from rumflow.core import lattice, paths, tree
 from rumflow.core import paths as p
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import squeeze, unsqueeze
 from rumflow.core.transforms import zeta
+from tests.reference import lattice as reference
 
 
 def costs(n, rng):

@@ -1,10 +1,10 @@
 """The cell of the largest item of every menu, left out and filled in."""
 
 import numpy as np
-from tests.reference import lattice as reference
 
 from rumflow.core import lattice
 from rumflow.core.reduced import add_largest, fill_largest
+from tests.reference import lattice as reference
 
 
 def test_the_largest_item_of_every_menu(rng):

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.reference import lattice as reference
 
 import rumflow as rf
 from rumflow.core import transforms
 from rumflow.core.transforms import moebius, moebius_adjoint, zeta, zeta_adjoint
+from tests.reference import lattice as reference
 
 
 def inside(n, rng):

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from tests.reference.shops import N
 
 from rumflow.data import simulate
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Rows
+from tests.reference.shops import N
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.reference.shops import same_shop
 
 import rumflow as rf
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
+from tests.reference.shops import same_shop
 
 
 def test_counts(large_shop):

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.reference.budget_samples import households
-from tests.reference.budgets import random_prices, series
 
 import rumflow as rf
 from rumflow.data.demand import DemandEstimator
+from tests.reference.budget_samples import households
+from tests.reference.budgets import random_prices, series
 
 
 @pytest.mark.parametrize("degree", [0, 1, 3])

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.reference.shops import only_counts, same_shop
 
 import rumflow as rf
 from rumflow.data import interop
 from rumflow.data.choices import ChoiceData
+from tests.reference.shops import only_counts, same_shop
 
 
 def same(a, b):

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.reference.choice_tables import ITEMS
-from tests.reference.layouts import counted, same_data
 
 import rumflow as rf
 from rumflow.data.choices import ChoiceData
+from tests.reference.choice_tables import ITEMS
+from tests.reference.layouts import counted, same_data
 
 
 def test_masked_arrays_are_not_observed():

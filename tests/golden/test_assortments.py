@@ -1,6 +1,7 @@
 """What an assortment says, word for word."""
 
 import numpy as np
+
 from tests.reference.results import assortment
 
 

@@ -1,9 +1,9 @@
 """What a test of budgets says, word for word."""
 
 import pytest
-from tests.reference.budget_samples import demand
 
 import rumflow as rf
+from tests.reference.budget_samples import demand
 
 
 def test_a_test_of_budgets_in_words():

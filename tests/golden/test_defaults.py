@@ -3,9 +3,9 @@
 import inspect
 
 import pytest
-from tests.reference.examples import DECOY
 
 import rumflow as rf
+from tests.reference.examples import DECOY
 
 
 def defaults(function):

@@ -3,13 +3,13 @@
 
 import numpy as np
 import pytest
-from tests.reference.examples import DECOY, FITS, SHOP
 
 import rumflow as rf
 from rumflow.inference.bounds import Bounds
 from rumflow.inference.groups import GroupComparison, RumTests
 from rumflow.inference.next_menu import NextMenus
 from rumflow.inference.result import nothing_or
+from tests.reference.examples import DECOY, FITS, SHOP
 
 TRIPLE = ("a", "b", "c")
 

@@ -1,10 +1,10 @@
 import pytest
-from tests.reference.budget_samples import households
-from tests.reference.budgets import random_prices
-from tests.reference.samples import draw_data
 
 import rumflow as rf
 from rumflow.solvers import linear_programs as programs
+from tests.reference.budget_samples import households
+from tests.reference.budgets import random_prices
+from tests.reference.samples import draw_data
 
 
 @pytest.fixture

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.reference.examples import SHOP
 
 import rumflow as rf
 from rumflow.inference.assortment_inputs import find_items, find_revenue, require_seconds, require_size
 from rumflow.inference.bounds import exact_fit
+from tests.reference.examples import SHOP
 
 
 def test_arguments_of_next_menu_and_assortments_are_checked():

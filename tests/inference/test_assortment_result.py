@@ -1,10 +1,10 @@
 """An assortment remembers its fit, and its plot names it where there is room."""
 
 import pytest
-from tests.reference.examples import FITS, SHOP
-from tests.reference.results import assortment
 
 import rumflow as rf
+from tests.reference.examples import FITS, SHOP
+from tests.reference.results import assortment
 
 
 def test_an_assortment_remembers_its_fit():

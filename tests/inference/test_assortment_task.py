@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from tests.reference.examples import SHOP
 
 import rumflow as rf
 from rumflow.inference.assortment_task import Line, Task
 from rumflow.inference.bounds import exact_fit
 from rumflow.inference.populations import Fitted
+from tests.reference.examples import SHOP
 
 
 def test_what_a_menu_may_as_well_have():

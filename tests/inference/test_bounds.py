@@ -6,13 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from tests.reference.bounds import TIGHT, choices, few_menus, incomplete
-from tests.reference.enumeration import Enumeration, random_data
-from tests.reference.examples import DECOY, FITS
 
 import rumflow as rf
 from rumflow.inference import bounds, sharp
 from rumflow.inference.bounds import _asked_functional, ask_functionals, bound_functionals, exact_fit
+from tests.reference.bounds import TIGHT, choices, few_menus, incomplete
+from tests.reference.enumeration import Enumeration, random_data
+from tests.reference.examples import DECOY, FITS
 
 
 def by_enumeration(fit, data, cost):

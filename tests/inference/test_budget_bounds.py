@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from tests.reference.budget_samples import demand, households
-from tests.reference.budgets import matrix_of, random_prices, rational_types
 
 import rumflow as rf
 from rumflow.core.arrangement import find_patches
 from rumflow.solvers import linear_programs
+from tests.reference.budget_samples import demand, households
+from tests.reference.budgets import matrix_of, random_prices, rational_types
 
 
 @pytest.mark.parametrize("known", [True, False])

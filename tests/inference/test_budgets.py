@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from tests.reference.budget_samples import PRICES, demand, households
-from tests.reference.budgets import cone_distance, matrix_of, random_prices, rational_types, simplex_distance
 
 import rumflow as rf
 from rumflow.inference.budgets import HouseholdSampler, _note_on_types
 from rumflow.inference.resample import generators
+from tests.reference.budget_samples import PRICES, demand, households
+from tests.reference.budgets import cone_distance, matrix_of, random_prices, rational_types, simplex_distance
 
 
 def test_distances_are_those_of_all_types_listed(smoothed):

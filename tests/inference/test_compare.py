@@ -4,10 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tests.reference.examples import DECOY
 
 import rumflow as rf
 from rumflow import simulate
+from tests.reference.examples import DECOY
 
 
 def test_nested_models_and_their_table():

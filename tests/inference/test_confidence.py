@@ -4,8 +4,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.reference.bounds import CELL, few_menus, restrict
-from tests.reference.examples import PAIR, TWO
 
 import rumflow as rf
 from rumflow.data.choices import Rows
@@ -14,6 +12,8 @@ from rumflow.inference.confidence import Inversion, has_counts
 from rumflow.inference.convention import Convention
 from rumflow.inference.restricted import Restricted
 from rumflow.inference.sample import build_sample
+from tests.reference.bounds import CELL, few_menus, restrict
+from tests.reference.examples import PAIR, TWO
 
 
 def test_confidence_interval_contains_the_bounds():

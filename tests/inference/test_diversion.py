@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from tests.reference.enumeration import Enumeration, random_data
-from tests.reference.examples import FITS
 
 import rumflow as rf
+from tests.reference.enumeration import Enumeration, random_data
+from tests.reference.examples import FITS
 
 
 @pytest.mark.parametrize("observed", [True, False])

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from experiments.explain import DESIGNS, draw, exact_data
 from scipy.optimize import linprog
-from tests.reference.conflicts import CYCLE, choices_of, labels, part_of, planted_design
-from tests.reference.examples import DECOY
 
 import rumflow as rf
 from rumflow.data.menus import membership_of
 from rumflow.inference.conflicts.search import Search
 from rumflow.inference.conflicts.subsets import Subsets, half_samples
+from tests.reference.conflicts import CYCLE, choices_of, labels, part_of, planted_design
+from tests.reference.examples import DECOY
 
 
 def is_rational(data, rows):

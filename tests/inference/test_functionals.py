@@ -5,9 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from experiments.robust import choices_of
-from tests.reference.enumeration import Enumeration, random_data
 
 import rumflow as rf
+from tests.reference.enumeration import Enumeration, random_data
 
 
 def prefer(orders, chain):

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.reference.examples import DECOY, FITS
-from tests.reference.samples import draw_data, incomplete, make_data
 
 import rumflow as rf
 from rumflow.inference import compare_groups, rum_test_many
 from rumflow.inference.groups import GroupComparison, benjamini_hochberg, holm
+from tests.reference.examples import DECOY, FITS
+from tests.reference.samples import draw_data, incomplete, make_data
 
 
 def test_compare_groups(noisy):

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.reference.examples import FIRST
-from tests.reference.interrupts import Interrupted
-from tests.reference.samples import make_data
 
 import rumflow as rf
 from rumflow.inference import jobs, rum_test
 from rumflow.inference.replicate import Replicator
+from tests.reference.examples import FIRST
+from tests.reference.interrupts import Interrupted
+from tests.reference.samples import make_data
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,12 @@ from itertools import permutations
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from tests.reference.examples import DECOY, PAIR
-from tests.reference.samples import partly_recorded
 
 import rumflow as rf
 from rumflow.inference import LikelihoodError, fit_likelihood, likelihood, places
 from rumflow.inference.places import find_place
+from tests.reference.examples import DECOY, PAIR
+from tests.reference.samples import partly_recorded
 
 
 def em(data, rounds=4000):

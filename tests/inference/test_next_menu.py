@@ -4,12 +4,12 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from tests.reference.enumeration import random_data
-from tests.reference.examples import FITS
 
 import rumflow as rf
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.inference.next_menu import _candidates
+from tests.reference.enumeration import random_data
+from tests.reference.examples import FITS
 
 
 def test_next_menu_by_width(capsys):

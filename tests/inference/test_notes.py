@@ -3,13 +3,13 @@
 from itertools import combinations
 
 import numpy as np
-from tests.reference.samples import draw_data
 
 import rumflow as rf
 from rumflow.inference import notes, rum_test
 from rumflow.inference.convention import Convention
 from rumflow.inference.resample import UnitSampler, make_sampler
 from rumflow.inference.sample import build_sample
+from tests.reference.samples import draw_data
 
 
 def test_tiny_menus_among_large_ones():

@@ -4,13 +4,13 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from tests.reference.examples import FIRST, SECOND
 
 import rumflow as rf
 from rumflow.core.graph_cells import Cells
 from rumflow.core.paths import paths_from_orders
 from rumflow.inference import places
 from rumflow.inference.places import find_place
+from tests.reference.examples import FIRST, SECOND
 
 
 @pytest.mark.parametrize("route", ["lattice", "graph"])

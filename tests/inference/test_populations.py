@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from tests.reference.examples import SHOP
 
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.inference import populations
 from rumflow.inference.bounds import exact_fit
 from rumflow.inference.populations import Fitted
+from tests.reference.examples import SHOP
 
 
 def test_ranges_where_the_graph_is_too_large(monkeypatch):

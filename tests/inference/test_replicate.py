@@ -7,9 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.optimize import nnls
-from tests.reference import lattice as reference
-from tests.reference.examples import DECOY
-from tests.reference.samples import draw_data
 
 import rumflow as rf
 from rumflow.data.menus import masks_of
@@ -19,6 +16,9 @@ from rumflow.inference.replicate import distances, make_replicator, tightened_ce
 from rumflow.inference.resample import make_sampler
 from rumflow.inference.result import make_result
 from rumflow.inference.sample import build_sample
+from tests.reference import lattice as reference
+from tests.reference.examples import DECOY
+from tests.reference.samples import draw_data
 
 
 @pytest.mark.parametrize("kind", ["simplex", "cone"])

@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.reference.examples import SECOND
 
 import rumflow as rf
 from rumflow.data.labels import Rows
@@ -12,6 +11,7 @@ from rumflow.inference import resample, rum_test
 from rumflow.inference.convention import Convention
 from rumflow.inference.resample import CellSampler, UnitSampler, _columns, generators, make_sampler
 from rumflow.inference.sample import build_sample
+from tests.reference.examples import SECOND
 
 MASKS = np.array([0b011, 0b101, 0b110, 0b111])
 

@@ -5,8 +5,6 @@ from itertools import permutations
 import numpy as np
 import pytest
 from scipy.optimize import nnls
-from tests.reference.bounds import CELL, choices, restrict
-from tests.reference.examples import PAIR, TWO
 
 import rumflow as rf
 from rumflow.data.menus import masks_of, membership_of
@@ -14,6 +12,8 @@ from rumflow.inference import restricted
 from rumflow.inference.convention import Convention
 from rumflow.inference.restricted import Restricted, find_roots, tilted_shares, uniform_joint
 from rumflow.inference.sample import build_sample
+from tests.reference.bounds import CELL, choices, restrict
+from tests.reference.examples import PAIR, TWO
 
 
 def test_uniform_joint():

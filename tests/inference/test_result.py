@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.reference.examples import DECOY
 
 import rumflow as rf
 from rumflow.inference import RumTest, rum_test
 from rumflow.inference.convention import Convention
 from rumflow.inference.result import make_result, pvalue
+from tests.reference.examples import DECOY
 
 
 def test_pvalue_and_critical_value_agree(noisy):

@@ -4,13 +4,13 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from tests.reference.examples import FIRST, SECOND
 
 import rumflow as rf
 from rumflow.data.menus import masks_of, membership_of
 from rumflow.inference import rum_test
 from rumflow.inference.convention import Convention
 from rumflow.inference.sample import build_sample, inner_point, inverse_variance
+from tests.reference.examples import FIRST, SECOND
 
 
 def test_inner_point_counts_behaviours_once():

@@ -5,11 +5,11 @@ from itertools import permutations
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from tests.reference.bounds import TIGHT, choices, few_menus, incomplete
-from tests.reference.examples import DECOY
 
 import rumflow as rf
 from rumflow.inference import rationalizable_share
+from tests.reference.bounds import TIGHT, choices, few_menus, incomplete
+from tests.reference.examples import DECOY
 
 
 @pytest.mark.parametrize("rational", [True, False])

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.reference.examples import DECOY, FITS
 
 import rumflow as rf
 from rumflow.inference.sharp import given_by, independent, last_items, lay_out
+from tests.reference.examples import DECOY, FITS
 
 
 def test_menus_of_a_fit_beside_others():

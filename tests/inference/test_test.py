@@ -6,9 +6,6 @@ from itertools import permutations
 import numpy as np
 import pytest
 from scipy.optimize import nnls
-from tests.reference import lattice as reference
-from tests.reference.bounded_cases import small_data
-from tests.reference.samples import draw_data, incomplete, partly_recorded
 
 import rumflow as rf
 from rumflow.data.menus import masks_of, membership_of
@@ -19,6 +16,9 @@ from rumflow.inference.convention import Convention
 from rumflow.inference.jobs import Collected
 from rumflow.inference.replicate import tightened_centre
 from rumflow.inference.test import Plan, describe_weights, prepare_test
+from tests.reference import lattice as reference
+from tests.reference.bounded_cases import small_data
+from tests.reference.samples import draw_data, incomplete, partly_recorded
 
 
 @pytest.mark.parametrize("weights", [None, "counts", "given"])

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.reference.checks import assert_optimal
 
 import rumflow as rf
+from tests.reference.checks import assert_optimal
 
 small = st.tuples(st.integers(2, 6), st.integers(0, 10_000))
 

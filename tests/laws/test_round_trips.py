@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.reference.choice_tables import ITEMS, choices, same_counts
 
 from rumflow.data.choices import ChoiceData
+from tests.reference.choice_tables import ITEMS, choices, same_counts
 
 LABELS = st.lists(
     st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=8).filter(

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.reference.budgets import matrix_of, random_prices, rational_types
 
 import rumflow as rf
 from rumflow.core.arrangement import find_patches
@@ -10,6 +9,7 @@ from rumflow.core.graph import cheapest_type
 from rumflow.core.graph_cells import Cells
 from rumflow.core.rational_types import count_types
 from rumflow.models.budgets import Budgets
+from tests.reference.budgets import matrix_of, random_prices, rational_types
 
 
 def cells_of(patches):

@@ -1,11 +1,11 @@
 """A graph given by hand as a model, and what is wrong with some."""
 
 import pytest
-from tests.reference.graphs import types_of
 
 from rumflow.core.graph_cells import Cells
 from rumflow.errors import InputError
 from rumflow.models.choice_graph import ChoiceGraph
+from tests.reference.graphs import types_of
 
 CELLS = Cells([[True, True, False], [False, True, True]], items=("a", "b", "c"))
 AB, BC = 0, 1

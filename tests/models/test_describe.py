@@ -1,37 +1,25 @@
-"""What models refuse, and how they name it."""
+"""Labels and models that cannot be saved."""
 
 import pytest
 
-from rumflow.core.graph_cells import Cells
-from rumflow.errors import InputError
-from rumflow.models.choice_graph import ChoiceGraph
-from rumflow.models.random_utility import RandomUtility
-from rumflow.models.single_peaked import SinglePeaked
-from rumflow.models.types import Types
+import rumflow as rf
+
+PAIRS = {("a", "b"): {"a": 6, "b": 4}, ("a", "c"): {"a": 3, "c": 7}, ("b", "c"): {"b": 9, "c": 1}}
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: RandomUtility(above=["ab"]), "'ab' is not a pair"),
-        (lambda: RandomUtility(above=[("a", "b", "c")]), "is not a pair"),
-        (lambda: RandomUtility(above=[("a", "x")]).geometry(CELLS), "'x' is not among the items"),
-        (lambda: RandomUtility(above=[("a", "b"), ("b", "c"), ("c", "a")]).geometry(CELLS), "circle among a, b, c"),
-        (lambda: SinglePeaked("aba"), "item 'a' stands twice"),
-        (lambda: SinglePeaked("ab").geometry(CELLS), "item 'c' of the data is missing"),
-        (lambda: SinglePeaked("abcd").geometry(CELLS), "'d' is not among the items"),
-        (lambda: Types(["a"]), "one row per type"),
-        (lambda: Types([["a"]]).geometry(CELLS), "2 columns are needed"),
-        (
-            lambda: Types([["a", "a"]]).geometry(CELLS),
-            r"type 0 takes 'a' from menu 1 \{b, c\}, which does not offer it",
-        ),
-        (lambda: ChoiceGraph(2, []).orders(CELLS, None), "no rankings"),
-    ],
-)
-def test_what_models_refuse(make, message):
-    with pytest.raises(InputError, match=message):
-        make()
+def test_labels_and_models_that_cannot_be_saved(tmp_path):
+    fit = rf.project(rf.ChoiceData.from_counts({(1.5, "b"): {"b": 1}}))
+    with pytest.raises(rf.InputError, match=r"item 1\.5: only labels that are text or whole numbers"):
+        fit.save(tmp_path / "fit")
+    assert not (tmp_path / "fit").exists()
 
+    class Own(rf.RandomUtility.__base__):
+        def __init__(self):
+            plain = rf.RandomUtility()
+            self.geometry, self.orders, self.parts = plain.geometry, plain.orders, plain.parts
 
-CELLS = Cells([[True, True, False], [False, True, True]], items=("a", "b", "c"))
+    fit = rf.project(rf.ChoiceData.from_counts(PAIRS), model=Own())
+    with pytest.raises(rf.InputError, match="model of your own"):
+        fit.save(tmp_path / "fit")
+    with pytest.raises(rf.InputError, match="there is no folder"):
+        rf.project(rf.ChoiceData.from_counts(PAIRS)).save(tmp_path / "no" / "fit")

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference.graphs import open_menus, random_cells
 
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
 from rumflow.models.open_menus import Limit
 from rumflow.models.random_utility import RandomUtility
+from tests.reference.graphs import open_menus, random_cells
 
 
 @settings(max_examples=40, deadline=None)

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.reference.pictures import LONG, assert_texts_apart
 
 import rumflow as rf
 from rumflow.data.choices import ChoiceData
+from tests.reference.pictures import LONG, assert_texts_apart
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

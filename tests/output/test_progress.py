@@ -3,10 +3,10 @@
 from importlib import import_module
 
 import pytest
-from tests.reference.examples import DECOY, FITS
 
 import rumflow as rf
 from rumflow.output.progress import Counter
+from tests.reference.examples import DECOY, FITS
 
 
 def last_line(capsys):

@@ -1,10 +1,10 @@
 """Pictures of bounds, intervals, menus to ask and assortments."""
 
 import pytest
-from tests.reference.pictures import LONG, assert_texts_apart
 
 import rumflow as rf
 from rumflow.output.range_plots import plot_ranges
+from tests.reference.pictures import LONG, assert_texts_apart
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

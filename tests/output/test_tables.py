@@ -4,9 +4,9 @@ import io
 import re
 
 import pytest
-from tests.reference.commands import run
 
 from rumflow.output.tables import Table, show
+from tests.reference.commands import run
 
 
 def test_version_and_plain_tables_without_rich(capsys):

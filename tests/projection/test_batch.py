@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from scipy.optimize import nnls
-from tests.reference import lattice as reference
-from tests.reference.interrupts import Interrupted
 
 import rumflow as rf
 from rumflow.core.paths import flow_from_paths, paths_from_orders
 from rumflow.core.transforms import moebius_adjoint, zeta
+from tests.reference import lattice as reference
+from tests.reference.interrupts import Interrupted
 
 
 def stack(n, count, seed=0):

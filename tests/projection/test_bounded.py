@@ -4,7 +4,6 @@ import time
 
 import numpy as np
 import pytest
-from tests.reference.bounded_cases import small_data
 
 import rumflow as rf
 from rumflow.inference.restricted import Restricted
@@ -14,6 +13,7 @@ from rumflow.solvers import dispatch
 from rumflow.solvers.bounded.bound import Bound, Bounder
 from rumflow.solvers.bounded.groups import bound_groups
 from rumflow.solvers.bounded.split import Split
+from tests.reference.bounded_cases import small_data
 
 
 @pytest.mark.parametrize("weights", [None, "counts"])

@@ -3,13 +3,13 @@
 import pickle
 
 import numpy as np
-from tests.reference.samples import incomplete
 
 import rumflow as rf
 from rumflow.inference import Convention
 from rumflow.inference.sample import build_sample
 from rumflow.projection import cells
 from rumflow.projection.cells import CellProjector, cell_numbers
+from tests.reference.samples import incomplete
 
 
 def test_cell_numbers():

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference.graphs import cheapest_ways, is_single_peaked, orders, projection, respects, type_of_order
-from tests.reference.incomplete import some_data
 
 import rumflow as rf
 from rumflow import simulate
 from rumflow.projection.graph import project_graph
 from rumflow.projection.observed import observe
 from rumflow.solvers.graphs import ModelProjector
+from tests.reference.graphs import cheapest_ways, is_single_peaked, orders, projection, respects, type_of_order
+from tests.reference.incomplete import some_data
 
 
 def assert_same_fit(graph, lattice):

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.reference.incomplete import some_data
 
 import rumflow as rf
+from tests.reference.incomplete import some_data
 
 
 def test_everything_a_fit_offers():

@@ -79,12 +79,6 @@ def test_a_weight_on_a_cell_that_was_not_observed():
         rf.project(rho, weights=np.ones((8, 3)))
 
 
-def test_input_errors_are_value_errors_and_ours():
-    with pytest.raises(ValueError, match="shape"):
-        rf.project(np.zeros((3, 3)))
-    assert issubclass(rf.InputError, rf.RumflowError)
-
-
 def test_what_does_not_fit_is_refused_before_it_starts(monkeypatch):
     with pytest.raises(rf.InputError, match=r"n = 29 items.* needs about .* GiB of memory and .* is free"):
         rf.simulate.dirichlet(29, 0)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.reference.flows import certify_flow, random_flow
 
 import rumflow as rf
 from rumflow.core.transforms import zeta
+from tests.reference.flows import certify_flow, random_flow
 
 
 @pytest.mark.usefixtures("many_items")

@@ -188,21 +188,3 @@ def test_foreign_files(tmp_path):
         rf.load(tmp_path / "plain.npy")
     with pytest.raises(rf.InputError, match="is not a rumflow fit"):
         rf.load(tmp_path)
-
-
-def test_labels_and_models_that_cannot_be_saved(tmp_path):
-    fit = rf.project(rf.ChoiceData.from_counts({(1.5, "b"): {"b": 1}}))
-    with pytest.raises(rf.InputError, match=r"item 1\.5: only labels that are text or whole numbers"):
-        fit.save(tmp_path / "fit")
-    assert not (tmp_path / "fit").exists()
-
-    class Own(rf.RandomUtility.__base__):
-        def __init__(self):
-            plain = rf.RandomUtility()
-            self.geometry, self.orders, self.parts = plain.geometry, plain.orders, plain.parts
-
-    fit = rf.project(rf.ChoiceData.from_counts(PAIRS), model=Own())
-    with pytest.raises(rf.InputError, match="model of your own"):
-        fit.save(tmp_path / "fit")
-    with pytest.raises(rf.InputError, match="there is no folder"):
-        rf.project(rf.ChoiceData.from_counts(PAIRS)).save(tmp_path / "no" / "fit")

@@ -5,11 +5,11 @@ import json
 
 import numpy as np
 import pytest
-from tests.reference.commands import run
 
 import rumflow as rf
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import all_subsets
+from tests.reference.commands import run
 
 
 def test_real_files(data_folder):

@@ -44,3 +44,8 @@ def read(table, tmp_path, kind, **options):
 
 
 both = pytest.mark.parametrize("kind", ["csv", "frame"])
+
+
+def columns(menus=MENUS_SEEN, width=3):
+    """a1, a2, a3: one column per offered item, None where a menu is shorter."""
+    return {f"a{k + 1}": [m[k] if k < len(m) else None for m in menus] for k in range(width)}

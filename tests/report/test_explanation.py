@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from tests.reference.conflicts import CYCLE
 
 import rumflow as rf
 from rumflow.report import make_report
 from rumflow.report.explanation import explain_data, explanation_content
+from tests.reference.conflicts import CYCLE
 
 
 def test_the_page_explains(tmp_path):

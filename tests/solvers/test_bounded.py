@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference.bounded_cases import TINY, small_data
-from tests.reference.graphs import orders, random_cells, random_tables, respects, type_of_order
 
 import rumflow as rf
 from rumflow.core.compile import clock
@@ -24,6 +22,8 @@ from rumflow.solvers.bounded.search import KICK, find_cheap, make_board, random_
 from rumflow.solvers.bounded.solve import BoundedSolver
 from rumflow.solvers.bounded.split import Split
 from rumflow.solvers.graphs import Effort, ModelProjector
+from tests.reference.bounded_cases import TINY, small_data
+from tests.reference.graphs import orders, random_cells, random_tables, respects, type_of_order
 
 PAIRS = [(0, 2), (2, 4), (1, 3)]
 

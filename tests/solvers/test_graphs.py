@@ -6,16 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference.graphs import (
-    is_single_peaked,
-    orders,
-    projection,
-    random_cells,
-    random_tables,
-    respects,
-    type_of_order,
-    types_of,
-)
 
 import rumflow as rf
 from rumflow.core.graph import cells_of_types, follow_type
@@ -28,6 +18,16 @@ from rumflow.models.single_peaked import SinglePeaked
 from rumflow.models.types import Types
 from rumflow.solvers.active_set.solve import Workspace
 from rumflow.solvers.graphs import ModelProjector, couple, solve_graph
+from tests.reference.graphs import (
+    is_single_peaked,
+    orders,
+    projection,
+    random_cells,
+    random_tables,
+    respects,
+    type_of_order,
+    types_of,
+)
 
 
 def random_model(kind, n, m, rng, cells):

@@ -4,8 +4,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from tests.reference import lattice as reference
-from tests.reference.graphs import arcs_of, cheapest_ways, random_cells, types_of
 
 import rumflow as rf
 from rumflow.core.graph import make_sweep, run_sweep
@@ -19,6 +17,8 @@ from rumflow.solvers.batch.kernels import complete_face
 from rumflow.solvers.small.solve import begin_small
 from rumflow.solvers.small.workspace import make_small, make_workspace
 from rumflow.solvers.tangent import tangent_types
+from tests.reference import lattice as reference
+from tests.reference.graphs import arcs_of, cheapest_ways, random_cells, types_of
 
 FORMS = {"compiled": lambda function: function, "plain": lambda function: function.py_func}
 

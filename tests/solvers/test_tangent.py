@@ -4,7 +4,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from tests.reference import lattice as reference
 
 from rumflow.core.compile import leaf
 from rumflow.core.paths import flow_from_paths
@@ -15,6 +14,7 @@ from rumflow.solvers.active_set.kernels import start_from
 from rumflow.solvers.active_set.solve import Workspace, make_problem
 from rumflow.solvers.small.solve import begin_small
 from rumflow.solvers.small.workspace import make_small, make_workspace
+from tests.reference import lattice as reference
 
 FORMS = {"compiled": lambda function: function, "plain": lambda function: function.py_func}
 

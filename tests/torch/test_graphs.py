@@ -11,14 +11,13 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the layer is not tested")
 
-from tests.reference.graphs import projection, types_of  # noqa: E402
-
 import rumflow as rf  # noqa: E402
 from rumflow.core.graph_cells import Cells as GraphCells  # noqa: E402
 from rumflow.layers.engines import graph_cells  # noqa: E402
 from rumflow.models.budgets import Budgets  # noqa: E402
 from rumflow.models.random_utility import RandomUtility  # noqa: E402
 from rumflow.torch import AxiomLayer, MenuSoftmax, RUMLayer  # noqa: E402
+from tests.reference.graphs import projection, types_of  # noqa: E402
 
 MENUS = [[0, 1, 2], [3, 1], [2, 3, 4], [4, 0], [1, 2, 3, 4]]
 

@@ -1,9 +1,8 @@
 """One row per alternative."""
 
+from rumflow.data.choices import ChoiceData
 from tests.reference.choice_tables import ITEMS, choices, expected, same_counts
 from tests.reference.layouts import MENUS_SEEN, PICKS, both, counted, read, same_data
-
-from rumflow.data.choices import ChoiceData
 
 
 def test_one_row_an_alternative():

@@ -4,11 +4,11 @@ import time
 
 import numpy as np
 import pytest
-from tests.reference.choice_tables import ITEMS, choices, expected, same_counts, write
-from tests.reference.shops import only_counts, same_shop
 
 import rumflow as rf
 from rumflow.data.choices import ChoiceData
+from tests.reference.choice_tables import ITEMS, choices, expected, same_counts, write
+from tests.reference.shops import only_counts, same_shop
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow", "dict"])

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.reference.choice_tables import ITEMS
-from tests.reference.layouts import both, read, same_data
 
 import rumflow as rf
+from tests.reference.choice_tables import ITEMS
+from tests.reference.layouts import both, read, same_data
 
 
 @both

@@ -3,10 +3,10 @@
 import gzip
 
 import pytest
-from tests.reference.choice_tables import ITEMS, choices, expected, same_counts
 
 import rumflow as rf
 from rumflow.data.choices import ChoiceData
+from tests.reference.choice_tables import ITEMS, choices, expected, same_counts
 
 
 def test_gzip_and_bom(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 import rumflow as rf
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Rows
+from tests.reference.labelled import make
 
 LABELS = [
     # quotation marks, separators, brackets
@@ -32,27 +32,6 @@ LABELS = [
 def test_there_are_sixty():
     assert len(LABELS) >= 60
     assert len(set(LABELS)) == len(LABELS)
-
-
-def make(items, form, subjects=(7, 3, 11), seed=0):
-    """Counts, or rows with subjects, over random menus of these items."""
-    rng = np.random.default_rng(seed)
-    n, m = len(items), 8
-    membership = np.unique(rng.random((m, n)) < 0.6, axis=0)[:, ::-1]
-    membership = membership[membership.any(axis=1)]
-    menu = np.repeat(np.arange(len(membership)), 4).astype(np.int32)
-    choice = np.array([rng.choice(np.flatnonzero(membership[k])) for k in menu], np.int16)
-    counts = np.where(membership, 0.0, np.nan)
-    np.add.at(counts, (menu, choice), 1.0)
-    rows = None
-    if form == "rows":
-        order = np.concatenate([np.arange(len(subjects)), rng.integers(len(subjects), size=len(menu))])[: len(menu)]
-        rows = Rows(menu, choice, np.ones(len(menu)), order.astype(np.int32), None, tuple(subjects))
-    order = np.lexsort(membership.T)
-    number = np.argsort(order).astype(np.int32)
-    if rows is not None:
-        rows = rows._replace(menu=number[rows.menu])
-    return ChoiceData(tuple(items), membership[order], counts[order], np.nansum(counts, axis=1)[order], rows)
 
 
 def trip(data, path, form):
@@ -99,23 +78,6 @@ def test_whole_numbers_as_items_and_subjects(tmp_path, form, kind, items):
     again = trip(data, tmp_path / f"a.{kind}", form)
     assert again.items == items
     assert again.equals(data)
-
-
-def test_labels_that_cannot_be_written(tmp_path):
-    for bad in ("", "  ", "a\0b", "\ud800", True, 1.5, None):
-        data = ChoiceData((bad, "b"), np.array([[True, True]]), np.array([[1.0, 2.0]]), np.array([3.0]))
-        with pytest.raises(rf.InputError, match="cannot be written to a text file"):
-            data.to_csv(tmp_path / "a.csv")
-    twins = ChoiceData((1, "1"), np.array([[True, True]]), np.array([[1.0, 2.0]]), np.array([3.0]))
-    with pytest.raises(rf.InputError, match="beside another one that reads '1'"):
-        twins.to_csv(tmp_path / "a.csv")
-    pytest.importorskip("pyarrow")
-    with pytest.raises(rf.InputError, match="one type"):
-        twins.to_parquet(tmp_path / "a.parquet")
-    mixed = make(("a", "b", "c"), "rows", (1, "x", 2))
-    with pytest.raises(rf.InputError, match="cannot be written as Parquet"):
-        mixed.to_parquet(tmp_path / "a.parquet", "rows")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_data_files_hold_labels_exactly(tmp_path):

@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 import pytest
-from tests.reference.choice_tables import ITEMS, choices, expected, same_counts, write
-from tests.reference.layouts import MENUS_SEEN, PICKS, both, counted, read, same_data
 
 from rumflow.data.choices import ChoiceData
+from tests.reference.choice_tables import ITEMS, choices, expected, same_counts, write
+from tests.reference.layouts import MENUS_SEEN, PICKS, both, counted, read, same_data
 
 
 @pytest.mark.parametrize("separator", [",", ";", "|", "/", " ", "+"])

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from tests.reference import lattice as reference
-from tests.reference.conflicts import CYCLE, DATA, choices_of
-from tests.reference.examples import DECOY
 
 import rumflow as rf
 from rumflow.data.menus import membership_of
 from rumflow.inference.conflicts import inequality
 from rumflow.inference.conflicts.subsets import Subsets
+from tests.reference import lattice as reference
+from tests.reference.conflicts import CYCLE, DATA, choices_of
+from tests.reference.examples import DECOY
 
 
 @pytest.mark.parametrize("seed", range(8))

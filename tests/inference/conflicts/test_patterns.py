@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.reference.examples import DECOY
 
 import rumflow as rf
 from rumflow.inference.conflicts.patterns import find_pattern
+from tests.reference.examples import DECOY
 
 #: Shares in per cent, the menus of the first conflict, its pattern and the items in it.
 PATTERNS = [

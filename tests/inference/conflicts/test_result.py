@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.reference.conflicts import CYCLE
-from tests.reference.results import conflict, explanation
 
 import rumflow as rf
+from tests.reference.conflicts import CYCLE
+from tests.reference.results import conflict, explanation
 
 
 def test_the_verdict_on_samples():

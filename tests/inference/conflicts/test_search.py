@@ -6,13 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from experiments.explain import draw
-from tests.reference.conflicts import labels, part_of, planted_design
-from tests.reference.examples import DECOY
 
 import rumflow as rf
 from rumflow.inference.conflicts import search
 from rumflow.inference.conflicts.search import Search
 from rumflow.inference.conflicts.subsets import Sampling, Subsets
+from tests.reference.conflicts import labels, part_of, planted_design
+from tests.reference.examples import DECOY
 
 
 @pytest.mark.parametrize(("n", "kind"), [(5, "decoy"), (8, "cycle"), (12, "decoy"), (40, "cycle")])

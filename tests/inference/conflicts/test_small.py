@@ -4,11 +4,11 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
-from tests.reference.examples import DECOY
 
 import rumflow as rf
 from rumflow.inference.conflicts import small, subsets
 from rumflow.inference.conflicts.subsets import Subsets
+from tests.reference.examples import DECOY
 
 
 def nested_twin(data, tolerance):

@@ -5,12 +5,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from tests.reference.conflicts import CYCLE, DATA, MEMBER, ROWS
-from tests.reference.examples import DECOY
 
 import rumflow as rf
 from rumflow.inference.conflicts import subsets
 from rumflow.inference.conflicts.subsets import Sampling, Subsets, _half, half_samples
+from tests.reference.conflicts import CYCLE, DATA, MEMBER, ROWS
+from tests.reference.examples import DECOY
 
 
 def test_choices_behind_a_menu():

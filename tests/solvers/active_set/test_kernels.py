@@ -5,13 +5,13 @@ from itertools import permutations
 import numba
 import numpy as np
 import pytest
-from tests.reference import lattice as reference
 
 from rumflow.core.paths import cheapest_above, cheapest_below
 from rumflow.core.problem import NO_WEIGHTS
 from rumflow.core.problem import Problem as Projection
 from rumflow.solvers.active_set import kernels, on_lattice
 from rumflow.solvers.active_set.solve import Workspace, make_problem
+from tests.reference import lattice as reference
 
 FORMS = ["compiled", "plain"]
 CASES = [(3, False, False), (4, True, False), (5, False, False), (5, True, False), (4, False, True), (4, True, True)]

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.reference.graphs import behaviour, cheapest_ways, random_cells, random_tables, types_of
 
 from rumflow.core.problem import Problem
 from rumflow.models.random_utility import RandomUtility
@@ -10,6 +9,7 @@ from rumflow.models.single_peaked import SinglePeaked
 from rumflow.solvers.active_set.kernels import account, gram_entry, matrix_row, start_from
 from rumflow.solvers.active_set.on_graph import price_cells
 from rumflow.solvers.active_set.solve import Workspace, make_graph_problem
+from tests.reference.graphs import behaviour, cheapest_ways, random_cells, random_tables, types_of
 
 
 @pytest.fixture(params=["rum", "peaked"])

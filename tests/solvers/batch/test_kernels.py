@@ -4,7 +4,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from tests.reference import lattice as reference
 
 import rumflow as rf
 from rumflow.core.membership import inside_tolerance
@@ -17,6 +16,7 @@ from rumflow.solvers.batch import kernels
 from rumflow.solvers.batch.kernels import FACE, INSIDE, Start, pack_piece
 from rumflow.solvers.batch.projector import BatchProjector
 from rumflow.solvers.small.workspace import make_small, make_workspace
+from tests.reference import lattice as reference
 
 FORMS = {"compiled": lambda function: function, "plain": lambda function: function.py_func}
 

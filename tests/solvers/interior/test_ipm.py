@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.reference import lattice as reference
 
 import rumflow as rf
 from rumflow.core.certificate import certify
@@ -26,6 +25,7 @@ from rumflow.data.simulate import (
 from rumflow.errors import InputError
 from rumflow.solvers.interior import ipm
 from rumflow.solvers.interior.ipm import solve_ipm, solve_newton
+from tests.reference import lattice as reference
 
 FAMILIES = {
     "dirichlet": dirichlet,

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from tests.reference import lattice as reference
 
 from rumflow.core.paths import uniform_flow
 from rumflow.core.tree import Tree, is_spanning_tree
 from rumflow.solvers.interior import lanes, smoothed, smoothed_path
 from rumflow.solvers.interior.cg import diagonal_table
 from rumflow.solvers.interior.smoothed import Centre, SmoothedProjector
+from tests.reference import lattice as reference
 
 FORMS = {"compiled": lambda function: function, "plain": lambda function: function.py_func}
 
