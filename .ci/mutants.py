@@ -4,8 +4,9 @@
     python .ci/mutants.py run             a random sample of 200 mutants; goes on where it stopped
     python .ci/mutants.py report          how many were killed, and the survivors
 
-After tests were added: `map --part inference --tests inference/test_explain.py inference/conflicts` for what has changed, then `run --again`. The
-sample depends on the code: stored line numbers are those of the day. `--seed 1` draws another sample, into a file of its own.
+After tests were added: `map --part inference --tests inference/test_explain.py inference/conflicts` for what has changed,
+then `run --again`. The sample depends on the code: stored line numbers are those of the day. `--seed 1` draws another sample,
+into a file of its own.
 
 A mutant is made by an import hook, in a forked process; no file is touched. It meets the tests that run its line, and is *killed*
 where one of them fails, where they take many times as long as before, or where they run out of memory. Kernels are plain Python
@@ -57,8 +58,9 @@ PARTS = {
     "core": Part(
         "rumflow/core",
         True,
-        "core models data/test_simulate.py data/test_budgets.py solvers/test_graphs.py solvers/test_small.py solvers/test_span.py "
-        "solvers/active_set/test_factor.py projection laws/test_projection.py inference/test_likelihood.py studies/test_operators.py",
+        "core models data/test_simulate.py data/test_budgets.py solvers/test_graphs.py solvers/test_small.py "
+        "solvers/test_span.py solvers/active_set/test_factor.py projection laws/test_projection.py "
+        "inference/test_likelihood.py studies/test_operators.py",
     ),
     "inference": Part(
         "rumflow/inference",
@@ -429,7 +431,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("what", choices=["map", "run", "report"])
     options.add_argument("--part", choices=list(PARTS), help="this folder only, in this process")
-    options.add_argument("--tests", nargs="+", default=[], help="map: these files and folders of tests/ only, after tests were added")
+    options.add_argument(
+        "--tests", nargs="+", default=[], help="map: these files and folders of tests/ only, after tests were added"
+    )
     options.add_argument("--count", type=int, default=200)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--again", action="store_true", help="try survivors once more, after the tests have changed")

@@ -8,7 +8,8 @@ import pytest
 
 import rumflow as rf
 from rumflow.inference.conflicts import subsets
-from rumflow.inference.conflicts.subsets import Sampling, Subsets, _half, half_samples
+from rumflow.inference.conflicts.subsets import Sampling, Subsets, half_samples
+from rumflow.inference.resample import generators
 from tests.reference.conflicts import CYCLE, DATA, MEMBER, ROWS
 from tests.reference.examples import DECOY
 
@@ -81,14 +82,19 @@ def test_choices_behind_by_hand():
     assert subsets.choices_behind(half, False) == pytest.approx([9 / 5, 25 / 11])
 
 
+def half_of(a, b):
+    """Half of a pair's choices, whole numbers of both items."""
+    (half,) = subsets.half_samples(rf.ChoiceData.from_counts({("a", "b"): {"a": a, "b": b}}), False, 0, 1)
+    return half.counts[0]
+
+
 def test_halves_of_counts():
-    rng = np.random.default_rng(0)
-    found = subsets._half(rng, np.array([3, 4]))
+    found = half_of(3, 4)
     assert found.sum() == 4
     assert (found <= [3, 4]).all()
-    assert subsets._half(np.random.default_rng(0), np.array([3, 3])).sum() == 3
-    many = subsets._half(np.random.default_rng(0), np.array([6 * 10**8, 4 * 10**8]))
-    assert many.tolist() == np.random.default_rng(0).binomial([6 * 10**8, 4 * 10**8], 0.5).tolist()
+    assert half_of(3, 3).sum() == 3
+    (rng,) = generators(0, (1,), range(1))
+    assert half_of(6 * 10**8, 4 * 10**8).tolist() == rng.binomial([6 * 10**8, 4 * 10**8], 0.5).tolist()
     (half,) = subsets.half_samples(replace(DATA, rows=None, totals=np.array([3.0, 7.0])), False, 0, 1)
     assert half.totals.tolist() == [2.0, 4.0]
     assert np.isnan(half.counts).tolist() == np.isnan(DATA.counts).tolist()
@@ -128,11 +134,11 @@ def test_menus_without_a_choice_are_left_out():
     counts = np.vstack([DATA.counts, [[7.0] + [np.nan] * 3, [np.nan] * 4]])
     order = [2, 0, 3, 1]  # ascending bit masks: {a}, {a, b}, {a, b, c}, {b, c, d}
     data = rf.ChoiceData(DATA.items, member[order], counts[order], np.array([7.0, 3.0, 4.0, 5.0]))
-    assert subsets._with_choices(data, False).menus == [("a", "b"), ("b", "c", "d")]
-    assert subsets._with_choices(DATA, False).rows is None
-    assert subsets._with_choices(DATA, True).rows is not None
+    assert Subsets(data, None, None).data.menus == [("a", "b"), ("b", "c", "d")]
+    assert Subsets(DATA, None, None).data.rows is None
+    assert Subsets(DATA, None, Sampling(0.05, 199, 0, True)).data.rows is not None
     with pytest.raises(rf.InputError, match="every menu has one item"):
-        subsets._with_choices(rf.ChoiceData.from_counts({("a",): {"a": 1}}), False)
+        Subsets(rf.ChoiceData.from_counts({("a",): {"a": 1}}), None, None)
 
 
 def test_a_subset_by_hand():
@@ -196,4 +202,4 @@ def test_pvalues_count_what_reaches_the_statistic():
 
 
 def test_half_of_a_hundred_choices():
-    assert _half(np.random.default_rng(0), np.array([60, 41])).sum() == 51
+    assert half_of(60, 41).sum() == 51
