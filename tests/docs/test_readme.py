@@ -61,7 +61,7 @@ def test_commands_exist(page):
         assert f"\n{name}:" in makefile
     for name in re.findall(r"`rumflow ([a-z]+)", text):
         assert name in COMMANDS
-    for name in re.findall(r"(?:tests|benchmarks)/\w+\.py", text):
+    for name in re.findall(r"(?:tests|benchmarks)/[\w/]+\.py", text):
         assert (ROOT / name).exists(), name
 
 
