@@ -38,10 +38,11 @@ def data():
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled():
-    """Compiling allocates, too."""
-    small = rf.simulate.noisy_rankings(9, seed=0)
-    rf.project(small, throw=False, tol=0.5)
-    rf.project(small, throw=False, tol=0.5, method="ipm")
+    """Compiling allocates, too; from 13 items on other kernels run than below."""
+    for n in (9, 13):
+        small = rf.simulate.noisy_rankings(n, seed=0)
+        rf.project(small, throw=False, tol=0.5, max_seconds=1.0)
+        rf.project(small, throw=False, tol=0.5, max_seconds=1.0, method="ipm")
     given = rf.ChoiceData.from_counts({(0, 1): {0: 30, 1: 10}, (0, 1, 2): {0: 20, 1: 15, 2: 5}}, items=range(9))
     rf.project(given, throw=False)
 
