@@ -3,19 +3,24 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint check docs dist bench bench-pages bench-stale mutants plain oldest reproduce fuzz clean
+.PHONY: demo test lint check check-all docs dist bench bench-pages bench-stale mutants plain oldest reproduce fuzz clean
 
 demo: $(VENV)/core
 	$(BIN)/rumflow demo
 
-test: lint check docs
+# What has to pass, as it runs for every change.
+test: lint check-all docs
 
 lint: $(VENV)/test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Without the tests marked slow: about five minutes on two cores.
 check: $(VENV)/test
+	$(BIN)/python -m pytest -m "not slow"
+
+check-all: $(VENV)/test
 	$(BIN)/python -m pytest
 
 # The site, in docs/_build/html. Its notebooks run, results of the last run are kept in docs/_build; a warning is an error.
@@ -55,20 +60,23 @@ mutants: $(VENV)/test
 	$(BIN)/python .ci/mutants.py run --count $(COUNT)
 
 # Kernels as plain Python, where an index out of range is an error; small sizes.
-PLAIN := certificate core_by_hand factor graph graphs_by_hand inputs lattice operators paths paths_by_hand simulate tree
+PLAIN := tests/core tests/data/test_simulate.py tests/projection/test_inputs.py tests/solvers/active_set/test_factor.py \
+  tests/studies/test_operators.py
 plain: $(VENV)/test
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PLAIN:%=tests/test_%.py) -k "not (threads or 13 or 14 or 15 or thousands)" \
-	  --deselect "tests/test_certificate.py::test_gap_bounds_the_distance_to_the_optimum[10]"
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PLAIN) -m "not slow" -k "not (threads or 13 or 14 or 15 or thousands)" \
+	  --ignore tests/core/test_compile.py --ignore tests/core/test_memory.py --deselect "tests/core/test_certificate.py::test_gap_bounds_the_distance_to_the_optimum[10]"
 
 # The oldest versions that pyproject.toml allows (without torch and jax), in an environment of their own. Tests that enumerate
 # rankings are left out: the least squares of SciPy before 1.15, with which they compare, does not always end.
-OLDEST := data data_files data_labels data_layouts plots certificate lattice paths
+OLDEST := tests/data/readers tests/data/test_choices.py tests/data/test_matrix.py tests/laws/test_round_trips.py tests/output/test_files.py \
+  tests/output/test_plots.py tests/output/test_range_plots.py tests/core/test_certificate.py tests/core/test_lattice.py \
+  tests/core/test_transforms.py tests/core/test_paths.py
 oldest:
 	$(PYTHON) -m venv --clear build/oldest
 	$(PYTHON) .ci/oldest.py > build/oldest.txt
 	build/oldest/bin/pip install -q -r build/oldest.txt
 	build/oldest/bin/pip install -q --no-deps .
-	NUMBA_CACHE_DIR=build/oldest/cache build/oldest/bin/python -P -m pytest -p no:cacheprovider $(OLDEST:%=tests/test_%.py)
+	NUMBA_CACHE_DIR=build/oldest/cache build/oldest/bin/python -P -m pytest -p no:cacheprovider $(OLDEST)
 	cd build && NUMBA_CACHE_DIR=oldest/cache oldest/bin/python -P ../.ci/smoke.py
 
 # The tables and figures of the pages, from studies/results; measures nothing.

@@ -4,8 +4,9 @@
     python .ci/mutants.py run             a random sample of 200 mutants; goes on where it stopped
     python .ci/mutants.py report          how many were killed, and the survivors
 
-After tests were added: `map --part inference --tests explain bounds` for the files that have changed, then `run --again`. The
-sample depends on the code: stored line numbers are those of the day. `--seed 1` draws another sample, into a file of its own.
+After tests were added: `map --part inference --tests inference/test_explain.py inference/conflicts` for what has changed,
+then `run --again`. The sample depends on the code: stored line numbers are those of the day. `--seed 1` draws another sample,
+into a file of its own.
 
 A mutant is made by an import hook, in a forked process; no file is touched. It meets the tests that run its line, and is *killed*
 where one of them fails, where they take many times as long as before, or where they run out of memory. Kernels are plain Python
@@ -57,16 +58,14 @@ PARTS = {
     "core": Part(
         "rumflow/core",
         True,
-        "certificate graph lattice models operators paths tree budgets inputs simulate projection graph_projection "
-        "remainders memory many factor span small large corners core_by_hand paths_by_hand graphs_by_hand",
+        "core models data/test_simulate.py data/test_budgets.py solvers/test_graphs.py solvers/test_small.py "
+        "solvers/test_span.py solvers/active_set/test_factor.py projection laws/test_projection.py "
+        "inference/test_likelihood.py studies/test_operators.py",
     ),
     "inference": Part(
         "rumflow/inference",
         False,
-        "inference_graph inference_jobs inference_resample inference_test bounds likelihood explain plausible "
-        "explain_words explain_models assortment decide compare_models remainders budgets corners words_in_full "
-        "samples_by_hand jobs_by_hand tests_by_hand groups_by_hand intervals_by_hand bounds_by_hand assortments_by_hand "
-        "conflicts_by_hand explanations_by_hand",
+        "inference golden projection/test_cells.py",
     ),
 }
 
@@ -300,19 +299,24 @@ def make_map(name: str, only: list[str]) -> None:
         rf.bounds(data, [0, 1], n_boot=19, confidence=0.9, seed=0)
     part = PARTS[name]
     mapper = Mapper(part.folder)
-    tests = [f"tests/test_{test}.py" for test in only or part.tests.split()]
+    tests = [f"tests/{test}" for test in only or part.tests.split()]
     doctests = [] if only else [f"src/{part.folder}"]
     path = CACHE / f"{name}.json"
     if only:
         known = json.loads(path.read_text())
         files = {test: test.partition("::")[0] for test in known["seconds"]}
-        kept = {test for test, file in files.items() if file not in tests and (ROOT / file).exists()}
+        kept = {test for test, file in files.items() if not _among(file, tests) and (ROOT / file).exists()}
         mapper.seconds = {test: seconds for test, seconds in known["seconds"].items() if test in kept}
         for file, lines in known["lines"].items():
             mapper.lines[file] = {int(line): [test for test in own if test in kept] for line, own in lines.items()}
     pytest.main([*tests, *doctests, "-q", "-s", "-p", "no:cacheprovider", "--tb=no"], plugins=[mapper])
     path.write_text(json.dumps({"seconds": mapper.seconds, "lines": mapper.lines}))
     print(f"{len(mapper.seconds)} tests, {sum(mapper.seconds.values()):.0f} CPU seconds, in {path}")
+
+
+def _among(file: str, tests: list[str]) -> bool:
+    """Whether a file is one of these, or in a folder among them."""
+    return any(file == test or file.startswith(f"{test}/") for test in tests)
 
 
 def covering(mutant: Mutant, known: dict) -> list[str]:
@@ -427,7 +431,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("what", choices=["map", "run", "report"])
     options.add_argument("--part", choices=list(PARTS), help="this folder only, in this process")
-    options.add_argument("--tests", nargs="+", default=[], help="map: these files only, after tests were added to them")
+    options.add_argument(
+        "--tests", nargs="+", default=[], help="map: these files and folders of tests/ only, after tests were added"
+    )
     options.add_argument("--count", type=int, default=200)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--again", action="store_true", help="try survivors once more, after the tests have changed")

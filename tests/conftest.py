@@ -27,6 +27,120 @@ def data_folder():
     return Path(folder)
 
 
+# Data that tests of several folders use. Imports are inside: `test_skips` runs this file without the package beside it.
+
+
+@pytest.fixture
+def many_items(monkeypatch):
+    """Certificate and membership take the ways of many items from five items on."""
+    from rumflow.core import certificate, membership
+
+    for module in (certificate, membership):
+        assert module._ONE_CALL < 13
+        monkeypatch.setattr(module, "_ONE_CALL", 4)
+
+
+@pytest.fixture
+def budget_files(tmp_path, rng):
+    """Households and prices in files, as words of a command line."""
+    from tests.reference.budgets import random_prices
+
+    prices = random_prices(rng, 3, 3)
+    years = np.array([1990, 1991, 1992])
+    budget = np.repeat(np.arange(3), 60)
+    shares = rng.dirichlet(np.ones(3), len(budget))
+    spent = np.exp(rng.normal(0, 0.4, len(budget)))
+    people = np.arange(len(budget)) // 2
+    table = np.column_stack([years[budget], shares, spent, people])
+    households = tmp_path / "households.csv"
+    np.savetxt(households, table, "%.17g", ",", header="year,share1,share2,share3,expenditure,family", comments="")
+    other = tmp_path / "prices.csv"
+    np.savetxt(other, np.column_stack([years, prices]), "%.17g", ",", header="year,price1,price2,price3", comments="")
+    return [str(households), "--prices", str(other)]
+
+
+@pytest.fixture
+def subject_choices():
+    """120 choices of ten subjects."""
+    import rumflow as rf
+
+    rng = np.random.default_rng(0)
+    menus = [("a", "b"), ("b", "c"), ("a", "c"), ("a", "b", "c")]
+    picked = [menus[k % 4] for k in range(120)]
+    table = {
+        "menu": picked,
+        "choice": [m[rng.integers(len(m))] for m in picked],
+        "subject": [k % 10 for k in range(120)],
+    }
+    return rf.ChoiceData.from_frame(table, items=("a", "b", "c"))
+
+
+@pytest.fixture(scope="module")
+def stock():
+    """A hundred items, of which some are sold out."""
+    import rumflow as rf
+
+    data = rf.simulate.stock_outs(100, 25, draws=40, seed=3)
+    return rf.ChoiceData(tuple(f"item {x}" for x in range(100)), data.membership, data.counts, data.totals)
+
+
+@pytest.fixture(scope="module")
+def random_shares():
+    """Shares that are no sample of anything, and their objective on the graph route."""
+    import rumflow as rf
+
+    member = rf.simulate.random_menus(10, 45, 4, seed=3).membership
+    shares = np.random.default_rng(5).exponential(size=member.shape) * member
+    shares = np.where(member, shares / shares.sum(axis=1, keepdims=True), np.nan)
+    data = rf.ChoiceData(tuple("abcdefghij"), member, shares, np.ones(len(member)))
+    return data, rf.project(data, route="graph").objective
+
+
+@pytest.fixture
+def hard(random_shares, monkeypatch):
+    """The same with bounds that leave a gap: no graph of a group, no branch and cut."""
+    from rumflow.models.open_menus import Limit
+    from rumflow.solvers.bounded import bound as bounds_module
+    from rumflow.solvers.bounded import split as split_module
+    from rumflow.solvers.bounded.bound import Bounder
+    from tests.reference.bounded_cases import TINY
+
+    keep = Bounder.__init__
+    monkeypatch.setattr(Bounder, "__init__", lambda self, model, cells: keep(self, model, cells, TINY))
+    monkeypatch.setattr(bounds_module, "BRANCH_SECONDS", 0.0)
+    monkeypatch.setattr(split_module, "SPLIT_LIMIT", Limit(nodes=100))
+    monkeypatch.setattr(split_module, "_MOST_CUTS", 8)
+    return random_shares
+
+
+@pytest.fixture
+def abkk(data_folder):
+    """The lotteries of three frames, from published files."""
+    import rumflow as rf
+    from tests.reference.samples import SUBSETS
+
+    frames = {}
+    for name in ("high", "medium", "low"):
+        rows = np.loadtxt(data_folder / f"abkk_lotteries/menu_choice_{name}.csv", delimiter=",", skiprows=1, dtype=int)
+        counts = {}
+        for menu, choice in rows:
+            offered = (0, *SUBSETS[menu - 1])
+            chosen = counts.setdefault(offered, dict.fromkeys(offered, 0))
+            chosen[choice] += 1
+        frames[name] = rf.ChoiceData.from_counts(counts, items=range(6))
+    return frames
+
+
+@pytest.fixture
+def sales(tmp_path):
+    """A file of sales with an outside option."""
+    from tests.reference.commands import SALES
+
+    path = tmp_path / "sales.csv"
+    path.write_text("menu,item,count\n" + "".join(f"{menu},{item},{count}\n" for menu, item, count in SALES))
+    return str(path)
+
+
 # A skipped test proves nothing: every skip but these fails the run. Where the real data are, everything else has to be, too.
 _ALLOWED = {
     "no chromium is installed": "a browser is no Python package, so the test extra cannot bring it",

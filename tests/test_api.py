@@ -1,4 +1,4 @@
-"""Everything public has an example that runs."""
+"""The public names; everything public has an example that runs."""
 
 import importlib
 import inspect
@@ -58,3 +58,16 @@ def test_a_missing_example_is_noticed():
         """No example."""
 
     assert not has_example(bare)
+
+
+def test_the_public_names():
+    assert set(rf.__all__) <= set(dir(rf))
+    for name in ("project", "project_many", "ChoiceData", "Lattice", "block_marschak", "is_rum", "simulate"):
+        assert name in rf.__all__
+
+
+def test_convention_is_public():
+    assert rf.Convention(set="cone").set == "cone"
+    assert "Convention" in dir(rf)
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = rf.nothing

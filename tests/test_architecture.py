@@ -1,4 +1,5 @@
-"""Folders import downward only, no module imports itself in a circle, and models are asked by what they say of themselves.
+"""Folders import downward only, no module imports itself in a circle, models are asked by what they say of themselves, and every
+public module has a test file of its name: `core/paths.py` is tested in `tests/core/test_paths.py`.
 
 Imports inside functions count as well.
 """
@@ -8,7 +9,8 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[1] / "src" / "rumflow"
+TESTS = Path(__file__).parent
+PACKAGE = TESTS.parent / "src" / "rumflow"
 
 LEVELS = (
     "errors version",
@@ -110,3 +112,50 @@ def test_a_question_for_the_class_is_noticed():
     assert asked_for_classes(given + "x = 1 if isinstance(model, int | B) else 2", models) == [3]
     assert asked_for_classes("import rumflow as rf\nisinstance(model, (int, rf.SinglePeaked))", models) == [2]
     assert asked_for_classes("class Types: ...\nisinstance(start, Types)", models) == []
+
+
+#: Modules that are tested in the file of another one, and why.
+ELSEWHERE = {
+    "data/readers/roles.py": ("data/readers/test_columns.py", "which column has which role is decided there"),
+    "jax/primitives.py": ("jax/test_function.py", "primitives are reached through the function"),
+    "layers/cells.py": ("torch/test_layer.py", "cells of layers, tried in the layers"),
+    "layers/checks.py": ("torch/test_layer.py", "arguments of layers, tried in the layers"),
+    "output/archive.py": ("projection/test_save.py", "files of fits, whole and damaged"),
+    "output/budget_plots.py": ("report/test_budgets.py", "pictures of budgets, drawn there from the same data"),
+    "output/names.py": ("output/test_plots.py", "labels of pictures; the rest are doctests"),
+    "output/plot_style.py": ("output/test_plots.py", "what every picture shares"),
+    "projection/observed.py": ("projection/test_graph.py", "what `project` observes on a graph"),
+    "report/render.py": ("report/test_page.py", "the template of the page"),
+    "solvers/active_set/on_lattice.py": (
+        "solvers/active_set/test_kernels.py",
+        "prices of the lattice against enumeration",
+    ),
+    "solvers/active_set/state.py": ("solvers/active_set/test_kernels.py", "the arrays that the kernels change"),
+    "solvers/batch/on_graph.py": ("torch/test_graphs.py", "stacks on graphs, with their derivatives"),
+    "solvers/batch/result.py": ("projection/test_batch.py", "results of stacks against those of their members"),
+    "solvers/interior/lanes.py": ("solvers/interior/test_smoothed.py", "kernels of the smoothed projection"),
+    "solvers/interior/smoothed_path.py": ("solvers/interior/test_smoothed.py", "kernels of the smoothed projection"),
+}
+
+
+def test_every_public_module_has_a_test_file_of_its_name():
+    """In the folder of its name; the modules of a solver package may share one file, `tests/solvers/test_small.py`."""
+    missing = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        module = path.relative_to(PACKAGE)
+        if path.name.startswith("_") or module.as_posix() == "version.py" or module.as_posix() in ELSEWHERE:
+            continue
+        own, package = (
+            TESTS / module.with_name(f"test_{path.name}"),
+            TESTS / (module.parent.parent / f"test_{module.parent.name}.py"),
+        )
+        if not own.exists() and not (module.parts[0] == "solvers" and len(module.parts) == 3 and package.exists()):
+            missing.append(f"{module}: no {own.relative_to(TESTS.parent)}")
+    assert not missing, "\n".join(missing)
+
+
+def test_modules_that_are_tested_elsewhere_are_there_and_have_no_file_of_their_own():
+    for module, (file, _) in ELSEWHERE.items():
+        assert (PACKAGE / module).exists(), module
+        assert (TESTS / file).exists(), file
+        assert not (TESTS / module).with_name(f"test_{Path(module).name}").exists(), module

@@ -16,13 +16,13 @@ import argparse
 import time
 
 import numpy as np
+from rumflow.solvers.graphs import ModelProjector
 
 import rumflow as rf
 from rumflow.core.graph_cells import Cells
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.single_peaked import SinglePeaked
-from rumflow.solvers.graphs import ModelProjector
 from studies.benchmarks.record import RESULTS, save, show, stamp
 
 CASES = {

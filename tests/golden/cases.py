@@ -154,12 +154,8 @@ def projections() -> Iterator[Case]:
         )
     for seed in range(16):
         data = _choices(4, 0.8, 30, seed)
-        yield (
-            f"model {seed}",
-            lambda d=data, m=_model(seed % 4, data, seed), w=(None, "counts")[seed % 2]: _fit(
-                rf.project(d, w, model=m)
-            ),
-        )
+        model, weights = _model(seed % 4, data, seed), (None, "counts")[seed % 2]
+        yield f"model {seed}", lambda d=data, m=model, w=weights: _fit(rf.project(d, w, model=m))
     for seed in range(10):
         data = _choices(4 + seed % 3, 0.7, 30, seed)
         route = ("lattice", "graph")[seed % 2]

@@ -1,0 +1,18 @@
+"""Completion of the shell."""
+
+import subprocess
+
+import pytest
+
+from tests.reference.commands import run
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(capsys, shell):
+    code, out, _ = run(capsys, "completion", shell)
+    assert code == 0
+    assert "outside-option" in out
+    if shell == "bash":
+        script = out + '\nCOMP_WORDS=(rumflow te); COMP_CWORD=1; _rumflow; echo "${COMPREPLY[@]}"'
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+        assert done.stdout.split() == ["test"]

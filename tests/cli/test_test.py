@@ -1,0 +1,90 @@
+"""The command `test`: output, models, subjects, memory."""
+
+import json
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from rumflow.data.choices import ChoiceData
+from rumflow.inference import rum_test
+from rumflow.models.random_utility import RandomUtility
+from tests.reference.commands import run
+
+
+def test_test_with_a_model(capsys, shop):
+    data = ChoiceData.from_csv(shop)
+    for options, model in [(("--route", "graph"), None), (("--above", "a>b"), RandomUtility([("a", "b")]))]:
+        code, out, _ = run(capsys, "test", shop, "--json", "--n-boot", 19, "--seed", 1, *options)
+        assert code == 0
+        expected = rum_test(data, 19, seed=1, model=model, route="graph")
+        assert json.loads(out)["statistic"] == pytest.approx(expected.statistic)
+        assert json.loads(out)["pvalue"] == expected.pvalue
+
+
+def test_test(capsys, choices, tmp_path):
+    code, out, _ = run(capsys, "test", choices, "--n-boot", 49, "--seed", 1)
+    assert code == 0
+    assert "p-value" in out
+    code, out, _ = run(
+        capsys,
+        "test",
+        choices,
+        "--n-boot",
+        49,
+        "--seed",
+        1,
+        "--tau",
+        "0",
+        "--tau",
+        "auto",
+        "--json",
+        "--out",
+        tmp_path / "null.csv",
+    )
+    answer = json.loads(out)
+    assert len(answer["pvalues"]) == 2
+    assert all(p >= 1 / 50 for p in answer["pvalues"])
+    assert len((tmp_path / "null.csv").read_text().splitlines()) == 50
+    code, _, err = run(capsys, "test", choices, "--tau", "much")
+    assert code == 1
+    assert "--tau much" in err
+
+
+def test_tests_by_subject_are_adjusted(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["subject,menu,choice"]
+    for k in range(300):
+        menu = ["a,b", "b,c", "a,c", "a,b,c"][k % 4]
+        lines.append(f's{k % 3},"{menu}",{menu.split(",")[rng.integers(len(menu.split(",")))]}')
+    path = tmp_path / "subjects.csv"
+    path.write_text("\n".join(lines))
+    code, out, _ = run(capsys, "test", path, "--by", "subject", "--n-boot", 19, "--seed", 0, "--json")
+    assert code == 0
+    results = json.loads(out)["results"]
+    assert len(results) == 3
+    assert all(r["adjusted_p"] >= r["p_value"] for r in results)
+    code, out, _ = run(capsys, "test", path, "--cluster", "--n-boot", 19, "--seed", 0)
+    assert code in (0, 1)  # three subjects may be too few, which is said
+
+
+def test_memory_of_many_tests_is_asked_for_first(counts, monkeypatch):
+    monkeypatch.setattr("rumflow.core.memory.available_memory", lambda: 2**30)
+    data = rf.ChoiceData.from_csv(counts)
+    with pytest.raises(rf.InputError, match=r"9 tests needs about .* take fewer replicates"):
+        rf.rum_test_many([data] * 9, n_boot=10**7)
+
+
+@pytest.mark.parametrize("command", ["test", "explain", "bounds", "assort", "report", "compare"])
+def test_subjects_that_are_not_resampled_whole_are_pointed_out(capsys, tmp_path, command):
+    path = tmp_path / "subjects.csv"
+    path.write_text("menu,choice,subject\n" + "".join(f"a|b,{x},{s}\na|b|c,{x},{s}\n" for s in range(4) for x in "ab"))
+    more = {"bounds": ["--for", "a,c"], "assort": ["--revenue", "b=1,c=2", "--outside", "a", "--confidence", 0.9]}
+    more |= {"report": ["-o", tmp_path / "page.html"], "explain": ["--halves", 2]}
+    words = [command, path, *more.get(command, []), "--n-boot", 19]
+    hint = "--cluster in the shell" if command == "test" else "--cluster resamples whole subjects"
+    _, text, err = run(capsys, *words)
+    assert hint in (text if command == "test" else err)
+    assert "--cluster" not in "".join(run(capsys, *words, "--cluster")[1:])
+    if command == "test":  # of one subject there is nothing to resample whole
+        assert "--cluster resamples" not in run(capsys, *words, "--by", "subject")[2]

@@ -1,0 +1,190 @@
+"""Kernels on disk: compiled once per machine, watched for changes, quick to load, and the clock of time limits."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from numba.core.caching import NullCache
+
+import rumflow as rf
+from rumflow.core.compile import clock, leaf
+
+SCRIPT = """
+import sys, rumflow as rf
+fit = rf.project(rf.simulate.dirichlet(6, 0))
+print(repr(fit.objective))
+batch = rf.project_many([rf.simulate.dirichlet(4, 0)])
+print(repr(float(batch.objective[0])))
+assert not {"torch", "jax", "pandas", "polars", "matplotlib", "joblib", "rich"} & set(sys.modules)
+"""
+
+
+def start(script, **environment):
+    return subprocess.Popen(
+        [sys.executable, "-c", script],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process):
+    out, err = process.communicate(timeout=600)
+    assert process.returncode == 0, err
+    return out, err
+
+
+def test_workers_that_start_together_share_a_fresh_cache(tmp_path):
+    expected = f"{rf.project(rf.simulate.dirichlet(6, 0)).objective!r}\n"
+    together = [start(SCRIPT, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]
+    for process in together:
+        out, err = finish(process)
+        assert out.startswith(expected)
+        for name in ("solve_from", "solve_piece"):  # each set of kernels, not the first alone
+            assert re.search(rf"compiling {name}, once per machine \(about \d+ s\) \.\.\. compiled in [\d.]+ s\n", err)
+    out, err = finish(start(SCRIPT, NUMBA_CACHE_DIR=str(tmp_path)))
+    assert out.startswith(expected)
+    assert err == ""
+
+
+PACKAGE = {
+    "constants.py": "HALF = 0.5\n",
+    "inner.py": """
+from rumflow.core.compile import leaf
+from package.constants import HALF
+@leaf
+def middle(a, b):
+    return HALF * (a + b)
+""",
+    "outer.py": """
+from typing import NamedTuple
+from rumflow.core.compile import leaf
+from package.inner import middle
+class Pair(NamedTuple):
+    low: float
+    high: float
+@leaf
+def spread(pair):
+    return middle(pair.low, pair.high) - pair.low
+def report(value):
+    return f"spread {value}"
+""",
+    "run.py": """
+import sys
+sys.path.insert(0, sys.argv[1])
+from package.outer import Pair, report, spread
+print(report(spread(Pair(low=1.0, high=3.0))), sum(spread.stats.cache_misses.values()))
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "expected"),
+    [
+        ("outer.py", "spread {value}", "the spread {value}", "the spread 1.0 0"),  # no kernel, though in its file
+        ("constants.py", "HALF", "QUARTER = 0.25\nHALF", "spread 1.0 0"),  # a constant that is not used
+        ("run.py", "import sys", "import os, sys", "spread 1.0 0"),
+        ("inner.py", "HALF * (a + b)", "HALF * (a - b)", "spread -2.0 1"),  # a kernel that is called
+        ("constants.py", "0.5", "2.0", "spread 7.0 1"),  # a constant that it uses
+        ("outer.py", "    low: float\n    high: float", "    high: float\n    low: float", "spread 1.0 1"),
+        ("outer.py", "@leaf", "from rumflow.core.compile import kernel as leaf\n@leaf", "spread 1.0 1"),
+    ],
+)
+def test_the_cache_on_disk_watches_what_a_kernel_is_made_of(tmp_path, file, old, new, expected):
+    folder = tmp_path / "package"
+    folder.mkdir()
+    for name, text in PACKAGE.items():
+        (folder / name).write_text(text)
+
+    def run():
+        command = [sys.executable, "-B", str(folder / "run.py"), str(tmp_path)]
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert run() == "spread 1.0 1"
+    assert run() == "spread 1.0 0"
+    (folder / file).write_text(PACKAGE[file].replace(old, new))
+    assert run() == expected
+
+
+def test_the_clock_of_time_limits_stands_still_while_kernels_are_compiled():
+    @leaf
+    def spread(x):
+        return x[-1] - x[0]
+
+    spread._cache = NullCache()  # compiled in every run of this test
+    begin, limit = time.perf_counter(), clock()
+    assert spread(np.arange(3.0)) == 2.0
+    assert 0.0 <= clock() - limit < 0.8 * (time.perf_counter() - begin)
+    begin, limit = time.perf_counter(), clock()
+    assert spread(np.arange(4.0)) == 3.0
+    assert clock() - limit == pytest.approx(time.perf_counter() - begin, abs=0.01)
+
+
+def test_import_leaves_the_large_parts_of_scipy_out():
+    script = """
+import sys, rumflow
+assert not {"scipy.sparse", "scipy.optimize", "scipy.linalg", "scipy.special", "scipy.stats"} & set(sys.modules)
+"""
+    finish(start(script))
+
+
+def test_plain_python_takes_the_same_steps():
+    """Without compilation a wrong index raises instead of reading what is not there."""
+    script = """
+import numpy as np, rumflow as rf
+for n in (2, 3, 4):
+    fit = rf.project(rf.simulate.dirichlet(n, 3))
+    inside = rf.Lattice(n).membership
+    print(float(fit.objective), repr(float(fit.jvp(np.where(inside, 1.0 * np.arange(n), 0.0)).sum())))
+weights = np.where(rf.Lattice(4).membership, 2.0, 0.0)
+print(repr(float(rf.project_many([rf.simulate.dirichlet(4, 1)], weights, cone=True).objective[0])))
+print(float(rf.project(rf.simulate.mixed_logit(3, draws=20, seed=0), method="ipm").objective))
+"""
+    out, _ = finish(start(script, NUMBA_DISABLE_JIT="1"))
+    fast, _ = finish(start(script))
+    numbers = [float(word) for word in out.split()]
+    assert numbers == pytest.approx([float(word) for word in fast.split()], rel=1e-9, abs=1e-12)
+
+
+KERNEL = """
+import resource, sys
+if sys.argv[1] == "full":  # no file may grow beyond 4 KiB: as on a full disk
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+if sys.argv[1] == "nowhere":
+    import numba.core.caching as caching
+    caching.CacheImpl._locator_classes = []
+    caching.CodeLibraryCacheImpl._locator_classes = caching.CompileResultCacheImpl._locator_classes = []
+from rumflow import Lattice
+print(Lattice(2).to_internal([[0, 0], [1, 0], [0, 1], [0.25, 0.75]]).tolist())
+"""
+
+
+@pytest.mark.parametrize("disk", ["full", "nowhere", "missing", "damaged"])
+def test_without_room_for_compiled_kernels(tmp_path, disk):
+    """Slow, but right, and said once."""
+    folder = tmp_path / "cache"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": "/dev/null/no" if disk == "missing" else str(folder)}
+
+    def compute(how):
+        command = [sys.executable, "-c", KERNEL, how]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == "[[1.0, 0.25], [1.0, 0.75]]\n"
+        return done.stderr
+
+    if disk == "damaged":
+        compute("fine")
+        files = list(folder.rglob("*.nb*"))
+        assert files
+        for k, file in enumerate(files):
+            file.write_bytes(file.read_bytes()[: 100 * (k % 2)])
+        assert compute("fine") == ""
+        return
+    err = compute(disk)
+    assert err.count("cannot be kept on disk") == (0 if disk == "missing" else 1)

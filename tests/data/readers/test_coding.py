@@ -1,0 +1,49 @@
+"""Codes for missing choices and the column of a status quo."""
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from tests.reference.choice_tables import ITEMS
+from tests.reference.layouts import both, read, same_data
+
+
+@both
+def test_status_quo_column(tmp_path, kind):
+    """The status quo belongs to the menu of its row, listed or not; a missing choice keeps it."""
+    table = {
+        "menu": ["milk|juice", "milk", "tea|milk", "juice"],
+        "status_quo": ["tea", "tea", "tea", "milk"],
+        "choice": ["tea", None, "milk", "status quo"],
+    }
+    data = read(table, tmp_path, kind, items=ITEMS)
+    assert data.menus == [("tea", "milk"), ("milk", "juice"), ("tea", "milk", "juice")]
+    assert np.nansum(data.counts, axis=0).tolist() == [2, 2, 0]
+    renamed = {"menu": table["menu"], "kept": table["status_quo"], "choice": table["choice"]}
+    renamed["choice"] = [*renamed["choice"][:3], "kept"]
+    same_data(read(renamed, tmp_path, kind, status_quo="kept", items=ITEMS), data)
+    flags = {"menu": table["menu"], "sq": [0, 1, 0, 1], "choice": ["milk", "milk", "tea", "juice"]}
+    with pytest.raises(rf.InputError, match="holds 0 and 1"):
+        read(flags, tmp_path, kind, status_quo="sq")
+
+
+@both
+def test_codes_for_missing_choices(tmp_path, kind):
+    """Swissmetro: 0 unknown, then the numbers of the modes."""
+    table = {
+        "TRAIN_AV": [1, 1, 1, 1, 0],
+        "SM_AV": [1, 1, 1, 1, 1],
+        "CAR_AV": [1, 0, 1, 1, 1],
+        "CHOICE": [0, 1, 2, 3, 0],
+        "AGE": [3, 2, 5, 4, 1],
+    }
+    data = read(table, tmp_path, kind, missing=0)
+    assert data.items == ("TRAIN", "SM", "CAR")
+    assert data.n_observations == 3
+    assert "2 rows without a recorded choice are left out" in data.understood
+    with pytest.raises(rf.InputError, match="missing=0"):
+        read(table, tmp_path, kind, base=1)
+    texts = {"menu": ["a,b", "a,b", "a,b"], "choice": ["a", "?", "refused"]}
+    assert read(texts, tmp_path, kind, missing=["?", "refused"]).n_observations == 1
+    with pytest.raises(rf.InputError, match="no recorded choice"):
+        read(texts, tmp_path, kind, missing=["?", "refused", "a"])

@@ -1,0 +1,113 @@
+"""Choice data: menus in any order, items left out, hundreds of items, numbers beyond double precision."""
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from rumflow.data.choices import ChoiceData
+from rumflow.errors import InputError
+from tests.reference.shops import same_shop
+
+
+def test_counts(large_shop):
+    table = {menu: {x: c for x, c in zip(large_shop.items, row, strict=True) if c > 0}
+             for menu, row in zip(large_shop.menus, large_shop.counts, strict=True)}  # fmt: skip
+    same_shop(ChoiceData.from_counts(table, items=large_shop.items), large_shop)
+
+
+def test_split(large_shop):
+    parts = large_shop.split("subject")
+    assert len(parts) == 50
+    assert sum(part.n_observations for part in parts.values()) == 3_000
+    total = {}
+    for part in parts.values():
+        for menu, total_of in zip(part.membership, part.totals, strict=True):
+            total[menu.tobytes()] = total.get(menu.tobytes(), 0) + total_of
+    assert [total[menu.tobytes()] for menu in large_shop.membership] == large_shop.totals.tolist()
+
+
+def test_shapes_are_checked():
+    with pytest.raises(rf.InputError, match="boolean array"):
+        ChoiceData(("a", "b"), np.array([3]), np.ones((1, 2)), np.array([2.0]))
+
+
+def test_menus_in_any_order_are_the_same_data():
+    counts = {("a", "b"): {"a": 5, "b": 7}, ("b", "c"): {"b": 2, "c": 9}, ("a", "c"): {"a": 4, "c": 4}}
+    data = rf.ChoiceData.from_counts(counts)
+    order = np.array([2, 0, 1])
+    rows = rf.ChoiceData.from_frame({"menu": ["b,c", "a,b", "a,c", "a,b"], "choice": ["c", "a", "a", "b"]}).rows
+    mixed = ChoiceData(data.items, data.membership[order], data.counts[order], data.totals[order])
+    assert mixed.menus == data.menus
+    assert np.array_equal(mixed.counts, data.counts, equal_nan=True)
+    assert np.array_equal(mixed.totals, data.totals)
+    one = ChoiceData(data.items, data.membership, data.counts, data.totals, rows)
+    place = np.argsort(order)
+    other = ChoiceData(
+        *(x[order] if i else x for i, x in enumerate((data.items, data.membership, data.counts, data.totals))),
+        rows._replace(menu=place[rows.menu].astype(np.int32)),
+    )
+    assert np.array_equal(one.rows.menu, other.rows.menu)
+
+
+def test_without_items():
+    counts = {
+        ("a", "b", "none"): {"a": 3, "b": 1, "none": 6},
+        ("a", "b"): {"a": 2, "b": 2},
+        ("b", "none"): {"b": 0, "none": 4},
+        ("a", "c", "none"): {"a": 5, "c": 1, "none": 0},
+    }
+    data = rf.ChoiceData.from_counts(counts, items=["a", "none", "b", "c"])
+    left = data.without(["none"])
+    assert left.equals(rf.ChoiceData.from_counts({("a", "b"): {"a": 5, "b": 3}, ("a", "c"): {"a": 5, "c": 1}}))
+    assert data.without("none").equals(left)
+    with pytest.raises(InputError, match="item 'nil' is unknown"):
+        data.without(["nil"])
+    with pytest.raises(InputError, match="no choice left"):
+        data.without(["a", "b", "c", "none"])
+    partial = rf.ChoiceData.from_matrix([*[[np.nan] * 3] * 6, [0.5, np.nan, 0.25]])
+    assert partial.without([2]).totals.tolist() == [0.75]  # what was not recorded stays so
+    with pytest.raises(InputError, match="does not say how often"):
+        partial.without([1])
+
+
+def test_without_items_keeps_single_choices():
+    frame = {
+        "menu": ["a,b,c", "a,b,c", "b,c", "a,c"],
+        "choice": ["c", "a", "b", "c"],
+        "subject": [1, 2, 2, 3],
+        "weight": [1, 2, 3, 4],
+    }
+    data = rf.ChoiceData.from_frame(frame).without(["c"])
+    kept = {"menu": ["a,b", "b"], "choice": ["a", "b"], "subject": [2, 2], "weight": [2, 3]}
+    other = rf.ChoiceData.from_frame(kept)
+    assert data.menus == other.menus == [("b",), ("a", "b")]
+    assert np.array_equal(data.counts, other.counts, equal_nan=True)
+    assert [data.rows.subjects[s] for s in data.rows.subject] == [2, 2]
+    assert data.rows.weight.tolist() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    "value", [1e308, 2.0**63, float("inf"), 2.0**53 + 2, 10**400], ids=lambda v: f"{len(str(v))} digits"
+)
+def test_counts_beyond_double_precision(value):
+    for make in (
+        lambda: ChoiceData.from_counts({("a", "b"): {"a": value, "b": 1}}),
+        lambda: ChoiceData.from_matrix([[1, 0], [0, 1], [value, 2]]),
+        lambda: ChoiceData.from_frame({"menu": ["a,b", "a,b"], "item": ["a", "b"], "count": [value, 1]}),
+        lambda: ChoiceData.from_frame({"menu": ["a,b", "a,b"], "choice": ["a", "b"], "weight": [value, 1]}),
+    ):
+        with pytest.raises(rf.InputError, match=r"2\^53 = 9007199254740992|not a number|is needed"):
+            make()
+    half = {("a", "b"): {"a": 2.0**52, "b": 2.0**52}}
+    assert ChoiceData.from_counts(half).n_observations == 2.0**53
+    with pytest.raises(rf.InputError, match=r"menu \{a, b\}: its total is .* 2\^53 = 9007199254740992"):
+        ChoiceData.from_counts({("a", "b"): {"a": 2.0**53, "b": 2.0**53}})
+
+
+def test_numbers_of_thousands_of_digits():
+    long = 7 * 10**6000
+    with pytest.raises(rf.InputError, match="bits cannot be a label"):
+        ChoiceData.from_frame({"menu": [[1, long], [1, long]], "choice": [1, 1]})
+    digits = "7" * 6000
+    data = ChoiceData.from_frame({"menu": [f"1,{digits}", f"1,{digits}9"], "choice": ["1", f"{digits}9"]})
+    assert data.items == ("1", digits, digits + "9")

@@ -1,0 +1,53 @@
+"""Menus as rows and as bit masks: order, tallies, limits."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rumflow as rf
+from rumflow.data import simulate
+from rumflow.data.choices import ChoiceData
+from rumflow.data.menus import masks_of, membership_of, sort_keys, tally, unique_menus
+
+
+@given(st.integers(1, 80), st.integers(1, 30), st.integers(0, 9))
+def test_menus_in_the_order_of_their_masks(n, m, seed):
+    """Python's whole numbers have any length: they are the plain twin."""
+    rng = np.random.default_rng(seed)
+    membership = rng.random((m, n)) < 0.5
+    membership[rng.integers(m, size=3)] = membership[0]
+    masks = [sum(1 << x for x in range(n) if row[x]) for row in membership]
+    different, number = unique_menus(membership)
+    assert [sum(1 << x for x in range(n) if row[x]) for row in different] == sorted(set(masks))
+    assert [sorted(set(masks))[k] for k in number] == masks
+    assert np.argsort(sort_keys(membership), kind="stable").tolist() == sorted(range(m), key=lambda k: masks[k])
+    if n <= 62:
+        assert masks_of(membership).tolist() == masks
+        np.testing.assert_array_equal(membership_of(np.array(masks), n), membership)
+
+
+def test_tally_against_a_loop(rng):
+    membership = rng.random((6, 9)) < 0.7
+    menu = rng.integers(6, size=100)
+    choice = np.array([rng.choice(np.flatnonzero(membership[k])) for k in menu])
+    weight = rng.random(100)
+    counts = np.where(membership, 0.0, np.nan)
+    for m, x, w in zip(menu, choice, weight, strict=True):
+        counts[m, x] += w
+    np.testing.assert_allclose(tally(membership, menu, choice, weight), counts, rtol=1e-13)
+
+
+def test_masks_end_at_62_items():
+    for n in (62, 63):
+        data = simulate.random_menus(n, 9, 40, seed=0)
+        assert data.to_frame(backend="dict").keys() >= (
+            {"menu_mask", "menu"} if n == 62 else {"menu_id", "item_number"}
+        )
+        assert ChoiceData.from_frame(data.to_frame(backend="dict")).equals(data)
+        if n == 62:
+            assert (np.diff(data.masks) > 0).all()
+            assert data.masks.tolist() == [sum(1 << x for x in menu) for menu in data.menus]
+        else:
+            with pytest.raises(rf.InputError, match=r"data\.membership.*data\.menus"):
+                _ = data.masks

@@ -1,0 +1,205 @@
+"""Subsets of data: choices behind cells, halves of samples, p-values that stop early."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from rumflow.inference.conflicts import subsets
+from rumflow.inference.conflicts.subsets import Sampling, Subsets, half_samples
+from rumflow.inference.resample import generators
+from tests.reference.conflicts import CYCLE, DATA, MEMBER, ROWS
+from tests.reference.examples import DECOY
+
+
+def test_choices_behind_a_menu():
+    """Repeated subjects and unequal weights say less than their number."""
+    columns = {"menu": ["a,b"] * 6 + ["a,c"] * 2, "choice": list("abaabbac"), "subject": list("xxyyzzxy")}
+    data = rf.ChoiceData.from_frame(columns)
+    assert subsets.choices_behind(data, False).tolist() == [6, 2]
+    assert subsets.choices_behind(data, True).tolist() == [3, 2]
+    weighted = rf.ChoiceData.from_frame(columns | {"weight": [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.1, 0.2]}, weight="weight")
+    assert subsets.choices_behind(weighted, False) == pytest.approx([6, 0.3**2 / 0.05])
+    few = Subsets(weighted, None, Sampling(0.05, 39, 0, False), 1)
+    assert few.behind == pytest.approx([6, 1.8])
+
+
+def test_halves_have_whole_subjects_or_single_choices():
+    """Six subjects choose three times each, every one from a menu of her own."""
+    pairs = list(combinations("abcd", 2))
+    table = [(s, ",".join(pairs[s]), pairs[s][k % 2]) for s in range(6) for k in range(3)]
+    rows = [{"subject": s, "menu": menu, "choice": choice} for s, menu, choice in table]
+    data = rf.ChoiceData.from_frame({name: [row[name] for row in rows] for name in rows[0]}, subject="subject")
+    for half in half_samples(data, True, 1, 5):
+        assert half.totals.tolist() == [3.0, 3.0, 3.0]
+    sizes = {tuple(half.totals.tolist()) for half in half_samples(data, False, 1, 5)}
+    assert all(sum(own) == 9 for own in sizes)
+    assert any(set(own) != {3.0} for own in sizes)
+
+
+def test_pvalues_stop_early_and_say_the_same(monkeypatch):
+    data = rf.ChoiceData.from_counts(CYCLE)
+    whole = Subsets(data, None, Sampling(0.05, 199, 3, False), 1).whole
+    assert whole.pvalue == rf.rum_test(data, n_boot=199, tau=["auto"], seed=3).pvalue
+    null = np.arange(1.0, 200.0)
+    for statistic, expected in ((195.5, 5 / 200), (180.5, 20 / 200), (179.5, 20 / 199), (150.5, 20 / 170), (0.0, 1.0)):
+        whole = Subsets(data, None, Sampling(0.05, 199, 3, False), 1).whole
+        whole.__dict__["measured"] = whole.measured._replace(statistic=np.array([statistic]), rounding=np.array([0.0]))
+
+        def draw_some(whole=whole):
+            whole._null = null[: len(whole._null) + 50]
+
+        monkeypatch.setattr(whole, "_draw", draw_some)
+        assert whole.pvalue == pytest.approx(expected)
+
+
+def test_half_samples_are_half_of_the_choices():
+    data = rf.ChoiceData.from_counts(
+        {("a", "b"): {"a": 3, "b": 4}, ("b", "c"): {"b": 1}, ("a", "c"): {"a": 10, "c": 10}}
+    )
+    halves = list(half_samples(data, False, 0, 30))
+    assert all((half.totals == np.ceil(data.totals / 2)).all() for half in halves)
+    assert all((np.nan_to_num(half.counts) <= np.nan_to_num(data.counts)).all() for half in halves)
+    assert len({half.counts[0, 0] for half in halves}) > 1
+    again = half_samples(data, False, 0, 30)
+    assert all(np.array_equal(a.counts, b.counts, equal_nan=True) for a, b in zip(halves, again, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("level", "n_boot", "enough"), [(0.05, 199, 20), (0.05, 399, 40), (0.1, 199, 40), (0.05, 401, 42)]
+)
+def test_how_many_replicates_are_enough(level, n_boot, enough):
+    assert Sampling(level, n_boot, 0, False).enough == enough
+
+
+def test_choices_behind_by_hand():
+    assert subsets.choices_behind(replace(DATA, rows=None), False).tolist() == [3.0, 5.0]
+    assert subsets.choices_behind(DATA, False).tolist() == [3.0, 5.0]  # whole weights are numbers of choices
+    assert subsets.choices_behind(DATA, True) == pytest.approx([9 / 5, 25 / 17])  # subjects with 1 and 2; with 1 and 4
+    half = replace(DATA, rows=ROWS._replace(weight=0.5 * ROWS.weight))
+    assert subsets.choices_behind(half, False) == pytest.approx([9 / 5, 25 / 11])
+
+
+def half_of(a, b):
+    """Half of a pair's choices, whole numbers of both items."""
+    (half,) = subsets.half_samples(rf.ChoiceData.from_counts({("a", "b"): {"a": a, "b": b}}), False, 0, 1)
+    return half.counts[0]
+
+
+def test_halves_of_counts():
+    found = half_of(3, 4)
+    assert found.sum() == 4
+    assert (found <= [3, 4]).all()
+    assert half_of(3, 3).sum() == 3
+    (rng,) = generators(0, (1,), range(1))
+    assert half_of(6 * 10**8, 4 * 10**8).tolist() == rng.binomial([6 * 10**8, 4 * 10**8], 0.5).tolist()
+    (half,) = subsets.half_samples(replace(DATA, rows=None, totals=np.array([3.0, 7.0])), False, 0, 1)
+    assert half.totals.tolist() == [2.0, 4.0]
+    assert np.isnan(half.counts).tolist() == np.isnan(DATA.counts).tolist()
+    for by_subject, units in ((False, 5), (True, 3)):
+        for one in subsets.half_samples(DATA, by_subject, 1, 6):
+            kept = len(np.unique(one.rows.subject)) if by_subject else len(one.rows.menu)
+            assert kept == (units + 1) // 2
+
+
+def test_the_data_of_some_cells():
+    kept = np.array([[False] * 4, [False, False, True, True]])
+    found = subsets.select(DATA, kept, True)
+    assert found.items == ("b", "c", "d")
+    assert found.menus == [("b", "c", "d")]
+    np.testing.assert_array_equal(found.counts, [[np.nan, 1.0, 4.0]])
+    assert found.totals.tolist() == [5.0]
+    assert found.rows.menu.tolist() == [0, 0, 0]
+    assert found.rows.choice.tolist() == [1, 2, 2]
+    assert found.rows.weight.tolist() == [1.0, 1.0, 3.0]
+    assert found.rows.subject.tolist() == [1, 2, 2]
+    assert subsets.select(DATA, kept, False).items == DATA.items
+    assert subsets.select(DATA, kept, False).rows.choice.tolist() == [2, 3, 3]
+
+
+def test_some_of_the_single_choices():
+    found = subsets.recount(DATA, np.array([False, False, True, True, False]))
+    assert found.menus == [("b", "c", "d")]
+    assert found.counts[0, 1:].tolist() == [0.0, 1.0, 1.0]
+    assert found.totals.tolist() == [2.0]
+    assert found.rows.menu.tolist() == [0, 0]
+    both = subsets.recount(DATA, np.array([False, True, False, False, True]))
+    np.testing.assert_array_equal(both.counts, [[0.0, 2.0, np.nan, np.nan], [np.nan, 0.0, 0.0, 3.0]])
+
+
+def test_menus_without_a_choice_are_left_out():
+    member = np.vstack([MEMBER, [[True, False, False, False], [True, True, True, False]]])
+    counts = np.vstack([DATA.counts, [[7.0] + [np.nan] * 3, [np.nan] * 4]])
+    order = [2, 0, 3, 1]  # ascending bit masks: {a}, {a, b}, {a, b, c}, {b, c, d}
+    data = rf.ChoiceData(DATA.items, member[order], counts[order], np.array([7.0, 3.0, 4.0, 5.0]))
+    assert Subsets(data, None, None).data.menus == [("a", "b"), ("b", "c", "d")]
+    assert Subsets(DATA, None, None).data.rows is None
+    assert Subsets(DATA, None, Sampling(0.05, 199, 0, True)).data.rows is not None
+    with pytest.raises(rf.InputError, match="every menu has one item"):
+        Subsets(rf.ChoiceData.from_counts({("a",): {"a": 1}}), None, None)
+
+
+def test_a_subset_by_hand():
+    """a gets 27/70 of both menus: see `test_words_in_full`."""
+    asked = []
+    own = Subsets(DECOY, None, None, 1, lambda: asked.append(1))
+    assert own.exact
+    assert own.whole.distance == pytest.approx(np.sqrt(24 / 700))
+    assert own.whole.normal == pytest.approx(np.array([[-6, 6, 0], [8, -4, -4]]) / 70)
+    assert own.whole.contributions == pytest.approx(np.array([72, 96]) / 4900)
+    assert own.whole.is_conflict
+    assert len(asked) == 1
+    alone = own.of_menus([1])
+    assert not alone.is_conflict
+    assert alone.statistic == alone.distance == 0.0
+    assert alone.contributions == pytest.approx([0.0, 0.0], abs=1e-20)
+    assert own.of_menus(np.array([1])) is alone
+    assert len(asked) == 2
+    sampled = Subsets(DECOY, None, Sampling(0.05, 39, 0, False), 1)
+    assert not sampled.exact
+    assert sampled.whole.statistic == pytest.approx(24 / 7)
+    assert sampled.whole.pvalue == 1 / 40
+    assert sampled.of_menus([0]).pvalue == 1.0
+    assert sampled.behind.tolist() == [100.0, 100.0]
+
+
+def test_exact_shares_are_a_conflict_beyond_rounding():
+    """By what is certified: the squared distance less its gap, against 1e-12."""
+    for statistic, gap, expected in ((3e-12, 2.5e-12, False), (3e-12, 1e-12, True), (0.9e-12, 0.0, False)):
+        subset = Subsets(DECOY, None, None, 1).of_menus([0])
+        subset.__dict__["measured"] = subset.measured._replace(statistic=np.array([statistic]), gap=np.array([gap]))
+        assert subset.is_conflict == expected
+
+
+def test_subsets_asked_for_last_are_kept(monkeypatch):
+    asked = []
+    own = Subsets(DECOY, None, None, 1, lambda: asked.append(1))
+    assert [own.of_menus(rows).sample.projector.size for rows in ([0], [1])] == [4, 12]
+    monkeypatch.setattr(subsets, "MOST_KEPT", 16)
+    own.of_menus([0])
+    assert own.whole.sample.projector.size == 12  # what was asked for longest ago has to go: the second menu
+    own.of_menus([0])
+    assert len(asked) == 3
+    own.of_menus([1])
+    assert len(asked) == 4
+    monkeypatch.setattr(subsets, "MOST_KEPT", 0)
+    last = own.of(DECOY.membership & [True, True, False])
+    assert own.of(DECOY.membership & [True, True, False]) is last
+    assert len(own._kept) == 1
+
+
+def test_pvalues_count_what_reaches_the_statistic():
+    own = Subsets(DECOY, None, Sampling(0.05, 39, 0, False), 1)
+    subset = own.whole
+    null = np.zeros(39)
+    null[:3] = subset.statistic * (1 - 1e-9), subset.statistic, 2 * subset.statistic
+    assert replace(subset, _null=null).pvalue == 4 / 40
+    early = np.full(30, 2 * subset.statistic)
+    early[[0, 5, 7]] = 0.0
+    assert replace(subset, _null=early).pvalue == 20 / 23  # the twentieth that reaches it is number 23
+
+
+def test_half_of_a_hundred_choices():
+    assert half_of(60, 41).sum() == 51

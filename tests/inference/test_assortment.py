@@ -1,0 +1,272 @@
+"""The best assortment: against every menu and every ranking; limits, time and Ctrl-C."""
+
+from importlib import import_module
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from rumflow.core.graph import GraphTooLargeError
+from tests.reference.assortments import (
+    allowed_menus,
+    choices_of,
+    compare,
+    compare_level,
+    random_case,
+    worst_revenues,
+)
+
+DATA = rf.ChoiceData.from_counts(
+    {
+        ("none", "tea", "milk", "beer"): {"none": 20, "tea": 30, "milk": 30, "beer": 20},
+        ("none", "tea", "milk"): {"none": 30, "tea": 35, "milk": 35},
+        ("none", "milk", "beer"): {"none": 35, "milk": 40, "beer": 25},
+        ("none", "beer", "wine"): {"none": 40, "beer": 35, "wine": 25},
+    }
+)
+REVENUE = {"tea": 3.0, "milk": 2.0, "beer": 5.0, "wine": 7.0}
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6])
+def test_agrees_with_enumeration(n):
+    for seed in range(12):
+        found, best, own, _ = compare(n, seed)
+        assert found.lower == pytest.approx(best, abs=1e-5)
+        assert own == pytest.approx(best, abs=1e-5)
+        assert found.gap <= 2e-5
+        assert found.reason == ""
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_a_level_agrees_with_enumeration(n):
+    """Every menu, over all mixtures of all rankings that are not rejected."""
+    searched = 0
+    for seed in range(6):
+        found, best, own, _ = compare_level(n, seed)
+        if not np.isnan(best):
+            searched += 1
+            assert found.lower == pytest.approx(best, abs=1e-5)
+            assert own == pytest.approx(best, abs=1e-5)
+            assert found.gap <= 2e-5
+    assert searched >= 5
+
+
+def test_known_preferences():
+    """With pairs that everybody agrees on, only the rankings that respect them count."""
+    for seed in range(6):
+        table, revenue, _ = random_case(5, seed)
+        above = [(1, 2), (3, 0)]
+        fit = rf.project(table, model=rf.RandomUtility(above=above), tol=1e-12, throw=False)
+        found = rf.best_assortment(fit, revenue, 0)
+        orders = [o for o in permutations(range(5)) if all(o.index(a) < o.index(b) for a, b in above)]
+        seen = ~np.isnan(fit.fitted) & ~np.isnan(fit.frequencies) & (fit.membership.sum(axis=1) >= 2)[:, None]
+        menus = allowed_menus(5, {})
+        worst = worst_revenues(fit.membership, seen, fit.fitted, revenue, menus, np.array(orders))
+        assert found.lower == pytest.approx(worst.max(), abs=1e-5)
+
+
+def test_an_item_below_another_does_not_bring_in_one_that_is_not():
+    """Everybody prefers 1 to 2 and takes 1 rather than nothing: beside 1, item 2 does no harm, but 3 would."""
+    table = np.full((16, 4), np.nan)
+    table[0b0011] = 0.0, 1.0, 0.0, 0.0
+    found = rf.best_assortment(table, [0.0, 10.0, 1.0, 2.0], 0, must=(2,), model=rf.RandomUtility(above=[(1, 2)]))
+    assert set(found.menu) == {0, 1, 2}
+    assert found.lower == pytest.approx(10.0)
+
+
+def test_the_best_of_the_fit():
+    for seed in range(5):
+        table, revenue, limits = random_case(5, seed)
+        fit = rf.project(table, tol=1e-12)
+        found = rf.best_assortment(fit, revenue, 0, **limits)
+        menus = allowed_menus(5, limits)
+        earned = revenue[choices_of(fit.rankings.orders, menus)].T @ fit.rankings.weights
+        assert found.table["fit"][1] == pytest.approx(earned.max(), abs=1e-5)
+
+
+def test_labels_table_and_summary():
+    found = rf.best_assortment(DATA, REVENUE, "none")
+    assert "none" in found.menu
+    assert found.lower <= found.table["fit"][0] + 1e-9 <= found.upper + 2e-9
+    assert found.lower >= max(found.table["lower"]) - 1e-5
+    assert found.table["assortment"][:2] == ["best in the worst case", "best of the fit"]
+    assert "No other assortment promises more" in found.summary()
+    assert "best in the worst case" in found.to_frame()["assortment"].tolist()
+    shown = found.as_table()
+    assert [row[shown.columns.index("menu")] for row in shown.rows] == [
+        "{" + ", ".join(item for item in menu if item != "none") + "}" for menu in found.table["menu"]
+    ]
+    same = rf.bounds(DATA, functional=rf.functionals.revenue(found.menu, REVENUE), confidence=None)
+    assert same.interval == pytest.approx((found.lower, found.upper), abs=1e-6)
+    limited = rf.best_assortment(DATA, REVENUE, "none", max_size=1, must=["tea"])
+    assert set(limited.menu) == {"none", "tea"}
+    assert not all(limited.table["allowed"])
+
+
+def test_level_labels_table_and_summary():
+    found = rf.best_assortment(DATA, REVENUE, "none", confidence=0.9)
+    assert found.confidence == 0.9
+    assert found.table["assortment"][:2] == ["best at 90 %", "best in the worst case"]
+    assert (found.lower, found.upper) == (found.table["from"][0], found.table["to"][0])
+    assert found.lower >= max(found.table["from"]) - 1e-5
+    for low, least, most, high in zip(*(found.table[name] for name in ("from", "lower", "upper", "to")), strict=True):
+        assert low <= least + 1e-6  # the fit is not rejected, nor are the populations equal to it
+        assert most <= high + 1e-6
+    assert "Best at 90 %" in found.summary()
+    assert "No other assortment promises more" in found.summary()
+    higher = rf.best_assortment(DATA, REVENUE, "none", confidence=0.99)
+    assert higher.lower < found.lower < rf.best_assortment(DATA, REVENUE, "none").lower
+    again = rf.best_assortment(DATA, REVENUE, "none", confidence=0.9)
+    assert (again.menu, again.lower) == (found.menu, found.lower)
+    other = rf.best_assortment(DATA, REVENUE, "none", confidence=0.9, seed=1)
+    assert other.lower != found.lower
+    assert other.lower == pytest.approx(found.lower, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"outside_option": None}, "it is needed. Name the item.*On every recorded menu: none"),
+        ({"outside_option": "water"}, "not among the items"),
+        ({"revenue": {"tea": 1.0}}, "there is none for"),
+        ({"revenue": REVENUE | {"rum": 1.0}}, "item 'rum' is unknown"),
+        ({"revenue": REVENUE | {"tea": np.inf}}, "revenue of 'tea': a finite number"),
+        ({"revenue": [1.0, 2.0]}, "5 numbers are needed"),
+        ({"must": "tea"}, "not a list of items"),
+        ({"must": ["rum"]}, "must: item 'rum' is unknown"),
+        ({"max_size": -1}, "max_size=-1"),
+        ({"max_size": 0, "must": ["tea"]}, "no assortment satisfies"),
+        ({"never_together": [("none", "tea")]}, "is on every menu"),
+        ({"must": ["tea", "milk"], "never_together": [("tea", "milk")]}, "no assortment satisfies"),
+        ({"max_seconds": 0}, "max_seconds=0"),
+        ({"model": rf.SinglePeaked(["none", "tea", "milk", "beer", "wine"])}, "assortments need rankings"),
+    ],
+)
+def test_errors(arguments, message):
+    with pytest.raises(rf.InputError, match=message):
+        rf.best_assortment(DATA, **({"revenue": REVENUE, "outside_option": "none"} | arguments))
+
+
+def test_confidence_needs_counts():
+    fit = rf.project(DATA)
+    with pytest.raises(rf.InputError, match="a level needs ChoiceData"):
+        rf.best_assortment(fit, REVENUE, "none", confidence=0.9)
+
+
+def test_time_and_interruption(monkeypatch):
+    data, revenue = rf.simulate.random_menus(13, 8, 7, 30, None, seed=1), np.append(np.linspace(100, 10, 12), 0.0)
+    whole = rf.best_assortment(data, revenue, 12)
+    short = rf.best_assortment(data, revenue, 12, max_seconds=1e-3)
+    assert short.reason == "max_seconds"
+    assert short.lower <= whole.lower + 1e-4
+    assert short.lower + short.gap >= whole.lower - 1e-4
+    assert "time was up" in short.summary()
+    calls = []
+
+    def interrupt(*arguments):
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return true_worst(*arguments)
+
+    assortment = import_module("rumflow.inference.populations")
+    true_worst = assortment.worst_case
+    monkeypatch.setattr(assortment, "worst_case", interrupt)
+    kept = rf.best_assortment(data, revenue, 12)
+    assert kept.reason == "interrupted"
+    assert kept.lower + kept.gap >= whole.lower - 1e-4
+    assert "interrupted" in kept.summary()
+
+
+def test_a_graph_that_is_too_large(monkeypatch):
+    """The best of the past stands, with what may be missed."""
+    module = import_module("rumflow.inference.populations")
+    data, revenue = rf.simulate.random_menus(13, 8, 7, 30, None, seed=1), np.append(np.linspace(100, 10, 12), 0.0)
+    whole = rf.best_assortment(data, revenue, 12)
+
+    def fail(*arguments):
+        raise GraphTooLargeError("too large", 1, 1, 1, 1)
+
+    monkeypatch.setattr(module, "worst_case", fail)
+    found = rf.best_assortment(data, revenue, 12)
+    assert found.reason == "too large"
+    assert found.lower <= whole.lower + 1e-4 <= found.lower + found.gap + 2e-4
+    assert "is too large" in found.summary()
+
+
+def test_plot():
+    pytest.importorskip("matplotlib")
+    ax = rf.best_assortment(DATA, REVENUE, "none").plot()
+    assert "earns" in ax.get_title(loc="left")
+
+
+def test_assortments_without_a_level_say_so():
+    counts = {("o", "a", "b"): {"o": 100, "a": 800, "b": 100}, ("o", "a"): {"o": 800, "a": 200}}
+    data = rf.ChoiceData.from_counts(counts | {("o", "b", "c"): {"o": 300, "b": 400, "c": 300}})
+    found = rf.best_assortment(data, {"a": 3, "b": 2, "c": 5}, "o", confidence=0.9, n_boot=19)
+    assert "Every population is rejected at 90 %, so the model itself is" in found.summary()
+    assert "Best in the worst case" in found.summary()
+    assert found.confidence is None
+    assert found.gap < 1e-4
+    late = rf.best_assortment(data, {"a": 3, "b": 2, "c": 5}, "o", confidence=0.9, n_boot=19, max_seconds=1e-9)
+    assert late.reason == "max_seconds"
+    assert "Nothing is said about 90 %" in late.summary()
+    with pytest.raises(rf.InputError, match=r"n_boot=5: with confidence 0\.9 at least 9"):
+        rf.best_assortment(data, {"a": 3, "b": 2, "c": 5}, "o", confidence=0.9, n_boot=5)
+
+
+def test_ctrl_c_keeps_what_a_level_has_found(monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    data = rf.ChoiceData.from_counts(
+        {("o", "a", "b"): {"o": 100, "a": 800, "b": 100}, ("o", "a"): {"o": 150, "a": 850}}
+    )
+    asked = data, {"a": 3, "b": 2}, "o"
+    options = {"confidence": 0.9, "n_boot": 19}
+    whole = rf.best_assortment(*asked, **options)
+    for name in ("NotRejected", "find_band"):
+        with monkeypatch.context() as patch:
+            patch.setattr(import_module("rumflow.inference.assortment"), name, interrupt)
+            stopped = rf.best_assortment(*asked, **options)
+        assert (stopped.reason, stopped.confidence) == ("interrupted", None)
+        assert "Nothing is said about 90 %" in stopped.summary()
+    populations = import_module("rumflow.inference.populations").NotRejected
+    ranges, calls = populations.range, []
+
+    def stop_later(*arguments):
+        calls.append(arguments)
+        return ranges(*arguments) if len(calls) == 1 else interrupt()
+
+    monkeypatch.setattr(populations, "range", stop_later)
+    kept = rf.best_assortment(*asked, **options)
+    assert (kept.menu, kept.lower, kept.confidence) == (whole.menu, whole.lower, 0.9)  # what stands beside is missing
+    assert np.isnan(kept.table["from"][1:]).all()
+
+
+def test_the_best_in_the_worst_case_by_trying_all():
+    data = rf.ChoiceData.from_counts(
+        {
+            ("out", "a", "b", "c"): {"out": 30, "a": 20, "b": 30, "c": 20},
+            ("out", "a", "b"): {"out": 40, "a": 25, "b": 35},
+            ("out", "c"): {"out": 55, "c": 45},
+        }
+    )
+    revenue = {"a": 5.0, "b": 2.0, "c": 4.0}
+    promised = {}
+    for menu in (("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")):
+        asked = rf.functionals.revenue(("out", *menu), revenue)
+        promised[menu] = rf.bounds(data, functional=asked, confidence=None).interval[0]
+    found = rf.best_assortment(data, revenue, "out")
+    assert found.lower == pytest.approx(max(promised.values()), abs=1e-5)
+    assert promised[found.menu[1:]] == pytest.approx(found.lower, abs=1e-5)
+    one = rf.best_assortment(data, revenue, "out", max_size=1)
+    assert one.lower == pytest.approx(max(promised[(x,)] for x in "abc"), abs=1e-5)
+    nothing = rf.best_assortment(data, revenue, "out", max_size=0)
+    assert (nothing.menu, nothing.lower, nothing.upper) == (("out",), 0.0, 0.0)
+    apart = rf.best_assortment(data, revenue, "out", never_together=[("a", "c"), ("a", "b")])
+    allowed = [m for m in promised if not ({"a", "c"} <= set(m) or {"a", "b"} <= set(m))]
+    assert apart.lower == pytest.approx(max(promised[m] for m in allowed), abs=1e-5)
+    with_b = rf.best_assortment(data, revenue, "out", must=["b"])
+    assert with_b.lower == pytest.approx(max(v for m, v in promised.items() if "b" in m), abs=1e-5)

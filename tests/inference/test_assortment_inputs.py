@@ -1,0 +1,59 @@
+"""What is asked of assortments and of the next menu is checked."""
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from rumflow.inference.assortment_inputs import find_items, find_revenue, require_seconds, require_size
+from rumflow.inference.bounds import exact_fit
+from tests.reference.examples import SHOP
+
+
+def test_arguments_of_next_menu_and_assortments_are_checked():
+    data = rf.ChoiceData.from_counts({("o", "a", "b"): {"o": 30, "a": 50, "b": 20}, ("o", "a"): {"o": 60, "a": 40}})
+    found = rf.next_menu(data, [("o", "a"), ("a", "b"), ("b", "a")])
+    assert found.menu in (("a", "b"), ("b", "a"))
+    assert len(found.table["menu"]) == 1
+    for options, words in (
+        ({"candidates": [("o", "a")]}, "were observed"),
+        ({"most": -1}, "most=-1"),
+        ({"functional": {(("a", "b"), "a"): np.nan}}, "finite"),
+        ({"functional": {(("a", "b"), "a"): "x"}}, "a number is needed"),
+    ):
+        with pytest.raises(rf.InputError, match=words):
+            rf.next_menu(data, **options)
+    for level in ("auto", 95, True):
+        with pytest.raises(rf.InputError, match="confidence="):
+            rf.best_assortment(data, {"a": 1, "b": 2}, "o", confidence=level)
+    for revenue, words in (({"a": "x", "b": 2}, "'x' is not a number"), ("abc", "revenue")):
+        with pytest.raises(rf.InputError, match=words):
+            rf.best_assortment(data, revenue, "o")
+    with pytest.raises(rf.InputError, match="one item"):
+        rf.explain(rf.ChoiceData.from_counts({("a",): {"a": 3}, ("b",): {"b": 4}}))
+    with pytest.raises(rf.InputError, match="with counts"):
+        rf.best_assortment(rf.project(data), {"a": 1, "b": 2}, "o", confidence=0.9)
+
+
+def test_what_is_asked_of_an_assortment():
+    fit = exact_fit(SHOP)
+    assert find_revenue(fit, {"a": 3, "b": 4}, 0).tolist() == [0.0, 3.0, 4.0]
+    assert find_revenue(fit, {"a": 3, "b": 4, "out": 1}, 0).tolist() == [1.0, 3.0, 4.0]
+    assert find_revenue(fit, [1, 2, 3], 0).tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(rf.InputError, match=r"there is none for \{b\}"):
+        find_revenue(fit, {"a": 3}, 0)
+    with pytest.raises(rf.InputError, match=r"there is none for \{out\}"):
+        find_revenue(fit, {"a": 3, "b": 4}, 1)
+    with pytest.raises(rf.InputError, match="revenue of 'b': a finite number is needed"):
+        find_revenue(fit, [1, 2, np.inf], 0)
+    assert find_items(fit, ["b", "out"], "must").tolist() == [True, False, True]
+    assert [require_size(size) for size in (0, 3, np.int64(2))] == [0, 3, 2]
+    assert require_seconds(2) == 2.0
+    for wrong in (True, -1, 1.0):
+        with pytest.raises(rf.InputError, match="max_size="):
+            require_size(wrong)
+    for wrong in (True, 0, -1.0, "1"):
+        with pytest.raises(rf.InputError, match="max_seconds="):
+            require_seconds(wrong)
+    for wrong in (True, 0.0, 1.0, "0.9"):
+        with pytest.raises(rf.InputError, match="None or a number between 0 and 1 is needed"):
+            rf.best_assortment(SHOP, {"a": 3, "b": 4}, "out", confidence=wrong)

@@ -1,0 +1,232 @@
+"""The same answer from any number of workers; checkpoints; interruption; pieces by hand."""
+
+import os
+import signal
+import threading
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from rumflow.inference import jobs, rum_test
+from rumflow.inference.replicate import Replicator
+from tests.reference.examples import FIRST
+from tests.reference.interrupts import Interrupted
+from tests.reference.samples import make_data
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return rum_test(make_data(0), n_boot=250, seed=7, threads=1)
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+def test_threads(alone, threads):
+    result = rum_test(make_data(0), n_boot=250, seed=7, threads=threads)
+    assert (result.null_distribution == alone.null_distribution).all()
+
+
+def test_joblib(alone):
+    pytest.importorskip("joblib")
+    result = rum_test(make_data(0), n_boot=250, seed=7, n_jobs=2)
+    assert (result.null_distribution == alone.null_distribution).all()
+    assert result.pvalue == alone.pvalue
+
+
+def test_joblib_threads(alone):
+    joblib = pytest.importorskip("joblib")
+    with joblib.parallel_config(backend="threading"):
+        result = rum_test(make_data(0), n_boot=250, seed=7, n_jobs=3)
+    assert (result.null_distribution == alone.null_distribution).all()
+
+
+def test_dask_cluster_loses_a_worker():
+    joblib = pytest.importorskip("joblib")
+    distributed = pytest.importorskip("distributed")
+    data = make_data(1, n=5, choices=30)
+    expected = rum_test(data, n_boot=1500, seed=7, threads=1)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        before = list(client.run(os.getpid).values())
+
+        def kill():
+            time.sleep(0.7)
+            os.kill(before[0], signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        with joblib.parallel_config(backend="dask"):
+            killer.start()
+            result = rum_test(data, n_boot=1500, seed=7, n_jobs=-1)
+            killer.join()
+        assert before[0] not in client.run(os.getpid).values()
+    assert (result.null_distribution == expected.null_distribution).all()
+    assert result.pvalue == expected.pvalue
+
+
+def test_without_joblib(monkeypatch):
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(jobs, "import_module", missing)
+    with pytest.raises(rf.InputError, match="needs joblib"):
+        rum_test(make_data(0), n_boot=19, n_jobs=2)
+
+
+def test_seed_forms():
+    data = make_data(0)
+    first = rum_test(data, n_boot=29, seed=None)
+    again = rum_test(data, n_boot=29, seed=first.seed)
+    assert (first.null_distribution == again.null_distribution).all()
+    assert (
+        rum_test(data, n_boot=9, seed=np.random.default_rng(3)).seed
+        == rum_test(data, n_boot=9, seed=np.random.default_rng(3)).seed
+    )
+    assert rum_test(data, n_boot=9, seed=np.random.SeedSequence(3)).n_boot == 9
+
+
+def interrupt_after(monkeypatch, count):
+    """Ctrl-C when `count` pieces have been computed."""
+    original = Replicator.__call__
+    calls = []
+
+    def call(self, indices):
+        if len(calls) == count:
+            raise KeyboardInterrupt
+        calls.append(indices)
+        return original(self, indices)
+
+    monkeypatch.setattr(Replicator, "__call__", call)
+    return calls
+
+
+def test_interruption_gives_the_result_so_far(alone, monkeypatch):
+    interrupt_after(monkeypatch, 1)
+    result = rum_test(make_data(0), n_boot=250, seed=7, threads=1)
+    assert result.interrupted
+    assert result.n_boot == 100
+    assert (result.null_distribution == alone.null_distribution[:100]).all()
+    assert "interrupted" in result.summary()
+
+
+def test_interruption_before_anything_is_raised(monkeypatch):
+    interrupt_after(monkeypatch, 0)
+    with pytest.raises(KeyboardInterrupt):
+        rum_test(make_data(0), n_boot=250, seed=7, threads=1)
+
+
+def test_checkpoint_resumes(alone, monkeypatch, tmp_path):
+    file = tmp_path / "run.npz"
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 2)
+        rum_test(make_data(0), n_boot=250, seed=7, threads=1, checkpoint=file)
+    with monkeypatch.context() as patch:
+        calls = interrupt_after(patch, 99)
+        result = rum_test(make_data(0), n_boot=250, seed=7, threads=1, checkpoint=file)
+        assert calls == [range(200, 250)]
+    assert (result.null_distribution == alone.null_distribution).all()
+    assert not result.interrupted
+    with monkeypatch.context() as patch:  # more replicates go on from there
+        calls = interrupt_after(patch, 99)
+        more = rum_test(make_data(0), n_boot=300, seed=7, threads=1, checkpoint=file)
+        assert calls == [range(200, 300)]
+    assert (more.null_distribution[:250] == alone.null_distribution).all()
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_checkpoint_of_another_test(tmp_path):
+    file = tmp_path / "run.npz"
+    rum_test(make_data(0), n_boot=19, seed=7, checkpoint=file)
+    with pytest.raises(rf.InputError, match="belongs to another test"):
+        rum_test(make_data(0), n_boot=19, seed=8, checkpoint=file)
+    with pytest.raises(rf.InputError, match="belongs to another test"):
+        rum_test(make_data(0), n_boot=19, seed=7, resample="row", checkpoint=file)
+    file.write_bytes(b"something else")
+    with pytest.raises(rf.InputError, match="not a checkpoint file"):
+        rum_test(make_data(0), n_boot=19, seed=7, checkpoint=file)
+
+
+def test_progress(capsys):
+    rum_test(make_data(0), n_boot=120, seed=7, progress=True)
+    assert "120 of 120 replicates" in capsys.readouterr().err
+
+
+def test_an_interrupt_ends_a_test_with_what_is_done(monkeypatch):
+    data = rf.ChoiceData.from_matrix(np.round(100 * rf.simulate.noisy_rankings(9, seed=0)))
+    options = {"seed": 0, "threads": 1, "tau": 0.1, "tol": 1e-3}
+    counted = Interrupted(monkeypatch, 0)
+    first = rf.rum_test(data, n_boot=100, **options)  # a piece of work
+    Interrupted(monkeypatch, counted.calls + 20)
+    found = rf.rum_test(data, n_boot=250, **options)
+    assert found.interrupted
+    assert found.n_boot == 100
+    assert found.failed == 0
+    assert (found.null_distribution == first.null_distribution).all()
+
+
+@pytest.mark.parametrize(("size", "rows"), [(1, 100), (1 << 14, 100), (30_000, 69), (1 << 18, 8), (1 << 30, 4)])
+def test_replicates_in_a_piece(size, rows):
+    replicator = SimpleNamespace(sample=SimpleNamespace(projector=SimpleNamespace(size=size)))
+    assert jobs._piece_size(replicator) == rows
+
+
+def test_memory_of_a_test_is_asked_for(monkeypatch):
+    asked = []
+    monkeypatch.setattr(jobs, "require_memory", lambda needed, what, *_: asked.append((needed, what)))
+    rf.rum_test(FIRST, 5, tau=[0.1, 0.2], seed=0, threads=1, route="lattice")
+    assert asked[0] == (5 * (9 * 2 + 8), "keeping 5 replicates of 1 tests")
+    assert asked[1:] == [(jobs.test_bytes(3, 2, 5, 1), "the test for n = 3 items")]
+    asked.clear()
+    rf.rum_test(FIRST, 5, tau=0.1, seed=0, threads=1, route="graph")
+    assert asked == [(5 * (9 + 8), "keeping 5 replicates of 1 tests")]
+
+
+def collected(count, value=0.0):
+    return jobs.Collected(np.full((2, count), value), np.zeros((2, count), bool), np.zeros(count, np.int64))
+
+
+def test_a_checkpoint_is_written_every_ten_seconds(tmp_path, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(jobs, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    store = jobs._Checkpoint(tmp_path / "file.npz", "mark", now[0])
+    for seconds, written in ((100.0, False), (110.0, False), (110.1, True)):
+        now[0] = seconds
+        store.save([collected(3)])
+        assert store.path.exists() == written
+    store.path.unlink()
+    now[0] = 120.0
+    store.save([collected(3)])
+    assert not store.path.exists()
+    store.save([collected(3)], force=True)
+    assert store.path.exists()
+    jobs._Checkpoint(None, "").save([collected(3)], force=True)
+
+
+def test_a_checkpoint_gives_back_what_was_done(tmp_path):
+    store = jobs._Checkpoint(tmp_path / "file.npz", "mark")
+    done = collected(3, 7.0)
+    done.statistic[:, 2] = np.nan
+    done.certified[0, 1], done.vanished[1] = True, 4
+    store.save([done, collected(3, 1.0)], force=True)
+    for count in (2, 3, 5):
+        into = [collected(count, np.nan), collected(count, np.nan)]
+        store.load(into)
+        assert into[0].done.tolist() == [True, True, False, False, False][:count]
+        assert into[1].done.tolist() == [True, True, True, False, False][:count]
+        assert into[0].statistic[1, :2].tolist() == [7.0, 7.0]
+        assert into[0].certified[:, :2].tolist() == [[False, True], [False, False]]
+        assert into[0].vanished[:2].tolist() == [0, 4]
+    with pytest.raises(rf.InputError, match="belongs to another test"):
+        jobs._Checkpoint(store.path, "other").load([collected(3)])
+    store.path.write_text("no checkpoint")
+    with pytest.raises(rf.InputError, match="not a checkpoint file of rumflow, or a damaged one"):
+        store.load([collected(3)])
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, None])
+def test_numbers_of_workers(n_jobs):
+    with pytest.raises(rf.InputError, match="n_jobs="):
+        rf.rum_test(FIRST, 3, 0.1, n_jobs=n_jobs)

@@ -1,0 +1,429 @@
+"""Maximum likelihood: against EM over all rankings and a general solver, with its certificate; ratios by hand."""
+
+import csv
+from inspect import signature
+from itertools import permutations
+
+import numpy as np
+import pytest
+from rumflow.inference.places import find_place
+from scipy.optimize import minimize
+
+import rumflow as rf
+from rumflow.inference import LikelihoodError, fit_likelihood, likelihood, places
+from tests.reference.examples import DECOY, PAIR
+from tests.reference.samples import partly_recorded
+
+
+def em(data, rounds=4000):
+    """The log-likelihood that EM over all n! rankings reaches."""
+    orders = list(permutations(range(data.n)))
+    chosen = [
+        ([float(next(y for y in order if mask >> y & 1) == x) for order in orders], count[x])
+        for mask, count in zip(data.masks, data.counts, strict=True)
+        for x in range(data.n)
+        if count[x] > 0
+    ]
+    matrix, counts = np.array([c[0] for c in chosen]), np.array([c[1] for c in chosen])
+    share = np.full(len(orders), 1 / len(orders))
+    for _ in range(rounds):
+        share *= matrix.T @ (counts / (matrix @ share)) / counts.sum()
+    return float(counts @ np.log(matrix @ share))
+
+
+def read(path, n, *keys):
+    tables = {}
+    with path.open() as file:
+        for row in csv.DictReader(file):
+            table = tables.setdefault(tuple(row[k] for k in keys), np.zeros((1 << n, n)))
+            mask = int(row["menu_mask"])
+            items = [x for x in range(n) if mask >> x & 1]
+            table[mask, items[sorted(row["menu"]).index(row["alternative"])]] += float(row["count"])
+    return {key: rf.ChoiceData.from_matrix(table) for key, table in tables.items()}
+
+
+def simulated(n, choices, seed, rankings=6):
+    rng = np.random.default_rng(seed)
+    rho = rf.simulate.rankings_mixture(n, rankings, seed=seed)
+    table = np.zeros(rho.shape)
+    for mask in range(3, 1 << n):
+        items = [x for x in range(n) if mask >> x & 1]
+        if len(items) > 1:
+            table[mask, items] = rng.multinomial(choices, rho[mask, items] / rho[mask, items].sum())
+    return rf.ChoiceData.from_matrix(table)
+
+
+def check(fit):
+    """The point is a RUM, its likelihood and its certificate are what they say, computed afresh."""
+    assert fit.flow.min() >= 0
+    assert fit.rho[1:].sum(axis=1) == pytest.approx(1, abs=1e-12)
+    assert rf.block_marschak(fit.rho) == pytest.approx(fit.flow, abs=1e-12)
+    counts = np.nan_to_num(fit.data.counts)
+    p = fit.rho[fit.data.masks]
+    assert fit.loglik == pytest.approx(float((counts[counts > 0] * np.log(p[counts > 0])).sum()), rel=1e-12)
+    price = np.zeros_like(fit.rho)
+    price[fit.data.masks] = np.divide(counts, p, out=np.zeros_like(p), where=counts > 0)
+    large = np.bitwise_count(np.arange(len(price))) >= 2
+    dearest = max(
+        sum(price[mask, next(x for x in order if mask >> x & 1)] for mask in np.flatnonzero(large))
+        for order in permutations(range(fit.data.n))
+    )
+    total = counts[np.bitwise_count(fit.data.masks) >= 2].sum()
+    assert fit.gap == pytest.approx(max(dearest - total, 0), abs=1e-8)
+
+
+@pytest.mark.parametrize("route", ["lattice", "graph"])
+def test_iterations_are_projections(monkeypatch, route):
+    calls = []
+    for name in ("solve", "solve_graph"):
+        own = getattr(places, name)
+        monkeypatch.setattr(places, name, lambda *a, own=own, **k: calls.append(1) or own(*a, **k))
+    counts = {("a", "b"): {"a": 7, "b": 3}, ("b", "c"): {"b": 8, "c": 2}, ("a", "c"): {"a": 1, "c": 9}}
+    fit = fit_likelihood(rf.ChoiceData.from_counts(counts), route=route)
+    assert len(calls) == fit.iterations > 1
+
+
+def test_real_data_sets_agree_with_em(data_folder):
+    sets = read(data_folder / "ranch/MG_2019_counts.csv", 4, "domain", "block")
+    assert len(sets) == 32
+    for data in sets.values():
+        fit = fit_likelihood(data)
+        assert fit.gap <= 1e-6
+        assert fit.iterations <= 12
+        assert fit.loglik == pytest.approx(em(data, 5000), abs=0.005)
+        assert fit.loglik <= fit.loglik_saturated
+
+
+def test_pairs_only(data_folder):
+    for data in list(read(data_folder / "ranch/T_1969_counts.csv", 5, "subject").values())[:3]:
+        fit = fit_likelihood(data)
+        check(fit)
+        assert fit.loglik == pytest.approx(em(data, 3000), abs=0.005)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_simulated(seed):
+    data = simulated(4, (1, 5, 40, 1000, 20, 3)[seed], seed, rankings=seed + 1)
+    fit = fit_likelihood(data)
+    check(fit)
+    assert fit.loglik >= em(data, 1000) - 1e-6
+
+
+def test_rational_data_reach_the_saturated_model():
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 10}, ("a", "b", "c"): {"a": 20, "b": 10, "c": 10}})
+    fit = fit_likelihood(data)
+    assert fit.loglik_gap == pytest.approx(0, abs=1e-6)
+    assert fit.lr_test(29, seed=0).pvalue > 0.5
+    assert fit.rankings.weights.sum() == pytest.approx(1)
+
+
+def test_large_samples():
+    data = simulated(5, 1_000_000, 3)
+    fit = fit_likelihood(data)
+    assert fit.converged
+    assert fit.gap <= 1e-5
+
+
+def test_likelihood_ratio_test():
+    irrational = rf.ChoiceData.from_counts(
+        {("a", "b", "c"): {"a": 60, "b": 30, "c": 10}, ("a", "b"): {"a": 15, "b": 85}, ("b", "c"): {"b": 50, "c": 50}}
+    )
+    fit = fit_likelihood(irrational)
+    test = fit.lr_test(99, seed=1)
+    assert test.statistic == pytest.approx(2 * (fit.loglik_saturated - fit.loglik))
+    assert test.pvalue == 0.01
+    assert test.failed == 0
+    again = fit.lr_test(99, seed=1, threads=1)
+    assert (again.null_distribution == test.null_distribution).all()
+
+
+def test_menus_of_one_item_only():
+    fit = fit_likelihood(rf.ChoiceData.from_counts({("a",): {"a": 4}, ("b",): {"b": 2}}))
+    assert fit.loglik == 0
+    assert fit.gap == 0
+
+
+def test_errors():
+    data = simulated(4, 20, 0)
+    with pytest.raises(LikelihoodError, match="stayed above tol") as caught:
+        fit_likelihood(data, max_iterations=1)
+    assert caught.value.fit.iterations == 1
+    assert not fit_likelihood(data, max_iterations=1, throw=False).converged
+    with pytest.raises(rf.InputError, match="tol=0"):
+        fit_likelihood(data, tol=0)
+    with pytest.raises(rf.InputError, match="a ChoiceData with counts"):
+        fit_likelihood(np.zeros((8, 3)))
+    with pytest.raises(rf.InputError, match="n_boot=0"):
+        fit_likelihood(data).lr_test(0)
+
+
+def sparse_data(n, menus, seed, choices=40):
+    """Choices of a population of rankings from a few random menus."""
+    rng = np.random.default_rng(seed)
+    masks = np.flatnonzero(np.bitwise_count(np.arange(1 << n)) >= 2)
+    masks = np.sort(rng.choice(masks, menus, replace=False))
+    membership = (masks[:, None] >> np.arange(n) & 1).astype(bool)
+    counts = np.full(membership.shape, np.nan)
+    for row, inside in zip(counts, membership, strict=True):
+        row[inside] = rng.multinomial(choices, rng.dirichlet(np.ones(inside.sum())))
+    return rf.ChoiceData(tuple("abcdefghij"[:n]), membership, counts, np.full(menus, float(choices)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_graph_equals_lattice(seed):
+    data = sparse_data(4 + seed % 3, 8, seed)
+    a, b = (fit_likelihood(data, 1e-9, route=route) for route in ("lattice", "graph"))
+    assert b.loglik == pytest.approx(a.loglik, abs=2e-9)
+    chosen = np.nan_to_num(data.counts) > 0
+    assert b.fitted[chosen] == pytest.approx(a.fitted[chosen], abs=1e-5)
+    for fit in (a, b):
+        check(fit)
+        assert fit.rho[data.masks][data.membership] == pytest.approx(fit.fitted[data.membership], abs=1e-9)
+        menu = data.menus[3]
+        assert list(fit.probabilities(menu).values()) == pytest.approx(fit.rho[data.masks[3]][data.membership[3]])
+    assert a.lr_test(9, seed=1).pvalue == b.lr_test(9, seed=1).pvalue
+
+
+def test_known_preferences_by_enumeration():
+    data = sparse_data(5, 9, 3)
+    orders = [o for o in permutations(range(5)) if o.index(0) < o.index(1)]
+    model = rf.RandomUtility(above=[("a", "b")])
+    with pytest.raises(rf.InputError, match=r"'b' was chosen .* the likelihood is 0"):
+        fit_likelihood(data, model=model)
+    counts = data.counts.copy()
+    counts[:, 1] = np.where(data.membership[:, 0] & data.membership[:, 1], 0.0, counts[:, 1])
+    data = rf.ChoiceData(data.items, data.membership, counts, np.nansum(counts, axis=1))
+    fit = fit_likelihood(data, 1e-8, model=model)
+    taken = np.array([[next(y for y in o if mask >> y & 1) for mask in data.masks] for o in orders])
+    cells = np.argwhere(np.nan_to_num(data.counts) > 0)
+    matrix = np.array([taken[:, menu] == item for menu, item in cells], float)
+    counts = data.counts[tuple(cells.T)]
+    # The certificate, over all rankings of the model; and no mixture of these is more likely, by EM.
+    dearest = float((matrix.T @ (counts / fit.fitted[tuple(cells.T)])).max())
+    assert dearest - counts.sum() <= 1e-7
+    share = np.full(len(orders), 1 / len(orders))
+    for _ in range(3000):
+        share *= matrix.T @ (counts / (matrix @ share)) / counts.sum()
+    assert fit.loglik == pytest.approx(float(counts @ np.log(matrix @ share)), abs=0.05)
+    assert all(list(o).index(0) < list(o).index(1) for o in fit.rankings.orders)
+    assert fit.loglik <= fit_likelihood(data).loglik + 1e-6
+
+
+def test_many_items():
+    data = rf.simulate.random_menus(70, 12, 30, seed=2)
+    fit = fit_likelihood(data)
+    assert fit.gap <= 1e-6
+    assert fit.rankings.weights.sum() == pytest.approx(1)
+    assert np.nansum(fit.fitted, axis=1) == pytest.approx(1)
+    assert sum(fit.probabilities(data.items[:5]).values()) == pytest.approx(1)
+    for what in ("rho", "flow"):
+        with pytest.raises(rf.InputError, match="take fitted"):
+            getattr(fit, what)
+    with pytest.raises(rf.InputError, match="is unknown"):
+        fit.probabilities(("nothing",))
+
+
+def test_an_unfinished_fit_on_a_graph_has_rankings():
+    """A step that was cut keeps a share of the inner point; its rankings have the same probabilities."""
+    data = sparse_data(6, 10, 1)
+    fit = fit_likelihood(data, 1e-12, max_iterations=0, throw=False, route="graph")
+    assert not fit.converged
+    assert fit.rho[data.masks][data.membership] == pytest.approx(fit.fitted[data.membership], abs=1e-7)
+
+
+def enumerate_cells(data):
+    """Counts of all cells, remainders included, and what each ranking takes of them."""
+    counts, rows = [], []
+    orders = list(permutations(range(data.n)))
+    for menu, own, total in zip(data.membership, data.counts, data.totals, strict=True):
+        best = np.array([next(y for y in order if menu[y]) for order in orders])
+        for x in np.flatnonzero(~np.isnan(own)):
+            counts.append(own[x])
+            rows.append(best == x)
+        if (np.isnan(own) & menu).any():
+            counts.append(total - np.nansum(own))
+            rows.append(np.isnan(own)[best])
+    return np.array(counts), np.array(rows, float)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("n", [3, 4])
+def test_likelihood_is_that_of_a_general_solver(n, seed):
+    data = partly_recorded(n, seed)
+    counts, takes = enumerate_cells(data)
+    seen = counts > 0
+
+    def loss(weights):
+        return -float(counts[seen] @ np.log(np.maximum(takes[seen] @ weights, 1e-12)))
+
+    def slope(weights):
+        return -(counts[seen] / np.maximum(takes[seen] @ weights, 1e-12)) @ takes[seen]
+
+    size = takes.shape[1]
+    found = minimize(
+        loss,
+        np.full(size, 1 / size),
+        jac=slope,
+        method="SLSQP",
+        bounds=[(0, 1)] * size,
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1, "jac": lambda w: np.ones(size)},
+        options={"maxiter": 500, "ftol": 1e-12},
+    )
+    fit = fit_likelihood(data)
+    assert fit.gap <= 1e-6
+    assert fit.loglik == pytest.approx(-found.fun, abs=2e-4)
+    assert fit.loglik >= -found.fun - 1e-5  # certified: nothing is better
+    # The certificate by enumeration: the dearest ranking.
+    probabilities = takes @ np.array(
+        [fit.rankings.weights @ _is(fit.rankings.orders, o) for o in permutations(range(n))]
+    )
+    price = (counts[seen] / probabilities[seen]) @ takes[seen]
+    assert price.max() - counts.sum() <= 1e-4
+    saturated = counts[seen] @ np.log(counts[seen] / np.repeat(200.0, seen.sum()))
+    assert fit.loglik_saturated == pytest.approx(saturated)
+    assert np.isnan(fit.fitted).tolist() == np.isnan(data.counts).tolist()
+
+
+def _is(orders, order):
+    return (orders == np.array(order)).all(axis=1).astype(float)
+
+
+def test_a_remainder_changes_the_answer():
+    """a from {a, b, c} was recorded 60 times of 100, b from {a, b} 40 of 100: a loses between the menus only if b gained."""
+    inside = np.array([[True, True, False], [True, True, True]])
+    counts = np.array([[30.0, 70.0, np.nan], [60.0, np.nan, np.nan]])
+    data = rf.ChoiceData(tuple("abc"), inside, counts, np.array([100.0, 100.0]))
+    fit = fit_likelihood(data)
+    # Regularity binds: P(a from ab) = P(a from abc) = 90 / 200, by hand.
+    assert fit.fitted[:, 0] == pytest.approx([0.45, 0.45], abs=1e-5)
+    assert fit.loglik == pytest.approx(90 * np.log(0.45) + 110 * np.log(0.55), abs=1e-6)
+    assert fit.lr_test(99, seed=0).pvalue == 0.01
+    calm = rf.ChoiceData(tuple("abc"), inside, np.array([[52.0, 48, np.nan], [53, np.nan, np.nan]]), data.totals)
+    assert fit_likelihood(calm).lr_test(99, seed=0).pvalue > 0.2
+
+
+def test_errors_of_the_likelihood():
+    inside = np.array([[True, True, False], [True, True, True]])
+    data = rf.ChoiceData(tuple("abc"), inside, np.array([[30.0, 70, np.nan], [60, np.nan, np.nan]]), np.full(2, 100.0))
+    with pytest.raises(rf.InputError, match="accepted are None and 'graph'"):
+        fit_likelihood(data, route="lattice")
+    first = rf.RandomUtility(above=[("a", "b"), ("a", "c")])
+    data = rf.ChoiceData(tuple("abc"), inside, np.array([[100.0, 0, np.nan], [60, np.nan, np.nan]]), np.full(2, 100.0))
+    with pytest.raises(rf.InputError, match="40 choices were not recorded, but no type"):
+        fit_likelihood(data, model=first)
+    table = rf.compare_models(data, {"RUM": None, "a first": first})
+    assert table.logliks["RUM"] == pytest.approx(fit_likelihood(data).loglik, abs=1e-5)
+    assert table.logliks["a first"] == -np.inf
+
+
+def test_a_likelihood_that_rises_is_not_given_up():
+    # Its gap is small by chance in the fourth round, and ten thousand times larger for many rounds after it.
+    sales = rf.simulate.stock_outs(40, 30, missing=0.1, draws=200, seed=1)
+    assert rf.fit_likelihood(sales).gap <= 1e-6
+
+
+PARTLY = rf.ChoiceData(
+    ("a", "b", "c"),
+    np.array([[True, True, False], [True, True, True]]),
+    np.array([[6.0, 4.0, np.nan], [3.0, np.nan, np.nan]]),
+    np.array([10.0, 8.0]),
+)
+
+
+def test_what_was_not_recorded():
+    assert likelihood._remainders(PARTLY).tolist() == [0.0, 5.0]
+    complete = rf.ChoiceData(("a", "b"), np.array([[True, True]]), np.array([[6.0, 3.0]]), np.array([10.0]))
+    assert likelihood._remainders(complete).tolist() == [0.0]
+    tiny = rf.ChoiceData(PARTLY.items, PARTLY.membership, PARTLY.counts, np.array([10.0, 3.0 + 1e-9]))
+    assert likelihood._remainders(tiny).tolist() == [0.0, 0.0]
+    small = rf.ChoiceData(PARTLY.items, PARTLY.membership, PARTLY.counts, np.array([10.0, 3.0 + 1e-6]))
+    assert likelihood._remainders(small)[1] == pytest.approx(1e-6)
+
+
+@pytest.mark.parametrize("route", ["lattice", "graph"])
+def test_the_likelihood_at_the_middle(route):
+    """From {a, b} 24 and 16, from {a, b, c} 50, 30, 20: uniform chances at first."""
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 24, "b": 16}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    state = likelihood._State(data, find_place(data, None, route))
+    assert state.value == pytest.approx(40 * np.log(1 / 2) + 100 * np.log(1 / 3))
+    saturated = sum(k * np.log(p) for k, p in ((24, 0.6), (16, 0.4), (50, 0.5), (30, 0.3), (20, 0.2)))
+    assert state.saturated == pytest.approx(saturated)
+    assert state.total == 140.0
+    # The dearest ranking: a first earns 2 * 24 + 3 * 50 of the prices count / rho.
+    assert state.certify() == pytest.approx(2 * 24 + 3 * 50 - 140)
+    assert state.loglik(np.zeros_like(state.rho)) == -np.inf
+    assert state.rounds == 0
+    state.move(state.sizes, state.observed, 1e-12)
+    assert state.rounds == 1
+    assert state.value == pytest.approx(saturated, abs=1e-6)  # the frequencies are those of a model
+    assert state.certify() <= 1e-4
+
+
+@pytest.mark.parametrize("route", ["lattice", "graph"])
+def test_the_most_likely_model(route):
+    """DECOY: a has the same share s of both menus. s log s ... : 80 choices of a, b and c keep their 30 to 20 of the rest."""
+    fit = rf.fit_likelihood(DECOY, route=route)
+    s = 80 / 200
+    expected = 80 * np.log(s) + 120 * np.log(1 - s) + 30 * np.log(0.6) + 20 * np.log(0.4)
+    assert fit.loglik == pytest.approx(expected, abs=1e-6)
+    assert fit.fitted[0, :2] == pytest.approx([s, 1 - s], abs=1e-5)
+    assert fit.fitted[1] == pytest.approx([s, 0.6 * (1 - s), 0.4 * (1 - s)], abs=1e-5)
+    assert np.isnan(fit.fitted[0, 2])
+    assert fit.converged
+    assert fit.gap <= 1e-6
+    assert fit.loglik_gap == pytest.approx(fit.loglik_saturated - expected, abs=1e-6)
+    assert fit.lr_statistic == pytest.approx(2 * fit.loglik_gap)
+    assert fit.probabilities(("a", "b", "c"))["b"] == pytest.approx(0.36, abs=1e-5)
+    assert list(fit.probabilities(["c", "a"])) == ["a", "c"]
+    assert fit.rho[0b011, 0] == pytest.approx(s, abs=1e-5)
+    assert fit.flow[0b111, 1] == pytest.approx(0.36, abs=1e-5)
+    weights = fit.rankings.weights
+    assert (np.diff(weights) <= 0).all()
+    assert weights.sum() == pytest.approx(1.0)
+    with pytest.raises(rf.InputError, match=r"item 'z' is unknown: the items are \{a, b, c\}"):
+        fit.probabilities(("a", "z"))
+    score = fit.score(DECOY)
+    assert score.loglik == pytest.approx(expected, abs=1e-3)
+
+
+def test_likelihood_ratios_of_samples_by_hand():
+    """Samples of {a, b} alone always fit: every ratio is 0, and so is that of the data."""
+    test = rf.fit_likelihood(PAIR).lr_test(5, 7)
+    assert test.statistic == pytest.approx(0.0, abs=2e-6)
+    assert test.null_distribution == pytest.approx(np.zeros(5), abs=1e-4)
+    assert test.pvalue == 1.0
+    assert (test.failed, test.seed) == (0, 7)
+    fit = rf.fit_likelihood(DECOY)
+    found = fit.lr_test(3, 2)
+    again = fit.lr_test(2, 2, threads=2)
+    assert found.null_distribution[:2] == pytest.approx(again.null_distribution, abs=1e-6)
+    assert signature(fit.lr_test).parameters["n_boot"].default == 999
+    for wrong in (0, 2.5):
+        with pytest.raises(rf.InputError, match="at least 1 bootstrap replicate is needed"):
+            fit.lr_test(wrong)
+    half = rf.ChoiceData(("a", "b"), np.array([[True, True]]), np.array([[1.5, 1.0]]), np.array([2.5]))
+    with pytest.raises(rf.InputError, match="they must be whole numbers of choices"):
+        rf.fit_likelihood(half).lr_test(2)
+
+
+def test_pvalues_of_likelihood_ratios_count_what_is_as_large():
+    near = rf.ChoiceData.from_counts({("a", "b"): {"a": 45, "b": 55}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    test = rf.fit_likelihood(near).lr_test(39, 3)
+    null = test.null_distribution
+    assert test.pvalue == (1 + (null >= test.statistic - 1e-5).sum()) / 40
+    assert ((null > test.statistic - 1.0) & (null < test.statistic - 1e-3)).any()  # some are a little smaller
+
+
+def test_a_likelihood_that_is_cut_short():
+    with pytest.raises(
+        likelihood.LikelihoodError, match=r"stayed above tol=1e-06 after 1 projections: ask for a larger tol, or"
+    ):
+        rf.fit_likelihood(DECOY, max_iterations=1)
+    rough = rf.fit_likelihood(DECOY, max_iterations=1, throw=False)
+    assert (rough.iterations, rough.converged) == (1, False)
+    assert rough.gap > 1e-6
+    best = rf.fit_likelihood(DECOY).loglik
+    assert rough.loglik < best <= rough.loglik + rough.gap
+    for wrong in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(rf.InputError, match="a positive number is needed"):
+            rf.fit_likelihood(DECOY, wrong)

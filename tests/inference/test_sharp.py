@@ -1,0 +1,34 @@
+"""What sharp bounds are over: menus of a fit beside others."""
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from rumflow.inference.sharp import given_by, independent, last_items, lay_out
+from tests.reference.examples import DECOY, FITS
+
+
+def test_menus_of_a_fit_beside_others():
+    fit = rf.project(FITS, tol=1e-12)
+    given = given_by(fit)
+    assert given.menus.tolist() == [[True, True, False], [True, True, True]]
+    assert (given.seen == given.menus).all()
+    assert given.values[1] == pytest.approx([0.5, 0.3, 0.2])
+    further = np.array([[True, False, True], [True, True, False]])
+    layout = lay_out(given, further)
+    assert layout.menus.tolist() == [[True, True, False], [True, False, True], [True, True, True]]
+    assert (layout.own.tolist(), layout.new.tolist()) == ([0, 2], [1, 0])
+    assert layout.fixed.tolist() == [[True, True, False], [False] * 3, [True] * 3]
+    assert last_items(layout.menus).tolist() == [1, 2, 2]
+    assert independent(layout.menus, layout.fixed).tolist() == [[True, False, False], [False] * 3, [True, True, False]]
+    partly = np.array([[True, False, False], [False] * 3, [True] * 3])
+    assert independent(layout.menus, partly).tolist() == [[True, False, False], [False] * 3, [True, True, False]]
+
+
+@pytest.mark.parametrize("route", ["lattice", "graph"])
+def test_what_a_fit_pulls_at(route):
+    """a has 27/70 of both menus: fitted less observed is (6, -6) and (-8, 4, 4) seventieths, where it is known."""
+    fit = rf.project(DECOY, tol=1e-12, route=route)
+    pull = given_by(fit).pull
+    expected = np.array([[6, -6, 0], [-8, 4, 4]]) / 70
+    assert pull == pytest.approx(expected if route == "graph" else np.zeros((2, 3)), abs=1e-6)

@@ -1,0 +1,23 @@
+"""Frames of every backend hold the columns they are made of; what is not installed or not known is named."""
+
+import pytest
+
+from rumflow.errors import InputError
+from rumflow.output.frames import make_frame, optional
+
+TABLE = {"menu": ["a b", "b c"], "share": [0.25, 0.5]}
+
+
+@pytest.mark.parametrize("backend", ["dict", "pandas", "polars", "pyarrow"])
+def test_columns_come_back(backend):
+    if backend != "dict":
+        pytest.importorskip(backend)
+    frame = make_frame(TABLE, backend)
+    assert {name: [getattr(x, "as_py", lambda x=x: x)() for x in frame[name]] for name in TABLE} == TABLE
+
+
+def test_what_is_not_known_or_not_installed_is_named():
+    with pytest.raises(InputError, match=r"backend='excel': accepted are 'pandas', 'polars', 'pyarrow', 'dict'"):
+        make_frame(TABLE, "excel")
+    with pytest.raises(InputError, match=r'no_such_package is needed .* pip install "rumflow\[data\]"'):
+        optional("no_such_package.part", "data")

@@ -1,0 +1,76 @@
+"""What is counted while it runs, and that it is counted once."""
+
+from importlib import import_module
+
+import pytest
+
+import rumflow as rf
+from rumflow.output.progress import Counter
+from tests.reference.examples import DECOY, FITS
+
+
+def last_line(capsys):
+    return capsys.readouterr().err.strip().split("\r")[-1].strip()
+
+
+def test_what_is_counted_while_it_runs(capsys):
+    rf.rum_test(DECOY, 7, 0.1, seed=0, progress=True)
+    assert last_line(capsys) == "rumflow: 7 of 7 replicates, 0 s to go"
+    rf.rum_test_many([DECOY, FITS], 7, 0.1, seed=0, progress=True)
+    assert last_line(capsys) == "rumflow: 14 of 14 replicates, 0 s to go"
+    rf.fit_likelihood(DECOY).lr_test(3, 0, progress=True)
+    assert last_line(capsys) == "rumflow: 3 of 3 replicates, 0 s to go"
+    rf.explain(DECOY, n_boot=19, halves=2, progress=True)
+    text = capsys.readouterr().err
+    assert "rumflow: 2 of 2 menus left out, 0 s to go" in text
+    assert "rumflow: 2 of 2 half-samples, 0 s to go" in text
+    rf.explain(DECOY, n_boot=19, halves=2)
+    rf.rum_test(DECOY, 7, 0.1, seed=0)
+    rf.bounds(FITS, ["a", "c"], confidence=None)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.fixture
+def counters(monkeypatch):
+    """What was to be counted, and what was: [shown, total, words, pieces, ...] of every counter."""
+    found = []
+
+    class Counting(Counter):
+        def __init__(self, show, total, what):
+            super().__init__(show, total, what)
+            self._list = [show, total, what]
+            found.append(self._list)
+
+        def add(self, count):
+            self._list.append(count)
+            super().add(count)
+
+    for name in ("bounds", "sharp", "jobs", "explain", "likelihood", "next_menu"):
+        monkeypatch.setattr(import_module(f"rumflow.inference.{name}"), "Counter", Counting)
+    return found
+
+
+def test_everything_is_counted_once(counters):
+    rf.next_menu(FITS)
+    assert counters.pop() == [False, 2, "menus", 1, 1]
+    rf.fit_likelihood(DECOY).lr_test(3, 0)
+    assert counters.pop() == [False, 3, "replicates", 1, 1, 1]
+    rf.rum_test(DECOY, 107, 0.1, seed=0, threads=1)
+    assert counters.pop() == [False, 107, "replicates", 0, 100, 7]
+
+
+def test_linear_programmes_are_counted_once(counters):
+    rf.bounds(FITS, ["a", "c"], confidence=None)
+    assert counters == [[False, 4, "linear programmes", 1, 1, 1, 1]]
+
+
+def test_values_of_an_interval_are_counted(counters):
+    """At most 27 for each: three inside, and for both ends four steps and eight halvings."""
+    rf.bounds(FITS, ["a", "c"], n_boot=19, seed=1)
+    assert counters[1][:3] == [False, 54, "values tested at most"]
+
+
+def test_menus_left_out_and_half_samples_are_counted(counters):
+    rf.explain(DECOY, n_boot=19, halves=2)
+    assert counters[0][:3] == [False, None, "sets of menus tried"]
+    assert counters[1:] == [[False, 2, "menus left out", 1, 1], [False, 2, "half-samples", 1, 1]]

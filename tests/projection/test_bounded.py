@@ -1,0 +1,228 @@
+"""Projections by bounds alone: what is certified, statuses, time limits, saved fits, and what needs a graph."""
+
+import time
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from rumflow.inference.restricted import Restricted
+from rumflow.inference.sample import build_sample
+from rumflow.models.open_menus import Limit
+from rumflow.solvers import dispatch
+from rumflow.solvers.bounded.bound import Bound, Bounder
+from rumflow.solvers.bounded.groups import bound_groups
+from rumflow.solvers.bounded.split import Split
+from tests.reference.bounded_cases import small_data
+
+
+@pytest.mark.parametrize("weights", [None, "counts"])
+@pytest.mark.parametrize("model", [None, rf.RandomUtility([(0, 1), (3, 2)])])
+def test_project(weights, model):
+    data = small_data()
+    fit = rf.project(data, weights, route="bounded", model=model)
+    graph = rf.project(data, weights, route="graph", model=model)
+    assert fit.method == "bounded"
+    assert fit.status is rf.Status.OPTIMAL
+    assert abs(fit.objective - graph.objective) <= fit.gap + graph.gap
+    assert np.nanmax(np.abs(fit.fitted - graph.fitted)) < 1e-6
+    assert "method='bounded'" in repr(fit)
+    assert f"gap={fit.gap:.2g}" in repr(fit)
+    assert fit.types.shape == (len(fit.rankings.weights), len(data.menus))
+    menu = data.menus[3]
+    assert sum(fit.probabilities(menu).values()) == pytest.approx(1)
+    assert fit.score(data).squared_error == pytest.approx(graph.score(data).squared_error, rel=1e-6)
+
+
+def test_menus_that_fall_apart():
+    a, b = small_data(1, 6, 8, 3), small_data(2, 6, 8, 3)
+    member = np.zeros((16, 12), bool)
+    member[:8, :6], member[8:, 6:] = a.membership, b.membership
+    counts = np.full(member.shape, np.nan)
+    counts[:8, :6], counts[8:, 6:] = a.counts, b.counts
+    data = rf.ChoiceData(tuple(range(12)), member, counts, np.concatenate([a.totals, b.totals]))
+    fit, graph = rf.project(data, route="bounded"), rf.project(data, route="graph")
+    assert len(fit.projector.parts) == 2
+    assert fit.status is rf.Status.OPTIMAL
+    assert abs(fit.objective - graph.objective) <= fit.gap + graph.gap
+    assert fit.certificate.menu_error < 1e-12
+
+
+def test_seeds_and_threads():
+    data = small_data()
+    first = rf.project(data, route="bounded", seed=1, threads=1)
+    again = rf.project(data, route="bounded", seed=1, threads=2)
+    other = rf.project(data, route="bounded", seed=2, threads=1)
+    assert np.array_equal(first.mixture[0], again.mixture[0])
+    assert np.array_equal(first.mixture[1], again.mixture[1])
+    assert first.gap == again.gap
+    assert other.objective == pytest.approx(first.objective, rel=1e-8)
+    with pytest.raises(rf.InputError, match="seed"):
+        rf.project(data, route="bounded", seed=-1)
+
+
+def test_what_is_not_certified_is_not_called_optimal(hard):
+    data, optimum = hard
+    fit = rf.project(data, route="bounded", throw=False)
+    assert fit.status is rf.Status.BOUNDED
+    assert fit.gap > 1e-3 * fit.objective
+    assert fit.objective - fit.gap <= optimum * (1 + 1e-9)
+    assert fit.objective == pytest.approx(optimum, rel=1e-6)
+    with pytest.raises(rf.NotConvergedError, match="too large") as caught:
+        rf.project(data, route="bounded")
+    assert caught.value.fit.objective == fit.objective
+    assert rf.project(data, route="bounded", tol=0.999).status is rf.Status.OPTIMAL
+
+
+def test_the_gap_is_what_the_bound_leaves(random_shares, monkeypatch):
+    """A bound that is 0.25 too low on the price of the cheapest type leaves 0.25, whatever the objective."""
+    data, optimum = random_shares
+
+    def bounds(self, cost, deadline=None):
+        true = bound_groups(self.model, self.cells, cost)
+        assert true.exact
+        yield Bound(true.bound - 0.25, true.orders[:0], "groups")
+
+    monkeypatch.setattr(Bounder, "bounds", bounds)
+    monkeypatch.setattr(Bounder, "branch", lambda *_: iter(()))
+    monkeypatch.setattr(Split, "bounds", lambda *_: iter(()))
+    fit = rf.project(data, route="bounded", throw=False)
+    assert fit.objective == pytest.approx(optimum, rel=1e-9)
+    assert optimum > 0.25
+    assert fit.gap == pytest.approx(0.25, rel=1e-6)
+
+
+def test_is_rum_says_nothing_that_is_not_certified(monkeypatch):
+    data = rf.simulate.random_menus(26, 40, 2, seed=0)
+    monkeypatch.setattr(dispatch, "DEFAULT_LIMIT", Limit(nodes=1000))
+    assert rf.is_rum(data)
+    monkeypatch.setattr(Bounder, "bounds", lambda *_: iter(()))
+    monkeypatch.setattr(Bounder, "branch", lambda *_: iter(()))
+    monkeypatch.setattr(Split, "bounds", lambda *_: iter(()))
+    around = np.zeros((3, 26), bool)
+    around[[0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 0, 2]] = True
+    counts = np.where(around, 0.0, np.nan)
+    counts[[0, 1, 2], [0, 1, 2]] = 10.0  # a above b above c above a
+    other = ~(data.membership[:, None] == around).all(axis=2).any(axis=1)
+    cycle = rf.ChoiceData(
+        data.items,
+        np.vstack([around, data.membership[other]]),
+        np.vstack([counts, data.counts[other]]),
+        np.concatenate([np.full(3, 10.0), data.totals[other]]),
+    )
+    with pytest.raises(rf.NotConvergedError, match="nothing says"):
+        rf.is_rum(cycle)
+
+
+def test_time_limit(hard):
+    data, optimum = hard
+    begin = time.perf_counter()
+    fit = rf.project(data, route="bounded", max_seconds=0.1, throw=False)
+    assert time.perf_counter() - begin < 5
+    assert fit.status is rf.Status.MAX_SECONDS
+    assert fit.objective >= optimum * (1 - 1e-9)
+    assert fit.objective - fit.gap <= optimum
+
+
+def test_progress_says_what_is_certified(hard):
+    data, optimum = hard
+    seen = []
+    fit = rf.project(data, route="bounded", throw=False, progress=seen.append)
+    assert all(now.objective - now.gap <= optimum * (1 + 1e-9) for now in seen)
+    assert seen[0].gap == seen[0].objective
+    assert seen[-1].gap == pytest.approx(fit.gap)
+    assert [now.round for now in seen] == sorted(now.round for now in seen)
+
+
+@pytest.mark.parametrize("when", ["search", "bound"])
+def test_interruption_keeps_the_best_point(hard, monkeypatch, when):
+    data, optimum = hard
+
+    def stop(now):
+        if now.round == 5:
+            raise KeyboardInterrupt
+
+    def stop_bound(*_, **__):
+        raise KeyboardInterrupt
+
+    if when == "bound":
+        monkeypatch.setattr(Bounder, "bounds", stop_bound)
+    fit = rf.project(data, route="bounded", throw=False, progress=stop if when == "search" else False)
+    assert fit.status is rf.Status.INTERRUPTED
+    assert fit.objective >= optimum * (1 - 1e-9)
+    assert fit.gap == fit.objective  # nothing was certified yet
+
+
+def test_saved_fits_go_on(hard, tmp_path):
+    data, _ = hard
+    early = rf.project(data, route="bounded", max_seconds=0.1, throw=False)
+    early.save(tmp_path / "fit.npz")
+    loaded = rf.load(tmp_path / "fit.npz")
+    assert loaded.method == "bounded"
+    assert loaded.projector.bounded
+    assert loaded.objective == pytest.approx(early.objective, rel=1e-12)
+    assert loaded.gap == pytest.approx(early.gap, rel=1e-9)
+    later = rf.project(data, route="bounded", start=loaded, throw=False)
+    assert later.objective <= loaded.objective
+    assert later.objective - later.gap >= loaded.objective - loaded.gap - 1e-12
+    known = later.objective - later.gap
+    # A bound that is known stays, where data and model are the same; and only there.
+    again = rf.project(data, route="bounded", start=later, max_seconds=1e-6, throw=False)
+    assert again.objective - again.gap >= known - 1e-12
+    other = rf.project(data, "counts", route="bounded", start=later, max_seconds=1e-6, throw=False, model=None)
+    assert other.status in (rf.Status.MAX_SECONDS, rf.Status.BOUNDED)
+    # That of an exact fit as well.
+    exact = rf.project(data, route="bounded", start=rf.project(data, route="graph"), max_seconds=1e-6)
+    assert exact.objective == pytest.approx(later.objective, rel=1e-9)
+
+
+def test_route_where_the_graph_is_too_large(monkeypatch):
+    data = rf.simulate.random_menus(26, 60, 2, seed=0)
+    monkeypatch.setattr(dispatch, "DEFAULT_LIMIT", Limit(nodes=1000))
+    cost = rf.estimate_cost(data)
+    assert cost.route == "bounded"
+    assert cost.nodes == cost.arcs == 0
+    fit = rf.project(data)
+    assert fit.method == "bounded"
+    assert fit.status is rf.Status.OPTIMAL
+    with pytest.raises(rf.InputError, match="larger than 1,000 nodes"):
+        rf.project(data, route="graph")
+    with pytest.raises(rf.InputError, match="larger than 1,000 nodes"):
+        rf.rationalizable_share(data)
+    with pytest.raises(rf.InputError, match="larger than 1,000 nodes"):
+        rf.bounds(data, (0, 1, 2))
+    with pytest.raises(rf.InputError, match="larger than 1,000 nodes"):
+        rf.fit_likelihood(data)
+    sample = build_sample(data, None, rf.Convention())
+    with pytest.raises(rf.InputError, match="confidence: the graph"):
+        Restricted(sample, data.membership[:1], np.where(data.membership[:1], 1.0, 0.0))
+
+
+def test_what_needs_a_graph_refuses():
+    data = small_data()
+    fit = rf.project(data, route="bounded")
+    for derivative in (fit.jvp, fit.vjp):
+        with pytest.raises(rf.InputError, match="route 'bounded'"):
+            derivative(np.zeros(data.membership.shape))
+    with pytest.raises(rf.InputError, match="route 'bounded'"):
+        rf.bounds(fit, (0, 1, 2))
+    for call in (rf.fit_likelihood, rf.rationalizable_share, lambda data, **more: rf.bounds(data, (0, 1), **more)):
+        with pytest.raises(rf.InputError, match="route='bounded'"):
+            call(data, route="bounded")
+    with pytest.raises(rf.InputError, match="SinglePeaked"):
+        rf.project(data, route="bounded", model=rf.SinglePeaked(data.items))
+    with pytest.raises(rf.InputError, match="too large"):
+        _ = fit.projector.graphs
+
+
+def test_starts_of_other_kinds():
+    data = small_data()
+    graph = rf.project(data, route="graph")
+    fit = rf.project(data, route="bounded", start=graph)
+    assert fit.objective == pytest.approx(graph.objective, rel=1e-9)
+    assert rf.project(data, route="graph", start=fit).objective == pytest.approx(graph.objective, rel=1e-9)
+    assert rf.project(data, route="bounded", start=graph.rankings).objective == pytest.approx(graph.objective, rel=1e-9)
+    order = graph.rankings.orders[0]
+    against = rf.RandomUtility([(int(order[1]), int(order[0]))])
+    with pytest.raises(rf.InputError, match="not possible in"):
+        rf.project(data, route="bounded", start=graph, model=against)

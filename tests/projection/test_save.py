@@ -1,0 +1,190 @@
+"""Fits are saved and loaded: the same numbers, a certificate computed again, and files that are refused."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from rumflow import simulate
+from rumflow.output.archive import read_archive, write_archive
+
+PAIRS = {("a", "b"): {"a": 6, "b": 4}, ("a", "c"): {"a": 3, "c": 7}, ("b", "c"): {"b": 9, "c": 1}}
+
+
+def labelled(n=10, seed=0):
+    data = simulate.random_menus(n, 25, 4, seed=seed)
+    return rf.ChoiceData(tuple(f"item {x}" for x in range(n)), data.membership, data.counts, data.totals)
+
+
+def partly_recorded():
+    data = simulate.random_menus(9, 20, 4, seed=1)
+    counts = data.counts.copy()
+    counts[np.arange(20), data.membership.argmax(axis=1)] = np.nan
+    return rf.ChoiceData(data.items, data.membership, counts, data.totals)
+
+
+FITS = {
+    "complete array": lambda: rf.project(simulate.dirichlet(4, seed=0)),
+    "weighted array": lambda: rf.project(simulate.dirichlet(4, seed=0), weights=np.full((16, 4), 2.5)),
+    "inside": lambda: rf.project(simulate.rankings_mixture(4, 30, seed=0)),
+    "data on the lattice": lambda: rf.project(rf.ChoiceData.from_counts(PAIRS), "counts"),
+    "interior point": lambda: rf.project(simulate.noisy_rankings(6, draws=1000, seed=0), method="ipm", tol=1e-6),
+    "hidden array": lambda: rf.project(
+        simulate.hide(simulate.dirichlet(5, seed=0), simulate.observed_cells(5, 0.6, seed=1)), route="lattice"
+    ),
+    "graph": lambda: rf.project(labelled(), "counts", route="graph"),
+    "partly recorded": lambda: rf.project(partly_recorded(), route="graph"),
+    "array on a graph": lambda: rf.project(
+        simulate.hide(simulate.dirichlet(5, seed=0), simulate.observed_cells(5, 0.6, seed=1)), route="graph"
+    ),
+    "70 items": lambda: rf.project(simulate.stock_outs(70, 30, seed=0)),
+    "known preferences": lambda: rf.project(labelled(), model=rf.RandomUtility(above=[("item 3", "item 1")])),
+    "single-peaked": lambda: rf.project(simulate.random_menus(9, 20, 4, seed=1), model=rf.SinglePeaked(range(9))),
+    "types": lambda: rf.project(rf.ChoiceData.from_counts(PAIRS), model=rf.Types([["a", "a", "b"], ["b", "c", "c"]])),
+    "own graph": lambda: rf.project(
+        rf.ChoiceData.from_counts(PAIRS),
+        model=rf.ChoiceGraph(
+            2, [(0, 1, [(0, "a"), (("a", "c"), "a"), (2, "b")]), (0, 1, [(0, "b"), (1, "c"), (np.int64(2), "c")])]
+        ),
+    ),
+    "not finished": lambda: rf.project(simulate.random_menus(18, 40, 9, seed=2), max_seconds=1e-6, throw=False),
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_the_same_fit_comes_back(name, tmp_path):
+    fit = FITS[name]()
+    path = tmp_path / "fit.rumflow"
+    fit.save(path)
+    back = rf.load(path)
+    assert type(back) is type(fit)
+    for field in (
+        "status",
+        "method",
+        "iterations",
+        "seconds",
+        "tol",
+        "items",
+        "inside",
+        "complete",
+        "weighted",
+        "menus",
+    ):
+        assert getattr(back, field) == getattr(fit, field), field
+    assert [type(item) for item in back.items] == [type(item) for item in fit.items]
+    assert back.certificate == pytest.approx(fit.certificate, rel=1e-6, abs=fit.certificate.floor)
+    assert np.array_equal(back.membership, fit.membership)
+    assert np.array_equal(back.frequencies, fit.frequencies, equal_nan=True)
+    assert np.nanmax(np.abs(back.fitted - fit.fitted)) < 1e-14
+    if name not in ("types", "own graph"):
+        assert np.array_equal(back.rankings.orders, fit.rankings.orders)
+        assert np.array_equal(back.rankings.weights, fit.rankings.weights)
+    t = np.random.default_rng(0).normal(size=fit.rho.shape if hasattr(fit, "lattice") else fit.membership.shape)
+    if name == "interior point":
+        with pytest.raises(rf.InputError, match="project the data again"):
+            back.jvp(t)
+    elif name != "not finished":
+        assert np.nanmax(np.abs(back.jvp(t) - fit.jvp(t))) < 1e-9
+    again = tmp_path / "again"
+    back.save(again)
+    assert rf.load(again).certificate == pytest.approx(back.certificate, rel=1e-9, abs=fit.certificate.floor)
+
+
+def test_going_on_from_a_file(tmp_path):
+    data = simulate.random_menus(18, 40, 9, seed=2)
+    early = rf.project(data, max_seconds=0.02, throw=False)
+    early.save(tmp_path / "early.npz")
+    full = rf.project(data)
+    fit = rf.project(data, start=rf.load(tmp_path / "early.npz"))
+    assert fit.status is rf.Status.OPTIMAL
+    assert fit.objective == pytest.approx(full.objective, rel=1e-9)
+    full.save(tmp_path / "full.npz")
+    assert rf.project(data, start=rf.load(tmp_path / "full.npz")).iterations < full.iterations
+    types = rf.project(rf.ChoiceData.from_counts(PAIRS), model=rf.Types([["a", "a", "b"], ["b", "c", "c"]]))
+    types.save(tmp_path / "types.npz")
+    model = rf.Types([["a", "a", "b"], ["b", "c", "c"], ["a", "c", "b"]])
+    wider = rf.project(rf.ChoiceData.from_counts(PAIRS), model=model, start=rf.load(tmp_path / "types.npz"))
+    assert wider.objective < types.objective
+
+
+def change(path, **changes):
+    """The file with some arrays or words replaced."""
+    header, arrays = read_archive(path, "rumflow fit")
+    for name, value in changes.items():
+        if name in arrays:
+            arrays[name] = value(arrays[name])
+        else:
+            header[name] = value
+    write_archive(path, header, arrays)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"version": 2}, "version 2 of the format"),
+        ({"frequencies": lambda f: f[:, ::-1].copy()}, "damaged"),
+        ({"frequencies": lambda f: f * 0.9}, "certificate says objective"),
+        ({"shares": lambda s: s[::-1].copy()}, "certificate says objective"),
+        ({"shares": lambda s: -s}, "positive numbers"),
+        ({"types": lambda t: t + 100}, "no menu offers"),
+        ({"types": lambda t: np.zeros_like(t[:, 1:])}, "shape"),
+        ({"types": lambda t: 3 - t}, "damaged"),
+        ({"items": ["x"]}, "shape"),
+        ({"status": "happy"}, "happy"),
+        ({"model": {"name": "Other"}}, "'Other' is unknown"),
+        ({"model": {"name": "RandomUtility", "above": [["item 0", "item 1"], ["item 2", "item 3"]]}}, "damaged"),
+        ({"certificate": [1.0, 2.0]}, "damaged"),
+    ],
+)
+def test_damaged_files(changes, message, tmp_path):
+    path = tmp_path / "fit"
+    FITS["graph"]().save(path)
+    change(path, **changes)
+    with pytest.raises(rf.InputError, match=message):
+        rf.load(path)
+
+
+@pytest.mark.parametrize("name", ["data on the lattice", "hidden array", "inside"])
+def test_damaged_files_of_the_lattice(name, tmp_path):
+    path = tmp_path / "fit"
+    fit = FITS[name]()
+    fit.save(path)
+    arrays = read_archive(path, "rumflow fit")[1]
+    damages = {
+        "target": lambda a: a + 0.25,
+        "cells": lambda a: a + 10**6,
+        "masks": lambda a: a + 1000,
+        "orders": np.zeros_like,
+        "flow": lambda a: a[1:],
+    }
+    for key in damages.keys() & arrays.keys():
+        fit.save(path)
+        change(path, **{key: damages[key]})
+        with pytest.raises(rf.InputError, match="damaged"):
+            rf.load(path)
+
+
+def test_foreign_files(tmp_path):
+    path = tmp_path / "file"
+    with pytest.raises(rf.InputError, match="no such file"):
+        rf.load(path)
+    FITS["graph"]().save(path)
+    whole = path.read_bytes()
+    contents = [b"", b"menu,choice\n", whole[: len(whole) // 2], pickle.dumps([1, 2]), json.dumps({"a": 1}).encode()]
+    middle = bytearray(whole)
+    middle[len(whole) // 2] ^= 255
+    for content in [*contents, bytes(middle)]:
+        path.write_bytes(content)
+        with pytest.raises(rf.InputError, match="damaged"):
+            rf.load(path)
+    with open(path, "wb") as file:
+        np.savez(file, header=np.array([{"kind": "rumflow fit"}], object))  # would need pickle
+    with pytest.raises(rf.InputError, match="damaged"):
+        rf.load(path)
+    np.save(tmp_path / "plain.npy", np.zeros(3))
+    with pytest.raises(rf.InputError, match="damaged"):
+        rf.load(tmp_path / "plain.npy")
+    with pytest.raises(rf.InputError, match="is not a rumflow fit"):
+        rf.load(tmp_path)

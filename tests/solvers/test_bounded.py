@@ -1,0 +1,228 @@
+"""Random utility without a graph: local search against a plain twin, bounds and splits against enumeration."""
+
+from itertools import chain
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rumflow.solvers.bounded.projector import BoundedProjector
+from rumflow.solvers.graphs import Effort, ModelProjector
+
+import rumflow as rf
+from rumflow.core.compile import clock
+from rumflow.core.graph_cells import Cells
+from rumflow.core.problem import Problem
+from rumflow.models.open_menus import Limit
+from rumflow.solvers.bounded import split as split_module
+from rumflow.solvers.bounded.bound import Bounder
+from rumflow.solvers.bounded.groups import bound_groups
+from rumflow.solvers.bounded.ordering import OrderingProgram
+from rumflow.solvers.bounded.prices import SearchPrices
+from rumflow.solvers.bounded.search import KICK, find_cheap, make_board, random_orders
+from rumflow.solvers.bounded.solve import BoundedSolver
+from rumflow.solvers.bounded.split import Split
+from tests.reference.bounded_cases import TINY, small_data
+from tests.reference.graphs import orders, random_cells, random_tables, respects, type_of_order
+
+PAIRS = [(0, 2), (2, 4), (1, 3)]
+
+
+def closed(n, pairs):
+    return rf.RandomUtility(pairs).preferences(tuple(range(n)))
+
+
+def by_item(cells, cost):
+    return np.where(cells.column >= 0, np.take_along_axis(cost, np.maximum(cells.column, 0), axis=1), 0.0)
+
+
+def some_prices(rng, cells):
+    """Random prices of the recorded cells; of some menus they are all equal."""
+    cost = cells.to_table(rng.normal(size=cells.membership.shape))
+    cost[rng.random(len(cost)) < 0.2] = 0.0
+    return cost
+
+
+def plain_price(cells, price, order):
+    return sum(price[j, next(x for x in order if members[x])] for j, members in enumerate(cells.membership))
+
+
+def plain_descend(cells, price, order, pairs):
+    """One item after the other to its best place, every place tried by pricing the whole ranking."""
+    quiet, x, n = 0, 0, len(order)
+    while quiet < n:
+        now = plain_price(cells, price, order)
+        rest = [y for y in order if y != x]
+        best, best_order = np.inf, None
+        for q in range(n - 1, -1, -1):
+            trial = [*rest[:q], x, *rest[q:]]
+            if respects(pairs)(trial) and plain_price(cells, price, trial) < best:
+                best, best_order = plain_price(cells, price, trial), trial
+        quiet = 0 if best < now else quiet + 1
+        order = best_order if best < now else order
+        x = (x + 1) % n
+    return order
+
+
+def plain_search(cells, price, order, kicks, pairs):
+    found, best, n = [], None, len(order)
+    for r in range(len(kicks) + 1):
+        trial = list(order)
+        for t in range(KICK if r else 0):
+            x = int(kicks[r - 1][2 * t] * n)
+            rest = [y for y in trial if y != x]
+            places = [q for q in range(n) if respects(pairs)([*rest[:q], x, *rest[q:]])]
+            q = places[int(kicks[r - 1][2 * t + 1] * len(places))]
+            trial = [*rest[:q], x, *rest[q:]]
+        trial = plain_descend(cells, price, trial, pairs)
+        found.append(plain_price(cells, price, trial))
+        if best is None or found[-1] < best:
+            best, order = found[-1], trial
+    return found, order
+
+
+@pytest.mark.parametrize("pairs", [[], PAIRS])
+def test_search_equals_its_twin(rng, pairs):
+    for _ in range(8):
+        cells = random_cells(rng, 6, int(rng.integers(2, 9)), partly=True)
+        cost = np.where(cells.item >= 0, rng.integers(-9, 10, cells.shape), 0.0)  # whole numbers: ties, and no rounding
+        price = by_item(cells, cost)
+        start = random_orders(rng, 3, closed(6, pairs))
+        assert all(respects(pairs)(list(order)) for order in start)
+        kicks = rng.random((3, 4, 2 * KICK))
+        improved = start.copy()
+        types, prices = find_cheap(make_board(cells, closed(6, pairs)), price, improved, kicks, 1)
+        for s in range(3):
+            expected, order = plain_search(cells, price, start[s].tolist(), kicks[s], pairs)
+            assert prices[5 * s : 5 * s + 5].tolist() == expected
+            assert improved[s].tolist() == order
+        for row, value in zip(types, prices, strict=True):
+            assert cost[np.arange(len(row)), row].sum() == value
+
+
+def test_random_rankings_respect_known_preferences_and_differ(rng):
+    found = random_orders(rng, 300, closed(5, PAIRS))
+    assert {tuple(order) for order in found.tolist()} == set(orders(5, respects(PAIRS)))
+
+
+@settings(max_examples=30)
+@given(
+    st.integers(0, 10**6), st.integers(2, 6), st.integers(1, 12), st.booleans(), st.sampled_from([[], [(0, 1)], PAIRS])
+)
+def test_no_bound_is_above_the_cheapest_type(seed, n, m, partly, pairs):
+    rng = np.random.default_rng(seed)
+    pairs = [pair for pair in pairs if max(pair) < n]
+    cells = random_cells(rng, n, m, partly)
+    cost = some_prices(rng, cells)
+    types = np.array([type_of_order(cells, order) for order in orders(n, respects(pairs))])
+    true = cost[np.arange(m), types].sum(axis=1).min()
+    model = rf.RandomUtility(pairs)
+    whole = bound_groups(model, cells, cost)
+    assert whole.exact
+    assert whole.bound == pytest.approx(true, abs=1e-12)
+    last = -np.inf
+    bounder = Bounder(model, cells, TINY)
+    for found in chain(bounder.bounds(cost), bounder.branch(cost)):
+        assert found.value <= true + 1e-12
+        assert all(respects(pairs)(list(order)) for order in found.orders.tolist())
+        last = found.value
+    assert last == pytest.approx(true, abs=1e-6 * (1 + np.abs(cost).sum()))  # branch and cut ends only at the optimum
+
+
+def test_the_relaxation_is_exact_for_pairs_of_five_items(rng):
+    """The inequalities of three items describe the mixtures of rankings of up to five items on all pairs."""
+    member = np.array([[x in pair for x in range(5)] for pair in [(a, b) for a in range(5) for b in range(a)]])
+    cells = Cells(member)
+    program = OrderingProgram(cells, closed(5, []))
+    for _ in range(10):
+        cost = rng.normal(size=cells.shape)
+        types = np.array([type_of_order(cells, order) for order in orders(5)])
+        true = cost[np.arange(len(member)), types].sum(axis=1).min()
+        assert program.relax(by_item(cells, cost)).bound == pytest.approx(true, abs=1e-11)
+
+
+def test_bounds_without_time(rng):
+    cells = random_cells(rng, 6, 10)
+    cost = some_prices(rng, cells)
+    assert list(Bounder(rf.RandomUtility(), cells, TINY).bounds(cost, clock() - 1)) == []
+    assert OrderingProgram(cells, closed(6, [])).relax(by_item(cells, cost), clock() - 1) is None
+
+
+@settings(max_examples=15)
+@given(
+    st.integers(0, 10**6),
+    st.integers(3, 7),
+    st.integers(3, 14),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([[], PAIRS]),
+)
+def test_no_split_is_above_the_optimum(seed, n, m, partly, cone, pairs):
+    rng = np.random.default_rng(seed)
+    pairs = [pair for pair in pairs if max(pair) < n]
+    cells = random_cells(rng, n, m, partly)
+    target, weights = random_tables(rng, cells, weighted=True)
+    model = rf.RandomUtility(pairs)
+    exact = ModelProjector(model, cells, cone=cone).solve(target, weights).certificate
+    split = Split(model, cells, Problem(target, weights, cone), 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(split_module, "SPLIT_LIMIT", Limit(nodes=4))
+        values = list(split.bounds(None, 1))
+    assert max(values) <= exact.objective * (1 + 1e-9) + 1e-12
+    assert max(values) >= values[0]
+    # With room for all menus in one group the bound is exact, up to the gap of a group.
+    values = list(Split(model, cells, Problem(target, weights, cone), 0).bounds(None, 1))
+    assert max(values) == pytest.approx(exact.objective, rel=3e-3, abs=1e-12)
+
+
+def test_split_of_a_cycle():
+    member = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1]], bool)
+    cells = Cells(member)
+    target, weights = np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9]]), np.ones((3, 2))
+    exact = ModelProjector(rf.RandomUtility(), cells).solve(target, weights).certificate.objective
+    assert exact == pytest.approx(0.7**2 / 3)  # y(0, 1) + y(1, 2) + y(2, 0) = 2.7 instead of 2
+    values = list(Split(rf.RandomUtility(), cells, Problem(target, weights), 0).bounds(None, 1))
+    assert max(values) == pytest.approx(exact, rel=2e-3)
+    assert max(values) <= exact * (1 + 1e-12)
+
+
+def solver_for(cells, model, limit=TINY):
+    return BoundedSolver(SearchPrices(cells, model.preferences(cells.items)), Bounder(model, cells, limit))
+
+
+@settings(max_examples=12)
+@given(
+    st.integers(0, 10**6),
+    st.integers(3, 8),
+    st.integers(2, 14),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([[], [(0, 1)], [(0, 2), (2, 1)]]),
+    st.sampled_from([TINY, Limit(nodes=10_000)]),
+)
+def test_objective_is_that_of_the_graph_within_the_gaps(seed, n, m, partly, cone, pairs, limit):
+    rng = np.random.default_rng(seed)
+    cells = random_cells(rng, n, m, partly)
+    target, weights = random_tables(rng, cells, weighted=True)
+    model = rf.RandomUtility(pairs)
+    exact = ModelProjector(model, cells, cone=cone).solve(target, weights, tol=1e-10).certificate
+    found = solver_for(cells, model, limit).solve(Problem(target, weights, cone), tol=1e-9, threads=1)
+    optimum = exact.objective - exact.gap, exact.objective
+    rounding = 1e-12 * max(exact.size, 1.0)
+    assert found.certificate.objective >= optimum[0] - rounding
+    assert found.certificate.objective - found.certificate.gap <= optimum[1] + rounding
+    assert found.reason in ("done", "bounded", "stalled")
+    assert found.certificate.objective == pytest.approx(exact.objective, rel=1e-6, abs=1e-9)
+    model.orders(cells, found.types)  # raises where one is no ranking of the model
+
+
+def test_only_upper_bounds():
+    data = small_data()
+    projector = BoundedProjector(rf.RandomUtility(), rf.projection.observed.observe(data).cells)
+    target = projector.cells.to_table(np.nan_to_num(data.frequencies))
+    weights = projector.cells.to_table(np.ones(data.counts.shape))
+    found = projector.solve(target, weights, effort=Effort(only_upper=True)).certificate
+    assert found.gap == found.objective
+    point = projector.inner_point()
+    assert point.sum(axis=1) == pytest.approx(1)
+    assert np.abs(point[:, :3] - 1 / 3).max() < 0.05

@@ -1,0 +1,216 @@
+"""Projections onto models: against all their types, against the lattice; groups of menus, limits, interrupts."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rumflow.solvers.graphs import ModelProjector, couple, solve_graph
+
+import rumflow as rf
+from rumflow.core.graph import cells_of_types, follow_type
+from rumflow.core.graph_cells import Cells
+from rumflow.core.problem import Problem
+from rumflow.errors import InputError
+from rumflow.models.random_utility import RandomUtility
+from rumflow.models.rankings import choice_probabilities
+from rumflow.models.single_peaked import SinglePeaked
+from rumflow.models.types import Types
+from rumflow.solvers.active_set.solve import Workspace
+from tests.reference.graphs import (
+    is_single_peaked,
+    orders,
+    projection,
+    random_cells,
+    random_tables,
+    respects,
+    type_of_order,
+    types_of,
+)
+
+
+def random_model(kind, n, m, rng, cells):
+    """A model, and the rankings that are its types."""
+    if kind == "rum":
+        return RandomUtility(), orders(n)
+    if kind == "above":
+        path = rng.permutation(n).tolist()
+        pairs = list(pairwise(path))[: rng.integers(1, 3)] if n > 1 else []
+        return RandomUtility(pairs), orders(n, respects(pairs))
+    if kind == "peaked":
+        axis = rng.permutation(n).tolist()
+        return SinglePeaked(axis), [tuple(axis[i] for i in order) for order in orders(n, is_single_peaked)]
+    some = [tuple(rng.permutation(n).tolist()) for _ in range(8)]
+    table = [[next(x for x in order if cells.membership[j, x]) for j in range(m)] for order in some]
+    return Types(table), some
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 9), st.booleans(), st.booleans(), st.booleans(),
+    st.sampled_from(["rum", "above", "peaked", "types"]),
+)  # fmt: skip
+def test_projection_equals_enumeration(seed, n, m, partly, weighted, cone, kind):
+    rng = np.random.default_rng(seed)
+    cells = random_cells(rng, n, m, partly, size=rng.uniform(0.2, 0.8))
+    model, rankings = random_model(kind, n, m, rng, cells)
+    types = {type_of_order(cells, order) for order in rankings}
+    projector = ModelProjector(model, cells, cone=cone)
+    if len(projector.graphs) == 1:
+        assert types_of(projector.graphs[0]) == types
+    target, weights = random_tables(rng, cells, weighted)
+    fit = projector.solve(target, weights, tol=1e-11, threads=1)
+    table, objective = projection(sorted(types), cells.shape, target, weights, cone)
+    assert fit.certificate.objective == pytest.approx(objective, rel=1e-9, abs=1e-14)
+    used = weights > 0
+    np.testing.assert_allclose(fit.table[used], table[used], atol=1e-7)
+    assert fit.certificate.gap <= 1e-10 * objective + fit.certificate.floor + 1e-18
+    assert {tuple(row) for row in fit.types.tolist()} <= types
+    assert cone or fit.weights.sum() == pytest.approx(1.0, abs=1e-14)
+    if kind == "types":
+        with pytest.raises(InputError, match="no rankings"):
+            model.orders(cells, fit.types)
+    else:
+        found = model.orders(cells, fit.types)
+        assert {tuple(order) for order in found.tolist()} <= set(rankings)
+        assert np.array_equal(cells.types_of_orders(found), fit.types)
+        probabilities = choice_probabilities(found, fit.weights, cells.membership)
+        np.testing.assert_allclose(cells.to_table(probabilities)[used], fit.table[used], atol=1e-12)
+
+
+def incomplete(rng, n, m):
+    """Random menus with random frequencies, for the lattice and for graphs."""
+    masks = np.append(rng.choice(np.arange(1, (1 << n) - 1), m, replace=False), (1 << n) - 1)
+    member = (masks[:, None] >> np.arange(n) & 1).astype(bool)
+    rho = rng.exponential(size=member.shape) ** 2 * member
+    rho /= rho.sum(axis=1, keepdims=True)
+    array = np.full((1 << n, n), np.nan)
+    array[masks] = rho
+    return masks, member, rho, array
+
+
+@pytest.mark.parametrize("n", [4, 6, 8, 9, 10])
+def test_projection_equals_that_on_the_lattice(n):
+    rng = np.random.default_rng(n)
+    for trial in range(30 if n < 10 else 10):
+        masks, member, rho, array = incomplete(rng, n, int(rng.integers(1, min(40, 2**n - 2))))
+        scale = rng.uniform(0.1, 4.0, len(masks))[:, None] if trial % 2 else np.ones((len(masks), 1))
+        full = np.zeros((1 << n, n))
+        full[masks] = scale * member
+        lattice = rf.project(array, weights=full, tol=1e-12, throw=False, route="lattice")
+        cells = Cells(member)
+        weights = cells.to_table(scale * member)
+        fit = ModelProjector(RandomUtility(), cells).solve(cells.to_table(rho), weights, tol=1e-12, threads=1)
+        assert fit.certificate.objective == pytest.approx(lattice.objective, rel=1e-9, abs=1e-18)
+        np.testing.assert_allclose(fit.table, cells.to_table(lattice.rho[masks]), atol=1e-7)
+
+
+def test_hundreds_of_items():
+    rng = np.random.default_rng(0)
+    member = rng.random((80, 200)) >= 0.05
+    cells = Cells(member)
+    population = np.array([rng.permutation(200) for _ in range(30)])
+    target = cells.to_table(choice_probabilities(population, np.full(30, 1 / 30), member))
+    projector = ModelProjector(RandomUtility(), cells)
+    assert projector.n_nodes < 2000
+    exact = projector.solve(target, cells.to_table(member.astype(float)))
+    assert exact.certificate.is_rum
+    noisy = np.abs(target + 0.01 * rng.normal(size=target.shape))
+    fit = projector.solve(noisy, cells.to_table(member.astype(float)))
+    assert fit.certificate.gap <= 1e-9 * fit.certificate.objective
+    found = projector.model.orders(cells, fit.types)
+    assert (np.sort(found, axis=1) == np.arange(200)).all()
+    other = rng.random((5, 200)) < 0.3
+    asked = choice_probabilities(found, fit.weights, other)
+    np.testing.assert_allclose(asked.sum(axis=1), 1.0, atol=1e-12)
+    assert (asked[~other] == 0).all()
+
+
+def groups():
+    """Two groups of menus without a common item, one menu apart."""
+    member = np.zeros((7, 9), bool)
+    member[[0, 0, 2, 2, 2, 4, 4], [0, 1, 1, 2, 3, 0, 3]] = True
+    member[[1, 1, 3, 3, 5, 5], [4, 5, 5, 6, 4, 6]] = True
+    member[6, [7, 8]] = True
+    return Cells(member)
+
+
+def test_groups_are_projected_apart():
+    cells = groups()
+    rng = np.random.default_rng(3)
+    target, weights = random_tables(rng, cells, weighted=True)
+    projector = ModelProjector(RandomUtility(), cells)
+    assert [group.tolist() for group in projector.menus] == [[0, 2, 4], [1, 3, 5], [6]]
+    apart = projector.solve(target, weights, tol=1e-12)
+    graph = RandomUtility().geometry(cells)
+    together = solve_graph(graph, Problem(target, weights), tol=1e-12)
+    joint = cells_of_types(together.paths, together.weights, cells.shape)
+    np.testing.assert_allclose(apart.table, joint, atol=1e-8)
+    assert all(follow_type(graph, row, np.empty(20, np.int64)) > 0 for row in apart.types)
+    linked = RandomUtility(above=[(3, 4)])
+    assert [group.tolist() for group in linked.parts(cells)] == [[0, 1, 2, 3, 4, 5], [6]]
+    again = projector.solve(target, weights, tol=1e-12, start=(apart.types, apart.weights))
+    assert again.rounds <= 6
+    np.testing.assert_allclose(again.table, apart.table, atol=1e-9)
+
+
+def test_groups_that_fall_apart_later_go_one_after_the_other():
+    member = np.zeros((11, 11), bool)
+    member[:10, :10] = np.eye(10, dtype=bool) | np.eye(10, k=1, dtype=bool)
+    member[9, 0] = True
+    member[10, :] = True
+    graph = RandomUtility().geometry(Cells(member))
+    assert graph.n_nodes < 300  # over 2^10 without groups
+
+
+def test_coupled_mixtures_keep_their_shares():
+    rng = np.random.default_rng(1)
+    parts = [(rng.integers(0, 3, (k, 2)).astype(np.int32), rng.dirichlet(np.ones(k))) for k in (4, 1, 6)]
+    menus = [np.array([0, 3]), np.array([1, 5]), np.array([2, 4])]
+    types, weights = couple(parts, menus)
+    assert len(weights) <= 9
+    assert weights.sum() == pytest.approx(1.0)
+    for (own, lam), group in zip(parts, menus, strict=True):
+        for row in np.unique(own, axis=0):
+            share = weights[(types[:, group] == row).all(axis=1)].sum()
+            assert share == pytest.approx(lam[(own == row).all(axis=1)].sum())
+
+
+def test_same_bits_for_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr("rumflow.core.graph._THREADED", 1)
+    rng = np.random.default_rng(9)
+    cells = random_cells(rng, 20, 25)
+    target, weights = random_tables(rng, cells)
+    projector = ModelProjector(RandomUtility(), cells)
+    one, two = (projector.solve(target, weights, threads=threads) for threads in (1, 2))
+    assert np.array_equal(one.types, two.types)
+    assert np.array_equal(one.weights, two.weights)
+
+
+def test_time_limit_and_interrupt():
+    rng = np.random.default_rng(4)
+    cells = random_cells(rng, 20, 25)
+    target, weights = random_tables(rng, cells)
+    projector = ModelProjector(RandomUtility(), cells)
+    assert projector.solve(target, weights, deadline=0.0).reason == "max_seconds"
+
+    def stop(progress):
+        if progress.round == 2:
+            raise KeyboardInterrupt
+
+    fit = projector.solve(target, weights, report=stop)
+    assert fit.reason == "interrupted"
+    assert fit.weights.sum() == pytest.approx(1.0)
+
+
+def test_a_workspace_can_be_used_again():
+    rng = np.random.default_rng(6)
+    cells = random_cells(rng, 8, 12)
+    graph = RandomUtility().geometry(cells)
+    workspace = Workspace(graph)
+    for _ in range(3):
+        target, weights = random_tables(rng, cells)
+        again = solve_graph(graph, Problem(target, weights), workspace=workspace, threads=1)
+        fresh = solve_graph(graph, Problem(target, weights), threads=1)
+        assert np.array_equal(again.weights, fresh.weights)

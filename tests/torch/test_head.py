@@ -1,0 +1,24 @@
+"""The head is a softmax in every menu."""
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the layer is not tested")
+
+import rumflow as rf  # noqa: E402
+from rumflow.torch import MenuSoftmax  # noqa: E402
+
+
+def test_the_head_is_a_softmax_in_every_menu() -> None:
+    head = MenuSoftmax(4)
+    logits = torch.randn(3, 32, generator=torch.Generator().manual_seed(9))
+    p = head(logits)
+    lattice = rf.Lattice(4)
+    for mask in range(1, 16):
+        own = torch.tensor(lattice.cells[:, 0] == mask)
+        assert torch.allclose(p[:, own], logits[:, own].softmax(-1))
+    some = MenuSoftmax(4, menus=[[1, 2], [0, 1, 2, 3]])
+    assert torch.allclose(some(logits[:, :6])[:, :2], logits[:, :2].softmax(-1))
+    assert head(logits.half()).dtype == torch.float16
+    with pytest.raises(rf.InputError, match="32 cells"):
+        head(logits[:, 1:])
+    assert torch.isfinite(head(1e4 * logits)).all()
