@@ -20,6 +20,7 @@ from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array, Mixture
 from rumflow.core.compile import leaf
@@ -166,7 +167,7 @@ class Certifier:
         """The certificate of one flow, both in the internal layout."""
         if self.n <= _ONE_CALL:
             work, below = np.empty_like(flow), np.empty(1 << self.n)
-            return self._make(*certify_small(flow, target, self.weights, self.cone, work, below))
+            return self.make(*certify_small(flow, target, self.weights, self.cone, work, below))
         return self._large(flow.copy(), target)
 
     def mixture(self, mixture: Mixture, target: Array) -> Certificate:
@@ -185,18 +186,30 @@ class Certifier:
         square, mass, inverse, inner = (float(sum(part)) for part in zip(*parts, strict=True))
         zeta_adjoint(work, self.threads)
         gap = _gap(inner, float(cheapest_below(work, self.threads)[-1]), self.cone, mass, inverse)
-        return self._make(0.5 * square, gap, least, error, data_size(target, weights))
+        return self.make(0.5 * square, gap, least, error, data_size(target, weights))
 
-    def stack(self, flows: Array, targets: Array) -> list[Certificate]:
-        """Those of small problems, in one call."""
-        numbers = np.empty((len(flows), 5))
+    def stack(self, flows: Array, targets: Array, numbers: Array) -> None:
+        """Those of small problems in one call, as rows of five numbers each, from which `make` makes a certificate."""
         work, below = np.empty(flows.shape[1:]), np.empty(1 << self.n)
         certify_stack(flows, targets, self.weights, self.cone, work, below, numbers)
-        return [self._make(*row) for row in numbers.tolist()]
 
-    def _make(self, objective: float, gap: float, least: float, error: float, size: float) -> Certificate:
+    def make(self, objective: float, gap: float, least: float, error: float, size: float) -> Certificate:
+        """A certificate from its numbers."""
         floor = rounding_floor(size, self._least)
         return Certificate(objective, gap, floor, least, error, size, self._scale)
+
+    def floors(self, numbers: Array) -> Array:
+        """(B,): what counts as rounding, for a stack of numbers."""
+        floors: Array = rounding_floor(numbers[:, 4], self._least)  # type: ignore[arg-type, assignment]
+        return floors
+
+    def are_optimal(self, numbers: Array, stop: Stop) -> NDArray[np.bool_]:
+        """(B,): `Certificate.is_optimal` for a stack of numbers."""
+        objective, gap = numbers[:, 0], numbers[:, 1]
+        least = self.floors(numbers) if stop.floor is None else stop.floor
+        goal = np.maximum(stop.tol * np.minimum(objective, self._scale), least)
+        found: NDArray[np.bool_] = np.isfinite(objective) & (np.fmin(gap, objective) <= goal)
+        return found
 
 
 def certify(problem: Problem, flow: Array, threads: int | None = None) -> Certificate:

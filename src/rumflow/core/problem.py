@@ -88,7 +88,8 @@ def rounding_floor(size: float, least: float) -> float:
     The squared error of a cell is at most gap / w. Where weights differ so much that rounding in the heavy cells would hide
     errors beyond `CELL_ERROR` in the light ones, only a smaller gap is excused.
     """
-    return min(_ROUNDING * size, CELL_ERROR * CELL_ERROR * least)
+    rounding, most = _ROUNDING * size, CELL_ERROR * CELL_ERROR * least
+    return min(rounding, most) if isinstance(size, float) else np.minimum(rounding, most)  # type: ignore[return-value]
 
 
 def is_rum_distance(objective: float, size: float) -> bool:

@@ -77,9 +77,9 @@ def distances(
     factor = 2.0 * sample.scale * shrink**2 * unit
     return Distances(
         factor * fits.objective + sample.scale * spread,
-        factor * np.array([c.floor for c in fits.certificates]),
-        factor * np.array([c.gap for c in fits.certificates]),
-        np.array([c.is_optimal(Stop(tol)) for c in fits.certificates]) | (only_upper and not sample.projector.exact),
+        factor * fits.floor,
+        factor * fits.gap,
+        fits.are_optimal(Stop(tol)) | (only_upper and not sample.projector.exact),
         fits,
     )
 

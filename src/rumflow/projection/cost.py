@@ -13,7 +13,7 @@ from rumflow.projection.inputs import require_lattice_memory
 from rumflow.projection.observations import Observations, observe
 from rumflow.solvers.geometry import Cost, Geometry
 from rumflow.solvers.lattice import plain_lattice
-from rumflow.solvers.routes import FEW_ITEMS, check_route, find_route, require_lattice
+from rumflow.solvers.routes import FEW_ITEMS, LATTICE_ITEMS, check_route, find_route, require_lattice
 
 
 def find_geometry(
@@ -28,7 +28,8 @@ def find_geometry(
     if model.all_rankings:
         at_once = route is None and (n <= FEW_ITEMS or method == "ipm" or observations.whole)
         if route == "lattice" or at_once:
-            require_lattice(n)
+            if n > LATTICE_ITEMS:
+                require_lattice(n)
             if observations.data is not None:
                 require_lattice_memory(n, weighted=True, menus=len(observations.data.totals))
             return plain_lattice(n)

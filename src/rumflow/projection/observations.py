@@ -25,6 +25,8 @@ from rumflow.models.random_utility import RandomUtility
 from rumflow.projection.inputs import as_floats, items_from_shape, read_array, require_lattice_memory, require_weights
 from rumflow.solvers.geometry import Geometry, SolveOptions
 
+_NUMBERED: list[tuple[Item, ...]] = [tuple(range(n)) for n in range(MAX_ITEMS + 1)]  # labels of items without a name
+
 #: Weights by name.
 NAMED_WEIGHTS = (None, "counts", "inverse-variance")
 
@@ -48,7 +50,7 @@ class Observations:
         array = np.ascontiguousarray(as_floats(data, "data"))
         n = items_from_shape(array.shape)
         require_lattice_memory(n)
-        self.items = _numbers(n)
+        self.items = _NUMBERED[n]
         self._target, seen, missing = read_array(Lattice(n), array, self.items)
         self._seen = seen if missing else None
 
@@ -56,7 +58,7 @@ class Observations:
     def on_lattice(cls, target: Array, seen: Mask | None) -> Self:
         """Numbers over all menus in the internal layout; `seen`: what was observed, None for everything."""
         own = cls.__new__(cls)
-        own.data, own.sizes, own.items = None, None, _numbers(len(target))
+        own.data, own.sizes, own.items = None, None, _NUMBERED[len(target)]
         own._target, own._seen = target, seen
         return own
 
@@ -235,10 +237,6 @@ def _cell_of(n: int, position: int) -> tuple[Mask, int]:
     item, column = divmod(position, 1 << (n - 1))
     mask = (column & ((1 << item) - 1)) | (1 << item) | ((column >> item) << (item + 1))
     return np.array([bool(mask >> x & 1) for x in range(n)]), item
-
-
-def _numbers(n: int) -> tuple[Item, ...]:
-    return tuple(range(n))
 
 
 def observe(data: Any, model: Model | None) -> tuple[Observations, Model]:

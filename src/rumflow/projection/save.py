@@ -240,7 +240,8 @@ def _load_lattice(
         methods=[method],
         kind=np.array([INSIDE if bool(header["inside"]) else FACE]),
         count=np.zeros(1, np.int64),
-        made=[certificate],
+        numbers=np.array([(*certificate[:2], *certificate[3:6])]),
+        certified=np.ones(1, np.bool_),
         keep=Keep.NOTHING,
         solved={0: Solved(mixture, None, certificate, method, int(header["iterations"]), reason, flow, rho)},
     )

@@ -274,6 +274,20 @@ class Fits(ABC):
         """(B,): 1/2 sum w (rho - rho_hat)^2."""
         return np.array([c.objective for c in self.certificates])
 
+    @property
+    def gap(self) -> Array:
+        """(B,): certified, objective - optimum <= gap."""
+        return np.array([c.gap for c in self.certificates])
+
+    @property
+    def floor(self) -> Array:
+        """(B,): a gap below this is rounding."""
+        return np.array([c.floor for c in self.certificates])
+
+    def are_optimal(self, stop: Stop) -> Mask:
+        """(B,): is the gap small enough? Converged means this, whatever a solver says."""
+        return np.array([c.is_optimal(stop) for c in self.certificates], np.bool_)
+
     @cached_property
     def fitted(self) -> Array:
         """(B, C): fitted probabilities of the projector's cells."""

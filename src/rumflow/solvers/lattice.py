@@ -157,16 +157,20 @@ class LatticeGeometry(Geometry):
             methods=["rankings"] * size,
             kind=np.full(size, FACE),
             count=np.zeros(size, np.int64),
-            made=[None] * size,
+            numbers=np.empty((size, 5)),
+            certified=np.zeros(size, np.bool_),
             keep=keep,
             given_flows=np.empty(targets.shape) if arrays else None,
             given_rhos=np.empty(targets.shape) if arrays else None,
             normalised=targets.copy() if few else None,
         )
         stalled = np.zeros(size, np.bool_)
-        begin = None if starts is None else [_as_start(own) for own in starts]
+        begin: list[Start | None] | None = None
+        if starts is not None:
+            same = size > 1 and all(own is starts[0] for own in starts)  # many problems often begin from one mixture
+            begin = [_as_start(starts[0])] * size if same else [_as_start(own) for own in starts]
         threads = 1 if size == 1 else thread_count(resources.threads)
-        fits.pieces = _pieces(size, threads)
+        fits.pieces = _ONE_PIECE if size == 1 else _pieces(size, threads)
         one = resources._replace(threads=resources.threads if size == 1 else 1)
         stopped: list[bool] = []  # filled by whoever hears Ctrl-C
 
@@ -361,30 +365,30 @@ class LatticeGeometry(Geometry):
             )
         self._small_workspaces.put(small)
         flat = Start(flat.paths[: used[0]], flat.weights[: used[0]], flat.factor[: used[1]])
-        if part.certify:
-            fits.made[part.span] = self.certifier.stack(out.flows, part.targets)
+        if part.certify or out.stalled.any():
+            self.certifier.stack(out.flows, part.targets, fits.numbers[part.span])
+            fits.certified[part.span] = True
+            unsolved = np.flatnonzero(~self.certifier.are_optimal(fits.numbers[part.span], stop)).tolist()
+        else:
+            unsolved = []
+        fits.reasons[part.span] = ["done"] * size
+        if self.complete:
+            for i in np.flatnonzero((out.kind == INSIDE) & (out.rounds == 0)).tolist():
+                fits.methods[first + i] = "moebius"
         found = None
-        for i in range(size):
-            k = first + i
-            certificate = fits.made[k]
-            if certificate is None and out.stalled[i]:
-                certificate = fits.made[k] = self.certifier(out.flows[i], part.targets[i])
-            fits.methods[k] = (
-                "moebius" if out.kind[i] == INSIDE and out.rounds[i] == 0 and self.complete else "rankings"
-            )
-            fits.reasons[k] = "done"
-            if certificate is not None and not certificate.is_optimal(stop):
-                found = found if found is not None else split(out.count, flat)
-                workspace = self._workspace()
-                solved = self._solve_one(part, i, workspace, resources, self._begun(part, i, certificate, found[i]))
-                self._workspaces.put(workspace)
-                if solved is None:
-                    fits.reasons[k] = "interrupted"
-                    return False
-                part.put(i, solved)
-                if keep:
-                    found[i] = self._complete(_mixture(solved), solved.flow, int(out.kind[i]), keep, part.targets[i])
-                    out.count[i] = len(found[i].weights)
+        for i in unsolved:
+            found = found if found is not None else split(out.count, flat)
+            certificate = self.certifier.make(*fits.numbers[first + i].tolist())
+            workspace = self._workspace()
+            solved = self._solve_one(part, i, workspace, resources, self._begun(part, i, certificate, found[i]))
+            self._workspaces.put(workspace)
+            if solved is None:
+                fits.reasons[part.span] = ["interrupted"] * size
+                return False
+            part.put(i, solved)
+            if keep:
+                found[i] = self._complete(_mixture(solved), solved.flow, int(out.kind[i]), keep, part.targets[i])
+                out.count[i] = len(found[i].weights)
         fits.kept[first] = flat if found is None else concatenate(found, self.n)
         return True
 
@@ -482,6 +486,7 @@ class LatticeGeometry(Geometry):
 
 
 _NO_ROWS = np.empty((0, 0, 0))
+_ONE_PIECE = [range(1)]
 
 
 def _as_start(given: Start | Mixture | None) -> Start | None:

@@ -30,7 +30,8 @@ class LatticeFits(Fits):
 
     kind: Ints  # (B,): INSIDE (the data are RUM once their menus add up to 1) or FACE
     count: Ints  # (B,): rankings kept
-    made: list[Certificate | None]  # certificates, where they were asked for
+    numbers: Array  # (B, 5): those of the certificates (`Certifier.make`), where they were made
+    certified: Mask  # (B,): were they?
     keep: Keep
     pieces: list[range] = field(default_factory=list)
     kept: dict[int, Start] = field(default_factory=dict)  # the rankings of each piece, one problem after another
@@ -63,10 +64,39 @@ class LatticeFits(Fits):
     @cached_property
     def certificates(self) -> list[Certificate]:
         """One for each problem."""
-        certify = self.geometry.certifier
+        certifier = self.geometry.certifier
         return [
-            certify(self.flows[i], self.targets[i]) if found is None else found for i, found in enumerate(self.made)
+            certifier.make(*row) if done else certifier(self.flows[i], self.targets[i])
+            for i, (row, done) in enumerate(zip(self.numbers.tolist(), self.certified.tolist(), strict=True))
         ]
+
+    @property
+    def objective(self) -> Array:
+        """(B,): 1/2 sum w (rho - rho_hat)^2."""
+        return self.numbers[:, 0] if self.certified.all() else super().objective
+
+    @property
+    def gap(self) -> Array:
+        """(B,): objective - optimum <= gap."""
+        return self.numbers[:, 1] if self.certified.all() else super().gap
+
+    @property
+    def floor(self) -> Array:
+        """(B,): a gap below this is rounding."""
+        floors: Array = self.geometry.certifier.floors(self.numbers) if self.certified.all() else super().floor
+        return floors
+
+    def are_optimal(self, stop: Stop) -> Mask:
+        """(B,): is the gap small enough?"""
+        if not self.certified.all():
+            return super().are_optimal(stop)
+        found: Mask = self.geometry.certifier.are_optimal(self.numbers, stop)
+        return found
+
+    def keep_certificate(self, i: int, certificate: Certificate) -> None:
+        """The certificate of problem i, made elsewhere."""
+        self.numbers[i] = (*certificate[:2], *certificate[3:6])
+        self.certified[i] = True
 
     @property
     def inside(self) -> Mask:
@@ -130,7 +160,8 @@ class Part(NamedTuple):
         inside = solved.method == "moebius" or solved.certificate.is_rum
         self.out.kind[i], self.out.rounds[i] = INSIDE if inside else FACE, solved.iterations
         self.out.stalled[i] = not solved.certificate.is_optimal(self.stop)
-        fits.made[k], fits.methods[k], fits.solved[k] = solved.certificate, solved.method, solved
+        fits.keep_certificate(k, solved.certificate)
+        fits.methods[k], fits.solved[k] = solved.method, solved
         fits.reasons[k] = "done" if not self.out.stalled[i] else solved.reason if solved.reason != "done" else "stalled"
         if fits.given_flows is not None and fits.given_rhos is not None:
             fits.given_flows[k], fits.given_rhos[k] = solved.flow, zeta(solved.flow.copy(), 1)
