@@ -6,6 +6,7 @@ from benchmarks.stale import imports
 
 LEVELS = (
     "errors version",
+    "check",
     "core",
     "output",
     "data",

@@ -11,7 +11,7 @@ from scipy.optimize import linprog, nnls
 import rumflow as rf
 from rumflow.data.menus import masks_of, membership_of
 from rumflow.inference import bounds, rationalizable_share, rum_test
-from rumflow.inference.confidence import Inversion, has_counts
+from rumflow.inference.confidence import BoundsOptions, Inversion, has_counts
 from rumflow.inference.restricted import Restricted, find_roots, tilted_shares, uniform_joint
 from rumflow.inference.sample import Convention, build_sample
 from rumflow.solvers import linear_programs as programs
@@ -124,10 +124,10 @@ def test_labels_and_errors():
     assert "tea" in found.summary()
     assert repr(found).startswith("Bounds(menu={tea, milk}")
     for arguments, message in [
-        ({"menu": "tea"}, "as a tuple of items"),
+        ({"menu": "tea"}, "a list of items is needed"),
         ({"menu": ("tea", "rum")}, "item 'rum' is unknown"),
         ({"menu": ("tea",), "item": "milk"}, "not in the menu"),
-        ({"menu": ()}, "empty"),
+        ({"menu": ()}, "at least one item is needed"),
         ({}, "either a menu"),
         ({"functional": np.full((8, 3), np.inf)}, "finite"),
         ({"menu": ("tea", "milk"), "confidence": 2.0}, "between 0 and 1"),
@@ -293,7 +293,7 @@ def test_no_confidence_interval_where_random_utility_is_rejected():
 def test_accepted_values_beyond_the_bounds(monkeypatch):
     """No value at the three places first tried, but some near by; and the right reason where there are none."""
     data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 50, "b": 30, "c": 20}, ("a", "b"): {"a": 60, "b": 40}})
-    test = Inversion(data, 0.95, "counts", 59, "auto", 0, None, 1, None, None)
+    test = Inversion(data, 0.95, BoundsOptions(n_boot=59, seed=0, threads=1))
     own = restricted(test.sample, CELL, 3)
     kept = (0.62, 0.66)
     monkeypatch.setattr(Inversion, "pvalue_at", lambda self, r, t, whole=True: 0.2 if kept[0] <= t <= kept[1] else 0.01)
@@ -529,7 +529,7 @@ def test_intervals_need_replicates_enough_to_reject(confidence, n_boot):
 def test_pvalues_at_values_that_fit_and_that_do_not():
     """All replicates are as far as the value that was observed, none as far as one at the other end."""
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 72, "b": 18}})
-    test = Inversion(data, 0.9, "counts", 19, "auto", 3, None, 1, None, None)
+    test = Inversion(data, 0.9, BoundsOptions(n_boot=19, seed=3, threads=1))
     restricted = Restricted(test.sample, np.array([[True, True]]), np.array([[1.0, 0.0]]))
     assert test.pvalue_at(restricted, 0.8) == 1.0
     assert test.pvalue_at(restricted, 0.1) == 1 / 20
@@ -538,7 +538,7 @@ def test_pvalues_at_values_that_fit_and_that_do_not():
 def test_replicates_end_when_the_decision_is_made():
     frequencies = rf.simulate.noisy_rankings(4, 6, 40, seed=1)
     data = rf.ChoiceData.from_matrix(40 * frequencies)
-    test = Inversion(data, 0.9, "counts", 99, "auto", 3, None, 1, None, None)
+    test = Inversion(data, 0.9, BoundsOptions(n_boot=99, seed=3, threads=1))
     menu, c = np.array([[True, True, True, False]]), np.array([[1.0, 0.0, 0.0, 0.0]])
     restricted = Restricted(test.sample, menu, c)
     drawn = []

@@ -234,7 +234,7 @@ def test_test(capsys, choices, tmp_path):
     assert len((tmp_path / "null.csv").read_text().splitlines()) == 50
     code, _, err = run(capsys, "test", choices, "--tau", "much")
     assert code == 1
-    assert "--tau much" in err
+    assert "--tau='much'" in err
 
 
 def test_tests_by_subject_are_adjusted(capsys, tmp_path):
@@ -308,7 +308,7 @@ def test_bounds(capsys, tmp_path):
     for arguments, message in [
         (["--for", "a,b,x"], "'x' is unknown"),
         (["--functional", "2:a,b"], "VALUE:MENU:ITEM is needed"),
-        (["--for", "a,b", "--confidence", "much"], "auto, none or a number"),
+        (["--for", "a,b", "--confidence", "much"], "between 0 and 1 is needed, or auto or none"),
         (["--for", "a,b", "--functional", "1:a,b:a"], "give a menu"),
     ]:
         code, out, err = run(capsys, "bounds", path, *arguments)
@@ -327,7 +327,7 @@ def test_simulate_and_read_back(capsys, tmp_path):
         assert (data.rows is None) == (form == "long")
     code, _, err = run(capsys, "simulate", "noisy", "-n", 40, "--out", tmp_path / "x.csv")
     assert code == 1
-    assert "-n: '40' is not a whole number, from 2 to 16" in err
+    assert "-n=40: a whole number from 2 to 16 is needed" in err
 
 
 def test_not_converged_is_exit_code_2(capsys, tmp_path):

@@ -113,7 +113,7 @@ def test_functional_errors():
     f = rf.functionals
     for call, message in [
         (lambda: f.share(("a", "b"), "c"), "not in the menu"),
-        (lambda: f.share("ab", "a"), "as a tuple of items"),
+        (lambda: f.share("ab", "a"), "a list of items is needed"),
         (lambda: f.change(("a",), ("b",), "c"), "neither in"),
         (lambda: f.prefers("a", "a"), r"prefers\('a', 'a'\): the items must differ"),
         (lambda: f.prefers("a", "b", "a"), "must differ"),
@@ -210,7 +210,7 @@ def test_next_menu_for_a_functional():
     assert {tuple(np.flatnonzero(row).tolist()) for row in rows} >= {(0, 1), (0, 1, 2, 3, 4), (0, 4)}
     assert left == 0
     assert _candidates(np.array([[1, 1, 1, 0, 0]], bool), 2)[1] > 0
-    with pytest.raises(rf.InputError, match="leaves no choice"):
+    with pytest.raises(rf.InputError, match="at least 2 items are needed"):
         rf.next_menu(data, [("a",)])
 
 
@@ -257,14 +257,14 @@ def test_arguments_of_next_menu_and_assortments_are_checked():
         ({"candidates": [("o", "a")]}, "were observed"),
         ({"most": -1}, "most=-1"),
         ({"functional": {(("a", "b"), "a"): np.nan}}, "finite"),
-        ({"functional": {(("a", "b"), "a"): "x"}}, "a number is needed"),
+        ({"functional": {(("a", "b"), "a"): "x"}}, "a finite number is needed"),
     ):
         with pytest.raises(rf.InputError, match=words):
             rf.next_menu(data, **options)
     for level in ("auto", 95, True):
         with pytest.raises(rf.InputError, match="confidence="):
             rf.best_assortment(data, {"a": 1, "b": 2}, "o", confidence=level)
-    for revenue, words in (({"a": "x", "b": 2}, "'x' is not a number"), ("abc", "revenue")):
+    for revenue, words in (({"a": "x", "b": 2}, "='x': a finite number is needed"), ("abc", "revenue")):
         with pytest.raises(rf.InputError, match=words):
             rf.best_assortment(data, revenue, "o")
     with pytest.raises(rf.InputError, match="one item"):

@@ -507,7 +507,7 @@ def test_partly_recorded_menus():
         ({"convention": "mine"}, "convention='mine'"),
         ({"resample": "item"}, "resample='item'"),
         ({"seed": -1}, "seed=-1"),
-        ({"draws": "wild"}, "draws='wild': accepted are 'auto', 'null', 'empirical'"),
+        ({"draws": "wild"}, "draws='wild': accepted are 'auto', 'null' and 'empirical'"),
         ({"draws": "null", "convention": "abkk"}, "no total of 1 to draw choices from"),
         ({"tol": 0.0}, "tol=0.0"),
         ({"cluster": True}, "do not say which subject"),

@@ -9,7 +9,7 @@ from hand_examples import PAIR, TWO
 import rumflow as rf
 from rumflow.data.choices import Rows
 from rumflow.inference import confidence, restricted
-from rumflow.inference.confidence import Inversion, has_counts
+from rumflow.inference.confidence import BoundsOptions, Inversion, has_counts
 from rumflow.inference.convention import CONVENTIONS, Convention, find_convention, find_taus
 from rumflow.inference.restricted import Restricted, find_roots, tilted_shares
 from rumflow.inference.sample import build_sample
@@ -157,7 +157,7 @@ def test_where_no_value_is_kept():
 
 def test_pvalues_of_a_pair_by_hand():
     """At theta the replicates come from (theta, 1 - theta): the share of those as far from theta as the data."""
-    test = Inversion(PAIR, 0.9, "counts", 39, "auto", 5, None, 1, None, None)
+    test = Inversion(PAIR, 0.9, BoundsOptions(n_boot=39, seed=5, threads=1))
     assert test.level == pytest.approx(0.1)
     assert test.level > 0.1
     assert test._tau == pytest.approx(2 * 0.525 * 40**-0.2)
@@ -176,7 +176,7 @@ def test_pvalues_of_a_pair_by_hand():
 
 def test_replicates_are_drawn_while_they_matter():
     """21 replicates at 90 %: after 20, none of them as far, the last one changes nothing."""
-    test = Inversion(PAIR, 0.9, "counts", 21, "auto", 5, None, 1, None, None)
+    test = Inversion(PAIR, 0.9, BoundsOptions(n_boot=21, seed=5, threads=1))
     own = Restricted(test.sample, np.array([[True, True]]), np.array([[1.0, 0.0]]))
     drawn, draw = [], test._sampler.draw
     test._sampler.draw = lambda generators, centre: (drawn.append(len(generators)), draw(generators, centre))[1]
@@ -188,7 +188,7 @@ def test_replicates_are_drawn_while_they_matter():
     drawn.clear()
     assert test.pvalue_at(own, 0.75) == 1.0
     assert drawn == [21]
-    more = Inversion(PAIR, 0.9, "counts", 99, "auto", 5, None, 1, None, None)
+    more = Inversion(PAIR, 0.9, BoundsOptions(n_boot=99, seed=5, threads=1))
     more._sampler.draw = test._sampler.draw
     drawn.clear()
     assert more.pvalue_at(own, 0.1, whole=False) == 1 / 100
@@ -226,7 +226,7 @@ def test_data_with_counts():
 )
 def test_levels_of_intervals(level, words):
     with pytest.raises(rf.InputError, match=words):
-        Inversion(PAIR, level, "counts", 8, "auto", 0, None, 1, None, None)
+        BoundsOptions(confidence=level, n_boot=8).level_for(PAIR)
 
 
 # Conventions ------------------------------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def test_values_of_tau():
         with pytest.raises(rf.InputError, match="a number from 0 to below 1 is needed"):
             find_taus(wrong, behind, items, Convention())
     assert find_taus(1.5, behind, items, Convention(set="cone")) == (1.5,)
-    with pytest.raises(rf.InputError, match="a number from 0 to below 1"):
+    with pytest.raises(rf.InputError, match="a number, 0 or more, is needed"):
         find_taus(np.inf, behind, items, Convention(set="cone"))
 
 

@@ -11,14 +11,16 @@ from hand_examples import DECOY, PAIR, TWO
 import rumflow as rf
 from rumflow.data.choices import Rows
 from rumflow.inference import confidence, likelihood, notes
-from rumflow.inference.confidence import Inversion
+from rumflow.inference.confidence import BoundsOptions, Inversion
 from rumflow.inference.convention import Convention
 from rumflow.inference.places import find_place
+from rumflow.inference.plan import Plan
 from rumflow.inference.replicate import distances, make_replicator, tightened_centre
 from rumflow.inference.resample import UnitSampler, _columns, make_sampler
 from rumflow.inference.result import make_result, pvalue
 from rumflow.inference.sample import build_sample
-from rumflow.inference.test import Plan, describe_weights, prepare_test
+from rumflow.inference.source import Source
+from rumflow.inference.test import prepare_test
 
 # Notes on samples -------------------------------------------------------------------------------------------------------------
 
@@ -119,14 +121,14 @@ def test_rest_without_a_weight_is_named():
 
 
 def test_how_a_test_is_described():
-    assert [describe_weights(w) for w in (None, "counts", np.ones(3))] == ["1 on every cell", "counts", "given"]
+    assert [Source({}).describe(w) for w in (None, "counts", np.ones(3))] == ["1 on every cell", "counts", "given"]
     rows = {"menu": ["a,b"] * 8, "choice": list("aabbabab"), "subject": list("xxyyzzww")}
     plain = rf.ChoiceData.from_frame(rows)
     weighted = rf.ChoiceData.from_frame(rows | {"weight": [0.5, 1.5] * 4}, weight="weight")
 
     def kind(data, resample="menu", cluster=None):
-        plan = Plan(0.1, "auto", cluster, resample, Convention(), 1e-9, 0, None, None)
-        return prepare_test({0: data}, plan).resample
+        plan, source = Plan(tau=0.1, cluster=cluster, resample=resample), Source({0: data})
+        return source.resampled(prepare_test(source, plan).replicator.sampler, plan)
 
     assert kind(plain) == "menu"
     assert kind(plain, "row") == "row"
@@ -136,7 +138,7 @@ def test_how_a_test_is_described():
     assert kind(weighted, "row") == "weighted rows"
     for wrong in (0.0, 1.0):
         with pytest.raises(rf.InputError, match="a number between 0 and 1 is needed"):
-            prepare_test({0: plain}, Plan(0.1, "auto", None, "menu", Convention(), wrong, 0, None, None))
+            Plan(tol=wrong)
 
 
 def test_choices_that_were_not_recorded_are_in_no_slot():
@@ -241,7 +243,7 @@ def test_where_there_are_only_bounds_the_least_is_compared():
 def test_memory_of_intervals_is_asked_for(monkeypatch):
     asked = []
     monkeypatch.setattr(confidence, "require_memory", lambda needed, what, *_: asked.append((needed, what)))
-    Inversion(TWO, 0.9, "counts", 19, "auto", 5, None, 1, None, None)
+    Inversion(TWO, 0.9, BoundsOptions(n_boot=19, seed=5, threads=1))
     assert asked == [(48 * 19 * 5, "intervals with 19 replicates")]
 
 
@@ -392,7 +394,7 @@ def test_likelihood_ratios_of_samples_by_hand():
     assert found.null_distribution[:2] == pytest.approx(again.null_distribution, abs=1e-6)
     assert signature(fit.lr_test).parameters["n_boot"].default == 999
     for wrong in (0, 2.5):
-        with pytest.raises(rf.InputError, match="at least 1 bootstrap replicate is needed"):
+        with pytest.raises(rf.InputError, match="a whole number from 1 to 10,000,000 is needed"):
             fit.lr_test(wrong)
     half = rf.ChoiceData(("a", "b"), np.array([[True, True]]), np.array([[1.5, 1.0]]), np.array([2.5]))
     with pytest.raises(rf.InputError, match="they must be whole numbers of choices"):

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from rumflow.check import as_menu
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 
@@ -102,14 +103,3 @@ def combine(terms: Iterable[tuple[Mapping[tuple[Menu, Item], float], float]]) ->
         for cell, value in functional.items():
             total[cell] = total.get(cell, 0.0) + factor * value
     return total
-
-
-def as_menu(menu: Iterable[Item] | None) -> Menu:
-    """A menu as a tuple of labels.
-
-    >>> as_menu(["a", "b"])
-    ('a', 'b')
-    """
-    if menu is None or isinstance(menu, str | bytes) or not isinstance(menu, Iterable):
-        raise InputError(f"menu {menu!r}: give it as a tuple of items, such as ('tea', 'milk')")
-    return tuple(menu)

@@ -65,7 +65,7 @@ def project_cells(
             f"the last axis must run over the {cells.n_cells} cells (n = {cells.n} items, {cells.n_menus} menus); the "
             f"input has shape {z.shape}"
         )
-    require_options(smoothing, tol, nonfinite)
+    require_options(smoothing, tol, nonfinite, threads)
     if (smoothing or return_flow) and cells.projector is not None:
         raise InputError(
             "smoothing and return_flow are there on the lattice of all menus only: Cells(..., lattice=True)"

@@ -156,12 +156,11 @@ def project_many(
     array([0.444, 0.052, 0.019, 0.463])
     """
     begin = time.perf_counter()
-    tol = check_tol(tol)
+    tol, workers = check_tol(tol), thread_count(threads)
     rows, flat = _to_internal(targets, None if n is None else Lattice(n), asked=n is not None)
     lattice = Lattice(rows.shape[1])
     count = len(rows)
     w = _weights(weights, lattice)
-    workers = thread_count(threads)
     if rows.size > _ALWAYS_FITS:
         needed = batch_bytes(lattice.n, count, len(w) > 0, pool_size(lattice.n), min(workers, count))
         require_memory(needed - rows.nbytes, f"{count} projections for n = {lattice.n} items")

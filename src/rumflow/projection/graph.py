@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.check import check_option
 from rumflow.core.arrays import Array, Mixture
 from rumflow.core.compile import clock
 from rumflow.data.budgets import BudgetData
@@ -29,8 +30,7 @@ from rumflow.solvers.graphs import Effort, ModelProjector
 def is_plain(model: Model | None, route: str | None) -> bool:
     """Are all rankings types, so that the lattice is possible? An InputError where model and route do not go together."""
     require_model(model)
-    if route is not None and route not in ROUTES:
-        raise InputError(f"route={route!r}: accepted are None, {', '.join(map(repr, ROUTES))}")
+    check_option(route, "route", (None, *ROUTES))
     plain = model is None or (isinstance(model, RandomUtility) and not model.above)
     if not plain and (route == "lattice" or (route == "bounded" and not isinstance(model, RandomUtility))):
         raise InputError(f"route={route!r}: {model!r} is projected on a graph; leave route out")

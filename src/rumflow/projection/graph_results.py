@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rumflow.check import check_option
 from rumflow.core.arrays import Array, Ints, Mask, Mixture
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import flow_from_paths, paths_from_orders
@@ -165,8 +166,7 @@ class GraphProjection(Projection):
 
     def to_frame(self, data: ChoiceData | None = None, menus: str = "observed", backend: str = "pandas") -> Any:
         """A data frame of the observed menus: menu_id, menu, item, observed, fitted, and count where the data are given."""
-        if menus not in ("all", "observed"):
-            raise InputError(f"menus={menus!r}: accepted are 'all' and 'observed'")
+        check_option(menus, "menus", ("all", "observed"))
         row, item = np.nonzero(self.membership & (self.membership.sum(axis=1, keepdims=True) > 1))
         names = [format_menu(menu) for menu in self.menus]
         columns: dict[str, list[Any]] = {

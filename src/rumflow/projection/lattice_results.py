@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rumflow.check import check_whole
 from rumflow.core.arrays import Array, Ints, Mask, Mixture
 from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.membership import inside_tolerance
@@ -96,9 +97,7 @@ class LatticeProjection(Projection):
 
     def sample(self, size: int, seed: Seed = None) -> NDArray[np.int64]:
         """`size` rankings drawn from the fitted flow, as rows of item numbers, best first."""
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
-            raise InputError(f"size={size!r}: a number of rankings, 0 or more, is needed")
-        return orders_from_paths(sample(self._flow, int(size), generator(seed)))
+        return orders_from_paths(sample(self._flow, check_whole(size, "size"), generator(seed)))
 
     def menu_mask(self, menu: Iterable[Item]) -> int:
         """The bit mask of a menu given by labels."""

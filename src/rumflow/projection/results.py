@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rumflow.check import check_menu
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.certificate import Certificate
 from rumflow.core.problem import Stop
@@ -197,17 +198,7 @@ class Projection(ABC):
 
     def members(self, menu: Iterable[Item]) -> Ints:
         """The item numbers of a menu given by labels."""
-        if isinstance(menu, str) or not isinstance(menu, Iterable):
-            raise InputError(f"menu {menu!r}: give a menu as a list of items, such as {list(self.items[:2])!r}")
-        members = tuple(menu)
-        position = {label: x for x, label in enumerate(self.items)}
-        for item in members:
-            if item not in position:
-                raise InputError(f"item {item!r} is unknown: the items are {format_menu(self.items)}")
-        if len(set(members)) < len(members):
-            twice = next(item for i, item in enumerate(members) if item in members[:i])
-            raise InputError(f"menu {format_menu(members)}: item {twice!r} stands twice")
-        return np.array([position[item] for item in members], np.int64)
+        return check_menu(menu, self.items)
 
     def misfits(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float, float]]:
         """The observed cells furthest from the fit, worst first: menu, item, observed, fitted."""

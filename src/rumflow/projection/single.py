@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.check import check_number, check_option, check_seconds, check_seed, check_threads
 from rumflow.core.arrays import Array
 from rumflow.core.certificate import Certifier
 from rumflow.core.compile import clock
@@ -21,7 +22,6 @@ from rumflow.core.lattice import Lattice
 from rumflow.core.paths import paths_from_orders
 from rumflow.core.problem import Problem, Stop
 from rumflow.core.seeds import Seed, entropy
-from rumflow.core.threads import check_threads
 from rumflow.core.transforms import moebius
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
@@ -51,7 +51,6 @@ def project_lattice(
 ) -> LatticeProjection:
     """`project` on the lattice of all menus."""
     begin = time.perf_counter()
-    _check_options(method, max_seconds, threads)
     tol = check_tol(tol)
     problem = prepare(data, weights)
     begin_at = None
@@ -134,12 +133,14 @@ def project(
     >>> {item: round(share, 2) for item, share in fit.probabilities(["a", "b"]).items()}
     {'a': 0.39, 'b': 0.61}
     """
+    _check_options(method, max_seconds, threads)
+    check_seed(seed)
+    tol = check_tol(tol)
     if isinstance(data, BudgetData):
         model, data = model_of_budgets(data, model), data.choices
     chosen = choose_route(data, model, route, method)
     if chosen is None:
         return project_lattice(data, weights, method, tol, max_seconds, throw, progress, start=start, threads=threads)
-    _check_options(method, max_seconds, threads)
     fit = project_graph(*chosen, weights, tol, max_seconds, progress, start, threads, entropy(seed))
     _throw_unless_optimal(fit, throw)
     return fit
@@ -165,10 +166,8 @@ def project_exact(
 
 
 def _check_options(method: str, max_seconds: float | None, threads: int | None) -> None:
-    if method not in METHODS:
-        raise InputError(f"method={method!r}: accepted are {', '.join(map(repr, METHODS))}")
-    if max_seconds is not None and not (isinstance(max_seconds, int | float) and max_seconds > 0):
-        raise InputError(f"max_seconds={max_seconds!r}: a positive number of seconds is needed, or None")
+    check_option(method, "method", METHODS)
+    check_seconds(max_seconds)
     check_threads(threads)
 
 
@@ -212,6 +211,7 @@ def is_rum(rho: ChoiceData | ArrayLike, tol: float = 1e-9) -> bool:
     >>> rf.is_rum(rf.simulate.rankings_mixture(4, seed=0)), rf.is_rum(rf.simulate.dirichlet(4, seed=0))
     (True, False)
     """
+    check_number(tol, "tol", 0, np.inf, "[)")
     if not isinstance(rho, ChoiceData) or rho.n <= LATTICE_ITEMS:
         problem = prepare(rho, None)
         if problem.complete:

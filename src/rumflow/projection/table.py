@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from rumflow.check import check_option
 from rumflow.core.arrays import Array, Ints
 from rumflow.core.lattice import items_of
 from rumflow.data.labels import Item, format_menu
-from rumflow.errors import InputError
 
 #: Tables over every menu of more items than this are refused: they would have millions of rows.
 MOST_ITEMS = 16
@@ -31,8 +31,7 @@ def fit_table(
     menus                    "all" has every menu of two items or more, "observed" only those with data.
     """
     n = len(items)
-    if menus not in ("all", "observed"):
-        raise InputError(f"menus={menus!r}: accepted are 'all' and 'observed'")
+    check_option(menus, "menus", ("all", "observed"))
     if n > MOST_ITEMS and menus == "all":
         menus = "observed"
     seen = ~np.isnan(observed)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rumflow.check import check_replicates, check_seed
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.lattice import items_of
 from rumflow.data.budgets import BudgetData
@@ -61,8 +62,8 @@ def make_report(
     """
     optional("jinja2", "report")
     optional("matplotlib", "report")
-    if n_boot < 0:
-        raise InputError(f"n_boot={n_boot}: 0 or more replicates are needed")
+    n_boot = check_replicates(n_boot, least=0)
+    check_seed(seed)
     words = (
         command
         or f"rumflow.report.make_report(data, {str(path)!r}, n_boot={n_boot}, seed={seed}{', cluster=True' if cluster else ''})"
