@@ -139,7 +139,7 @@ def test_labels_and_errors():
         found["beer"]
     with pytest.raises(rf.InputError, match="take one by its label"):
         _ = found.interval
-    with pytest.raises(rf.InputError, match="and ChoiceData with counts"):
+    with pytest.raises(rf.InputError, match="need ChoiceData with counts"):
         bounds(data.to_array(), (0, 1), confidence=0.9)
 
 

@@ -25,7 +25,6 @@ from numpy.typing import ArrayLike
 
 from rumflow.check import (
     as_menu,
-    check_item,
     check_level,
     check_replicates,
     check_seconds,
@@ -38,7 +37,7 @@ from rumflow.core.seeds import Seed
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
-from rumflow.inference.assortment_inputs import find_items, find_revenue
+from rumflow.inference.assortment_inputs import check_revenue, find_items
 from rumflow.inference.assortment_result import BestAssortment
 from rumflow.inference.assortment_search import Found
 from rumflow.inference.assortment_task import Line, Row, Task
@@ -163,9 +162,7 @@ def _check_items(
     never_together: Iterable[Iterable[Item]],
 ) -> tuple[tuple[Item, ...], list[tuple[Item, ...]]]:
     """Items and revenues, checked before anything is solved; `must` and `never_together` as tuples."""
-    if outside_option is not None:  # where there is none, the recorded menus say what it could be
-        check_item(outside_option, items, "outside_option")
-        find_revenue(items, revenue, outside_option)
+    check_revenue(items, revenue, outside_option)
     apart = [as_menu(group, "never_together", least=0) for group in never_together]
     needed = as_menu(must, "must", least=0)
     for group in apart:

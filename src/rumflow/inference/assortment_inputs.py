@@ -47,6 +47,15 @@ def find_revenue(items: Sequence[Item], revenue: Mapping[Item, float] | ArrayLik
     return found
 
 
+def check_revenue(
+    items: Sequence[Item], revenue: Mapping[Item, float] | ArrayLike, outside_option: Item | None
+) -> None:
+    """Outside option and revenues, before anything is solved; without the former the recorded menus say what it could be."""
+    if outside_option is not None:
+        check_item(outside_option, items, "outside_option")
+        find_revenue(items, revenue, outside_option)
+
+
 def find_items(items: Sequence[Item], group: Iterable[Item], option: str) -> Mask:
     """Items given by label, as a row of truth values."""
     row = np.zeros(len(items), np.bool_)

@@ -63,7 +63,7 @@ class BoundsOptions:
     progress: bool = False
 
     def __post_init__(self) -> None:
-        if self.confidence is not None and self.confidence != "auto":
+        if self.confidence is not None and not (isinstance(self.confidence, str) and self.confidence == "auto"):
             check_level(self.confidence, "confidence", also=", or 'auto' or None")
         check_replicates(self.n_boot)
         check_taus(self.tau, _PLAIN)

@@ -218,7 +218,7 @@ class RumTest:
 
     def summary(self, level: float = 0.05) -> str:
         """The test in words."""
-        sample, words = self.sample, self._words
+        level, sample, words = check_level(level), self.sample, self._words
         lines = [
             words.title,
             *self._facts(),

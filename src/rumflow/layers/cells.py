@@ -25,6 +25,7 @@ Menu = int | Iterable[int]
 
 def menu_masks(n: int, menus: Iterable[Menu]) -> list[int]:
     """The bit masks of the given menus, in their order."""
+    n = check_whole(n, "n", 1)
     if isinstance(menus, str) or not isinstance(menus, Iterable):
         raise InputError(f"menus={menus!r}: a list of menus is needed, or None for all of them")
     masks = []
@@ -103,8 +104,7 @@ class Cells:
         if menus is None:
             self._on_lattice(Lattice(n).n, None, weights, all_menus)
             return
-        n = check_whole(n, "n", 1)
-        masks = menu_masks(int(n), menus)
+        masks = menu_masks(n, menus)
         if all_menus or lattice:
             if n > LATTICE_ITEMS:
                 raise InputError(

@@ -17,6 +17,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference import bounds, rum_test
+from rumflow.inference.assortment_inputs import check_revenue
 from rumflow.inference.confidence import has_counts
 from rumflow.output import plots
 from rumflow.output.files import check_target, write_whole
@@ -72,6 +73,8 @@ def make_report(
         if revenue is not None or cluster:
             raise InputError("revenue and cluster are for choices from menus, not for budgets")
         return make_budget_report(data, path, title, n_boot, seed, words, progress, inputs)
+    if revenue is not None:
+        check_revenue(data.items, revenue, outside_option)
     if not _several(data).any():
         raise InputError("no menu of two items or more was observed, so there is nothing to report")
     check_target(path, inputs)
