@@ -14,6 +14,7 @@ PACKAGE = TESTS.parent / "src" / "rumflow"
 
 LEVELS = (
     "errors version",
+    "check",
     "core",
     "output",
     "data",

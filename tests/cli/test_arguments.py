@@ -8,8 +8,8 @@ from tests.reference.commands import run
 
 def test_numbers_beyond_sense(capsys, counts, tmp_path):
     for arguments, words in [
-        (["test", counts, "--n-boot", "99999999999"], "n_boot=99999999999"),
-        (["report", counts, "--n-boot", "99999999999", "-o", tmp_path / "x.html"], "n_boot=99999999999"),
+        (["test", counts, "--n-boot", "99999999999"], "--n-boot=99999999999"),
+        (["report", counts, "--n-boot", "99999999999", "-o", tmp_path / "x.html"], "--n-boot=99999999999"),
         (["test", counts, "--n-boot", "0"], "--n-boot"),
         (["test", counts, "--n-boot", "9" * 6000], "--n-boot"),
         (["simulate", "noisy", "--draws", "100000000", "-n", "12", "--out", tmp_path / "x.csv"], "fewer --draws"),
@@ -18,9 +18,9 @@ def test_numbers_beyond_sense(capsys, counts, tmp_path):
         (["simulate", "noisy", "--share", "nan", "--out", tmp_path / "x.csv"], "--share"),
         (["bounds", counts, "--for", "a,b,c", "--confidence", "7"], "confidence"),
         (["project", counts, "--tol", "nan"], "tol"),
-        (["project", counts, "--max-seconds", "-1"], "max_seconds"),
+        (["project", counts, "--max-seconds", "-1"], "--max-seconds=-1"),
         (["project", counts, "--top", "-1"], "--top"),
-        (["test", counts, "--jobs", "0"], "n_jobs"),
+        (["test", counts, "--jobs", "0"], "--jobs=0"),
     ]:
         code, printed, err = run(capsys, *arguments)
         assert code == 1, arguments

@@ -63,7 +63,7 @@ def test_bounds(capsys, tmp_path):
     for arguments, message in [
         (["--for", "a,b,x"], "'x' is unknown"),
         (["--functional", "2:a,b"], "VALUE:MENU:ITEM is needed"),
-        (["--for", "a,b", "--confidence", "much"], "auto, none or a number"),
+        (["--for", "a,b", "--confidence", "much"], "between 0 and 1 is needed, or auto or none"),
         (["--for", "a,b", "--functional", "1:a,b:a"], "give a menu"),
     ]:
         code, out, err = run(capsys, "bounds", path, *arguments)

@@ -61,7 +61,7 @@ def test_the_command(file, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--level", "much"], "--level much"),
+        (["--level", "much"], "--level='much'"),
         (["--level", "0.9"], "level=0.9"),
         (["--n-boot", "3"], "take 19 or more"),
         (["--cluster"], "subject"),

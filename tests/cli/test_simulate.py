@@ -15,4 +15,4 @@ def test_simulate_and_read_back(capsys, tmp_path):
         assert (data.rows is None) == (form == "long")
     code, _, err = run(capsys, "simulate", "noisy", "-n", 40, "--out", tmp_path / "x.csv")
     assert code == 1
-    assert "-n: '40' is not a whole number, from 2 to 16" in err
+    assert "-n=40: a whole number from 2 to 16 is needed" in err

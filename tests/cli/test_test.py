@@ -48,7 +48,7 @@ def test_test(capsys, choices, tmp_path):
     assert len((tmp_path / "null.csv").read_text().splitlines()) == 50
     code, _, err = run(capsys, "test", choices, "--tau", "much")
     assert code == 1
-    assert "--tau much" in err
+    assert "--tau='much'" in err
 
 
 def test_tests_by_subject_are_adjusted(capsys, tmp_path):

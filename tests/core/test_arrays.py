@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rumflow.core.arrays import nan_where_masked
+from rumflow.check import nan_where_masked
 
 
 def test_masked_entries_become_nan():

@@ -84,9 +84,9 @@ def test_other_libraries(large_shop):
 
 
 def test_wrong_choices_of_other_libraries():
-    with pytest.raises(rf.InputError, match="choice 1: an item stands twice"):
+    with pytest.raises(rf.InputError, match="choice 1: an item appears twice"):
         interop.from_choix(3, [(0, (1,)), (0, (1, 1))])
-    with pytest.raises(rf.InputError, match="choice 0: an item stands twice"):
+    with pytest.raises(rf.InputError, match="choice 0: an item appears twice"):
         interop.from_choix(3, [(0, (0, 1))])
     with pytest.raises(rf.InputError, match="at least one"):
         interop.from_choix(3, [])

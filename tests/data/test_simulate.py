@@ -109,14 +109,14 @@ def test_exact_shares_of_some_menus_are_rum():
         (lambda: simulate.observed_menus(3, 1.5), "share"),
         (lambda: simulate.observed_cells(3, -1), "share"),
         (lambda: simulate.dirichlet("3"), "whole number"),
-        (lambda: simulate.random_menus(4, 7, 2), "n_menus: there are 6 menus"),
+        (lambda: simulate.random_menus(4, 7, 2), "n_menus=7: a whole number from 1 to 6 is needed"),
         (lambda: simulate.random_menus(4, 2, 5), "size"),
         (lambda: simulate.random_menus(4, 2, 0), "size"),
         (lambda: simulate.random_menus(4, 2, 2, n_rankings=0), "n_rankings"),
         (lambda: simulate.random_menus(4, 2, 2, draws=0), "draws"),
         (lambda: simulate.random_menus(4.5, 2, 2), "whole number"),
         (lambda: simulate.stock_outs(4, 2, 1.5), "missing"),
-        (lambda: simulate.stock_outs(1, 2), "n: a whole number"),
+        (lambda: simulate.stock_outs(1, 2), "n=1: a whole number"),
     ],
 )
 def test_bad_options(call, words):

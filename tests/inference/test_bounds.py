@@ -100,10 +100,10 @@ def test_labels_and_errors():
     assert "tea" in found.summary()
     assert repr(found).startswith("Bounds(menu={tea, milk}")
     for arguments, message in [
-        ({"menu": "tea"}, "as a tuple of items"),
+        ({"menu": "tea"}, "a list of items is needed"),
         ({"menu": ("tea", "rum")}, "item 'rum' is unknown"),
         ({"menu": ("tea",), "item": "milk"}, "not in the menu"),
-        ({"menu": ()}, "empty"),
+        ({"menu": ()}, "at least one item is needed"),
         ({}, "either a menu"),
         ({"functional": np.full((8, 3), np.inf)}, "finite"),
         ({"menu": ("tea", "milk"), "confidence": 2.0}, "between 0 and 1"),
@@ -115,7 +115,7 @@ def test_labels_and_errors():
         found["beer"]
     with pytest.raises(rf.InputError, match="take one by its label"):
         _ = found.interval
-    with pytest.raises(rf.InputError, match="and ChoiceData with counts"):
+    with pytest.raises(rf.InputError, match="need ChoiceData with counts"):
         bounds(data.to_array(), (0, 1), confidence=0.9)
 
 
@@ -269,25 +269,25 @@ def test_the_gap_is_that_of_the_rougher_end(low, high, monkeypatch):
 def test_functionals_by_label_and_by_array():
     fit = exact_fit(FITS)
     table = {(("b", "a"), "a"): 2.0, (("a", "c"), "c"): -1.0, (("c",), "c"): 5.0, (("a", "b"), "a"): 1.0}
-    asked = _asked_functional(fit, table)
+    asked = _asked_functional(fit.items, table)
     assert asked.menus.tolist() == [[True, True, False], [True, False, True]]
     assert asked.coefficients.tolist() == [[[3.0, 0, 0], [0, 0, -1.0]]]
     assert asked.constant.tolist() == [5.0]
     array = np.zeros((8, 3))
     array[0b011, 0], array[0b101, 2], array[0b100, 2], array[0b001, 1] = 3.0, -1.0, 5.0, 7.0
-    by_array = _asked_functional(fit, array)  # what stands outside a menu does not count
+    by_array = _asked_functional(fit.items, array)  # what stands outside a menu does not count
     assert by_array.menus.tolist() == asked.menus.tolist()
     assert by_array.coefficients.tolist() == asked.coefficients.tolist()
     assert by_array.constant.tolist() == [5.0]
-    several = ask_functionals(fit, [{(("a", "c"), "a"): 1.0, (("a",), "a"): 3.0}, {(("a", "b"), "b"): 2.0}])
+    several = ask_functionals(fit.items, [{(("a", "c"), "a"): 1.0, (("a",), "a"): 3.0}, {(("a", "b"), "b"): 2.0}])
     assert several.menus.tolist() == [[True, True, False], [True, False, True]]
     assert several.coefficients.tolist() == [[[0, 0, 0], [1.0, 0, 0]], [[0, 2.0, 0], [0, 0, 0]]]
     assert several.constant.tolist() == [3.0, 0.0]
     for wrong in (np.inf, np.nan):
-        with pytest.raises(rf.InputError, match="must be finite"):
-            _asked_functional(fit, {(("a", "b"), "a"): wrong})
-        with pytest.raises(rf.InputError, match="must be finite"):
-            ask_functionals(fit, [{(("a", "b"), "a"): wrong}])
+        with pytest.raises(rf.InputError, match="a finite number is needed"):
+            _asked_functional(fit.items, {(("a", "b"), "a"): wrong})
+        with pytest.raises(rf.InputError, match="a finite number is needed"):
+            ask_functionals(fit.items, [{(("a", "b"), "a"): wrong}])
 
 
 def test_fits_to_start_from():

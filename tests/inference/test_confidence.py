@@ -8,7 +8,7 @@ import pytest
 import rumflow as rf
 from rumflow.data.choices import Rows
 from rumflow.inference import bounds, confidence, rum_test
-from rumflow.inference.confidence import Inversion, has_counts
+from rumflow.inference.confidence import BoundsOptions, Inversion, has_counts
 from rumflow.inference.convention import Convention
 from rumflow.inference.restricted import Restricted
 from rumflow.inference.sample import build_sample
@@ -45,7 +45,7 @@ def test_no_confidence_interval_where_random_utility_is_rejected():
 def test_accepted_values_beyond_the_bounds(monkeypatch):
     """No value at the three places first tried, but some near by; and the right reason where there are none."""
     data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 50, "b": 30, "c": 20}, ("a", "b"): {"a": 60, "b": 40}})
-    test = Inversion(data, 0.95, "counts", 59, "auto", 0, None, 1, None, None)
+    test = Inversion(data, 0.95, BoundsOptions(n_boot=59, seed=0, threads=1))
     own = restrict(test.sample, CELL, 3)
     kept = (0.62, 0.66)
     monkeypatch.setattr(Inversion, "pvalue_at", lambda self, r, t, whole=True: 0.2 if kept[0] <= t <= kept[1] else 0.01)
@@ -132,7 +132,7 @@ def test_intervals_need_replicates_enough_to_reject(confidence, n_boot):
 def test_pvalues_at_values_that_fit_and_that_do_not():
     """All replicates are as far as the value that was observed, none as far as one at the other end."""
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 72, "b": 18}})
-    test = Inversion(data, 0.9, "counts", 19, "auto", 3, None, 1, None, None)
+    test = Inversion(data, 0.9, BoundsOptions(n_boot=19, seed=3, threads=1))
     restricted = Restricted(test.sample, np.array([[True, True]]), np.array([[1.0, 0.0]]))
     assert test.pvalue_at(restricted, 0.8) == 1.0
     assert test.pvalue_at(restricted, 0.1) == 1 / 20
@@ -141,7 +141,7 @@ def test_pvalues_at_values_that_fit_and_that_do_not():
 def test_replicates_end_when_the_decision_is_made():
     frequencies = rf.simulate.noisy_rankings(4, 6, 40, seed=1)
     data = rf.ChoiceData.from_matrix(40 * frequencies)
-    test = Inversion(data, 0.9, "counts", 99, "auto", 3, None, 1, None, None)
+    test = Inversion(data, 0.9, BoundsOptions(n_boot=99, seed=3, threads=1))
     menu, c = np.array([[True, True, True, False]]), np.array([[1.0, 0.0, 0.0, 0.0]])
     restricted = Restricted(test.sample, menu, c)
     drawn = []
@@ -216,7 +216,7 @@ def test_where_no_value_is_kept():
 
 def test_pvalues_of_a_pair_by_hand():
     """At theta the replicates come from (theta, 1 - theta): the share of those as far from theta as the data."""
-    test = Inversion(PAIR, 0.9, "counts", 39, "auto", 5, None, 1, None, None)
+    test = Inversion(PAIR, 0.9, BoundsOptions(n_boot=39, seed=5, threads=1))
     assert test.level == pytest.approx(0.1)
     assert test.level > 0.1
     assert test._tau == pytest.approx(2 * 0.525 * 40**-0.2)
@@ -235,7 +235,7 @@ def test_pvalues_of_a_pair_by_hand():
 
 def test_replicates_are_drawn_while_they_matter():
     """21 replicates at 90 %: after 20, none of them as far, the last one changes nothing."""
-    test = Inversion(PAIR, 0.9, "counts", 21, "auto", 5, None, 1, None, None)
+    test = Inversion(PAIR, 0.9, BoundsOptions(n_boot=21, seed=5, threads=1))
     own = Restricted(test.sample, np.array([[True, True]]), np.array([[1.0, 0.0]]))
     drawn, draw = [], test._sampler.draw
     test._sampler.draw = lambda generators, centre: (drawn.append(len(generators)), draw(generators, centre))[1]
@@ -247,7 +247,7 @@ def test_replicates_are_drawn_while_they_matter():
     drawn.clear()
     assert test.pvalue_at(own, 0.75) == 1.0
     assert drawn == [21]
-    more = Inversion(PAIR, 0.9, "counts", 99, "auto", 5, None, 1, None, None)
+    more = Inversion(PAIR, 0.9, BoundsOptions(n_boot=99, seed=5, threads=1))
     more._sampler.draw = test._sampler.draw
     drawn.clear()
     assert more.pvalue_at(own, 0.1, whole=False) == 1 / 100
@@ -285,11 +285,11 @@ def test_data_with_counts():
 )
 def test_levels_of_intervals(level, words):
     with pytest.raises(rf.InputError, match=words):
-        Inversion(PAIR, level, "counts", 8, "auto", 0, None, 1, None, None)
+        BoundsOptions(confidence=level, n_boot=8).level_for(PAIR)
 
 
 def test_memory_of_intervals_is_asked_for(monkeypatch):
     asked = []
     monkeypatch.setattr(confidence, "require_memory", lambda needed, what, *_: asked.append((needed, what)))
-    Inversion(TWO, 0.9, "counts", 19, "auto", 5, None, 1, None, None)
+    Inversion(TWO, 0.9, BoundsOptions(n_boot=19, seed=5, threads=1))
     assert asked == [(48 * 19 * 5, "intervals with 19 replicates")]

@@ -116,7 +116,7 @@ def test_values_of_tau():
         with pytest.raises(rf.InputError, match="a number from 0 to below 1 is needed"):
             find_taus(wrong, behind, items, Convention())
     assert find_taus(1.5, behind, items, Convention(set="cone")) == (1.5,)
-    with pytest.raises(rf.InputError, match="a number from 0 to below 1"):
+    with pytest.raises(rf.InputError, match="a number, 0 or more, is needed"):
         find_taus(np.inf, behind, items, Convention(set="cone"))
 
 

@@ -92,7 +92,7 @@ def test_ratios_where_nobody_may_take_the_item():
     assert largest.menu == ("a", "b", "c")
     unseen = rf.ChoiceData.from_counts({("a", "b"): {"a": 6, "b": 4}}, items=["a", "b", "c"])
     assert rf.diversion(unseen, "c", confidence=None).menu == ("a", "b", "c")
-    with pytest.raises(rf.InputError, match=r"menu \{c\}: it must have 'c' and at least one other item"):
+    with pytest.raises(rf.InputError, match=r"menu=\{c\}: at least 2 items are needed"):
         rf.diversion(FITS, "c", ("c",))
 
 

@@ -36,7 +36,7 @@ def test_functional_errors():
     f = rf.functionals
     for call, message in [
         (lambda: f.share(("a", "b"), "c"), "not in the menu"),
-        (lambda: f.share("ab", "a"), "as a tuple of items"),
+        (lambda: f.share("ab", "a"), "a list of items is needed"),
         (lambda: f.change(("a",), ("b",), "c"), "neither in"),
         (lambda: f.prefers("a", "a"), r"prefers\('a', 'a'\): the items must differ"),
         (lambda: f.prefers("a", "b", "a"), "must differ"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rumflow as rf
+from rumflow.check import check_replicates
 from rumflow.data.labels import Rows
 from rumflow.inference import resample, rum_test
 from rumflow.inference.convention import Convention
@@ -398,9 +399,8 @@ def test_sizes_that_cannot_be_drawn():
 @pytest.mark.parametrize("number", [0, -1, 10_000_001, True, 2.0, None])
 def test_numbers_of_replicates(number):
     with pytest.raises(rf.InputError, match="from 1 to 10,000,000 is needed"):
-        resample.require_replicates(number)
-    resample.require_replicates(1)
-    resample.require_replicates(np.int64(10_000_000))
+        check_replicates(number)
+    assert check_replicates(np.int64(10_000_000)) == 10_000_000
 
 
 def test_rows_find_their_slots():

@@ -14,8 +14,10 @@ from rumflow.inference import compare_groups, rum_test, rum_test_many
 from rumflow.inference import test as test_module
 from rumflow.inference.convention import Convention
 from rumflow.inference.jobs import Collected
+from rumflow.inference.plan import Plan
 from rumflow.inference.replicate import tightened_centre
-from rumflow.inference.test import Plan, describe_weights, prepare_test
+from rumflow.inference.source import Source
+from rumflow.inference.test import prepare_test
 from tests.reference import lattice as reference
 from tests.reference.bounded_cases import small_data
 from tests.reference.samples import draw_data, incomplete, partly_recorded
@@ -257,7 +259,7 @@ def test_partly_recorded_menus():
         ({"convention": "mine"}, "convention='mine'"),
         ({"resample": "item"}, "resample='item'"),
         ({"seed": -1}, "seed=-1"),
-        ({"draws": "wild"}, "draws='wild': accepted are 'auto', 'null', 'empirical'"),
+        ({"draws": "wild"}, "draws='wild': accepted are 'auto', 'null' and 'empirical'"),
         ({"draws": "null", "convention": "abkk"}, "no total of 1 to draw choices from"),
         ({"tol": 0.0}, "tol=0.0"),
         ({"cluster": True}, "do not say which subject"),
@@ -518,14 +520,14 @@ def test_pearson_keeps_the_route():
 
 
 def test_how_a_test_is_described():
-    assert [describe_weights(w) for w in (None, "counts", np.ones(3))] == ["1 on every cell", "counts", "given"]
+    assert [Source({}).describe(w) for w in (None, "counts", np.ones(3))] == ["1 on every cell", "counts", "given"]
     rows = {"menu": ["a,b"] * 8, "choice": list("aabbabab"), "subject": list("xxyyzzww")}
     plain = rf.ChoiceData.from_frame(rows)
     weighted = rf.ChoiceData.from_frame(rows | {"weight": [0.5, 1.5] * 4}, weight="weight")
 
     def kind(data, resample="menu", cluster=None):
-        plan = Plan(0.1, "auto", cluster, resample, Convention(), 1e-9, 0, None, None)
-        return prepare_test({0: data}, plan).resample
+        plan, source = Plan(tau=0.1, cluster=cluster, resample=resample), Source({0: data})
+        return source.resampled(prepare_test(source, plan).replicator.sampler, plan)
 
     assert kind(plain) == "menu"
     assert kind(plain, "row") == "row"
@@ -535,4 +537,4 @@ def test_how_a_test_is_described():
     assert kind(weighted, "row") == "weighted rows"
     for wrong in (0.0, 1.0):
         with pytest.raises(rf.InputError, match="a number between 0 and 1 is needed"):
-            prepare_test({0: plain}, Plan(0.1, "auto", None, "menu", Convention(), wrong, 0, None, None))
+            Plan(tol=wrong)

@@ -22,11 +22,11 @@ from tests.reference.graphs import random_cells, types_of
     [
         (lambda: RandomUtility(above=["ab"]), "'ab' is not a pair"),
         (lambda: RandomUtility(above=[("a", "b", "c")]), "is not a pair"),
-        (lambda: RandomUtility(above=[("a", "x")]).geometry(CELLS), "'x' is not among the items"),
+        (lambda: RandomUtility(above=[("a", "x")]).geometry(CELLS), "item 'x' is unknown"),
         (lambda: RandomUtility(above=[("a", "b"), ("b", "c"), ("c", "a")]).geometry(CELLS), "circle among a, b, c"),
-        (lambda: SinglePeaked("aba"), "item 'a' stands twice"),
+        (lambda: SinglePeaked("aba"), "item 'a' appears twice"),
         (lambda: SinglePeaked("ab").geometry(CELLS), "item 'c' of the data is missing"),
-        (lambda: SinglePeaked("abcd").geometry(CELLS), "'d' is not among the items"),
+        (lambda: SinglePeaked("abcd").geometry(CELLS), "item 'd' is unknown"),
         (lambda: Types(["a"]), "one row per type"),
         (lambda: Types([["a"]]).geometry(CELLS), "2 columns are needed"),
         (

@@ -230,7 +230,7 @@ def test_more_items_than_arrays_hold():
         (lambda data: rf.project(data, method="simplex", route="graph"), "method='simplex'"),
         (lambda data: rf.project(data, max_seconds=-1, route="graph"), "max_seconds=-1"),
         (lambda data: rf.project(data, tol=2, route="graph"), "tol=2"),
-        (lambda data: rf.project(data, model=rf.RandomUtility(above=[("x", 0)])), "'x' is not among the items"),
+        (lambda data: rf.project(data, model=rf.RandomUtility(above=[("x", 0)])), "item 'x' is unknown"),
         (lambda data: rf.project(data, model=rf.SinglePeaked([0, 1])), "item 2 of the data is missing"),
         (lambda data: rf.project(data, model=rf.Types([[0, 1]])), "20 columns are needed"),
     ],

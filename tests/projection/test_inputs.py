@@ -55,7 +55,7 @@ def test_arrays(rho, words):
         ({"weights": np.zeros((8, 3))}, "every weight is 0"),
         ({"weights": np.full((8, 3), -1.0)}, r"menu \{0\} \(row 1\), item 0 has weight -1; weights must be finite"),
         ({"weights": np.full((8, 3), np.nan)}, "has weight nan"),
-        ({"method": "simplex"}, "method='simplex': accepted are 'auto', 'rankings', 'ipm'"),
+        ({"method": "simplex"}, "method='simplex': accepted are 'auto', 'rankings' and 'ipm'"),
         ({"tol": 0.0}, "tol=0.0"),
         ({"max_seconds": -1.0}, "max_seconds=-1.0"),
         ({"tol": "small"}, "tol='small'"),
@@ -105,7 +105,7 @@ def test_single_items_need_no_data():
         (lambda: rf.simulate.noisy_rankings(3, draws=1.5), "draws"),
         (lambda: rf.simulate.dirichlet(3, seed="a"), "seed='a'"),
         (lambda: rf.project(rf.simulate.dirichlet(3, 0)).sample(3, seed=-1), "seed=-1"),
-        (lambda: rf.project(rf.simulate.dirichlet(3, 0)).probabilities((1, 1)), "item 1 stands twice"),
+        (lambda: rf.project(rf.simulate.dirichlet(3, 0)).probabilities((1, 1)), "item 1 appears twice"),
         (lambda: rf.Lattice(3).mask(["ab"]), "item 'ab'"),
     ],
 )

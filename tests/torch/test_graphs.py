@@ -394,12 +394,12 @@ def test_wrong_arguments_are_named():
     model = rf.SinglePeaked("abc")
     for menus, items, options, message in (
         ([], "abc", {}, "at least one menu"),
-        ([["a", "d"]], "abc", {}, "menu 0 has 'd'"),
-        ([["a", "b"], []], "abc", {}, "menu 1 is empty"),
-        (["ab"], "abc", {}, "collection of items"),
+        ([["a", "d"]], "abc", {}, "item 'd' is unknown"),
+        ([["a", "b"], []], "abc", {}, "at least one item is needed"),
+        (["ab"], "abc", {}, "a list of items is needed"),
         ([["a", "a"]], "abc", {}, "twice"),
-        ([["a", "b"], ["b", "a"]], "abc", {}, "there twice"),
-        ([["a", "b"]], "aabc", {}, "'a' stands twice"),
+        ([["a", "b"], ["b", "a"]], "abc", {}, "appears twice"),
+        ([["a", "b"]], "aabc", {}, "'a' appears twice"),
         ([["a", "b"]], None, {}, "items"),
         ([["a"]], "abc", {}, "two items or more"),
         ([["a", "b"]], "abc", {"weights": [1.0]}, "2 cells"),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
+from typing import Any
+
+from rumflow.check import check_replicates, check_whole
 
 #: Columns that the readers find, or are told: one, or several with commas.
 ROLES = ("count", "weight", "total", "subject", "observation", "menu_id", "status_quo")
@@ -19,20 +22,38 @@ READING = (*LISTS, *ROLES, *_READING)
 BUDGETS = ("budget", "shares", "quantities", "expenditure", "at_median")
 
 
-def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
-    """For `type=`: a whole number in a range."""
+class Checked(Action):
+    """For `action=`: a number, or a word, checked as the argument of the same name is in Python, and refused in the same words.
 
-    def convert(text: str) -> int:
+    check   a function of `rumflow.check`, called with the value and the name of the option.
+    """
+
+    def __init__(self, *args: Any, check: Callable[[Any, str], Any], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.check = check
+
+    def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any, option: str | None = None) -> None:
+        """Check and keep."""
+        setattr(namespace, self.dest, self.check(number_or_text(values), option or self.dest))
+
+
+def number_or_text(text: str) -> int | float | str:
+    """What a word of the command line stands for.
+
+    >>> number_or_text("3"), number_or_text("3.0"), number_or_text("three")
+    (3, 3.0, 'three')
+    """
+    for kind in (int, float):
         try:
-            number = int(text)
+            return kind(text)
         except ValueError:
-            number = least - 1
-        if number < least or (most is not None and number > most):
-            accepted = f"{least} or more" if most is None else f"from {least} to {most}"
-            raise ArgumentTypeError(f"{text[:40]!r} is not a whole number, {accepted}")
-        return number
+            pass
+    return text
 
-    return convert
+
+def whole_number(least: int, most: int | None = None) -> Callable[[Any, str], int]:
+    """For `check=`: a whole number in a range."""
+    return lambda value, name: check_whole(value, name, least, most)
 
 
 def _by(text: str) -> str:
@@ -104,7 +125,13 @@ def _add_budgets(parser: ArgumentParser) -> None:
     group.add_argument(
         "--expenditure", metavar="COLUMN", help="total expenditure, to smooth over; 'no': plain frequencies"
     )
-    group.add_argument("--degree", type=whole_number(0, 10), default=3, help="of the polynomial in log expenditure (3)")
+    group.add_argument(
+        "--degree",
+        action=Checked,
+        check=whole_number(0, 10),
+        default=3,
+        help="of the polynomial in log expenditure (3)",
+    )
     group.add_argument(
         "--at-median", action="store_true", help="prices are as paid: divide them by each budget's median expenditure"
     )
@@ -114,7 +141,11 @@ def add_seed(parser: ArgumentParser, default: int | None) -> None:
     """`--seed`."""
     text = "a fresh one" if default is None else str(default)
     parser.add_argument(
-        "--seed", type=whole_number(0), default=default, help=f"seed of the random numbers (default {text})"
+        "--seed",
+        action=Checked,
+        check=whole_number(0),
+        default=default,
+        help=f"seed of the random numbers (default {text})",
     )
 
 
@@ -128,7 +159,12 @@ def add_sampling(
 ) -> None:
     """`--n-boot`, `--cluster` and `--seed`: how samples are drawn."""
     parser.add_argument(
-        "--n-boot", type=whole_number(least), default=n_boot, metavar="B", help=f"{what} (default {n_boot})"
+        "--n-boot",
+        action=Checked,
+        check=lambda value, name: check_replicates(value, name, least),
+        default=n_boot,
+        metavar="B",
+        help=f"{what} (default {n_boot})",
     )
     parser.add_argument("--cluster", action="store_true", help="resample whole subjects")
     add_seed(parser, seed)

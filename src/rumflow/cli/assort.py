@@ -8,8 +8,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+from rumflow.check import check_level, check_seconds
 from rumflow.cli.answers import NOT_CONVERGED, OK, check_out, print_json, records_of, show_progress, write_out
-from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling, whole_number
+from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling, whole_number
 from rumflow.cli.reading import labels_of_data, read_data, say_resampling, split_labels
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
@@ -24,7 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_revenue(parser, required=True)
     parser.add_argument(
-        "--max-size", type=whole_number(0), metavar="K", help="at most so many items beside the outside option"
+        "--max-size",
+        action=Checked,
+        check=whole_number(0),
+        metavar="K",
+        help="at most so many items beside the outside option",
     )
     parser.add_argument("--must", metavar="ITEMS", help="items that the assortment must have, with commas")
     parser.add_argument(
@@ -32,11 +37,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--confidence",
-        type=float,
+        action=Checked,
+        check=check_level,
         metavar="LEVEL",
         help="such as 0.95: the worst case over all models that are not rejected at this level, not only those that fit best",
     )
-    parser.add_argument("--max-seconds", type=float, metavar="S", help="end with the best found by then, and its gap")
+    parser.add_argument(
+        "--max-seconds",
+        action=Checked,
+        check=check_seconds,
+        metavar="S",
+        help="end with the best found by then, and its gap",
+    )
     add_sampling(parser, 999, "samples drawn for the level")
     add_json(parser)
     add_out(parser, "the table of assortments")
@@ -119,7 +131,7 @@ def _revenue(data: ChoiceData, text: str) -> dict[Any, float]:
             raise InputError(f"{where}: {name!r} has the value {value!r}; a number is needed, one per item")
         item = labels_of_data(data, where, name.strip(), single=True)[0]
         if item in found:
-            raise InputError(f"{where}: {item!r} stands twice; one value per item is needed")
+            raise InputError(f"{where}: item {item!r} appears twice")
         found[item] = float(value)
     return found
 

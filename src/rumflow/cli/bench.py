@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rumflow.cli.answers import NOT_CONVERGED, OK, check_out, headings, print_json, records_of, rows_of, write_out
-from rumflow.cli.arguments import add_json, add_out, add_seed, whole_number
+from rumflow.cli.arguments import Checked, add_json, add_out, add_seed, whole_number
 from rumflow.core.threads import thread_count
 from rumflow.data import simulate
 from rumflow.output.tables import Table, show
@@ -22,7 +22,9 @@ EXAMPLE = "rumflow bench --max-n 12"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Sizes and the kind of data."""
-    parser.add_argument("--max-n", type=whole_number(2, 22), default=10, help="largest number of items (default 10)")
+    parser.add_argument(
+        "--max-n", action=Checked, check=whole_number(2, 22), default=10, help="largest number of items (default 10)"
+    )
     parser.add_argument(
         "--family", choices=["noisy", "dirichlet"], default="noisy", help="kind of data (default noisy)"
     )

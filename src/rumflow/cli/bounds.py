@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from rumflow.check import check_level
 from rumflow.cli.answers import OK, check_out, print_json, records_of, show_bounds, show_progress, write_out
-from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling
+from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling
 from rumflow.cli.budgets import bound_budgets
 from rumflow.cli.reading import labels_of_data, read_data, say_resampling
 from rumflow.data.choices import ChoiceData
@@ -51,6 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--confidence",
+        action=Checked,
+        check=_confidence,
         default="auto",
         metavar="LEVEL",
         help="level of the intervals: auto (default: 0.95 where there are counts), a number, or none (faster)",
@@ -63,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, bound, print."""
     check_out(arguments)
-    options: dict[str, Any] = {"confidence": _confidence(arguments.confidence), "seed": arguments.seed}
+    options: dict[str, Any] = {"confidence": arguments.confidence, "seed": arguments.seed}
     options |= {"n_boot": arguments.n_boot, "progress": show_progress(arguments)}
     if arguments.cluster:
         options["cluster"] = True
@@ -89,8 +92,6 @@ def run(arguments: argparse.Namespace) -> int:
         item = None
         if arguments.target_item is not None:
             item = labels_of_data(data, "--item", arguments.target_item, single=True)[0]
-            if item not in menu:
-                raise InputError(f"--item {item!r} is not in the menu {format_menu(menu)}")
         found = bounds(data, menu, item, **options)
     seconds = time.perf_counter() - begin
     what = format_menu(menu) if menu else "the functional"
@@ -125,7 +126,7 @@ def _ask_next(data: ChoiceData, arguments: argparse.Namespace) -> int:
     """Which menu to offer next."""
     if arguments.target is not None or arguments.remove is not None or arguments.target_item is not None:
         raise InputError("--next goes with --functional alone, not with --for, --item or --remove")
-    if arguments.confidence not in ("auto", "none") or arguments.n_boot != N_BOOT or arguments.cluster:
+    if arguments.confidence not in ("auto", None) or arguments.n_boot != N_BOOT or arguments.cluster:
         raise InputError(
             "--next orders menus by sharp bounds, without intervals: --confidence, --n-boot and --cluster do not go with it"
         )
@@ -144,13 +145,10 @@ def _ask_next(data: ChoiceData, arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _confidence(text: str) -> float | str | None:
-    if text in ("auto", "none"):
-        return None if text == "none" else text
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"--confidence {text}: auto, none or a number between 0 and 1 is needed") from None
+def _confidence(value: object, name: str) -> float | str | None:
+    if value in ("auto", "none"):
+        return None if value == "none" else "auto"
+    return check_level(value, name, also=", or auto or none")
 
 
 def _functional(data: ChoiceData, terms: list[str]) -> dict[tuple[tuple[Any, ...], Any], float]:

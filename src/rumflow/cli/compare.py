@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from rumflow.check import check_seconds, check_tol
 from rumflow.cli.answers import (
     NOT_CONVERGED,
     OK,
@@ -14,7 +15,7 @@ from rumflow.cli.answers import (
     show_progress,
     write_out,
 )
-from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling
+from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling
 from rumflow.cli.models import known_preferences, say_cost, single_peaked
 from rumflow.cli.reading import read_data, say_resampling
 from rumflow.errors import InputError
@@ -48,8 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--weights", choices=["none", "counts"], default="none", help="weight of a cell (default 1 each)"
     )
-    parser.add_argument("--tol", type=float, default=1e-9, help="certified relative gap (default 1e-9)")
-    parser.add_argument("--max-seconds", type=float, help="for each model; exit code 2 where it was not enough")
+    parser.add_argument(
+        "--tol", action=Checked, check=check_tol, default=1e-9, help="certified relative gap (default 1e-9)"
+    )
+    parser.add_argument(
+        "--max-seconds", action=Checked, check=check_seconds, help="for each model; exit code 2 where it was not enough"
+    )
     add_sampling(parser, 0, "bootstrap replicates of a test of each model; 0: no tests", least=0)
     parser.add_argument("--picture", metavar="FILE", help="draw the distances: .png, .svg or .pdf")
     add_json(parser)

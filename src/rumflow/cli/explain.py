@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 
+from rumflow.check import check_level
 from rumflow.cli.answers import NOT_CONVERGED, OK, check_out, print_json, show_progress, write_out
-from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling, whole_number
+from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling, whole_number
 from rumflow.cli.budgets import read_budgets
 from rumflow.cli.models import add_model, model_of
 from rumflow.cli.reading import read_data, say_resampling
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
-from rumflow.errors import InputError
 from rumflow.inference import explain
 from rumflow.inference.conflicts.result import Explanation
 from rumflow.output.tables import show
@@ -24,13 +24,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser, budgets=True)
     parser.add_argument(
         "--level",
-        default="0.05",
+        action=Checked,
+        check=_level,
+        default=0.05,
         help="level of the tests that say what a conflict is (default 0.05); none: shares as they are, without sampling error",
     )
-    parser.add_argument("--most", type=whole_number(1), default=3, help="conflicts to list at most (default 3)")
+    parser.add_argument(
+        "--most", action=Checked, check=whole_number(1), default=3, help="conflicts to list at most (default 3)"
+    )
     parser.add_argument(
         "--halves",
-        type=whole_number(0),
+        action=Checked,
+        check=whole_number(0),
         default=20,
         metavar="COUNT",
         help="half-samples in which the search is repeated (default 20; 0: none, faster)",
@@ -44,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, explain, print."""
     check_out(arguments)
-    level = _level(arguments.level)
+    level = arguments.level
     data = read_budgets(arguments) if arguments.prices else read_data(arguments)
     if level is not None and isinstance(data, ChoiceData):
         say_resampling(data, arguments)
@@ -74,10 +79,5 @@ def _patches(data: BudgetData, found: Explanation) -> list[str]:
     return ["Patches: " + "; ".join(data.describe(place[str(item)]) for item in named) + "."] if named else []
 
 
-def _level(text: str) -> float | None:
-    if text == "none":
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"--level {text}: a number between 0 and 0.5 is needed, or none") from None
+def _level(value: object, name: str) -> float | None:
+    return None if value == "none" else check_level(value, name, 0.5, ", or none")

@@ -6,9 +6,9 @@ import argparse
 import itertools
 import sys
 
-from rumflow.cli.reading import split_labels
+from rumflow.cli.reading import labels_of_data, split_labels
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Item, format_menu
+from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
@@ -62,10 +62,8 @@ def single_peaked(text: str, data: ChoiceData) -> SinglePeaked:
 
 
 def _item(option: str, text: str, data: ChoiceData) -> Item:
-    by_text = {str(label): label for label in data.items}
-    if text not in by_text:
-        raise InputError(f"{option}: item {text!r} is unknown: the items are {format_menu(data.items)}")
-    return by_text[text]
+    found: Item = labels_of_data(data, option, text, single=True)[0]
+    return found
 
 
 def say_cost(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rumflow.check import check_seconds, check_tol
 from rumflow.cli.answers import (
     NOT_CONVERGED,
     OK,
@@ -18,7 +19,7 @@ from rumflow.cli.answers import (
     show_progress,
     write_out,
 )
-from rumflow.cli.arguments import add_data, add_json, add_out, whole_number
+from rumflow.cli.arguments import Checked, add_data, add_json, add_out, whole_number
 from rumflow.cli.budgets import project_budgets
 from rumflow.cli.models import add_model, model_of, say_cost
 from rumflow.cli.reading import parts_of, read_data
@@ -40,12 +41,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="none",
         help="weight of a cell: none (default: 1 each), the menu's sample size, or the inverse of the variance of a share",
     )
-    parser.add_argument("--tol", type=float, default=1e-9, help="certified relative gap (default 1e-9)")
     parser.add_argument(
-        "--max-seconds", type=float, help="stop after this time with the best point so far (exit code 2)"
+        "--tol", action=Checked, check=check_tol, default=1e-9, help="certified relative gap (default 1e-9)"
+    )
+    parser.add_argument(
+        "--max-seconds",
+        action=Checked,
+        check=check_seconds,
+        help="stop after this time with the best point so far (exit code 2)",
     )
     add_model(parser)
-    parser.add_argument("--top", type=whole_number(0), default=8, help="rows of each table (default 8)")
+    parser.add_argument(
+        "--top", action=Checked, check=whole_number(0), default=8, help="rows of each table (default 8)"
+    )
     add_json(parser)
     add_out(parser, "the fitted probabilities")
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rumflow.check import check_menu
 from rumflow.cli.arguments import BUDGETS, LISTS, ROLES
 from rumflow.errors import InputError
 from rumflow.output.names import how_many
@@ -119,13 +120,9 @@ def split_labels(text: str) -> list[str]:
 
 def labels_of_data(data: ChoiceData, option: str, text: str, single: bool = False) -> list[Any]:
     """Labels of the data from text: one, or several with commas."""
-    from rumflow.data.labels import format_menu
-
     by_text = {str(label): label for label in data.items}
     labels = [by_text.get(label, label) for label in ([text] if single else split_labels(text))]
-    for label in labels:
-        if label not in data.items:
-            raise InputError(f"{option}: item {label!r} is unknown: the items are {format_menu(data.items)}")
+    check_menu(labels, data.items, option)
     return labels
 
 

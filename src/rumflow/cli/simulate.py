@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from rumflow.check import check_number
 from rumflow.cli.answers import OK, check_out, print_json, say_written
-from rumflow.cli.arguments import add_json, add_seed, whole_number
+from rumflow.cli.arguments import Checked, add_json, add_seed, whole_number
 from rumflow.cli.reading import split_labels
 from rumflow.core.arrays import Array
 from rumflow.core.lattice import Lattice
@@ -40,11 +41,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="noisy: samples from a mixture of rankings; rankings: the same mixture, exactly; logit: a mixed logit; "
         "dirichlet: no rationality at all",
     )
-    parser.add_argument("-n", type=whole_number(2, 16), default=4, help="number of items (default 4)")
+    parser.add_argument("-n", action=Checked, check=whole_number(2, 16), default=4, help="number of items (default 4)")
     parser.add_argument(
-        "--draws", type=whole_number(1, 10**15), default=100, help="choices from each menu (default 100)"
+        "--draws",
+        action=Checked,
+        check=whole_number(1, 10**15),
+        default=100,
+        help="choices from each menu (default 100)",
     )
-    parser.add_argument("--share", type=float, default=1.0, help="share of the menus that are offered (default 1)")
+    parser.add_argument(
+        "--share",
+        action=Checked,
+        check=lambda value, name: check_number(value, name, 0, 1, "(]"),
+        default=1.0,
+        help="share of the menus that are offered (default 1)",
+    )
     parser.add_argument("--items", metavar="LABELS", help="labels of the items, separated by commas")
     parser.add_argument(
         "--form", choices=["rows", "long"], default="rows", help="one row per choice, or counts by menu and item"
@@ -82,8 +93,6 @@ def draw(arguments: argparse.Namespace) -> ChoiceData:
     labels = split_labels(arguments.items) if arguments.items else [f"item {k + 1}" for k in range(n)]
     if len(labels) != n:
         raise InputError(f"--items: {len(labels)} labels for -n {n} items")
-    if not 0 < arguments.share <= 1:
-        raise InputError(f"--share {arguments.share}: a number above 0 and at most 1 is needed")
     rho = FAMILIES[arguments.family](n, seed=rng)
     lattice = Lattice(n)
     offered = observed_menus(n, arguments.share, rng).any(axis=1) & (lattice.membership.sum(axis=1) >= 2)

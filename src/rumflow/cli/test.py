@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from rumflow.check import check_n_jobs, check_option
 from rumflow.cli.answers import (
     NOT_CONVERGED,
     OK,
@@ -16,7 +17,7 @@ from rumflow.cli.answers import (
     show_progress,
     write_out,
 )
-from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling
+from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling, number_or_text
 from rumflow.cli.budgets import test_budgets
 from rumflow.cli.models import add_model, model_of, say_cost
 from rumflow.cli.reading import parts_of, read_data, say_resampling
@@ -24,7 +25,7 @@ from rumflow.core.seeds import entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.inference import holm, rum_test, rum_test_many
-from rumflow.inference.convention import CONVENTIONS, DRAWS, TAUS
+from rumflow.inference.convention import CONVENTIONS, DRAWS, check_tau, find_convention
 from rumflow.inference.result import RumTest
 from rumflow.output.tables import Table, show
 
@@ -55,10 +56,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_sampling(parser, 999, "bootstrap replicates", seed=None)
     parser.add_argument(
-        "--convention", default=None, help=f"{', '.join(CONVENTIONS)}: how a published statistic is made"
+        "--convention",
+        action=Checked,
+        check=lambda value, name: check_option(value, name, CONVENTIONS),
+        default=None,
+        help=f"{', '.join(CONVENTIONS)}: how a published statistic is made",
     )
     add_model(parser)
-    parser.add_argument("--jobs", type=int, default=1, help="worker processes (default 1: threads)")
+    parser.add_argument(
+        "--jobs", action=Checked, check=check_n_jobs, default=1, help="worker processes (default 1: threads)"
+    )
     add_json(parser)
     add_out(parser, "the bootstrap distribution")
 
@@ -72,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("a file is named twice; several files are groups, each of them its own")
     options: dict[str, Any] = {
         "n_boot": arguments.n_boot,
-        "tau": _taus(arguments.tau),
+        "tau": _taus(arguments),
         "weights": None if arguments.weights == "none" else arguments.weights,
         "draws": arguments.draws,
         "convention": arguments.convention,
@@ -101,13 +108,10 @@ def run(arguments: argparse.Namespace) -> int:
     return NOT_CONVERGED if result.interrupted or result.failed else OK
 
 
-def _taus(given: list[str] | None) -> Any:
-    taus: list[str | float] = []
-    for text in given or ["auto"]:
-        try:
-            taus.append(text if text in ("auto", *TAUS) else float(text))
-        except ValueError:
-            raise InputError(f"--tau {text}: auto, thinned, mean, smallest or a number from 0 to 1 is needed") from None
+def _taus(arguments: argparse.Namespace) -> Any:
+    taus = [number_or_text(text) for text in arguments.tau or ["auto"]]
+    for tau in taus:
+        check_tau(tau, find_convention(arguments.convention), "--tau")
     return taus[0] if len(taus) == 1 else taus
 
 

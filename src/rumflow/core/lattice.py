@@ -17,6 +17,7 @@ from typing import Any, SupportsInt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rumflow.check import check_menu, check_whole
 from rumflow.core.arrays import Array
 from rumflow.core.compile import leaf
 from rumflow.core.memory import require_memory
@@ -78,11 +79,7 @@ class Lattice:
     """
 
     def __init__(self, n: int) -> None:
-        if isinstance(n, bool) or not isinstance(n, int | np.integer):
-            raise InputError(f"n: the number of items must be a whole number, not {n!r}")
-        if not 1 <= n <= MAX_ITEMS:
-            raise InputError(f"n: the number of items must be from 1 to {MAX_ITEMS}, not {n}")
-        self.n = int(n)
+        self.n = check_whole(n, "n", 1, MAX_ITEMS)
         self.n_menus = 1 << self.n
         self.n_cells = self.n << (self.n - 1)
         self.shape = (self.n_menus, self.n)
@@ -114,14 +111,7 @@ class Lattice:
 
     def mask(self, items: Iterable[int]) -> int:
         """The bit mask of a menu given as item numbers."""
-        mask = 0
-        for item in items:
-            if not isinstance(item, int | np.integer) or not 0 <= item < self.n:
-                raise InputError(f"item {item!r} is unknown: items are 0 to {self.n - 1}")
-            if mask >> item & 1:
-                raise InputError(f"item {item} stands twice in one menu")
-            mask |= 1 << int(item)
-        return mask
+        return sum(1 << x for x in check_menu(items, range(self.n), least=0).tolist())
 
     def to_internal(self, array: ArrayLike, threads: int | None = None) -> Array:
         """(2^n, n) array to internal layout; what stands outside the menus is not read."""

@@ -89,7 +89,7 @@ def rounding_floor(size: float, least: float) -> float:
     errors beyond `CELL_ERROR` in the light ones, only a smaller gap is excused.
     """
     rounding, most = _ROUNDING * size, CELL_ERROR * CELL_ERROR * least
-    return min(rounding, most) if isinstance(size, float) else np.minimum(rounding, most)  # type: ignore[return-value]
+    return min(rounding, most) if isinstance(size, float) else np.minimum(rounding, most)
 
 
 def is_rum_distance(objective: float, size: float) -> bool:

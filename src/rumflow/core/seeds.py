@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rumflow.errors import InputError
+from rumflow.check import check_seed
 
 Seed = int | np.random.SeedSequence | np.random.Generator | None
 
@@ -17,8 +17,7 @@ def entropy(seed: Seed) -> int:
         return int(seed.integers(1 << 62))
     if isinstance(seed, np.random.SeedSequence):
         return int.from_bytes(seed.generate_state(4).tobytes(), "little")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed={seed!r}: a whole number >= 0, a numpy Generator or SeedSequence, or None is needed")
+    check_seed(seed)
     return int(seed)
 
 

@@ -13,12 +13,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
+from rumflow.check import MOST_THREADS, check_threads
 from rumflow.errors import InputError
-
-#: More threads than this are a mistake in typing; every one of them takes memory.
-MOST_THREADS = 1024
 
 
 def thread_count(threads: int | None = None) -> int:
@@ -34,17 +30,6 @@ def thread_count(threads: int | None = None) -> int:
         return int(text)
     check_threads(threads)
     return int(threads)
-
-
-def check_threads(threads: object) -> None:
-    """Raise an error if this is not a number of threads."""
-    if threads is None:
-        return
-    whole = isinstance(threads, int | np.integer) and not isinstance(threads, bool)
-    if not (whole and 1 <= threads <= MOST_THREADS):  # type: ignore[operator]
-        raise InputError(
-            f"threads={threads!r}: a number of threads from 1 to {MOST_THREADS} is needed, or None for all processors"
-        )
 
 
 @lru_cache(maxsize=8)

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rumflow.check import check_whole
 from rumflow.core.arrangement import Patches, find_patches, merge_equal
 from rumflow.core.arrays import Array, Ints
 from rumflow.data.budget_inputs import (
@@ -370,8 +371,7 @@ def _build(
     warnings: tuple[str, ...],
 ) -> BudgetData:
     """Merge equal budgets, leave out those that nobody faced, cut them, and put the households into their patches."""
-    if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or not 0 <= degree <= 10:
-        raise InputError(f"degree={degree!r}: a whole number from 0 (plain frequencies) to 10 is needed")
+    check_whole(degree, "degree", 0, 10)
     same = merge_equal(prices)
     faced = np.unique(same[budget])
     notes = [

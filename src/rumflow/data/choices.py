@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rumflow.check import check_item, check_menu
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.lattice import MAX_ITEMS
 from rumflow.data import matrix, writers
@@ -114,14 +115,7 @@ class ChoiceData:
         table = np.full((len(menus), len(labels)), np.nan)
         for row, menu, chosen in zip(table, menus, counts.values(), strict=True):
             name = format_menu(menu)
-            for item in menu:
-                if item not in position:
-                    raise InputError(f"menu {name}: item {item!r} is not among the items {format_menu(labels)}")
-                if row[position[item]] == 0:
-                    raise InputError(f"menu {name}: item {item!r} stands twice")
-                row[position[item]] = 0.0
-            if not menu:
-                raise InputError("a menu is empty: every menu must offer at least one item")
+            row[check_menu(menu, position, f"menu {name}")] = 0.0
             if not isinstance(chosen, Mapping):
                 raise InputError(f"menu {name}: give its choices as a mapping of item to count, not {chosen!r}")
             for item, count in chosen.items():
@@ -134,7 +128,7 @@ class ChoiceData:
         if len(membership) < len(menus):
             _, first = np.unique(number, return_index=True)
             name = format_menu(menus[np.setdiff1d(np.arange(len(menus)), first)[0]])
-            raise InputError(f"menu {name} stands twice (perhaps in another order): add its counts up first")
+            raise InputError(f"menu {name} appears twice (perhaps in another order): add its counts up first")
         table = table[np.argsort(number)]
         return cls(labels, membership, table, np.nansum(table, axis=1))
 
@@ -261,7 +255,7 @@ class ChoiceData:
         [[3.0, 1.0]]
         """
         names = (items,) if isinstance(items, str) else tuple(items)
-        gone: Mask = np.isin(np.arange(self.n), [self._place(item) for item in names])
+        gone: Mask = np.isin(np.arange(self.n), [check_item(item, self.items) for item in names])
         unknown = self.membership & gone & np.isnan(self.counts)
         if unknown.any():
             name = format_menu(self.menus[int(np.argmax(unknown.any(axis=1)))])
@@ -289,11 +283,6 @@ class ChoiceData:
             )
         labels = tuple(item for item, out in zip(self.items, gone, strict=True) if not out)
         return ChoiceData(labels, kept, counts, sums, rows, self.understood)
-
-    def _place(self, item: Item) -> int:
-        if item not in self.items:
-            raise InputError(f"item {item!r} is unknown: the items are {format_menu(self.items)}")
-        return self.items.index(item)
 
     def counted(self) -> Counted:
         """The same as a plain tuple, which is what writers take."""

@@ -65,7 +65,7 @@ def from_choix(n_items: int, choices: Iterable[tuple[int, Any]], items: Sequence
     offered[row, other] = True
     twice = (offered.sum(axis=1) < sizes) | offered[np.arange(len(chosen)), chosen]
     if twice.any():
-        raise InputError(f"choice {int(np.argmax(twice))}: an item stands twice among the winner and the losers")
+        raise InputError(f"choice {int(np.argmax(twice))}: an item appears twice among the winner and the losers")
     offered[np.arange(len(chosen)), chosen] = True
     return _count(labels, offered, np.arange(len(chosen)), chosen)
 

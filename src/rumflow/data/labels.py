@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rumflow.check import check_different
+from rumflow.check import format_menu as format_menu  # noqa: PLC0414 -- also imported from here
 from rumflow.core.arrays import Array, Mask
 from rumflow.errors import InputError
 
@@ -69,19 +71,5 @@ def check_items(items: Iterable[Item]) -> tuple[Item, ...]:
         raise InputError("there are no items: at least one menu with at least one item is needed")
     if len(labels) > MOST_ITEMS:
         raise InputError(f"there are {len(labels):,} items; data can hold at most {MOST_ITEMS:,}")
-    seen: set[Item] = set()
-    for label in labels:
-        if not isinstance(label, Hashable):
-            raise InputError(f"item {label!r}: a label is text or a number, not {type(label).__name__}")
-        if label in seen:
-            raise InputError(f"item {label!r} stands twice in the list of items")
-        seen.add(label)
+    check_different(labels, "items")
     return labels
-
-
-def format_menu(menu: Iterable[Item]) -> str:
-    """A menu as text: {tea, milk}; the middle of a very long one is left out."""
-    labels = [str(item) for item in menu]
-    if len(labels) > 40:
-        labels = [*labels[:20], f"... {len(labels) - 21} more ...", labels[-1]]
-    return "{" + ", ".join(labels) + "}"

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow.core.arrays import Array, nan_where_masked
+from rumflow.check import nan_where_masked
+from rumflow.core.arrays import Array
 from rumflow.core.lattice import MAX_ITEMS, Lattice, items_of
 from rumflow.data.labels import LARGEST_TOTAL, Counted, Item, check_items, format_menu
 from rumflow.data.menus import masks_of

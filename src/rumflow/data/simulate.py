@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rumflow.check import check_number, check_whole
 from rumflow.core.arrays import Array, Mask
 from rumflow.core.compile import kernel
 from rumflow.core.lattice import Lattice
@@ -21,8 +22,8 @@ from rumflow.core.paths import flow_from_paths, paths_from_orders
 from rumflow.core.seeds import Seed, generator
 from rumflow.core.transforms import moebius_adjoint, zeta
 from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import MOST_ITEMS
 from rumflow.data.menus import tally, unique_menus
-from rumflow.errors import InputError
 
 
 def _lattice(n: int) -> Lattice:
@@ -70,8 +71,6 @@ def _multinomial_rows(array, draws, uniform, first):
 
 def _draw(array: Array, draws: int, rng: np.random.Generator) -> Array:
     """Frequencies of multinomial samples from each menu's probabilities, in place."""
-    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
-        raise InputError(f"draws: each menu needs a whole number of draws, at least 1, not {draws!r}")
     if draws > 1000:  # NumPy's binomials beat single choices when there are many
         array[1:] = rng.multinomial(draws, array[1:] / array[1:].sum(axis=1, keepdims=True)) / draws
         return array
@@ -102,9 +101,8 @@ def rankings_mixture(n: int, n_rankings: int = 50, seed: Seed = None) -> Array:
     >>> rf.is_rum(rankings_mixture(4, n_rankings=5, seed=0))
     True
     """
+    check_whole(n_rankings, "n_rankings", 1)
     lattice, rng = _lattice(n), generator(seed)
-    if n_rankings < 1:
-        raise InputError(f"n_rankings: at least 1 ranking is needed, not {n_rankings}")
     orders = rng.permuted(np.tile(np.arange(n), (n_rankings, 1)), axis=1)
     rows = zeta(flow_from_paths(paths_from_orders(orders), rng.dirichlet(np.ones(n_rankings))))
     return lattice.from_internal(rows)
@@ -116,6 +114,7 @@ def noisy_rankings(n: int, n_rankings: int = 50, draws: int | None = 100, seed: 
     >>> noisy_rankings(3, draws=10, seed=0)[7]  # the menu of all three
     array([0.2, 0. , 0.8])
     """
+    _check_draws(draws)
     rng = generator(seed)
     array = rankings_mixture(n, n_rankings, rng)
     return array if draws is None else _draw(array, draws, rng)
@@ -128,9 +127,9 @@ def mixed_logit(n: int, n_types: int = 5, draws: int | None = None, seed: Seed =
     >>> rf.is_rum(mixed_logit(4, seed=0)), rf.is_rum(mixed_logit(4, draws=20, seed=0))
     (True, False)
     """
+    check_whole(n_types, "n_types", 1)
+    _check_draws(draws)
     lattice, rng = _lattice(n), generator(seed)
-    if n_types < 1:
-        raise InputError(f"n_types: at least 1 type is needed, not {n_types}")
     array = np.zeros(lattice.shape)
     for share in rng.dirichlet(np.ones(n_types)):
         strength = np.where(lattice.membership, np.exp(rng.normal(0.0, 1.0, n)), 0.0)
@@ -149,12 +148,12 @@ def random_menus(
     >>> random_menus(300, 40, 10, seed=0)
     ChoiceData(300 items, 40 menus, 4000 observations)
     """
-    n, n_menus, size = _whole("n", n, 1), _whole("n_menus", n_menus, 1), _whole("size", size, 1)
-    n_rankings = _whole("n_rankings", n_rankings, 1)
-    if size > n:
-        raise InputError(f"size: a menu of {n} items has at most {n} of them, not {size}")
-    if n_menus > comb(n, size):
-        raise InputError(f"n_menus: there are {comb(n, size)} menus of {size} among {n} items, not {n_menus}")
+    n, n_rankings = check_whole(n, "n", 1, MOST_ITEMS), check_whole(n_rankings, "n_rankings", 1)
+    size = check_whole(size, "size", 1, n, also=f": there are {n} items")
+    n_menus = check_whole(
+        n_menus, "n_menus", 1, comb(n, size), also=f": so many menus of {size} are there among {n} items"
+    )
+    _check_draws(draws)
     require_memory(60.0 * n * n_menus, f"{n_menus:,} menus of {n:,} items")
     rng = generator(seed)
     membership = _different_menus(n, n_menus, size, rng)
@@ -166,9 +165,8 @@ def random_menus(
         shares += tally(membership, menu, np.where(membership, place, n).argmin(axis=1), np.full(n_menus, weight))
     if draws is None:
         return ChoiceData(tuple(range(n)), membership, shares, np.ones(n_menus))
-    number = _whole("draws", draws, 1)
     exact = np.nan_to_num(shares)
-    counts = rng.multinomial(number, exact / exact.sum(axis=1, keepdims=True)).astype(np.float64)
+    counts = rng.multinomial(draws, exact / exact.sum(axis=1, keepdims=True)).astype(np.float64)
     return ChoiceData(tuple(range(n)), membership, np.where(membership, counts, np.nan), counts.sum(axis=1))
 
 
@@ -187,9 +185,7 @@ def stock_outs(
     >>> stock_outs(60, 40, missing=0.1, seed=0)
     ChoiceData(60 items, 40 menus, 4000 observations)
     """
-    n = _whole("n", n, 2)
-    if not 0 < missing < 1:
-        raise InputError(f"missing: a share of the items above 0 and below 1 is needed, not {missing}")
+    n, missing = check_whole(n, "n", 2, MOST_ITEMS), check_number(missing, "missing", 0, 1)
     return random_menus(n, n_menus, min(n - 1, max(1, n - round(missing * n))), n_rankings, draws, seed)
 
 
@@ -204,10 +200,9 @@ def _different_menus(n: int, n_menus: int, size: int, rng: np.random.Generator) 
     return found[keep]
 
 
-def _whole(name: str, value: int, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}: a whole number, at least {least}, is needed, not {value!r}")
-    return int(value)
+def _check_draws(draws: int | None) -> None:
+    if draws is not None:
+        check_whole(draws, "draws", 1, also=", or None for exact probabilities")
 
 
 class KnownProjection(NamedTuple):
@@ -238,9 +233,8 @@ def known_projection(n: int, seed: Seed = None, dimension: int | None = None, di
     True
     """
     lattice, rng = _lattice(n), generator(seed)
-    count = (n if dimension is None else dimension) + 1
-    if count < 1:
-        raise InputError(f"dimension: must be 0 or more, not {dimension}")
+    count = (n if dimension is None else check_whole(dimension, "dimension")) + 1
+    check_number(distance, "distance", 0, np.inf, "[)")
     orders = rng.permuted(np.tile(np.arange(n), (count, 1)), axis=1)
     flow = flow_from_paths(paths_from_orders(orders), rng.dirichlet(np.ones(count)))
     z = np.where(flow > 0, 0.0, rng.random(flow.shape) * (rng.random(flow.shape) < 0.5))
@@ -260,9 +254,8 @@ def observed_menus(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]
     >>> int(observed_menus(4, 0.5, seed=0).any(axis=1).sum())  # of 11 menus of two items or more
     6
     """
+    share = check_number(share, "share", 0, 1, "[]")
     lattice, rng = _lattice(n), generator(seed)
-    if not 0 <= share <= 1:
-        raise InputError(f"share: must be from 0 to 1, not {share}")
     menus = np.flatnonzero(lattice.membership.sum(axis=1) >= 2)
     if len(menus) == 0:
         return lattice.membership
@@ -277,9 +270,8 @@ def observed_cells(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]
     >>> int(observed_cells(4, 0.5, seed=0).sum())  # of 28 cells
     16
     """
+    share = check_number(share, "share", 0, 1, "[]")
     lattice, rng = _lattice(n), generator(seed)
-    if not 0 <= share <= 1:
-        raise InputError(f"share: must be from 0 to 1, not {share}")
     large = lattice.membership & (lattice.membership.sum(axis=1, keepdims=True) >= 2)
     if not large.any():
         return lattice.membership

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from rumflow.check import check_option
 from rumflow.data.labels import Counted, Item, Rows, format_menu
 from rumflow.data.menus import MOST_MASK_ITEMS, labels_of, masks_of
 from rumflow.errors import InputError
@@ -104,8 +105,7 @@ def _subjects_and_groups(rows: Rows) -> Table:
 
 def make_table(data: Counted, form: str) -> Table:
     """One of the two forms, menus as tuples of labels."""
-    if form not in FORMS:
-        raise InputError(f"form={form!r}: accepted are {', '.join(map(repr, FORMS))}")
+    check_option(form, "form", FORMS)
     return long_table(data) if form == "long" else rows_table(data)
 
 

@@ -17,26 +17,35 @@ less; all of them stand in the table with their ranges.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.check import (
+    as_menu,
+    check_level,
+    check_replicates,
+    check_seconds,
+    check_seed,
+    check_whole,
+)
 from rumflow.core.compile import clock
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.seeds import Seed
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
-from rumflow.inference.assortment_inputs import require_seconds
+from rumflow.inference.assortment_inputs import check_revenue, find_items
 from rumflow.inference.assortment_result import BestAssortment
 from rumflow.inference.assortment_search import Found
 from rumflow.inference.assortment_task import Line, Row, Task
-from rumflow.inference.bounds import exact_fit
+from rumflow.inference.bounds import exact_fit, labels_of
 from rumflow.inference.confidence import has_counts
 from rumflow.inference.plausible import find_band
 from rumflow.inference.populations import Fitted, NotRejected
+from rumflow.inference.resample import require_replicates_for
 from rumflow.models.model import Model
 from rumflow.projection.results import Projection
 
@@ -88,17 +97,21 @@ def best_assortment(
     """
     begin = clock()
     if confidence is not None:
-        if isinstance(confidence, str | bool) or not 0 < confidence < 1:
-            raise InputError(f"confidence={confidence!r}: None or a number between 0 and 1 is needed, such as 0.95")
+        require_replicates_for(check_level(confidence, "confidence", also=", or None"), check_replicates(n_boot))
         if not has_counts(data):
             raise InputError(f"confidence={confidence!r}: a level needs ChoiceData with counts")
     elif cluster is not None and cluster is not False:
         raise InputError("cluster: subjects matter for a level only; give confidence=, such as 0.95, too")
+    seconds = check_seconds(max_seconds)
+    check_replicates(n_boot)
+    check_seed(seed)
+    must, never_together = _check_items(labels_of(data), revenue, outside_option, must, never_together)
+    max_size = None if max_size is None else check_whole(max_size, "max_size")
     fit = exact_fit(data, weights, model, route)
     if not fit.model.is_random_utility:
         raise InputError(f"model: assortments need rankings, RandomUtility(), not {fit.model!r}")
     task = Task(fit, revenue, outside_option, max_size, must, never_together)
-    deadline = np.inf if max_seconds is None else begin + require_seconds(max_seconds)
+    deadline = np.inf if seconds is None else begin + seconds
     line = Line(progress)
     notes = []
     point = task.search_fit(min(deadline, clock() + _POINT_SECONDS))
@@ -137,6 +150,23 @@ def best_assortment(
         tuple(notes),
         fit,
     )
+
+
+def _check_items(
+    items: Sequence[Item],
+    revenue: Mapping[Item, float] | ArrayLike,
+    outside_option: Item | None,
+    must: Iterable[Item],
+    never_together: Iterable[Iterable[Item]],
+) -> tuple[tuple[Item, ...], list[tuple[Item, ...]]]:
+    """Items and revenues, checked before anything is solved; `must` and `never_together` as tuples."""
+    check_revenue(items, revenue, outside_option)
+    apart = [as_menu(group, "never_together", least=0) for group in never_together]
+    needed = as_menu(must, "must", least=0)
+    for group in apart:
+        find_items(items, group, "never_together")
+    find_items(items, needed, "must")
+    return needed, apart
 
 
 def _search(task: Task, point: Found, deadline: float, line: Line) -> Found:

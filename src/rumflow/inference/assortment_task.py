@@ -17,7 +17,7 @@ from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.compile import clock
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
-from rumflow.inference.assortment_inputs import find_items, find_outside, find_revenue, require_size
+from rumflow.inference.assortment_inputs import find_items, find_outside, find_revenue
 from rumflow.inference.assortment_search import Found, Limits, Node, Space, WorstCases, search, search_mixture
 from rumflow.inference.populations import Fitted, Populations
 from rumflow.inference.sharp import fixed_by
@@ -53,17 +53,17 @@ class Task:
     ) -> None:
         self.fit, self.given = fit, fixed_by(fit)
         self.outside = find_outside(fit, self.given.menus, outside_option)
-        self.values = find_revenue(fit, revenue, self.outside)
+        self.values = find_revenue(fit.items, revenue, outside_option)
         self._tol = _TOL * float(np.abs(self.values).max())
         self._order: Ints = np.argsort(-self.values, kind="stable")  # the item at each place
         self._place = np.argsort(self._order)
-        apart = np.array([find_items(fit, group, "never_together") for group in never_together], np.bool_)
+        apart = np.array([find_items(fit.items, group, "never_together") for group in never_together], np.bool_)
         apart = apart.reshape(-1, fit.n)
         if (apart[:, self.outside]).any():
             raise InputError(f"never_together: the outside option {fit.items[self.outside]!r} is on every menu")
-        needed = find_items(fit, must, "must")
+        needed = find_items(fit.items, must, "must")
         needed[self.outside] = True
-        size = fit.n if max_size is None else require_size(max_size)
+        size = fit.n if max_size is None else max_size
         limits = Limits(needed[self._order], size, apart[:, self._order])
         self._revenue = self.values[self._order]
         self._membership = np.ascontiguousarray(self.given.menus[:, self._order])

@@ -13,13 +13,14 @@ with a given probability is the confidence interval (`rumflow.inference.confiden
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.check import as_floats, as_menu, check_item, check_menu, check_number
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.lattice import MAX_ITEMS
 from rumflow.core.problem import Stop
@@ -30,14 +31,13 @@ from rumflow.data.labels import Item, format_menu
 from rumflow.data.menus import membership_of, unique_menus
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference.budget_bounds import place_budget
-from rumflow.inference.confidence import HALVINGS, Interval, Inversion, has_counts
+from rumflow.inference.confidence import HALVINGS, BoundsOptions, Interval, Inversion
 from rumflow.inference.convention import Tau
-from rumflow.inference.functionals import as_menu
 from rumflow.inference.restricted import Restricted
 from rumflow.inference.sharp import Asked, find_bounds
 from rumflow.models.model import Model
 from rumflow.output.progress import Counter
-from rumflow.projection.inputs import as_floats
+from rumflow.projection.inputs import items_from_shape
 from rumflow.projection.results import Projection
 from rumflow.projection.single import project_exact
 
@@ -160,69 +160,48 @@ def bounds(
     >>> found.lower.round(3), found.upper.round(3)
     (array([0.386, 0.257]), array([0.743, 0.614]))
     """
+    options = BoundsOptions(weights, confidence, n_boot, tau, seed, cluster, threads, model, route, progress)
     if isinstance(data, BudgetData):
-        options: dict[str, Any] = {
-            "weights": weights,
-            "confidence": confidence,
-            "n_boot": n_boot,
-            "tau": tau,
-            "seed": seed,
-        }
-        options |= {"cluster": cluster, "threads": threads, "model": model, "route": route, "progress": progress}
         return _new_budget(data, menu, item, functional, options)
-    members: tuple[Item, ...] = ()
-
-    def ask(fit: Projection) -> tuple[Asked, tuple[Item, ...]]:
-        nonlocal members
-        if (menu is None) == (functional is None):
-            raise InputError("bounds: give either a menu (and an item), or a functional")
-        if functional is not None:
-            return _asked_functional(fit, functional), ()
-        members = as_menu(menu)
-        row = np.zeros(fit.n, np.bool_)
-        row[fit.members(members)] = True
-        if not row.any():
-            raise InputError("menu: it is empty; at least one item is needed")
-        if item is not None and item not in members:
+    if (menu is None) == (functional is None):
+        raise InputError("bounds: give either a menu (and an item), or a functional")
+    labels = labels_of(data)
+    if functional is not None:
+        return bound_asked(data, _asked_functional(labels, functional), (), options)
+    members = as_menu(menu)
+    row = np.zeros(len(labels), np.bool_)
+    row[check_menu(members, labels)] = True
+    if item is not None:
+        check_item(item, labels)
+        if item not in members:
             raise InputError(f"item {item!r} is not in the menu {format_menu(members)}")
-        places = np.array([x for x in np.flatnonzero(row) if item is None or fit.items[x] == item], np.int64)
-        return _asked_items(row, places), tuple(fit.items[x] for x in places)
+    places = np.array([x for x in np.flatnonzero(row) if item is None or labels[x] == item], np.int64)
+    found = bound_asked(data, _asked_items(row, places), tuple(labels[x] for x in places), options)
+    return replace(found, menu=members, lower=np.clip(found.lower, 0.0, 1.0), upper=np.clip(found.upper, 0.0, 1.0))
 
-    found = bound_asked(
-        data,
-        ask,
-        weights=weights,
-        confidence=confidence,
-        n_boot=n_boot,
-        tau=tau,
-        seed=seed,
-        cluster=cluster,
-        threads=threads,
-        model=model,
-        route=route,
-        progress=progress,
-    )
-    if functional is None:
-        found = replace(found, menu=members, lower=np.clip(found.lower, 0.0, 1.0), upper=np.clip(found.upper, 0.0, 1.0))
-    return found
+
+def labels_of(data: ChoiceData | ArrayLike | Projection | BudgetData) -> tuple[Item, ...]:
+    """The labels of the items, before anything is fitted."""
+    if isinstance(data, BudgetData):
+        raise InputError("data: choices from menus are needed, not BudgetData, which `rumflow.bounds` takes")
+    if isinstance(data, ChoiceData | Projection):
+        return data.items
+    return tuple(range(items_from_shape(as_floats(data, "data").shape)))
 
 
 def bound_functionals(
-    data: ChoiceData | ArrayLike | Projection, functionals: Mapping[Item, Mapping[Any, float]], **options: Any
+    data: ChoiceData | ArrayLike | Projection,
+    functionals: Mapping[Item, Mapping[Any, float]],
+    options: BoundsOptions = BoundsOptions(),  # noqa: B008 -- it is frozen
+    fit: Projection | None = None,
 ) -> Bounds:
     """`bounds` for several functionals at once, one per name: the names stand where the items of a menu would."""
-
-    def ask(fit: Projection) -> tuple[Asked, tuple[Item, ...]]:
-        return ask_functionals(fit, functionals.values()), tuple(functionals)
-
-    return bound_asked(data, ask, **options)
+    return bound_asked(data, ask_functionals(labels_of(data), functionals.values()), tuple(functionals), options, fit)
 
 
-def ask_functionals(fit: Projection, functionals: Iterable[Mapping[Any, float]]) -> Asked:
+def ask_functionals(items: Sequence[Item], functionals: Iterable[Mapping[Any, float]]) -> Asked:
     """Functionals by label, over the menus of all of them."""
-    tables = [_labelled(fit, functional) for functional in functionals]
-    if not all(np.isfinite(values).all() for _, values in tables):
-        raise InputError("functional: every coefficient must be finite")
+    tables = [_labelled(items, functional) for functional in functionals]
     menus, rows = unique_menus(np.vstack([found for found, _ in tables]))
     values = np.zeros((len(tables), *menus.shape))
     start = 0
@@ -240,13 +219,13 @@ def exact_fit(
     route: str | None = None,
 ) -> Projection:
     """A fit good enough to start from: the projection of the data, or the one that is given."""
-    if isinstance(data, BudgetData):
-        raise InputError("data: this is about menus of items; budgets have `rumflow.bounds` for a new budget")
+    labels_of(data)
     fit = data
     if isinstance(fit, Projection) and not (model is None and route is None and _is_default(weights)):
         raise InputError("data: a Projection has its own weights, model and route; leave these out, or give the data")
     if not isinstance(fit, Projection):
-        fit = project_exact(data, _weights(data, weights), 1e-12, model=model, route=route)  # type: ignore[arg-type]
+        chosen = BoundsOptions(weights).weights_for(data)
+        fit = project_exact(data, chosen, 1e-12, model=model, route=route)  # type: ignore[arg-type]
     elif not fit.geometry.exact:
         raise InputError(
             "bounds: they need the graph of the menus, which is too large here (the fit has route 'bounded'); leave out menus"
@@ -260,40 +239,22 @@ def exact_fit(
 
 def bound_asked(
     data: ChoiceData | ArrayLike | Projection,
-    ask: Callable[[Projection], tuple[Asked, tuple[Item, ...]]],
-    *,
-    weights: str | ArrayLike | None = "auto",
-    confidence: float | str | None = "auto",
-    n_boot: int = 199,
-    tau: Tau = "auto",
-    seed: Seed = None,
-    cluster: Any = None,
-    threads: int | None = None,
-    model: Model | None = None,
-    route: str | None = None,
-    progress: bool = False,
+    asked: Asked,
+    names: tuple[Item, ...],
+    options: BoundsOptions,
     fit: Projection | None = None,
 ) -> Bounds:
-    """Bounds and intervals of what `ask` asks of a fit (the one given, or that of the data), with its names."""
-    if confidence == "auto":
-        confidence = 0.95 if has_counts(data) else None
-    if confidence is not None and not (isinstance(data, ChoiceData) and isinstance(confidence, int | float)):
-        raise InputError(
-            f"confidence={confidence!r}: 'auto', None or a number between 0 and 1 is needed, and ChoiceData with counts"
-        )
-    fit = exact_fit(data, weights, model, route) if fit is None else fit
-    asked, names = ask(fit)
-    lower, upper, gap = find_bounds(fit, asked, progress)
-    level: float | None = None
+    """Bounds and intervals of what is asked, by its names, at the fit given or that of the data."""
+    level = options.level_for(data)
+    fit = exact_fit(data, options.weights, options.model, options.route) if fit is None else fit
+    lower, upper, gap = find_bounds(fit, asked, options.progress)
     intervals: list[Interval] = []
     number: int | None = None
-    if confidence is not None and isinstance(data, ChoiceData):
-        level = float(confidence)
+    if level is not None and isinstance(data, ChoiceData):
         # Three values inside, and for each end up to four steps and the halvings.
         most = len(asked.coefficients) * (3 + 2 * (4 + HALVINGS))
-        counter = Counter(progress, most, "values tested at most")
-        weights = _weights(data, weights)
-        test = Inversion(data, level, weights, n_boot, tau, seed, cluster, threads, model, route, counter.add)
+        counter = Counter(options.progress, most, "values tested at most")
+        test = Inversion(data, level, options, counter.add)
         number = test.seed
         for k, (row_of_c, constant) in enumerate(zip(asked.coefficients, asked.constant, strict=True)):
             if not row_of_c.any():
@@ -323,29 +284,24 @@ def _is_default(weights: str | ArrayLike | None) -> bool:
     return weights is None or (isinstance(weights, str) and weights == "auto")
 
 
-def _weights(data: object, weights: str | ArrayLike | None) -> str | ArrayLike | None:
-    if isinstance(weights, str) and weights == "auto":
-        return "counts" if isinstance(data, ChoiceData) else None
-    return weights
-
-
 def _new_budget(
-    data: BudgetData, prices: Iterable[Any] | None, item: Item | None, functional: Any, options: dict[str, Any]
+    data: BudgetData, prices: Iterable[Any] | None, item: Item | None, functional: Any, options: BoundsOptions
 ) -> Bounds:
     """Bounds on the patches of a new budget; by default weights are those of the test."""
     if prices is None or item is not None or functional is not None:
         raise InputError("bounds on budgets: give the prices of a new budget as menu, without item and functional")
     for name in ("model", "route"):
-        if options[name] is not None:
-            raise InputError(f"{name}={options[name]!r}: budgets bring their own model and graph; leave it out")
-    if data.is_smoothed:
-        if options["confidence"] not in ("auto", None):
+        if getattr(options, name) is not None:
             raise InputError(
-                f"confidence={options['confidence']!r}: smoothed demand has no choices to draw; take degree=0 for intervals"
+                f"{name}={getattr(options, name)!r}: budgets bring their own model and graph; leave it out"
             )
-        options["confidence"] = None
-    if isinstance(options["weights"], str) and options["weights"] == "auto":
-        options["weights"] = None if data.is_smoothed else "counts"
+    if data.is_smoothed:
+        if options.confidence not in ("auto", None):
+            raise InputError(
+                f"confidence={options.confidence!r}: smoothed demand has no choices to draw; take degree=0 for intervals"
+            )
+        own = None if isinstance(options.weights, str) and options.weights == "auto" else options.weights
+        options = replace(options, confidence=None, weights=own)
     new = place_budget(data, np.asarray(list(prices), np.float64))
     whose = ("a new budget",)
     if len(new.patches) == 1 or not (new.choices.membership.sum(axis=1) > 1).any():
@@ -354,7 +310,8 @@ def _new_budget(
         low = np.full(len(new.patches), float(alone))
         note = "it crosses no observed budget; are these prices divided by its expenditure?" if alone else ""
         return Bounds(whose, new.patches, low, np.ones(len(low)), 0.0, np.nan, notes=(note,) * len(low))
-    return replace(bounds(new.choices, new.patches, **options | {"model": new.model}), menu=whose)
+    asked = {name: getattr(options, name) for name in BoundsOptions.__dataclass_fields__} | {"model": new.model}
+    return replace(bounds(new.choices, new.patches, **asked), menu=whose)
 
 
 def _asked_items(menu: Mask, places: Ints) -> Asked:
@@ -365,10 +322,10 @@ def _asked_items(menu: Mask, places: Ints) -> Asked:
     return Asked(menu[None], coefficients, np.zeros(len(places)))
 
 
-def _asked_functional(fit: Projection, functional: Mapping[Any, float] | ArrayLike) -> Asked:
-    n = fit.n
+def _asked_functional(items: Sequence[Item], functional: Mapping[Any, float] | ArrayLike) -> Asked:
+    n = len(items)
     if isinstance(functional, Mapping):
-        menus, values = _labelled(fit, functional)
+        menus, values = _labelled(items, functional)
     else:
         array = as_floats(functional, "functional")
         if n > MAX_ITEMS or array.shape != (1 << n, n):
@@ -385,22 +342,20 @@ def _asked_functional(fit: Projection, functional: Mapping[Any, float] | ArrayLi
     return Asked(menus[large], values[large][None], values[~large].sum().reshape(1))
 
 
-def _labelled(fit: Projection, functional: Mapping[Any, float]) -> tuple[Mask, Array]:
+def _labelled(items: Sequence[Item], functional: Mapping[Any, float]) -> tuple[Mask, Array]:
     """Menus and coefficients of a functional given by labels."""
     if not functional:
         raise InputError("functional: it is empty; give {(menu, item): value, ...}")
-    menus = np.zeros((len(functional), fit.n), np.bool_)
+    menus = np.zeros((len(functional), len(items)), np.bool_)
     values = np.zeros(menus.shape)
     for k, (cell, value) in enumerate(functional.items()):
         if not isinstance(cell, tuple) or len(cell) != 2:
             raise InputError(f"functional: the key {cell!r} is not (menu, item), such as (('tea', 'milk'), 'tea')")
-        members = as_menu(cell[0])
-        menus[k, fit.members(members)] = True
+        members = as_menu(cell[0], "functional")
+        menus[k, check_menu(members, items, "functional")] = True
         if cell[1] not in members:
             raise InputError(f"functional: item {cell[1]!r} is not in the menu {format_menu(members)}")
-        if not isinstance(value, int | float | np.number):
-            raise InputError(f"functional: the value of {cell!r} is {value!r}; a number is needed")
-        values[k, fit.items.index(cell[1])] = float(value)
+        values[k, items.index(cell[1])] = check_number(value, f"functional[{cell!r}]", -np.inf, np.inf)
     found, rows = unique_menus(menus)
     sums = np.zeros(found.shape)
     np.add.at(sums, rows, values)

@@ -19,28 +19,24 @@ test is asked for by name.
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from math import prod
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rumflow.core.arrays import Array, Ints
-from rumflow.core.seeds import Seed, entropy
 from rumflow.data.budgets import BudgetData
+from rumflow.data.labels import Item
 from rumflow.errors import InputError
-from rumflow.inference.convention import CONVENTIONS, Convention, Tau, find_convention, find_taus
-from rumflow.inference.jobs import run
-from rumflow.inference.notes import unfinished
-from rumflow.inference.replicate import distances, make_replicator
-from rumflow.inference.resample import generators
-from rumflow.inference.result import RumTest, make_result, nothing_or
-from rumflow.inference.sample import Sample, build_sample
-from rumflow.models.budgets import Budgets, model_of_budgets
+from rumflow.inference.convention import CONVENTIONS, Convention, check_taus, find_convention, find_taus
+from rumflow.inference.plan import Plan
+from rumflow.inference.resample import Sampler, generators
+from rumflow.inference.result import RumTest, Words, nothing_or
+from rumflow.inference.sample import Sample, build_sample, named_groups
+from rumflow.inference.source import Source
+from rumflow.models.budgets import Budgets
 
 PUBLISHED = "kitamura-stoye"
 
@@ -122,6 +118,14 @@ class BudgetTest(RumTest):
     """A test of rational choice from budgets."""
 
     budgets: BudgetData
+    _words = Words(
+        "Test of rational choice from budgets: does this demand come from a population of utility maximisers?",
+        "set of rational demand",
+        "cone of rational demand (any total)",
+        "Rational choice",
+        "The observed demand is that of a population of utility maximisers itself.",
+        "Furthest from rational demand",
+    )
 
     @classmethod
     def of(cls, test: RumTest, budgets: BudgetData) -> BudgetTest:
@@ -141,49 +145,25 @@ class BudgetTest(RumTest):
         within = "within their budgets" if self.resample == "household" else "whole"
         return f"{self.resample}s resampled {within} and recentred"
 
-    def summary(self, level: float = 0.05) -> str:
-        """The test in words."""
-        data, sample = self.budgets, self.sample
-        where = "cone of rational demand (any total)" if self.convention.set == "cone" else "set of rational demand"
+    def _facts(self) -> list[str]:
+        data = self.budgets
         how = f"smoothed at median expenditure (degree {data.degree})" if data.is_smoothed else "plain frequencies"
-        lines = [
-            "Test of rational choice from budgets: does this demand come from a population of utility maximisers?",
+        return [
             f"  data         {len(data.labels)} budgets, {len(data.patches)} patches, {data.n_observations:g} households, {how}",
             f"  types        {self.n_types:,} rational ones (not listed)",
-            f"  statistic    {nothing_or(self.statistic):.6g} = {sample.scale:g} x squared distance to the {where}, "
-            f"weights: {self.weights}",
-            f"  bootstrap    {self.n_boot} replicates, {self._drawn()}, seed {self.seed}",
         ]
-        first = "   <- the test" if len(self.taus) > 1 else ""
-        lines += [
-            f"  tau = {tau:<9.4g} p-value {self.pvalues[t]:.4g}   "
-            f"critical value at {level:g}: {nothing_or(self.critical_value(level, tau)):.6g}{'' if t else first}"
-            for t, tau in enumerate(self.taus)
+
+    def _remarks(self, level: float) -> list[str]:
+        if nothing_or(self.critical_value(level)) > 0:
+            return []
+        return [
+            "Samples of demand like this are rational themselves, nearly all of them (the critical value is 0): these "
+            "budgets hardly put it to the test."
         ]
-        verdict = "is rejected" if self.rejects(level) else "is not rejected"
-        lines.append(f"Rational choice {verdict} at the {100 * level:g} % level (tau = {self.tau:.4g}).")
-        if self.pvalues[0] <= 1.5 / (1 + self.n_boot):
-            lines.append(
-                f"No replicate was as large: the p-value is the smallest that {self.n_boot} replicates can give."
-            )
-        lines += self.notes
-        if self.statistic == 0:
-            lines.append("The observed demand is that of a population of utility maximisers itself.")
-        if nothing_or(self.critical_value(level)) == 0:
-            lines.append(
-                "Samples of demand like this are rational themselves, nearly all of them (the critical value is 0): these "
-                "budgets hardly put it to the test."
-            )
-        worst = self.misfits(3)
-        if worst:
-            lines.append("Furthest from rational demand:")
-            place = {item: i for i, item in enumerate(data.items)}
-            lines += [
-                f"  {data.describe(place[str(item)])}: observed {observed:.3f}, fitted {fit:.3f}"
-                for _, item, _, observed, fit, _ in worst
-                if item in place
-            ]
-        return "\n".join(lines + unfinished(self.failed, self.interrupted))
+
+    def _name_cell(self, menu: tuple[Item, ...], item: Item, group: Item) -> str | None:
+        items = self.budgets.items
+        return self.budgets.describe(items.index(str(item))) if item in items else None  # None: padding
 
 
 def _note_on_types(budgets: BudgetData, rational: int) -> tuple[str, ...]:
@@ -197,71 +177,74 @@ def _note_on_types(budgets: BudgetData, rational: int) -> tuple[str, ...]:
     return (f"These budgets hardly cross ({share}): the test can find almost nothing.",)
 
 
-def resamples_households(data: BudgetData, convention: str | Convention | None) -> bool:
-    """Is it this module's test, rather than that of choice data?"""
-    return data.is_smoothed or _is_published(convention)
+def budget_source(data: BudgetData, convention: str | Convention | None, resample: str) -> Source:
+    """Budgets as data of a test: smoothed demand and the published test resample households, plain frequencies choices."""
+    published = convention in (PUBLISHED, CONVENTIONS[PUBLISHED])  # by name, or as it is behind the name
+    if not (data.is_smoothed or published):
+        return BudgetChoices(data)
+    if resample == "row":
+        raise InputError("resample='row': households are resampled within their budgets; accepted is 'cluster'")
+    return Households(data, _DIGITS if published else 0.0)
 
 
-def _is_published(convention: str | Convention | None) -> bool:
-    """By name, or as it stands behind the name."""
-    return convention in (PUBLISHED, CONVENTIONS[PUBLISHED])
+class BudgetChoices(Source):
+    """Plain frequencies of patches: choices from budgets, drawn as from any menu."""
+
+    def __init__(self, data: BudgetData) -> None:
+        super().__init__(dict(zip(*named_groups(data.choices), strict=True)))
+        self.data = data
+
+    def result(self, test: RumTest) -> RumTest:
+        """The test with its budgets."""
+        return BudgetTest.of(test, self.data)
 
 
-def test_households(
-    data: BudgetData,
-    n_boot: int,
-    tau: Tau,
-    weights: str | ArrayLike | None,
-    cluster: Any,
-    seed: Seed,
-    n_jobs: int,
-    progress: bool,
-    draws: str,
-    convention: str | Convention | None,
-    tol: float,
-    threads: int | None,
-    checkpoint: str | os.PathLike[str] | None,
-) -> BudgetTest:
-    """The test with replicates of households; arguments as for `rum_test`."""
-    begin = time.perf_counter()
-    if not 0 < tol < 1:
-        raise InputError(f"tol={tol!r}: a number between 0 and 1 is needed")
-    model, number = model_of_budgets(data), entropy(seed)
-    kind = _convention(convention, draws)
-    if isinstance(weights, str) and weights == "auto":
-        weights = kind.weights
-    if kind.scale in (None, "total"):
-        kind = replace(kind, scale=data.n_observations / max(data.degree, 1))
-    choices = data.padded_choices if kind.set == "cone" else data.choices
-    sample = build_sample(choices, weights, kind, None, model)
-    sampler = HouseholdSampler(data, sample, cluster)
-    observed = distances(sample, sample.frequency[None], 0.0, tol, threads=None)
-    if _is_published(convention):
-        observed = observed._replace(rounding=np.maximum(observed.rounding, _DIGITS))
-    taus = _taus(tau, sampler, data, number, kind)
-    replicator = make_replicator(sample, sampler, taus, max(tol, _ROUGH), number)
-    collected = run([replicator], n_boot, n_jobs=n_jobs, threads=threads, checkpoint=checkpoint, progress=progress)[0]
-    how = _UNITS[not (cluster is None or cluster is False)]
-    words = "1 on every patch" if weights is None else weights if isinstance(weights, str) else "given"
-    result = make_result(replicator, observed, collected, how, words, (), time.perf_counter() - begin)
-    return BudgetTest.of(result, data)
+class Households(BudgetChoices):
+    """Households, resampled within their budgets or by whole clusters; probabilities are estimated again."""
 
+    cell = "patch"
+    replicate_tol = _ROUGH
 
-def _convention(convention: str | Convention | None, draws: str) -> Convention:
-    """The convention asked for; by default the published one on the simplex. Replicates are recentred, whatever it says."""
-    if draws not in ("auto", "empirical"):
-        raise InputError(
-            f"draws={draws!r}: smoothed demand has no choices to draw under the null; accepted is 'empirical'"
-        )
-    if convention is None or convention == "default":
-        convention = replace(CONVENTIONS[PUBLISHED], set="simplex")
-    return replace(find_convention(convention), draws="empirical")
+    def __init__(self, data: BudgetData, rounding: float) -> None:
+        super().__init__(data)
+        self.rounding = rounding
 
+    def convention(self, convention: str | Convention | None, draws: str) -> Convention:
+        """The one asked for; by default the published one on the simplex. Replicates are recentred, whatever it says."""
+        if draws not in ("auto", "empirical"):
+            raise InputError(
+                f"draws={draws!r}: smoothed demand has no choices to draw under the null; accepted is 'empirical'"
+            )
+        if convention is None or convention == "default":
+            convention = replace(CONVENTIONS[PUBLISHED], set="simplex")
+        kind = replace(find_convention(convention), draws="empirical")
+        if kind.scale in (None, "total"):
+            kind = replace(kind, scale=self.data.n_observations / max(self.data.degree, 1))
+        return kind
 
-def _taus(tau: Tau, sampler: HouseholdSampler, data: BudgetData, seed: int, kind: Convention) -> tuple[float, ...]:
-    """The values asked for; rules look at the effective sizes, which are drawn only where a rule is asked for."""
-    wanted = [tau] if isinstance(tau, str) or np.ndim(tau) == 0 else list(tau)  # type: ignore[arg-type]
-    behind = patches = np.ones(1)
-    if any(isinstance(kind.tau if one == "auto" else one, str) for one in wanted):
-        behind, patches = sampler.effective_sizes(data, seed)
-    return find_taus(tau, behind, patches, kind)
+    def sample(self, plan: Plan) -> Sample:
+        """The patches in slots; on the cone, budgets of one patch count as well."""
+        choices = self.data.padded_choices if plan.convention.set == "cone" else self.data.choices
+        return build_sample(choices, plan.chosen_weights, plan.convention, None, plan.model)
+
+    def sampler(self, sample: Sample, plan: Plan) -> Sampler:
+        """What draws households."""
+        given = plan.cluster is not None and plan.cluster is not False
+        return HouseholdSampler(self.data, sample, plan.cluster if given else plan.by_cluster)
+
+    def taus(self, sample: Sample, sampler: Sampler, plan: Plan) -> tuple[float, ...]:
+        """The values asked for; rules look at the effective sizes, which are drawn only where a rule is asked for."""
+        behind = patches = np.ones(1)
+        rules = (plan.convention.tau if one == "auto" else one for one in check_taus(plan.tau, plan.convention))
+        if any(isinstance(one, str) for one in rules):
+            assert isinstance(sampler, HouseholdSampler)
+            behind, patches = sampler.effective_sizes(self.data, plan.seed)
+        return find_taus(plan.tau, behind, patches, plan.convention)
+
+    def resampled(self, sampler: Sampler, plan: Plan) -> str:
+        """What is resampled."""
+        return _UNITS[plan.by_cluster]
+
+    def notes(self, sample: Sample, sampler: Sampler, tau: float, plan: Plan) -> tuple[str, ...]:
+        """Those of the budgets alone."""
+        return ()

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.check import check_replicates, check_seconds, check_seed, check_threads, check_tol
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.seeds import Seed
 from rumflow.data.choices import ChoiceData
@@ -122,8 +123,10 @@ def compare_models(
     """
     if not isinstance(models, Mapping) or not models:
         raise InputError("models: a mapping of names to models is needed, such as {'RUM': rumflow.RandomUtility()}")
-    if isinstance(n_boot, bool) or not isinstance(n_boot, int | np.integer) or n_boot < 0:
-        raise InputError(f"n_boot={n_boot!r}: 0 or more replicates are needed")
+    tol, n_boot = check_tol(tol), check_replicates(n_boot, least=0)
+    check_seconds(max_seconds)
+    check_threads(threads)
+    check_seed(seed)
     if n_boot and not isinstance(data, ChoiceData):
         raise InputError("n_boot: a test needs ChoiceData; an array of probabilities has no sample sizes")
     fits: dict[str, Projection] = {}
@@ -142,7 +145,7 @@ def compare_models(
             break
         if n_boot and isinstance(data, ChoiceData):
             chosen = "auto" if weights is None else weights
-            test = rum_test(data, int(n_boot), weights=chosen, cluster=cluster, seed=seed, threads=threads, model=model)
+            test = rum_test(data, n_boot, weights=chosen, cluster=cluster, seed=seed, threads=threads, model=model)
             if test.interrupted:
                 break
             tests[str(name)] = test

@@ -11,18 +11,20 @@ too seldom in some designs (`python -m studies.experiments.coverage` measures th
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.check import check_level, check_replicates, check_seed, check_threads
 from rumflow.core.arrays import Array
 from rumflow.core.memory import require_memory
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
-from rumflow.inference.convention import Convention, Tau, find_taus
+from rumflow.inference.convention import Convention, Tau, check_taus, find_taus
 from rumflow.inference.replicate import distances, make_replicator
 from rumflow.inference.resample import Sampler, generators, make_sampler, require_replicates_for
 from rumflow.inference.restricted import Restricted
@@ -33,6 +35,7 @@ from rumflow.models.model import Model
 MORE_ROOM = 2.0  # tau of an interval to that of the test
 HALVINGS = 8  # of a quarter of the range: ends to 1/1000 of it
 _TOL = 1e-7
+_PLAIN = Convention(thin=0.0)
 _FIRST_PIECE = 20  # replicates before the first look whether the rest can change the decision
 
 
@@ -44,6 +47,48 @@ class Interval(NamedTuple):
     note: str = ""
 
 
+@dataclass(frozen=True)
+class BoundsOptions:
+    """What `rumflow.bounds` and its kind are asked beside the quantity: how to fit, and the test behind the intervals."""
+
+    weights: str | ArrayLike | None = "auto"  # "auto": those of the test
+    confidence: float | str | None = "auto"
+    n_boot: int = 199
+    tau: Tau = "auto"
+    seed: Seed = None
+    cluster: Any = None
+    threads: int | None = None
+    model: Model | None = None
+    route: str | None = None
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        if self.confidence is not None and not (isinstance(self.confidence, str) and self.confidence == "auto"):
+            check_level(self.confidence, "confidence", also=", or 'auto' or None")
+        check_replicates(self.n_boot)
+        check_taus(self.tau, _PLAIN)
+        check_seed(self.seed)
+        check_threads(self.threads)
+
+    def weights_for(self, data: object) -> str | ArrayLike | None:
+        """The weights, with "auto" replaced."""
+        if isinstance(self.weights, str) and self.weights == "auto":
+            return "counts" if isinstance(data, ChoiceData) else None
+        return self.weights
+
+    def level_for(self, data: object) -> float | None:
+        """The confidence of intervals, None where there are to be none; checked against the replicates."""
+        level = self.confidence
+        if level == "auto":
+            level = 0.95 if has_counts(data) else None
+        if level is None:
+            return None
+        if not isinstance(data, ChoiceData):
+            raise InputError(f"confidence={level!r}: intervals need ChoiceData with counts")
+        require_replicates_for(float(level), self.n_boot)
+        return float(level)
+
+
 class Inversion:
     """A test of the data at any value of a functional."""
 
@@ -51,30 +96,23 @@ class Inversion:
         self,
         data: ChoiceData,
         confidence: float,
-        weights: str | ArrayLike | None,
-        n_boot: int,
-        tau: Tau,
-        seed: Seed,
-        cluster: Any,
-        threads: int | None,
-        model: Model | None,
-        route: str | None,
+        options: BoundsOptions,
         advance: Callable[[int], None] | None = None,
     ) -> None:
         self._advance = advance  # is told of every value that was tested
-        if not 0 < confidence < 1:
-            raise InputError(f"confidence={confidence!r}: a number between 0 and 1 is needed, such as 0.95")
-        require_replicates_for(confidence, n_boot)
+        n_boot = options.n_boot
         self.level = 1 - confidence + 1e-12  # 1 - 0.9 is less than 0.1
-        self.sample: Sample = build_sample(data, weights, Convention(thin=0.0), None, model, route, remainders=False)
-        self._sampler: Sampler = make_sampler(self.sample, [data], "menu", cluster)
-        self._tau = interval_tau(tau, self.sample, self._sampler.behind)
+        self.sample: Sample = build_sample(
+            data, options.weights_for(data), _PLAIN, None, options.model, options.route, remainders=False
+        )
+        self._sampler: Sampler = make_sampler(self.sample, [data], "menu", options.cluster)
+        self._tau = interval_tau(options.tau, self.sample, self._sampler.behind)
         # Drawn, shifted, projected and fitted at once.
         require_memory(
             48.0 * n_boot * len(self.sample.unit), f"intervals with {n_boot:,} replicates", "take fewer replicates"
         )
-        self.seed = entropy(seed)
-        self._n_boot, self._threads = n_boot, threads
+        self.seed = entropy(options.seed)
+        self._n_boot, self._threads = n_boot, options.threads
 
     def pvalue_at(self, restricted: Restricted, theta: float, whole: bool = True) -> float:
         """The p-value of "some member of the model with this value of the functional generated the data".

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rumflow.check import check_number, check_option
 from rumflow.core.arrays import Array
 from rumflow.errors import InputError
 
@@ -69,24 +70,16 @@ class Convention:
             "draws": DRAWS,
         }
         for name, values in accepted.items():
-            if getattr(self, name) not in values:
-                raise InputError(
-                    f"convention: {name}={getattr(self, name)!r}; accepted are {', '.join(map(repr, values))}"
-                )
+            check_option(getattr(self, name), f"convention: {name}", values)
         if isinstance(self.scale, str):
-            if self.scale not in ("total", "group", "smallest", "mean"):
-                raise InputError(
-                    f"convention: scale={self.scale!r}; accepted are 'total', 'group', 'smallest', 'mean', a number, or None"
-                )
-        elif self.scale is not None and not (np.isfinite(self.scale) and self.scale > 0):
-            raise InputError(f"convention: scale={self.scale!r}; a positive number is needed")
-        if not (isinstance(self.thin, int | float | np.number) and 0 <= self.thin < np.inf):
-            raise InputError(f"convention: thin={self.thin!r}; a number from 0 on is needed")
-        if isinstance(self.tau, str) and self.tau not in TAUS:
-            names = ", ".join(map(repr, TAUS))
-            raise InputError(f"convention: tau={self.tau!r}; accepted are {names}, and a number from 0 to below 1")
-        if not isinstance(self.tau, str):
-            _check_tau(self.tau, self.set, "convention: ")
+            check_option(self.scale, "convention: scale", ("total", "group", "smallest", "mean", None), "a number")
+        elif self.scale is not None:
+            check_number(self.scale, "convention: scale", 0, np.inf)
+        check_number(self.thin, "convention: thin", 0, np.inf, "[)")
+        if isinstance(self.tau, str):
+            check_option(self.tau, "convention: tau", TAUS, "a number from 0 to below 1")
+        else:
+            _number(self.tau, "convention: tau", self.set)
         if self.set == "cone" and self.draws == "null":
             raise InputError(
                 "draws='null': a point of the cone has no total of 1 to draw choices from; "
@@ -109,14 +102,11 @@ def find_convention(convention: str | Convention | None, draws: str = "auto") ->
     if convention is None:
         convention = "default"
     if not isinstance(convention, Convention):
-        if convention not in CONVENTIONS:
-            names = ", ".join(map(repr, CONVENTIONS))
-            raise InputError(f"convention={convention!r}: accepted are {names}, and rf.Convention(...)")
+        check_option(convention, "convention", CONVENTIONS, "rf.Convention(...)")
         convention = CONVENTIONS[convention]
     if draws == "auto":
         return convention
-    if draws not in DRAWS:
-        raise InputError(f"draws={draws!r}: accepted are 'auto', {', '.join(map(repr, DRAWS))}")
+    check_option(draws, "draws", ("auto", *DRAWS))
     return replace(convention, draws=draws)
 
 
@@ -127,16 +117,32 @@ def find_taus(tau: Tau, behind: Array, items: Array, convention: Convention, une
 
     "auto" alone is the convention's own value, and beside it 0 and twice that value: how much hangs on it.
     """
-    several = not isinstance(tau, str) and np.ndim(tau) > 0
-    wanted: list[str | float] = list(tau) if several else [tau]  # type: ignore[arg-type, list-item]
-    if not wanted:
-        raise InputError("tau: the list is empty; give 'auto', a number, or several of them")
+    wanted = check_taus(tau, convention)
     found = [_one_tau(one, behind, items, convention, unequal) for one in wanted]
-    if not several and tau == "auto" and found[0] > 0:
+    if isinstance(tau, str) and tau == "auto" and found[0] > 0:
         found.append(0.0)
         if convention.set == "cone" or 2 * found[0] < 1:
             found.append(2 * found[0])
     return tuple(found)
+
+
+def check_taus(tau: Tau, convention: Convention) -> list[str | float]:
+    """The values of tau asked for: numbers, and rules by name."""
+    several = isinstance(tau, Iterable) and not isinstance(tau, str)
+    wanted: list[str | float] = list(tau) if several else [tau]  # type: ignore[arg-type, list-item]
+    if not wanted:
+        raise InputError("tau: the list is empty; give 'auto', a number, or several of them")
+    for one in wanted:
+        check_tau(one, convention)
+    return wanted
+
+
+def check_tau(tau: object, convention: Convention, name: str = "tau") -> None:
+    """One value of tau, or a rule by name."""
+    if isinstance(tau, str):
+        check_option(tau, name, ("auto", *TAUS), "a number from 0 to below 1, or several")
+    else:
+        _number(tau, name, convention.set)
 
 
 def reduces_tau(tau: Tau, convention: Convention) -> bool:
@@ -158,11 +164,7 @@ def _one_tau(tau: str | float, behind: Array, items: Array, convention: Conventi
     if tau == "auto":
         tau = convention.tau
     if not isinstance(tau, str):
-        return _check_tau(tau, convention.set)
-    if tau not in TAUS:
-        raise InputError(
-            f"tau={tau!r}: accepted are 'auto', 'thinned', 'mean', 'smallest', a number from 0 to below 1, or several"
-        )
+        return float(tau)
     behind = np.maximum(behind, 3.0)
     if tau != "smallest":
         mean = float(np.clip(3.2 / items.mean() ** 2, 0.4, 0.525) * (behind**-0.2).mean())
@@ -171,8 +173,5 @@ def _one_tau(tau: str | float, behind: Array, items: Array, convention: Conventi
     return 0.0 if np.isinf(m) else float(np.sqrt(np.log(m) / m))
 
 
-def _check_tau(tau: object, kind: str, where: str = "") -> float:
-    value = float(tau) if isinstance(tau, int | float | np.number) else np.nan
-    if not (0 <= value < 1 or (kind == "cone" and 0 <= value < np.inf)):
-        raise InputError(f"{where}tau={tau!r}: a number from 0 to below 1 is needed")
-    return value
+def _number(tau: object, name: str, kind: str) -> float:
+    return check_number(tau, name, 0, np.inf if kind == "cone" else 1, "[)")

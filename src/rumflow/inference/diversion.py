@@ -18,12 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.check import as_menu, check_item, check_menu
 from rumflow.core.arrays import Array
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
-from rumflow.inference.bounds import Bounds, ask_functionals, bound_functionals, exact_fit
-from rumflow.inference.functionals import Functional, as_menu, change, combine, share
+from rumflow.inference.bounds import Bounds, ask_functionals, bound_functionals, exact_fit, labels_of
+from rumflow.inference.confidence import BoundsOptions
+from rumflow.inference.functionals import Functional, change, combine, share
 from rumflow.inference.sharp import fixed_by, least_ratios
 from rumflow.models.model import Model
 from rumflow.output.frames import make_frame
@@ -122,16 +124,20 @@ def diversion(
     >>> found.gains.items, found.gains.lower.round(3), found.gains.upper.round(3)
     (('a', 'b'), array([0.   , 0.257]), array([0.   , 0.257]))
     """
+    items = labels_of(data)
+    check_item(item, items)
+    if menu is not None:
+        menu = as_menu(menu, least=2)
+        check_menu(menu, items)
+    settings = BoundsOptions(weights=weights, model=model, route=route, **options)
     fit = exact_fit(data, weights, model, route)
-    if item not in fit.items:
-        raise InputError(f"item {item!r} is unknown: the items are {format_menu(fit.items)}")
     menus = fixed_by(fit).menus
     if menu is None:
         having = menus[menus[:, fit.items.index(item)]]
         row = having[having.sum(axis=1).argmax()] if len(having) else np.ones(fit.n, np.bool_)
         members = tuple(fit.items[x] for x in np.flatnonzero(row))
     else:
-        members = as_menu(menu)
+        members = tuple(menu)
         row = np.zeros(fit.n, np.bool_)
         row[fit.members(members)] = True
     if item not in members or len(members) < 2:
@@ -139,8 +145,8 @@ def diversion(
     rest = tuple(other for other in members if other != item)
     gains = {other: change(members, rest, other) for other in rest}
     own = share(members, item)
-    found = bound_functionals(data, gains, weights=weights, model=model, route=route, fit=fit, **options)
-    taken = bound_functionals(fit, {item: own}, confidence=None)
+    found = bound_functionals(data, gains, settings, fit)
+    taken = bound_functionals(fit, {item: own}, BoundsOptions(confidence=None))
     low, high = _ratios(fit, gains, own, found, float(taken.lower[0]), float(taken.upper[0]))
     return Diversion(
         item,
@@ -165,7 +171,7 @@ def _ratios(
     if most - least <= _RARE:
         return np.clip(found.lower / least, 0.0, 1.0), np.clip(found.upper / least, 0.0, 1.0)
     stays = [combine([(own, 1.0), (gain, -1.0)]) for gain in gains.values()]  # what does not turn to the item
-    asked = ask_functionals(fit, [own, *gains.values(), *stays])
+    asked = ask_functionals(fit.items, [own, *gains.values(), *stays])
     ratios = least_ratios(fit, asked.menus, asked.coefficients[1:], asked.coefficients[0])
     low, high = np.split(np.clip(ratios, 0.0, 1.0), 2)
     return low, 1.0 - high

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.check import check_level, check_replicates, check_seed, check_threads, check_whole
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
@@ -32,7 +33,6 @@ from rumflow.inference.conflicts.patterns import find_pattern
 from rumflow.inference.conflicts.result import Conflict, Explanation
 from rumflow.inference.conflicts.search import Found, Search
 from rumflow.inference.conflicts.subsets import TOLERANCE, Sampling, Subsets, half_samples
-from rumflow.inference.resample import require_replicates
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model, require_model
 from rumflow.output.progress import Counter
@@ -94,7 +94,7 @@ def explain(
                 "frequencies, degree=0 (--degree 0)"
             )
         model, data = model_of_budgets(data, model), data.choices
-    own, sampling = _check(data, level, n_boot, most, halves, cluster, seed, model)
+    own, sampling = _check(data, level, n_boot, most, halves, cluster, seed, model, threads)
     counter = Counter(progress, None, "sets of menus tried")
     subsets = Subsets(
         own, None if model is None or model.all_rankings else model, sampling, threads, lambda: counter.add(1)
@@ -271,16 +271,18 @@ def _check(
     cluster: bool,
     seed: Seed,
     model: Model | None,
+    threads: int | None,
 ) -> tuple[ChoiceData, Sampling | None]:
     """The data, and how they are sampled: None for exact shares."""
     own = data if isinstance(data, ChoiceData) else ChoiceData.from_matrix(data)
     require_model(model)
-    if level is not None and not (isinstance(level, int | float) and 0 < level < 0.5):
-        raise InputError(f"level={level!r}: a number between 0 and 0.5 is needed, or None for exact shares")
-    require_replicates(n_boot)
-    for name, number, least in (("most", most, 1), ("halves", halves, 0)):
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
-            raise InputError(f"{name}={number!r}: a whole number, {least} or more, is needed")
+    if level is not None:
+        check_level(level, below=0.5, also=", or None for exact shares")
+    check_replicates(n_boot)
+    check_whole(most, "most", 1)
+    check_whole(halves, "halves")
+    check_seed(seed)
+    check_threads(threads)
     if not isinstance(cluster, bool):
         raise InputError(f"cluster={cluster!r}: accepted are True (by the data's own subjects) and False")
     if cluster and (own.rows is None or own.rows.subject is None):

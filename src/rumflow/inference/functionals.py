@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from rumflow.check import as_menu
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 
@@ -46,7 +47,7 @@ def change(before: Iterable[Item], after: Iterable[Item], item: Item) -> Functio
     >>> change(["a", "b", "c"], ["a", "b"], "a")
     {(('a', 'b'), 'a'): 1.0, (('a', 'b', 'c'), 'a'): -1.0}
     """
-    first, second = as_menu(before), as_menu(after)
+    first, second = as_menu(before, "before"), as_menu(after, "after")
     if item not in first and item not in second:
         raise InputError(f"item {item!r} is neither in {format_menu(first)} nor in {format_menu(second)}")
     terms = [(share(menu, item), sign) for menu, sign in ((second, 1.0), (first, -1.0)) if item in menu]
@@ -83,7 +84,7 @@ def better_off(before: Iterable[Item], after: Iterable[Item]) -> Functional:
     >>> better_off(("tea", "milk"), ("tea", "beer"))
     {(('tea', 'milk', 'beer'), 'beer'): 1.0}
     """
-    old, new = as_menu(before), as_menu(after)
+    old, new = as_menu(before, "before"), as_menu(after, "after")
     both = (*old, *(item for item in new if item not in old))
     gained = both[len(old) :]
     if not gained:
@@ -102,14 +103,3 @@ def combine(terms: Iterable[tuple[Mapping[tuple[Menu, Item], float], float]]) ->
         for cell, value in functional.items():
             total[cell] = total.get(cell, 0.0) + factor * value
     return total
-
-
-def as_menu(menu: Iterable[Item] | None) -> Menu:
-    """A menu as a tuple of labels.
-
-    >>> as_menu(["a", "b"])
-    ('a', 'b')
-    """
-    if menu is None or isinstance(menu, str | bytes) or not isinstance(menu, Iterable):
-        raise InputError(f"menu {menu!r}: give it as a tuple of items, such as ('tea', 'milk')")
-    return tuple(menu)

@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.check import check_level
 from rumflow.core.arrays import Array
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
@@ -24,9 +25,11 @@ from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.inference.convention import Convention, Tau, find_convention
 from rumflow.inference.jobs import run
+from rumflow.inference.plan import Plan, Resources
 from rumflow.inference.result import RumTest
 from rumflow.inference.sample import Sizes, named_groups, own_sizes
-from rumflow.inference.test import Plan, finish_test, prepare_test, rum_test
+from rumflow.inference.source import Source
+from rumflow.inference.test import finish_test, prepare_test, rum_test
 from rumflow.models.model import Model
 
 
@@ -105,6 +108,7 @@ class RumTests:
 
     def summary(self, level: float = 0.05) -> str:
         """A table, and how many tests reject."""
+        level = check_level(level)
         width = max([len(str(name)) for name in self.names] + [4])
         several = any(len(test.taus) > 1 for test in self.tests)
         lines = [f"{'name':<{width}}  statistic   p-value      Holm        BH" + "   p over tau" * several]
@@ -162,16 +166,16 @@ def rum_test_many(
     """
     begin = time.perf_counter()
     names, sets = named_groups(data)
-    number = entropy(seed)
-    plan = Plan(tau, weights, cluster, resample, find_convention(convention, draws), tol, number, model, route)
+    resources = Resources(n_jobs, threads, checkpoint, progress)
+    kind, number = find_convention(convention, draws), entropy(seed)
+    plan = Plan(n_boot, tau, weights, cluster, resample, kind, tol, number, model, route)
     prepared = []
     for d, (name, one, own) in enumerate(zip(names, sets, own_sizes(names, sizes), strict=True)):
         try:
-            prepared.append(prepare_test({name: one}, plan, (d,), own))
+            prepared.append(prepare_test(Source({name: one}), replace(plan, sizes=own), (d,)))
         except InputError as fault:
             raise InputError(f"data set {name!r}: {fault}") from None
-    replicators = [p.replicator for p in prepared]
-    collected = run(replicators, n_boot, n_jobs=n_jobs, threads=threads, checkpoint=checkpoint, progress=progress)
+    collected = run([p.replicator for p in prepared], n_boot, resources)
     seconds = time.perf_counter() - begin
     tests = tuple(finish_test(p, c, seconds / len(prepared)) for p, c in zip(prepared, collected, strict=True))
     return RumTests(names, tests, number, seconds)

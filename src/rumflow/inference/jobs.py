@@ -7,7 +7,6 @@ replicate has its own seed.
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 import warnings
 from collections.abc import Generator, Sequence
@@ -25,8 +24,9 @@ from rumflow.core.arrays import Array
 from rumflow.core.memory import require_memory, test_bytes
 from rumflow.core.threads import thread_count
 from rumflow.errors import InputError
+from rumflow.inference.plan import Resources
 from rumflow.inference.replicate import Draws, Replicator
-from rumflow.inference.resample import generators, require_replicates
+from rumflow.inference.resample import generators
 from rumflow.output.files import check_target, write_whole
 from rumflow.output.progress import Counter
 
@@ -113,25 +113,13 @@ class _Checkpoint:
         self.last = time.monotonic()
 
 
-def run(
-    replicators: Sequence[Replicator],
-    n_boot: int,
-    *,
-    n_jobs: int = 1,
-    threads: int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    progress: bool = False,
-) -> list[Collected]:
+def run(replicators: Sequence[Replicator], n_boot: int, resources: Resources) -> list[Collected]:
     """All replicates of all tests.
 
     n_jobs = 1 runs in threads of this process; anything else goes through joblib, to whatever backend is active there.
     Ctrl-C ends the run and marks what there is as interrupted, unless a test has no replicate yet.
     """
-    if not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
-        raise InputError(
-            f"n_jobs={n_jobs!r}: a number of workers is needed (1: threads of this process, -1: all processors)"
-        )
-    require_replicates(n_boot)
+    threads, checkpoint = resources.threads, resources.checkpoint
     require_memory(
         n_boot * sum(9 * len(r.taus) + 8 for r in replicators),
         f"keeping {n_boot:,} replicates of {len(replicators):,} tests",
@@ -162,9 +150,13 @@ def run(
         for first in range(0, n_boot, size)
         if not one.done[first : first + size].all()
     ]
-    counter = Counter(progress, len(replicators) * n_boot, "replicates")
+    counter = Counter(resources.progress, len(replicators) * n_boot, "replicates")
     counter.add(len(replicators) * n_boot - sum(len(p.indices) for p in pieces))
-    stream = _in_threads(replicators, pieces, threads) if n_jobs == 1 else _in_joblib(replicators, pieces, n_jobs)
+    stream = (
+        _in_threads(replicators, pieces, threads)
+        if resources.n_jobs == 1
+        else _in_joblib(replicators, pieces, resources.n_jobs)
+    )
     try:
         for piece, draws in stream:
             one, span = collected[piece.test], slice(piece.indices.start, piece.indices.stop)

@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from rumflow.check import check_absolute_tol, check_menu, check_replicates, check_whole
 from rumflow.core.arrays import Array, Mixture
 from rumflow.core.lattice import Lattice
 from rumflow.core.memory import likelihood_bytes, require_memory
@@ -161,11 +162,8 @@ class LikelihoodFit:
 
     def probabilities(self, menu: Iterable[Item]) -> dict[Item, float]:
         """The fitted choice probabilities of one menu, observed or not, by label."""
-        members = tuple(menu)
-        for label in members:
-            if label not in self.items:
-                raise InputError(f"item {label!r} is unknown: the items are {format_menu(self.items)}")
-        row = np.array([[label in members for label in self.items]])
+        row = np.zeros((1, len(self.items)), np.bool_)
+        row[0, check_menu(menu, self.items)] = True
         values = choice_probabilities(self.rankings.orders, self.rankings.weights, row)[0]
         return {self.items[x]: float(values[x]) for x in np.flatnonzero(row[0])}
 
@@ -186,8 +184,7 @@ class LikelihoodFit:
         The fit lies on the boundary of RUM as a rule, where this bootstrap is not known to be exact; `rum_test`
         tightens for that.
         """
-        if not isinstance(n_boot, int | np.integer) or n_boot < 1:
-            raise InputError(f"n_boot={n_boot!r}: at least 1 bootstrap replicate is needed")
+        n_boot, workers = check_replicates(n_boot), thread_count(threads)
         begin = time.perf_counter()
         number = entropy(seed)
         sizes = self.data.totals
@@ -215,7 +212,7 @@ class LikelihoodFit:
             gaps[i] = state.gap
             counter.add(1)
 
-        run_threads(replicate, range(n_boot), thread_count(threads))
+        run_threads(replicate, range(n_boot), workers)
         statistic = self.lr_statistic
         return LikelihoodRatioTest(
             statistic,
@@ -368,6 +365,7 @@ def fit_likelihood(
     >>> fit_likelihood(data).rho[3].round(6).tolist()
     [0.75, 0.25]
     """
+    tol, most = check_absolute_tol(tol), check_whole(max_iterations, "max_iterations")
     if isinstance(data, BudgetData):
         if data.is_smoothed:
             raise InputError(
@@ -376,8 +374,6 @@ def fit_likelihood(
         model, data = model_of_budgets(data, model), data.choices
     if not isinstance(data, ChoiceData):
         raise InputError(f"data: a ChoiceData with counts is needed, not {type(data).__name__}")
-    if not (np.isfinite(tol) and tol > 0):
-        raise InputError(f"tol={tol!r}: a positive number is needed")
     begin = time.perf_counter()
     cells = _Cells(data, model, route)
     inner = cells.gather(cells.geometry.rho(cells.geometry.middle()))
@@ -394,7 +390,7 @@ def fit_likelihood(
             f"menu {format_menu(data.menus[row])}: {rest[row]:g} choices were not recorded, but no type of "
             f"{model!r} takes an item without a count: the likelihood is 0 whatever the mixture"
         )
-    state = _maximise(data, cells, tol, most=max_iterations)
+    state = _maximise(data, cells, tol, most=most)
     fit = LikelihoodFit(
         state.value,
         state.saturated,
@@ -410,7 +406,7 @@ def fit_likelihood(
     if throw and not fit.converged:
         raise LikelihoodError(
             f"the certified gap {fit.gap:.2g} stayed above tol={tol:g} after {fit.iterations} projections: "
-            f"ask for a larger tol{', or more max_iterations' if fit.iterations >= max_iterations else ''}; "
+            f"ask for a larger tol{', or more max_iterations' if fit.iterations >= most else ''}; "
             "the best point is the attribute `fit` of this error, or pass throw=False",
             fit,
         )

@@ -17,7 +17,7 @@ menus of two items; in this order until there are `most`. Within each kind small
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.check import check_item, check_menu, check_seed, check_whole
 from rumflow.core.arrays import Array, Mask
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
@@ -33,8 +34,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.inference.assortment_inputs import find_outside
-from rumflow.inference.bounds import ask_functionals, exact_fit
-from rumflow.inference.functionals import as_menu
+from rumflow.inference.bounds import ask_functionals, exact_fit, labels_of
 from rumflow.inference.sharp import Asked, find_bounds, fixed_by, lay_out, make_programs
 from rumflow.models.model import Model
 from rumflow.output.frames import make_frame
@@ -145,22 +145,26 @@ def next_menu(
     >>> found.menus
     (('b', 'c'), ('a', 'c'))
     """
-    if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
-        raise InputError(f"most={most!r}: a whole number, 1 or more, is needed")
+    check_whole(most, "most", 1)
+    check_seed(seed)
+    items = labels_of(data)
+    if outside_option is not None:
+        check_item(outside_option, items, "outside_option")
+    asked_menus = None if candidates is None else [_row(items, menu, outside_option) for menu in candidates]
+    asked = None if functional is None else ask_functionals(items, [functional])
     fit = exact_fit(data, weights, model, route)
     given = fixed_by(fit)
     outside = None if outside_option is None else find_outside(fit, given.menus, outside_option)
-    if candidates is None:
+    if asked_menus is None:
         rows, left = _candidates(given.menus, most, outside)
     else:
-        rows, left = np.array([_row(fit, menu, outside) for menu in candidates], np.bool_).reshape(-1, fit.n), 0
+        rows, left = np.array(asked_menus, np.bool_).reshape(-1, fit.n), 0
         seen = {row.tobytes() for row in given.menus[(given.seen == given.menus).all(axis=1)]}
         fresh = {row.tobytes(): row for row in rows if row.tobytes() not in seen}
         if len(rows) and not fresh:
             raise InputError("candidates: all of these menus were observed; give menus that were not")
         rows = np.array(list(fresh.values()), np.bool_).reshape(-1, fit.n)
     reason = f"{left} further candidates were left out; in Python `most=` takes more." if left else ""
-    asked = None if functional is None else ask_functionals(fit, [functional])
     before = None
     if asked is not None:
         lower, upper, _ = find_bounds(fit, asked)
@@ -248,15 +252,12 @@ def _worth(
     return width, refutes, float(np.clip(np.mean(shrinks), 0.0, None))
 
 
-def _row(fit: Projection, menu: Iterable[Item], outside: int | None) -> Mask:
-    row = np.zeros(fit.n, np.bool_)
-    row[fit.members(as_menu(menu))] = True
-    if row.sum() < 2:
-        raise InputError(f"candidates: the menu {format_menu(as_menu(menu))} leaves no choice; two items are needed")
-    if outside is not None and not row[outside]:
+def _row(items: Sequence[Item], menu: Iterable[Item], outside: Item | None) -> Mask:
+    row = np.zeros(len(items), np.bool_)
+    row[check_menu(menu, items, "candidates", 2)] = True
+    if outside is not None and not row[items.index(outside)]:
         raise InputError(
-            f"candidates: the menu {format_menu(as_menu(menu))} does not have the outside option {fit.items[outside]!r}, "
-            "which is on every menu"
+            f"candidates: the menu {format_menu(menu)} does not have the outside option {outside!r}, which is on every menu"
         )
     return row
 

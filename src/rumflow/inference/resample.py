@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from rumflow.check import check_option
 from rumflow.core.arrays import Array, Ints
 from rumflow.core.compile import kernel
 from rumflow.data.choices import ChoiceData
@@ -42,19 +43,9 @@ RESAMPLE = ("menu", "row", "cluster")
 # Up to so many choices in all, drawing them one by one beats a binomial per cell: from a list, or (per cell) by search.
 _SINGLY, _SEARCHED = 1 << 16, 8
 
-#: More replicates than this are a slip of the pen.
-MOST_REPLICATES = 10_000_000
-
-
-def require_replicates(n_boot: object) -> None:
-    """Raise where this is no number of replicates."""
-    if isinstance(n_boot, bool) or not isinstance(n_boot, int | np.integer) or not 1 <= n_boot <= MOST_REPLICATES:
-        raise InputError(f"n_boot={n_boot!r}: a number of bootstrap replicates from 1 to {MOST_REPLICATES:,} is needed")
-
 
 def require_replicates_for(confidence: float, n_boot: int) -> None:
     """Raise where the smallest p-value, 1 / (1 + n_boot), does not reach 1 - confidence."""
-    require_replicates(n_boot)
     least = int(np.ceil(1 / (1 - confidence) - 1e-9)) - 1  # 1 / (1 - 0.9) is more than 10
     if n_boot < least:
         raise InputError(f"n_boot={n_boot}: with confidence {confidence:g} at least {least} replicates are needed")
@@ -246,8 +237,7 @@ def make_sampler(sample: Sample, groups: Sequence[ChoiceData], resample: str, cl
     draws = sample.convention.draws
     if cluster is not None and cluster is not False:
         resample = "cluster"
-    if resample not in RESAMPLE:
-        raise InputError(f"resample={resample!r}: accepted are {', '.join(map(repr, RESAMPLE))}")
+    check_option(resample, "resample", RESAMPLE)
     rows = [getattr(group, "rows", None) for group in groups]
     if resample == "cluster":
         return _clusters(sample, groups, rows, cluster)

@@ -25,11 +25,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
+from rumflow.check import MOST_SPREAD
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.data.menus import find_menus
 from rumflow.errors import InputError
 from rumflow.inference.sample import Sample, inner_point
-from rumflow.projection.inputs import MOST_SPREAD
 
 _HEAVY = 2e4
 _LIGHT = 1e-3

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from rumflow.check import check_level
 from rumflow.core.arrays import Array, Mask
 from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.paths import cheapest_below, squeeze
@@ -49,6 +50,17 @@ _WEIGHTED = {
 }
 
 
+class Words(NamedTuple):
+    """What a test is about, in the sentences of its summary."""
+
+    title: str
+    simplex: str  # the set that distances are measured to
+    cone: str
+    hypothesis: str
+    inside: str  # what to say where the distance is 0
+    furthest: str
+
+
 def pvalue(statistic: float, null: Array, rounding: float = 0.0) -> float:
     """(1 + #{null >= statistic}) / (1 + B): never 0. Differences within `rounding` count as ties."""
     reached = int((null >= statistic * (1.0 - 1e-8) - rounding).sum())
@@ -79,6 +91,14 @@ class RumTest:
     seconds: float
     sample: Sample
     _fits: Fits
+    _words: ClassVar[Words] = Words(
+        "Test of random utility: do these choices come from a population of utility maximisers?",
+        "set of RUMs",
+        "RUM cone (any total)",
+        "Random utility",
+        "The observed frequencies are those of a random utility model themselves.",
+        "Furthest from the nearest RUM",
+    )
 
     @property
     def tau(self) -> float:
@@ -139,8 +159,7 @@ class RumTest:
 
     def critical_value(self, level: float = 0.05, tau: float | None = None) -> float:
         """A statistic above this one has a p-value of at most `level`; infinite where B is too small for that."""
-        if not 0 < level < 1:
-            raise InputError(f"level={level!r}: a number between 0 and 1 is needed")
+        level = check_level(level)
         null = np.sort(self.null_distributions[self._index(tau)])
         allowed = int(np.floor(level * (1 + len(null)) + 1e-9)) - 1  # replicates that may reach the statistic
         return float("inf") if allowed < 0 else float(null[len(null) - 1 - allowed])
@@ -155,7 +174,7 @@ class RumTest:
 
     def rejects(self, level: float = 0.05, tau: float | None = None) -> bool:
         """Is the hypothesis rejected at this level?"""
-        return bool(self.pvalues[self._index(tau)] <= level)
+        return bool(self.pvalues[self._index(tau)] <= check_level(level))
 
     def misfits(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, Item, float, float, float]]:
         """The cells that add most to the statistic, worst first: menu, item, group, observed, fitted, contribution."""
@@ -199,14 +218,12 @@ class RumTest:
 
     def summary(self, level: float = 0.05) -> str:
         """The test in words."""
-        sample = self.sample
-        groups = "" if sample.n_groups == 1 else f" in {sample.n_groups} groups, explained by one distribution"
-        where = "RUM cone (any total)" if self.convention.set == "cone" else "set of RUMs"
+        level, sample, words = check_level(level), self.sample, self._words
         lines = [
-            "Test of random utility: do these choices come from a population of utility maximisers?",
-            f"  data         {len(sample.items)} items, {how_many(len(sample.sizes), 'menu')} of two or more, "
-            f"{sample.n_observations:g} choices ({name_range(sample.sizes)} a menu){groups}",
-            f"  statistic    {self.statistic:.6g} = {sample.scale:g} x squared distance to the {where}, weights: {self.weights}"
+            words.title,
+            *self._facts(),
+            f"  statistic    {nothing_or(self.statistic):.6g} = {sample.scale:g} x squared distance to the "
+            f"{words.cone if self.convention.set == 'cone' else words.simplex}, weights: {self.weights}"
             + (", last item of each menu left out" if self.convention.cells == "drop-last" else ""),
             f"  bootstrap    {self.n_boot} replicates, {self._drawn()}, seed {self.seed}",
         ]
@@ -217,7 +234,7 @@ class RumTest:
                 + ("   <- the test" if t == 0 and len(self.taus) > 1 else "")
             )
         verdict = "is rejected" if self.rejects(level) else "is not rejected"
-        lines.append(f"Random utility {verdict} at the {100 * level:g} % level (tau = {self.tau:.4g}).")
+        lines.append(f"{words.hypothesis} {verdict} at the {100 * level:g} % level (tau = {self.tau:.4g}).")
         if self.pvalues[0] <= 1.5 / (1 + self.n_boot):
             lines.append(
                 f"No replicate was as large: the p-value is the smallest that {self.n_boot} replicates can give."
@@ -226,13 +243,13 @@ class RumTest:
             lines.append("The verdict depends on tau: a smaller tau rejects more, true models as well as false ones.")
         lines += self.notes
         if self.statistic == 0:
-            lines.append("The observed frequencies are those of a random utility model themselves.")
+            lines.append(words.inside)
+        lines += self._remarks(level)
         worst = self.misfits(3)
         if worst:
-            lines.append(f"Furthest from the nearest RUM{_WEIGHTED.get(self.weights, '')}:")
-            for menu, item, group, observed, fit, _ in worst:
-                name = name_menu(sample.items, menu, WRAPPED) + ("" if sample.n_groups == 1 else f" of {group}")
-                lines.append(f"  {item} from {name}: observed {observed:.3f}, fitted {fit:.3f}")
+            lines.append(f"{words.furthest}{_WEIGHTED.get(self.weights, '')}:")
+            named = [(self._name_cell(menu, item, g), observed, fit) for menu, item, g, observed, fit, _ in worst]
+            lines += [f"  {name}: observed {observed:.3f}, fitted {fit:.3f}" for name, observed, fit in named if name]
         if self.bounded:
             lines.append(
                 "The graph of these menus is too large for exact distances (route 'bounded'). The p-value is conservative: it "
@@ -244,6 +261,26 @@ class RumTest:
                 f"In {how_many(self.vanished, 'replicate')} some menu vanished; they were measured on the menus left."
             )
         return "\n".join(lines + unfinished(self.failed, self.interrupted))
+
+    def _facts(self) -> list[str]:
+        """The data, in words."""
+        sample = self.sample
+        groups = "" if sample.n_groups == 1 else f" in {sample.n_groups} groups, explained by one distribution"
+        return [
+            f"  data         {len(sample.items)} items, {how_many(len(sample.sizes), 'menu')} of two or more, "
+            f"{sample.n_observations:g} choices ({name_range(sample.sizes)} a menu){groups}"
+        ]
+
+    def _remarks(self, level: float) -> list[str]:
+        """More to say about the verdict."""
+        return []
+
+    def _name_cell(self, menu: tuple[Item, ...], item: Item, group: Item) -> str | None:
+        """A cell in words; None for one that is not to be named."""
+        sample = self.sample
+        return f"{item} from {name_menu(sample.items, menu, WRAPPED)}" + (
+            "" if sample.n_groups == 1 else f" of {group}"
+        )
 
     def _drawn(self) -> str:
         """How replicates were drawn, in words."""

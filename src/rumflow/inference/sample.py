@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.check import as_floats, require_weights
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.graph_cells import Cells
 from rumflow.core.lattice import MAX_ITEMS, Lattice
@@ -29,7 +30,7 @@ from rumflow.errors import InputError
 from rumflow.inference.convention import Convention, inequality
 from rumflow.models.model import Model
 from rumflow.output.names import list_menu
-from rumflow.projection.inputs import as_floats, check_weights, require_weights
+from rumflow.projection.inputs import check_weights
 from rumflow.projection.projector import Projector
 
 #: Fits of more cells are not thinned: see `Convention.thin`.

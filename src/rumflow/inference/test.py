@@ -23,54 +23,36 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.check import check_seed
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
-from rumflow.inference.budgets import BudgetTest, resamples_households, test_households
-from rumflow.inference.convention import Convention, Tau, find_convention, find_taus, reduces_tau
+from rumflow.inference.budgets import budget_source
+from rumflow.inference.convention import Convention, Tau
 from rumflow.inference.jobs import Collected, run
-from rumflow.inference.notes import find_notes
+from rumflow.inference.plan import Plan, Resources
 from rumflow.inference.replicate import Distances, Replicator, distances, make_replicator
-from rumflow.inference.resample import UnitSampler, make_sampler
 from rumflow.inference.result import RumTest, make_result
-from rumflow.inference.sample import Sizes, build_sample, named_groups
+from rumflow.inference.sample import Sizes, named_groups
+from rumflow.inference.source import Source
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model
-
-
-class Plan(NamedTuple):
-    """What a test is asked to be, for one data set or for many."""
-
-    tau: Tau
-    weights: str | ArrayLike | None  # "auto": the convention's
-    cluster: Any
-    resample: str
-    convention: Convention
-    tol: float
-    seed: int
-    model: Model | None
-    route: str | None
-
-    @property
-    def own_weights(self) -> str | ArrayLike | None:
-        """The weights, with "auto" replaced by what the convention says."""
-        auto = isinstance(self.weights, str) and self.weights == "auto"
-        return self.convention.weights if auto else self.weights
 
 
 class Prepared(NamedTuple):
     """Everything up to the replicates."""
 
+    source: Source
+    plan: Plan
     replicator: Replicator
     observed: Distances
-    resample: str
-    weights: str
-    notes: tuple[str, ...]
 
 
 def rum_test(
@@ -134,87 +116,39 @@ def rum_test(
     >>> test.pvalue < 0.05, test.rejects(0.05)
     (True, True)
     """
+    begin = time.perf_counter()
+    resources = Resources(n_jobs, threads, checkpoint, progress)
+    source: Source
     if isinstance(data, BudgetData):
-        own = model_of_budgets(data, model)
+        source, model = budget_source(data, convention, resample), model_of_budgets(data, model)
         if route is not None or sizes is not None:
             name, value = ("route", route) if route is not None else ("sizes", sizes)
             raise InputError(f"{name}={value!r}: budgets bring their own graph and numbers of households; leave it out")
-        if resamples_households(data, convention):
-            if resample == "row":
-                raise InputError("resample='row': households are resampled within their budgets; accepted is 'cluster'")
-            cluster = True if resample == "cluster" and cluster is None else cluster
-            return test_households(
-                data, n_boot, tau, weights, cluster, seed, n_jobs, progress, draws, convention, tol, threads, checkpoint
-            )
-        result = rum_test(
-            data.choices,
-            n_boot,
-            tau,
-            weights,
-            cluster,
-            seed,
-            n_jobs,
-            progress,
-            draws=draws,
-            resample=resample,
-            convention=convention,
-            tol=tol,
-            threads=threads,
-            checkpoint=checkpoint,
-            model=own,
-        )
-        return BudgetTest.of(result, data)
-    begin = time.perf_counter()
-    names, groups = named_groups(data)
-    kind = find_convention(convention, draws)
-    plan = Plan(tau, weights, cluster, resample, kind, tol, entropy(seed), model, route)
-    prepared = prepare_test(dict(zip(names, groups, strict=True)), plan, sizes=sizes)
-    replicators = [prepared.replicator]
-    collected = run(replicators, n_boot, n_jobs=n_jobs, threads=threads, checkpoint=checkpoint, progress=progress)[0]
+    else:
+        source = Source(dict(zip(*named_groups(data), strict=True)))
+    kind = source.convention(convention, draws)
+    check_seed(seed)
+    plan = Plan(n_boot, tau, weights, cluster, resample, kind, tol, 0, model, route, sizes)
+    prepared = prepare_test(source, replace(plan, seed=entropy(seed)))
+    collected = run([prepared.replicator], plan.n_boot, resources)[0]
     return finish_test(prepared, collected, time.perf_counter() - begin)
 
 
-def prepare_test(
-    groups: Mapping[Any, ChoiceData],
-    plan: Plan,
-    key: tuple[int, ...] = (),
-    sizes: Sizes = None,
-) -> Prepared:
+def prepare_test(source: Source, plan: Plan, key: tuple[int, ...] = ()) -> Prepared:
     """Everything up to the replicates, which draw from the child `key` of the seed."""
-    if not 0 < plan.tol < 1:
-        raise InputError(f"tol={plan.tol!r}: a number between 0 and 1 is needed")
-    sample = build_sample(groups, plan.own_weights, plan.convention, sizes, plan.model, plan.route)
-    sampler = make_sampler(sample, list(groups.values()), plan.resample, plan.cluster)
+    sample = source.sample(plan)
+    sampler = source.sampler(sample, plan)
     observed = distances(sample, sample.frequency[None], 0.0, plan.tol, threads=None)
-    taus = find_taus(plan.tau, sampler.behind, sample.menu_sizes, plan.convention, sample.unequal(sampler.behind))
-    reduced = reduces_tau(plan.tau, plan.convention)
-    by_subject = plan.resample == "cluster" or not (plan.cluster is None or plan.cluster is False)
-    resample = "subject" if by_subject else plan.resample
-    if isinstance(sampler, UnitSampler) and not by_subject:
-        resample = "weighted rows" if resample == "row" else "weighted rows by menu"
-    return Prepared(
-        make_replicator(sample, sampler, taus, plan.tol, plan.seed, key),
-        observed,
-        resample,
-        describe_weights(plan.own_weights),
-        find_notes(
-            sample,
-            sampler,
-            taus[0],
-            by_subject,
-            describe_weights(plan.own_weights),
-            reduced,
-            list(groups.values()),
-        ),
-    )
+    observed = observed._replace(rounding=np.maximum(observed.rounding, source.rounding))
+    taus = source.taus(sample, sampler, plan)
+    replicator = make_replicator(sample, sampler, taus, max(plan.tol, source.replicate_tol), plan.seed, key)
+    return Prepared(source, plan, replicator, observed)
 
 
 def finish_test(prepared: Prepared, collected: Collected, seconds: float) -> RumTest:
     """The result, from the replicates that were done."""
-    replicator, observed, resample, weights, notes = prepared
-    return make_result(replicator, observed, collected, resample, weights, notes, seconds)
-
-
-def describe_weights(weights: str | ArrayLike | None) -> str:
-    """How the weights were given, in words."""
-    return "1 on every cell" if weights is None else weights if isinstance(weights, str) else "given"
+    source, plan, replicator, observed = prepared
+    sample, sampler = replicator.sample, replicator.sampler
+    words = source.resampled(sampler, plan), source.describe(plan.chosen_weights)
+    notes = source.notes(sample, sampler, replicator.taus[0], plan)
+    return source.result(make_result(replicator, observed, collected, *words, notes, seconds))

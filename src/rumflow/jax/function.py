@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from rumflow.check import LARGEST
 from rumflow.errors import InputError
 from rumflow.jax.primitives import Job, project_p
 from rumflow.layers.cells import Cells
 from rumflow.layers.checks import require_options
-from rumflow.projection.inputs import LARGEST
 from rumflow.solvers.geometry import DEFAULT_TOL
 
 
@@ -65,7 +65,7 @@ def project_cells(
             f"the last axis must run over the {cells.n_cells} cells (n = {cells.n} items, {cells.n_menus} menus); the "
             f"input has shape {z.shape}"
         )
-    require_options(smoothing, tol, nonfinite)
+    require_options(smoothing, tol, nonfinite, threads)
     if (smoothing or return_flow) and cells.graph is not None:
         raise InputError(
             "smoothing and return_flow are there on the lattice of all menus only: Cells(..., lattice=True)"

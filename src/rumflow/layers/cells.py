@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rumflow.check import as_floats, as_menu, check_different, check_menu, check_whole, is_whole, require_weights
 from rumflow.core.arrays import Array, Ints
 from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.memory import cell_bytes, require_memory
@@ -15,7 +16,6 @@ from rumflow.errors import InputError
 from rumflow.layers.engines import describe_graph, describe_lattice, graph_cells, lattice_cells
 from rumflow.models.model import Model, require_model
 from rumflow.models.random_utility import RandomUtility
-from rumflow.projection.inputs import require_weights
 from rumflow.solvers.graph import GraphGeometry
 from rumflow.solvers.routes import LATTICE_ITEMS, find_route
 
@@ -25,30 +25,20 @@ Menu = int | Iterable[int]
 
 def menu_masks(n: int, menus: Iterable[Menu]) -> list[int]:
     """The bit masks of the given menus, in their order."""
+    n = check_whole(n, "n", 1)
+    if isinstance(menus, str) or not isinstance(menus, Iterable):
+        raise InputError(f"menus={menus!r}: a list of menus is needed, or None for all of them")
     masks = []
-    for menu in menus:
-        if isinstance(menu, int | np.integer):
-            mask = int(menu)
+    for i, menu in enumerate(menus):
+        if is_whole(menu):
+            mask = int(menu)  # type: ignore[arg-type]
             if not 0 < mask < 1 << n:
                 raise InputError(f"menus: {mask} is no menu of {n} items; masks run from 1 to {(1 << n) - 1}")
         else:
-            mask = _mask(n, menu)
+            mask = sum(1 << x for x in check_menu(menu, range(n), f"menus[{i}]").tolist())  # type: ignore[arg-type]
         masks.append(mask)
     _require_menus(masks, lambda i: f"{items_of(masks[i])} (mask {masks[i]})")
     return masks
-
-
-def _mask(n: int, menu: Iterable[int]) -> int:
-    mask = 0
-    for item in menu:
-        if not isinstance(item, int | np.integer) or not 0 <= item < n:
-            raise InputError(f"menus: item {item!r} is unknown: items are 0 to {n - 1}")
-        if mask >> int(item) & 1:
-            raise InputError(f"menus: item {item} stands twice in one menu")
-        mask |= 1 << int(item)
-    if mask == 0:
-        raise InputError("menus: a menu must hold at least one item")
-    return mask
 
 
 def _require_menus(menus: Sequence[Hashable], name: Callable[[int], str]) -> None:
@@ -56,41 +46,29 @@ def _require_menus(menus: Sequence[Hashable], name: Callable[[int], str]) -> Non
         raise InputError("menus: at least one menu is needed, or None for all of them")
     if len(set(menus)) < len(menus):
         twice = next(i for i, menu in enumerate(menus) if menu in menus[:i])
-        raise InputError(f"menus: {name(twice)} is there twice")
+        raise InputError(f"menus: {name(twice)} appears twice")
 
 
 def label_menus(menus: Iterable[Iterable[Hashable]], items: Sequence[Hashable] | int | None) -> tuple[
     list[list[int]], tuple[Hashable, ...]
 ]:  # fmt: skip
     """Menus of labels as ascending item numbers, and the labels of all items."""
-    given: list[list[Hashable]] = []
-    for i, menu in enumerate(menus):
-        if isinstance(menu, str) or not isinstance(menu, Iterable):
-            raise InputError(f"menus: menu {i} must be a collection of items, not {menu!r}")
-        given.append(list(menu))
-        if not given[-1]:
-            raise InputError(f"menus: menu {i} is empty; a menu must hold at least one item")
+    if isinstance(menus, str) or not isinstance(menus, Iterable):
+        raise InputError(f"menus={menus!r}: a list of menus is needed")
+    given = [as_menu(menu, f"menus[{i}]") for i, menu in enumerate(menus)]
     labels: tuple[Hashable, ...]
     if items is None:
         largest = -1
         for item in (item for menu in given for item in menu):
-            if not isinstance(item, int | np.integer) or item < 0:
+            if not is_whole(item) or item < 0:  # type: ignore[operator]
                 raise InputError(f"items: with labels such as {item!r} the items must be given, in their order")
-            largest = max(largest, int(item))
+            largest = max(largest, int(item))  # type: ignore[call-overload]
         labels = tuple(range(largest + 1))
     else:
         labels = tuple(range(items)) if isinstance(items, int | np.integer) else tuple(items)
+    check_different(labels, "items")
     place = {item: x for x, item in enumerate(labels)}
-    if len(place) < len(labels):
-        raise InputError(f"items: {next(x for i, x in enumerate(labels) if x in labels[:i])!r} stands twice")
-    numbers = []
-    for i, menu in enumerate(given):
-        unknown = [item for item in menu if item not in place]
-        if unknown:
-            raise InputError(f"menus: menu {i} has {unknown[0]!r}, which is not among the {len(labels)} items")
-        if len(set(menu)) < len(menu):
-            raise InputError(f"menus: menu {i} has an item twice: {menu!r}")
-        numbers.append(sorted(place[item] for item in menu))
+    numbers = [sorted(check_menu(menu, place, f"menus[{i}]").tolist()) for i, menu in enumerate(given)]
     _require_menus([tuple(menu) for menu in numbers], lambda i: f"menu {i} {tuple(given[i])}")
     return numbers, labels
 
@@ -128,9 +106,7 @@ class Cells:
         if menus is None:
             self._on_lattice(Lattice(n).n, None, weights, all_menus)
             return
-        if not isinstance(n, int | np.integer) or n < 1:
-            raise InputError(f"n: a number of items, 1 or more, is needed, not {n!r}")
-        masks = menu_masks(int(n), menus)
+        masks = menu_masks(n, menus)
         if all_menus or lattice:
             if n > LATTICE_ITEMS:
                 raise InputError(
@@ -237,7 +213,7 @@ class Cells:
         if weights is None:
             self.weights: Array = np.empty(0)
             return
-        array: Array = np.array(weights, np.float64)
+        array: Array = np.array(as_floats(weights, "weights"))
         if other and array.shape == other[0]:
             array = other[1](array)
         if array.shape != (self.n_cells,):

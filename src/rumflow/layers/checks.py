@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from rumflow.check import LARGEST, check_number, check_option, check_threads, check_tol
 from rumflow.core.arrays import Array
 from rumflow.errors import InputError
 from rumflow.layers.engines import Engine
-from rumflow.projection.inputs import LARGEST
 
 #: What to do with a sample that has a number that is not finite, or larger than `LARGEST`.
 NONFINITE = ("error", "nan")
 
 
-def require_options(smoothing: float, tol: float, nonfinite: str = "error") -> None:
+def require_options(smoothing: float, tol: float, nonfinite: str = "error", threads: int | None = None) -> None:
     """Refuse options that mean nothing."""
-    if not 0 <= smoothing < float("inf"):
-        raise InputError(f"smoothing={smoothing!r}: a finite number, 0 or more, is needed")
-    if not 0 < tol < 1:
-        raise InputError(f"tol={tol!r}: a number between 0 and 1 is needed")
-    if nonfinite not in NONFINITE:
-        raise InputError(f"nonfinite={nonfinite!r}: it is 'error', or 'nan' for a row of NaN")
+    check_number(smoothing, "smoothing", 0, float("inf"), "[)")
+    check_tol(tol)
+    check_option(nonfinite, "nonfinite", NONFINITE)
+    check_threads(threads)
 
 
 def require_finite(z: Array, engine: Engine) -> None:

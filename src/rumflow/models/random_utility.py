@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rumflow.check import check_item
 from rumflow.core.arrays import Ints, Mask, Paths
 from rumflow.core.graph import Graph
 from rumflow.core.graph_cells import Cells
@@ -48,10 +49,8 @@ class RandomUtility(Model):
         place = {item: x for x, item in enumerate(items)}
         above = np.zeros((len(items), len(items)), np.bool_)
         for pair in self.above:
-            for item in pair:
-                if item not in place:
-                    raise InputError(f"above={pair!r}: {item!r} is not among the items")
-            above[place[pair[0]], place[pair[1]]] = True
+            better, worse = (check_item(item, place, f"above={pair!r}") for item in pair)
+            above[better, worse] = True
         for x in range(len(items)):
             above |= above[:, x : x + 1] & above[x]
         circle = np.flatnonzero(above.diagonal())

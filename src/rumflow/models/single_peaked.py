@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from rumflow.check import check_different, check_item
 from rumflow.core.arrays import Ints, Mask, Paths
 from rumflow.core.graph import Graph, follow_type, label_graph
 from rumflow.core.graph_cells import Cells
@@ -35,9 +36,7 @@ class SinglePeaked(Model):
 
     def __init__(self, axis: Iterable[Hashable]) -> None:
         self.axis = tuple(axis)
-        if len(set(self.axis)) < len(self.axis):
-            twice = next(item for i, item in enumerate(self.axis) if item in self.axis[:i])
-            raise InputError(f"axis: item {twice!r} stands twice")
+        check_different(self.axis, "axis")
 
     def __repr__(self) -> str:
         return f"SinglePeaked({list(self.axis)})"
@@ -46,8 +45,7 @@ class SinglePeaked(Model):
         """The items by their place on the axis."""
         place = {item: x for x, item in enumerate(cells.items)}
         for item in self.axis:
-            if item not in place:
-                raise InputError(f"axis: {item!r} is not among the items of the data")
+            check_item(item, place, "axis")
         if len(self.axis) < len(place):
             missing = next(item for item in cells.items if item not in self.axis)
             raise InputError(f"axis: item {missing!r} of the data is missing; give all items in order")

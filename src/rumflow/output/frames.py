@@ -23,8 +23,9 @@ def optional(module: str, extra: str) -> Any:
 
 def make_frame(table: Mapping[str, Any], backend: str) -> Any:
     """A dict of columns as a frame of the backend."""
-    if backend not in BACKENDS:
-        raise InputError(f"backend={backend!r}: accepted are {', '.join(map(repr, BACKENDS))}")
+    from rumflow.check import check_option  # loads NumPy, which `rumflow --help` does without
+
+    check_option(backend, "backend", BACKENDS)
     if backend == "dict":
         return dict(table)
     module = optional(backend, "data")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rumflow.check import LARGEST, as_floats, check_threads, check_tol
 from rumflow.core.arrays import Array, Mask, Mixture
 from rumflow.core.certificate import Certificate
 from rumflow.core.lattice import MAX_ITEMS, Lattice, items_of
@@ -25,7 +26,7 @@ from rumflow.errors import InputError, NotConvergedError
 from rumflow.models.model import Model
 from rumflow.output.progress import Counter
 from rumflow.projection.cost import find_geometry
-from rumflow.projection.inputs import LARGEST, as_floats, check_tol, check_weights
+from rumflow.projection.inputs import check_weights
 from rumflow.projection.observations import Observations, observe
 from rumflow.projection.results import Projection, Status
 from rumflow.projection.single import mixture_of
@@ -222,7 +223,7 @@ def project_many(
     array([0.   , 0.044])
     """
     begin = time.perf_counter()
-    tol = check_tol(tol)
+    tol, threads = check_tol(tol), check_threads(threads)
     if isinstance(targets, ChoiceData | BudgetData):
         targets = [targets]  # type: ignore[assignment]
     listed = isinstance(targets, Sequence) and len(targets) > 0

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow.core.arrays import Array, nan_where_masked
+from rumflow.check import as_floats, require_weights
+from rumflow.core.arrays import Array
 from rumflow.core.compile import leaf
 from rumflow.core.lattice import MAX_ITEMS, Lattice, items_of
 from rumflow.core.memory import projection_bytes, require_memory
@@ -17,12 +16,6 @@ from rumflow.errors import InputError
 from rumflow.solvers.active_set.on_lattice import pool_size
 
 _ALWAYS_FITS = 10  # items; a megabyte
-
-#: Numbers beyond this would overflow when squared.
-LARGEST = 1e150
-
-#: How much weights may differ: rounding in the heavy cells hides what happens in cells lighter by more.
-MOST_SPREAD = 1e12
 
 #: How far the sum of a fully observed menu may be from 1.
 SUM_TOLERANCE = 1e-6
@@ -72,22 +65,6 @@ def _inspect(array, n, tolerance, rows, seen):
             if total > 1.0 + tolerance:
                 return _PARTIAL, menu, 0, missing
     return _FINE, 0, 0, missing
-
-
-def as_floats(values: object, name: str) -> Array:
-    """An array of real numbers, or an error that names the argument."""
-    if type(values) is np.ndarray and values.dtype == np.float64:
-        return values
-    try:
-        array = np.asarray(nan_where_masked(values))  # masked: not observed
-        if array.dtype.kind not in "biufO" or isinstance(values, str):
-            raise TypeError
-        return np.asarray(array, np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            f"{name}: an array of real numbers is needed (rf.ChoiceData.from_csv and from_frame read files and tables), not "
-            f"{type(values).__name__}"
-        ) from None
 
 
 def items_from_shape(shape: tuple[int, ...]) -> int:
@@ -140,33 +117,6 @@ def check_weights(lattice: Lattice, weights: ArrayLike, items: tuple[Item, ...])
     return given
 
 
-def require_weights(weights: Array, name: Callable[[int], str]) -> None:
-    """Raise where weights are negative, not finite, all 0, or too far apart; `name` says which cell an entry belongs to."""
-    bad = ~(weights <= LARGEST) | (weights < 0)
-    if bad.any():
-        i = int(np.flatnonzero(bad)[0])
-        raise InputError(
-            f"weights: {name(i)} has weight {weights.flat[i]:g}; weights must be finite and 0 or more, at most {LARGEST:g}"
-        )
-    seen = np.flatnonzero(weights > 0)
-    if len(seen) == 0:
-        raise InputError("weights: every weight is 0, so no cell is observed; at least one must be positive")
-    low, high = (int(seen[find(weights.flat[seen])]) for find in (np.argmin, np.argmax))
-    if weights.flat[high] > MOST_SPREAD * weights.flat[low]:
-        raise InputError(
-            f"weights: {name(high)} has weight {weights.flat[high]:g} and {name(low)} has {weights.flat[low]:g}; they may "
-            f"differ by a factor of {MOST_SPREAD:g}, beyond that double precision certifies nothing about the lighter one: "
-            "bring them closer together, or leave the lighter one out (weight 0)"
-        )
-
-
 def _cell_name(items: tuple[Item, ...], x: int, column: int) -> str:
     menu = unsqueeze.py_func(column, x)
     return f"menu {format_menu(items[y] for y in items_of(menu))} (row {menu}), item {items[x]!r}"
-
-
-def check_tol(tol: float) -> float:
-    """A relative tolerance, checked."""
-    if isinstance(tol, bool) or not isinstance(tol, int | float | np.floating) or not 0 < tol < 1:
-        raise InputError(f"tol={tol!r}: a number between 0 and 1 is needed")
-    return float(tol)

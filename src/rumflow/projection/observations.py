@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.check import as_floats, require_weights
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.graph_cells import Cells
 from rumflow.core.lattice import MAX_ITEMS, Lattice
@@ -22,7 +23,7 @@ from rumflow.errors import InputError
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model, require_model
 from rumflow.models.random_utility import RandomUtility
-from rumflow.projection.inputs import as_floats, items_from_shape, read_array, require_lattice_memory, require_weights
+from rumflow.projection.inputs import items_from_shape, read_array, require_lattice_memory
 from rumflow.solvers.geometry import Geometry, SolveOptions
 
 _NUMBERED: list[tuple[Item, ...]] = [tuple(range(n)) for n in range(MAX_ITEMS + 1)]  # labels of items without a name

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rumflow.check import check_menu, check_whole
 from rumflow.core.arrays import Array, Ints, Mask, Mixture
 from rumflow.core.certificate import Certificate
 from rumflow.core.graph_cells import Cells
@@ -288,17 +289,16 @@ class Projection:
 
     def sample(self, size: int, seed: Seed = None) -> NDArray[np.int64]:
         """`size` rankings drawn from the fit, as rows of item numbers, best first."""
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
-            raise InputError(f"size={size!r}: a number of rankings, 0 or more, is needed")
+        size = check_whole(size, "size", of=" of rankings")
         if self.geometry.has_all_menus:
-            return orders_from_paths(sample(self._flow, int(size), generator(seed)))
+            return orders_from_paths(sample(self._flow, size, generator(seed)))
         share = self.rankings.weights / self.rankings.weights.sum()
-        drawn: NDArray[np.int64] = self.rankings.orders[generator(seed).choice(len(share), int(size), p=share)]
+        drawn: NDArray[np.int64] = self.rankings.orders[generator(seed).choice(len(share), size, p=share)]
         return drawn
 
     def members(self, menu: Iterable[Item]) -> Ints:
         """The item numbers of a menu given by labels."""
-        return find_members(menu, self.items)
+        return check_menu(menu, self.items)
 
     def menu_mask(self, menu: Iterable[Item]) -> int:
         """The bit mask of a menu given by labels."""
@@ -463,21 +463,6 @@ def score_choices(
                     impossible += counts[x]
     loglik = -np.inf if impossible else loglik
     return Score(loglik, square / data.n_observations, data.n_observations, impossible)
-
-
-def find_members(menu: Iterable[Item], items: tuple[Item, ...]) -> Ints:
-    """The item numbers of a menu given by labels, in its order."""
-    if isinstance(menu, str) or not isinstance(menu, Iterable):
-        raise InputError(f"menu {menu!r}: give a menu as a list of items, such as {list(items[:2])!r}")
-    members = tuple(menu)
-    position = {label: x for x, label in enumerate(items)}
-    for item in members:
-        if item not in position:
-            raise InputError(f"item {item!r} is unknown: the items are {format_menu(items)}")
-    if len(set(members)) < len(members):
-        twice = next(item for i, item in enumerate(members) if item in members[:i])
-        raise InputError(f"menu {format_menu(members)}: item {twice!r} appears twice")
-    return np.array([position[item] for item in members], np.int64)
 
 
 def rankings_of(start: Rankings | Projection, n: int) -> tuple[Ints, Array]:

@@ -13,13 +13,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.check import as_floats, check_number, check_option, check_seconds, check_seed, check_threads, check_tol
 from rumflow.core.arrays import Array, Mixture
 from rumflow.core.compile import clock
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import paths_from_orders
 from rumflow.core.problem import Stop
 from rumflow.core.seeds import Seed, entropy
-from rumflow.core.threads import check_threads
 from rumflow.core.transforms import moebius
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
@@ -27,7 +27,7 @@ from rumflow.errors import InputError, NotConvergedError
 from rumflow.models.model import Model
 from rumflow.output.progress import Reporter
 from rumflow.projection.cost import find_geometry
-from rumflow.projection.inputs import as_floats, check_tol, items_from_shape
+from rumflow.projection.inputs import items_from_shape
 from rumflow.projection.observations import Observations, observe
 from rumflow.projection.results import Projection, Rankings, Status, rankings_of
 from rumflow.solvers.dispatch import METHODS
@@ -84,10 +84,9 @@ def project(
     {'a': 0.39, 'b': 0.61}
     """
     begin = time.perf_counter()
-    if method not in METHODS:
-        raise InputError(f"method={method!r}: accepted are {', '.join(map(repr, METHODS))}")
-    if max_seconds is not None and not (isinstance(max_seconds, int | float) and max_seconds > 0):
-        raise InputError(f"max_seconds={max_seconds!r}: a positive number of seconds is needed, or None")
+    check_option(method, "method", METHODS)
+    max_seconds = check_seconds(max_seconds)
+    check_seed(seed)
     check_threads(threads)
     tol = check_tol(tol)
     observations, own = observe(data, model)
@@ -211,6 +210,7 @@ def is_rum(rho: ChoiceData | ArrayLike, tol: float = 1e-9) -> bool:
     >>> rf.is_rum(rf.simulate.rankings_mixture(4, seed=0)), rf.is_rum(rf.simulate.dirichlet(4, seed=0))
     (True, False)
     """
+    check_number(tol, "tol", 0, np.inf, "[)")
     observations, model = observe(rho, None)
     geometry = find_geometry(observations, model)
     if geometry.has_all_menus:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rumflow.check import check_option
 from rumflow.core.arrays import Array
 from rumflow.core.lattice import items_of
 from rumflow.data.choices import ChoiceData
@@ -25,8 +26,7 @@ def fit_table(fit: Projection, data: ChoiceData | None = None, menus: str = "all
     On the lattice: menu_mask, menu, item, observed (None where not), fitted, flow; menus="all" has every menu of two items or
     more, "observed" only those with data. On a graph: menu_id, menu, item, observed, fitted, of the observed menus.
     """
-    if menus not in ("all", "observed"):
-        raise InputError(f"menus={menus!r}: accepted are 'all' and 'observed'")
+    check_option(menus, "menus", ("all", "observed"))
     if data is not None and data.items != fit.items:
         raise InputError("data: the items are not those of the fit, in their order")
     return _over_all_menus(fit, data, menus) if fit.geometry.has_all_menus else _over_observed(fit, data)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rumflow.check import check_replicates, check_seed
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.lattice import items_of
 from rumflow.data.budgets import BudgetData
@@ -16,6 +17,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference import bounds, rum_test
+from rumflow.inference.assortment_inputs import check_revenue
 from rumflow.inference.confidence import has_counts
 from rumflow.output import plots
 from rumflow.output.files import check_target, write_whole
@@ -61,8 +63,8 @@ def make_report(
     """
     optional("jinja2", "report")
     optional("matplotlib", "report")
-    if n_boot < 0:
-        raise InputError(f"n_boot={n_boot}: 0 or more replicates are needed")
+    n_boot = check_replicates(n_boot, least=0)
+    check_seed(seed)
     words = (
         command
         or f"rumflow.report.make_report(data, {str(path)!r}, n_boot={n_boot}, seed={seed}{', cluster=True' if cluster else ''})"
@@ -71,6 +73,8 @@ def make_report(
         if revenue is not None or cluster:
             raise InputError("revenue and cluster are for choices from menus, not for budgets")
         return make_budget_report(data, path, title, n_boot, seed, words, progress, inputs)
+    if revenue is not None:
+        check_revenue(data.items, revenue, outside_option)
     if not _several(data).any():
         raise InputError("no menu of two items or more was observed, so there is nothing to report")
     check_target(path, inputs)

@@ -10,11 +10,11 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
+from rumflow.check import LARGEST
 from rumflow.errors import InputError
 from rumflow.layers.cells import Menu
 from rumflow.layers.checks import require_options
 from rumflow.models.model import Model
-from rumflow.projection.inputs import LARGEST
 from rumflow.solvers.geometry import DEFAULT_TOL
 from rumflow.torch.cells import Cells
 from rumflow.torch.function import may_be_forward, project
@@ -57,7 +57,7 @@ def project_cells(
             f"the last axis must run over the {cells.n_cells} cells of the layer (n = {cells.n} items, "
             f"{cells.n_menus} menus); the input has shape {tuple(z.shape)}"
         )
-    require_options(smoothing, tol, nonfinite)
+    require_options(smoothing, tol, nonfinite, threads)
     if out_dtype is not None and not out_dtype.is_floating_point:
         raise InputError(f"out_dtype={out_dtype}: a floating point type is needed")
     if index is not None and (not isinstance(index, Tensor) or index.dtype.is_floating_point):
@@ -160,6 +160,7 @@ class AxiomLayer(nn.Module):
         out_dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
+        require_options(0.0, tol, nonfinite, threads)
         self.model = model
         self._set(Cells.of_model(model, menus, items, weights), warm_start, return_distance, tol, warm_bytes, threads)
         self._choose(nonfinite, out_dtype)
@@ -173,14 +174,12 @@ class AxiomLayer(nn.Module):
         warm_bytes: int,
         threads: int | None,
     ) -> None:
-        require_options(0.0, tol)
         self._cells, self.n = cells, cells.n
         self.smoothing, self.tol, self.threads = 0.0, float(tol), threads
         self.return_distance, self.return_flow = return_distance, False
         self.warm = WarmStarts(warm_bytes) if warm_start else None
 
     def _choose(self, nonfinite: str, out_dtype: torch.dtype | None) -> None:
-        require_options(self.smoothing, self.tol, nonfinite)
         if out_dtype is not None and not (isinstance(out_dtype, torch.dtype) and out_dtype.is_floating_point):
             raise InputError(f"out_dtype={out_dtype!r}: a floating point dtype of PyTorch is needed, or None")
         self.nonfinite, self.out_dtype = nonfinite, out_dtype
@@ -268,7 +267,7 @@ class RUMLayer(AxiomLayer):
         out_dtype: torch.dtype | None = None,
     ) -> None:
         nn.Module.__init__(self)
-        require_options(smoothing, tol)
+        require_options(smoothing, tol, nonfinite, threads)
         cells = Cells(n, menus, weights, all_menus, lattice=smoothing > 0 or return_flow)
         self._set(cells, warm_start, return_distance, tol, warm_bytes, threads)
         self._choose(nonfinite, out_dtype)

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from rumflow.check import check_number
 from rumflow.errors import InputError
 from rumflow.torch.layer import AxiomLayer
 
@@ -46,11 +47,11 @@ class ChoiceLikelihood(nn.Module):
         super().__init__()
         if not isinstance(layer, AxiomLayer):
             raise InputError(f"layer: an AxiomLayer or RUMLayer is needed, not {type(layer).__name__}")
-        if not 0 <= mix < 1:
-            raise InputError(f"mix={mix!r}: a number from 0 up to 1 is needed")
-        if not 0 < floor < 1:
-            raise InputError(f"floor={floor!r}: a number between 0 and 1 is needed")
-        self.layer, self.mix, self.floor = layer, float(mix), float(floor)
+        self.layer, self.mix, self.floor = (
+            layer,
+            check_number(mix, "mix", 0, 1, "[)"),
+            check_number(floor, "floor", 0, 1),
+        )
         menu, first, size = layer._cells.menu_numbers()
         # A cell is found by its menu and item; both ascend.
         self._keys = torch.from_numpy(menu * layer.n + layer.cells[:, 1].astype(np.int64))

@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rumflow.errors import InputError
+from rumflow.check import check_number, check_whole
 
 
 class ConflictReport(NamedTuple):
@@ -73,11 +74,10 @@ class ConflictMonitor(nn.Module):
         self, threshold: float = 4.0, warmup: int = 256, momentum: float | None = None, sync: bool = True
     ) -> None:
         super().__init__()
-        if not threshold > 0:
-            raise InputError(f"threshold={threshold!r}: a positive number of standard deviations is needed")
-        if momentum is not None and not 0 < momentum <= 1:
-            raise InputError(f"momentum={momentum!r}: a number in (0, 1] is needed, or None")
-        self.threshold, self.warmup, self.momentum, self.sync = float(threshold), int(warmup), momentum, sync
+        if momentum is not None:
+            check_number(momentum, "momentum", 0, 1, "(]", ", or None")
+        self.threshold, self.warmup = check_number(threshold, "threshold", 0, np.inf), check_whole(warmup, "warmup")
+        self.momentum, self.sync = momentum, sync
         for name in ("count", "flagged"):
             self.register_buffer(name, torch.zeros((), dtype=torch.int64))
         for name in ("mean", "square", "largest"):

@@ -21,8 +21,8 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from rumflow.check import check_whole
 from rumflow.core.arrays import Array, Ints
-from rumflow.errors import InputError
 from rumflow.layers.engines import WarmStart
 
 _handles = count(1)
@@ -47,9 +47,7 @@ class WarmStarts:
     """
 
     def __init__(self, max_bytes: int = 256 << 20) -> None:
-        if not max_bytes > 0:
-            raise InputError(f"max_bytes: a positive number is needed, not {max_bytes!r}")
-        self.max_bytes = int(max_bytes)
+        self.max_bytes = check_whole(max_bytes, "max_bytes", 1)
         self.handle = next(_handles)
         self._starts: OrderedDict[int, WarmStart] = OrderedDict()
         self._place: dict[int, int] = {}  # of each sample in the arrays below

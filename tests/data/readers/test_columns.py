@@ -80,7 +80,7 @@ def test_groups_nearly_as_many_as_rows(tmp_path, kind):
 def test_options_that_are_no_labels():
     table = {"menu": ["a,b"], "choice": ["a"]}
     for options in ({"items": ["a", ["b"]]}, {"items": ["a", "a", "b"]}, {"outside_option": {"a"}}):
-        with pytest.raises(rf.InputError, match=r"a label is text or a number|stands twice"):
+        with pytest.raises(rf.InputError, match=r"a label is text or a number|appears twice"):
             ChoiceData.from_frame(table, **options)
     with pytest.raises(rf.InputError, match="base='x'"):
         ChoiceData.from_frame(table, base="x")

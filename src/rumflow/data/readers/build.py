@@ -320,7 +320,7 @@ class _Accumulator:
             unused = [column for column in self.source.columns if column not in self.roles.columns()][:6]
             raise InputError(
                 f"{self.source.where(second)}: menu {format_menu(labels_of(meaning.items, meaning.membership[menu]))}, item "
-                f"{meaning.items[item]!r} stands twice (first in {first}); add the counts up, or name the column "
+                f"{meaning.items[item]!r} appears twice (first in {first}); add the counts up, or name the column "
                 f"that tells the two apart as group= or subject= (--group, --subject)"
                 + (f"; columns without a use are {', '.join(unused)}" if unused else "")
             )

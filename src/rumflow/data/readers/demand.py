@@ -74,7 +74,7 @@ def read_demand(households: Source, prices: Source, options: dict[str, Any]) -> 
     price_labels, _, price_table, _ = _read(prices, price_key, price_columns, None)
     if len(set(price_labels)) < len(price_labels):
         twice = next(label for i, label in enumerate(price_labels) if label in price_labels[:i])
-        raise InputError(f"{prices.name}: {price_key} {twice} stands twice; one row of prices per budget is needed")
+        raise InputError(f"{prices.name}: {price_key} {twice} appears twice; one row of prices per budget is needed")
     values, expenditure = table[:, : len(goods)], table[:, -1] if spent else None
     degree, at_median = int(options.get("degree", 3)), bool(options.get("at_median", False))
     if quantities:

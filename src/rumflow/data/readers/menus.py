@@ -155,7 +155,7 @@ class Menus(Labels):
             if len(set(labels)) < len(labels):
                 twice = next(x for i, x in enumerate(labels) if x in labels[:i])
                 raise InputError(
-                    f"{self.first(0, k)}: item {twice!r} stands twice in the menu {str(self.table.menus[k])[:60]!r}; "
+                    f"{self.first(0, k)}: item {twice!r} appears twice in the menu {str(self.table.menus[k])[:60]!r}; "
                     "list it once"
                 )
             found.append(labels)

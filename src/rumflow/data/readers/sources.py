@@ -203,7 +203,7 @@ class TextSource:
                     continue
                 raise InputError(f"{self.name}, line 1: column {k + 1} has no name; give every column a name")
             if name in self.columns[:k]:
-                raise InputError(f"{self.name}, line 1: column {name!r} stands twice; rename one of them")
+                raise InputError(f"{self.name}, line 1: column {name!r} appears twice; rename one of them")
         if all(_is_number(name) for name in self._parse(line) if name):
             raise InputError(
                 f"{self.name}, line 1: the header holds only numbers ({line.strip()[:40]}); add a line with the "

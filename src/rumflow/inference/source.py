@@ -1,0 +1,69 @@
+"""Data as a test sees them: how they become a sample, how replicates are drawn, and what is said about them.
+
+`prepare_test` (`rumflow.inference.test`) takes these steps for any `Source`. Choices are the one here; budgets, which have their
+own way to resample, are in `rumflow.inference.budgets`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from numpy.typing import ArrayLike
+
+from rumflow.data.choices import ChoiceData
+from rumflow.inference.convention import Convention, find_convention, find_taus, reduces_tau
+from rumflow.inference.notes import find_notes
+from rumflow.inference.plan import Plan
+from rumflow.inference.resample import Sampler, UnitSampler, make_sampler
+from rumflow.inference.result import RumTest
+from rumflow.inference.sample import Sample, build_sample
+
+
+class Source:
+    """Choices of one group or of several, resampled by menu, by row or by subject."""
+
+    cell: ClassVar[str] = "cell"  # what a probability belongs to
+    replicate_tol: ClassVar[float] = 0.0  # replicates are solved to this relative gap at best
+    rounding: float = 0.0  # differences of the statistic below this do not count
+
+    def __init__(self, groups: Mapping[Any, ChoiceData]) -> None:
+        self.groups = groups
+
+    def convention(self, convention: str | Convention | None, draws: str) -> Convention:
+        """The convention asked for, with the draws asked for beside it."""
+        return find_convention(convention, draws)
+
+    def sample(self, plan: Plan) -> Sample:
+        """The data in slots."""
+        return build_sample(self.groups, plan.chosen_weights, plan.convention, plan.sizes, plan.model, plan.route)
+
+    def sampler(self, sample: Sample, plan: Plan) -> Sampler:
+        """What draws replicates."""
+        return make_sampler(sample, list(self.groups.values()), plan.resample, plan.cluster)
+
+    def taus(self, sample: Sample, sampler: Sampler, plan: Plan) -> tuple[float, ...]:
+        """How far the set is tightened."""
+        behind = sampler.behind
+        return find_taus(plan.tau, behind, sample.menu_sizes, plan.convention, sample.unequal(behind))
+
+    def resampled(self, sampler: Sampler, plan: Plan) -> str:
+        """What is resampled, for the result."""
+        if plan.by_cluster:
+            return "subject"
+        if isinstance(sampler, UnitSampler):
+            return "weighted rows" if plan.resample == "row" else "weighted rows by menu"
+        return plan.resample
+
+    def notes(self, sample: Sample, sampler: Sampler, tau: float, plan: Plan) -> tuple[str, ...]:
+        """What the reader should know about these data."""
+        weights, reduced = self.describe(plan.chosen_weights), reduces_tau(plan.tau, plan.convention)
+        return find_notes(sample, sampler, tau, plan.by_cluster, weights, reduced, list(self.groups.values()))
+
+    def describe(self, weights: str | ArrayLike | None) -> str:
+        """How the weights were given, in words."""
+        return f"1 on every {self.cell}" if weights is None else weights if isinstance(weights, str) else "given"
+
+    def result(self, test: RumTest) -> RumTest:
+        """The test as it is returned."""
+        return test
