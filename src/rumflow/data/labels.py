@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow.core.arrays import Array, Mask
+from rumflow.core.arrays import Array
+from rumflow.core.menus import Menus
 from rumflow.errors import InputError
 
 Item = Hashable
@@ -35,13 +36,23 @@ class Rows(NamedTuple):
     subjects: tuple[Any, ...] = ()
     groups: tuple[Any, ...] = ()
 
+    def pick(self, chosen: NDArray[Any]) -> Rows:
+        """Some of the rows, by number or by a mask."""
+        return self._replace(
+            menu=self.menu[chosen],
+            choice=self.choice[chosen],
+            weight=self.weight[chosen],
+            subject=None if self.subject is None else self.subject[chosen],
+            group=None if self.group is None else self.group[chosen],
+        )
+
 
 class Counted(NamedTuple):
     """What readers make and writers take: the fields of `ChoiceData`."""
 
     items: tuple[Item, ...]
-    membership: Mask  # (m, n): is the item in the menu? Menus in ascending order of their bit masks
-    counts: Array  # (m, n): NaN outside the menu and where not observed
+    menus: Menus  # m different menus
+    counts: Array  # (cells,): NaN where not observed
     totals: Array  # (m,)
     rows: Rows | None = None
     understood: str = ""
@@ -68,6 +79,17 @@ def check_items(items: Iterable[Item]) -> tuple[Item, ...]:
             raise InputError(f"item {label!r} stands twice in the list of items")
         seen.add(label)
     return labels
+
+
+def check_totals(items: Sequence[Item], menus: Menus, totals: Array, name: str = "") -> None:
+    """An error where a menu has more choices than double precision can count."""
+    wrong = ~(totals <= LARGEST_TOTAL)
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        raise InputError(
+            f"{name}menu {format_menu(menus.labels_of(k, items))}: its total is {totals[k]:g}; at most "
+            f"2^53 = {LARGEST_TOTAL:.0f} choices can be counted exactly: divide the counts by a number"
+        )
 
 
 def format_menu(menu: Iterable[Item]) -> str:

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rumflow.core.arrays import Array, nan_where_masked
 from rumflow.core.lattice import MAX_ITEMS, Lattice, items_of
+from rumflow.core.menus import Menus
 from rumflow.data.labels import LARGEST_TOTAL, Counted, Item, check_items, format_menu
-from rumflow.data.menus import masks_of
 from rumflow.errors import InputError
 
 
@@ -55,19 +55,20 @@ def from_matrix(a: ArrayLike, items: Sequence[Item] | None) -> Counted:
         )
     if not observed.any():
         raise InputError("the matrix has no observed menu: every row is NaN or zero")
-    return Counted(labels, inside[observed], matrix[observed], np.where(partial, 1.0, sums)[observed])
+    menus = inside[observed]
+    return Counted(labels, Menus.from_table(menus), matrix[observed][menus], np.where(partial, 1.0, sums)[observed])
 
 
-def to_matrix(membership: NDArray[np.bool_], values: Array) -> Array:
-    """(2^n, n): the values of the observed menus, NaN on the cells of the others, 0 outside the menus."""
-    n = membership.shape[1]
+def to_matrix(menus: Menus, values: Array) -> Array:
+    """(2^n, n): the values of the observed cells, NaN on the cells of other menus, 0 outside the menus."""
+    n = menus.n_items
     if n > MAX_ITEMS:
         raise InputError(
             f"a matrix over all menus is possible for at most {MAX_ITEMS} items, not {n}: use counts or frequencies, "
             "one row per observed menu"
         )
     matrix = np.where(Lattice(n).membership, np.nan, 0.0)
-    matrix[masks_of(membership)] = np.where(membership, values, 0.0)
+    matrix[np.repeat(menus.masks(), menus.sizes), menus.item] = values
     return matrix
 
 
