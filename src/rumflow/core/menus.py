@@ -29,7 +29,7 @@ _WORD = 62  # bits of a word, a non-negative 64-bit number with room for one mor
 class Menus:
     """Menus over `n_items` items.
 
-    >>> menus = Menus.from_table([[True, True, False], [True, True, True]])
+    >>> menus, _ = Menus.from_table([[True, True, False], [True, True, True]])
     >>> menus.start.tolist(), menus.item.tolist(), menus.masks().tolist()
     ([0, 2, 5], [0, 1, 0, 1, 2], [3, 7])
     """
@@ -39,12 +39,14 @@ class Menus:
     n_items: int
 
     @classmethod
-    def from_table(cls, membership: ArrayLike) -> Menus:
-        """From a boolean (m, n) table."""
+    def from_table(cls, membership: ArrayLike) -> tuple[Menus, Ints]:
+        """From a boolean (m, n) table, and for each cell the number of its entry, counted row by row."""
         table = np.asarray(membership, np.bool_)
-        start = np.zeros(len(table) + 1, np.int64)
-        np.cumsum(table.sum(axis=1), out=start[1:])
-        return cls(start, table.nonzero()[1].astype(np.int32), table.shape[1])
+        m, n = table.shape
+        start = np.zeros(m + 1, np.int64)
+        np.cumsum(table @ np.ones(n, np.int64), out=start[1:])
+        entry = np.flatnonzero(table)
+        return cls(start, (entry % max(n, 1)).astype(np.int32), n), entry
 
     @classmethod
     def from_cells(cls, menu: Ints, item: NDArray[np.integer], n_menus: int, n_items: int) -> tuple[Menus, Ints]:
@@ -71,6 +73,11 @@ class Menus:
         """(cells,) the menu of each cell."""
         return np.repeat(np.arange(len(self)), self.sizes)
 
+    @property
+    def entry(self) -> Ints:
+        """(cells,) the number of each cell in a table (m, n), counted row by row."""
+        return self.menu * self.n_items + self.item
+
     def items_of(self, menu: int) -> NDArray[np.int32]:
         """The items of one menu."""
         return self.item[self.start[menu] : self.start[menu + 1]]
@@ -86,7 +93,7 @@ class Menus:
 
     def cells_of(self, menu: NDArray[np.integer], item: NDArray[np.integer]) -> Ints:
         """The cells of pairs (menu, item); -1 where the item is not in the menu."""
-        own = self.menu * self.n_items + self.item
+        own = self.entry
         key = menu.astype(np.int64) * self.n_items + item
         cell = np.searchsorted(own, key)
         there = cell < len(own)
@@ -103,9 +110,9 @@ class Menus:
 
     def to_table(self, values: ArrayLike, outside: float | bool) -> NDArray[np.generic]:
         """(m, n): a value per cell, and the same one outside the menus."""
-        table = np.full((len(self), self.n_items), outside)
-        table[self.menu, self.item] = values
-        return table
+        table = np.full(len(self) * self.n_items, outside)
+        table[self.entry] = values
+        return table.reshape(len(self), self.n_items)
 
     def masks(self) -> Ints:
         """(m,) bit masks, for at most 62 items."""

@@ -17,6 +17,7 @@ from rumflow.core.memory import require_memory
 from rumflow.core.menus import MOST_MASK_ITEMS, Menus
 from rumflow.data import mappings, matrix, parts, writers
 from rumflow.data.labels import Counted, Item, Rows, check_totals
+from rumflow.data.parts import in_order
 from rumflow.data.readers import FrameSource, ParquetSource, make_options, open_source, read
 from rumflow.errors import InputError
 
@@ -75,21 +76,23 @@ class ChoiceData:
                 f"membership must be a boolean array and counts an array of shape ({m}, {n}), one row per menu and one column "
                 f"per item; they are {membership.dtype} of shape {membership.shape} and of shape {counts.shape}"
             )
-        self._set(Counted(items, Menus.from_table(membership), counts[membership], totals, rows, understood))
+        menus, entry = Menus.from_table(membership)
+        self._set(in_order(Counted(items, menus, np.take(counts, entry), totals, rows, understood)))
 
     def _set(self, data: Counted) -> None:
-        """Hold these data, menus in order."""
+        """Hold these data, whose menus are in order."""
         check_totals(data.items, data.menus, data.totals)
-        order = data.menus.order()
-        if order is not None:
-            menus, cells = data.menus.take(order)
-            place = np.argsort(order)
-            rows = None if data.rows is None else data.rows._replace(menu=place[data.rows.menu].astype(np.int32))
-            data = data._replace(menus=menus, counts=data.counts[cells], totals=data.totals[order], rows=rows)
-        values = (data.items, data.menus, np.asarray(data.counts, np.float64), data.totals, data.rows, data.understood)
-        for name, value in zip(("items", "offered", "count", "totals", "rows", "understood"), values, strict=True):
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "_kept", {})
+        count = np.asarray(data.counts, np.float64).view()
+        count.flags.writeable = False
+        fields = {"items": data.items, "offered": data.menus, "count": count, "totals": data.totals}
+        self.__dict__.update(fields | {"rows": data.rows, "understood": data.understood, "_kept": {}})
+
+    @classmethod
+    def _of(cls, data: Counted) -> ChoiceData:
+        """Data that hold these, whose menus are in order."""
+        made = cls.__new__(cls)
+        made._set(data)
+        return made
 
     @classmethod
     def from_cells(
@@ -107,9 +110,7 @@ class ChoiceData:
                 f"{len(menus)} menus of {menus.n_items} items with {len(menus.item)} cells need as many labels, totals and "
                 f"counts; there are {len(items)} labels, {len(totals)} totals and counts of shape {counts.shape}"
             )
-        data = cls.__new__(cls)
-        data._set(Counted(items, menus, counts, totals, rows, understood))
-        return data
+        return cls._of(in_order(Counted(items, menus, counts, totals, rows, understood)))
 
     def replace(self, **changes: Any) -> ChoiceData:
         """The same data with other `items` (of the same number), `counts` (per cell, or as a table), `totals`, `rows` or
@@ -124,8 +125,10 @@ class ChoiceData:
             raise InputError(
                 f"replace: {', '.join(sorted(unknown))}: accepted are items, counts, totals, rows and understood"
             )
-        if "counts" in changes and changes["counts"].shape == (len(self.totals), self.n):
-            changes["counts"] = changes["counts"][self.offered.menu, self.offered.item]
+        if "counts" in changes:
+            counts = np.asarray(changes["counts"], np.float64)
+            table = counts.shape == (len(self.totals), self.n)
+            changes["counts"] = np.take(counts, self.offered.entry) if table else counts
         return ChoiceData.from_cells(**given | changes)
 
     @property
@@ -156,39 +159,37 @@ class ChoiceData:
     @property
     def membership(self) -> Mask:
         """(m, n): is the item in the menu?"""
-        table: Mask = self._table("membership", np.True_, np.False_)
-        return table
+        kept: Mask | None = self._kept.get("membership")
+        return self._make("membership", np.True_, np.False_) if kept is None else kept
 
     @property
     def counts(self) -> Array:
         """(m, n): how often each item was chosen from each menu; NaN outside the menu, and where it was not recorded."""
-        table: Array = self._table("counts", self.count, np.nan)
-        return table
+        kept: Array | None = self._kept.get("counts")
+        return self._make("counts", self.count, np.nan) if kept is None else kept
 
     @property
     def frequencies(self) -> Array:
         """(m, n): share of each item among the choices from each menu; NaN as in `counts`."""
         kept: Array | None = self._kept.get("frequencies")
-        table: Array = self._table("frequencies", self.shares, np.nan) if kept is None else kept
+        return self._make("frequencies", self.shares, np.nan) if kept is None else kept
+
+    def _make(self, name: str, values: Any, outside: Any) -> Any:
+        """A table (menus, items) of these values, kept if it is small."""
+        m, n = len(self.totals), self.n
+        require_memory(
+            values.dtype.itemsize * float(m) * n, f"a table of {m:,} menus and {n:,} items", "use data.cells"
+        )
+        table = self.offered.to_table(values, outside)
+        table.flags.writeable = False
+        if table.size <= MOST_KEPT:
+            self._kept[name] = table
         return table
 
     @property
     def shares(self) -> Array:
         """(cells,) share of each cell among the choices from its menu; NaN where it was not recorded."""
         return self.count / self.totals[self.offered.menu]
-
-    def _table(self, name: str, values: Any, outside: Any) -> Any:
-        """A table (menus, items) of these values, kept if it is small."""
-        table = self._kept.get(name)
-        if table is None:
-            m = len(self.totals)
-            size = values.dtype.itemsize * float(m) * self.n
-            require_memory(size, f"a table of {m:,} menus and {self.n:,} items", "use data.cells")
-            table = self.offered.to_table(values, outside)
-            table.flags.writeable = False
-            if table.size <= MOST_KEPT:
-                self._kept[name] = table
-        return table
 
     @property
     def n_observations(self) -> float:
@@ -209,7 +210,7 @@ class ChoiceData:
 
         `items` fixes the order of the items; without it they stand in order of first appearance.
         """
-        return cls.from_cells(*mappings.from_mapping(counts, items))
+        return cls._of(in_order(mappings.from_mapping(counts, items)))
 
     @classmethod
     def from_matrix(cls, a: ArrayLike, items: Sequence[Item] | None = None) -> ChoiceData:
@@ -218,7 +219,7 @@ class ChoiceData:
         With 2^n - 1 rows the first row is mask 1. A row of NaN, of masked cells, or of zeros, was not observed. Where some cells
         of a menu are NaN or masked the others are read as shares of that menu, so they must be at most 1 together.
         """
-        return cls.from_cells(*matrix.from_matrix(a, items))
+        return cls._of(matrix.from_matrix(a, items))
 
     @classmethod
     def from_csv(
@@ -230,13 +231,13 @@ class ChoiceData:
         how it was read.
         """
         chosen = make_options(options)
-        return cls.from_cells(*read(open_source(path, delimiter, encoding), chosen))
+        return cls._of(read(open_source(path, delimiter, encoding), chosen))
 
     @classmethod
     def from_parquet(cls, path: str | Path, **options: Any) -> ChoiceData:
         """From a Parquet file, in pieces and only the columns needed. Options as for `from_frame`."""
         chosen = make_options(options)
-        return cls.from_cells(*read(ParquetSource(path), chosen))
+        return cls._of(read(ParquetSource(path), chosen))
 
     @classmethod
     def from_frame(cls, frame: Any, **options: Any) -> ChoiceData:
@@ -259,7 +260,7 @@ class ChoiceData:
         rows       keep every row (default: up to 5 million)
         """
         chosen = make_options(options)
-        return cls.from_cells(*read(FrameSource(frame), chosen))
+        return cls._of(read(FrameSource(frame), chosen))
 
     @classmethod
     def from_pairs(cls, choices: Iterable[tuple[Item, Iterable[Item]]], **options: Any) -> ChoiceData:
@@ -284,7 +285,7 @@ class ChoiceData:
 
     def split(self, by: str | Sequence[str] = "group") -> dict[Any, ChoiceData]:
         """The data of each group, over the same items; by="subject": of each subject; by=("group", "subject"): of each pair."""
-        return {key: ChoiceData.from_cells(*part) for key, part in parts.split(self.counted(), by).items()}
+        return {key: ChoiceData._of(part) for key, part in parts.split(self.counted(), by).items()}
 
     def without(self, items: Iterable[Item]) -> ChoiceData:
         """The data with these items taken off every menu, and the choices of them left out.
@@ -296,7 +297,7 @@ class ChoiceData:
         >>> data.without(["none"]).counts.tolist()
         [[3.0, 1.0]]
         """
-        return ChoiceData.from_cells(*parts.without(self.counted(), items))
+        return ChoiceData._of(parts.without(self.counted(), items))
 
     def counted(self) -> Counted:
         """The same as a plain tuple, which is what writers take."""

@@ -188,7 +188,7 @@ def from_torch_choice(
         at = int(np.argmax(outside))
         raise InputError(f"choice {at}: item {labels[chosen[at]]!r} is not available in session {session[at]}")
     user = None if user_index is None else np.asarray(user_index)
-    return _count(labels, Menus.from_table(offered), session, chosen, user)
+    return _count(labels, Menus.from_table(offered)[0], session, chosen, user)
 
 
 def _count(

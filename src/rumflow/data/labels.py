@@ -36,8 +36,8 @@ class Rows(NamedTuple):
     subjects: tuple[Any, ...] = ()
     groups: tuple[Any, ...] = ()
 
-    def pick(self, chosen: NDArray[Any]) -> Rows:
-        """Some of the rows, by number or by a mask."""
+    def pick(self, chosen: NDArray[Any] | slice) -> Rows:
+        """Some of the rows, by number, by a mask or by a slice."""
         return self._replace(
             menu=self.menu[chosen],
             choice=self.choice[chosen],
@@ -51,7 +51,7 @@ class Counted(NamedTuple):
     """What readers make and writers take: the fields of `ChoiceData`."""
 
     items: tuple[Item, ...]
-    menus: Menus  # m different menus
+    menus: Menus  # m menus, in ascending order of their bit masks
     counts: Array  # (cells,): NaN where not observed
     totals: Array  # (m,)
     rows: Rows | None = None

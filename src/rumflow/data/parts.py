@@ -1,14 +1,15 @@
-"""Parts of choice data: those of each group or subject, and those without some items."""
+"""Choice data put in order, and parts of them: those of each group or subject, and those without some items."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow.core.arrays import Mask
+from rumflow.core.arrays import Ints, Mask
 from rumflow.core.menus import Menus, add_up
 from rumflow.data.labels import Counted, Item, Rows, format_menu
 from rumflow.errors import InputError
@@ -31,25 +32,42 @@ def split(data: Counted, by: str | Sequence[str]) -> dict[Any, Counted]:
     for codes, labels in parts:
         joined = joined * len(labels) + codes
     order = np.argsort(joined, kind="stable")
-    starts = np.flatnonzero(np.diff(joined[order]) > 0) + 1
-    found: dict[Any, Counted] = {}
-    for chosen in np.split(order, starts):
-        key = tuple(labels[codes[chosen[0]]] for codes, labels in parts)
-        found[key[0] if len(key) == 1 else key] = _count_rows(data.items, data.menus, rows.pick(chosen))
-    return found
+    first = np.flatnonzero(np.append(True, np.diff(joined[order]) > 0))
+    keys = [tuple(labels[codes[k]] for codes, labels in parts) for k in order[first].tolist()]
+    found = _count_rows(data, rows.pick(order), np.append(first, len(order)))
+    return {key[0] if len(key) == 1 else key: part for key, part in zip(keys, found, strict=True)}
 
 
-def _count_rows(items: tuple[Item, ...], menus: Menus, rows: Rows) -> Counted:
-    """The counts of these rows, over the menus that they chose from."""
-    used, menu = np.unique(rows.menu, return_inverse=True)
-    menus, _ = menus.take(used)
+def _count_rows(data: Counted, rows: Rows, first: Ints) -> Iterator[Counted]:
+    """The counts of the rows from each of `first` to the next, over the menus that were chosen from in these rows."""
+    m, group = len(data.menus), np.repeat(np.arange(len(first) - 1), np.diff(first))
+    used, menu = np.unique(group * m + rows.menu, return_inverse=True)
+    menus, _ = data.menus.take(used % m)  # those of the first group, of the second one, ...
     counts = add_up(menus.cells_of(menu, rows.choice), rows.weight, len(menus.item))
     totals = menus.sums(counts)
     seen = totals > 0
     if not seen.all():
         menus, cells = menus.take(np.flatnonzero(seen))
-        counts, totals, menu = counts[cells], totals[seen], (np.cumsum(seen) - 1)[menu]
-    return Counted(items, menus, counts, totals, rows._replace(menu=menu.astype(np.int32)))
+        counts, totals, used, menu = counts[cells], totals[seen], used[seen], (np.cumsum(seen) - 1)[menu]
+    begin = np.searchsorted(used, m * np.arange(len(first)))
+    for k, (a, b) in enumerate(pairwise(begin.tolist())):
+        choices = rows.pick(slice(first[k], first[k + 1]))
+        start = menus.start[a : b + 1]
+        those = slice(start[0], start[-1])
+        own = Menus(start - start[0], menus.item[those].copy(), menus.n_items)
+        choices = choices._replace(menu=(menu[first[k] : first[k + 1]] - a).astype(np.int32))
+        yield Counted(data.items, own, counts[those].copy(), totals[a:b].copy(), choices)
+
+
+def in_order(data: Counted) -> Counted:
+    """The same data with menus in ascending order of their bit masks."""
+    order = data.menus.order()
+    if order is None:
+        return data
+    menus, cells = data.menus.take(order)
+    place = np.argsort(order)
+    rows = None if data.rows is None else data.rows._replace(menu=place[data.rows.menu].astype(np.int32))
+    return data._replace(menus=menus, counts=data.counts[cells], totals=data.totals[order], rows=rows)
 
 
 def without(data: Counted, items: Iterable[Item]) -> Counted:
