@@ -177,13 +177,15 @@ def from_torch_choice(
         raise InputError(f"items: {len(labels)} labels for {n} items")
     if len(chosen) != len(session):
         raise InputError(f"item_index has {len(chosen)} entries, session_index {len(session)}")
-    offered = (
-        np.ones((int(session.max()) + 1, n), bool) if item_availability is None else np.asarray(item_availability) != 0
-    )
-    for name, index, end in (("item_index", chosen, n), ("session_index", session, len(offered))):
+    # Without availability every session has the same menu.
+    offered = np.ones((1, n), np.bool_) if item_availability is None else np.asarray(item_availability) != 0
+    sessions = int(session.max()) + 1 if item_availability is None else len(offered)
+    for name, index, end in (("item_index", chosen, n), ("session_index", session, sessions)):
         if (bad := (index < 0) | (index >= end)).any():
             at = int(np.argmax(bad))
             raise InputError(f"{name}[{at}] = {index[at]} is not from 0 to {end - 1}")
+    if item_availability is None:
+        session = np.zeros_like(session)
     if (outside := ~offered[session, chosen]).any():
         at = int(np.argmax(outside))
         raise InputError(f"choice {at}: item {labels[chosen[at]]!r} is not available in session {session[at]}")
