@@ -204,9 +204,7 @@ def find_centres(sample: Sample, p: Array, tau: float) -> Array:
 
 
 def _with_frequencies(data: ChoiceData, p: Array) -> ChoiceData:
-    counts = np.full(data.membership.shape, np.nan)
-    counts[data.membership] = p
-    return replace(data, counts=counts * data.totals[:, None])
+    return data.replace(counts=p * data.totals[data.cells.menu])
 
 
 def _pearson(case: Case, data: ChoiceData, p: Array, procedure: Procedure) -> tuple[Array, Array]:

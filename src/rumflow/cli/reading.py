@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +83,7 @@ def _narrow(data: ChoiceData, arguments: argparse.Namespace) -> ChoiceData:
         data = data.without(labels_of_data(data, "--leave-out", arguments.leave_out))
         menus = how_many(len(data.totals), "menu")
         told.append(f"without {arguments.leave_out}: {data.n} items, {menus}, {data.n_observations:g} choices")
-    return replace(data, understood="\n".join(told)) if len(told) > 1 else data
+    return data.replace(understood="\n".join(told)) if len(told) > 1 else data
 
 
 def say_resampling(data: ChoiceData, arguments: argparse.Namespace) -> None:

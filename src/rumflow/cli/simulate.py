@@ -111,12 +111,12 @@ def draw(arguments: argparse.Namespace) -> ChoiceData:
     data = ChoiceData.from_matrix(matrix, labels)
     if not single:
         return data
-    menu, item = np.nonzero(np.nan_to_num(data.counts))
-    times = data.counts[menu, item].astype(np.int64)
+    menu, item, count = data.cells
+    times = count.astype(np.int64)
     order = rng.permutation(int(times.sum()))
     rows = Rows(
         np.repeat(menu, times)[order].astype(np.int32),
         np.repeat(item, times)[order].astype(np.int16),
         np.ones(len(order)),
     )
-    return ChoiceData(data.items, data.membership, data.counts, data.totals, rows)
+    return data.replace(rows=rows)

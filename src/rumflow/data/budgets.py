@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from rumflow.check import check_whole
 from rumflow.core.arrangement import Patches, find_patches, merge_equal
 from rumflow.core.arrays import Array, Ints
+from rumflow.core.menus import Menus
 from rumflow.data.budget_inputs import (
     Where,
     budget_numbers,
@@ -281,12 +282,13 @@ class BudgetData:
         return self._as_choices([items[i] for i in order], budget[order], values[order])
 
     def _as_choices(self, items: Sequence[str], budget: Ints, probabilities: Array) -> ChoiceData:
-        membership = budget == np.arange(len(self.labels))[:, None]
-        counts = np.where(membership, probabilities * self.sizes[:, None], np.nan)
+        menus, cell = Menus.from_cells(budget, np.arange(len(items)), len(self.labels), len(items))
+        counts = np.empty(len(items))
+        counts[cell] = probabilities * self.sizes[budget]
         rows = None
         own = self.households
         if own is not None and not self.is_smoothed:
-            counts = np.where(membership, np.round(counts), np.nan)
+            counts = np.round(counts)
             place = {item: x for x, item in enumerate(items)}
             number = np.array([place[item] for item in self.items], np.int16)
             subjects: tuple[Any, ...] = ()
@@ -297,7 +299,7 @@ class BudgetData:
             rows = Rows(
                 own.budget.astype(np.int32), number[own.patch], np.ones(len(own.budget)), subject, None, subjects
             )
-        return ChoiceData(tuple(items), membership, counts, self.sizes, rows, self.understood)
+        return ChoiceData.from_cells(tuple(items), menus, counts, self.sizes, rows, self.understood)
 
     def estimator(self) -> DemandEstimator:
         """How the probabilities come from the households."""

@@ -3,59 +3,133 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow.check import check_item, check_menu
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.lattice import MAX_ITEMS
-from rumflow.data import matrix, writers
-from rumflow.data.labels import LARGEST_TOTAL, Counted, Item, Rows, check_items, format_menu
-from rumflow.data.menus import MOST_MASK_ITEMS, check_totals, labels_of, masks_of, sort_keys, tally, unique_menus
+from rumflow.core.memory import require_memory
+from rumflow.core.menus import MOST_MASK_ITEMS, Menus
+from rumflow.data import mappings, matrix, parts, writers
+from rumflow.data.labels import Counted, Item, Rows, check_totals
+from rumflow.data.parts import in_order
 from rumflow.data.readers import FrameSource, ParquetSource, make_options, open_source, read
 from rumflow.errors import InputError
 
+#: Tables (menus, items) of at most this many entries are kept once they were asked for; larger ones are made each time.
+MOST_KEPT = 1 << 22
 
-@dataclass(frozen=True, eq=False)
+
+class CellCounts(NamedTuple):
+    """Every cell (menu, item of the menu) of choice data: menus in order, items in ascending order within each menu."""
+
+    menu: Ints  # (cells,) number of the menu
+    item: NDArray[np.int32]  # (cells,) number of the item
+    count: Array  # type: ignore[assignment]  # (cells,) how often it was chosen; NaN where that was not recorded
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class ChoiceData:
     """Counts of choices by menu.
 
-    `membership[i, x]` says whether item x is in menu i; `counts[i, x]` how often it was chosen from it: NaN where x is not in
-    the menu, and where the cell was not observed (a survey that recorded only some items' shares). Menus are in ascending order
-    of their bit masks. There may be hundreds of items.
+    What is held is as large as what was observed: the `cells`, that is for every menu its items and how often each was chosen,
+    NaN where that was not recorded (a survey that recorded only some items' shares). `membership`, `counts` and `frequencies`
+    show the same as read-only tables (menus, items), made when they are asked for and kept if they are small. Menus are in
+    ascending order of their bit masks. There may be thousands of items.
+
+    `ChoiceData(items, membership, counts, totals)` takes tables: `membership[i, x]` says whether item x is in menu i,
+    `counts[i, x]` how often it was chosen from it. `from_cells` takes cells.
+
+    >>> data = ChoiceData.from_counts({("tea", "milk"): {"tea": 3, "milk": 1}, ("milk", "juice"): {"milk": 2, "juice": 5}})
+    >>> [part.tolist() for part in data.cells]
+    [[0, 0, 1, 1], [0, 1, 1, 2], [3.0, 1.0, 2.0, 5.0]]
+    >>> data.counts
+    array([[ 3.,  1., nan],
+           [nan,  2.,  5.]])
     """
 
     items: tuple[Item, ...]
-    membership: Mask  # (m, n) the observed menus
-    counts: Array  # (m, n)
+    offered: Menus  # the observed menus, by item number
+    count: Array  # (cells,)
     totals: Array  # (m,) sample size of each menu
-    rows: Rows | None = field(default=None, repr=False)  # None where only counts were given
-    understood: str = field(default="", repr=False)  # how a table was read, in words
+    rows: Rows | None  # None where only counts were given
+    understood: str  # how a table was read, in words
+    _kept: dict[str, Any]  # tables that were asked for
 
-    def __post_init__(self) -> None:
-        m, n = len(self.totals), len(self.items)
-        if self.membership.dtype != np.bool_ or not self.membership.shape == self.counts.shape == (m, n):
+    def __init__(
+        self,
+        items: tuple[Item, ...],
+        membership: Mask,
+        counts: Array,
+        totals: Array,
+        rows: Rows | None = None,
+        understood: str = "",
+    ) -> None:
+        m, n = len(totals), len(items)
+        if membership.dtype != np.bool_ or not membership.shape == counts.shape == (m, n):
             raise InputError(
                 f"membership must be a boolean array and counts an array of shape ({m}, {n}), one row per menu and one column "
-                f"per item; they are {self.membership.dtype} of shape {self.membership.shape} and of shape {self.counts.shape}"
+                f"per item; they are {membership.dtype} of shape {membership.shape} and of shape {counts.shape}"
             )
-        check_totals(self.items, self.membership, self.totals)
-        order = np.argsort(sort_keys(self.membership), kind="stable")
-        if (order != np.arange(m)).any():
-            self._sort(order)
+        menus, entry = Menus.from_table(membership)
+        self._set(in_order(Counted(items, menus, np.take(counts, entry), totals, rows, understood)))
 
-    def _sort(self, order: Ints) -> None:
-        """Menus in this order instead."""
-        for name in ("membership", "counts", "totals"):
-            object.__setattr__(self, name, getattr(self, name)[order])
-        if self.rows is not None:
-            place = np.argsort(order)
-            object.__setattr__(self, "rows", self.rows._replace(menu=place[self.rows.menu].astype(np.int32)))
+    def _set(self, data: Counted) -> None:
+        """Hold these data, whose menus are in order."""
+        check_totals(data.items, data.menus, data.totals)
+        count = np.asarray(data.counts, np.float64).view()
+        count.flags.writeable = False
+        fields = {"items": data.items, "offered": data.menus, "count": count, "totals": data.totals}
+        self.__dict__.update(fields | {"rows": data.rows, "understood": data.understood, "_kept": {}})
+
+    @classmethod
+    def _of(cls, data: Counted) -> ChoiceData:
+        """Data that hold these, whose menus are in order."""
+        made = cls.__new__(cls)
+        made._set(data)
+        return made
+
+    @classmethod
+    def from_cells(
+        cls,
+        items: tuple[Item, ...],
+        menus: Menus,
+        counts: Array,
+        totals: Array,
+        rows: Rows | None = None,
+        understood: str = "",
+    ) -> ChoiceData:
+        """From menus by item number, in any order, and a count per cell; nothing of size (menus, items) is made."""
+        if len(items) != menus.n_items or len(totals) != len(menus) or counts.shape != menus.item.shape:
+            raise InputError(
+                f"{len(menus)} menus of {menus.n_items} items with {len(menus.item)} cells need as many labels, totals and "
+                f"counts; there are {len(items)} labels, {len(totals)} totals and counts of shape {counts.shape}"
+            )
+        return cls._of(in_order(Counted(items, menus, counts, totals, rows, understood)))
+
+    def replace(self, **changes: Any) -> ChoiceData:
+        """The same data with other `items` (of the same number), `counts` (per cell, or as a table), `totals`, `rows` or
+        `understood`.
+
+        >>> data = ChoiceData.from_counts({("tea", "milk"): {"tea": 3, "milk": 1}})
+        >>> data.replace(items=("green tea", "oat milk")).menus
+        [('green tea', 'oat milk')]
+        """
+        given = self.counted()._asdict()
+        if unknown := set(changes) - set(given) | set(changes) & {"menus"}:
+            raise InputError(
+                f"replace: {', '.join(sorted(unknown))}: accepted are items, counts, totals, rows and understood"
+            )
+        if "counts" in changes:
+            counts = np.asarray(changes["counts"], np.float64)
+            table = counts.shape == (len(self.totals), self.n)
+            changes["counts"] = np.take(counts, self.offered.entry) if table else counts
+        return ChoiceData.from_cells(**given | changes)
 
     @property
     def n(self) -> int:
@@ -65,7 +139,7 @@ class ChoiceData:
     @property
     def menus(self) -> list[tuple[Item, ...]]:
         """The observed menus, as tuples of labels."""
-        return [labels_of(self.items, inside) for inside in self.membership]
+        return self.offered.labels(self.items)
 
     @cached_property
     def masks(self) -> Ints:
@@ -75,12 +149,47 @@ class ChoiceData:
                 f"menus of {self.n} items have no 64-bit masks (at most {MOST_MASK_ITEMS} items have): use data.membership, "
                 "a boolean row per menu, or data.menus, the labels"
             )
-        return masks_of(self.membership)
+        return self.offered.masks()
+
+    @property
+    def cells(self) -> CellCounts:
+        """Menu, item and count of every cell, as three flat arrays: what there is to compute with, for any number of items."""
+        return CellCounts(self.offered.menu, self.offered.item, self.count)
+
+    @property
+    def membership(self) -> Mask:
+        """(m, n): is the item in the menu?"""
+        kept: Mask | None = self._kept.get("membership")
+        return self._make("membership", np.True_, np.False_) if kept is None else kept
+
+    @property
+    def counts(self) -> Array:
+        """(m, n): how often each item was chosen from each menu; NaN outside the menu, and where it was not recorded."""
+        kept: Array | None = self._kept.get("counts")
+        return self._make("counts", self.count, np.nan) if kept is None else kept
 
     @property
     def frequencies(self) -> Array:
         """(m, n): share of each item among the choices from each menu; NaN as in `counts`."""
-        return self.counts / self.totals[:, None]
+        kept: Array | None = self._kept.get("frequencies")
+        return self._make("frequencies", self.shares, np.nan) if kept is None else kept
+
+    def _make(self, name: str, values: Any, outside: Any) -> Any:
+        """A table (menus, items) of these values, kept if it is small."""
+        m, n = len(self.totals), self.n
+        require_memory(
+            values.dtype.itemsize * float(m) * n, f"a table of {m:,} menus and {n:,} items", "use data.cells"
+        )
+        table = self.offered.to_table(values, outside)
+        table.flags.writeable = False
+        if table.size <= MOST_KEPT:
+            self._kept[name] = table
+        return table
+
+    @property
+    def shares(self) -> Array:
+        """(cells,) share of each cell among the choices from its menu; NaN where it was not recorded."""
+        return self.count / self.totals[self.offered.menu]
 
     @property
     def n_observations(self) -> float:
@@ -89,7 +198,7 @@ class ChoiceData:
 
     def to_array(self) -> Array:
         """(2^n, n): the frequencies of every menu, NaN where not observed, 0 outside the menu; for at most 30 items."""
-        return matrix.to_matrix(self.membership, self.frequencies)
+        return matrix.to_matrix(self.offered, self.shares)
 
     def __repr__(self) -> str:
         every = f" of {2**self.n - 1}" if self.n <= MAX_ITEMS else ""
@@ -101,36 +210,7 @@ class ChoiceData:
 
         `items` fixes the order of the items; without it they stand in order of first appearance.
         """
-        if not isinstance(counts, Mapping):
-            raise InputError(f"counts: a mapping of menus to choices is needed, not {type(counts).__name__}")
-        menus: list[tuple[Item, ...]] = []
-        for menu in counts:
-            if isinstance(menu, str | bytes) or not isinstance(menu, Iterable):
-                raise InputError(f"menu {menu!r}: give each menu as a tuple of items, such as ('tea', 'milk')")
-            menus.append(tuple(menu))
-        if not menus:
-            raise InputError("there are no data: at least one menu must be observed")
-        labels = check_items(items if items is not None else list(dict.fromkeys(x for menu in menus for x in menu)))
-        position = {label: x for x, label in enumerate(labels)}
-        table = np.full((len(menus), len(labels)), np.nan)
-        for row, menu, chosen in zip(table, menus, counts.values(), strict=True):
-            name = format_menu(menu)
-            row[check_menu(menu, position, f"menu {name}")] = 0.0
-            if not isinstance(chosen, Mapping):
-                raise InputError(f"menu {name}: give its choices as a mapping of item to count, not {chosen!r}")
-            for item, count in chosen.items():
-                if item not in position or np.isnan(row[position[item]]):
-                    raise InputError(f"menu {name}: the choice {item!r} is not in the menu")
-                row[position[item]] = _check_count(count, name, item)
-            if np.nansum(row) == 0:
-                raise InputError(f"menu {name} has no choices: leave out menus that were not observed")
-        membership, number = unique_menus(~np.isnan(table))
-        if len(membership) < len(menus):
-            _, first = np.unique(number, return_index=True)
-            name = format_menu(menus[np.setdiff1d(np.arange(len(menus)), first)[0]])
-            raise InputError(f"menu {name} appears twice (perhaps in another order): add its counts up first")
-        table = table[np.argsort(number)]
-        return cls(labels, membership, table, np.nansum(table, axis=1))
+        return cls._of(in_order(mappings.from_mapping(counts, items)))
 
     @classmethod
     def from_matrix(cls, a: ArrayLike, items: Sequence[Item] | None = None) -> ChoiceData:
@@ -139,7 +219,7 @@ class ChoiceData:
         With 2^n - 1 rows the first row is mask 1. A row of NaN, of masked cells, or of zeros, was not observed. Where some cells
         of a menu are NaN or masked the others are read as shares of that menu, so they must be at most 1 together.
         """
-        return cls(*matrix.from_matrix(a, items))
+        return cls._of(matrix.from_matrix(a, items))
 
     @classmethod
     def from_csv(
@@ -151,13 +231,13 @@ class ChoiceData:
         how it was read.
         """
         chosen = make_options(options)
-        return cls(*read(open_source(path, delimiter, encoding), chosen))
+        return cls._of(read(open_source(path, delimiter, encoding), chosen))
 
     @classmethod
     def from_parquet(cls, path: str | Path, **options: Any) -> ChoiceData:
         """From a Parquet file, in pieces and only the columns needed. Options as for `from_frame`."""
         chosen = make_options(options)
-        return cls(*read(ParquetSource(path), chosen))
+        return cls._of(read(ParquetSource(path), chosen))
 
     @classmethod
     def from_frame(cls, frame: Any, **options: Any) -> ChoiceData:
@@ -180,7 +260,7 @@ class ChoiceData:
         rows       keep every row (default: up to 5 million)
         """
         chosen = make_options(options)
-        return cls(*read(FrameSource(frame), chosen))
+        return cls._of(read(FrameSource(frame), chosen))
 
     @classmethod
     def from_pairs(cls, choices: Iterable[tuple[Item, Iterable[Item]]], **options: Any) -> ChoiceData:
@@ -205,44 +285,7 @@ class ChoiceData:
 
     def split(self, by: str | Sequence[str] = "group") -> dict[Any, ChoiceData]:
         """The data of each group, over the same items; by="subject": of each subject; by=("group", "subject"): of each pair."""
-        names = (by,) if isinstance(by, str) else tuple(by)
-        if not names or not set(names) <= {"group", "subject"}:
-            raise InputError(f"by={by!r}: accepted are 'group', 'subject' and ('group', 'subject')")
-        rows = self.rows
-        parts: list[tuple[NDArray[np.int32], tuple[Any, ...]]] = []
-        for name in names:
-            codes = None if rows is None else rows.group if name == "group" else rows.subject
-            if rows is None or codes is None:
-                raise InputError(f"these data have no {name}: name its column with {name}= when reading them")
-            parts.append((codes, rows.groups if name == "group" else rows.subjects))
-        assert rows is not None
-        joined = np.zeros(len(rows.menu), np.int64)
-        for codes, labels in parts:
-            joined = joined * len(labels) + codes
-        order = np.argsort(joined, kind="stable")
-        starts = np.flatnonzero(np.diff(joined[order]) > 0) + 1
-        found: dict[Any, ChoiceData] = {}
-        for own in np.split(order, starts):
-            key = tuple(labels[codes[own[0]]] for codes, labels in parts)
-            found[key[0] if len(key) == 1 else key] = self._of_rows(
-                rows._replace(
-                    menu=rows.menu[own],
-                    choice=rows.choice[own],
-                    weight=rows.weight[own],
-                    subject=None if rows.subject is None else rows.subject[own],
-                    group=None if rows.group is None else rows.group[own],
-                )
-            )
-        return found
-
-    def _of_rows(self, rows: Rows) -> ChoiceData:
-        """These items, counted again over some of the rows."""
-        counts = tally(self.membership, rows.menu, rows.choice, rows.weight)
-        totals = np.nansum(counts, axis=1)
-        seen = totals > 0
-        number = (np.cumsum(seen) - 1).astype(np.int32)
-        kept = rows._replace(menu=number[rows.menu])
-        return ChoiceData(self.items, self.membership[seen], counts[seen], totals[seen], kept)
+        return {key: ChoiceData._of(part) for key, part in parts.split(self.counted(), by).items()}
 
     def without(self, items: Iterable[Item]) -> ChoiceData:
         """The data with these items taken off every menu, and the choices of them left out.
@@ -254,39 +297,11 @@ class ChoiceData:
         >>> data.without(["none"]).counts.tolist()
         [[3.0, 1.0]]
         """
-        names = (items,) if isinstance(items, str) else tuple(items)
-        gone: Mask = np.isin(np.arange(self.n), [check_item(item, self.items) for item in names])
-        unknown = self.membership & gone & np.isnan(self.counts)
-        if unknown.any():
-            name = format_menu(self.menus[int(np.argmax(unknown.any(axis=1)))])
-            raise InputError(f"without {format_menu(names)}: menu {name} does not say how often these were chosen")
-        totals = self.totals - np.nansum(self.counts[:, gone], axis=1)
-        membership = self.membership[:, ~gone]
-        left = membership.any(axis=1) & (totals > 0)
-        if not left.any():
-            raise InputError(f"without {format_menu(names)} there is no choice left")
-        kept, own = unique_menus(membership[left])  # menus that differ in these items only are one
-        counts, sums = np.zeros(kept.shape), np.zeros(len(kept))
-        np.add.at(counts, own, self.counts[:, ~gone][left])
-        np.add.at(sums, own, totals[left])
-        number = np.full(len(totals), -1)
-        number[left] = own
-        rows = self.rows
-        if rows is not None:
-            use = (number[rows.menu] >= 0) & ~gone[rows.choice]
-            rows = rows._replace(
-                menu=number[rows.menu[use]].astype(np.int32),
-                choice=(np.cumsum(~gone) - 1)[rows.choice[use]].astype(np.int16),
-                weight=rows.weight[use],
-                subject=None if rows.subject is None else rows.subject[use],
-                group=None if rows.group is None else rows.group[use],
-            )
-        labels = tuple(item for item, out in zip(self.items, gone, strict=True) if not out)
-        return ChoiceData(labels, kept, counts, sums, rows, self.understood)
+        return ChoiceData._of(parts.without(self.counted(), items))
 
     def counted(self) -> Counted:
         """The same as a plain tuple, which is what writers take."""
-        return Counted(self.items, self.membership, self.counts, self.totals, self.rows, self.understood)
+        return Counted(self.items, self.offered, self.count, self.totals, self.rows, self.understood)
 
     def to_frame(self, form: str = "long", backend: str = "pandas") -> Any:
         """A data frame (backend "pandas", "polars", "pyarrow" or "dict"); `from_frame` reads it back exactly.
@@ -306,7 +321,7 @@ class ChoiceData:
 
     def to_matrix(self) -> Array:
         """(2^n - 1, n) counts, row = menu mask - 1, NaN where a menu or a cell was not observed, 0 outside the menu; n <= 30."""
-        return matrix.to_matrix(self.membership, self.counts)[1:]
+        return matrix.to_matrix(self.offered, self.count)[1:]
 
     def to_pairs(self) -> list[tuple[Item, tuple[Item, ...]]]:
         """(winner, losers) for every single choice; the counts must be whole numbers."""
@@ -320,29 +335,14 @@ class ChoiceData:
             or (self.rows is None) != (other.rows is None)
         ):
             return False
-        mine, theirs = (list(d.rows[:5]) if d.rows is not None else [] for d in (self, other))
-        pairs = zip(
-            [self.membership, self.counts, self.totals, *mine],
-            [other.membership, other.counts, other.totals, *theirs],
-            strict=True,
+        mine, theirs = (
+            [data.count, data.totals, *(data.rows[:5] if data.rows is not None else [])] for data in (self, other)
         )
         labels = self.rows is None or other.rows is None or self.rows[5:] == other.rows[5:]
-        return labels and all(_same(a, b) for a, b in pairs)
+        return labels and self.offered.same(other.offered) and all(map(_same, mine, theirs))
 
 
 def _same(a: Any, b: Any) -> bool:
     if a is None or b is None:
         return a is b
     return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
-
-
-def _check_count(count: object, menu: str, item: Item) -> float:
-    try:
-        value = float(count)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"menu {menu}, item {item!r}: the count {count!r} is not a number") from None
-    if not 0 <= value <= LARGEST_TOTAL:
-        raise InputError(
-            f"menu {menu}, item {item!r}: the count is {value:g}; counts must be from 0 to 2^53 = {LARGEST_TOTAL:.0f}"
-        )
-    return value

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow.core.arrays import Ints, Mask
+from rumflow.core.arrays import Ints
 from rumflow.core.memory import require_memory
+from rumflow.core.menus import Menus, add_up
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, Rows, check_items
-from rumflow.data.menus import tally, unique_menus
 from rumflow.data.writers import pair_numbers
 from rumflow.errors import InputError
 
@@ -60,14 +60,12 @@ def from_choix(n_items: int, choices: Iterable[tuple[int, Any]], items: Sequence
         if (bad := (who < 0) | (who >= n_items)).any():
             at = int(np.argmax(bad))
             raise InputError(f"choice {k[at]}: item {who[at]} is not from 0 to {n_items - 1}")
-    require_memory(3.0 * len(chosen) * n_items, f"{len(chosen):,} choices of {n_items:,} items")
-    offered = np.zeros((len(chosen), n_items), np.bool_)
-    offered[row, other] = True
-    twice = (offered.sum(axis=1) < sizes) | offered[np.arange(len(chosen)), chosen]
+    menu = np.concatenate([row, np.arange(len(chosen))])
+    menus, _ = Menus.from_cells(menu, np.concatenate([other, chosen]), len(chosen), n_items)
+    twice = menus.sizes <= sizes
     if twice.any():
         raise InputError(f"choice {int(np.argmax(twice))}: an item appears twice among the winner and the losers")
-    offered[np.arange(len(chosen)), chosen] = True
-    return _count(labels, offered, np.arange(len(chosen)), chosen)
+    return _count(labels, menus, np.arange(len(chosen)), chosen)
 
 
 def to_xlogit(data: ChoiceData, constants: bool = True) -> dict[str, NDArray[Any]]:
@@ -179,41 +177,44 @@ def from_torch_choice(
         raise InputError(f"items: {len(labels)} labels for {n} items")
     if len(chosen) != len(session):
         raise InputError(f"item_index has {len(chosen)} entries, session_index {len(session)}")
-    offered = (
-        np.ones((int(session.max()) + 1, n), bool) if item_availability is None else np.asarray(item_availability) != 0
-    )
-    for name, index, end in (("item_index", chosen, n), ("session_index", session, len(offered))):
+    # Without availability every session has the same menu.
+    offered = np.ones((1, n), np.bool_) if item_availability is None else np.asarray(item_availability) != 0
+    sessions = int(session.max()) + 1 if item_availability is None else len(offered)
+    for name, index, end in (("item_index", chosen, n), ("session_index", session, sessions)):
         if (bad := (index < 0) | (index >= end)).any():
             at = int(np.argmax(bad))
             raise InputError(f"{name}[{at}] = {index[at]} is not from 0 to {end - 1}")
+    if item_availability is None:
+        session = np.zeros_like(session)
     if (outside := ~offered[session, chosen]).any():
         at = int(np.argmax(outside))
         raise InputError(f"choice {at}: item {labels[chosen[at]]!r} is not available in session {session[at]}")
     user = None if user_index is None else np.asarray(user_index)
-    return _count(labels, offered, session, chosen, user)
+    return _count(labels, Menus.from_table(offered)[0], session, chosen, user)
 
 
 def _count(
-    labels: tuple[Item, ...], offered: Mask, menu: Ints, chosen: Ints, user: NDArray[Any] | None = None
+    labels: tuple[Item, ...], offered: Menus, menu: Ints, chosen: Ints, user: NDArray[Any] | None = None
 ) -> ChoiceData:
-    """Data from menus (rows of `offered`), and the menu and the item of each choice."""
+    """Data from the menus offered, and the menu and the item of each choice."""
     used, menu = np.unique(menu, return_inverse=True)
-    membership, number = unique_menus(offered[used])
+    menus, number = offered.take(used)[0].unique()
     menu = number[menu]
-    counts = tally(membership, menu, chosen, np.ones(len(chosen)))
+    counts = add_up(menus.cells_of(menu, chosen), np.ones(len(chosen)), len(menus.item))
     rows = Rows(menu.astype(np.int32), chosen.astype(np.int16), np.ones(len(chosen)))
     if user is not None:
         names, subject = np.unique(user, return_inverse=True)
         rows = rows._replace(subject=subject.astype(np.int32), subjects=tuple(names.tolist()))
-    return ChoiceData(labels, membership, counts, np.nansum(counts, axis=1), rows)
+    return ChoiceData.from_cells(labels, menus, counts, menus.sums(counts), rows)
 
 
 def _rows(data: ChoiceData) -> Rows:
     """The rows of the data; where there are only counts, a row for each menu and item chosen, with its count as weight."""
     if data.rows is not None:
         return data.rows
-    menu, item = np.nonzero(np.nan_to_num(data.counts) > 0)
-    return Rows(menu.astype(np.int32), item.astype(np.int16), data.counts[menu, item])
+    menu, item, count = data.cells
+    chosen = count > 0
+    return Rows(menu[chosen].astype(np.int32), item[chosen].astype(np.int16), count[chosen])
 
 
 def _repeats(weights: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from rumflow.check import check_different
 from rumflow.check import format_menu as format_menu  # noqa: PLC0414 -- also imported from here
-from rumflow.core.arrays import Array, Mask
+from rumflow.core.arrays import Array
+from rumflow.core.menus import Menus
 from rumflow.errors import InputError
 
 Item = Hashable
@@ -37,13 +38,23 @@ class Rows(NamedTuple):
     subjects: tuple[Any, ...] = ()
     groups: tuple[Any, ...] = ()
 
+    def pick(self, chosen: NDArray[Any] | slice) -> Rows:
+        """Some of the rows, by number, by a mask or by a slice."""
+        return self._replace(
+            menu=self.menu[chosen],
+            choice=self.choice[chosen],
+            weight=self.weight[chosen],
+            subject=None if self.subject is None else self.subject[chosen],
+            group=None if self.group is None else self.group[chosen],
+        )
+
 
 class Counted(NamedTuple):
     """What readers make and writers take: the fields of `ChoiceData`."""
 
     items: tuple[Item, ...]
-    membership: Mask  # (m, n): is the item in the menu? Menus in ascending order of their bit masks
-    counts: Array  # (m, n): NaN outside the menu and where not observed
+    menus: Menus  # m menus, in ascending order of their bit masks
+    counts: Array  # (cells,): NaN where not observed
     totals: Array  # (m,)
     rows: Rows | None = None
     understood: str = ""
@@ -73,3 +84,14 @@ def check_items(items: Iterable[Item]) -> tuple[Item, ...]:
         raise InputError(f"there are {len(labels):,} items; data can hold at most {MOST_ITEMS:,}")
     check_different(labels, "items")
     return labels
+
+
+def check_totals(items: Sequence[Item], menus: Menus, totals: Array, name: str = "") -> None:
+    """An error where a menu has more choices than double precision can count."""
+    wrong = ~(totals <= LARGEST_TOTAL)
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        raise InputError(
+            f"{name}menu {format_menu(menus.labels_of(k, items))}: its total is {totals[k]:g}; at most "
+            f"2^53 = {LARGEST_TOTAL:.0f} choices can be counted exactly: divide the counts by a number"
+        )

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rumflow.check import nan_where_masked
-from rumflow.core.arrays import Array
+from rumflow.core.arrays import Array, Mask
 from rumflow.core.lattice import MAX_ITEMS, Lattice, items_of
+from rumflow.core.menus import Menus
 from rumflow.data.labels import LARGEST_TOTAL, Counted, Item, check_items, format_menu
-from rumflow.data.menus import masks_of
 from rumflow.errors import InputError
 
 
@@ -42,13 +42,19 @@ def from_matrix(a: ArrayLike, items: Sequence[Item] | None) -> Counted:
     if len(labels) != n:
         raise InputError(f"items: {len(labels)} labels for a matrix of {n} items")
     inside = Lattice(n).membership
-    _refuse(matrix > LARGEST_TOTAL, matrix, labels, f"is too large: counts are at most 2^53 = {LARGEST_TOTAL:.0f}")
-    _refuse(matrix < 0, matrix, labels, "is negative: counts must be 0 or more")
-    _refuse(~inside & (matrix != 0) & ~np.isnan(matrix), matrix, labels, "but the item is not in that menu")
-    matrix[~inside] = np.nan
-    sums = np.nansum(matrix, axis=1)
-    partial = np.isnan(matrix).sum(axis=1) > (~inside).sum(axis=1)
-    observed = ~np.isnan(matrix).all(axis=1) & (partial | (sums > 0))
+    missing = np.isnan(matrix)
+    known = np.where(missing, 0.0, matrix)
+    outside = (known != 0) & ~inside
+    if known.min() < 0 or known.max() > LARGEST_TOTAL or outside.any():
+        _refuse(matrix > LARGEST_TOTAL, matrix, labels, f"is too large: counts are at most 2^53 = {LARGEST_TOTAL:.0f}")
+        _refuse(matrix < 0, matrix, labels, "is negative: counts must be 0 or more")
+        _refuse(outside, matrix, labels, "but the item is not in that menu")
+    sums = known.sum(axis=1)
+    partial: Mask = np.zeros(1 << n, np.bool_)
+    observed: Mask = sums > 0
+    if missing.any():
+        partial = np.logical_or.reduce(missing & inside, axis=1)
+        observed |= partial & np.logical_or.reduce(inside & ~missing, axis=1)
     for mask in np.flatnonzero(observed & partial & (sums > 1 + 1e-9)):
         raise InputError(
             f"menu {format_menu(labels[x] for x in items_of(mask))}: some cells are NaN, so the others are shares, "
@@ -56,19 +62,21 @@ def from_matrix(a: ArrayLike, items: Sequence[Item] | None) -> Counted:
         )
     if not observed.any():
         raise InputError("the matrix has no observed menu: every row is NaN or zero")
-    return Counted(labels, inside[observed], matrix[observed], np.where(partial, 1.0, sums)[observed])
+    menus, entry = Menus.from_table(inside[observed])
+    counts = np.take(matrix[observed], entry)
+    return Counted(labels, menus, counts, np.where(partial, 1.0, sums)[observed])
 
 
-def to_matrix(membership: NDArray[np.bool_], values: Array) -> Array:
-    """(2^n, n): the values of the observed menus, NaN on the cells of the others, 0 outside the menus."""
-    n = membership.shape[1]
+def to_matrix(menus: Menus, values: Array) -> Array:
+    """(2^n, n): the values of the observed cells, NaN on the cells of other menus, 0 outside the menus."""
+    n = menus.n_items
     if n > MAX_ITEMS:
         raise InputError(
             f"a matrix over all menus is possible for at most {MAX_ITEMS} items, not {n}: use counts or frequencies, "
             "one row per observed menu"
         )
     matrix = np.where(Lattice(n).membership, np.nan, 0.0)
-    matrix[masks_of(membership)] = np.where(membership, values, 0.0)
+    matrix[np.repeat(menus.masks(), menus.sizes), menus.item] = values
     return matrix
 
 

@@ -1,4 +1,4 @@
-"""Menus as rows of a boolean matrix: `membership[i, x]` says whether item x is in menu i.
+"""Menus as rows of a boolean matrix: `membership[i, x]` says whether item x is in menu i. For few items: see `core/menus.py`.
 
 Menus stand in the ascending order of their bit masks (bit x set: item x is offered), that is in lexicographic order from the
 last item down to the first. The masks themselves exist as 64-bit numbers up to 62 items only; the matrix has no such limit.
@@ -12,11 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array, Ints, Mask
-from rumflow.data.labels import LARGEST_TOTAL, Item, format_menu
-from rumflow.errors import InputError
-
-#: The most items whose menus have 64-bit masks.
-MOST_MASK_ITEMS = 62
+from rumflow.core.menus import MOST_MASK_ITEMS
+from rumflow.data.labels import Item
 
 
 def masks_of(membership: Mask) -> Ints:
@@ -62,14 +59,3 @@ def tally(membership: Mask, menu: NDArray[np.integer], choice: NDArray[np.intege
 def labels_of(items: Sequence[Item], inside: Mask) -> tuple[Item, ...]:
     """The labels of one menu, a row of the matrix."""
     return tuple(items[x] for x in np.flatnonzero(inside).tolist())
-
-
-def check_totals(items: Sequence[Item], membership: Mask, totals: Array, name: str = "") -> None:
-    """An error where a menu has more choices than double precision can count."""
-    wrong = ~(totals <= LARGEST_TOTAL)
-    if wrong.any():
-        k = int(np.argmax(wrong))
-        raise InputError(
-            f"{name}menu {format_menu(labels_of(items, membership[k]))}: its total is {totals[k]:g}; at most "
-            f"2^53 = {LARGEST_TOTAL:.0f} choices can be counted exactly: divide the counts by a number"
-        )

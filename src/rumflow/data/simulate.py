@@ -14,16 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.check import check_number, check_whole
-from rumflow.core.arrays import Array, Mask
+from rumflow.core.arrays import Array
 from rumflow.core.compile import kernel
 from rumflow.core.lattice import Lattice
 from rumflow.core.memory import require_memory
+from rumflow.core.menus import Menus
 from rumflow.core.paths import flow_from_paths, paths_from_orders
 from rumflow.core.seeds import Seed, generator
 from rumflow.core.transforms import moebius_adjoint, zeta
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import MOST_ITEMS
-from rumflow.data.menus import tally, unique_menus
+
+#: Menus are drawn by a random number per menu and item up to this many of them.
+MOST_NUMBERS = 1 << 24
 
 
 def _lattice(n: int) -> Lattice:
@@ -154,20 +157,23 @@ def random_menus(
         n_menus, "n_menus", 1, comb(n, size), also=f": so many menus of {size} are there among {n} items"
     )
     _check_draws(draws)
-    require_memory(60.0 * n * n_menus, f"{n_menus:,} menus of {n:,} items")
     rng = generator(seed)
-    membership = _different_menus(n, n_menus, size, rng)
+    items = _different_menus(n, n_menus, size, rng)
     weights = rng.dirichlet(np.ones(n_rankings))
-    shares = np.zeros(membership.shape)
-    menu = np.arange(n_menus)
+    shares, menu = np.zeros(items.shape), np.arange(n_menus)
     for weight in weights:
         place = rng.permutation(n)  # of each item in the ranking
-        shares += tally(membership, menu, np.where(membership, place, n).argmin(axis=1), np.full(n_menus, weight))
+        shares[menu, place[items].argmin(axis=1)] += weight
+    menus = Menus(size * np.arange(n_menus + 1), items.ravel(), n)
     if draws is None:
-        return ChoiceData(tuple(range(n)), membership, shares, np.ones(n_menus))
-    exact = np.nan_to_num(shares)
-    counts = rng.multinomial(draws, exact / exact.sum(axis=1, keepdims=True)).astype(np.float64)
-    return ChoiceData(tuple(range(n)), membership, np.where(membership, counts, np.nan), counts.sum(axis=1))
+        return ChoiceData.from_cells(tuple(range(n)), menus, shares.ravel(), np.ones(n_menus))
+    # A column of zeros beside the items: before them where the last item is in the menu, else after them. The draws are then
+    # those from the rows of a table (menus, items), whose zeros take no random numbers, but whose last column does not either.
+    column = np.arange(size) + (items[:, -1:] == n - 1)
+    padded = np.zeros((n_menus, size + 1))
+    np.put_along_axis(padded, column, shares / shares.sum(axis=1, keepdims=True), axis=1)
+    counts = np.take_along_axis(rng.multinomial(draws, padded), column, axis=1).astype(np.float64)
+    return ChoiceData.from_cells(tuple(range(n)), menus, counts.ravel(), counts.sum(axis=1))
 
 
 def stock_outs(
@@ -189,15 +195,33 @@ def stock_outs(
     return random_menus(n, n_menus, min(n - 1, max(1, n - round(missing * n))), n_rankings, draws, seed)
 
 
-def _different_menus(n: int, n_menus: int, size: int, rng: np.random.Generator) -> Mask:
-    """(m, n) random menus, no two the same, in order."""
-    found = np.zeros((0, n), np.bool_)
+def _different_menus(n: int, n_menus: int, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    """(m, size) random menus by item number, no two the same, in order."""
+    found = np.zeros((0, size), np.int32)
     while len(found) < n_menus:
-        more = np.zeros((n_menus, n), np.bool_)
-        np.put_along_axis(more, rng.random((n_menus, n)).argpartition(size - 1, axis=1)[:, :size], True, axis=1)
-        found, _ = unique_menus(np.vstack([found, more]))
-    keep = np.sort(rng.choice(len(found), n_menus, replace=False))
-    return found[keep]
+        every = np.vstack([found, _draw_menus(n, n_menus, size, rng)])
+        menus, _ = Menus(size * np.arange(len(every) + 1), every.ravel(), n).unique()
+        found = menus.item.reshape(-1, size)
+    return found[np.sort(rng.choice(len(found), n_menus, replace=False))]
+
+
+def _draw_menus(n: int, n_menus: int, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    """(m, size) random menus, items in ascending order: the smallest of n random numbers for each menu.
+
+    Small menus of many items, for which this takes long, are drawn item by item, those with an item twice again.
+    """
+    menus = np.empty((n_menus, size), np.int32)
+    if n * n_menus > MOST_NUMBERS and size * size <= n:
+        left = np.arange(n_menus)
+        while len(left):
+            menus[left] = np.sort(rng.integers(n, size=(len(left), size), dtype=np.int32), axis=1)
+            left = left[(menus[left, 1:] == menus[left, :-1]).any(axis=1)]
+        return menus
+    piece = max(1, (1 << 20) // n)
+    for first in range(0, n_menus, piece):
+        numbers = rng.random((min(piece, n_menus - first), n))
+        menus[first : first + piece] = np.sort(numbers.argpartition(size - 1, axis=1)[:, :size], axis=1)
+    return menus
 
 
 def _check_draws(draws: int | None) -> None:

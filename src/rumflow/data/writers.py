@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from rumflow.check import check_option
+from rumflow.core.menus import MOST_MASK_ITEMS
 from rumflow.data.labels import Counted, Item, Rows, format_menu
-from rumflow.data.menus import MOST_MASK_ITEMS, labels_of, masks_of
 from rumflow.errors import InputError
 from rumflow.output.files import write_csv, write_parquet
 from rumflow.output.frames import make_frame
@@ -33,23 +33,24 @@ def long_table(data: Counted) -> Table:
 
     An item that is in no menu stands alone with count 0, so that it is not lost.
     """
-    n = len(data.items)
-    alone = np.flatnonzero(~data.membership.any(axis=0))
-    membership = np.vstack([data.membership, np.eye(n, dtype=np.bool_)[alone]])
-    counts = np.vstack([data.counts, np.where(np.eye(n, dtype=np.bool_)[alone], 0.0, np.nan)])
+    n, m = len(data.items), len(data.menus)
+    alone = np.setdiff1d(np.arange(n), data.menus.item)
+    menu = np.concatenate([data.menus.menu, m + np.arange(len(alone))])
+    item = np.concatenate([data.menus.item, alone])
+    counts = np.concatenate([data.counts, np.zeros(len(alone))])
     totals = np.concatenate([data.totals, np.zeros(len(alone))])
-    menu, item = np.nonzero(membership)
     table: Table
     if n <= MOST_MASK_ITEMS:
-        menus = [labels_of(data.items, inside) for inside in membership]
-        table = {"menu_mask": masks_of(membership)[menu].tolist(), "menu": [menus[k] for k in menu.tolist()]}
+        menus = [*data.menus.labels(data.items), *((data.items[x],) for x in alone.tolist())]
+        masks = np.concatenate([data.menus.masks(), np.int64(1) << alone])
+        table = {"menu_mask": masks[menu].tolist(), "menu": [menus[k] for k in menu.tolist()]}
     else:
         table = {"menu_id": (menu + 1).tolist()}
     table["item"] = [data.items[x] for x in item.tolist()]
     if n > MOST_MASK_ITEMS:
         table["item_number"] = item.tolist()
-    table["count"] = [_whole(c) for c in counts[menu, item].tolist()]
-    if np.isnan(data.counts[data.membership]).any():
+    table["count"] = [_whole(c) for c in counts.tolist()]
+    if np.isnan(data.counts).any():
         table["total"] = [_whole(t) for t in totals[menu].tolist()]
     return table
 
@@ -63,14 +64,14 @@ def rows_table(data: Counted) -> Table:
     rows = data.rows
     if rows is None:
         raise InputError("form='rows': these data hold only counts; write them with form='long'")
-    menus = [labels_of(data.items, inside) for inside in data.membership]
+    menus = data.menus.labels(data.items)
     table: Table = {
         "menu_mask": [],
         "menu": [menus[k] for k in rows.menu.tolist()],
         "choice": [data.items[x] for x in rows.choice.tolist()],
     }
     if len(data.items) <= MOST_MASK_ITEMS:
-        table["menu_mask"] = masks_of(data.membership)[rows.menu].tolist()
+        table["menu_mask"] = data.menus.masks()[rows.menu].tolist()
         never: list[int] = []
     else:
         del table["menu_mask"]
@@ -164,17 +165,17 @@ def to_pairs(data: Counted) -> list[tuple[Item, tuple[Item, ...]]]:
 
 def pair_numbers(data: Counted) -> list[tuple[int, tuple[int, ...], int]]:
     """(winner, losers, how often) by item number, for every menu and every item that was chosen from it."""
+    menu, item = data.menus.menu, data.menus.item
     if (bad := ~np.isnan(data.counts) & (data.counts != np.round(data.counts))).any():
-        row, x = np.argwhere(bad)[0]
+        cell = int(np.argmax(bad))
         raise InputError(
-            f"menu {format_menu(labels_of(data.items, data.membership[row]))}, item {data.items[x]!r}: the count "
-            f"{data.counts[row, x]:g} is not a whole number, so it cannot be written as single choices"
+            f"menu {format_menu(data.menus.labels_of(int(menu[cell]), data.items))}, item {data.items[item[cell]]!r}: the count "
+            f"{data.counts[cell]:g} is not a whole number, so it cannot be written as single choices"
         )
-    pairs = []
-    for inside, counts in zip(data.membership, data.counts, strict=True):
-        menu = np.flatnonzero(inside).tolist()
-        for x in np.flatnonzero(np.nan_to_num(counts)).tolist():
-            pairs.append((x, tuple(y for y in menu if y != x), int(counts[x])))
+    members, pairs = data.menus.labels(range(len(data.items))), []
+    chosen = np.flatnonzero(data.counts > 0)
+    for k, x, times in zip(menu[chosen].tolist(), item[chosen].tolist(), data.counts[chosen].tolist(), strict=True):
+        pairs.append((x, tuple(y for y in members[k] if y != x), int(times)))
     return pairs
 
 

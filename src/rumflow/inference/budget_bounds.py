@@ -50,13 +50,8 @@ def place_budget(budgets: BudgetData, prices: ArrayLike) -> NewBudget:
     names = tuple(f"new/{i + 1}{_sides(budgets, row)}" for i, row in enumerate(signs))
     data, items = _told_apart(budgets, every, pieces) if budgets.households is not None else _together(budgets, pieces)
     model = Budgets(np.vstack([pieces.signs[old], signs]), [*items, *names])
-    wider = ((0, 0), (0, len(names)))
-    choices = replace(
-        data,
-        items=(*data.items, *names),
-        membership=np.pad(data.membership, wider),
-        counts=np.pad(data.counts, wider, constant_values=np.nan),
-    )
+    menus = replace(data.offered, n_items=data.n + len(names))
+    choices = ChoiceData.from_cells((*data.items, *names), menus, data.count, data.totals, data.rows, data.understood)
     return NewBudget(choices, names, model)
 
 

@@ -75,10 +75,10 @@ def test_how_many_replicates_are_enough(level, n_boot, enough):
 
 
 def test_choices_behind_by_hand():
-    assert subsets.choices_behind(replace(DATA, rows=None), False).tolist() == [3.0, 5.0]
+    assert subsets.choices_behind(DATA.replace(rows=None), False).tolist() == [3.0, 5.0]
     assert subsets.choices_behind(DATA, False).tolist() == [3.0, 5.0]  # whole weights are numbers of choices
     assert subsets.choices_behind(DATA, True) == pytest.approx([9 / 5, 25 / 17])  # subjects with 1 and 2; with 1 and 4
-    half = replace(DATA, rows=ROWS._replace(weight=0.5 * ROWS.weight))
+    half = DATA.replace(rows=ROWS._replace(weight=0.5 * ROWS.weight))
     assert subsets.choices_behind(half, False) == pytest.approx([9 / 5, 25 / 11])
 
 
@@ -95,7 +95,7 @@ def test_halves_of_counts():
     assert half_of(3, 3).sum() == 3
     (rng,) = generators(0, (1,), range(1))
     assert half_of(6 * 10**8, 4 * 10**8).tolist() == rng.binomial([6 * 10**8, 4 * 10**8], 0.5).tolist()
-    (half,) = subsets.half_samples(replace(DATA, rows=None, totals=np.array([3.0, 7.0])), False, 0, 1)
+    (half,) = subsets.half_samples(DATA.replace(rows=None, totals=np.array([3.0, 7.0])), False, 0, 1)
     assert half.totals.tolist() == [2.0, 4.0]
     assert np.isnan(half.counts).tolist() == np.isnan(DATA.counts).tolist()
     for by_subject, units in ((False, 5), (True, 3)):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rumflow.core.memory import require_memory
-from rumflow.data.menus import labels_of, unique_menus
+from rumflow.core.menus import Menus
 from rumflow.data.readers.coding import Coder
 from rumflow.data.readers.roles import Options, Roles, as_flag
 from rumflow.data.readers.sources import FrameSource, Source
@@ -53,21 +52,16 @@ def collect_alternatives(source: Source, roles: Roles, options: Options) -> tupl
             "must be 1" + (" (or name an outside_option=)" if count[bad] == 0 else "")
         )
     labels = item.values
-    require_memory(
-        3.0 * len(observation) * len(labels), f"{len(observation):,} observations of {len(labels):,} alternatives"
-    )
-    inside = np.zeros((len(observation), len(labels)), np.bool_)
-    inside[owner, alternative] = True
-    if inside.sum() < len(owner):
-        cell = owner * len(labels) + alternative
+    offered, cell = Menus.from_cells(owner, alternative, len(observation), len(labels))
+    if len(offered.item) < len(owner):
         _, first = np.unique(cell, return_index=True)
         row = int(np.setdiff1d(np.arange(len(cell)), first)[0])
         raise InputError(
             f"{source.where(int(place[row]))}: observation {observation.values[owner[row]]!r} has alternative "
             f"{labels[alternative[row]]!r} twice; list it once"
         )
-    different, number = unique_menus(inside)
-    shared = [labels_of(labels, menu) for menu in different]
+    different, number = offered.unique()
+    shared = different.labels(labels)
     menus = [shared[k] for k in number.tolist()]
     choices: list[object] = [None] * len(menus)
     for who, what in zip(owner[chosen == 1].tolist(), alternative[chosen == 1].tolist(), strict=True):

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array, Ints, Mask
-from rumflow.core.memory import require_memory
-from rumflow.data.labels import MOST_ITEMS, Counted, Rows, format_menu
+from rumflow.core.menus import add_up
+from rumflow.data.labels import MOST_ITEMS, Counted, Rows, check_totals, format_menu
 from rumflow.data.matrix import from_matrix
-from rumflow.data.menus import check_totals, labels_of, tally, unique_menus
+from rumflow.data.menus import unique_menus
 from rumflow.data.readers.alternatives import collect_alternatives
 from rumflow.data.readers.coding import Coder, KeyCounter, to_numbers
 from rumflow.data.readers.columns import Recogniser
@@ -204,14 +204,12 @@ class _Accumulator:
         table = Distinct(self.menu.values or [None], self.extra.values, self.choice.values, counter.keys, where)
         meaning = Interpreter(self.source.name, self.source.text, roles, self.options, table).run()
         self._refuse_duplicates(meaning)
-        inside, menu_of_key = meaning.membership, meaning.menus
-        require_memory(30.0 * inside.size, f"a table of {inside.shape[0]:,} menus and {inside.shape[1]:,} items")
-        counts = tally(inside, menu_of_key, meaning.choices, counter.weight)
+        menus = meaning.menus
+        counts = add_up(meaning.cell, counter.weight, len(menus.item))
         hidden = counter.unknown == counter.rows
-        hide = np.zeros(counts.shape, bool)
-        hide[menu_of_key[hidden], meaning.choices[hidden]] = True
-        shown = np.zeros(counts.shape, bool)
-        shown[menu_of_key[~hidden], meaning.choices[~hidden]] = True
+        hide, shown = np.zeros(len(counts), bool), np.zeros(len(counts), bool)
+        hide[meaning.cell[hidden]] = True
+        shown[meaning.cell[~hidden]] = True
         counts[hide & ~shown] = np.nan
         if hidden.any() and (roles.subject or roles.group):
             raise InputError(
@@ -220,67 +218,68 @@ class _Accumulator:
                 "never chosen"
             )
         totals = self._totals(counts, shown, meaning)
-        check_totals(meaning.items, inside, totals, f"{self.source.name}: ")
+        check_totals(meaning.items, menus, totals, f"{self.source.name}: ")
         observed = totals > 0
         if not observed.any():
             raise InputError(f"{self.source.name}: every count is 0; at least one menu needs a choice")
         number = np.cumsum(observed) - 1
-        dropped = np.flatnonzero(~observed & (inside.sum(axis=1) > 1))
+        dropped = np.flatnonzero(~observed & (menus.sizes > 1))
         if len(dropped):
-            some = ", ".join(format_menu(labels_of(meaning.items, inside[m])) for m in dropped[:3])
+            some = ", ".join(map(meaning.name, dropped[:3].tolist()))
             meaning.notes.append(f"{len(dropped)} menus have no choices and count as not offered: {some}")
         if roles.form == "availability":
-            never = [
-                str(label) for label, total in zip(meaning.items, np.nansum(counts, axis=0), strict=True) if total == 0
-            ]
+            chosen = add_up(menus.item, np.nan_to_num(counts), len(meaning.items))
+            never = [str(label) for label, total in zip(meaning.items, chosen.tolist(), strict=True) if total == 0]
             if never:
                 meaning.notes.append(
                     f"never chosen: {', '.join(never)} (name the 0/1 columns with available= if these are not items)"
                 )
-        rows = self._rows(number[menu_of_key], meaning) if self.keep else None
+        rows = self._rows(number[meaning.menu], meaning) if self.keep else None
         text = self._describe(meaning, int(observed.sum()), float(totals.sum()), rows)
-        return Counted(meaning.items, inside[observed], counts[observed], totals[observed], rows, text)
+        if not observed.all():
+            menus, cells = menus.take(np.flatnonzero(observed))
+            counts, totals = counts[cells], totals[observed]
+        return Counted(meaning.items, menus, counts, totals, rows, text)
 
-    def _totals(self, counts: Array, shown: NDArray[np.bool_], meaning: Meaning) -> Array:
+    def _totals(self, counts: Array, shown: Mask, meaning: Meaning) -> Array:
         """Sample sizes: those of the column of totals, else the sums, or 1 where some cell is missing and counts are shares.
 
         With totals, items that have no row are not recorded in menus whose counts stay below the total. `counts` changes.
         """
-        inside, menu_of_key = meaning.membership, meaning.menus
+        menus = meaning.menus
         if self.totals and not (self.roles.subject or self.roles.group):
-            given = np.zeros(len(counts))
+            given = np.zeros(len(menus))
             for key, total in self.totals.items():
-                given[menu_of_key[key]] = max(given[menu_of_key[key]], total)
+                given[meaning.menu[key]] = max(given[meaning.menu[key]], total)
             if not (counts > 1).any() and ((counts > 0) & (counts < 1)).any() and (given > 1).any():
-                counts *= given[:, None]  # shares beside their sample sizes
-            sums = np.nansum(counts, axis=1)
+                counts *= given[menus.menu]  # shares beside their sample sizes
+            sums = menus.sums(counts)
             slack = 1e-6 * np.maximum(given, 1.0)
-            counts[(sums < given - slack)[:, None] & inside & ~shown] = np.nan
-            known = ~(np.isnan(counts) & inside).any(axis=1)
-            for m in np.flatnonzero((sums > given + slack) | (known & (sums < given - slack))):
+            counts[(sums < given - slack)[menus.menu] & ~shown] = np.nan
+            known = menus.count(np.isnan(counts)) == 0
+            for m in np.flatnonzero((sums > given + slack) | (known & (sums < given - slack))).tolist():
                 raise InputError(
-                    f"{self.source.name}: menu {format_menu(labels_of(meaning.items, inside[m]))}: the counts add up to "
+                    f"{self.source.name}: menu {meaning.name(m)}: the counts add up to "
                     f"{sums[m]:g}, but column {self.roles.total!r} says {given[m]:g}; counts must not exceed the total, "
                     "and fill it where every item has one"
                 )
             return np.where(known, sums, given)
-        sums = np.nansum(counts, axis=1)
-        partial = (np.isnan(counts) & inside).any(axis=1)
+        sums = menus.sums(counts)
+        missing = menus.count(np.isnan(counts))
+        partial = missing > 0
         if self._holds_shares():
             self._refuse_odd_shares(sums, partial, meaning)
-            counts[~partial & (sums > 0)] /= sums[~partial & (sums > 0), None]  # rounded ones add up to 1, too
-            sums = np.nansum(counts, axis=1)
-        for m in np.flatnonzero(partial):
-            if sums[m] > 1 + 1e-9:
-                first = self.counter.first[int(np.argmax((menu_of_key == m) & (self.counter.unknown > 0)))]
-                raise InputError(
-                    f"{self.source.where(first)}: menu {format_menu(labels_of(meaning.items, inside[m]))} has "
-                    "items without a count, "
-                    f"so the others must be shares, but they add up to {sums[m]:g}; write 0 for an item never "
-                    "chosen, or give "
-                    "the number of choices in a column 'total'"
-                )
-        return np.where(partial & (np.isnan(counts) | ~inside).all(axis=1), 0.0, np.where(partial, 1.0, sums))
+            whole = (~partial & (sums > 0))[menus.menu]
+            counts[whole] /= sums[menus.menu[whole]]  # rounded ones add up to 1, too
+            sums = menus.sums(counts)
+        for m in np.flatnonzero(partial & (sums > 1 + 1e-9)).tolist():
+            first = self.counter.first[int(np.argmax((meaning.menu == m) & (self.counter.unknown > 0)))]
+            raise InputError(
+                f"{self.source.where(first)}: menu {meaning.name(m)} has items without a count, so the others must be "
+                f"shares, but they add up to {sums[m]:g}; write 0 for an item never chosen, or give the number of choices "
+                "in a column 'total'"
+            )
+        return np.where(partial, np.where(missing == menus.sizes, 0.0, 1.0), sums)
 
     def _holds_shares(self) -> bool:
         """Is the column of counts called a share? (By subject, group or id of a menu several shares are added up: not then.)"""
@@ -291,10 +290,10 @@ class _Accumulator:
     def _refuse_odd_shares(self, sums: Array, partial: Any, meaning: Meaning) -> None:
         """Shares of a menu add up to 1, up to two digits each."""
         name = self.roles.weight
-        slack = 0.005 * meaning.membership.sum(axis=1) + 1e-9
-        for m in np.flatnonzero(~partial & (sums > 0) & (np.abs(sums - 1.0) > slack)):
+        slack = 0.005 * meaning.menus.sizes + 1e-9
+        for m in np.flatnonzero(~partial & (sums > 0) & (np.abs(sums - 1.0) > slack)).tolist():
             raise InputError(
-                f"{self.source.name}: menu {format_menu(labels_of(meaning.items, meaning.membership[m]))}: the shares of column "
+                f"{self.source.name}: menu {meaning.name(m)}: the shares of column "
                 f"{name!r} add up to {sums[m]:g}, not to 1; divide per cents by 100, leave the cell of a share that is not known "
                 f"empty; say count={name!r} (--count {name}) for numbers of choices, count=False where the column is no count"
             )
@@ -305,7 +304,7 @@ class _Accumulator:
         kept = self.kept
         key = np.concatenate(kept.key)
         # Ids tell menus apart that hold the same items: their counts are added up.
-        cell = key if self.roles.listed else (meaning.menus * len(meaning.items) + meaning.choices)[key]
+        cell = key if self.roles.listed else meaning.cell[key]
         parts = [cell] + [np.concatenate(c).astype(np.int64) for c in (kept.subject, kept.group) if c]
         order = np.lexsort(parts)
         same = np.ones(len(order) - 1, bool)
@@ -316,10 +315,10 @@ class _Accumulator:
             k = at[np.argmin(order[at + 1])]
             positions = np.concatenate(kept.position)
             first, second = sorted((int(positions[order[k]]), int(positions[order[k + 1]])))
-            menu, item = meaning.menus[key[order[k]]], meaning.choices[key[order[k]]]
+            menu, item = int(meaning.menu[key[order[k]]]), meaning.item[key[order[k]]]
             unused = [column for column in self.source.columns if column not in self.roles.columns()][:6]
             raise InputError(
-                f"{self.source.where(second)}: menu {format_menu(labels_of(meaning.items, meaning.membership[menu]))}, item "
+                f"{self.source.where(second)}: menu {meaning.name(menu)}, item "
                 f"{meaning.items[item]!r} appears twice (first in {first}); add the counts up, or name the column "
                 f"that tells the two apart as group= or subject= (--group, --subject)"
                 + (f"; columns without a use are {', '.join(unused)}" if unused else "")
@@ -333,7 +332,7 @@ class _Accumulator:
         key, weight = key[use], weight[use]
         return Rows(
             menu_of_key[key].astype(np.int32),
-            meaning.choices[key].astype(np.int16),
+            meaning.item[key].astype(np.int16),
             weight,
             np.concatenate(kept.subject)[use] if kept.subject else None,
             np.concatenate(kept.group)[use] if kept.group else None,

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from rumflow.core.arrays import Ints, Mask
-from rumflow.core.memory import require_memory
-from rumflow.data.labels import Item, check_items
-from rumflow.data.menus import unique_menus
+from rumflow.core.arrays import Ints
+from rumflow.core.menus import Menus
+from rumflow.data.labels import Item, check_items, format_menu
 from rumflow.data.readers.labels import Menu
-from rumflow.data.readers.menus import Menus
+from rumflow.data.readers.menus import MenuReader
 from rumflow.data.readers.texts import (
     missing,
     short,
@@ -23,16 +22,21 @@ from rumflow.errors import InputError
 
 @dataclass(frozen=True)
 class Meaning:
-    """Items, the different menus in order, and for every key the number of its menu and of its item."""
+    """Items, the different menus in order, and for every key the number of its menu, of its item and of its cell."""
 
     items: tuple[Item, ...]
-    membership: Mask
-    menus: Ints
-    choices: Ints
+    menus: Menus
+    menu: Ints
+    item: Ints
+    cell: Ints
     notes: list[str]
 
+    def name(self, menu: int) -> str:
+        """A menu as text."""
+        return format_menu(self.menus.labels_of(menu, self.items))
 
-class Interpreter(Menus):
+
+class Interpreter(MenuReader):
     """Gives every key of a table its menu and its item."""
 
     def run(self) -> Meaning:
@@ -92,7 +96,8 @@ class Interpreter(Menus):
         known = set(labels) | set(names) | ({self.outside} if self.outside is not None else set())
         present = {v for v in values if v is not None}
         if present <= known or self.options.base == "label":
-            return [v if v is None or v in labels else names.get(v, v) for v in values]
+            columns = set(labels)
+            return [v if v is None or v in columns else names.get(v, v) for v in values]
         numbers = [None if v is None else whole(v) for v in values]
         if any(n is None for n, v in zip(numbers, values, strict=True) if v is not None):
             return values
@@ -208,17 +213,16 @@ class Interpreter(Menus):
         items = check_items(self.final_labels(raw))
         position = {label: x for x, label in enumerate(raw)}
         sizes = np.fromiter(map(len, members), np.int64, len(members))
-        require_memory(3.0 * len(members) * len(raw), f"a table of {len(members):,} menus and {len(raw):,} items")
-        inside = np.zeros((len(members), len(raw)), np.bool_)
         place = np.fromiter((position[x] for menu in members for x in menu), np.int64, int(sizes.sum()))
-        inside[np.repeat(np.arange(len(members)), sizes), place] = True
+        given, _ = Menus.from_cells(np.repeat(np.arange(len(members)), sizes), place, len(members), len(raw))
+        menus, number = given.unique()
+        menu = number[key_menu]
         item = np.fromiter((-1 if c is None else position.get(c, -1) for c in choices), np.int64, len(choices))
-        wrong = (item < 0) | ~inside[key_menu, item]
-        if wrong.any():
-            k = int(np.argmax(wrong))
+        cell = menus.cells_of(menu, item)
+        if (cell < 0).any():
+            k = int(np.argmax(cell < 0))
             self._report(k, members[key_menu[k]], choices[k])
-        membership, number = unique_menus(inside)
-        return Meaning(items, membership, number[key_menu], item, self.notes)
+        return Meaning(items, menus, menu, item, cell, self.notes)
 
     def _report(self, k: int, menu: Menu, choice: Item | None) -> None:
         """Say what is wrong with a key."""

@@ -83,8 +83,9 @@ class Labels:
             seen.update(dict.fromkeys(menu))
         if self.options.items is not None:
             given = [self.label(x) for x in self.options.items]
+            known = set(given)
             for label in seen:
-                if label not in given:
+                if label not in known:
                     raise InputError(f"{self.name}: item {label!r} is not among the items given: {short(given)}")
             return given
         if labels is None:
@@ -92,7 +93,8 @@ class Labels:
             rest = [x for x in seen if x not in first]
             ordered = first + (rest if self.options.menus is not None else sorted(rest, key=natural))
         else:
-            ordered = [x for x in seen if x not in set(labels)] + list(labels)
+            known = set(labels)
+            ordered = [x for x in seen if x not in known] + list(labels)
         if len(ordered) > MOST_ITEMS:
             raise InputError(
                 f"{self.where_label(str(list(seen)[MOST_ITEMS]))}: column {self.roles.menu!r} holds {len(ordered):,} "

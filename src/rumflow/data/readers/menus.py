@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from rumflow.core.menus import MOST_MASK_ITEMS
 from rumflow.data.labels import Item, format_menu
-from rumflow.data.menus import MOST_MASK_ITEMS
 from rumflow.data.readers.labels import Labels, Menu
 from rumflow.data.readers.texts import (
     SEPARATORS,
@@ -21,7 +21,7 @@ from rumflow.data.readers.texts import (
 from rumflow.errors import InputError
 
 
-class Menus(Labels):
+class MenuReader(Labels):
     """Reads the different menus of a table, each as a tuple of labels."""
 
     def from_flags(self) -> tuple[list[Menu], list[Item]]:

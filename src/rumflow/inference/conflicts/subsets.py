@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -24,7 +24,6 @@ from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.graph_cells import Cells
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Rows
 from rumflow.data.menus import find_menus, tally
 from rumflow.errors import InputError
 from rumflow.inference.convention import Convention, find_taus
@@ -252,7 +251,7 @@ def half_samples(data: ChoiceData, by_subject: bool, seed: int, count: int) -> I
         every = np.round(np.column_stack([counts, rest])).astype(np.int64)
         halves = np.array([_half(rng, own) for own in every])
         drawn = np.where(np.isnan(data.counts), np.nan, halves[:, :-1])
-        yield replace(data, counts=drawn, totals=halves.sum(axis=1).astype(np.float64))
+        yield data.replace(counts=drawn, totals=halves.sum(axis=1).astype(np.float64))
 
 
 def _half(rng: np.random.Generator, own: Ints) -> Ints:
@@ -267,7 +266,7 @@ def _with_choices(data: ChoiceData, by_subject: bool) -> ChoiceData:
     """The menus that leave a choice; single choices only where they are needed, for there may be millions."""
     whole = data.rows is None or bool((data.rows.weight == np.round(data.rows.weight)).all())
     if whole and not by_subject:
-        data = replace(data, rows=None)
+        data = data.replace(rows=None)
     large = (data.membership.sum(axis=1) >= 2) & ~np.isnan(data.counts).all(axis=1)
     if not large.any():
         raise InputError("explain: every menu has one item, so there is no choice that could be in conflict")
@@ -282,7 +281,7 @@ def select(data: ChoiceData, kept: Mask, drop_items: bool) -> ChoiceData:
     counts = np.where(kept[rows], data.counts[rows], np.nan)[:, items]
     choices = data.rows
     if choices is not None:
-        choices = _pick(choices, rows[choices.menu])
+        choices = choices.pick(rows[choices.menu])
         number, place = np.cumsum(rows) - 1, np.cumsum(items) - 1
         choices = choices._replace(
             menu=number[choices.menu].astype(np.int32), choice=place[choices.choice].astype(np.int16)
@@ -294,19 +293,8 @@ def select(data: ChoiceData, kept: Mask, drop_items: bool) -> ChoiceData:
 def recount(data: ChoiceData, chosen: Mask) -> ChoiceData:
     """The data of some of the single choices; menus that nobody is left to choose from are gone."""
     assert data.rows is not None
-    rows = _pick(data.rows, chosen)
+    rows = data.rows.pick(chosen)
     counts = tally(data.membership, rows.menu, rows.choice, rows.weight)
     totals = np.nansum(counts, axis=1)
     counted = ChoiceData(data.items, data.membership, counts, np.where(totals > 0, totals, 1.0), rows)
     return select(counted, (totals > 0)[:, None] & ~np.isnan(counts), False)
-
-
-def _pick(rows: Rows, chosen: Mask) -> Rows:
-    """Some of the single choices."""
-    return rows._replace(
-        menu=rows.menu[chosen],
-        choice=rows.choice[chosen],
-        weight=rows.weight[chosen],
-        subject=None if rows.subject is None else rows.subject[chosen],
-        group=None if rows.group is None else rows.group[chosen],
-    )
