@@ -17,6 +17,8 @@ import rumflow as rf
 from rumflow.inference import rum_test
 from rumflow.inference.resample import CellSampler, generators
 
+pytestmark = pytest.mark.slow
+
 
 def test_truths_are_where_they_should_be():
     for seed in range(3):

@@ -7,6 +7,8 @@ import pytest
 from experiments import render_exp1, render_exp2, run_exp1, run_exp2
 from experiments.files import read_csv
 
+pytestmark = pytest.mark.slow
+
 
 def test_exp1_small(tmp_path):
     seen = []
