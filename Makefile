@@ -68,9 +68,10 @@ plain: $(VENV)/test
 
 # The oldest versions that pyproject.toml allows (without torch and jax), in an environment of their own. Tests that enumerate
 # rankings are left out: the least squares of SciPy before 1.15, with which they compare, does not always end.
-OLDEST := tests/data/readers tests/data/test_choices.py tests/data/test_matrix.py tests/laws/test_round_trips.py tests/output/test_files.py \
-  tests/output/test_plots.py tests/output/test_range_plots.py tests/core/test_certificate.py tests/core/test_lattice.py \
-  tests/core/test_transforms.py tests/core/test_paths.py
+READERS := alternatives build coding columns files interpret labels menus
+OLDEST := $(READERS:%=tests/data/readers/test_%.py) tests/data/test_choices.py tests/data/test_matrix.py tests/laws/test_round_trips.py \
+  tests/output/test_files.py tests/output/test_plots.py tests/output/test_range_plots.py tests/core/test_certificate.py \
+  tests/core/test_lattice.py tests/core/test_transforms.py tests/core/test_paths.py
 oldest:
 	$(PYTHON) -m venv --clear build/oldest
 	$(PYTHON) .ci/oldest.py > build/oldest.txt

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+pytest.register_assert_rewrite("tests.reference")  # its checks say what was wrong, as tests do
+
 settings.register_profile("rumflow", deadline=None, max_examples=25, derandomize=True)
 settings.load_profile("rumflow")
 

@@ -160,3 +160,8 @@ def test_modules_that_are_tested_elsewhere_are_there_and_have_no_file_of_their_o
         assert (PACKAGE / module).exists(), module
         assert (TESTS / file).exists(), file
         assert not (TESTS / module).with_name(f"test_{Path(module).name}").exists(), module
+
+
+def test_only_the_shared_helpers_are_a_package():
+    """A package tests/torch would hide torch from whoever runs pytest inside tests/."""
+    assert sorted(path.parent for path in TESTS.rglob("__init__.py")) == [TESTS, TESTS / "reference"]

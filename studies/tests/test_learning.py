@@ -12,6 +12,8 @@ from studies.experiments.assortments import run_assortments
 from studies.experiments.choices import DATA, STUDENTS, TEACHERS, render_choices, run_choices
 from studies.experiments.learning import METHODS, render_exp3, run_exp3
 
+pytestmark = pytest.mark.slow
+
 
 def small(folder: Path) -> dict[str, dict[str, float]]:
     return run_exp3(folder, seeds=[3], n=4, train=24, test=16, epochs=6, layer_epochs=4, width=16, batch=8, points=2)

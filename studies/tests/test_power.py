@@ -26,6 +26,8 @@ from studies.experiments.size import (
 )
 from studies.experiments.uniform import TESTS
 
+pytestmark = pytest.mark.slow
+
 
 def test_truths_are_where_they_should_be():
     for seed in range(3):

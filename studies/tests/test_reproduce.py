@@ -8,6 +8,8 @@ import pytest
 from studies.experiments import render_exp1, render_exp2, run_exp1, run_exp2
 from studies.experiments.files import read_csv
 
+pytestmark = pytest.mark.slow
+
 
 def test_exp1_small(tmp_path):
     seen = []

@@ -12,6 +12,7 @@ from studies.experiments.files import append_csv, read_csv, write_csv
 from studies.experiments.size import METHODS, PROCEDURES, Case
 
 
+@pytest.mark.slow
 def test_every_file_of_results_says_what_it_describes():
     assert {path.stem for path in RESULTS.glob("*.csv")} == set(stale.DESCRIBES)
     for modules in stale.DESCRIBES.values():
@@ -57,6 +58,7 @@ def test_what_is_imported_counts():
     assert not any(name.startswith(("cli", "report", "inference")) for name in found)
 
 
+@pytest.mark.slow
 def test_a_change_in_what_is_imported_makes_results_older(monkeypatch):
     monkeypatch.setattr(stale, "changed", lambda commit: frozenset({"core.paths", "cli.main"}))
     assert stale.judge("compare") == ("older", "core.paths")
@@ -127,6 +129,7 @@ def test_changed_modules_are_found_in_the_history(tmp_path, monkeypatch):
     assert stale.changed.__wrapped__("0" * 40) is None
 
 
+@pytest.mark.slow
 def test_rows_computed_again_with_the_code_of_today_count(tmp_path, monkeypatch):
     monkeypatch.setattr(stale, "RESULTS", tmp_path)
     monkeypatch.setattr(stale, "changed", lambda commit: frozenset({"inference.test"} if commit == "aaa" else ()))

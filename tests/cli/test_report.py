@@ -14,6 +14,7 @@ pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
 
+@pytest.mark.slow
 def test_an_interrupted_report_leaves_the_old_page(tmp_path, monkeypatch):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")

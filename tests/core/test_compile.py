@@ -39,6 +39,7 @@ def finish(process):
     return out, err
 
 
+@pytest.mark.slow
 def test_workers_that_start_together_share_a_fresh_cache(tmp_path):
     expected = f"{rf.project(rf.simulate.dirichlet(6, 0)).objective!r}\n"
     together = [start(SCRIPT, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]
@@ -83,6 +84,7 @@ print(report(spread(Pair(low=1.0, high=3.0))), sum(spread.stats.cache_misses.val
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "old", "new", "expected"),
     [

@@ -13,6 +13,7 @@ DOCS = sorted(p for p in (Path(__file__).parents[2] / "docs").glob("*.md") if p.
 NEEDS = {"rumflow.sklearn.estimator": "sklearn", "report ": "jinja2", "import torch": "torch", "import jax": "jax"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", DOCS, ids=[p.stem for p in DOCS])
 def test_examples(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

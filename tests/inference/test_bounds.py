@@ -119,6 +119,7 @@ def test_labels_and_errors():
         bounds(data.to_array(), (0, 1), confidence=0.9)
 
 
+@pytest.mark.slow
 def test_larger_than_enumeration_can_do():
     """Nine items, pairs only: between the bounds of Frechet type, and attained by the flow of the solution."""
     n = 9
@@ -206,6 +207,7 @@ def test_partly_recorded_menus_on_a_graph():
         assert high == pytest.approx(0.5, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_bounds_with_many_items():
     data = rf.simulate.random_menus(30, 10, 6, seed=3)
     menu = tuple(x for x in data.items if x in data.menus[0])[:3]

@@ -95,6 +95,7 @@ def test_confidence_on_both_routes():
     assert b.confidence_upper == pytest.approx(a.confidence_upper, abs=2e-3, nan_ok=True)
 
 
+@pytest.mark.slow
 def test_intervals_where_one_menu_is_huge():
     # What is known about c from {b, c, d} and about b and d together is the same, however many choose between a and e.
     data = rf.ChoiceData.from_counts(

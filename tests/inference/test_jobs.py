@@ -42,6 +42,7 @@ def test_joblib_threads(alone):
     assert (result.null_distribution == alone.null_distribution).all()
 
 
+@pytest.mark.slow
 def test_dask_cluster_loses_a_worker():
     joblib = pytest.importorskip("joblib")
     distributed = pytest.importorskip("distributed")

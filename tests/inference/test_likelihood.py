@@ -247,7 +247,7 @@ def enumerate_cells(data):
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("n", [3, 4])
+@pytest.mark.parametrize("n", [3, pytest.param(4, marks=pytest.mark.slow)])
 def test_likelihood_is_that_of_a_general_solver(n, seed):
     data = partly_recorded(n, seed)
     counts, takes = enumerate_cells(data)

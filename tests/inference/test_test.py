@@ -96,6 +96,7 @@ def test_clear_violation_is_rejected():
     assert result.flow.min() >= 0
 
 
+@pytest.mark.slow
 def test_size_and_power_in_small():
     """Under a null on the boundary few rejections, under a strong alternative nearly always one."""
     rejected = {"null": 0, "alternative": 0}
@@ -419,6 +420,7 @@ def test_menus_without_a_recorded_cell_and_taus_in_arrays():
     assert list(rf.rum_test(data, 19, **how).pvalues) == list(rf.rum_test(fewer, 19, **how).pvalues)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("convention", ["default", "kitamura-stoye"])
 def test_the_test_is_that_of_the_graph_and_conservative(convention):
     data = small_data(draws=20)

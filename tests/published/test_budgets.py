@@ -12,6 +12,7 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_published_spans_of_seven_years(data_folder):
     folder = data_folder / "kitamura_stoye"
     data = rf.BudgetData.from_csv(folder / "households.csv.gz", folder / "budgets.csv")
@@ -33,6 +34,7 @@ def test_published_spans_of_seven_years(data_folder):
         assert test.tau == pytest.approx(float(row["tau"]), rel=0.1)
 
 
+@pytest.mark.slow
 def test_all_25_years(data_folder):
     folder = data_folder / "kitamura_stoye"
     data = rf.BudgetData.from_csv(folder / "households.csv.gz", folder / "budgets.csv")

@@ -320,6 +320,7 @@ def test_copies(name):
     assert repr(layer) == repr(pickle.loads(text)) or name == "own"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["random utility", "own"])
 def test_compiled_and_exported(name):
     torch._dynamo.reset()

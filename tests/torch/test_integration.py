@@ -46,6 +46,7 @@ def assert_close(a: list[torch.Tensor], b: list[torch.Tensor], tolerance: float 
         assert float((one - other).abs().max()) <= tolerance
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["exact", "warm", "smooth"])
 def test_compile_without_graph_break(kind: str) -> None:
     model = network(kind)
@@ -224,6 +225,7 @@ def _worker(rank: int, port: int, folder: str) -> None:
     torch.distributed.destroy_process_group()
 
 
+@pytest.mark.slow
 def test_distributed_data_parallel(tmp_path: Path) -> None:
     torch.multiprocessing.spawn(_worker, (_free_port(), str(tmp_path)), nprocs=2)
     parts = [torch.load(tmp_path / f"{rank}.pt", weights_only=True) for rank in range(2)]

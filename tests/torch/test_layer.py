@@ -27,6 +27,7 @@ def assert_rational(y: torch.Tensor, flow: torch.Tensor, n: int, tolerance: floa
     assert np.abs(lattice.internal_to_cells(again) - flow.reshape(-1, lattice.n_cells).numpy()).max() <= tolerance
 
 
+@pytest.mark.slow
 def test_outputs_are_rational_at_every_scale() -> None:
     # RUMFLOW_SLOW=1: ten thousand inputs.
     count = 10_000 if os.environ.get("RUMFLOW_SLOW") else 200
