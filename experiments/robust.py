@@ -33,6 +33,7 @@ from scipy.optimize import linprog
 
 import rumflow as rf
 from experiments.files import Row, write_csv
+from rumflow.inference.confidence import BoundsOptions
 from rumflow.inference.plausible import find_band
 
 
@@ -150,7 +151,7 @@ def compare_level(n, seed, confidence=0.9):
     found = rf.best_assortment(data, revenue, 0, confidence=confidence, n_boot=199, **limits)
     if found.confidence is None:
         return found, np.nan, np.nan, limits
-    band = find_band(data, menus, known, revenue, confidence, n_boot=199, seed=0)
+    band = find_band(data, menus, known, revenue, BoundsOptions(confidence=confidence, n_boot=199, seed=0))
     allowed = allowed_menus(n, limits)
     worst = worst_revenues(menus, known, None, revenue, allowed, band=band)
     own = worst[(allowed == np.array([x in found.menu for x in range(n)])).all(axis=1)]
@@ -233,7 +234,9 @@ def run_cover(samples: int, searched: int, confidence: float = 0.9) -> list[Row]
             inside, kept, menus = 0, 0, truth.membership
             for seed in range(samples):
                 data = sample_market(truth, size, seed)
-                band = find_band(data, menus, menus, revenue, confidence, n_boot=399, seed=seed)
+                band = find_band(
+                    data, menus, menus, revenue, BoundsOptions(confidence=confidence, n_boot=399, seed=seed)
+                )
                 inside += band.holds(np.where(menus, truth.frequencies, 0.0))
                 if seed < searched:
                     found = rf.best_assortment(data, revenue, products, confidence=confidence, n_boot=399, seed=seed)

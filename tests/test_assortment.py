@@ -19,7 +19,7 @@ from experiments.robust import (
 
 import rumflow as rf
 from rumflow.core.graph import GraphTooLargeError
-from rumflow.inference.assortment_search import Limits, Space, WorstCases, least_revenues, relate, search
+from rumflow.inference.assortment_search import Goal, Limits, Space, WorstCases, least_revenues, relate, search
 from rumflow.inference.assortment_task import Task
 from rumflow.models.open_menus import as_words
 
@@ -327,6 +327,6 @@ def test_what_an_interruption_cuts_off_still_counts(monkeypatch):
     )
     start = np.array([True, False, False]), 0.0
     monkeypatch.setattr(Space, "split", stop)
-    found = search(space, lambda node, least: (1.5, 1), lambda menu: 0.5, start, 1e-9, np.inf)
+    found = search(space, lambda node, least: (1.5, 1), lambda menu: 0.5, start, Goal(1e-9))
     assert (found.reason, found.upper) == ("interrupted", 1.5)
     monkeypatch.setattr(Space, "split", kept)

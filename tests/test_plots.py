@@ -8,7 +8,7 @@ import pytest
 
 import rumflow as rf
 from rumflow.data.choices import ChoiceData
-from rumflow.output.range_plots import plot_ranges
+from rumflow.output.range_plots import Interval, plot_ranges
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -236,6 +236,6 @@ def test_a_file_is_no_axes(tmp_path):
 
 
 def test_ranges_are_written_beside_their_intervals():
-    ax = plot_ranges(["a", "b"], [0.2, 0.5], [0.4, 0.5], ([0.1, float("nan")], [0.6, float("nan")]))
+    ax = plot_ranges(["a", "b"], ([0.2, 0.5], [0.4, 0.5]), Interval([0.1, float("nan")], [0.6, float("nan")]))
     written = [text.get_text() for text in ax.texts]
     assert written == ["0.2 to 0.4  (0.1 to 0.6)", "0.5"]

@@ -177,21 +177,21 @@ def build_sample(
         else projector.inner_point()
     )
     sample = Sample(
-        items,
-        names,
-        unit_group,
-        unit_menu,
-        unit_size,
-        unit,
-        item,
-        frequency,
-        np.ones(len(unit)),
-        column.astype(np.int64),
-        centre,
-        projector,
-        1.0,
-        convention,
-        isinstance(weights, str) and weights == "counts",
+        items=items,
+        names=names,
+        unit_group=unit_group,
+        unit_menu=unit_menu,
+        sizes=unit_size,
+        unit=unit,
+        item=item,
+        frequency=frequency,
+        weights=np.ones(len(unit)),
+        column=column.astype(np.int64),
+        centre=centre,
+        projector=projector,
+        scale=1.0,
+        convention=convention,
+        by_counts=isinstance(weights, str) and weights == "counts",
     )
     w = _slot_weights(sample, weights, groups)
     if convention.cells == "drop-last":
