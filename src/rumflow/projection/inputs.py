@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rumflow.check import LARGEST as LARGEST  # noqa: PLC0414 -- also imported from here
 from rumflow.check import as_floats as as_floats  # noqa: PLC0414 -- also imported from here
+from rumflow.check import check_option
 from rumflow.check import check_tol as check_tol  # noqa: PLC0414 -- also imported from here
 from rumflow.check import require_weights as require_weights  # noqa: PLC0414 -- also imported from here
 from rumflow.core.arrays import Array, Ints
@@ -173,8 +174,7 @@ def _weigh(
             return Prepared(lattice, items, target, NO_WEIGHTS, True)
         return Prepared(lattice, items, target, seen.astype(float), False)
     if isinstance(weights, str):
-        if weights != "counts":
-            raise InputError(f"weights={weights!r}: accepted are None, 'counts' and an array of shape {lattice.shape}")
+        check_option(weights, "weights", (None, "counts"), f"an array of shape {lattice.shape}")
         if not isinstance(data, ChoiceData) or sizes is None:
             raise InputError("weights='counts' needs ChoiceData: an array of probabilities has no sample sizes")
         w = np.zeros(lattice.internal_shape)

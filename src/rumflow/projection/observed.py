@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.check import check_option
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.graph_cells import Cells
 from rumflow.core.lattice import MAX_ITEMS, Lattice
@@ -57,8 +58,7 @@ def cell_weights(observed: Observed, weights: str | ArrayLike | None) -> Array:
     if weights is None:
         return recorded.astype(np.float64)
     if isinstance(weights, str):
-        if weights != "counts":
-            raise InputError(f"weights={weights!r}: accepted are None, 'counts' and an array of shape {recorded.shape}")
+        check_option(weights, "weights", (None, "counts"), f"an array of shape {recorded.shape}")
         if observed.sizes is None:
             raise InputError("weights='counts' needs ChoiceData: an array of probabilities has no sample sizes")
         w = recorded * observed.sizes[:, None]
