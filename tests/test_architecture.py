@@ -1,5 +1,5 @@
 """Folders import downward only, no module imports itself in a circle, models are asked by what they say of themselves, and every
-public module has a test file of its name: `core/paths.py` is tested in `tests/core/test_paths.py`.
+public module has a test file of its name: `core/paths.py` is tested in `tests/core/test_paths.py`. Signatures are short.
 
 Imports inside functions count as well.
 """
@@ -165,3 +165,32 @@ def test_modules_that_are_tested_elsewhere_are_there_and_have_no_file_of_their_o
 def test_only_the_shared_helpers_are_a_package():
     """A package tests/torch would hide torch from whoever runs pytest inside tests/."""
     assert sorted(path.parent for path in TESTS.rglob("__init__.py")) == [TESTS, TESTS / "reference"]
+
+
+#: Functions that users call keep their arguments; the other folders are held to eight.
+PUBLIC = {
+    "from_shares", "best_assortment", "bounds", "compare_models", "explain", "rum_test", "rum_test_many", "compare_groups",
+    "next_menu", "make_report",
+}  # fmt: skip
+KERNELS = {"kernel", "leaf", "inlined", "fused", "reduction"}
+HELD = (
+    "check.py", "core", "output", "data", "models", "solvers", "projection", "inference", "layers", "torch", "jax", "sklearn",
+    "report", "cli",
+)  # fmt: skip
+
+
+def test_functions_take_at_most_eight_arguments():
+    wrong = []
+    for path in (path for name in HELD for path in (PACKAGE / name, *(PACKAGE / name).rglob("*.py")) if path.suffix):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.FunctionDef) or node.name in PUBLIC:
+                continue
+            marks = {
+                getattr(mark.func if isinstance(mark, ast.Call) else mark, "id", "") for mark in node.decorator_list
+            }
+            own = node.args
+            count = len(own.posonlyargs) + len(own.args) + len(own.kwonlyargs) + bool(own.vararg) + bool(own.kwarg)
+            count -= [one.arg for one in own.args[:1]] in (["self"], ["cls"])
+            if count > 8 and not marks & KERNELS:
+                wrong.append(f"{path}: {node.name} takes {count}")
+    assert not wrong, "\n".join(wrong)

@@ -349,6 +349,15 @@ def test_bad_weights(function, call, arguments):
         assert text in str(fault.value)
 
 
+def test_words_that_are_no_weights():
+    for function, call, arguments in WEIGHTED:
+        with nothing_solved(), pytest.raises(rf.InputError) as fault:
+            call(**arguments | {"weights": "x"})
+        tables_only = function in ("project_many", "RUMLayer", "AxiomLayer")
+        expected = "weights: an array of real numbers is needed" if tables_only else "weights='x': accepted are "
+        assert expected in str(fault.value)
+
+
 @pytest.mark.parametrize(
     "layer", [one for one in FUNCTIONS if one[0] in ("RUMLayer", "AxiomLayer")], ids=lambda one: one[0]
 )

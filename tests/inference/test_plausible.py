@@ -6,6 +6,7 @@ from scipy import stats
 
 import rumflow as rf
 from rumflow.inference import plausible
+from rumflow.inference.confidence import BoundsOptions
 from rumflow.inference.plausible import find_band, wilson
 
 
@@ -23,7 +24,13 @@ def test_wilson_against_a_grid():
 
 
 def band_of(data, revenue, confidence=0.9, **options):
-    return find_band(data, data.membership, ~np.isnan(data.counts), revenue, confidence, n_boot=199, seed=0, **options)
+    return find_band(
+        data,
+        data.membership,
+        ~np.isnan(data.counts),
+        revenue,
+        BoundsOptions(confidence=confidence, n_boot=199, seed=0, **options),
+    )
 
 
 def test_the_sums_are_cells_and_what_earns_as_much_or_more():
@@ -83,7 +90,13 @@ def test_one_subject_a_menu_says_next_to_nothing():
 def test_a_band_by_hand(confidence):
     """One menu of two items, 9 replicates: every number of the definition."""
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 10}})
-    band = find_band(data, data.membership, data.membership, np.array([2.0, 1.0]), confidence, n_boot=9, seed=4)
+    band = find_band(
+        data,
+        data.membership,
+        data.membership,
+        np.array([2.0, 1.0]),
+        BoundsOptions(confidence=confidence, n_boot=9, seed=4),
+    )
     centre = np.array([0.75, 0.25])  # is in the tightened set
     furthest = []
     for i in range(9):
@@ -111,7 +124,9 @@ def test_a_band_of_weighted_rows_by_hand(choices, share, noisy):
     rows = {"menu": ["a,b"] * 20, "choice": list(choices) * 5, "weight": weight.tolist()}
     data = rf.ChoiceData.from_frame(rows, weight="weight")
     assert data.frequencies[0, 0] == share
-    band = find_band(data, data.membership, data.membership, np.zeros(2), 0.9, n_boot=99, seed=4)
+    band = find_band(
+        data, data.membership, data.membership, np.zeros(2), BoundsOptions(confidence=0.9, n_boot=99, seed=4)
+    )
     tau = 0.525 * 20**-0.2
     centre = min(share, tau * 0.5 + (1 - tau))  # the tightened set ends there
     taken = np.array([item == "a" for item in choices] * 5, float)
@@ -135,5 +150,5 @@ def test_memory_of_a_band_is_asked_for(monkeypatch):
     asked = []
     monkeypatch.setattr(plausible, "require_memory", lambda needed, what, *_: asked.append((needed, what)))
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 10}})
-    find_band(data, data.membership, data.membership, np.zeros(2), 0.9, n_boot=19, seed=4)
+    find_band(data, data.membership, data.membership, np.zeros(2), BoundsOptions(confidence=0.9, n_boot=19, seed=4))
     assert asked == [(32 * 19 * 2, "a level by 19 replicates")]

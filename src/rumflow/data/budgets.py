@@ -58,6 +58,9 @@ class Households(NamedTuple):
     cluster: NDArray[Any] | None
 
 
+_NOWHERE: Ints = np.empty(0, np.int64)  # patches of households whose budgets are not cut yet
+
+
 @dataclass(frozen=True, eq=False)
 class BudgetData:
     """Probabilities of the patches of budgets, with the households behind them where they are known."""
@@ -119,7 +122,8 @@ class BudgetData:
             raise InputError(
                 f"cluster: one id for each of the {len(number)} households is needed; got shape {groups.shape}"
             )
-        return _build(cls, names, table, named, number, values, log, groups, degree, notes)
+        who = Households(number, _NOWHERE, values, log, groups)
+        return _build(cls, names, table, named, who, degree, notes)
 
     @classmethod
     def from_quantities(
@@ -322,18 +326,14 @@ class BudgetData:
         if own is not None:
             assert self.prices is not None
             keep = np.isin(own.budget, chosen)
-            return _build(
-                BudgetData,
-                names,
-                self.prices[chosen],
-                self.goods,
+            who = Households(
                 np.searchsorted(chosen, own.budget[keep]),
+                _NOWHERE,
                 own.shares[keep],
                 None if own.log_expenditure is None else own.log_expenditure[keep],
                 None if own.cluster is None else own.cluster[keep],
-                self.degree,
-                self.notes,
             )
+            return _build(BudgetData, names, self.prices[chosen], self.goods, who, self.degree, self.notes)
         keep = np.isin(self.budget, chosen)
         signs, number = np.unique(self.patches[keep][:, chosen], axis=0, return_inverse=True)
         total = np.bincount(number.reshape(-1), self.probabilities[keep], len(signs))
@@ -365,15 +365,13 @@ def _build(
     names: tuple[Item, ...],
     prices: Array,
     goods: tuple[str, ...],
-    budget: Ints,
-    shares: Array,
-    log_expenditure: Array | None,
-    cluster: NDArray[Any] | None,
+    who: Households,
     degree: int,
     warnings: tuple[str, ...],
 ) -> BudgetData:
     """Merge equal budgets, leave out those that nobody faced, cut them, and put the households into their patches."""
     check_whole(degree, "degree", 0, 10)
+    budget, log_expenditure = who.budget, who.log_expenditure
     same = merge_equal(prices)
     faced = np.unique(same[budget])
     notes = [
@@ -388,12 +386,12 @@ def _build(
     kept = tuple(names[j] for j in faced)
     table = prices[faced]
     pieces = find_patches(table)
-    patch = locate(table, pieces, number, shares)
+    patch = locate(table, pieces, number, who.shares)
     used = 0 if log_expenditure is None else int(degree)
     estimate = DemandEstimator(number, patch, pieces.budget, log_expenditure, used, kept)
     found = estimate(np.ones((1, len(number))))[0]
     sizes = np.bincount(number, minlength=len(faced)).astype(np.float64)
-    households = Households(number, patch, shares, log_expenditure if used else None, cluster)
+    households = Households(number, patch, who.shares, log_expenditure if used else None, who.cluster)
     how = f"smoothed at median expenditure with degree {used}" if used else "plain frequencies"
     notes.insert(
         0, f"{len(kept)} budgets of {table.shape[1]} goods, {len(found)} patches, {len(number)} households, {how}"

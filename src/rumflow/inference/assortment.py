@@ -42,7 +42,7 @@ from rumflow.inference.assortment_result import BestAssortment
 from rumflow.inference.assortment_search import Found
 from rumflow.inference.assortment_task import Line, Row, Task
 from rumflow.inference.bounds import exact_fit, labels_of
-from rumflow.inference.confidence import has_counts
+from rumflow.inference.confidence import BoundsOptions, has_counts
 from rumflow.inference.plausible import find_band
 from rumflow.inference.populations import Fitted, NotRejected
 from rumflow.inference.resample import require_replicates_for
@@ -126,8 +126,8 @@ def best_assortment(
     level: _Level | None = None
     if confidence is not None and isinstance(data, ChoiceData):
         level = _Level(task, confidence, rows, found)
-        options = {"n_boot": n_boot, "seed": seed, "cluster": cluster, "model": model, "route": route}
-        level.search(data, deadline, line, options)
+        asked = BoundsOptions("counts", confidence, n_boot, seed=seed, cluster=cluster, model=model, route=route)
+        level.search(data, deadline, line, asked)
         notes += [level.note] if level.note else []
         found, rows = level.found, level.rows
     line.end()
@@ -137,18 +137,18 @@ def best_assortment(
         low, high = "from", "to"
         table["from"], table["to"] = (list(ends) for ends in zip(*level.ends, strict=True))
     return BestAssortment(
-        rows[0].labels(fit),
-        table[low][0],
-        table[high][0],
-        max(found.upper - found.value, 0.0),
-        fit.items[task.outside],
-        table,
-        None if low == "lower" else confidence,
-        found.nodes,
-        clock() - begin,
-        found.reason,
-        tuple(notes),
-        fit,
+        menu=rows[0].labels(fit),
+        lower=table[low][0],
+        upper=table[high][0],
+        gap=max(found.upper - found.value, 0.0),
+        outside_option=fit.items[task.outside],
+        table=table,
+        confidence=None if low == "lower" else confidence,
+        nodes=found.nodes,
+        seconds=clock() - begin,
+        reason=found.reason,
+        notes=tuple(notes),
+        projection=fit,
     )
 
 
@@ -185,7 +185,7 @@ class _Level:
         self.ends: list[tuple[float, float]] = []
         self.note = ""
 
-    def search(self, data: ChoiceData, deadline: float, line: Line, options: dict[str, Any]) -> None:
+    def search(self, data: ChoiceData, deadline: float, line: Line, options: BoundsOptions) -> None:
         """Find the best menu, and the ranges of those it is compared with."""
         percent = f"{100 * self._confidence:g} %"
         reason = self.found.reason
@@ -202,9 +202,9 @@ class _Level:
             self.note = f"Nothing is said about {percent}, for the search ended before: ranges are over best-fitting populations."
             self.found = self.found._replace(reason=reason)
 
-    def _find(self, data: ChoiceData, deadline: float, line: Line, options: dict[str, Any]) -> str:
+    def _find(self, data: ChoiceData, deadline: float, line: Line, options: BoundsOptions) -> str:
         task, fit = self._task, self._task.fit
-        band = find_band(data, task.given.menus, task.given.seen, task.values, self._confidence, **options)
+        band = find_band(data, task.given.menus, task.given.seen, task.values, options)
         populations = NotRejected(fit, band)
         if populations.empty:
             self.note = f"the nearest is {populations.nearest.bound:.3g} times as far off as chance explains"

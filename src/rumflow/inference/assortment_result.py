@@ -104,23 +104,24 @@ class BestAssortment:
 
     def plot(self, ax: Any = None) -> Any:
         """The ranges of the assortments as bars."""
-        from rumflow.output.range_plots import plot_ranges
+        from rumflow.output.range_plots import Interval, plot_ranges
 
         names = self.table["assortment"]
         whole = [f"{name}: {self._offer(menu)}" for name, menu in zip(names, self.table["menu"], strict=True)]
         if max(map(len, whole)) <= MOST_NAME:  # cut, several would look the same
             names = whole
+        interval = None
+        if "from" in self.table:
+            interval = Interval(self.table["from"], self.table["to"], "over all populations not rejected")
         marks = {"under the fit": self.table["fit"]}
         return plot_ranges(
             names,
-            self.table["lower"],
-            self.table["upper"],
-            (self.table["from"], self.table["to"]) if "from" in self.table else None,
+            (self.table["lower"], self.table["upper"]),
+            interval,
             marks,
             ax,
             title="What each assortment earns",
             label="revenue",
-            interval_label="over all populations not rejected",
         )
 
     def __repr__(self) -> str:

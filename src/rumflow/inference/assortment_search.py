@@ -186,14 +186,20 @@ def choose_item(space: Space, types: Types, population: Array, node: Node) -> in
     return choice
 
 
+class Goal(NamedTuple):
+    """When a search ends."""
+
+    tol: float  # a menu this much better may be missed
+    deadline: float = np.inf  # by `clock`
+    ceiling: float = np.inf  # no menu is above it
+
+
 def search(
     space: Space,
     bound: Callable[[Node, float], tuple[float, int]],
     value: Callable[[Mask], float],
     start: tuple[Mask, float] | None,
-    tol: float,
-    deadline: float,
-    ceiling: float = np.inf,
+    goal: Goal,
     first: Sequence[Mask] = (),
     report: Callable[[int, float, float], None] | None = None,
 ) -> Found:
@@ -202,10 +208,10 @@ def search(
     bound   of a node and what is to be beaten: an upper bound, and the item to split by (-1 where all is decided)
     value   of a menu
     start   a menu and its value
-    tol     a menu this much better may be missed
-    ceiling no menu is above it
+    goal    when to end
     first   menus to value before the search begins
     """
+    tol, deadline, ceiling = goal
     menu, best = start if start is not None else (np.zeros(len(space.revenue), np.bool_), -np.inf)
     root = space.root()
     heap: list[tuple[float, int, Node]] = [] if root is None else [(-ceiling, 0, root)]
@@ -272,7 +278,7 @@ def search_mixture(
     def value(menu: Mask) -> float:
         return float(weights @ types.worth(Node(menu, ~menu)))
 
-    return search(space, bound, value, start, tol, deadline)
+    return search(space, bound, value, start, Goal(tol, deadline))
 
 
 class WorstCases:

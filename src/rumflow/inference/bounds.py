@@ -265,18 +265,18 @@ def bound_asked(
             intervals.append(Interval(found.low + constant, found.high + constant, found.note))
         counter.end()
     return Bounds(
-        (),
-        names,
-        lower,
-        upper,
-        max(gap, 0.0),
-        fit.distance,
-        level,
-        np.array([i.low for i in intervals]) if intervals else None,
-        np.array([i.high for i in intervals]) if intervals else None,
-        tuple(i.note for i in intervals),
-        fit,
-        number,
+        menu=(),
+        items=names,
+        lower=lower,
+        upper=upper,
+        gap=max(gap, 0.0),
+        distance=fit.distance,
+        confidence=level,
+        confidence_lower=np.array([i.low for i in intervals]) if intervals else None,
+        confidence_upper=np.array([i.high for i in intervals]) if intervals else None,
+        notes=tuple(i.note for i in intervals),
+        fit=fit,
+        seed=number,
     )
 
 

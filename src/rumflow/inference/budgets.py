@@ -184,7 +184,7 @@ def budget_source(data: BudgetData, convention: str | Convention | None, resampl
         return BudgetChoices(data)
     if resample == "row":
         raise InputError("resample='row': households are resampled within their budgets; accepted is 'cluster'")
-    return Households(data, _DIGITS if published else 0.0)
+    return BudgetHouseholds(data, _DIGITS if published else 0.0)
 
 
 class BudgetChoices(Source):
@@ -199,7 +199,7 @@ class BudgetChoices(Source):
         return BudgetTest.of(test, self.data)
 
 
-class Households(BudgetChoices):
+class BudgetHouseholds(BudgetChoices):
     """Households, resampled within their budgets or by whole clusters; probabilities are estimated again."""
 
     cell = "patch"

@@ -35,7 +35,7 @@ from rumflow.models.model import Model
 MORE_ROOM = 2.0  # tau of an interval to that of the test
 HALVINGS = 8  # of a quarter of the range: ends to 1/1000 of it
 _TOL = 1e-7
-_PLAIN = Convention(thin=0.0)
+PLAIN = Convention(thin=0.0)  # fits are not thinned
 _FIRST_PIECE = 20  # replicates before the first look whether the rest can change the decision
 
 
@@ -66,7 +66,7 @@ class BoundsOptions:
         if self.confidence is not None and not (isinstance(self.confidence, str) and self.confidence == "auto"):
             check_level(self.confidence, "confidence", also=", or 'auto' or None")
         check_replicates(self.n_boot)
-        check_taus(self.tau, _PLAIN)
+        check_taus(self.tau, PLAIN)
         check_seed(self.seed)
         check_threads(self.threads)
 
@@ -103,7 +103,7 @@ class Inversion:
         n_boot = options.n_boot
         self.level = 1 - confidence + 1e-12  # 1 - 0.9 is less than 0.1
         self.sample: Sample = build_sample(
-            data, options.weights_for(data), _PLAIN, None, options.model, options.route, remainders=False
+            data, options.weights_for(data), PLAIN, None, options.model, options.route, remainders=False
         )
         self._sampler: Sampler = make_sampler(self.sample, [data], "menu", options.cluster)
         self._tau = interval_tau(options.tau, self.sample, self._sampler.behind)

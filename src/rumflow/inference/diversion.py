@@ -85,16 +85,16 @@ class Diversion:
 
     def plot(self, ax: Any = None) -> Any:
         """Ranges of the gains as bars."""
-        from rumflow.output.range_plots import plot_ranges
+        from rumflow.output.range_plots import Interval, plot_ranges
 
         gains = self.gains
         interval = None
         if gains.confidence_lower is not None and gains.confidence_upper is not None:
-            interval = gains.confidence_lower.tolist(), gains.confidence_upper.tolist()
+            interval = Interval(gains.confidence_lower.tolist(), gains.confidence_upper.tolist())
         title = f"Who gains when {self.item} is taken away"
         names = [str(item) for item in gains.items]
         return plot_ranges(
-            names, gains.lower.tolist(), gains.upper.tolist(), interval, ax=ax, title=title, label="gain in share"
+            names, (gains.lower.tolist(), gains.upper.tolist()), interval, ax=ax, title=title, label="gain in share"
         )
 
     def __repr__(self) -> str:

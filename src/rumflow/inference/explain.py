@@ -87,6 +87,10 @@ def explain(
     'attraction'
     """
     begin = time.perf_counter()
+    require_model(model)
+    check_whole(most, "most", 1)
+    check_whole(halves, "halves")
+    check_threads(threads)
     if isinstance(data, BudgetData):
         if data.is_smoothed and level is not None:
             raise InputError(
@@ -94,7 +98,7 @@ def explain(
                 "frequencies, degree=0 (--degree 0)"
             )
         model, data = model_of_budgets(data, model), data.choices
-    own, sampling = _check(data, level, n_boot, most, halves, cluster, seed, model, threads)
+    own, sampling = _check(data, level, n_boot, cluster, seed)
     counter = Counter(progress, None, "sets of menus tried")
     subsets = Subsets(
         own, None if model is None or model.all_rankings else model, sampling, threads, lambda: counter.add(1)
@@ -266,23 +270,15 @@ def _check(
     data: ChoiceData | ArrayLike,
     level: float | None,
     n_boot: int,
-    most: int,
-    halves: int,
     cluster: bool,
     seed: Seed,
-    model: Model | None,
-    threads: int | None,
 ) -> tuple[ChoiceData, Sampling | None]:
     """The data, and how they are sampled: None for exact shares."""
     own = data if isinstance(data, ChoiceData) else ChoiceData.from_matrix(data)
-    require_model(model)
     if level is not None:
         check_level(level, below=0.5, also=", or None for exact shares")
     check_replicates(n_boot)
-    check_whole(most, "most", 1)
-    check_whole(halves, "halves")
     check_seed(seed)
-    check_threads(threads)
     if not isinstance(cluster, bool):
         raise InputError(f"cluster={cluster!r}: accepted are True (by the data's own subjects) and False")
     if cluster and (own.rows is None or own.rows.subject is None):

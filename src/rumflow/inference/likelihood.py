@@ -392,16 +392,16 @@ def fit_likelihood(
         )
     state = _maximise(data, cells, tol, most=most)
     fit = LikelihoodFit(
-        state.value,
-        state.saturated,
-        state.gap,
-        state.rounds,
-        bool(state.gap <= max(tol, 64 * float(np.finfo(float).eps) * state.total)),
-        tol,
-        time.perf_counter() - begin,
-        data,
-        cells,
-        state.point,
+        loglik=state.value,
+        loglik_saturated=state.saturated,
+        gap=state.gap,
+        iterations=state.rounds,
+        converged=bool(state.gap <= max(tol, 64 * float(np.finfo(float).eps) * state.total)),
+        tol=tol,
+        seconds=time.perf_counter() - begin,
+        data=data,
+        _cells=cells,
+        _point=state.point,
     )
     if throw and not fit.converged:
         raise LikelihoodError(

@@ -109,7 +109,7 @@ class NextMenus:
         names = [format_menu(menu) for menu in self.menus[:top]]
         zero = [0.0] * len(names)
         return plot_ranges(
-            names, zero, values[:top].tolist(), ax=ax, title="What to ask next", label=label, widths=True
+            names, (zero, values[:top].tolist()), ax=ax, title="What to ask next", label=label, widths=True
         )
 
     def __repr__(self) -> str:

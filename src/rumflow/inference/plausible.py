@@ -30,15 +30,15 @@ from scipy import sparse, special
 
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.memory import require_memory
-from rumflow.core.seeds import Seed, entropy
+from rumflow.core.seeds import entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import find_menus
+from rumflow.inference.confidence import PLAIN, BoundsOptions
 from rumflow.inference.conflicts.subsets import choices_behind
-from rumflow.inference.convention import Convention, find_taus
+from rumflow.inference.convention import find_taus
 from rumflow.inference.replicate import tightened_centre
-from rumflow.inference.resample import CellSampler, generators, make_sampler, require_replicates_for
+from rumflow.inference.resample import CellSampler, generators, make_sampler
 from rumflow.inference.sample import build_sample
-from rumflow.models.model import Model
 
 _TOL = 1e-9
 _PIECE = 256  # replicates at a time
@@ -62,17 +62,15 @@ def find_band(
     menus: Mask,
     seen: Mask,
     values: Array,
-    confidence: float,
-    *,
-    n_boot: int,
-    seed: Seed,
-    cluster: Any = None,
-    model: Model | None = None,
-    route: str | None = None,
+    options: BoundsOptions,
 ) -> Band:
-    """The set for some menus of the data and the cells that count; `values`: what each item earns."""
-    require_replicates_for(confidence, n_boot)
-    sample = build_sample(data, "counts", Convention(thin=0.0), None, model, route, remainders=False)
+    """The set for some menus of the data and the cells that count; `values`: what each item earns.
+
+    Of the options the level, the replicates with their seed and clusters, model and route are used.
+    """
+    confidence, n_boot, cluster = options.level_for(data), options.n_boot, options.cluster
+    assert confidence is not None
+    sample = build_sample(data, "counts", PLAIN, None, options.model, options.route, remainders=False)
     sampler = make_sampler(sample, [data], "menu", cluster)
     tau = find_taus("auto", sampler.behind, sample.menu_sizes, sample.convention)[0]
     centre, _ = tightened_centre(sample, tau, _TOL)
@@ -84,7 +82,7 @@ def find_band(
     one = 1.0 / sampler.behind[unit]
     require_memory(32.0 * n_boot * len(unit), f"a level by {n_boot:,} replicates", "take fewer replicates (n_boot)")
     drawn = np.empty((n_boot, sums.shape[0]))
-    number_of_seed = entropy(seed)
+    number_of_seed = entropy(options.seed)
     for first in range(0, n_boot, _PIECE):
         piece = range(first, min(first + _PIECE, n_boot))
         noise = np.nan_to_num(sampler.draw(generators(number_of_seed, (), piece), centre) - centre)

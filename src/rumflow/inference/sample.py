@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.check import as_floats, require_weights
+from rumflow.check import as_floats, check_option, require_weights
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.graph_cells import Cells
 from rumflow.core.lattice import MAX_ITEMS, Lattice
@@ -27,7 +27,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, check_items, format_menu
 from rumflow.data.menus import labels_of, masks_of, sort_keys, unique_menus
 from rumflow.errors import InputError
-from rumflow.inference.convention import Convention, inequality
+from rumflow.inference.convention import WEIGHTS, Convention, inequality
 from rumflow.models.model import Model
 from rumflow.output.names import list_menu
 from rumflow.projection.inputs import check_weights
@@ -180,21 +180,21 @@ def build_sample(
         else projector.inner_point()
     )
     sample = Sample(
-        items,
-        names,
-        unit_group,
-        unit_menu,
-        unit_size,
-        unit,
-        item,
-        frequency,
-        np.ones(len(unit)),
-        column.astype(np.int64),
-        centre,
-        projector,
-        1.0,
-        convention,
-        isinstance(weights, str) and weights == "counts",
+        items=items,
+        names=names,
+        unit_group=unit_group,
+        unit_menu=unit_menu,
+        sizes=unit_size,
+        unit=unit,
+        item=item,
+        frequency=frequency,
+        weights=np.ones(len(unit)),
+        column=column.astype(np.int64),
+        centre=centre,
+        projector=projector,
+        scale=1.0,
+        convention=convention,
+        by_counts=isinstance(weights, str) and weights == "counts",
     )
     w = _slot_weights(sample, weights, groups)
     if convention.cells == "drop-last":
@@ -321,15 +321,11 @@ def _slot_weights(sample: Sample, weights: str | ArrayLike | None, groups: Seque
     if len(groups) == 1:
         forms.append(groups[0].membership.shape)
     if isinstance(weights, str):
+        check_option(weights, "weights", WEIGHTS, f"an array of shape {' or '.join(map(str, forms))}")
         if weights == "counts":
             require_weights(sizes, lambda s: f"menu {sample.menu_name(sample.unit[s])}")
             return sizes
-        if weights == "inverse-variance":
-            return pearson_weights(sample, fitted(replace(sample, weights=np.where(sample.item < 0, 0.0, sizes))))
-        raise InputError(
-            f"weights={weights!r}: accepted are None, 'counts', 'inverse-variance' and an array of shape "
-            + " or ".join(map(str, forms))
-        )
+        return pearson_weights(sample, fitted(replace(sample, weights=np.where(sample.item < 0, 0.0, sizes))))
     array = as_floats(weights, "weights")
     if len(groups) == 1 and array.shape == forms[-1]:
         own: Array = array[testable(groups[0])][sample.unit, sample.item]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,20 +17,26 @@ MOST_NAME = 44  # letters of a name; longer ones are cut
 _MOST_ROWS = 25  # more do not fit on a page
 
 
+class Interval(NamedTuple):
+    """Second ranges, drawn as thin bars; NaN where there is none."""
+
+    low: Sequence[float]
+    high: Sequence[float]
+    label: str = "confidence interval"
+
+
 def plot_ranges(
     names: Sequence[str],
-    lower: Sequence[float],
-    upper: Sequence[float],
-    interval: tuple[Sequence[float], Sequence[float]] | None = None,
+    ends: tuple[Sequence[float], Sequence[float]],
+    interval: Interval | None = None,
     marks: Mapping[str, Sequence[float]] | None = None,
     ax: Axes | None = None,
     *,
     title: str = "",
     label: str = "",
-    interval_label: str = "confidence interval",
     widths: bool = False,
 ) -> Axes:
-    """One row per name: a wide bar from `lower` to `upper`, a thin one for the interval, a dot for each mark; the first rows.
+    """One row per name: a wide bar between its `ends`, a thin one for the interval, a dot for each mark; the first rows.
 
     widths   the bars are no ranges, but widths, from 0 on.
     """
@@ -40,21 +46,21 @@ def plot_ranges(
     ax = find_axes(ax, 7.6, 1.3 + 0.34 * count)
     rows = list(range(count))
     for row in rows:
-        if interval is not None and np.isfinite(interval[0][row]):
-            ax.plot([interval[0][row], interval[1][row]], [row, row], color=GREY, linewidth=1.5, zorder=1)
-        ends = [lower[row], upper[row]]
-        ax.plot(ends, [row, row], color=BLUE, linewidth=6, solid_capstyle="butt", zorder=2)
-        ax.plot(ends, [row, row], color=BLUE, marker="|", markersize=12, linewidth=0, zorder=2)
-        first, last = (f"{end:.4g}" for end in ends)
+        if interval is not None and np.isfinite(interval.low[row]):
+            ax.plot([interval.low[row], interval.high[row]], [row, row], color=GREY, linewidth=1.5, zorder=1)
+        own = [ends[0][row], ends[1][row]]
+        ax.plot(own, [row, row], color=BLUE, linewidth=6, solid_capstyle="butt", zorder=2)
+        ax.plot(own, [row, row], color=BLUE, marker="|", markersize=12, linewidth=0, zorder=2)
+        first, last = (f"{end:.4g}" for end in own)
         text = last if widths or first == last else f"{first} to {last}"
-        if interval is not None and np.isfinite(interval[0][row]):
-            text += f"  ({interval[0][row]:.4g} to {interval[1][row]:.4g})"
+        if interval is not None and np.isfinite(interval.low[row]):
+            text += f"  ({interval.low[row]:.4g} to {interval.high[row]:.4g})"
         ax.annotate(
             text, (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=8, annotation_clip=False
         )
     handles = [] if widths else [line(BLUE, "range over all populations that fit best")]
     if interval is not None:
-        handles.append(line(GREY, interval_label))
+        handles.append(line(GREY, interval.label))
     for name, values in (marks or {}).items():
         ax.plot(values[:count], rows, color=ORANGE, marker="o", markersize=4, linewidth=0, zorder=3)
         handles.append(line(ORANGE, name))

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.check import as_floats, require_weights
+from rumflow.check import as_floats, check_option, require_weights
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.graph_cells import Cells
 from rumflow.core.lattice import MAX_ITEMS, Lattice
@@ -186,11 +186,7 @@ class Observations:
         return np.asarray(w, np.float64)
 
     def _refuse_named(self, weights: str) -> None:
-        accepted = [repr(name) for name in NAMED_WEIGHTS]
-        if weights not in NAMED_WEIGHTS:
-            raise InputError(
-                f"weights={weights!r}: accepted are {', '.join(accepted)} and an array of shape {self._shapes()}"
-            )
+        check_option(weights, "weights", NAMED_WEIGHTS, f"an array of shape {self._shapes()}")
         if self.sizes is None:
             raise InputError(f"weights={weights!r} needs ChoiceData: an array of probabilities has no sample sizes")
 
