@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import rumflow as rf
+from rumflow.inference.confidence import BoundsOptions
 from rumflow.inference.plausible import find_band
 from studies.experiments.files import Row, write_csv
 
@@ -82,7 +83,8 @@ def run_cover(samples: int, searched: int, confidence: float = 0.9) -> list[Row]
             inside, kept, menus = 0, 0, truth.membership
             for seed in range(samples):
                 data = sample_market(truth, size, seed)
-                band = find_band(data, menus, menus, revenue, confidence, n_boot=399, seed=seed)
+                options = BoundsOptions(confidence=confidence, n_boot=399, seed=seed)
+                band = find_band(data, menus, menus, revenue, options)
                 inside += band.holds(np.where(menus, truth.frequencies, 0.0))
                 if seed < searched:
                     found = rf.best_assortment(data, revenue, products, confidence=confidence, n_boot=399, seed=seed)

@@ -3,7 +3,7 @@
 import pytest
 
 import rumflow as rf
-from rumflow.output.range_plots import plot_ranges
+from rumflow.output.range_plots import Interval, plot_ranges
 from tests.reference.pictures import LONG, assert_texts_apart
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -63,6 +63,6 @@ def test_assortments_with_long_names_are_told_apart():
 
 
 def test_ranges_are_written_beside_their_intervals():
-    ax = plot_ranges(["a", "b"], [0.2, 0.5], [0.4, 0.5], ([0.1, float("nan")], [0.6, float("nan")]))
+    ax = plot_ranges(["a", "b"], ([0.2, 0.5], [0.4, 0.5]), Interval([0.1, float("nan")], [0.6, float("nan")]))
     written = [text.get_text() for text in ax.texts]
     assert written == ["0.2 to 0.4  (0.1 to 0.6)", "0.5"]

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 import rumflow as rf
+from rumflow.inference.confidence import BoundsOptions
 from rumflow.inference.plausible import find_band
 
 
@@ -131,7 +132,7 @@ def compare_level(n, seed, confidence=0.9):
     found = rf.best_assortment(data, revenue, 0, confidence=confidence, n_boot=199, **limits)
     if found.confidence is None:
         return found, np.nan, np.nan, limits
-    band = find_band(data, menus, known, revenue, confidence, n_boot=199, seed=0)
+    band = find_band(data, menus, known, revenue, BoundsOptions(confidence=confidence, n_boot=199, seed=0))
     allowed = allowed_menus(n, limits)
     worst = worst_revenues(menus, known, None, revenue, allowed, band=band)
     own = worst[(allowed == np.array([x in found.menu for x in range(n)])).all(axis=1)]
