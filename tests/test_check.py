@@ -20,7 +20,8 @@ from rumflow.inference.convention import CONVENTIONS, DRAWS, TAUS
 from rumflow.inference.resample import RESAMPLE
 from rumflow.layers.checks import NONFINITE
 from rumflow.report import make_report
-from rumflow.solvers.dispatch import METHODS, ROUTES
+from rumflow.solvers.dispatch import METHODS
+from rumflow.solvers.routes import ROUTES
 
 NAN, INF = float("nan"), float("inf")
 NUMBERS = ("x", "", NAN, INF, -INF, -1, True, [], [1], np.ones(2), None)

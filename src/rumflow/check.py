@@ -34,17 +34,13 @@ def check_number(value: object, name: str, low: float, high: float, ends: str = 
     >>> check_number(1, "mix", 0, 1, "[]")
     1.0
     """
-    number = float(value) if is_number(value) else np.nan  # type: ignore[arg-type]
+    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    number = float(value) if real else np.nan  # type: ignore[arg-type]
     above = low <= number if ends[0] == "[" else low < number
     below = number <= high if ends[1] == "]" else number < high
     if not (above and below):
         raise InputError(f"{name}={_short(value)}: {_interval(low, high, ends)} is needed{also}")
     return number
-
-
-def is_number(value: object) -> bool:
-    """Is this a real number, and not a truth value?"""
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def is_whole(value: object) -> bool:
@@ -121,7 +117,8 @@ def check_n_jobs(n_jobs: object, name: str = "n_jobs") -> int:
 
 def check_seed(seed: object, name: str = "seed") -> None:
     """Something that random numbers can start from."""
-    if not (seed is None or isinstance(seed, np.random.SeedSequence | np.random.Generator)):
+    fine = seed is None or (type(seed) is int and seed >= 0)
+    if not (fine or isinstance(seed, np.random.SeedSequence | np.random.Generator)):
         check_whole(seed, name, 0, also=", or a numpy Generator or SeedSequence, or None")
 
 

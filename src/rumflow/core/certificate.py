@@ -206,7 +206,7 @@ class Certifier:
     def are_optimal(self, numbers: Array, stop: Stop) -> NDArray[np.bool_]:
         """(B,): `Certificate.is_optimal` for a stack of numbers."""
         objective, gap = numbers[:, 0], numbers[:, 1]
-        least = self.floors(numbers) if stop.floor is None else stop.floor
+        least = rounding_floor(numbers[:, 4], self._least) if stop.floor is None else stop.floor  # type: ignore[arg-type]
         goal = np.maximum(stop.tol * np.minimum(objective, self._scale), least)
         found: NDArray[np.bool_] = np.isfinite(objective) & (np.fmin(gap, objective) <= goal)
         return found

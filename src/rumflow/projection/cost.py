@@ -9,7 +9,7 @@ from rumflow.core.graph import GraphTooLargeError
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.models.model import Model
-from rumflow.projection.inputs import require_lattice_memory
+from rumflow.projection.inputs import ALWAYS_FITS, require_lattice_memory
 from rumflow.projection.observations import Observations, observe
 from rumflow.solvers.geometry import Cost, Geometry
 from rumflow.solvers.lattice import plain_lattice
@@ -23,14 +23,15 @@ def find_geometry(
 
     Few items, and arrays without a gap, are for the lattice; no table of menus is made for them.
     """
-    check_route(model, route)
-    n = observations.n
+    if route is not None:
+        check_route(model, route)
+    n = len(observations.items)
     if model.all_rankings:
         at_once = route is None and (n <= FEW_ITEMS or method == "ipm" or observations.whole)
         if route == "lattice" or at_once:
             if n > LATTICE_ITEMS:
                 require_lattice(n)
-            if observations.data is not None:
+            if observations.data is not None and n > ALWAYS_FITS:
                 require_lattice_memory(n, weighted=True, menus=len(observations.data.totals))
             return plain_lattice(n)
     try:

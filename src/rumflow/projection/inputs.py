@@ -15,7 +15,8 @@ from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.solvers.active_set.on_lattice import pool_size
 
-_ALWAYS_FITS = 10  # items; a megabyte
+#: Up to so many items memory is not worth counting: a megabyte.
+ALWAYS_FITS = 10
 
 #: How far the sum of a fully observed menu may be from 1.
 SUM_TOLERANCE = 1e-6
@@ -79,18 +80,17 @@ def items_from_shape(shape: tuple[int, ...]) -> int:
 
 def require_lattice_memory(n: int, weighted: bool = False, menus: int = 0) -> None:
     """Raise before anything is made where a projection over all menus of n items does not fit into memory."""
-    if n <= _ALWAYS_FITS:
-        return
     require_memory(
         projection_bytes(n, weighted, pool_size(n), menus=menus),
         f"the projection for n = {n} items ({n << (n - 1):,} cells)",
     )
 
 
-def read_array(lattice: Lattice, array: Array, items: tuple[Item, ...]) -> tuple[Array, NDArray[np.bool_], int]:
+def read_array(n: int, array: Array, items: tuple[Item, ...]) -> tuple[Array, NDArray[np.bool_], int]:
     """Probabilities, checked, in the internal layout, which of them were observed, and how many were not."""
-    target, seen = np.empty(lattice.internal_shape), np.empty(lattice.internal_shape, np.bool_)
-    code, menu, x, missing = _inspect(array, lattice.n, SUM_TOLERANCE, target, seen)
+    shape = n, 1 << (n - 1)
+    target, seen = np.empty(shape), np.empty(shape, np.bool_)
+    code, menu, x, missing = _inspect(array, n, SUM_TOLERANCE, target, seen)
     if code != _FINE:
         name = f"menu {format_menu(items[y] for y in items_of(menu))} (row {menu})"
         values = array[menu, list(items_of(menu))]
@@ -102,7 +102,7 @@ def read_array(lattice: Lattice, array: Array, items: tuple[Item, ...]) -> tuple
             _PARTIAL: f"{name}: the observed probabilities add up to {np.nansum(values):g}; they must add up to at most 1",
         }
         raise InputError(reason[code])
-    if missing == lattice.n_cells - lattice.n and lattice.n > 1:
+    if missing == (n << (n - 1)) - n and n > 1:
         raise InputError("no cell is observed: every menu of two or more items is NaN")
     return target, seen, missing
 

@@ -23,7 +23,7 @@ from rumflow.errors import InputError
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model, require_model
 from rumflow.models.random_utility import RandomUtility
-from rumflow.projection.inputs import items_from_shape, read_array, require_lattice_memory
+from rumflow.projection.inputs import ALWAYS_FITS, items_from_shape, read_array, require_lattice_memory
 from rumflow.solvers.geometry import Geometry, SolveOptions
 
 _NUMBERED: list[tuple[Item, ...]] = [tuple(range(n)) for n in range(MAX_ITEMS + 1)]  # labels of items without a name
@@ -50,9 +50,10 @@ class Observations:
         self.data, self.sizes = None, None
         array = np.ascontiguousarray(as_floats(data, "data"))
         n = items_from_shape(array.shape)
-        require_lattice_memory(n)
+        if n > ALWAYS_FITS:
+            require_lattice_memory(n)
         self.items = _NUMBERED[n]
-        self._target, seen, missing = read_array(Lattice(n), array, self.items)
+        self._target, seen, missing = read_array(n, array, self.items)
         self._seen = seen if missing else None
 
     @classmethod
@@ -128,6 +129,8 @@ class Observations:
     def lay_out(self, geometry: Geometry, weights: str | ArrayLike | None) -> tuple[Array, Array]:
         """Target and weights in the layout of a geometry; weights without rows: every cell counts 1."""
         if self._target is not None and geometry.has_all_menus:
+            if weights is None and self._seen is None:
+                return self._target, NO_WEIGHTS
             return self._lay_out_array(weights)
         menu, item, position = self.places(geometry)
         target = geometry.blank(1.0)
@@ -238,7 +241,8 @@ def _cell_of(n: int, position: int) -> tuple[Mask, int]:
 
 def observe(data: Any, model: Model | None) -> tuple[Observations, Model]:
     """Data in any accepted form as observations, and the model that goes with them; None: random utility."""
-    require_model(model)
+    if model is not None:
+        require_model(model)
     if isinstance(data, BudgetData):
         model, data = model_of_budgets(data, model), data.choices
     return Observations(data), _RANDOM_UTILITY if model is None else model

@@ -18,7 +18,7 @@ from rumflow.core.arrays import Array, Mixture
 from rumflow.core.compile import clock
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import paths_from_orders
-from rumflow.core.problem import Stop
+from rumflow.core.problem import NO_WEIGHTS, Stop
 from rumflow.core.seeds import Seed, entropy
 from rumflow.core.transforms import moebius
 from rumflow.data.budgets import BudgetData
@@ -94,11 +94,14 @@ def project(
     options = _OPTIONS
     if method != "auto" or seed != 0:
         options = options._replace(method=method, seed=entropy(seed))
-    with Reporter(progress, tol) as report:
-        deadline = None if max_seconds is None else clock() + max_seconds
-        resources = Resources(threads, deadline, report)
+    resources = Resources(threads, None if max_seconds is None else clock() + max_seconds)
+    if progress:
+        with Reporter(progress, tol) as report:
+            resources = resources._replace(report=report)
+            fit = fit_observations(observations, geometry, weights, tol, start, options, resources, begin)
+    else:
         fit = fit_observations(observations, geometry, weights, tol, start, options, resources, begin)
-    if throw and fit.status is not Status.OPTIMAL:
+    if throw and fit.fits.reasons[0] != "done" and fit.status is not Status.OPTIMAL:
         raise NotConvergedError(
             f"{fit.status.explanation} (gap {fit.gap:.2g}, objective {fit.objective:.6g}, after {fit.seconds:.1f} s); "
             "the best point so far is the attribute `fit` of this error, or pass throw=False",
@@ -120,7 +123,7 @@ def fit_observations(
     """Project observations on a geometry; `begin`: when the clock for `seconds` started."""
     begin = time.perf_counter() if begin is None else begin
     target, w = observations.lay_out(geometry, weights)
-    own = geometry.weighted(w)
+    own = geometry if w is NO_WEIGHTS else geometry.weighted(w)
     starts = None
     if start is not None:
         starts = [mixture_of(start, own)]

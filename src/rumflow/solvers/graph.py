@@ -323,7 +323,7 @@ class GraphGeometry(Geometry):
             if not partial:
                 raise
             parts = [own or self._not_begun() for own in parts]
-        reasons = [next((one.reason for one in own if one.reason != "done"), "done") for own in parts]
+        reasons = [self._reason(own, stop) for own in parts]
         rounds = np.array([sum(one.rounds for one in own) for own in parts], np.int64)
         return GraphFits(self, targets, rounds, reasons, [self.route] * size, parts, options.keep)
 
@@ -343,6 +343,14 @@ class GraphGeometry(Geometry):
     def _certified(self, p: int, fit: PartFit, target: Array) -> PartFit:
         """With the certificate for the data as they were given."""
         return fit._replace(certificate=certify_types(self.graphs[p], fit.mixture, self._part_problem(target, p)))
+
+    @staticmethod
+    def _reason(parts: Sequence[PartFit], stop: Stop) -> str:
+        """Why a problem ended; what is certified to be short of its goal has stalled, whatever the solver says."""
+        reason = next((one.reason for one in parts if one.reason != "done"), "done")
+        made = [one.certificate for one in parts if one.certificate is not None]
+        short = reason == "done" and len(made) == len(parts) and not total_certificate(made).is_optimal(stop)
+        return "stalled" if short else reason
 
     def _not_begun(self) -> list[PartFit]:
         """Any types at all, for a problem that was not begun when Ctrl-C came."""

@@ -96,6 +96,7 @@ class LatticeGeometry(Geometry):
         self.shape = (n, 1 << (n - 1))
         self.n_nodes, self.n_arcs = 1 << n, n << (n - 1)
         self.complete = not cone and is_complete(weights)
+        self._tolerance, self._no_starts = inside_tolerance(n), join(None, 1, n)
         self._small_workspaces: SimpleQueue[SmallWorkspace] = SimpleQueue()
         self._workspaces: SimpleQueue[Workspace] = SimpleQueue()
 
@@ -187,7 +188,10 @@ class LatticeGeometry(Geometry):
                 resources.advance(len(piece))
 
         try:
-            run_threads(task, fits.pieces, threads)
+            if size == 1:
+                task(_ONE_PIECE[0])
+            else:
+                run_threads(task, fits.pieces, threads)
         except KeyboardInterrupt:
             stopped.append(True)
         if stopped:
@@ -339,7 +343,7 @@ class LatticeGeometry(Geometry):
         fits, out, stop, size = part.fits, part.out, part.stop, len(part.targets)
         keep, first = fits.keep, part.span.start
         small = self._small_workspace()
-        begin, start = join(part.starts, size, self.n)
+        begin, start = self._no_starts if part.starts is None and size == 1 else join(part.starts, size, self.n)
         atoms = 128 * size if keep else 0
         flat = Start(
             np.empty((atoms, self.n), np.int32), np.empty(atoms), np.empty(64 * atoms if keep is Keep.FACES else 0)
@@ -351,7 +355,7 @@ class LatticeGeometry(Geometry):
         while True:
             done = solve_piece(
                 self._small, self.weights, self.complete, small, targets, begin, start, stop.tol, floor,
-                inside_tolerance(self.n), int(keep), out, flat, used, done, resume,
+                self._tolerance, int(keep), out, flat, used, done, resume,
             )  # fmt: skip
             if done == size:
                 break
