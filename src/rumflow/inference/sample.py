@@ -108,6 +108,37 @@ class Sample:
         thins = own.draws == "null" and own.thin > 0 and self.by_counts and len(self.centre) <= MOST_CELLS
         return inequality(np.bincount(self.unit_menu, behind).astype(np.float64)) if thins else 0.0
 
+    def part(self, kept: Mask, model: Model | None, drop_items: bool) -> Sample:
+        """Some cells of a sample of one group, as a sample of its own with another model.
+
+        kept         (m, n), cells that are slots; menus without one are gone.
+        drop_items   so are items that no menu offers any more.
+        """
+        rows = np.flatnonzero(kept.any(axis=1))
+        menus, recorded, items = self.menus[rows], kept[rows], self.items
+        slots = np.flatnonzero(kept[self.unit, self.item])
+        item = self.item[slots]
+        if drop_items:
+            offered = menus.any(axis=0)
+            menus, recorded = menus[:, offered], recorded[:, offered]
+            items = tuple(self.items[x] for x in np.flatnonzero(offered))
+            item = (np.cumsum(offered) - 1)[item]
+        projector = Projector(Cells(menus, recorded, items), model)
+        return replace(
+            self,
+            items=items,
+            unit_group=np.zeros(len(rows), np.int64),
+            unit_menu=np.arange(len(rows)),
+            sizes=self.sizes[rows],
+            unit=np.searchsorted(rows, self.unit[slots]),
+            item=item,
+            frequency=self.frequency[slots],
+            weights=self.weights[slots],
+            column=np.arange(len(slots)),
+            centre=find_centre(projector, self.convention),
+            projector=projector,
+        )
+
     def pool(self, p: Array, weights: Array) -> tuple[Array, Array, Array]:
         """From slots to cells: for each row of p the weighted means and the spread, and the weight of every cell."""
         count = len(self.centre)
@@ -174,11 +205,7 @@ def build_sample(
     number = np.full((len(menus), len(items) + 1), -1)
     number[projector.menu, projector.item] = np.arange(len(projector.menu))  # remainders, item -1, in the last column
     column = number[unit_menu[unit], item]
-    centre = (
-        inner_point(menus, projector.menu, projector.item, convention.centre)
-        if projector.model.all_rankings
-        else projector.inner_point()
-    )
+    centre = find_centre(projector, convention)
     sample = Sample(
         items=items,
         names=names,
@@ -223,6 +250,13 @@ def named_groups(
         if not isinstance(group, ChoiceData):
             raise InputError(f"data: group {name!r} is a {type(group).__name__}; every group must be a ChoiceData")
     return names, groups
+
+
+def find_centre(projector: Projector, convention: Convention) -> Array:
+    """(C,): the probabilities of the cells at the inner point r."""
+    if not projector.model.all_rankings:
+        return projector.inner_point()
+    return inner_point(projector.cells.membership, projector.menu, projector.item, convention.centre)
 
 
 def inner_point(menus: Mask, menu: Ints, item: Ints, kind: str) -> Array:

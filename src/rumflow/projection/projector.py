@@ -62,6 +62,7 @@ class Projector:
         self.menu, self.column = np.nonzero(cells.item >= (-1 if remainders else 0))
         self.item = cells.item[self.menu, self.column]
         self._building = Lock()
+        self._built: tuple[Cost, Geometry] | None = None
         self._weighted: OrderedDict[bytes, Geometry] = OrderedDict()
 
     def __reduce__(self) -> tuple[Callable[..., Projector], tuple[Any, ...]]:
@@ -81,22 +82,19 @@ class Projector:
     @property
     def geometry(self) -> Geometry:
         """Where the projection is found."""
-        return self._found[1]
+        return (self._built or self._build())[1]
 
     @property
     def cost(self) -> Cost:
         """The route, and what a projection will cost."""
-        return self._found[0]
+        return (self._built or self._build())[0]
 
-    @property
-    def _found(self) -> tuple[Cost, Geometry]:
+    def _build(self) -> tuple[Cost, Geometry]:
         with self._building:
-            return self._find
-
-    @cached_property
-    def _find(self) -> tuple[Cost, Geometry]:
-        *_, route, cone, remainders = self._asked
-        return find_route(self.cells, self.model, route, cone, remainders=remainders)
+            if self._built is None:
+                *_, route, cone, remainders = self._asked
+                self._built = find_route(self.cells, self.model, route, cone, remainders=remainders)
+            return self._built
 
     @property
     def exact(self) -> bool:

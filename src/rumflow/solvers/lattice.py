@@ -168,7 +168,7 @@ class LatticeGeometry(Geometry):
         stalled = np.zeros(size, np.bool_)
         begin: list[Start | None] | None = None
         if starts is not None:
-            same = size > 1 and all(own is starts[0] for own in starts)  # many problems often begin from one mixture
+            same = size > 1 and len(set(map(id, starts))) == 1  # many problems often begin from one mixture
             begin = [_as_start(starts[0])] * size if same else [_as_start(own) for own in starts]
         threads = 1 if size == 1 else thread_count(resources.threads)
         fits.pieces = _ONE_PIECE if size == 1 else _pieces(size, threads)

@@ -63,7 +63,7 @@ class Subset:
     """Some cells of the data."""
 
     kept: Mask  # (m, n), the cells
-    data: ChoiceData
+    whole: ChoiceData  # all cells
     sample: Sample
     sampling: Sampling | None
     threads: int
@@ -143,7 +143,13 @@ class Subset:
     @cached_property
     def _replicator(self) -> Replicator:
         assert self.sampling is not None
-        sampler = make_sampler(self.sample, [self.data], "menu", self.sampling.cluster or None)
+        # Counts are drawn as the sample has them; single choices are those of these cells.
+        data = (
+            self.whole
+            if self.whole.rows is None
+            else select(self.whole, self.kept, len(self.sample.items) < self.whole.n)
+        )
+        sampler = make_sampler(self.sample, [data], "menu", self.sampling.cluster or None)
         own, behind = self.sample, sampler.behind
         taus = find_taus(["auto"], behind, own.menu_sizes, own.convention, own.unequal(behind))
         return make_replicator(self.sample, sampler, taus, _TOL, self.sampling.seed)
@@ -180,6 +186,11 @@ class Subsets:
         """(m,): the independent choices behind each menu, see `choices_behind`."""
         return choices_behind(self.data, self.sampling is not None and self.sampling.cluster)
 
+    @cached_property
+    def _sample(self) -> Sample:
+        weights = None if self.exact else "counts"
+        return build_sample(self.data, weights, Convention(scale=1.0), model=self.model)
+
     @property
     def whole(self) -> Subset:
         """All cells."""
@@ -204,10 +215,11 @@ class Subsets:
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key]
-        data = select(self.data, kept, self.model is None)
-        model = self.model_on(np.flatnonzero(kept.any(axis=1)))
-        sample = build_sample(data, None if self.exact else "counts", Convention(scale=1.0), model=model)
-        subset = Subset(kept, data, sample, self.sampling, self.threads)
+        sample = self._sample
+        if kept is not self.recorded:
+            model = self.model_on(np.flatnonzero(kept.any(axis=1)))
+            sample = sample.part(kept, model, drop_items=self.model is None)
+        subset = Subset(kept, self.data, sample, self.sampling, self.threads)
         self._asked()
         self._kept[key] = subset
         while len(self._kept) > 1 and sum(one.sample.projector.size for one in self._kept.values()) > MOST_KEPT:
