@@ -268,12 +268,12 @@ def find_tau(data: ChoiceData, procedure: Procedure) -> float:
     if procedure.rule == "log":
         m = max(float(data.totals.mean()), 3.0)
         return procedure.c * float(np.sqrt(np.log(m) / m))
-    rule, behind = procedure.rule, data.totals
+    rule, n_independent = procedure.rule, data.totals
     if rule in MEANS:
-        rule, behind = "mean", np.full(len(behind), MEANS[rule](behind))
+        rule, n_independent = "mean", np.full(len(n_independent), MEANS[rule](n_independent))
     sample = build_sample(data, procedure.weights if procedure.weights != "likelihood" else None, procedure.convention)
-    unequal = sample.unequal(behind)
-    found = find_taus(rule, behind, data.membership.sum(axis=1), procedure.convention, unequal)[0]
+    unequal = sample.unequal(n_independent)
+    found = find_taus(rule, n_independent, data.membership.sum(axis=1), procedure.convention, unequal)[0]
     return min(procedure.c * found, 0.95)
 
 

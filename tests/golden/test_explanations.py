@@ -44,14 +44,14 @@ def test_heads_of_conflicts():
 def test_notes_on_conflicts():
     one = conflict()
     first, second = one.menus
-    found = explanation(one, behind={first: 4.5, second: 5.0}, interrupted=True)
+    found = explanation(one, n_independent={first: 4.5, second: 5.0}, interrupted=True)
     assert found.notes == [
         "It is the only conflict: without any one of its menus the rest is not rejected at 5 %.",
         "Conflict 1 rests on menus with few choices: {i0, i1, i2, m0} (4.5).",
         "P-values of sets that were searched for are not adjusted for the search.",
         "The run was interrupted: this is what was found by then.",
     ]
-    by_subject = replace(found, behind={first: 1.0, second: 2.0}, by_subject=True)
+    by_subject = replace(found, n_independent={first: 1.0, second: 2.0}, by_subject=True)
     assert (
         by_subject.notes[1]
         == "Conflict 1 rests on menus with few subjects: {i0, i1, i2, m0} (1), {i0, i1, i2, m1} (2)."

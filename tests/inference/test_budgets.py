@@ -64,7 +64,7 @@ def test_draws_within_budgets_and_by_cluster(rng, smoothed):
     assert drawn.mean(axis=0) == pytest.approx(smoothed.probabilities, abs=0.03)
     ids = np.arange(len(own.budget)) // 4
     clustered = HouseholdSampler(smoothed, test.sample, ids)
-    assert clustered.behind.min() == 20
+    assert clustered.n_independent.min() == 20
     wide = clustered.probabilities(generators(3, (), range(400)))
     assert wide.mean(axis=0) == pytest.approx(smoothed.probabilities, abs=0.06)
     with pytest.raises(rf.InputError, match="cluster"):

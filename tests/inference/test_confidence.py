@@ -257,11 +257,11 @@ def test_replicates_are_drawn_while_they_matter():
 
 def test_tau_of_intervals():
     sample = build_sample(PAIR, "counts", Convention())
-    behind = np.array([40.0])
-    assert confidence.interval_tau("auto", sample, behind) == pytest.approx(1.05 * 40**-0.2)
-    assert confidence.interval_tau("mean", sample, behind) == pytest.approx(0.525 * 40**-0.2)
-    assert confidence.interval_tau(0.3, sample, behind) == 0.3
-    assert confidence.interval_tau("auto", build_sample(PAIR, "counts", Convention(tau=0.6)), behind) == 0.9
+    n_independent = np.array([40.0])
+    assert confidence.interval_tau("auto", sample, n_independent) == pytest.approx(1.05 * 40**-0.2)
+    assert confidence.interval_tau("mean", sample, n_independent) == pytest.approx(0.525 * 40**-0.2)
+    assert confidence.interval_tau(0.3, sample, n_independent) == 0.3
+    assert confidence.interval_tau("auto", build_sample(PAIR, "counts", Convention(tau=0.6)), n_independent) == 0.9
 
 
 def test_data_with_counts():

@@ -44,17 +44,17 @@ def test_bad_convention(field):
 
 
 def test_tau_rule():
-    behind = np.array([2.0, 40.0, 60.0])
+    n_independent = np.array([2.0, 40.0, 60.0])
 
-    def find(tau, convention, behind=behind, size=4.0):
-        return find_taus(tau, behind, np.full(3, size), convention)
+    def find(tau, convention, n_independent=n_independent, size=4.0):
+        return find_taus(tau, n_independent, np.full(3, size), convention)
 
     own = 0.4 * (3**-0.2 + 40**-0.2 + 60**-0.2) / 3  # the first menu counts as one of three choices
     assert find("auto", Convention(tau="mean")) == pytest.approx((own, 0, 2 * own))
     assert find("mean", Convention()) == pytest.approx((own,))
     assert find("mean", Convention(), size=2.5) == pytest.approx((1.28 * own,))
     assert find("mean", Convention(), size=2.0) == pytest.approx((0.525 / 0.4 * own,))
-    assert find("auto", find_convention("abkk"), 56 * behind) == pytest.approx((0.20525, 0, 0.41051), abs=1e-4)
+    assert find("auto", find_convention("abkk"), 56 * n_independent) == pytest.approx((0.20525, 0, 0.41051), abs=1e-4)
     assert find("mean", Convention(), np.full(3, 34.0)) == pytest.approx((0.4 * 34**-0.2,))
     assert find("mean", Convention(), np.array([0.0, 3.0, np.inf])) == pytest.approx((0.8 / 3 * 3**-0.2,))
     assert find("auto", Convention(), np.full(3, np.inf)) == find("smallest", Convention(), np.full(3, np.inf)) == (0,)
@@ -72,15 +72,15 @@ def test_inequality():
 
 
 def test_rule_for_tau():
-    behind, items = np.array([5.0, 50.0, 200.0]), np.full(3, 3.0)
-    mean = find_taus("mean", behind, items, Convention())[0]
-    factor = 1 - inequality(behind) / 2
-    unequal = inequality(behind)
-    assert find_taus("auto", behind, items, Convention(), unequal) == pytest.approx(
+    n_independent, items = np.array([5.0, 50.0, 200.0]), np.full(3, 3.0)
+    mean = find_taus("mean", n_independent, items, Convention())[0]
+    factor = 1 - inequality(n_independent) / 2
+    unequal = inequality(n_independent)
+    assert find_taus("auto", n_independent, items, Convention(), unequal) == pytest.approx(
         (factor * mean, 0, 2 * factor * mean)
     )
-    assert find_taus("auto", behind, items, Convention())[0] == pytest.approx(mean)
-    assert find_taus("mean", behind, items, Convention(), unequal) == pytest.approx((mean,))
+    assert find_taus("auto", n_independent, items, Convention())[0] == pytest.approx(mean)
+    assert find_taus("mean", n_independent, items, Convention(), unequal) == pytest.approx((mean,))
 
 
 def test_bad_thin():
@@ -90,18 +90,18 @@ def test_bad_thin():
 
 
 def test_values_of_tau():
-    behind, items = np.array([1.0, 32.0, 243.0]), np.array([2.0, 3.0, 4.0])
+    n_independent, items = np.array([1.0, 32.0, 243.0]), np.array([2.0, 3.0, 4.0])
     mean = 0.4 * (3**-0.2 + 0.5 + 1 / 3) / 3
     thinned = mean * (1 - 0.9 / 2)
-    assert find_taus("auto", behind, items, Convention(), 0.9) == pytest.approx((thinned, 0.0, 2 * thinned))
-    assert find_taus("auto", behind, items, Convention()) == pytest.approx((mean, 0.0, 2 * mean))
-    assert find_taus("mean", behind, items, Convention(tau=0.2)) == pytest.approx((mean,))
-    assert find_taus("auto", behind, items, Convention(tau=0.2)) == (0.2, 0.0, 0.4)
-    assert find_taus("auto", behind, items, Convention(tau=0.5)) == (0.5, 0.0)  # twice as much is no tau
-    assert find_taus("auto", behind, items, Convention(set="cone", tau=0.5)) == (0.5, 0.0, 1.0)
-    assert find_taus("auto", behind, items, Convention(tau=0)) == (0.0,)
-    assert find_taus(0.5, behind, items, Convention()) == (0.5,)
-    assert find_taus([0.5, "auto"], behind, items, Convention(), 0.9) == pytest.approx((0.5, thinned))
+    assert find_taus("auto", n_independent, items, Convention(), 0.9) == pytest.approx((thinned, 0.0, 2 * thinned))
+    assert find_taus("auto", n_independent, items, Convention()) == pytest.approx((mean, 0.0, 2 * mean))
+    assert find_taus("mean", n_independent, items, Convention(tau=0.2)) == pytest.approx((mean,))
+    assert find_taus("auto", n_independent, items, Convention(tau=0.2)) == (0.2, 0.0, 0.4)
+    assert find_taus("auto", n_independent, items, Convention(tau=0.5)) == (0.5, 0.0)  # twice as much is no tau
+    assert find_taus("auto", n_independent, items, Convention(set="cone", tau=0.5)) == (0.5, 0.0, 1.0)
+    assert find_taus("auto", n_independent, items, Convention(tau=0)) == (0.0,)
+    assert find_taus(0.5, n_independent, items, Convention()) == (0.5,)
+    assert find_taus([0.5, "auto"], n_independent, items, Convention(), 0.9) == pytest.approx((0.5, thinned))
     smallest = np.sqrt(np.log(32) / 32)
     assert find_taus("smallest", np.array([32.0, 99.0]), items[:2], Convention()) == pytest.approx((smallest,))
     assert find_taus("smallest", np.array([2.0, 99.0]), items[:2], Convention()) == pytest.approx(
@@ -114,10 +114,10 @@ def test_values_of_tau():
     assert find_taus("mean", np.array([32.0]), six, Convention()) == pytest.approx((0.4 / 2,))
     for wrong in (1.0, -0.1, np.nan, np.inf, None, True - 2):
         with pytest.raises(rf.InputError, match="a number from 0 to below 1 is needed"):
-            find_taus(wrong, behind, items, Convention())
-    assert find_taus(1.5, behind, items, Convention(set="cone")) == (1.5,)
+            find_taus(wrong, n_independent, items, Convention())
+    assert find_taus(1.5, n_independent, items, Convention(set="cone")) == (1.5,)
     with pytest.raises(rf.InputError, match="a number, 0 or more, is needed"):
-        find_taus(np.inf, behind, items, Convention(set="cone"))
+        find_taus(np.inf, n_independent, items, Convention(set="cone"))
 
 
 def test_conventions_by_name():

@@ -221,18 +221,18 @@ def test_what_an_explanation_remembers():
     found = rf.explain(data, n_boot=39, halves=0, cluster=True, seed=5)
     assert (found.seed, found.n_boot, found.level, found.n_observations) == (5, 39, 0.05, 80.0)
     assert found.by_subject
-    assert found.behind == {("a", "b"): 20.0, ("a", "b", "c"): 20.0}
+    assert found.n_independent == {("a", "b"): 20.0, ("a", "b", "c"): 20.0}
     assert found.inequality.error is None  # of repeated choices it is not known
     assert found.items == ("a", "b", "c")
     assert not found.interrupted
     single = rf.explain(data, n_boot=39, halves=0)
     assert not single.by_subject
-    assert single.behind == {("a", "b"): 40.0, ("a", "b", "c"): 40.0}
+    assert single.n_independent == {("a", "b"): 40.0, ("a", "b", "c"): 40.0}
     assert single.inequality.error > 0
     weighted = rf.ChoiceData.from_frame(rows | {"weight": [0.5, 1.5] * 40}, weight="weight")
     assert rf.explain(weighted, n_boot=39, halves=0).inequality.error is None
     exact = rf.explain(data, None)
-    assert (exact.behind, exact.by_subject, exact.n_observations) == ({}, False, None)
+    assert (exact.n_independent, exact.by_subject, exact.n_observations) == ({}, False, None)
 
 
 def test_menus_that_are_left_out(monkeypatch):

@@ -169,7 +169,9 @@ def test_replicates_in_which_menus_vanish():
     drawn[1, :2] = np.nan
     drawn[2] = np.nan
     drawn[3, 2:] = np.nan
-    sampler = SimpleNamespace(draw=lambda generators, centre: drawn[: len(generators)], behind=np.array([50.0, 50.0]))
+    sampler = SimpleNamespace(
+        draw=lambda generators, centre: drawn[: len(generators)], n_independent=np.array([50.0, 50.0])
+    )
     found = make_replicator(sample, sampler, [0.0], 1e-12, 0)(range(4))
     assert found.statistic[0] == pytest.approx([24 / 7, 0.0, 0.0, 0.0], abs=1e-6)
     assert found.vanished.tolist() == [0, 1, 2, 1]

@@ -117,9 +117,9 @@ def test_null_draws_of_subjects_are_a_plain_wild_bootstrap():
     for row, rng in zip(sampler.draw(generators(1, (), range(4)), centre), generators(1, (), range(4)), strict=True):
         sign = 2 * rng.integers(2, size=15) - 1
         expected = centre.copy()
-        behind = [len(set(who[menu == m])) for m in range(4)]
+        n_independent = [len(set(who[menu == m])) for m in range(4)]
         for m, x, s in zip(menu, choice, who.astype(str), strict=True):
-            v = sign[list(labels).index(s)] * np.sqrt(behind[m] / (behind[m] - 1))
+            v = sign[list(labels).index(s)] * np.sqrt(n_independent[m] / (n_independent[m] - 1))
             for slot, (u, y) in enumerate(zip(sample.unit, sample.item, strict=True)):
                 if u == m:
                     expected[slot] += v * ((y == x) - centre[slot]) / sample.sizes[u]
@@ -175,7 +175,7 @@ def test_survey_weights_stay_with_their_rows():
     sample = build_sample(data, None, EMPIRICAL)
     sampler = make_sampler(sample, [data], "menu", None)
     assert isinstance(sampler, UnitSampler)
-    assert (sampler.behind == np.bincount(menu)).all()
+    assert (sampler.n_independent == np.bincount(menu)).all()
     p = sampler.draw(generators(0, (), range(2000)), sample.frequency)
     assert p.mean(axis=0) == pytest.approx(sample.frequency, abs=0.02)
     assert 0 < rum_test(data, n_boot=19, seed=0).pvalue <= 1
@@ -362,7 +362,7 @@ def test_the_sizes_of_menus_are_drawn_by_row():
     rng = np.random.default_rng(3)
     expected = [rng.multinomial(12, [1 / 3, 2 / 3]) for _ in range(2)]
     assert found.tolist() == np.concatenate(expected).tolist()
-    assert sampler.behind.tolist() == [4.0, 8.0, 4.0, 8.0]
+    assert sampler.n_independent.tolist() == [4.0, 8.0, 4.0, 8.0]
 
 
 def test_when_observed_choices_are_listed(monkeypatch):
@@ -418,7 +418,7 @@ def test_rows_find_their_slots():
     assert own.tolist() == [0.5, 1.5, 3.0, 2.0]
     sampler = make_sampler(sample, [data], "menu", None)
     assert sampler.n_units == 4
-    assert sampler.behind.tolist() == [2.0, 2.0]
+    assert sampler.n_independent.tolist() == [2.0, 2.0]
     table = sampler._table.toarray()
     assert table[:, :4].tolist() == [[0, 0.5, 0, 0], [0, 0, 0, 1.5], [0, 0, 3.0, 0], [2.0, 0, 0, 0]]
     assert table[:, 4:].tolist() == [[0.5, 0], [0, 1.5], [0, 3.0], [2.0, 0]]

@@ -216,7 +216,7 @@ def test_unequal_menus_are_not_and_other_draws_are():
     for name in ("recentred", "abkk", "kitamura-stoye"):
         convention = CONVENTIONS[name]
         sample = build_sample(data, convention.weights, convention)
-        centres = [tightened_centre(sample, 0.2, 1e-9, behind)[0] for behind in (None, sample.sizes)]
+        centres = [tightened_centre(sample, 0.2, 1e-9, n_independent)[0] for n_independent in (None, sample.sizes)]
         assert (centres[0] == centres[1]).all()
 
 

@@ -113,7 +113,7 @@ def test_arcs_and_edges_outside_a_face(form, rng):
         sweep = make_sweep(graph)
         run_sweep(graph, cost, sweep)
         outside = np.zeros(len(graph.head), np.bool_)
-        form(span.dear_arcs)(graph, sweep, outside)
+        form(span.costly_arcs)(graph, sweep, outside)
         above, below, price = cheapest_ways(graph, cost)
         dear = [
             above[tail] + p + below[head] > below[0] for (tail, head, _), p in zip(arcs_of(graph), price, strict=True)
@@ -125,7 +125,7 @@ def test_arcs_and_edges_outside_a_face(form, rng):
     edge.cost[:] = rng.integers(0, 3, edge.cost.shape)
     edge.sweep(1)
     outside = np.zeros(edge.cost.shape, np.bool_)
-    form(span.dear_edges)(edge.cost, edge.above, edge.below, outside)
+    form(span.costly_edges)(edge.cost, edge.above, edge.below, outside)
     paths = np.array([reference.path_of(order) for order in permutations(range(4))])
     price = edge.cost[np.arange(4), paths].sum(axis=1)
     inside = np.zeros_like(outside)

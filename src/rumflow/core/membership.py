@@ -105,7 +105,7 @@ def rum_membership(problem: Problem, threads: int | None = None) -> tuple[Array,
     if not menus_add_up(target, weights, n):
         rho = target.copy()
         normalise_menus(rho, weights, n)
-    # Row by row: most data are not RUM, and with many items memory is dear.
+    # Row by row: most data are not RUM, and with many items memory is scarce.
     if not complete or any(moebius(rho[x : x + 1].copy(), 1).min() < -tolerance for x in range(n)):
         return rho, None
     flow = moebius(rho.copy(), threads)

@@ -34,7 +34,7 @@ from rumflow.inference.budget_bounds import place_budget
 from rumflow.inference.confidence import HALVINGS, BoundsOptions, Interval, Inversion
 from rumflow.inference.convention import Tau
 from rumflow.inference.restricted import Restricted
-from rumflow.inference.sharp import Asked, find_bounds
+from rumflow.inference.sharp import LinearFunctionals, find_bounds
 from rumflow.models.model import Model
 from rumflow.output.progress import Counter
 from rumflow.projection.inputs import items_from_shape
@@ -199,7 +199,7 @@ def bound_functionals(
     return bound_asked(data, ask_functionals(labels_of(data), functionals.values()), tuple(functionals), options, fit)
 
 
-def ask_functionals(items: Sequence[Item], functionals: Iterable[Mapping[Any, float]]) -> Asked:
+def ask_functionals(items: Sequence[Item], functionals: Iterable[Mapping[Any, float]]) -> LinearFunctionals:
     """Functionals by label, over the menus of all of them."""
     tables = [_labelled(items, functional) for functional in functionals]
     menus, rows = unique_menus(np.vstack([found for found, _ in tables]))
@@ -209,7 +209,7 @@ def ask_functionals(items: Sequence[Item], functionals: Iterable[Mapping[Any, fl
         values[k, rows[start : start + len(found)]] = own
         start += len(found)
     large = menus.sum(axis=1) >= 2
-    return Asked(menus[large], values[:, large], values[:, ~large].sum(axis=(1, 2)))
+    return LinearFunctionals(menus[large], values[:, large], values[:, ~large].sum(axis=(1, 2)))
 
 
 def exact_fit(
@@ -239,7 +239,7 @@ def exact_fit(
 
 def bound_asked(
     data: ChoiceData | ArrayLike | Projection,
-    asked: Asked,
+    asked: LinearFunctionals,
     names: tuple[Item, ...],
     options: BoundsOptions,
     fit: Projection | None = None,
@@ -314,15 +314,15 @@ def _new_budget(
     return replace(bounds(new.choices, new.patches, **asked), menu=whose)
 
 
-def _asked_items(menu: Mask, places: Ints) -> Asked:
+def _asked_items(menu: Mask, places: Ints) -> LinearFunctionals:
     if menu.sum() == 1:
-        return Asked(np.empty((0, len(menu)), np.bool_), np.zeros((1, 0, len(menu))), np.ones(1))
+        return LinearFunctionals(np.empty((0, len(menu)), np.bool_), np.zeros((1, 0, len(menu))), np.ones(1))
     coefficients = np.zeros((len(places), 1, len(menu)))
     coefficients[np.arange(len(places)), 0, places] = 1.0
-    return Asked(menu[None], coefficients, np.zeros(len(places)))
+    return LinearFunctionals(menu[None], coefficients, np.zeros(len(places)))
 
 
-def _asked_functional(items: Sequence[Item], functional: Mapping[Any, float] | ArrayLike) -> Asked:
+def _asked_functional(items: Sequence[Item], functional: Mapping[Any, float] | ArrayLike) -> LinearFunctionals:
     n = len(items)
     if isinstance(functional, Mapping):
         menus, values = _labelled(items, functional)
@@ -339,7 +339,7 @@ def _asked_functional(items: Sequence[Item], functional: Mapping[Any, float] | A
     if not np.isfinite(values).all():
         raise InputError("functional: every coefficient must be finite")
     large = menus.sum(axis=1) >= 2
-    return Asked(menus[large], values[large][None], values[~large].sum().reshape(1))
+    return LinearFunctionals(menus[large], values[large][None], values[~large].sum().reshape(1))
 
 
 def _labelled(items: Sequence[Item], functional: Mapping[Any, float]) -> tuple[Mask, Array]:

@@ -80,7 +80,7 @@ class HouseholdSampler:
         sizes = np.unique(stratum, return_counts=True)[1]
         self._length = np.repeat(sizes, sizes).astype(np.float64)
         self._begin = np.repeat(np.cumsum(sizes) - sizes, sizes)
-        self.behind = sizes.astype(np.float64)
+        self.n_independent = sizes.astype(np.float64)
         self._frequency = sample.frequency
 
     def probabilities(self, generators: Sequence[np.random.Generator]) -> Array:
@@ -234,12 +234,12 @@ class BudgetHouseholds(BudgetChoices):
 
     def taus(self, sample: Sample, sampler: Sampler, plan: Plan) -> tuple[float, ...]:
         """The values asked for; rules look at the effective sizes, which are drawn only where a rule is asked for."""
-        behind = patches = np.ones(1)
+        n_independent = patches = np.ones(1)
         rules = (plan.convention.tau if one == "auto" else one for one in check_taus(plan.tau, plan.convention))
         if any(isinstance(one, str) for one in rules):
             assert isinstance(sampler, HouseholdSampler)
-            behind, patches = sampler.effective_sizes(self.data, plan.seed)
-        return find_taus(plan.tau, behind, patches, plan.convention)
+            n_independent, patches = sampler.effective_sizes(self.data, plan.seed)
+        return find_taus(plan.tau, n_independent, patches, plan.convention)
 
     def resampled(self, sampler: Sampler, plan: Plan) -> str:
         """What is resampled."""

@@ -106,7 +106,7 @@ class Inversion:
             data, options.weights_for(data), PLAIN, None, options.model, options.route, remainders=False
         )
         self._sampler: Sampler = make_sampler(self.sample, [data], "menu", options.cluster)
-        self._tau = interval_tau(options.tau, self.sample, self._sampler.behind)
+        self._tau = interval_tau(options.tau, self.sample, self._sampler.n_independent)
         # Drawn, shifted, projected and fitted at once.
         require_memory(
             48.0 * n_boot * len(self.sample.unit), f"intervals with {n_boot:,} replicates", "take fewer replicates"
@@ -189,9 +189,9 @@ def _end(accepted: Callable[[float], bool], inner: float, outer: float) -> float
     return float(outer)
 
 
-def interval_tau(tau: Tau, sample: Sample, behind: Array) -> float:
+def interval_tau(tau: Tau, sample: Sample, n_independent: Array) -> float:
     """The tau of intervals: what was asked for, or more than that of the test of equal menus. Their fits are not thinned."""
-    found = find_taus(tau, behind, sample.menu_sizes, sample.convention)[0]
+    found = find_taus(tau, n_independent, sample.menu_sizes, sample.convention)[0]
     return min(MORE_ROOM * found, 0.9) if isinstance(tau, str) and tau == "auto" else found
 
 

@@ -110,15 +110,17 @@ def find_convention(convention: str | Convention | None, draws: str = "auto") ->
     return replace(convention, draws=draws)
 
 
-def find_taus(tau: Tau, behind: Array, items: Array, convention: Convention, unequal: float = 0.0) -> tuple[float, ...]:
-    """The values of tau asked for, where `behind` says how many independent draws stand behind each menu, `items` its size.
+def find_taus(
+    tau: Tau, n_independent: Array, items: Array, convention: Convention, unequal: float = 0.0
+) -> tuple[float, ...]:
+    """The values of tau asked for, where `n_independent` is the number of independent draws behind each menu, `items` its size.
 
     unequal   u, how unequal the menus are, where fits are thinned; 0 where they are not.
 
     "auto" alone is the convention's own value, and beside it 0 and twice that value: how much hangs on it.
     """
     wanted = check_taus(tau, convention)
-    found = [_one_tau(one, behind, items, convention, unequal) for one in wanted]
+    found = [_one_tau(one, n_independent, items, convention, unequal) for one in wanted]
     if isinstance(tau, str) and tau == "auto" and found[0] > 0:
         found.append(0.0)
         if convention.set == "cone" or 2 * found[0] < 1:
@@ -151,25 +153,25 @@ def reduces_tau(tau: Tau, convention: Convention) -> bool:
     return (convention.tau if first == "auto" else first) == "thinned"
 
 
-def inequality(behind: Array) -> float:
+def inequality(n_independent: Array) -> float:
     """How unequal the menus are: u = 1 - H / A, A and H the arithmetic and the harmonic mean of the draws behind each.
 
     0 where all are alike, near 1 where some menus have hardly any of what the others have.
     """
-    m = np.clip(behind, 1.0, 1e300)
+    m = np.clip(n_independent, 1.0, 1e300)
     return 0.0 if (m == m[0]).all() else float(1.0 - 1.0 / (m.mean() * (1.0 / m).mean()))
 
 
-def _one_tau(tau: str | float, behind: Array, items: Array, convention: Convention, unequal: float) -> float:
+def _one_tau(tau: str | float, n_independent: Array, items: Array, convention: Convention, unequal: float) -> float:
     if tau == "auto":
         tau = convention.tau
     if not isinstance(tau, str):
         return float(tau)
-    behind = np.maximum(behind, 3.0)
+    n_independent = np.maximum(n_independent, 3.0)
     if tau != "smallest":
-        mean = float(np.clip(3.2 / items.mean() ** 2, 0.4, 0.525) * (behind**-0.2).mean())
+        mean = float(np.clip(3.2 / items.mean() ** 2, 0.4, 0.525) * (n_independent**-0.2).mean())
         return (1.0 - 0.5 * unequal) * mean if tau == "thinned" else mean
-    m = float(behind.min())
+    m = float(n_independent.min())
     return 0.0 if np.isinf(m) else float(np.sqrt(np.log(m) / m))
 
 

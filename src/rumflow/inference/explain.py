@@ -137,7 +137,9 @@ def explain(
         interrupted=run.interrupted,
         seconds=time.perf_counter() - begin,
         model=subsets.model,
-        behind={} if sampling is None else dict(zip(subsets.data.menus, subsets.behind.tolist(), strict=True)),
+        n_independent={}
+        if sampling is None
+        else dict(zip(subsets.data.menus, subsets.n_independent.tolist(), strict=True)),
         by_subject=sampling is not None and sampling.cluster,
     )
 

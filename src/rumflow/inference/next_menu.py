@@ -35,7 +35,7 @@ from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.inference.assortment_inputs import find_outside
 from rumflow.inference.bounds import ask_functionals, exact_fit, labels_of
-from rumflow.inference.sharp import Asked, find_bounds, fixed_by, lay_out, make_programs
+from rumflow.inference.sharp import LinearFunctionals, find_bounds, fixed_by, lay_out, make_programs
 from rumflow.models.model import Model
 from rumflow.output.frames import make_frame
 from rumflow.output.names import WRAPPED, list_menu
@@ -207,7 +207,7 @@ def next_menu(
 
 
 def _worth(
-    fit: Projection, row: Mask, asked: Asked | None, before: float | None, rng: np.random.Generator
+    fit: Projection, row: Mask, asked: LinearFunctionals | None, before: float | None, rng: np.random.Generator
 ) -> tuple[float, float, float]:
     """Width, chance to refute, and shrinkage of the functional (0 without one)."""
     places = np.flatnonzero(row)

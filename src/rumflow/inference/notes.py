@@ -33,14 +33,16 @@ def find_notes(
     groups: Sequence[ChoiceData] = (),
 ) -> tuple[str, ...]:
     """Sentences about these data, none where there is nothing to say; `reduced`: tau falls with their inequality."""
-    behind, what = sampler.behind, "subjects" if by_subject else "choices"
+    n_independent, what = sampler.n_independent, "subjects" if by_subject else "choices"
     empirical = sample.convention.draws == "empirical"
     notes = _nothing_to_test(sample) + ([] if by_subject else _several_by_one_subject(groups))
     limit = FEW_PER_MENU if by_subject else TINY
-    tiny = np.flatnonzero(behind < limit)
+    tiny = np.flatnonzero(n_independent < limit)
     if len(tiny):
-        share = "every menu has" if len(tiny) == len(behind) else f"{len(tiny)} of {len(behind)} menus have"
-        note = f"{share} fewer than {limit} {what}: {_name(sample, behind, tiny)}."
+        share = (
+            "every menu has" if len(tiny) == len(n_independent) else f"{len(tiny)} of {len(n_independent)} menus have"
+        )
+        note = f"{share} fewer than {limit} {what}: {_name(sample, n_independent, tiny)}."
         if empirical:
             note += (
                 " Resampling what was observed gives such menus too little noise, and true models are rejected too often; "
@@ -48,12 +50,12 @@ def find_notes(
             )
         elif by_subject:
             note += " The noise of a menu is learnt from its subjects, so that of these menus is known only roughly."
-        elif weights == "counts" and len(tiny) < len(behind):
+        elif weights == "counts" and len(tiny) < len(n_independent):
             note += " They count by their size: they do no harm, but say little."
         notes.append(note[0].upper() + note[1:])
-    if behind.max() >= UNEQUAL * behind.min():
-        note = f"Menus are unequal, with {behind.min():g} to {behind.max():g} {what}"
-        if (unequal := sample.unequal(behind)) > 0:
+    if n_independent.max() >= UNEQUAL * n_independent.min():
+        note = f"Menus are unequal, with {n_independent.min():g} to {n_independent.max():g} {what}"
+        if (unequal := sample.unequal(n_independent)) > 0:
             less = f"tau is {1 - unequal / 2:.2f} of what it is for equal menus, and " if reduced else ""
             note += f" (inequality {unequal:.2f}): {less}samples are drawn from a thinned fit"
         equal = not (sample.weights != 1).any()
@@ -77,7 +79,7 @@ def find_notes(
             f"it has no weight in {named}."
         )
     if sample.convention.set == "simplex" and tau > LARGE_TAU:
-        low, high = (f"{one:.3g}" for one in (behind.min(), behind.max()))
+        low, high = (f"{one:.3g}" for one in (n_independent.min(), n_independent.max()))
         number = low if low == high else f"{low} to {high}"
         notes.append(
             f"tau = {tau:.2g} is large: with {number} {what} a menu replicates come from a population moved "
@@ -116,9 +118,9 @@ def _several_by_one_subject(groups: Sequence[ChoiceData]) -> list[str]:
     ]
 
 
-def _name(sample: Sample, behind: Array, menus: np.ndarray) -> str:
-    first = menus[np.argsort(behind[menus], kind="stable")[:_NAMED]]
-    named = ", ".join(f"{sample.menu_name(int(u))} ({behind[u]:g})" for u in first)
+def _name(sample: Sample, n_independent: Array, menus: np.ndarray) -> str:
+    first = menus[np.argsort(n_independent[menus], kind="stable")[:_NAMED]]
+    named = ", ".join(f"{sample.menu_name(int(u))} ({n_independent[u]:g})" for u in first)
     return named + (", ..." if len(menus) > _NAMED else "")
 
 

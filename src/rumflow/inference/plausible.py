@@ -34,7 +34,7 @@ from rumflow.core.seeds import entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import find_menus
 from rumflow.inference.confidence import PLAIN, BoundsOptions
-from rumflow.inference.conflicts.subsets import choices_behind
+from rumflow.inference.conflicts.subsets import effective_choices
 from rumflow.inference.convention import find_taus
 from rumflow.inference.replicate import tightened_centre
 from rumflow.inference.resample import CellSampler, generators, make_sampler
@@ -72,14 +72,14 @@ def find_band(
     assert confidence is not None
     sample = build_sample(data, "counts", PLAIN, None, options.model, options.route, remainders=False)
     sampler = make_sampler(sample, [data], "menu", cluster)
-    tau = find_taus("auto", sampler.behind, sample.menu_sizes, sample.convention)[0]
+    tau = find_taus("auto", sampler.n_independent, sample.menu_sizes, sample.convention)[0]
     centre, _ = tightened_centre(sample, tau, _TOL)
     rows = find_menus(menus, sample.menus)[sample.unit_menu]
     number = rows[sample.unit] * menus.shape[1] + sample.item
     used = np.flatnonzero(seen.reshape(-1)[number])
     sums, unit = _sums(sample.unit[used], values[sample.item[used]], sample.menu_sizes)
     sums = sums @ _pick(used, len(sample.unit))
-    one = 1.0 / sampler.behind[unit]
+    one = 1.0 / sampler.n_independent[unit]
     require_memory(32.0 * n_boot * len(unit), f"a level by {n_boot:,} replicates", "take fewer replicates (n_boot)")
     drawn = np.empty((n_boot, sums.shape[0]))
     number_of_seed = entropy(options.seed)
@@ -93,7 +93,9 @@ def find_band(
     if not isinstance(sampler, CellSampler):
         # The draws may by chance have less noise than so many independent choices, and few of them know their own noise badly.
         if cluster is None or cluster is False:
-            kish = choices_behind(data, by_subject=False)[find_menus(data.membership, sample.menus)[sample.unit_menu]]
+            kish = effective_choices(data, by_subject=False)[
+                find_menus(data.membership, sample.menus)[sample.unit_menu]
+            ]
             one = 1.0 / kish[unit]
         np.divide((drawn**2).mean(axis=0), variance, out=each, where=variance > 1e-12)
         each = np.maximum(each, one)

@@ -12,7 +12,7 @@ from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
 from rumflow.inference.plausible import Band
-from rumflow.inference.sharp import Asked, find_bounds, fixed_by, independent, lay_out, worst_case
+from rumflow.inference.sharp import LinearFunctionals, find_bounds, fixed_by, independent, lay_out, worst_case
 from rumflow.projection.results import Projection
 from rumflow.solvers.linear_programs import Solution, solve_program
 from rumflow.solvers.range_programs import RangePrograms, Ranges
@@ -58,7 +58,7 @@ class Fitted:
         if row is not None:
             return (float(np.where(menu, self._given.values[row], 0.0) @ values),) * 2
         try:
-            asked = Asked(menu[None], np.where(menu, values, 0.0)[None, None], np.zeros(1))
+            asked = LinearFunctionals(menu[None], np.where(menu, values, 0.0)[None, None], np.zeros(1))
             lower, upper, _ = find_bounds(self.fit, asked)
         except GraphTooLargeError:
             return np.nan, np.nan

@@ -84,29 +84,33 @@ def distances(
     )
 
 
-def tightened_centre(sample: Sample, tau: float, tol: float, behind: Array | None = None) -> tuple[Array, Mixture]:
+def tightened_centre(
+    sample: Sample, tau: float, tol: float, n_independent: Array | None = None
+) -> tuple[Array, Mixture]:
     """The point of R_tau that samples are drawn from, slot by slot, and the mixture of its projection.
 
-    The nearest to the data; where `behind` says how many draws stand behind each unit, a simpler one near it (`thinned`).
+    The nearest to the data; where `n_independent` is the number of draws behind each unit, a simpler one near it (`thinned`).
     """
     found = distances(sample, sample.frequency[None], tau, tol, threads=None, only_upper=True).fits
-    fitted, mixtures = thinned(sample, found, tau, behind)
+    fitted, mixtures = thinned(sample, found, tau, n_independent)
     shrink = 1.0 if sample.convention.set == "cone" else 1.0 - tau
     centre = tau * sample.centre + shrink * fitted[0]
     return np.asarray(centre[sample.column], np.float64), mixtures[0]
 
 
-def thinned(sample: Sample, fits: Fits, tau: float, behind: Array | None) -> tuple[Array, list[Mixture]]:
+def thinned(sample: Sample, fits: Fits, tau: float, n_independent: Array | None) -> tuple[Array, list[Mixture]]:
     """Fits without the types that samples so unequal cannot tell from none: (b, C) cells of R, and mixtures to start from.
 
     They may move by `Convention.thin` times the inequality of the menus, in units of sampling noise within R_tau, which is
     smaller than R by 1 - tau. `Sample.unequal` says where. One mixture of a fit among many is thinned: another solver, on
     another route, may have found another, and then the centre is another within the same distance.
     """
-    if behind is None or (unequal := sample.unequal(behind)) <= 0:
+    if n_independent is None or (unequal := sample.unequal(n_independent)) <= 0:
         return fits.fitted, fits.mixtures
     allowed = sample.convention.thin * unequal
-    sizes: Array = (1.0 - tau) ** 2 * np.bincount(sample.column, behind[sample.unit], len(sample.centre)).astype(float)
+    sizes: Array = (1.0 - tau) ** 2 * np.bincount(sample.column, n_independent[sample.unit], len(sample.centre)).astype(
+        float
+    )
     found = [thin_mixture(sample.projector, fits.mixture(i), sizes, allowed) for i in range(len(fits.mixtures))]
     # Data inside the model have no mixture, and one with a type for every edge in use would be a slow start.
     starts = [own if len(old[1]) else old for (_, own), old in zip(found, fits.mixtures, strict=True)]
@@ -162,5 +166,5 @@ def make_replicator(
     sample: Sample, sampler: Sampler, taus: Sequence[float], tol: float, seed: int, key: tuple[int, ...] = ()
 ) -> Replicator:
     """Centres and warm starts for every tau."""
-    centres, starts = zip(*(tightened_centre(sample, tau, tol, sampler.behind) for tau in taus), strict=True)
+    centres, starts = zip(*(tightened_centre(sample, tau, tol, sampler.n_independent) for tau in taus), strict=True)
     return Replicator(sample, sampler, tuple(taus), np.array(centres), tuple(starts), tol, seed, key)

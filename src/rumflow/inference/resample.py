@@ -81,7 +81,7 @@ def _repeat_choices(uniform, observed, first, sizes, counts):
 class Sampler(Protocol):
     """Draws replicates."""
 
-    behind: Array  # (units,): the number of independent draws behind each menu
+    n_independent: Array  # (units,): the number of independent draws behind each menu
     draws: str  # how it draws, in words
 
     def draw(self, generators: Sequence[np.random.Generator], centre: Array) -> Array:
@@ -110,7 +110,7 @@ class CellSampler:
                 "say how many choices stand behind each menu with sizes=, or in the file (counts, or a column total)"
             )
         self.draws = draws
-        self.behind = sample.sizes
+        self.n_independent = sample.sizes
         self._sizes = sample.sizes.astype(np.int64)
         self._groups = sample.unit_group if by == "row" else None
         # Slots of a unit side by side; the last column is what was not recorded.
@@ -180,16 +180,22 @@ class UnitSampler:
     """Units with all their choices, drawn with replacement within strata, or with a random sign each, or both (`both`)."""
 
     def __init__(
-        self, sample: Sample, table: sparse.csr_matrix, strata: Ints, behind: Array, draws: str, both: bool = False
+        self,
+        sample: Sample,
+        table: sparse.csr_matrix,
+        strata: Ints,
+        n_independent: Array,
+        draws: str,
+        both: bool = False,
     ) -> None:
         self._table = table  # (units drawn, slots + menus): what a unit adds to the count of a slot and of its menu
         self._unit = sample.unit
         self._frequency = sample.frequency
         self._members = [np.flatnonzero(strata == s) for s in range(int(strata.max()) + 1)]
-        self.behind = behind
+        self.n_independent = n_independent
         self.draws = draws
         self._both = both
-        few = np.maximum(behind, 2.0)
+        few = np.maximum(n_independent, 2.0)
         self._stretch = np.sqrt(few / (few - 1.0))[sample.unit]
 
     @property

@@ -99,14 +99,14 @@ class Sample:
         recorded, slots = np.bincount(self.unit, self.item >= 0), np.bincount(self.unit)
         return np.flatnonzero((recorded < self.menu_sizes) & (slots == recorded))
 
-    def unequal(self, behind: Array) -> float:
+    def unequal(self, n_independent: Array) -> float:
         """u, how unequal the menus of all groups together are, where fits are thinned for it; 0 where they are not.
 
-        behind   how many independent draws stand behind each unit.
+        n_independent   the number of independent draws behind each unit.
         """
         own = self.convention
         thins = own.draws == "null" and own.thin > 0 and self.by_counts and len(self.centre) <= MOST_CELLS
-        return inequality(np.bincount(self.unit_menu, behind).astype(np.float64)) if thins else 0.0
+        return inequality(np.bincount(self.unit_menu, n_independent).astype(np.float64)) if thins else 0.0
 
     def part(self, kept: Mask, model: Model | None, drop_items: bool) -> Sample:
         """Some cells of a sample of one group, as a sample of its own with another model.

@@ -22,7 +22,7 @@ from rumflow.solvers.linear_programs import Solution, TypePrograms
 _STEPS = 30  # of Dinkelbach's method, which converges faster than linearly
 
 
-class Asked(NamedTuple):
+class LinearFunctionals(NamedTuple):
     """What is to be bounded: sums of coefficients times probabilities, plus a constant."""
 
     menus: Mask  # (q, n), each of two items or more
@@ -58,7 +58,7 @@ def lay_out(given: FixedCells, further: Mask) -> Layout:
     return Layout(menus, fixed, own, new, normal)
 
 
-def find_bounds(fit: Projection, asked: Asked, progress: bool = False) -> tuple[Array, Array, float]:
+def find_bounds(fit: Projection, asked: LinearFunctionals, progress: bool = False) -> tuple[Array, Array, float]:
     """Lower and upper ends, and how far they may be outside the sharp ones."""
     given = fixed_by(fit)
     menus, fixed, own, new, normal = lay_out(given, asked.menus)

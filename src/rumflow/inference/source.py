@@ -44,8 +44,8 @@ class Source:
 
     def taus(self, sample: Sample, sampler: Sampler, plan: Plan) -> tuple[float, ...]:
         """How far the set is tightened."""
-        behind = sampler.behind
-        return find_taus(plan.tau, behind, sample.menu_sizes, plan.convention, sample.unequal(behind))
+        n_independent = sampler.n_independent
+        return find_taus(plan.tau, n_independent, sample.menu_sizes, plan.convention, sample.unequal(n_independent))
 
     def resampled(self, sampler: Sampler, plan: Plan) -> str:
         """What is resampled, for the result."""

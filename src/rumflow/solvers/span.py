@@ -51,7 +51,7 @@ class GraphFace:
         self._graph, self._sweep = graph, make_sweep(graph)
         run_sweep(graph, cost, self._sweep)
         self._outside = np.ones(len(graph.head), np.bool_)
-        dear_arcs(graph, self._sweep, self._outside)
+        costly_arcs(graph, self._sweep, self._outside)
         self._table = cost
 
     def prices(self, cells: Array) -> Array:
@@ -85,7 +85,7 @@ class LatticeFace:
         self._prices.cost[:] = cost
         self._prices.sweep(1)
         self._outside = np.ones(cost.shape, np.bool_)
-        dear_edges(cost, self._prices.above, self._prices.below, self._outside)
+        costly_edges(cost, self._prices.above, self._prices.below, self._outside)
 
     def prices(self, cells: Array) -> Array:
         """Prices of edges."""
@@ -106,7 +106,7 @@ class LatticeFace:
 
 
 @leaf
-def dear_arcs(graph, sweep, outside):
+def costly_arcs(graph, sweep, outside):
     """(arcs,): is the arc on no cheapest type?"""
     nodes = graph.first.shape[0] - 1
     largest = 0.0
@@ -121,7 +121,7 @@ def dear_arcs(graph, sweep, outside):
 
 
 @leaf
-def dear_edges(cost, above, below, outside):
+def costly_edges(cost, above, below, outside):
     """(n, 2^(n-1)): is the edge on no cheapest ranking?"""
     n = cost.shape[0]
     full = (1 << n) - 1

@@ -18,12 +18,12 @@ def test_choices_behind_a_menu():
     """Repeated subjects and unequal weights say less than their number."""
     columns = {"menu": ["a,b"] * 6 + ["a,c"] * 2, "choice": list("abaabbac"), "subject": list("xxyyzzxy")}
     data = rf.ChoiceData.from_frame(columns)
-    assert subsets.choices_behind(data, False).tolist() == [6, 2]
-    assert subsets.choices_behind(data, True).tolist() == [3, 2]
+    assert subsets.effective_choices(data, False).tolist() == [6, 2]
+    assert subsets.effective_choices(data, True).tolist() == [3, 2]
     weighted = rf.ChoiceData.from_frame(columns | {"weight": [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.1, 0.2]}, weight="weight")
-    assert subsets.choices_behind(weighted, False) == pytest.approx([6, 0.3**2 / 0.05])
+    assert subsets.effective_choices(weighted, False) == pytest.approx([6, 0.3**2 / 0.05])
     few = Subsets(weighted, None, Sampling(0.05, 39, 0, False), 1)
-    assert few.behind == pytest.approx([6, 1.8])
+    assert few.n_independent == pytest.approx([6, 1.8])
 
 
 def test_halves_have_whole_subjects_or_single_choices():
@@ -75,11 +75,13 @@ def test_how_many_replicates_are_enough(level, n_boot, enough):
 
 
 def test_choices_behind_by_hand():
-    assert subsets.choices_behind(DATA.replace(rows=None), False).tolist() == [3.0, 5.0]
-    assert subsets.choices_behind(DATA, False).tolist() == [3.0, 5.0]  # whole weights are numbers of choices
-    assert subsets.choices_behind(DATA, True) == pytest.approx([9 / 5, 25 / 17])  # subjects with 1 and 2; with 1 and 4
+    assert subsets.effective_choices(DATA.replace(rows=None), False).tolist() == [3.0, 5.0]
+    assert subsets.effective_choices(DATA, False).tolist() == [3.0, 5.0]  # whole weights are numbers of choices
+    assert subsets.effective_choices(DATA, True) == pytest.approx(
+        [9 / 5, 25 / 17]
+    )  # subjects with 1 and 2; with 1 and 4
     half = DATA.replace(rows=ROWS._replace(weight=0.5 * ROWS.weight))
-    assert subsets.choices_behind(half, False) == pytest.approx([9 / 5, 25 / 11])
+    assert subsets.effective_choices(half, False) == pytest.approx([9 / 5, 25 / 11])
 
 
 def half_of(a, b):
@@ -162,7 +164,7 @@ def test_a_subset_by_hand():
     assert sampled.whole.statistic == pytest.approx(24 / 7)
     assert sampled.whole.pvalue == 1 / 40
     assert sampled.of_menus([0]).pvalue == 1.0
-    assert sampled.behind.tolist() == [100.0, 100.0]
+    assert sampled.n_independent.tolist() == [100.0, 100.0]
 
 
 def test_exact_shares_are_a_conflict_beyond_rounding():

@@ -60,7 +60,7 @@ def read(source: Source, options: Options) -> Counted:
 
 
 @dataclass
-class _Kept:
+class _RowBuffer:
     """Pieces of what is kept of every row."""
 
     key: list[NDArray[np.int32]] = field(default_factory=list)
@@ -76,7 +76,7 @@ class _Accumulator:
         self.menu, self.extra, self.choice, self.subject, self.group = Coder(), Coder(), Coder(), Coder(), Coder()
         self.missing_codes, self.n_missing = options.missing_codes, 0
         self.counter = KeyCounter()
-        self.kept = _Kept()
+        self.kept = _RowBuffer()
         self.n_rows = 0
         self.totals: dict[int, float] = {}
         self.keep = options.rows is not False and (
@@ -116,7 +116,7 @@ class _Accumulator:
                     raise InputError(f"{self.source.where(position)}: column {roles.total!r} differs within a menu")
         self.n_rows += len(chunk)
         if self.keep and self.options.rows is None and self.n_rows > KEEP_ROWS:
-            self.keep, self.kept = False, _Kept()
+            self.keep, self.kept = False, _RowBuffer()
         if self.keep or (roles.form == "counts" and self.n_rows <= KEEP_ROWS):
             self._keep(chunk, keys, weights)
 

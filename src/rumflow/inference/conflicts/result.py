@@ -85,7 +85,7 @@ class Explanation:
     interrupted: bool
     seconds: float
     model: Model | None = None  #: None: random utility
-    behind: dict[tuple[Item, ...], float] = field(default_factory=dict)
+    n_independent: dict[tuple[Item, ...], float] = field(default_factory=dict)
     """Independent choices (with `by_subject` subjects) behind each menu: fewer than choices where weights differ; none for exact
     shares."""
     by_subject: bool = False
@@ -180,9 +180,9 @@ class Explanation:
         table = dict(zip(self.influence["menu"], range(len(self.influence["menu"])), strict=True))
         rows = [table[menu] for menu in one.menus]
         found = []
-        tiny = [menu for menu in one.menus if menu in self.behind and self.behind[menu] < TINY]
+        tiny = [menu for menu in one.menus if menu in self.n_independent and self.n_independent[menu] < TINY]
         if tiny:
-            named = ", ".join(f"{list_menu(self.items, menu)} ({self.behind[menu]:.3g})" for menu in tiny)
+            named = ", ".join(f"{list_menu(self.items, menu)} ({self.n_independent[menu]:.3g})" for menu in tiny)
             found.append(
                 f"Conflict {number} rests on menus with few {'subjects' if self.by_subject else 'choices'}: {named}."
             )

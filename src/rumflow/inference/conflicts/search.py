@@ -50,7 +50,7 @@ class Search:
     def __init__(self, subsets: Subsets) -> None:
         self.subsets = subsets
         data, sampling = subsets.data, subsets.sampling
-        small = SmallConflicts(data.membership, subsets.recorded, None if subsets.exact else subsets.behind)
+        small = SmallConflicts(data.membership, subsets.recorded, None if subsets.exact else subsets.n_independent)
         self.candidates = small.find(data.frequencies, None if sampling is None else sampling.level)
         self.alone: list[int] = []  # menus that are a conflict by themselves: none where everything may be taken
         if subsets.model is not None and subsets.model.single_menus_bind:

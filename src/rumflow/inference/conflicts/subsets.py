@@ -150,8 +150,8 @@ class Subset:
             else select(self.whole, self.kept, len(self.sample.items) < self.whole.n)
         )
         sampler = make_sampler(self.sample, [data], "menu", self.sampling.cluster or None)
-        own, behind = self.sample, sampler.behind
-        taus = find_taus(["auto"], behind, own.menu_sizes, own.convention, own.unequal(behind))
+        own, n_independent = self.sample, sampler.n_independent
+        taus = find_taus(["auto"], n_independent, own.menu_sizes, own.convention, own.unequal(n_independent))
         return make_replicator(self.sample, sampler, taus, _TOL, self.sampling.seed)
 
 
@@ -182,9 +182,9 @@ class Subsets:
         return self.sampling is None
 
     @cached_property
-    def behind(self) -> Array:
-        """(m,): the independent choices behind each menu, see `choices_behind`."""
-        return choices_behind(self.data, self.sampling is not None and self.sampling.cluster)
+    def n_independent(self) -> Array:
+        """(m,): the independent choices behind each menu, see `effective_choices`."""
+        return effective_choices(self.data, self.sampling is not None and self.sampling.cluster)
 
     @cached_property
     def _sample(self) -> Sample:
@@ -227,7 +227,7 @@ class Subsets:
         return subset
 
 
-def choices_behind(data: ChoiceData, by_subject: bool) -> Array:
+def effective_choices(data: ChoiceData, by_subject: bool) -> Array:
     """(m,): how many independent choices of equal weight would say as much as those from each menu: (sum w)^2 / sum w^2 (Kish).
 
     by_subject   the choices of a subject from a menu count as one, with the sum of their weights.
