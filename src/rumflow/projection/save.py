@@ -30,7 +30,8 @@ from rumflow.solvers.batch.result import LatticeFits
 from rumflow.solvers.bounded.geometry import BoundedGeometry
 from rumflow.solvers.dispatch import Solved
 from rumflow.solvers.geometry import Keep
-from rumflow.solvers.graph import GraphFits, GraphGeometry, PartFit, restrict
+from rumflow.solvers.graph import GraphGeometry
+from rumflow.solvers.graph_fits import GraphFits, PartFit, restrict
 from rumflow.solvers.lattice import LatticeGeometry
 
 Arrays = dict[str, NDArray[Any]]

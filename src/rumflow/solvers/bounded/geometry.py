@@ -19,7 +19,8 @@ from rumflow.solvers.bounded.prices import SearchPrices
 from rumflow.solvers.bounded.search import random_orders
 from rumflow.solvers.bounded.solve import BoundedSolver
 from rumflow.solvers.geometry import SolveOptions
-from rumflow.solvers.graph import GraphGeometry, PartFit
+from rumflow.solvers.graph import GraphGeometry
+from rumflow.solvers.graph_fits import PartFit
 from rumflow.solvers.resources import Resources
 
 _INNER_RANKINGS = 4096  # of which the inner point is the mean

@@ -29,7 +29,7 @@ from rumflow.solvers.bounded.prices import SearchPrices
 from rumflow.solvers.bounded.search import KICK, find_cheap
 from rumflow.solvers.bounded.split import Split
 from rumflow.solvers.geometry import DEFAULT_OPTIONS, SolveOptions
-from rumflow.solvers.graph import PartFit
+from rumflow.solvers.graph_fits import PartFit
 from rumflow.solvers.resources import ONE_THREAD, Progress, Resources
 
 _SEARCH_SHARE = 0.6  # of the time that is left, for the search before the next bound
