@@ -16,7 +16,7 @@ import numpy as np
 
 from rumflow.core.arrays import Array
 from rumflow.core.lattice import Lattice
-from rumflow.core.problem import NO_WEIGHTS
+from rumflow.core.problem import NO_WEIGHTS, Stop
 from rumflow.core.reduced import add_largest, fill_largest
 from rumflow.core.transforms import moebius, moebius_adjoint, zeta_adjoint
 from rumflow.solvers.interior.cg import System, apply_hessian, build_system, pcg
@@ -106,7 +106,7 @@ def run_exp1(
             for name in preconditioners:
                 system = build_system(scaling, NO_WEIGHTS if share == 1.0 else weights, name)
                 begin = time.perf_counter()
-                result = pcg(system, rhs, tol=1e-10)
+                result = pcg(system, rhs, Stop(1e-10))
                 rows.append(
                     {
                         "seed": seed,
@@ -237,7 +237,7 @@ def _history(system: System, solution: Array, iterations: int) -> list[float]:
         norms.append(float(np.linalg.norm(_reduced_residual(rhs - image))))
         return norms[-1] <= 1e-9 * norms[0]
 
-    pcg(system, rhs, tol=0.0, max_iterations=iterations, callback=watch)
+    pcg(system, rhs, Stop(0.0), max_iterations=iterations, callback=watch)
     return norms
 
 

@@ -62,7 +62,8 @@ def result_bytes(n: int) -> int:
 
 def batch_bytes(n: int, rows: int, weighted: bool, pool: int, threads: int, rankings: int | None = None) -> int:
     """`rows` projections over the same cells: data in three forms, flow and probabilities of each; one solver per thread."""
-    return (4 * rows + 3) * cell_bytes(n) + threads * projection_bytes(n, weighted, pool, rankings)
+    arrays = 4 * rows + 3 if rows > 1 else 2  # those of a single problem are made when they are asked for
+    return arrays * cell_bytes(n) + threads * projection_bytes(n, weighted, pool, rankings)
 
 
 def test_bytes(n: int, menus: int, rows: int, threads: int) -> int:

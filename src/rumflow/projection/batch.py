@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow.check import LARGEST, as_floats, check_threads, check_tol
+from rumflow.check import LARGEST, as_floats, check_tol
 from rumflow.core.arrays import Array, Mask, Mixture
 from rumflow.core.certificate import Certificate
 from rumflow.core.lattice import MAX_ITEMS, Lattice, items_of
@@ -223,7 +223,7 @@ def project_many(
     array([0.   , 0.044])
     """
     begin = time.perf_counter()
-    tol, threads = check_tol(tol), check_threads(threads)
+    tol, threads = check_tol(tol), thread_count(threads)
     if isinstance(targets, ChoiceData | BudgetData):
         targets = [targets]  # type: ignore[assignment]
     listed = isinstance(targets, Sequence) and len(targets) > 0

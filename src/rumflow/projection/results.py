@@ -30,6 +30,7 @@ from rumflow.models.model import Model
 from rumflow.models.rankings import choice_probabilities
 from rumflow.output.frames import make_frame
 from rumflow.projection.observations import Observations
+from rumflow.projection.pack import save
 from rumflow.projection.table import fit_table
 from rumflow.solvers.derivatives import FaceTangent, InteriorTangent, Tangent, jvp, vjp
 from rumflow.solvers.geometry import Fits
@@ -289,7 +290,7 @@ class Projection:
 
     def sample(self, size: int, seed: Seed = None) -> NDArray[np.int64]:
         """`size` rankings drawn from the fit, as rows of item numbers, best first."""
-        size = check_whole(size, "size", of=" of rankings")
+        size = check_whole(size, "size")
         if self.geometry.has_all_menus:
             return orders_from_paths(sample(self._flow, size, generator(seed)))
         share = self.rankings.weights / self.rankings.weights.sum()
@@ -417,8 +418,6 @@ class Projection:
 
     def save(self, path: str | Path) -> None:
         """Write the fit with its data, model and certificate to one file, which `rumflow.load` reads."""
-        from rumflow.projection.save import save
-
         save(self, path)
 
     def plot(self, ax: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""Fits in files: `fit.save` writes one, `load` reads it.
+"""`load`: a fit from the file that `fit.save` has written.
 
 Of what is computed only the mixture (or the flow) is taken from the file: fitted probabilities and the certificate are computed
 again, and the certificate must be the one that was saved. The lower bound of a fit on the route "bounded" is the exception: to
@@ -19,11 +19,12 @@ from rumflow.core.lattice import Lattice
 from rumflow.core.paths import flow_from_paths, paths_from_orders
 from rumflow.core.problem import NO_WEIGHTS
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Item, check_items, plain_label
+from rumflow.data.labels import Item, check_items
 from rumflow.errors import InputError
 from rumflow.models.describe import make_model
-from rumflow.output.archive import read_archive, write_archive
+from rumflow.output.archive import read_archive
 from rumflow.projection.observations import Observations
+from rumflow.projection.pack import SAVED_KIND, SAVED_VERSION
 from rumflow.projection.results import Projection, Rankings, Status, rankings_of
 from rumflow.solvers.batch.kernels import FACE, INSIDE
 from rumflow.solvers.batch.result import LatticeFits
@@ -35,62 +36,6 @@ from rumflow.solvers.graph_fits import GraphFits, PartFit, restrict
 from rumflow.solvers.lattice import LatticeGeometry
 
 Arrays = dict[str, NDArray[Any]]
-
-#: What the files of saved fits say of themselves.
-SAVED_KIND, SAVED_VERSION = "rumflow fit", 1
-
-
-def save(fit: Projection, path: str | Path) -> None:
-    """Write a fit with its data, model and certificate to one file."""
-    words, arrays = (_pack_lattice if fit.geometry.has_all_menus else _pack_graph)(fit)
-    header = {
-        "kind": SAVED_KIND,
-        "version": SAVED_VERSION,
-        "items": [plain_label(item) for item in fit.items],
-        "certificate": [float(value) for value in fit.certificate],
-        "status": str(fit.status),
-        "method": fit.method,
-        "iterations": fit.iterations,
-        "seconds": fit.seconds,
-        "tol": fit.tol,
-        "inside": fit.inside,
-    }
-    write_archive(path, header | words, arrays)
-
-
-def _pack_graph(fit: Projection) -> tuple[dict[str, Any], Arrays]:
-    types, shares = fit.mixture
-    arrays = {
-        "membership": fit.membership,
-        "frequencies": fit.frequencies,
-        "weights": fit.geometry.weights,
-        "types": types,
-        "shares": shares,
-    }
-    if fit.observations.sizes is not None:
-        arrays["sizes"] = np.asarray(fit.observations.sizes, np.float64)
-    return {"model": fit.model.describe()}, arrays
-
-
-def _pack_lattice(fit: Projection) -> tuple[dict[str, Any], Arrays]:
-    target, weights = fit.fits.targets[fit.index], fit.geometry.weights
-    arrays: Arrays = {}
-    if len(weights) and not fit.complete:
-        cells = np.flatnonzero(weights)
-        arrays |= {"cells": cells, "target": target.flat[cells], "weights": weights.flat[cells]}
-    else:
-        arrays["target"] = target
-        if len(weights):
-            arrays["weights"] = weights
-    if fit.observations.data is not None:
-        arrays["masks"] = fit.observations.masks
-    if len(fit.fits.mixtures[fit.index][1]):
-        arrays |= {"orders": fit.rankings.orders, "shares": fit.rankings.weights}
-    else:
-        arrays["flow"] = fit.fits.flow(fit.index)
-    if fit.method == "moebius":
-        arrays["rho"] = fit.fits.rho_of(fit.index)  # type: ignore[attr-defined]
-    return {"complete": fit.complete}, arrays
 
 
 def load(path: str | Path) -> Projection:

@@ -13,13 +13,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.check import as_floats, check_number, check_option, check_seconds, check_seed, check_threads, check_tol
+from rumflow.check import as_floats, check_number, check_option, check_seconds, check_seed, check_tol
 from rumflow.core.arrays import Array, Mixture
 from rumflow.core.compile import clock
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import paths_from_orders
 from rumflow.core.problem import NO_WEIGHTS, Stop
 from rumflow.core.seeds import Seed, entropy
+from rumflow.core.threads import thread_count
 from rumflow.core.transforms import moebius
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
@@ -87,8 +88,7 @@ def project(
     check_option(method, "method", METHODS)
     max_seconds = check_seconds(max_seconds)
     check_seed(seed)
-    check_threads(threads)
-    tol = check_tol(tol)
+    tol, threads = check_tol(tol), thread_count(threads)
     observations, own = observe(data, model)
     geometry = find_geometry(observations, own, route, method)
     options = _OPTIONS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +13,11 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
 from rumflow.errors import InputError
 
-if TYPE_CHECKING:
-    from rumflow.projection.results import Projection
-
 #: Tables over every menu of more items than this are refused: they would have millions of rows.
 MOST_ITEMS = 16
 
 
-def fit_table(fit: Projection, data: ChoiceData | None = None, menus: str = "all") -> dict[str, list[Any]]:
+def fit_table(fit: Any, data: ChoiceData | None = None, menus: str = "all") -> dict[str, list[Any]]:
     """Columns of the table; `count` is among them where the data are given.
 
     On the lattice: menu_mask, menu, item, observed (None where not), fitted, flow; menus="all" has every menu of two items or
@@ -32,7 +29,7 @@ def fit_table(fit: Projection, data: ChoiceData | None = None, menus: str = "all
     return _over_all_menus(fit, data, menus) if fit.geometry.has_all_menus else _over_observed(fit, data)
 
 
-def _over_observed(fit: Projection, data: ChoiceData | None) -> dict[str, list[Any]]:
+def _over_observed(fit: Any, data: ChoiceData | None) -> dict[str, list[Any]]:
     row, item = np.nonzero(fit.membership & (fit.membership.sum(axis=1, keepdims=True) > 1))
     names = [format_menu(menu) for menu in fit.menus]
     columns: dict[str, list[Any]] = {
@@ -50,7 +47,7 @@ def _over_observed(fit: Projection, data: ChoiceData | None) -> dict[str, list[A
     return columns
 
 
-def _over_all_menus(fit: Projection, data: ChoiceData | None, menus: str) -> dict[str, list[Any]]:
+def _over_all_menus(fit: Any, data: ChoiceData | None, menus: str) -> dict[str, list[Any]]:
     n, observed = fit.n, fit.observed
     if n > MOST_ITEMS and menus == "all":
         menus = "observed"

@@ -29,8 +29,8 @@ from rumflow.core.problem import SOLVER_FLOOR, Problem, Stop, data_size, least_w
 from rumflow.solvers.active_set.solve import Goal, Outcome, Workspace, make_problem, solve_rankings
 from rumflow.solvers.active_set.state import Problem as KernelProblem
 from rumflow.solvers.geometry import ENDED
-from rumflow.solvers.interior.ipm import IpmRecord, IpmResult, solve_ipm
-from rumflow.solvers.resources import ONE_THREAD, Progress, Resources
+from rumflow.solvers.interior.ipm import IpmResult, solve_ipm
+from rumflow.solvers.resources import ONE_THREAD, Resources
 
 METHODS = ("auto", "rankings", "ipm")
 
@@ -193,20 +193,12 @@ class _Run:
 
     def interior(self, start: Mixture | None, most_cg: int | None) -> Solved:
         """The interior point method, with so many conjugate gradient steps at most."""
-        report = self.resources.report
-
-        def callback(now: IpmRecord) -> None:
-            if report is not None:
-                report(Progress(now.iteration, now.objective, now.gap, 0, now.seconds))
-
         result = solve_ipm(
             self.problem,
             self.stop,
             most_cg=most_cg,
-            deadline=self.resources.deadline,
             start_flow=None if start is None else flow_from_paths(*start),
-            threads=self.resources.threads,
-            callback=callback,
+            resources=self.resources,
         )
         certificate = self.certify(result.flow, self.data)
         return Solved(None, result, certificate, "ipm", result.iterations, result.status, result.flow)

@@ -64,6 +64,7 @@ from rumflow.solvers.geometry import DEFAULT_OPTIONS, Faces, Geometry, Keep, Sol
 from rumflow.solvers.resources import ONE_THREAD, Resources
 from rumflow.solvers.small.solve import begin_small
 from rumflow.solvers.small.workspace import (
+    MOST_ITEMS,
     SmallProblem,
     SmallWorkspace,
     is_small,
@@ -78,9 +79,13 @@ _MODEL = RandomUtility()
 _ROUNDING = -1.0  # a floor below 0: the kernel computes what is rounding
 
 
-@lru_cache(maxsize=16)
 def plain_lattice(n: int, cone: bool = False) -> LatticeGeometry:
-    """The lattice of n items on which every cell counts 1: one for all who ask."""
+    """The lattice of n items on which every cell counts 1; of few items one for all who ask, with its workspaces."""
+    return _small_lattice(n, cone) if n <= MOST_ITEMS else LatticeGeometry(n, NO_WEIGHTS, cone)
+
+
+@lru_cache(maxsize=2 * MOST_ITEMS)
+def _small_lattice(n: int, cone: bool) -> LatticeGeometry:
     return LatticeGeometry(n, NO_WEIGHTS, cone)
 
 
@@ -117,9 +122,14 @@ class LatticeGeometry(Geometry):
         return Certifier(self.n, self.weights, self.cone, 1)
 
     @cached_property
+    def _weighted(self) -> KernelProblem:
+        """What the weights alone say of a problem, in the form of the kernels: it has no target."""
+        return make_problem(Problem(np.empty((self.n, 0)), self.weights, self.cone))
+
+    @cached_property
     def problem(self) -> KernelProblem:
-        """A problem with these weights in the form of the kernels; its target does not matter."""
-        return make_problem(Problem(np.zeros(self.shape), self.weights, self.cone))
+        """The same with a target of zeros, for derivatives, where it does not matter."""
+        return self._weighted._replace(target=np.zeros(self.shape))
 
     @cached_property
     def share(self) -> Array:
@@ -128,7 +138,7 @@ class LatticeGeometry(Geometry):
 
     @cached_property
     def _small(self) -> SmallProblem | None:
-        return make_small(self.problem) if is_small(self.n, self.weights) else None
+        return make_small(self._weighted) if is_small(self.n, self.weights) else None
 
     def positions(self, menu: Ints, item: Ints, cells: Cells) -> Ints:
         """Where cells are in the flattened layout."""
@@ -438,7 +448,7 @@ class LatticeGeometry(Geometry):
         elif own is not None and len(own.weights) > 0 and np.isfinite(own.weights).all():
             start = own.paths, own.weights
         certifier = self.certifier.with_threads(resources.threads)
-        solved = Dispatcher(self.problem, certifier).solve(
+        solved = Dispatcher(self._weighted, certifier).solve(
             part.targets[i],
             part.stop,
             method=method,

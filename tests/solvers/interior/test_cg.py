@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rumflow.core.lattice import Lattice
-from rumflow.core.problem import NO_WEIGHTS
+from rumflow.core.problem import NO_WEIGHTS, Stop
 from rumflow.core.tree import flow_divergence
 from rumflow.errors import InputError
 from rumflow.solvers.interior import cg
@@ -42,7 +42,7 @@ def dense_solution(n, scaling, weights, rhs):
 def test_agrees_with_a_dense_solve(n, preconditioner, case):
     scaling, weights, rhs = problem(n, n, 1.0, case != "plain", 0.3 if case == "incomplete" else 1.0)
     before = (scaling.copy(), rhs.copy())
-    result = pcg(build_system(scaling, weights, preconditioner), rhs, tol=1e-12)
+    result = pcg(build_system(scaling, weights, preconditioner), rhs, Stop(1e-12))
     assert result.status == "converged"
     expected = dense_solution(n, scaling, weights, rhs)
     assert np.abs(result.flow - expected).max() <= 1e-8 * np.abs(expected).max()
@@ -59,7 +59,7 @@ def test_same_iterates_in_flow_space_and_in_the_papers_coordinates(preconditione
     scaling, _, rhs = problem(n, 1, 1.0)
     system = build_system(scaling, NO_WEIGHTS, preconditioner)
     ours = []
-    pcg(system, rhs, tol=0.0, max_iterations=8, callback=lambda i, error, flow: ours.append(flow.copy()))
+    pcg(system, rhs, Stop(0.0), max_iterations=8, callback=lambda i, error, flow: ours.append(flow.copy()))
     cells = lattice.internal_to_cells(scaling)
     table = lattice.internal_to_cells(diagonal_table(np.empty((0, 1)), n))
     m = np.maximum(cells, 1.0) if preconditioner == "tree" else cells + table
@@ -116,18 +116,18 @@ def test_result_says_what_is_true():
     """The error returned is that of the residual computed afresh, also after many steps on a badly scaled system."""
     scaling, _, rhs = problem(7, 3, 6.0)
     system = build_system(scaling)
-    result = pcg(system, rhs, tol=1e-9)
+    result = pcg(system, rhs, Stop(1e-9))
     assert result.status == "converged"
     assert result.error <= 1.01 * result.goal
     image = np.empty_like(rhs)
     apply_hessian(system, result.flow, image)
-    again = pcg(system, rhs - image, tol=0.0, max_iterations=0)
+    again = pcg(system, rhs - image, Stop(0.0), max_iterations=0)
     assert again.error == pytest.approx(result.error, rel=1e-6)
 
 
 def test_impossible_accuracy_is_not_claimed():
     scaling, _, rhs = problem(6, 4, 7.0)
-    result = pcg(build_system(scaling), rhs, tol=1e-30, max_iterations=3000)
+    result = pcg(build_system(scaling), rhs, Stop(1e-30), max_iterations=3000)
     assert result.status in ("stalled", "max_iterations")
     assert result.error > result.goal
 
@@ -135,9 +135,9 @@ def test_impossible_accuracy_is_not_claimed():
 def test_limits_and_failures():
     scaling, _, rhs = problem(5)
     system = build_system(scaling)
-    short = pcg(system, rhs, tol=1e-12, max_iterations=3)
+    short = pcg(system, rhs, Stop(1e-12), max_iterations=3)
     assert (short.status, short.iterations) == ("max_iterations", 3)
-    assert pcg(system, rhs, tol=1e-12, deadline=0.0).status == "deadline"
+    assert pcg(system, rhs, Stop(1e-12), deadline=0.0).status == "deadline"
     assert pcg(system, np.full_like(rhs, np.nan)).status == "breakdown"
     negative = system._replace(scaling=-1e3 * scaling)
     assert pcg(negative, rhs).status == "breakdown"
@@ -154,7 +154,7 @@ def test_potentials_on_the_right_side_do_not_matter():
     shifted = rhs.copy()
     cg.subtract_differences(shifted, p, 0, 5)
     system = build_system(scaling)
-    one, two = pcg(system, rhs, tol=1e-11), pcg(system, shifted, tol=1e-11)
+    one, two = pcg(system, rhs, Stop(1e-11)), pcg(system, shifted, Stop(1e-11))
     assert two.flow == pytest.approx(one.flow, abs=1e-9 * np.abs(one.flow).max())
 
 
@@ -162,9 +162,9 @@ def test_warm_start():
     scaling, _, rhs = problem(6, 7)
     system = build_system(scaling)
     change = 0.01 * np.random.default_rng(1).standard_normal(rhs.shape)
-    first = pcg(system, rhs, tol=1e-8)
-    cold = pcg(system, rhs + change, tol=1e-8)
-    warm = pcg(system, rhs + change, tol=1e-8, start=restart(system, first, change))
+    first = pcg(system, rhs, Stop(1e-8))
+    cold = pcg(system, rhs + change, Stop(1e-8))
+    warm = pcg(system, rhs + change, Stop(1e-8), start=restart(system, first, change))
     assert warm.status == "converged"
     assert warm.iterations < cold.iterations
     assert warm.flow == pytest.approx(cold.flow, abs=1e-6 * np.abs(cold.flow).max())
@@ -176,7 +176,7 @@ def test_iteration_budget_on_a_frozen_barrier():
     scaling = np.where(rng.random((8, 128)) < 0.8, 1e6, 1e-2)
     rhs = rng.standard_normal(scaling.shape)
     used = {
-        name: pcg(build_system(scaling, NO_WEIGHTS, name), rhs, tol=1e-8, max_iterations=2000).iterations
+        name: pcg(build_system(scaling, NO_WEIGHTS, name), rhs, Stop(1e-8), max_iterations=2000).iterations
         for name in PRECONDITIONERS
     }
     assert used["tree-scaled"] <= 120
@@ -188,7 +188,7 @@ def test_iteration_budget_on_a_frozen_barrier():
 def test_threads_do_not_change_a_bit(weighted):
     scaling, weights, rhs = problem(15, 8, weighted=weighted)
     one, two = (
-        pcg(build_system(scaling, weights, threads=threads), rhs, tol=0.0, max_iterations=4) for threads in (1, 2)
+        pcg(build_system(scaling, weights, threads=threads), rhs, Stop(0.0), max_iterations=4) for threads in (1, 2)
     )
     assert (one.flow == two.flow).all()
     assert one.error == two.error

@@ -25,6 +25,7 @@ from rumflow.data.simulate import (
 from rumflow.errors import InputError
 from rumflow.solvers.interior import ipm
 from rumflow.solvers.interior.ipm import solve_ipm, solve_newton
+from rumflow.solvers.resources import Resources
 from tests.reference import lattice as reference
 
 FAMILIES = {
@@ -45,12 +46,12 @@ def weights_of(case, n, seed=0):
     return (observed_menus if case == "menus" else observed_cells)(n, 0.4, seed).astype(float)
 
 
-def run(rho_hat, weights=None, tol=1e-9, max_seconds=None, **options):
+def run(rho_hat, weights=None, tol=1e-9, max_seconds=None, report=None, **options):
     lattice = Lattice(rho_hat.shape[1])
     target = lattice.to_internal(rho_hat)
     w = NO_WEIGHTS if weights is None else lattice.to_internal(weights)
     deadline = None if max_seconds is None else clock() + max_seconds
-    result = solve_ipm(Problem(target, w), Stop(tol), deadline=deadline, **options)
+    result = solve_ipm(Problem(target, w), Stop(tol), resources=Resources(1, deadline, report), **options)
     return result, target, w
 
 
@@ -153,8 +154,8 @@ def test_smoothed_point_is_on_the_central_path(case):
     rho = zeta(result.flow.copy())
     difference = np.where(w > 0, w * (rho - target), 0.0) if len(w) else rho - target
     slope = zeta_adjoint(difference) - mu / result.flow
-    basis = ipm.pcg(result.system, slope, tol=0.0, max_iterations=0)
-    size = ipm.pcg(result.system, mu / result.flow, tol=0.0, max_iterations=0)
+    basis = ipm.pcg(result.system, slope, Stop(0.0), max_iterations=0)
+    size = ipm.pcg(result.system, mu / result.flow, Stop(0.0), max_iterations=0)
     assert basis.error <= 1e-8 * size.error
     assert result.gap <= 1.01 * mu * result.flow.size  # lam is dual feasible there, and the gap at most <k, lam>
 
@@ -191,15 +192,17 @@ def test_start_from_a_flow():
     assert (start == kept).all()
 
 
-def test_callback_trace_and_limits():
+def test_reports_trace_and_limits():
     rho_hat = dirichlet(6, seed=0)
     seen = []
-    result, *_ = run(rho_hat, callback=seen.append)
-    assert seen == result.trace
-    assert [record.iteration for record in seen] == list(range(result.iterations))
-    assert all(0 < record.flow_step <= 1 and 0 < record.multiplier_step <= 1 for record in seen)
-    assert seen[0].rebuilt
-    assert seen[-1].gap < 1e-6 * seen[0].gap
+    result, *_ = run(rho_hat, report=seen.append)
+    trace = result.trace
+    reported = [(one.round, one.objective, one.gap, one.seconds) for one in seen]
+    assert reported == [(record.iteration, record.objective, record.gap, record.seconds) for record in trace]
+    assert [record.iteration for record in trace] == list(range(result.iterations))
+    assert all(0 < record.flow_step <= 1 and 0 < record.multiplier_step <= 1 for record in trace)
+    assert trace[0].rebuilt
+    assert trace[-1].gap < 1e-6 * trace[0].gap
     short, *_ = run(rho_hat, max_iterations=2)
     assert (short.status, short.iterations) == ("max_iterations", 2)
     assert_unit_flow(short.flow)
@@ -211,11 +214,11 @@ def test_callback_trace_and_limits():
 
 
 def test_interrupt_returns_the_best_flow():
-    def stop(record):
-        if record.iteration == 4:
+    def stop(now):
+        if now.round == 4:
             raise KeyboardInterrupt
 
-    result, target, w = run(dirichlet(6, seed=0), callback=stop)
+    result, target, w = run(dirichlet(6, seed=0), report=stop)
     assert (result.status, result.iterations) == ("interrupted", 5)
     assert_unit_flow(result.flow)
     assert result.gap == pytest.approx(certify(Problem(target, w), result.flow).gap)
@@ -248,7 +251,9 @@ def test_uniform_flow_is_all_rankings(n):
 
 def test_threads_do_not_change_a_bit():
     target = Lattice(15).to_internal(dirichlet(15, seed=0))
-    one, two = (solve_ipm(Problem(target), Stop(1e-9), max_iterations=1, threads=threads) for threads in (1, 2))
+    one, two = (
+        solve_ipm(Problem(target), Stop(1e-9), max_iterations=1, resources=Resources(threads)) for threads in (1, 2)
+    )
     assert (one.flow == two.flow).all()
     assert one.gap == two.gap
     assert_unit_flow(one.flow)

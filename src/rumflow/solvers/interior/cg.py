@@ -40,7 +40,7 @@ import numpy as np
 
 from rumflow.core.arrays import Array
 from rumflow.core.compile import clock, kernel, reduction
-from rumflow.core.problem import NO_WEIGHTS
+from rumflow.core.problem import NO_WEIGHTS, Stop
 from rumflow.core.reduced import add_largest, fill_largest
 from rumflow.core.residual import weighted_square
 from rumflow.core.threads import run_threads, thread_count
@@ -248,12 +248,14 @@ def apply_hessian(system: System, flow: Array, out: Array) -> float:
     return float(partial.sum())
 
 
+_STOP = Stop(1e-8)
+
+
 def pcg(
     system: System,
     rhs: Array,
+    stop: Stop = _STOP,
     *,
-    tol: float = 1e-8,
-    goal: float = 0.0,
     max_iterations: int = 100_000,
     start: CgResult | None = None,
     verify: bool = True,
@@ -262,7 +264,7 @@ def pcg(
 ) -> CgResult:
     """Solve the system for `rhs` (a number per edge; only its values on zero-flows matter).
 
-    Stops when sqrt(<res, M^-1 res>) <= max(tol * the same of the right side, goal). With `verify` the residual is then
+    Stops when sqrt(<res, M^-1 res>) <= max(stop.tol * the same of the right side, stop.floor). With `verify` the residual is then
     computed afresh from the solution, and the steps go on from it if it is not there ("stalled": not there three
     times). `start`: a solution to begin with and its residual for *this* right side. `deadline`: on the clock of
     `rumflow.core.compile.clock`. `callback(iteration, error, flow)` after every step; a true value ends the solve ("stopped").
@@ -270,7 +272,7 @@ def pcg(
     run = _Run(system, *rhs.shape)
     residual = rhs.copy()
     run.restrict(residual)
-    goal = max(tol * math.sqrt(run.measure(residual)), goal)
+    goal = max(stop.tol * math.sqrt(run.measure(residual)), stop.floor or 0.0)
     solution, direction, image = np.zeros_like(rhs), np.zeros_like(rhs), np.empty_like(rhs)
     if start is not None:
         solution[:], residual[:] = start.flow, start.residual

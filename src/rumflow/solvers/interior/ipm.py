@@ -43,6 +43,7 @@ from rumflow.core.transforms import zeta, zeta_adjoint
 from rumflow.core.tree import Tree, row_parts
 from rumflow.errors import InputError
 from rumflow.solvers.interior.cg import CgResult, System, build_system, diagonal_table, dot, pcg, restart
+from rumflow.solvers.resources import ONE_THREAD, Progress, Resources
 
 _ACCURACY, _CENTRING = 0.05, 1e-5  # of the solves
 _STEP = 0.995
@@ -221,12 +222,10 @@ def solve_ipm(
     *,
     max_iterations: int = 200,
     most_cg: int | None = None,
-    deadline: float | None = None,
     mu_stop: float | None = None,
     preconditioner: str = "tree-scaled",
     start_flow: Array | None = None,
-    threads: int | None = None,
-    callback: Callable[[IpmRecord], None] | None = None,
+    resources: Resources = ONE_THREAD,
 ) -> IpmResult:
     """Project onto RUM.
 
@@ -239,12 +238,12 @@ def solve_ipm(
     if mu_stop is not None and not mu_stop > 0.0:
         raise InputError(f"mu_stop: the barrier parameter must be above 0, not {mu_stop}")
     begin = clock()
-    deadline = math.inf if deadline is None else deadline
+    deadline = math.inf if resources.deadline is None else resources.deadline
     flow = uniform_flow(problem.n)
     if start_flow is not None:
         flow *= 0.1
         flow += 0.9 * start_flow
-    it = _Iterate(problem, flow, thread_count(threads))
+    it = _Iterate(problem, flow, thread_count(resources.threads))
     floor = stop.floor
     if floor is None:
         floor = rounding_floor(float(data_size(problem.target, problem.weights)), least_weight(problem.weights))
@@ -297,8 +296,8 @@ def solve_ipm(
                 best_objective, best_gap = objective, gap
             patience = 0 if gap < 0.9 * reference or mu_stop is not None else patience + 1
             reference = min(reference, gap) if patience == 0 else reference
-            if callback is not None:
-                callback(trace[-1])
+            if resources.report is not None:
+                resources.report(Progress(record[0], record[3], record[2], 0, trace[-1].seconds))
             if centred:
                 status = "optimal"
                 break
@@ -335,9 +334,9 @@ def _direction(
     if mu_stop is not None and mu <= 2.0 * mu_stop:
         extra = mu_stop / it.flow
         rhs += extra
-        result = pcg(system, rhs, tol=trust * _CENTRING, verify=False, deadline=deadline, max_iterations=most)
+        result = pcg(system, rhs, Stop(trust * _CENTRING), verify=False, deadline=deadline, max_iterations=most)
         return _Step(result.flow, extra, mu_stop / mu, result.iterations, True, _usable(result))
-    predictor = pcg(system, rhs, tol=trust * _ACCURACY, verify=False, deadline=deadline, max_iterations=most)
+    predictor = pcg(system, rhs, Stop(trust * _ACCURACY), verify=False, deadline=deadline, max_iterations=most)
     shrink, shrink_lam, down, up, both = it.measure(predictor.flow)
     a, b = 1.0 / max(shrink, 1.0), 1.0 / max(shrink_lam, 1.0)
     left = mu + (a * down + b * up + a * b * both) / it.flow.size
@@ -348,8 +347,7 @@ def _direction(
     result = pcg(
         system,
         rhs,
-        tol=trust * _ACCURACY,
-        goal=radius,
+        Stop(trust * _ACCURACY, radius),
         start=start,
         verify=False,
         deadline=deadline,
@@ -373,4 +371,4 @@ def solve_newton(state: IpmResult, rhs: Array, tol: float = 1e-8) -> Array:
     `solve_newton(state, Z^T (w dt))`, and the operator is symmetric: the same solve serves the backward pass. Accurate
     to tol in the norm of the preconditioner.
     """
-    return pcg(state.system, np.ascontiguousarray(rhs, np.float64), tol=tol).flow
+    return pcg(state.system, np.ascontiguousarray(rhs, np.float64), Stop(tol)).flow

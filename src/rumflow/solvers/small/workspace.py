@@ -106,7 +106,7 @@ def make_small(problem: Problem) -> SmallProblem:
         out[:, :n] = rows.T
         return out.ravel()
 
-    scale = float(problem.weights.sum()) if len(problem.weights) else float(problem.target.size)
+    scale = float(problem.weights.sum()) if len(problem.weights) else float(n << (n - 1))
     return SmallProblem(lanes(problem.weights), lanes(problem.table), *_edges(n), scale, problem.ridge)
 
 
