@@ -51,7 +51,6 @@ def project_lattice(
 ) -> LatticeProjection:
     """`project` on the lattice of all menus."""
     begin = time.perf_counter()
-    tol = check_tol(tol)
     problem = prepare(data, weights)
     begin_at = None
     if start is not None:
