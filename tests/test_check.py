@@ -29,6 +29,14 @@ ITEMS = ("a", "b", "c")
 COUNTS = {("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}}
 DATA = rf.ChoiceData.from_counts(COUNTS)
 ARRAY = rf.simulate.dirichlet(3, seed=0)
+SHARES = np.linspace(0.1, 0.9, 8)
+HOUSEHOLDS = [[1.0, 2.0], [2.0, 1.0]], np.repeat([0, 1], 4), np.column_stack([SHARES, 1 - SHARES])
+PLAIN_DEMAND = rf.BudgetData.from_shares(*HOUSEHOLDS)
+SMOOTHED_DEMAND = rf.BudgetData.from_shares(*HOUSEHOLDS, expenditure=np.linspace(1, 2, 8), degree=1)
+SHARES = np.linspace(0.1, 0.9, 8)
+HOUSEHOLDS = [[1.0, 2.0], [2.0, 1.0]], np.repeat([0, 1], 4), np.column_stack([SHARES, 1 - SHARES])
+PLAIN_DEMAND = rf.BudgetData.from_shares(*HOUSEHOLDS)
+SMOOTHED_DEMAND = rf.BudgetData.from_shares(*HOUSEHOLDS, expenditure=np.linspace(1, 2, 8), degree=1)
 
 
 def whole(least, most=None):
@@ -113,6 +121,8 @@ OTHER_KIND = {
     ("make_report", "n_boot"): "replicates or 0",
     ("rum_test", "draws"): "draw",
     ("rum_test_many", "draws"): "draw",
+    ("budgets.rum_test", "draws"): "draw",
+    ("smoothed.rum_test", "draws"): "draw",
     ("diversion", "menu"): "pair",
     ("share", "menu"): "labels",
     ("revenue", "menu"): "labels",
@@ -150,6 +160,7 @@ NO_KIND = {
     "used where warm_start is on; the same check as WarmStarts": "warm_bytes",
     "one of the values that were tested": "critical_value.tau rejects.tau",
     "passed on": "options",
+    "budgets bring their own": "budgets.rum_test.route smoothed.rum_test.route",
 }
 WITHOUT = {name for names in NO_KIND.values() for name in names.split()}
 
@@ -209,6 +220,8 @@ def functions():
         (rf.rationalizable_share, {"data": DATA}),
         (rf.rum_test, {"data": DATA}),
         (rf.rum_test_many, {"data": many}),
+        ("budgets.rum_test", rf.rum_test, {"data": PLAIN_DEMAND}),
+        ("smoothed.rum_test", rf.rum_test, {"data": SMOOTHED_DEMAND}),
         (rf.block_marschak, {"rho": ARRAY}),
         (rf.Lattice, {"n": 3}),
         (rf.SinglePeaked, {"axis": ITEMS}),
@@ -239,7 +252,7 @@ def functions():
         (test.summary, {}),
         (rf.rum_test_many({"x": DATA}, 19, seed=0).summary, {}),
     ]  # fmt: skip
-    return [(one.__name__, one, arguments) for one, arguments in own] + layers()
+    return [one if len(one) == 3 else (one[0].__name__, *one) for one in own] + layers()
 
 
 FUNCTIONS = functions()
@@ -340,11 +353,11 @@ WEIGHTED = [one for one in FUNCTIONS if "weights" in inspect.signature(one[1]).p
 
 @pytest.mark.parametrize(("function", "call", "arguments"), WEIGHTED, ids=[one[0] for one in WEIGHTED])
 def test_bad_weights(function, call, arguments):
+    shape = {"AxiomLayer": (5,), "budgets.rum_test": (2, 4), "smoothed.rum_test": (2, 4)}.get(function)
     for weights, text in TABLES:
-        if function == "AxiomLayer" and np.shape(weights) == (8, 3):  # one number for each of its five cells
-            given = np.asarray(weights).reshape(-1)[[3, 4, 9, 14, 23]]
-        else:
-            given = weights
+        given = weights
+        if shape is not None and np.shape(weights) == (8, 3):  # as many, over its own cells
+            given = np.asarray(weights).reshape(-1)[np.linspace(0, 23, np.prod(shape)).astype(int)].reshape(shape)
         with nothing_solved(), pytest.raises(rf.InputError) as fault:
             call(**arguments | {"weights": given})
         assert text in str(fault.value)

@@ -399,7 +399,7 @@ def test_likelihood_ratios_of_samples_by_hand():
     assert found.null_distribution[:2] == pytest.approx(again.null_distribution, abs=1e-6)
     assert signature(fit.lr_test).parameters["n_boot"].default == 999
     for wrong in (0, 2.5):
-        with pytest.raises(rf.InputError, match="a whole number from 1 to 10,000,000 is needed"):
+        with pytest.raises(rf.InputError, match="a whole number of replicates from 1 to 10,000,000 is needed"):
             fit.lr_test(wrong)
     half = rf.ChoiceData(("a", "b"), np.array([[True, True]]), np.array([[1.5, 1.0]]), np.array([2.5]))
     with pytest.raises(rf.InputError, match="they must be whole numbers of choices"):

@@ -154,7 +154,7 @@ def random_menus(
     n, n_rankings = check_whole(n, "n", 1, MOST_ITEMS), check_whole(n_rankings, "n_rankings", 1)
     size = check_whole(size, "size", 1, n, also=f": there are {n} items")
     n_menus = check_whole(
-        n_menus, "n_menus", 1, comb(n, size), also=f": so many menus of {size} are there among {n} items"
+        n_menus, "n_menus", 1, comb(n, size), also=f": there are no more menus of {size} among {n} items"
     )
     _check_draws(draws)
     rng = generator(seed)

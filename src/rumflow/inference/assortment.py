@@ -41,7 +41,7 @@ from rumflow.inference.assortment_inputs import check_revenue, find_items
 from rumflow.inference.assortment_result import BestAssortment
 from rumflow.inference.assortment_search import Found
 from rumflow.inference.assortment_task import Line, Row, Task
-from rumflow.inference.bounds import exact_fit, labels_of
+from rumflow.inference.bounds import exact_fit, item_labels
 from rumflow.inference.confidence import BoundsOptions, has_counts
 from rumflow.inference.plausible import find_band
 from rumflow.inference.populations import Fitted, NotRejected
@@ -105,7 +105,7 @@ def best_assortment(
     seconds = check_seconds(max_seconds)
     check_replicates(n_boot)
     check_seed(seed)
-    must, never_together = _check_items(labels_of(data), revenue, outside_option, must, never_together)
+    must, never_together = _check_items(item_labels(data), revenue, outside_option, must, never_together)
     max_size = None if max_size is None else check_whole(max_size, "max_size")
     fit = exact_fit(data, weights, model, route)
     if not fit.model.is_random_utility:

@@ -165,9 +165,16 @@ def bounds(
         return _new_budget(data, menu, item, functional, options)
     if (menu is None) == (functional is None):
         raise InputError("bounds: give either a menu (and an item), or a functional")
-    labels = labels_of(data)
     if functional is not None:
-        return bound_asked(data, _asked_functional(labels, functional), (), options)
+        return bound_asked(data, _asked_functional(item_labels(data), functional), (), options)
+    return _bound_menu(data, menu, item, options)
+
+
+def _bound_menu(
+    data: ChoiceData | ArrayLike | Projection, menu: Iterable[Item] | None, item: Item | None, options: BoundsOptions
+) -> Bounds:
+    """Bounds for the items of a menu, or for one of them."""
+    labels = item_labels(data)
     members = as_menu(menu)
     row = np.zeros(len(labels), np.bool_)
     row[check_menu(members, labels)] = True
@@ -180,7 +187,7 @@ def bounds(
     return replace(found, menu=members, lower=np.clip(found.lower, 0.0, 1.0), upper=np.clip(found.upper, 0.0, 1.0))
 
 
-def labels_of(data: ChoiceData | ArrayLike | Projection | BudgetData) -> tuple[Item, ...]:
+def item_labels(data: ChoiceData | ArrayLike | Projection | BudgetData) -> tuple[Item, ...]:
     """The labels of the items, before anything is fitted."""
     if isinstance(data, BudgetData):
         raise InputError("data: choices from menus are needed, not BudgetData, which `rumflow.bounds` takes")
@@ -196,7 +203,7 @@ def bound_functionals(
     fit: Projection | None = None,
 ) -> Bounds:
     """`bounds` for several functionals at once, one per name: the names stand where the items of a menu would."""
-    return bound_asked(data, ask_functionals(labels_of(data), functionals.values()), tuple(functionals), options, fit)
+    return bound_asked(data, ask_functionals(item_labels(data), functionals.values()), tuple(functionals), options, fit)
 
 
 def ask_functionals(items: Sequence[Item], functionals: Iterable[Mapping[Any, float]]) -> LinearFunctionals:
@@ -219,7 +226,7 @@ def exact_fit(
     route: str | None = None,
 ) -> Projection:
     """A fit good enough to start from: the projection of the data, or the one that is given."""
-    labels_of(data)
+    item_labels(data)
     fit = data
     if isinstance(fit, Projection) and not (model is None and route is None and _is_default(weights)):
         raise InputError("data: a Projection has its own weights, model and route; leave these out, or give the data")
@@ -310,8 +317,7 @@ def _new_budget(
         low = np.full(len(new.patches), float(alone))
         note = "it crosses no observed budget; are these prices divided by its expenditure?" if alone else ""
         return Bounds(whose, new.patches, low, np.ones(len(low)), 0.0, np.nan, notes=(note,) * len(low))
-    asked = {name: getattr(options, name) for name in BoundsOptions.__dataclass_fields__} | {"model": new.model}
-    return replace(bounds(new.choices, new.patches, **asked), menu=whose)
+    return replace(_bound_menu(new.choices, new.patches, None, replace(options, model=new.model)), menu=whose)
 
 
 def _asked_items(menu: Mask, places: Ints) -> LinearFunctionals:

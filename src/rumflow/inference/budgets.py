@@ -26,11 +26,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from rumflow.check import check_option
 from rumflow.core.arrays import Array, Ints
 from rumflow.data.budgets import BudgetData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
-from rumflow.inference.convention import CONVENTIONS, Convention, check_taus, find_convention, find_taus
+from rumflow.inference.convention import CONVENTIONS, DRAWS, Convention, check_taus, find_convention, find_taus
 from rumflow.inference.plan import Plan
 from rumflow.inference.resample import Sampler, generators
 from rumflow.inference.result import RumTest, Words, nothing_or
@@ -211,7 +212,8 @@ class BudgetHouseholds(BudgetChoices):
 
     def convention(self, convention: str | Convention | None, draws: str) -> Convention:
         """The one asked for; by default the published one on the simplex. Replicates are recentred, whatever it says."""
-        if draws not in ("auto", "empirical"):
+        check_option(draws, "draws", ("auto", *DRAWS))
+        if draws == "null":
             raise InputError(
                 f"draws={draws!r}: smoothed demand has no choices to draw under the null; accepted is 'empirical'"
             )

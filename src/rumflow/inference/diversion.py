@@ -23,7 +23,7 @@ from rumflow.core.arrays import Array
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
-from rumflow.inference.bounds import Bounds, ask_functionals, bound_functionals, exact_fit, labels_of
+from rumflow.inference.bounds import Bounds, ask_functionals, bound_functionals, exact_fit, item_labels
 from rumflow.inference.confidence import BoundsOptions
 from rumflow.inference.functionals import Functional, change, combine, share
 from rumflow.inference.sharp import fixed_by, least_ratios
@@ -124,7 +124,7 @@ def diversion(
     >>> found.gains.items, found.gains.lower.round(3), found.gains.upper.round(3)
     (('a', 'b'), array([0.   , 0.257]), array([0.   , 0.257]))
     """
-    items = labels_of(data)
+    items = item_labels(data)
     check_item(item, items)
     if menu is not None:
         menu = as_menu(menu, least=2)

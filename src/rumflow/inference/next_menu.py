@@ -34,7 +34,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.inference.assortment_inputs import find_outside
-from rumflow.inference.bounds import ask_functionals, exact_fit, labels_of
+from rumflow.inference.bounds import ask_functionals, exact_fit, item_labels
 from rumflow.inference.sharp import LinearFunctionals, find_bounds, fixed_by, lay_out, make_programs
 from rumflow.models.model import Model
 from rumflow.output.frames import make_frame
@@ -147,7 +147,7 @@ def next_menu(
     """
     check_whole(most, "most", 1)
     check_seed(seed)
-    items = labels_of(data)
+    items = item_labels(data)
     if outside_option is not None:
         check_item(outside_option, items, "outside_option")
     asked_menus = None if candidates is None else [_row(items, menu, outside_option) for menu in candidates]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -59,6 +61,7 @@ class Words(NamedTuple):
     hypothesis: str
     inside: str  # what to say where the distance is 0
     furthest: str
+    weighted: Mapping[str, str] = MappingProxyType({})  # how its cells weigh, by the weights of the test
 
 
 def pvalue(statistic: float, null: Array, rounding: float = 0.0) -> float:
@@ -98,6 +101,7 @@ class RumTest:
         "Random utility",
         "The observed frequencies are those of a random utility model themselves.",
         "Furthest from the nearest RUM",
+        _WEIGHTED,
     )
 
     @property
@@ -247,7 +251,7 @@ class RumTest:
         lines += self._remarks(level)
         worst = self.misfits(3)
         if worst:
-            lines.append(f"{words.furthest}{_WEIGHTED.get(self.weights, '')}:")
+            lines.append(f"{words.furthest}{words.weighted.get(self.weights, '')}:")
             named = [(self._name_cell(menu, item, g), observed, fit) for menu, item, g, observed, fit, _ in worst]
             lines += [f"  {name}: observed {observed:.3f}, fitted {fit:.3f}" for name, observed, fit in named if name]
         if self.bounded:

@@ -23,13 +23,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.check import check_seed
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
@@ -126,10 +124,9 @@ def rum_test(
             raise InputError(f"{name}={value!r}: budgets bring their own graph and numbers of households; leave it out")
     else:
         source = Source(dict(zip(*named_groups(data), strict=True)))
-    kind = source.convention(convention, draws)
-    check_seed(seed)
-    plan = Plan(n_boot, tau, weights, cluster, resample, kind, tol, 0, model, route, sizes)
-    prepared = prepare_test(source, replace(plan, seed=entropy(seed)))
+    kind, number = source.convention(convention, draws), entropy(seed)
+    plan = Plan(n_boot, tau, weights, cluster, resample, kind, tol, number, model, route, sizes)
+    prepared = prepare_test(source, plan)
     collected = run([prepared.replicator], plan.n_boot, resources)[0]
     return finish_test(prepared, collected, time.perf_counter() - begin)
 
