@@ -198,3 +198,44 @@ def test_functions_take_at_most_eight_arguments():
             if count > 8 and not marks & KERNELS:
                 wrong.append(f"{path}: {node.name} takes {count}")
     assert not wrong, "\n".join(wrong)
+
+
+#: What users call; commands, pages and the estimator do as well, the rest of the package works with projectors.
+ENTRY = {
+    "project", "project_many", "estimate_cost", "rum_test", "rum_test_many", "compare_groups", "compare_models", "explain", "bounds",
+    "diversion", "next_menu", "best_assortment", "fit_likelihood", "rationalizable_share",
+}  # fmt: skip
+USERS = {"cli", "report", "sklearn"}
+
+
+def called_entries(text, module):
+    """Lines that call a public entry function, in a module that imports it or defines it."""
+    tree = ast.parse(text)
+    known = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rumflow") and "torch" not in node.module
+        for alias in node.names
+        if alias.name in ENTRY
+    }
+    known |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in ENTRY}
+    return [
+        f"{module}:{node.lineno} calls {node.func.id}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in known
+    ]
+
+
+def test_the_package_does_not_call_its_public_functions():
+    wrong = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        module = path.relative_to(PACKAGE)
+        if module.parts[0] not in USERS | {"torch", "jax"}:
+            wrong += called_entries(path.read_text(encoding="utf-8"), module)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_call_of_a_public_function_is_noticed():
+    assert called_entries("from rumflow.projection.single import project\nproject(1)", "x") == ["x:2 calls project"]
+    assert called_entries("def bounds(): ...\nbounds()", "x") == ["x:2 calls bounds"]
+    assert called_entries("def f(project):\n    project(1)", "x") == []

@@ -12,6 +12,7 @@ A *type* takes one cell from every menu: a row of m columns.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable, Sequence
 from functools import cached_property
 
@@ -63,6 +64,12 @@ class Cells:
 
     def __reduce__(self) -> tuple[type[Cells], tuple[Mask, Mask, tuple[Hashable, ...]]]:
         return Cells, (self.membership, self.recorded, self.items)
+
+    @cached_property
+    def key(self) -> tuple[Hashable, ...]:
+        """Tells these cells from others."""
+        parts = (np.packbits(self.membership).tobytes(), np.packbits(self.recorded).tobytes())
+        return (self.items, self.membership.shape, *(hashlib.sha256(part).digest() for part in parts))
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -12,21 +12,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.check import check_replicates, check_seconds, check_seed, check_threads, check_tol
+from rumflow.check import check_replicates, check_seconds, check_threads, check_tol
+from rumflow.core.compile import clock
 from rumflow.core.graph import GraphTooLargeError
-from rumflow.core.seeds import Seed
+from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
-from rumflow.inference.likelihood import ImpossibleChoiceError, fit_likelihood
+from rumflow.inference.likelihood import ImpossibleChoiceError, maximise_likelihood, require_converged
+from rumflow.inference.plan import JobOptions, Plan
 from rumflow.inference.result import RumTest
-from rumflow.inference.test import rum_test
+from rumflow.inference.source import Source
+from rumflow.inference.test import run_test
 from rumflow.models.model import Model
 from rumflow.output.frames import make_frame
 from rumflow.output.names import how_many
+from rumflow.output.progress import Reporter
 from rumflow.output.tables import Table
+from rumflow.projection.cost import find_geometry
+from rumflow.projection.observations import observe
 from rumflow.projection.results import Projection, Status
-from rumflow.projection.single import project
-from rumflow.solvers.resources import Progress
+from rumflow.projection.single import fit_observations
+from rumflow.solvers.resources import Progress, Resources
 
 
 class ModelComparison(NamedTuple):
@@ -126,7 +132,7 @@ def compare_models(
     tol, n_boot = check_tol(tol), check_replicates(n_boot, least=0)
     check_seconds(max_seconds)
     check_threads(threads)
-    check_seed(seed)
+    number = entropy(seed)
     if n_boot and not isinstance(data, ChoiceData):
         raise InputError("n_boot: a test needs ChoiceData; an array of probabilities has no sample sizes")
     fits: dict[str, Projection] = {}
@@ -137,7 +143,12 @@ def compare_models(
         if model is not None and not hasattr(model, "geometry"):
             raise InputError(f"models: {name!r} is a {type(model).__name__}, not a model such as RandomUtility()")
         try:
-            fit = project(data, weights, "auto", tol, max_seconds, False, progress, threads=threads, model=model)
+            observations, own = observe(data, model)
+            geometry = find_geometry(observations, own)
+            with Reporter(progress, tol) as report:
+                deadline = None if max_seconds is None else clock() + max_seconds
+                resources = Resources(threads, deadline, report)
+                fit = fit_observations(observations, geometry, weights, tol, resources=resources)
         except InputError as fault:
             raise InputError(f"model {name!r}: {fault}") from None
         fits[str(name)] = fit
@@ -145,13 +156,16 @@ def compare_models(
             break
         if n_boot and isinstance(data, ChoiceData):
             chosen = "auto" if weights is None else weights
-            test = rum_test(data, n_boot, weights=chosen, cluster=cluster, seed=seed, threads=threads, model=model)
+            plan = Plan(n_boot, weights=chosen, cluster=cluster, seed=number, model=model)
+            test = run_test(Source({0: data}), plan, JobOptions(threads=threads))
             if test.interrupted:
                 break
             tests[str(name)] = test
         if counted and fit.geometry.exact and isinstance(data, ChoiceData) and fit.status is Status.OPTIMAL:
             try:
-                logliks[str(name)] = fit_likelihood(data, model=model).loglik
+                most_likely = maximise_likelihood(data, model)
+                require_converged(most_likely)
+                logliks[str(name)] = most_likely.loglik
             except ImpossibleChoiceError:
                 logliks[str(name)] = -np.inf
             except GraphTooLargeError:  # menus recorded in part need it, also where the projection does not

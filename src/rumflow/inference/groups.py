@@ -25,11 +25,11 @@ from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.inference.convention import Convention, Tau, find_convention
 from rumflow.inference.jobs import run
-from rumflow.inference.plan import Plan, Resources
+from rumflow.inference.plan import JobOptions, Plan
 from rumflow.inference.result import RumTest
 from rumflow.inference.sample import Sizes, named_groups, own_sizes
 from rumflow.inference.source import Source
-from rumflow.inference.test import finish_test, prepare_test, rum_test
+from rumflow.inference.test import finish_test, prepare_test, run_test
 from rumflow.models.model import Model
 
 
@@ -164,21 +164,25 @@ def rum_test_many(
     >>> found.pvalues, found.holm
     (array([0.05, 0.05]), array([0.1, 0.1]))
     """
+    jobs = JobOptions(n_jobs, threads, checkpoint, progress)
+    kind, number = find_convention(convention, draws), entropy(seed)
+    return _run_tests(data, Plan(n_boot, tau, weights, cluster, resample, kind, tol, number, model, route, sizes), jobs)
+
+
+def _run_tests(data: Sequence[ChoiceData] | Mapping[Any, ChoiceData], plan: Plan, jobs: JobOptions) -> RumTests:
+    """A test of each data set; the replicates of all of them are one list of work."""
     begin = time.perf_counter()
     names, sets = named_groups(data)
-    resources = Resources(n_jobs, threads, checkpoint, progress)
-    kind, number = find_convention(convention, draws), entropy(seed)
-    plan = Plan(n_boot, tau, weights, cluster, resample, kind, tol, number, model, route)
     prepared = []
-    for d, (name, one, own) in enumerate(zip(names, sets, own_sizes(names, sizes), strict=True)):
+    for d, (name, one, own) in enumerate(zip(names, sets, own_sizes(names, plan.sizes), strict=True)):
         try:
             prepared.append(prepare_test(Source({name: one}), replace(plan, sizes=own), (d,)))
         except InputError as fault:
             raise InputError(f"data set {name!r}: {fault}") from None
-    collected = run([p.replicator for p in prepared], n_boot, resources)
+    collected = run([p.replicator for p in prepared], plan.n_boot, jobs)
     seconds = time.perf_counter() - begin
     tests = tuple(finish_test(p, c, seconds / len(prepared)) for p, c in zip(prepared, collected, strict=True))
-    return RumTests(names, tests, number, seconds)
+    return RumTests(names, tests, plan.seed, seconds)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -234,8 +238,8 @@ def compare_groups(
     >>> found.together.pvalue, found.each["old"].pvalue
     (0.05, 0.05)
     """
-    number = entropy(seed)
-    return GroupComparison(
-        rum_test(groups, n_boot, tau, weights, cluster or None, number, n_jobs, progress, **options),
-        rum_test_many(groups, n_boot, tau, weights, cluster, number, n_jobs, progress, **options),
-    )
+    jobs = JobOptions(n_jobs, options.pop("threads", None), options.pop("checkpoint", None), progress)
+    kind = find_convention(options.pop("convention", None), options.pop("draws", "auto"))
+    plan = Plan(n_boot, tau, weights, cluster, convention=kind, seed=entropy(seed), **options)
+    source = Source(dict(zip(*named_groups(groups), strict=True)))
+    return GroupComparison(run_test(source, plan, jobs), _run_tests(groups, plan, jobs))

@@ -24,7 +24,7 @@ from rumflow.core.arrays import Array
 from rumflow.core.memory import require_memory, test_bytes
 from rumflow.core.threads import thread_count
 from rumflow.errors import InputError
-from rumflow.inference.plan import Resources
+from rumflow.inference.plan import JobOptions
 from rumflow.inference.replicate import Draws, Replicator
 from rumflow.inference.resample import generators
 from rumflow.output.files import check_target, write_whole
@@ -113,13 +113,13 @@ class _Checkpoint:
         self.last = time.monotonic()
 
 
-def run(replicators: Sequence[Replicator], n_boot: int, resources: Resources) -> list[Collected]:
+def run(replicators: Sequence[Replicator], n_boot: int, jobs: JobOptions) -> list[Collected]:
     """All replicates of all tests.
 
     n_jobs = 1 runs in threads of this process; anything else goes through joblib, to whatever backend is active there.
     Ctrl-C ends the run and marks what there is as interrupted, unless a test has no replicate yet.
     """
-    threads, checkpoint = resources.threads, resources.checkpoint
+    threads, checkpoint = jobs.threads, jobs.checkpoint
     require_memory(
         n_boot * sum(9 * len(r.taus) + 8 for r in replicators),
         f"keeping {n_boot:,} replicates of {len(replicators):,} tests",
@@ -150,12 +150,10 @@ def run(replicators: Sequence[Replicator], n_boot: int, resources: Resources) ->
         for first in range(0, n_boot, size)
         if not one.done[first : first + size].all()
     ]
-    counter = Counter(resources.progress, len(replicators) * n_boot, "replicates")
+    counter = Counter(jobs.progress, len(replicators) * n_boot, "replicates")
     counter.add(len(replicators) * n_boot - sum(len(p.indices) for p in pieces))
     stream = (
-        _in_threads(replicators, pieces, threads)
-        if resources.n_jobs == 1
-        else _in_joblib(replicators, pieces, resources.n_jobs)
+        _in_threads(replicators, pieces, threads) if jobs.n_jobs == 1 else _in_joblib(replicators, pieces, jobs.n_jobs)
     )
     try:
         for piece, draws in stream:

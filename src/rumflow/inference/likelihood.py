@@ -374,6 +374,16 @@ def fit_likelihood(
         model, data = model_of_budgets(data, model), data.choices
     if not isinstance(data, ChoiceData):
         raise InputError(f"data: a ChoiceData with counts is needed, not {type(data).__name__}")
+    fit = maximise_likelihood(data, model, route, tol, most)
+    if throw:
+        require_converged(fit, most)
+    return fit
+
+
+def maximise_likelihood(
+    data: ChoiceData, model: Model | None = None, route: str | None = None, tol: float = 1e-6, most: int = _MOST_ROUNDS
+) -> LikelihoodFit:
+    """The best point after at most so many projections, converged or not."""
     begin = time.perf_counter()
     cells = _Cells(data, model, route)
     inner = cells.gather(cells.geometry.rho(cells.geometry.middle()))
@@ -391,7 +401,7 @@ def fit_likelihood(
             f"{model!r} takes an item without a count: the likelihood is 0 whatever the mixture"
         )
     state = _maximise(data, cells, tol, most=most)
-    fit = LikelihoodFit(
+    return LikelihoodFit(
         loglik=state.value,
         loglik_saturated=state.saturated,
         gap=state.gap,
@@ -403,14 +413,17 @@ def fit_likelihood(
         _cells=cells,
         _point=state.point,
     )
-    if throw and not fit.converged:
+
+
+def require_converged(fit: LikelihoodFit, most: int = _MOST_ROUNDS) -> None:
+    """Raise where the tolerance was not met."""
+    if not fit.converged:
         raise LikelihoodError(
-            f"the certified gap {fit.gap:.2g} stayed above tol={tol:g} after {fit.iterations} projections: "
+            f"the certified gap {fit.gap:.2g} stayed above tol={fit.tol:g} after {fit.iterations} projections: "
             f"ask for a larger tol{', or more max_iterations' if fit.iterations >= most else ''}; "
             "the best point is the attribute `fit` of this error, or pass throw=False",
             fit,
         )
-    return fit
 
 
 class ImpossibleChoiceError(InputError):

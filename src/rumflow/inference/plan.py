@@ -55,7 +55,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Resources:
+class JobOptions:
     """What computes the replicates; nothing of it changes the result."""
 
     n_jobs: int = 1  # 1: threads of this process, else joblib workers

@@ -35,7 +35,7 @@ from rumflow.errors import InputError
 from rumflow.inference.budgets import budget_source
 from rumflow.inference.convention import Convention, Tau
 from rumflow.inference.jobs import Collected, run
-from rumflow.inference.plan import Plan, Resources
+from rumflow.inference.plan import JobOptions, Plan
 from rumflow.inference.replicate import Distances, Replicator, distances, make_replicator
 from rumflow.inference.result import RumTest, make_result
 from rumflow.inference.sample import Sizes, named_groups
@@ -114,8 +114,7 @@ def rum_test(
     >>> test.pvalue < 0.05, test.rejects(0.05)
     (True, True)
     """
-    begin = time.perf_counter()
-    resources = Resources(n_jobs, threads, checkpoint, progress)
+    jobs = JobOptions(n_jobs, threads, checkpoint, progress)
     source: Source
     if isinstance(data, BudgetData):
         source, model = budget_source(data, convention, resample), model_of_budgets(data, model)
@@ -126,8 +125,14 @@ def rum_test(
         source = Source(dict(zip(*named_groups(data), strict=True)))
     kind, number = source.convention(convention, draws), entropy(seed)
     plan = Plan(n_boot, tau, weights, cluster, resample, kind, tol, number, model, route, sizes)
+    return run_test(source, plan, jobs)
+
+
+def run_test(source: Source, plan: Plan, jobs: JobOptions) -> RumTest:
+    """The steps of a test, whatever its data are."""
+    begin = time.perf_counter()
     prepared = prepare_test(source, plan)
-    collected = run([prepared.replicator], plan.n_boot, resources)[0]
+    collected = run([prepared.replicator], plan.n_boot, jobs)[0]
     return finish_test(prepared, collected, time.perf_counter() - begin)
 
 

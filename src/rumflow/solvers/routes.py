@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from threading import Lock
+
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
 from rumflow.core.memory import projection_bytes
 from rumflow.errors import InputError
 from rumflow.models.model import Model
-from rumflow.models.open_menus import DEFAULT_LIMIT
+from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 from rumflow.solvers.active_set.on_lattice import pool_size
 from rumflow.solvers.bounded.geometry import BoundedGeometry
 from rumflow.solvers.geometry import Cost, Geometry
@@ -76,7 +79,7 @@ def find_route(
     if lattice is not None and route is None:
         limit = limit._replace(nodes=min(1 << (n - 1), limit.nodes))  # a node has up to n arcs
     try:
-        graph = GraphGeometry(model, cells, cone=cone, limit=limit)
+        graph = _build(cells, model, cone, limit)
     except GraphTooLargeError:
         if lattice is not None and route is None:
             return lattice, plain_lattice(n, cone)
@@ -84,6 +87,29 @@ def find_route(
             raise
         return _bounded(cells, model, cone)
     return Cost("graph", graph.n_nodes, graph.n_arcs, graph.n_bytes, _graph_seconds(graph.n_arcs)), graph
+
+
+# The graphs that were built last are kept: what follows an estimate, or a fit, is often about the same menus.
+_MOST_KEPT, _MOST_BYTES = 4, 200_000_000
+_kept: OrderedDict[tuple[object, ...], GraphGeometry] = OrderedDict()
+_keeping = Lock()
+
+
+def _build(cells: Cells, model: Model, cone: bool, limit: Limit) -> GraphGeometry:
+    """The graphs of a model; those of the same cells that were built before, where they were kept."""
+    key = (cells.key, model, cone)
+    with _keeping:
+        known = _kept.get(key)
+        if known is not None and known.n_nodes <= limit.nodes:
+            _kept.move_to_end(key)
+            return known
+    graph = GraphGeometry(model, cells, cone=cone, limit=limit)
+    if graph.n_bytes <= _MOST_BYTES:
+        with _keeping:
+            _kept[key] = graph
+            while len(_kept) > _MOST_KEPT or sum(one.n_bytes for one in _kept.values()) > _MOST_BYTES:
+                _kept.popitem(last=False)
+    return graph
 
 
 # Seconds of one thread for samples of 100 choices a menu, to the default tolerance, as measured by the study of scaling.
