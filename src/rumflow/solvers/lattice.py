@@ -76,6 +76,7 @@ from rumflow.solvers.span import LatticeFace, span
 from rumflow.solvers.tangent import face_dimension, span_face, tangent_weights
 
 _MODEL = RandomUtility()
+_MOST_ALONE = 128  # problems of few items that one kernel call solves
 _ROUNDING = -1.0  # a floor below 0: the kernel computes what is rounding
 
 
@@ -181,7 +182,7 @@ class LatticeGeometry(Geometry):
             same = size > 1 and len(set(map(id, starts))) == 1  # many problems often begin from one mixture
             begin = [_as_start(starts[0])] * size if same else [_as_start(own) for own in starts]
         threads = 1 if size == 1 else thread_count(resources.threads)
-        fits.pieces = _ONE_PIECE if size == 1 else _pieces(size, threads)
+        fits.pieces = _ONE_PIECE if size == 1 else _pieces(size, threads, few)
         one = resources._replace(threads=resources.threads if size == 1 else 1)
         stopped: list[bool] = []  # filled by whoever hears Ctrl-C
 
@@ -511,8 +512,9 @@ def _mixture(solved: Solved) -> Mixture:
     return decompose(solved.flow) if solved.mixture is None else solved.mixture
 
 
-def _pieces(size: int, threads: int) -> list[range]:
-    step = max(1, min(32, size // (8 * threads)))
+def _pieces(size: int, threads: int, few: bool = True) -> list[range]:
+    """A stack in pieces: large ones where nobody else could take part, for a kernel call costs as much as small problems do."""
+    step = min(_MOST_ALONE, size) if few and threads == 1 else max(1, min(32, size // (8 * threads)))
     return [range(i, min(i + step, size)) for i in range(0, size, step)]
 
 
