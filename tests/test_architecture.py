@@ -125,17 +125,16 @@ ELSEWHERE = {
     "output/budget_plots.py": ("report/test_budgets.py", "pictures of budgets, drawn there from the same data"),
     "output/names.py": ("output/test_plots.py", "labels of pictures; the rest are doctests"),
     "output/plot_style.py": ("output/test_plots.py", "what every picture shares"),
-    "projection/observed.py": ("projection/test_graph.py", "what `project` observes on a graph"),
     "report/render.py": ("report/test_page.py", "the template of the page"),
     "solvers/active_set/on_lattice.py": (
         "solvers/active_set/test_kernels.py",
         "prices of the lattice against enumeration",
     ),
     "solvers/active_set/state.py": ("solvers/active_set/test_kernels.py", "the arrays that the kernels change"),
-    "solvers/batch/on_graph.py": ("torch/test_graphs.py", "stacks on graphs, with their derivatives"),
     "solvers/batch/result.py": ("projection/test_batch.py", "results of stacks against those of their members"),
     "solvers/interior/lanes.py": ("solvers/interior/test_smoothed.py", "kernels of the smoothed projection"),
     "solvers/interior/smoothed_path.py": ("solvers/interior/test_smoothed.py", "kernels of the smoothed projection"),
+    "solvers/resources.py": ("solvers/test_graph.py", "threads, deadlines and reports, tried in the solvers"),
 }
 
 

@@ -16,14 +16,19 @@ import argparse
 import time
 
 import numpy as np
-from rumflow.solvers.graphs import ModelProjector
 
 import rumflow as rf
 from rumflow.core.graph_cells import Cells
+from rumflow.core.problem import Stop
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.single_peaked import SinglePeaked
+from rumflow.solvers.geometry import Keep, SolveOptions
+from rumflow.solvers.graph import GraphGeometry
+from rumflow.solvers.resources import Resources
 from studies.benchmarks.record import RESULTS, save, show, stamp
+
+_OPTIONS = SolveOptions(keep=Keep.MIXTURES)
 
 CASES = {
     "20x50x8": lambda: rf.simulate.random_menus(20, 50, 8, seed=0),
@@ -71,25 +76,29 @@ def measure_bounded(name, limits, threads):
 def measure(name, data, threads, repeats=3):
     model = SinglePeaked(data.items) if name.startswith("single") else RandomUtility()
     cells = Cells(data.membership, ~np.isnan(data.counts), data.items)
-    target, weights = cells.to_table(data.frequencies), cells.to_table(np.ones(data.counts.shape))
+    target = cells.to_table(data.frequencies)  # every recorded cell counts 1, as in a geometry without other weights
     build = solve = cpu = np.inf
     for _ in range(repeats):
         begin, used = time.perf_counter(), time.process_time()
-        projector = ModelProjector(model, cells)
+        geometry = GraphGeometry(model, cells)
         middle = time.perf_counter()
-        fit = projector.solve(target, weights, tol=1e-9, threads=threads)
+        fits = geometry.solve(target[None], Stop(1e-9), options=_OPTIONS, resources=Resources(threads))
         build, solve = min(build, middle - begin), min(solve, time.perf_counter() - middle)
         cpu = min(cpu, time.process_time() - used)
-    found = fit.certificate
+    found = fits.certificates[0]
     row = {
         "case": name,
         "items": data.n,
         "menus": len(data.totals),
-        "nodes": projector.n_nodes,
-        "arcs": projector.n_arcs,
+        "nodes": geometry.n_nodes,
+        "arcs": geometry.n_arcs,
     }
-    row |= {"bytes": projector.n_bytes, "build_seconds": build, "solve_seconds": solve, "cpu_seconds": cpu}
-    row |= {"rounds": fit.rounds, "types": len(fit.weights), "distance": float(np.sqrt(2 * found.objective))}
+    row |= {"bytes": geometry.n_bytes, "build_seconds": build, "solve_seconds": solve, "cpu_seconds": cpu}
+    row |= {
+        "rounds": int(fits.rounds[0]),
+        "types": len(fits.mixtures[0][1]),
+        "distance": float(np.sqrt(2 * found.objective)),
+    }
     row |= {"relative_gap": found.gap / found.objective}
     show(row)
     save(RESULTS / "graphs.csv", [row | stamp(threads)], ["case"])
@@ -143,7 +152,7 @@ def main():
         data = rf.simulate.random_menus(6, 5, 3, seed=0)
         model = SinglePeaked(data.items) if warm.startswith("single") else RandomUtility()
         cells = Cells(data.membership)
-        ModelProjector(model, cells).solve(cells.to_table(data.frequencies), cells.to_table(np.ones(data.counts.shape)))
+        GraphGeometry(model, cells).solve(cells.to_table(data.frequencies)[None], Stop(1e-9))
     for name in given.case or CASES:
         measure(name, CASES[name](), given.threads)
 

@@ -19,6 +19,7 @@ fit = rf.project(rf.simulate.dirichlet(6, 0))
 print(repr(fit.objective))
 batch = rf.project_many([rf.simulate.dirichlet(4, 0)])
 print(repr(float(batch.objective[0])))
+rf.project(rf.simulate.random_menus(9, 3, 3, seed=0), route="graph")
 assert not {"torch", "jax", "pandas", "polars", "matplotlib", "joblib", "rich"} & set(sys.modules)
 """
 
@@ -46,7 +47,7 @@ def test_workers_that_start_together_share_a_fresh_cache(tmp_path):
     for process in together:
         out, err = finish(process)
         assert out.startswith(expected)
-        for name in ("solve_from", "solve_piece"):  # each set of kernels, not the first alone
+        for name in ("solve_piece", "improve"):  # each set of kernels, not the first alone
             assert re.search(rf"compiling {name}, once per machine \(about \d+ s\) \.\.\. compiled in [\d.]+ s\n", err)
     out, err = finish(start(SCRIPT, NUMBA_CACHE_DIR=str(tmp_path)))
     assert out.startswith(expected)

@@ -6,12 +6,15 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from rumflow.inference.places import find_place
 from scipy.optimize import minimize
 
 import rumflow as rf
-from rumflow.inference import LikelihoodError, fit_likelihood, likelihood, places
-from tests.reference.examples import DECOY, PAIR
+from rumflow.core.graph_cells import Cells
+from rumflow.core.paths import paths_from_orders
+from rumflow.inference import LikelihoodError, fit_likelihood, likelihood
+from rumflow.solvers.graph import GraphGeometry
+from rumflow.solvers.lattice import LatticeGeometry
+from tests.reference.examples import DECOY, FIRST, PAIR, SECOND
 from tests.reference.samples import partly_recorded
 
 
@@ -75,9 +78,9 @@ def check(fit):
 @pytest.mark.parametrize("route", ["lattice", "graph"])
 def test_iterations_are_projections(monkeypatch, route):
     calls = []
-    for name in ("solve", "solve_graph"):
-        own = getattr(places, name)
-        monkeypatch.setattr(places, name, lambda *a, own=own, **k: calls.append(1) or own(*a, **k))
+    for kind in (LatticeGeometry, GraphGeometry):
+        own = kind.solve
+        monkeypatch.setattr(kind, "solve", lambda *a, own=own, **k: calls.append(1) or own(*a, **k))
     counts = {("a", "b"): {"a": 7, "b": 3}, ("b", "c"): {"b": 8, "c": 2}, ("a", "c"): {"a": 1, "c": 9}}
     fit = fit_likelihood(rf.ChoiceData.from_counts(counts), route=route)
     assert len(calls) == fit.iterations > 1
@@ -217,7 +220,7 @@ def test_many_items():
     assert np.nansum(fit.fitted, axis=1) == pytest.approx(1)
     assert sum(fit.probabilities(data.items[:5]).values()) == pytest.approx(1)
     for what in ("rho", "flow"):
-        with pytest.raises(rf.InputError, match="take fitted"):
+        with pytest.raises(rf.InputError, match="use `fitted`"):
             getattr(fit, what)
     with pytest.raises(rf.InputError, match="is unknown"):
         fit.probabilities(("nothing",))
@@ -330,6 +333,41 @@ PARTLY = rf.ChoiceData(
 )
 
 
+@pytest.mark.parametrize("route", ["lattice", "graph"])
+def test_cells_by_hand(route):
+    """FIRST has {a}, {a, b} and {b, c}; 60 % rank a, b, c and 40 % c, b, a."""
+    cells = likelihood._Cells(FIRST, None, route)
+    own = cells.geometry
+    assert own.route == route
+    orders = np.array([[0, 1, 2], [2, 1, 0]])
+    types = paths_from_orders(orders) if route == "lattice" else Cells(FIRST.membership[1:]).types_of_orders(orders)
+    point = own.point_of((types, np.array([0.6, 0.4])))
+    expected = [[1.0, np.nan, np.nan], [0.6, 0.4, np.nan], [np.nan, 0.6, 0.4]]
+    np.testing.assert_allclose(cells.gather(own.rho(point)), expected, atol=1e-15)
+    uniform = [[1.0, np.nan, np.nan], [0.5, 0.5, np.nan], [np.nan, 0.5, 0.5]]
+    np.testing.assert_allclose(cells.gather(own.rho(own.middle())), uniform, atol=1e-15)
+    values = cells.spread(FIRST.counts, np.zeros(3))
+    assert values.sum() == 12.0  # the nine of {a} leave no choice
+    cost = cells.spread(np.where(FIRST.membership, [[9, 9, 9], [1, 2, 9], [9, 5, 3]], np.nan), np.zeros(3))
+    assert own.cheapest(cost) == 4.0  # a from {a, b} and c from {b, c}
+    cost = cells.spread(np.where(FIRST.membership, [[0, 0, 0], [1, 2, 0], [0, 3, 8]], np.nan), np.zeros(3))
+    assert own.cheapest(cost) == 4.0
+    weights = cells.spread(np.where(FIRST.membership, 1.0, np.nan), np.zeros(3))
+    fits = own.weighted(weights).solve(own.rho(point)[None], likelihood.Stop(1e-12, 1e-12), options=likelihood._OPTIONS)
+    np.testing.assert_allclose(cells.gather(own.rho(own.point(fits))), expected, atol=1e-5)
+
+
+def test_remainders_have_a_cell_on_the_graph_only():
+    cells = likelihood._Cells(SECOND, None, None)
+    table = cells.spread(SECOND.counts, np.array([0.0, 4.0]))
+    assert table.tolist() == [[5.0, 15.0, 0.0], [4.0, 2.0, 4.0]]
+    with pytest.raises(rf.InputError, match="but no cell on the lattice"):
+        likelihood._Cells(SECOND, None, "lattice")
+    # Every way through the graph is as likely: at first a, b or c, then what is left.
+    rho = cells.geometry.rho(cells.geometry.middle())
+    np.testing.assert_allclose(rho, [[0.5, 0.5, 0.0], [1 / 3, 1 / 3, 1 / 3]], atol=1e-15)
+
+
 def test_what_was_not_recorded():
     assert likelihood._remainders(PARTLY).tolist() == [0.0, 5.0]
     complete = rf.ChoiceData(("a", "b"), np.array([[True, True]]), np.array([[6.0, 3.0]]), np.array([10.0]))
@@ -344,7 +382,7 @@ def test_what_was_not_recorded():
 def test_the_likelihood_at_the_middle(route):
     """From {a, b} 24 and 16, from {a, b, c} 50, 30, 20: uniform chances at first."""
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 24, "b": 16}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
-    state = likelihood._State(data, find_place(data, None, route))
+    state = likelihood._State(data, likelihood._Cells(data, None, route))
     assert state.value == pytest.approx(40 * np.log(1 / 2) + 100 * np.log(1 / 3))
     saturated = sum(k * np.log(p) for k, p in ((24, 0.6), (16, 0.4), (50, 0.5), (30, 0.3), (20, 0.2)))
     assert state.saturated == pytest.approx(saturated)

@@ -46,7 +46,7 @@ def test_repr(noisy):
 def test_where_there_are_only_bounds_the_least_is_compared():
     """The data are at least 4 away, and at most 5; the replicates at most so much. Below nothing is nothing."""
     replicator = SimpleNamespace(
-        sample=SimpleNamespace(projector=SimpleNamespace(bounded=True), convention=Convention()), taus=(0.1,), seed=0
+        sample=SimpleNamespace(projector=SimpleNamespace(exact=False), convention=Convention()), taus=(0.1,), seed=0
     )
     collected = SimpleNamespace(
         done=np.ones(3, bool),
@@ -63,7 +63,7 @@ def test_where_there_are_only_bounds_the_least_is_compared():
         assert found.pvalue == expected
         assert found.gap == gap
         assert found.statistic == (0.0 if statistic < 0.1 else statistic)
-    replicator.sample.projector.bounded = False
+    replicator.sample.projector.exact = True
     observed = SimpleNamespace(statistic=np.array([5.0]), gap=np.array([1.0]), rounding=np.array([0.1]), fits=None)
     assert make_result(replicator, observed, collected, "menu", "counts", (), 0.0).pvalue == 2 / 4
 

@@ -9,7 +9,7 @@ import rumflow as rf
 from rumflow.data.menus import masks_of, membership_of
 from rumflow.inference import rum_test
 from rumflow.inference.convention import Convention
-from rumflow.inference.sample import build_sample, inner_point, inverse_variance
+from rumflow.inference.sample import build_sample, inner_point
 from tests.reference.examples import FIRST, SECOND
 
 
@@ -43,12 +43,24 @@ def test_weights_by_menu_beside_a_menu_without_records():
     assert build_sample(data, weights, Convention()).weights.tolist() == [1, 1, 5, 5, 5]
 
 
-def test_weights_for_project_have_the_form_of_its_route():
+@pytest.mark.parametrize("route", ["lattice", "graph"])
+def test_inverse_variances_of_a_projection_are_those_of_the_test(route):
     data = rf.simulate.random_menus(9, 6, 4, seed=1)
-    a, b = (
-        rf.project(data, inverse_variance(data, route=route), route=route).objective for route in ("lattice", "graph")
-    )
-    assert a == pytest.approx(b, rel=1e-6)
+    fit = rf.project(data, "inverse-variance", route=route)
+    near = rf.project(data, "counts", route=route).fitted
+    items = data.membership.sum(axis=1, keepdims=True)
+    sizes = data.totals[:, None]
+    expected = np.where(data.membership, sizes / ((sizes * near + 1) / (sizes + items)), 0.0)
+    assert fit.cell_weights == pytest.approx(expected, rel=1e-6)
+    sample = build_sample(data, "inverse-variance", Convention(), route=route)
+    own = np.zeros(data.membership.shape)
+    rows = {row.tobytes(): i for i, row in enumerate(data.membership)}
+    for k, u in enumerate(sample.unit):
+        own[rows[sample.menus[sample.unit_menu[u]].tobytes()], sample.item[k]] = sample.weights[k]
+    assert fit.cell_weights == pytest.approx(own, rel=1e-6)
+    assert fit.distance**2 == pytest.approx(rum_test(data, 1, seed=0, weights="inverse-variance").statistic, rel=1e-6)
+    other = rf.project(data, "inverse-variance", route="graph" if route == "lattice" else "lattice")
+    assert fit.objective == pytest.approx(other.objective, rel=1e-6)
 
 
 def test_two_groups_as_slots():
@@ -118,18 +130,6 @@ def test_weights_of_slots():
 )
 def test_scales_of_two_groups(scale, value):
     assert build_sample([FIRST, SECOND], None, Convention(scale=scale)).scale == value
-
-
-@pytest.mark.parametrize("route", ["lattice", "graph"])
-def test_inverse_variances_by_the_formula(route):
-    """One menu fits exactly: N / ((N p + 1) / (N + items)) on its cells; menus of one item have 1."""
-    data = rf.ChoiceData.from_counts({("a",): {"a": 9}, ("a", "b"): {"a": 1, "b": 3}})
-    found = inverse_variance(data, route=route)
-    small = 4 / ((4 * 0.25 + 1) / (4 + 2)), 4 / ((4 * 0.75 + 1) / (4 + 2))
-    if route == "graph":
-        assert found == pytest.approx(np.array([[1.0, 0.0], small]))
-    else:
-        assert found == pytest.approx(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], small]))
 
 
 def test_what_was_not_recorded_is_a_slot_with_inverse_variances():

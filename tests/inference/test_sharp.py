@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import rumflow as rf
-from rumflow.inference.sharp import given_by, independent, last_items, lay_out
+from rumflow.inference.sharp import fixed_by, independent, last_items, lay_out
 from tests.reference.examples import DECOY, FITS
 
 
 def test_menus_of_a_fit_beside_others():
     fit = rf.project(FITS, tol=1e-12)
-    given = given_by(fit)
+    given = fixed_by(fit)
     assert given.menus.tolist() == [[True, True, False], [True, True, True]]
     assert (given.seen == given.menus).all()
     assert given.values[1] == pytest.approx([0.5, 0.3, 0.2])
@@ -26,9 +26,15 @@ def test_menus_of_a_fit_beside_others():
 
 
 @pytest.mark.parametrize("route", ["lattice", "graph"])
-def test_what_a_fit_pulls_at(route):
-    """a has 27/70 of both menus: fitted less observed is (6, -6) and (-8, 4, 4) seventieths, where it is known."""
+def test_the_normal_at_a_fit(route):
+    """a has 27/70 of both menus: fitted less observed is (6, -6) and (-8, 4, 4) seventieths."""
     fit = rf.project(DECOY, tol=1e-12, route=route)
-    pull = given_by(fit).pull
     expected = np.array([[6, -6, 0], [-8, 4, 4]]) / 70
-    assert pull == pytest.approx(expected if route == "graph" else np.zeros((2, 3)), abs=1e-6)
+    assert fixed_by(fit).normal == pytest.approx(expected, abs=1e-6)
+    heavy = rf.project(DECOY, "counts", tol=1e-12, route=route)  # 100 choices from both menus
+    assert fixed_by(heavy).normal == pytest.approx(100 * expected, abs=1e-4)
+
+
+def test_only_a_projection_fixes_cells():
+    with pytest.raises(rf.InputError, match="a projection, data or an array is needed, not dict"):
+        fixed_by({})

@@ -151,11 +151,11 @@ def test_transformations_of_transformations(smoothing: float) -> None:
 
 
 def test_a_gradient_projects_once_and_again_where_its_state_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rumflow.layers.engines import ExactLattice
+    from rumflow.layers.engines import ExactEngine
 
     calls = []
-    solve = ExactLattice.solve
-    monkeypatch.setattr(ExactLattice, "solve", lambda self, *args: calls.append(1) or solve(self, *args))
+    solve = ExactEngine.solve
+    monkeypatch.setattr(ExactEngine, "solve", lambda self, *args: calls.append(1) or solve(self, *args))
     gradient = jax.jit(jax.grad(lambda z: (project_cells(z, 5) ** 2).sum()))
     z = points(Cells(5), 4, seed=7)
     first = gradient(z)

@@ -236,3 +236,175 @@ def test_an_interrupt_ends_a_stack_and_keeps_what_is_done(monkeypatch):
     Interrupted(monkeypatch, 2)
     with pytest.raises(rf.NotConvergedError, match="interrupted"):
         rf.project_many(stack, threads=1)
+
+
+def random_data(n, m, seed, draws=40):
+    return rf.simulate.random_menus(n, m, 3, draws=draws, seed=seed)
+
+
+def same_menus(n, m, count):
+    """Samples of several populations from the same menus."""
+    first = random_data(n, m, 0)
+    rng = np.random.default_rng(1)
+    found = [first]
+    for _ in range(count - 1):
+        counts = np.full(first.counts.shape, np.nan)
+        for row, inside, total in zip(counts, first.membership, first.totals, strict=True):
+            row[inside] = rng.multinomial(int(total), rng.dirichlet(np.ones(inside.sum())))
+        found.append(rf.ChoiceData(first.items, first.membership, counts, first.totals))
+    return found
+
+
+def assert_same(one, alone):
+    assert one.method == alone.method
+    assert one.status is alone.status
+    assert one.certificate == alone.certificate
+    assert np.array_equal(one.fitted, alone.fitted, equal_nan=True)
+    for mine, other in zip(one.mixture, alone.mixture, strict=True):
+        assert np.array_equal(mine, other)
+    assert np.array_equal(one.types, alone.types)
+    assert one.items == alone.items
+
+
+@pytest.mark.parametrize("weights", [None, "counts", "inverse-variance"])
+@pytest.mark.parametrize("route", ["lattice", "graph"])
+def test_data_sets_are_projected_as_if_alone(route, weights):
+    same = same_menus(9, 6, 3)
+    data = [same[0], random_data(9, 5, 7), *same[1:], random_data(9, 8, 8)]
+    batch = rf.project_many(data, weights, route=route)
+    assert len(batch) == 5
+    alone = [rf.project(one, weights, route=route) for one in data]
+    for one, own in zip([batch[i] for i in range(5)], alone, strict=True):
+        assert isinstance(one, rf.Projection)
+        assert_same(one, own)
+    assert (batch.objective == [own.objective for own in alone]).all()
+    assert (batch.gap == [own.gap for own in alone]).all()
+    assert (batch.distance == [own.distance for own in alone]).all()
+    assert batch.inside.tolist() == [own.inside for own in alone]
+    assert (batch.iterations == [own.iterations for own in alone]).all()
+    assert [len(own[1]) for own in batch.mixtures] == [len(own.fits.mixtures[0][1]) for own in alone]
+    assert batch.status == [rf.Status.OPTIMAL] * 5
+    assert repr(batch).startswith("ProjectionBatch(5 problems, 5 optimal")
+
+
+def test_data_sets_with_the_same_menus_share_a_graph():
+    batch = rf.project_many(same_menus(12, 9, 3))
+    assert len({id(batch[i].geometry) for i in range(3)}) == 1
+    assert [batch[i].index for i in range(3)] == [0, 1, 2]
+    assert batch[0].method == "graph"
+    assert batch.fitted.shape == (3, 9, 12)
+    assert np.array_equal(batch.fitted[1], batch[1].fitted, equal_nan=True)
+    counts = rf.project_many([*same_menus(12, 9, 2), random_data(12, 9, 0, draws=20)], "counts")
+    assert counts[0].geometry is counts[1].geometry
+    assert counts[2].geometry is not counts[0].geometry  # other weights
+    assert counts[2].geometry.graphs is counts[0].geometry.graphs  # of the same graph
+    apart = rf.project_many([random_data(12, 9, 0), random_data(12, 9, 1)])
+    with pytest.raises(rf.InputError, match=r"the problems have different menus; take them one by one, batch\[i\]"):
+        _ = apart.fitted
+
+
+def test_one_data_set():
+    data = random_data(10, 6, 2)
+    batch = rf.project_many(data)
+    assert len(batch) == 1
+    assert_same(batch[0], rf.project(data))
+    assert batch.fitted.shape == (1, 6, 10)
+    with pytest.raises(IndexError):
+        _ = batch[1]
+
+
+def test_derivatives_of_data_sets(rng):
+    data = same_menus(9, 7, 3)
+    batch = rf.project_many(data, route="graph")
+    t = np.where(data[0].membership, rng.normal(size=(3, 7, 9)), 0.0)
+    forward, backward = batch.jvp(t), batch.vjp(t)
+    for i in range(3):
+        alone = rf.project(data[i], route="graph")
+        assert np.array_equal(forward[i], alone.jvp(t[i]), equal_nan=True)
+        assert np.array_equal(backward[i], alone.vjp(t[i]), equal_nan=True)
+    with pytest.raises(rf.InputError, match="2 vectors for 3 projections"):
+        batch.jvp(t[:2])
+
+
+def test_starts_of_data_sets():
+    data = same_menus(12, 9, 3)
+    cold = rf.project_many(data)
+    for start in (cold, cold[0]):
+        warm = rf.project_many(data, start=start)
+        assert warm.objective == pytest.approx(cold.objective, rel=1e-9)
+    assert rf.project_many(data, start=cold).iterations.sum() < cold.iterations.sum()
+    with pytest.raises(rf.InputError, match="with data sets, an earlier batch or a projection is needed"):
+        rf.project_many(data, start=[None] * 3)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"model": rf.SinglePeaked(range(4))}, {"route": "graph"}, {"route": "lattice"}, {"model": rf.RandomUtility()}],
+)
+def test_arrays_with_a_model_or_a_route(options):
+    """NaN says what was not observed, as for one array."""
+    arrays = stack(4, 3)
+    arrays[:, 5] = np.nan
+    batch = rf.project_many(arrays, **options)
+    for i in range(3):
+        assert_same(batch[i], rf.project(arrays[i], **options))
+    assert batch.fitted.shape == (3, 10, 4)
+
+
+def test_budgets_have_a_model_each():
+    rng = np.random.default_rng(0)
+    data = []
+    for _ in range(2):
+        prices = np.exp(rng.normal(0, 0.5, (3, 2)))
+        data.append(rf.BudgetData.from_shares(prices, np.repeat(np.arange(3), 30), rng.dirichlet(np.ones(2), 90)))
+    batch = rf.project_many(data)
+    for i in range(2):
+        assert_same(batch[i], rf.project(data[i]))
+    assert batch[0].geometry is not batch[1].geometry
+
+
+def test_views_of_a_stack_are_projections():
+    targets = stack(5, 3)
+    batch = rf.project_many(targets)
+    for i, target in enumerate(targets):
+        view, alone = batch[i], rf.project(target)
+        assert isinstance(view, rf.Projection)
+        assert view.certificate == batch.certificates[i]
+        assert np.array_equal(view.rho, batch.rho[i])
+        assert np.array_equal(view.flow, batch.flow[i])
+        assert view.objective == pytest.approx(alone.objective, rel=1e-12)
+        assert view.observed == pytest.approx(target)
+        assert view.complete
+        assert [found[:2] for found in view.misfits(2)] == [found[:2] for found in alone.misfits(2)]
+        t = np.where(rf.Lattice(5).membership, 1.0, 0.0) * np.arange(5)
+        assert view.jvp(t) == pytest.approx(alone.jvp(t), abs=1e-8)
+    assert batch.fitted.shape == (3, 26, 5)
+    weights = np.where(rf.simulate.observed_menus(5, 0.5, 1), 2.0, 0.0)
+    some = rf.project_many(np.where(weights > 0, targets, 0.0), weights)[0]
+    assert not some.complete
+    assert some.weighted
+    assert np.isnan(some.observed[(weights == 0) & rf.Lattice(5).membership]).all()
+    assert (some.cell_weights == weights[some.observations.masks]).all()
+
+
+def test_data_sets_that_do_not_converge():
+    data = [random_data(9, 6, i) for i in range(2)]
+    with pytest.raises(rf.InputError, match="route='short'"):
+        rf.project_many(data, route="short")
+    rough = rf.project_many(data, tol=0.5, route="graph")
+    assert (rough.gap <= 0.5 * rough.objective + 1e-12).all()
+
+
+@pytest.mark.parametrize("menus", ["same", "other"])
+def test_an_interrupt_ends_data_sets_and_keeps_what_is_done(monkeypatch, menus):
+    data = same_menus(12, 9, 3) if menus == "same" else [random_data(12, 9, i) for i in range(3)]
+    whole = rf.project_many(data, threads=1)
+    Interrupted(monkeypatch, int(whole.iterations[0]) + 2)
+    found = rf.project_many(data, threads=1, throw=False)
+    assert found.status == [rf.Status.OPTIMAL, *[rf.Status.INTERRUPTED] * 2]
+    assert np.array_equal(found[0].fitted, whole[0].fitted, equal_nan=True)
+    for i in (1, 2):
+        assert found.objective[i] - found.gap[i] <= whole.objective[i]  # the certificate of an early end holds
+    Interrupted(monkeypatch, 2)
+    with pytest.raises(rf.NotConvergedError, match="interrupted"):
+        rf.project_many(data, threads=1)

@@ -9,7 +9,7 @@ import rumflow as rf
 from rumflow.inference.restricted import Restricted
 from rumflow.inference.sample import build_sample
 from rumflow.models.open_menus import Limit
-from rumflow.solvers import dispatch
+from rumflow.solvers import routes
 from rumflow.solvers.bounded.bound import Bound, Bounder
 from rumflow.solvers.bounded.groups import bound_groups
 from rumflow.solvers.bounded.split import Split
@@ -42,7 +42,7 @@ def test_menus_that_fall_apart():
     counts[:8, :6], counts[8:, 6:] = a.counts, b.counts
     data = rf.ChoiceData(tuple(range(12)), member, counts, np.concatenate([a.totals, b.totals]))
     fit, graph = rf.project(data, route="bounded"), rf.project(data, route="graph")
-    assert len(fit.projector.parts) == 2
+    assert len(fit.geometry.parts) == 2
     assert fit.status is rf.Status.OPTIMAL
     assert abs(fit.objective - graph.objective) <= fit.gap + graph.gap
     assert fit.certificate.menu_error < 1e-12
@@ -94,7 +94,7 @@ def test_the_gap_is_what_the_bound_leaves(random_shares, monkeypatch):
 
 def test_is_rum_says_nothing_that_is_not_certified(monkeypatch):
     data = rf.simulate.random_menus(26, 40, 2, seed=0)
-    monkeypatch.setattr(dispatch, "DEFAULT_LIMIT", Limit(nodes=1000))
+    monkeypatch.setattr(routes, "DEFAULT_LIMIT", Limit(nodes=1000))
     assert rf.is_rum(data)
     monkeypatch.setattr(Bounder, "bounds", lambda *_: iter(()))
     monkeypatch.setattr(Bounder, "branch", lambda *_: iter(()))
@@ -159,7 +159,7 @@ def test_saved_fits_go_on(hard, tmp_path):
     early.save(tmp_path / "fit.npz")
     loaded = rf.load(tmp_path / "fit.npz")
     assert loaded.method == "bounded"
-    assert loaded.projector.bounded
+    assert not loaded.geometry.exact
     assert loaded.objective == pytest.approx(early.objective, rel=1e-12)
     assert loaded.gap == pytest.approx(early.gap, rel=1e-9)
     later = rf.project(data, route="bounded", start=loaded, throw=False)
@@ -178,7 +178,7 @@ def test_saved_fits_go_on(hard, tmp_path):
 
 def test_route_where_the_graph_is_too_large(monkeypatch):
     data = rf.simulate.random_menus(26, 60, 2, seed=0)
-    monkeypatch.setattr(dispatch, "DEFAULT_LIMIT", Limit(nodes=1000))
+    monkeypatch.setattr(routes, "DEFAULT_LIMIT", Limit(nodes=1000))
     cost = rf.estimate_cost(data)
     assert cost.route == "bounded"
     assert cost.nodes == cost.arcs == 0
@@ -212,7 +212,7 @@ def test_what_needs_a_graph_refuses():
     with pytest.raises(rf.InputError, match="SinglePeaked"):
         rf.project(data, route="bounded", model=rf.SinglePeaked(data.items))
     with pytest.raises(rf.InputError, match="too large"):
-        _ = fit.projector.graphs
+        _ = fit.geometry.graphs
 
 
 def test_starts_of_other_kinds():

@@ -6,24 +6,26 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rumflow.solvers.bounded.projector import BoundedProjector
-from rumflow.solvers.graphs import Effort, ModelProjector
 
 import rumflow as rf
 from rumflow.core.compile import clock
 from rumflow.core.graph_cells import Cells
-from rumflow.core.problem import Problem
+from rumflow.core.problem import Problem, Stop
 from rumflow.models.open_menus import Limit
+from rumflow.projection.observations import Observations
 from rumflow.solvers.bounded import split as split_module
 from rumflow.solvers.bounded.bound import Bounder
+from rumflow.solvers.bounded.geometry import BoundedGeometry
 from rumflow.solvers.bounded.groups import bound_groups
 from rumflow.solvers.bounded.ordering import OrderingProgram
 from rumflow.solvers.bounded.prices import SearchPrices
 from rumflow.solvers.bounded.search import KICK, find_cheap, make_board, random_orders
 from rumflow.solvers.bounded.solve import BoundedSolver
 from rumflow.solvers.bounded.split import Split
+from rumflow.solvers.graph import GraphGeometry
 from tests.reference.bounded_cases import TINY, small_data
 from tests.reference.graphs import orders, random_cells, random_tables, respects, type_of_order
+from tests.reference.solved import solve_one
 
 PAIRS = [(0, 2), (2, 4), (1, 3)]
 
@@ -163,7 +165,7 @@ def test_no_split_is_above_the_optimum(seed, n, m, partly, cone, pairs):
     cells = random_cells(rng, n, m, partly)
     target, weights = random_tables(rng, cells, weighted=True)
     model = rf.RandomUtility(pairs)
-    exact = ModelProjector(model, cells, cone=cone).solve(target, weights).certificate
+    exact = solve_one(GraphGeometry(model, cells, cone=cone), target, weights).certificate
     split = Split(model, cells, Problem(target, weights, cone), 0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(split_module, "SPLIT_LIMIT", Limit(nodes=4))
@@ -179,7 +181,7 @@ def test_split_of_a_cycle():
     member = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1]], bool)
     cells = Cells(member)
     target, weights = np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9]]), np.ones((3, 2))
-    exact = ModelProjector(rf.RandomUtility(), cells).solve(target, weights).certificate.objective
+    exact = solve_one(GraphGeometry(rf.RandomUtility(), cells), target, weights).certificate.objective
     assert exact == pytest.approx(0.7**2 / 3)  # y(0, 1) + y(1, 2) + y(2, 0) = 2.7 instead of 2
     values = list(Split(rf.RandomUtility(), cells, Problem(target, weights), 0).bounds(None, 1))
     assert max(values) == pytest.approx(exact, rel=2e-3)
@@ -205,8 +207,8 @@ def test_objective_is_that_of_the_graph_within_the_gaps(seed, n, m, partly, cone
     cells = random_cells(rng, n, m, partly)
     target, weights = random_tables(rng, cells, weighted=True)
     model = rf.RandomUtility(pairs)
-    exact = ModelProjector(model, cells, cone=cone).solve(target, weights, tol=1e-10).certificate
-    found = solver_for(cells, model, limit).solve(Problem(target, weights, cone), tol=1e-9, threads=1)
+    exact = solve_one(GraphGeometry(model, cells, cone=cone), target, weights, tol=1e-10).certificate
+    found = solver_for(cells, model, limit).solve(Problem(target, weights, cone), Stop(1e-9))
     optimum = exact.objective - exact.gap, exact.objective
     rounding = 1e-12 * max(exact.size, 1.0)
     assert found.certificate.objective >= optimum[0] - rounding
@@ -218,11 +220,11 @@ def test_objective_is_that_of_the_graph_within_the_gaps(seed, n, m, partly, cone
 
 def test_only_upper_bounds():
     data = small_data()
-    projector = BoundedProjector(rf.RandomUtility(), rf.projection.observed.observe(data).cells)
-    target = projector.cells.to_table(np.nan_to_num(data.frequencies))
-    weights = projector.cells.to_table(np.ones(data.counts.shape))
-    found = projector.solve(target, weights, effort=Effort(only_upper=True)).certificate
+    geometry = BoundedGeometry(rf.RandomUtility(), Observations(data).cells)
+    target = geometry.cells.to_table(np.nan_to_num(data.frequencies))
+    weights = geometry.cells.to_table(np.ones(data.counts.shape))
+    found = solve_one(geometry, target, weights, only_upper=True).certificate
     assert found.gap == found.objective
-    point = projector.inner_point()
+    point = geometry.inner_point()
     assert point.sum(axis=1) == pytest.approx(1)
     assert np.abs(point[:, :3] - 1 / 3).max() < 0.05

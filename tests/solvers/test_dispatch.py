@@ -9,9 +9,8 @@ from rumflow.core.paths import uniform_flow
 from rumflow.core.problem import Problem, Stop
 from rumflow.data.simulate import hide, observed_menus
 from rumflow.solvers import dispatch
-from rumflow.solvers import dispatch as methods
-from rumflow.solvers.active_set.solve import Workspace, make_problem, solve_rankings
-from rumflow.solvers.dispatch import Solved, most_work, solve
+from rumflow.solvers.active_set.solve import Goal, Workspace, make_problem, solve_rankings
+from rumflow.solvers.dispatch import Dispatcher, Solved, most_work
 from tests.reference.checks import FAMILIES, assert_certified
 
 FEW, RANKINGS, INTERIOR = "few_items", "rankings", "interior"
@@ -22,24 +21,38 @@ def problem(n, cone=False):
     return Problem(rf.Lattice(n).to_internal(data), cone=cone)
 
 
+def solve(given, stop, **options):
+    """One problem through the chain."""
+    certifier = Certifier(given.n, given.weights, given.cone, 1)
+    return Dispatcher(make_problem(given), certifier).solve(given.target, stop, **options)
+
+
+def ended(name, given, gap, reason):
+    """An attempt that ended like this; the weight of its only ranking tells whose it is."""
+    flow = uniform_flow(given.n)
+    certificate = Certifier(given.n, given.weights, False, 1)(flow, given.target)._replace(gap=gap, objective=1.0)
+    mixture = np.zeros((1, given.n), np.int32), np.array([gap + 1.0])
+    return Solved(mixture, None, certificate, name, 1, reason, flow)
+
+
+def left(given, gap, reason):
+    """What the kernel for few items has left, as the arguments with which its caller goes on."""
+    first = ended(FEW, given, gap, reason)
+    return {"first": first, "start": first.mixture}
+
+
 class Script:
     """Solvers that return what is written for them, and a record of who was called with what."""
 
     def __init__(self, monkeypatch, **endings):
         self.calls, self.endings = [], {name: list(values) for name, values in endings.items()}
-        for name in (FEW, RANKINGS, INTERIOR):
+        for name in (RANKINGS, INTERIOR):
             monkeypatch.setattr(dispatch._Run, name, self.solver(name))
 
     def solver(self, name):
         def run(attempt, start, limit=None):
             self.calls.append((name, start, limit))
-            gap, reason = self.endings[name].pop(0)
-            one = Certifier(attempt.problem.n, attempt.problem.weights, False, 1)(
-                uniform_flow(attempt.problem.n), attempt.data
-            )
-            certificate = one._replace(gap=gap, objective=1.0)
-            mixture = np.zeros((1, attempt.problem.n), np.int32), np.array([gap + 1.0])  # tells whose it is
-            return Solved(mixture, None, certificate, name, 1, reason, uniform_flow(attempt.problem.n))
+            return ended(name, attempt.problem._replace(target=attempt.data), *self.endings[name].pop(0))
 
         return run
 
@@ -52,20 +65,19 @@ DONE, STUCK = (1e-12, "done"), (0.5, "stalled")
 
 
 def test_the_first_certified_attempt_ends_it(monkeypatch):
-    script = Script(monkeypatch, few_items=[DONE])
-    assert solve(problem(6), Stop(1e-9)).method == FEW
-    assert script.order == [FEW]
-    script = Script(monkeypatch, rankings=[DONE])
-    assert solve(problem(9), Stop(1e-9)).method == RANKINGS
-    assert script.order == [RANKINGS]
+    for n in (6, 9):
+        script = Script(monkeypatch, rankings=[DONE])
+        assert solve(problem(n), Stop(1e-9)).method == RANKINGS
+        assert script.order == [RANKINGS]
 
 
 def test_each_attempt_is_followed_by_a_more_stable_one_from_where_it_stopped(monkeypatch):
-    script = Script(monkeypatch, few_items=[STUCK], rankings=[(0.2, "stalled")], interior=[DONE])
-    assert solve(problem(6), Stop(1e-9)).method == INTERIOR
-    assert script.order == [FEW, RANKINGS, INTERIOR]
-    assert script.calls[1][1][1] == [1.5]  # the rankings of the first attempt
-    assert script.calls[2][1:] == (None, dispatch._LAST_RESORT)
+    script = Script(monkeypatch, rankings=[(0.2, "stalled")], interior=[DONE])
+    given = problem(6)
+    assert solve(given, Stop(1e-9), **left(given, *STUCK)).method == INTERIOR
+    assert script.order == [RANKINGS, INTERIOR]
+    assert script.calls[0][1][1] == [1.5]  # the rankings of the first attempt
+    assert script.calls[1][1:] == (None, dispatch._LAST_RESORT)
 
 
 @pytest.mark.parametrize("ending", ["done", "max_seconds"])
@@ -97,14 +109,18 @@ def test_milder_weights_solve_what_rounding_stops():
 
 
 def test_the_smallest_gap_is_returned_where_none_is_certified(monkeypatch):
-    Script(monkeypatch, few_items=[STUCK], rankings=[(0.2, "stalled")], interior=[(0.3, "stalled")])
-    found = solve(problem(6), Stop(1e-9))
+    given = problem(6)
+    Script(monkeypatch, rankings=[(0.2, "stalled")] * 2, interior=[(0.3, "stalled")] * 2)
+    found = solve(given, Stop(1e-9), **left(given, *STUCK))
     assert (found.method, found.certificate.gap) == (RANKINGS, 0.2)
+    found = solve(given, Stop(1e-9), **left(given, 0.1, "stalled"))  # what was there before is the best
+    assert (found.method, found.certificate.gap) == (FEW, 0.1)
 
 
 def test_a_gap_that_is_not_a_number_is_the_worst(monkeypatch):
-    Script(monkeypatch, few_items=[(np.nan, "stalled")], rankings=[(0.2, "stalled")], interior=[(np.inf, "stalled")])
-    assert solve(problem(6), Stop(1e-9)).certificate.gap == 0.2
+    given = problem(6)
+    Script(monkeypatch, rankings=[(0.2, "stalled")], interior=[(np.inf, "stalled")])
+    assert solve(given, Stop(1e-9), **left(given, np.nan, "stalled")).certificate.gap == 0.2
 
 
 def test_work_that_grows_too_large_is_handed_over_without_a_limit_and_taken_back(monkeypatch):
@@ -117,17 +133,17 @@ def test_work_that_grows_too_large_is_handed_over_without_a_limit_and_taken_back
 
 @pytest.mark.parametrize("reason", ["max_seconds", "interrupted"])
 def test_a_stop_from_outside_ends_it(monkeypatch, reason):
-    script = Script(monkeypatch, few_items=[(0.5, reason)])
+    script = Script(monkeypatch, rankings=[(0.5, reason)])
     assert solve(problem(6), Stop(1e-9)).reason == reason
-    assert script.order == [FEW]
+    assert script.order == [RANKINGS]
 
 
 def test_rankings_and_cones_have_no_interior_point(monkeypatch):
-    script = Script(monkeypatch, few_items=[STUCK, STUCK], rankings=[STUCK, STUCK])
+    script = Script(monkeypatch, rankings=[STUCK, STUCK])
     solve(problem(6), Stop(1e-9), method="rankings")
     solve(problem(6, cone=True), Stop(1e-9))
-    assert script.order == 2 * [FEW, RANKINGS]
-    assert [limit for name, _, limit in script.calls if name == RANKINGS] == [None, None]
+    assert script.order == 2 * [RANKINGS]
+    assert [limit for _, _, limit in script.calls] == [None, None]
 
 
 def test_a_row_that_stalls_is_solved_as_if_it_stood_alone():
@@ -168,7 +184,7 @@ def test_auto_hands_over_early_or_not_at_all():
     assert found.method == "ipm"
     limit = most_work(given, 1e-6)
     sizes = [
-        len(solve_rankings(make_problem(given), Workspace(10), tol=1e-6, floor=0.0, most_work=most).weights)
+        len(solve_rankings(make_problem(given), Workspace(10), Goal(1e-6, 0.0), most_work=most).weights)
         for most in (limit, None)
     ]
     assert sizes[0] < 0.5 * sizes[1]
@@ -196,7 +212,7 @@ def test_the_two_solvers_agree_on_weighted_and_incomplete_data(n):
 
 
 def test_auto_hands_over_where_the_face_is_large(monkeypatch):
-    monkeypatch.setattr(methods, "most_work", lambda problem, tol: 1e5)
+    monkeypatch.setattr(dispatch, "most_work", lambda problem, tol: 1e5)
     rho = rf.simulate.mixed_logit(9, draws=300, seed=0)
     fit = rf.project(rho)
     assert fit.method == "ipm"
@@ -209,13 +225,3 @@ def test_auto_turns_to_the_interior_point_method_where_rounding_stops_the_other(
     weights = np.ones((16, 4))
     weights[3], weights[15] = 1e6, 1e-6
     assert_certified(rf.project(rf.simulate.dirichlet(4, 0), weights))
-
-
-def test_every_caller_recovers_alike(monkeypatch):
-    """Where the solver for few items gives up, all go on with the same chain."""
-    plain = dispatch.solve_few_items
-    monkeypatch.setattr(dispatch, "solve_few_items", lambda *a, **k: plain(*a, **{**k, "tol": 0.5}))
-    rho = rf.simulate.dirichlet(6, 0)
-    fit = rf.project(rho)
-    assert fit.status is rf.Status.OPTIMAL
-    assert fit.gap <= 1e-9 * fit.objective

@@ -6,19 +6,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rumflow.solvers.small.run import solve_few_items
 
 import rumflow as rf
 from rumflow.core.certificate import certify
 from rumflow.core.compile import leaf
 from rumflow.core.paths import cheapest_above, cheapest_below, cheapest_through, flow_from_paths, paths_from_orders
 from rumflow.core.problem import NO_WEIGHTS, SOLVER_FLOOR, Problem
-from rumflow.core.transforms import zeta, zeta_adjoint
-from rumflow.solvers.active_set.solve import Workspace, make_problem, solve_rankings
+from rumflow.core.transforms import moebius, zeta, zeta_adjoint
+from rumflow.solvers.active_set.solve import Goal, Workspace, make_problem, solve_rankings
+from rumflow.solvers.batch.kernels import INSIDE, solve_piece
+from rumflow.solvers.geometry import Keep
 from rumflow.solvers.small import solve as small
 from rumflow.solvers.small import workspace
 from rumflow.solvers.small.lanes import extract_ranking, price_cells, price_menus, transform_lanes
 from rumflow.solvers.small.solve import leave, powers
+from tests.reference.pieces import PieceOfStack
 
 
 def random_paths(n, k, rng):
@@ -188,6 +190,15 @@ FAMILIES = {
 }
 
 
+def solve_few_items(problem, tol, floor, start=None):
+    """The kernel alone, on one problem: flow, rankings, weights, and whether the data need none."""
+    starts = None if start is None else [start]
+    piece = PieceOfStack(problem.target[None], problem.weights, Keep.MIXTURES, 6000, tol, floor, problem.cone, starts)
+    assert piece.run(solve_piece) == 1
+    paths, weights, _ = piece.rankings(0)
+    return piece.flows[0], paths, weights, piece.kind[0] == INSIDE
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("n", [2, 3, 5, 6, 7, 8])
 def test_both_solvers_agree(family, n):
@@ -197,13 +208,17 @@ def test_both_solvers_agree(family, n):
         weights[:, :1] = 1.0
         problem = Problem(target, weights)
         floor = SOLVER_FLOOR * float(np.sum((weights if len(weights) else 1.0) * target**2))
-        one = solve_few_items(problem, tol=1e-12, floor=floor)
-        two = solve_rankings(make_problem(problem), Workspace(n), tol=1e-12, floor=floor)
-        first, second = certify(problem, one.flow), certify(problem, flow_from_paths(two.paths, two.weights))
+        flow, paths, shares, inside = solve_few_items(problem, 1e-12, floor)
+        two = solve_rankings(make_problem(problem), Workspace(n), Goal(1e-12, floor))
+        first, second = certify(problem, flow), certify(problem, flow_from_paths(two.paths, two.weights))
         assert first.gap <= max(1e-12 * first.objective, first.floor)
         assert second.gap <= max(1e-12 * second.objective, second.floor)
         assert first.objective == pytest.approx(second.objective, rel=1e-11, abs=first.floor)
-        assert one.flow == pytest.approx(flow_from_paths(one.paths, one.weights), abs=1e-15)
+        if inside and problem.complete:
+            assert len(paths) == 0
+            assert flow == pytest.approx(moebius(target.copy()), abs=1e-14)
+        else:
+            assert flow == pytest.approx(flow_from_paths(paths, shares), abs=1e-15)
 
 
 @settings(max_examples=40, deadline=None)
@@ -211,20 +226,19 @@ def test_both_solvers_agree(family, n):
 def test_a_start_does_not_change_the_answer(n, seed):
     rng = np.random.default_rng(seed)
     problem = Problem(rng.normal(0.3, 0.4, (n, 1 << (n - 1))))
-    cold = solve_few_items(problem, tol=1e-12, floor=1e-16)
-    paths = random_paths(n, 30, rng)
-    for start in ((cold.paths, cold.weights), (paths, rng.uniform(size=30))):
-        warm = solve_few_items(problem, tol=1e-12, floor=1e-16, start=start)
-        assert zeta(warm.flow.copy()) == pytest.approx(zeta(cold.flow.copy()), abs=1e-6)
-        a, b = (certify(problem, found.flow) for found in (cold, warm))
+    cold, paths, shares, _ = solve_few_items(problem, 1e-12, 1e-16)
+    for start in ((paths, shares), (random_paths(n, 30, rng), rng.uniform(size=30))):
+        warm, *_ = solve_few_items(problem, 1e-12, 1e-16, start)
+        assert zeta(warm.copy()) == pytest.approx(zeta(cold.copy()), abs=1e-6)
+        a, b = (certify(problem, found) for found in (cold, warm))
         assert a.objective == pytest.approx(b.objective, rel=1e-11)
 
 
 def test_a_start_of_more_rankings_than_there_is_space_for(rng):
     problem = Problem(rf.Lattice(4).to_internal(rf.simulate.dirichlet(4, seed=0)))
-    cold = solve_few_items(problem, tol=1e-12, floor=1e-16)
-    warm = solve_few_items(problem, tol=1e-12, floor=1e-16, start=(random_paths(4, 5000, rng), np.ones(5000)))
-    assert certify(problem, warm.flow).objective == pytest.approx(certify(problem, cold.flow).objective)
+    cold, *_ = solve_few_items(problem, 1e-12, 1e-16)
+    warm, *_ = solve_few_items(problem, 1e-12, 1e-16, (random_paths(4, 5000, rng), np.ones(5000)))
+    assert certify(problem, warm).objective == pytest.approx(certify(problem, cold).objective)
 
 
 def test_weights_far_apart_are_left_to_the_factor():

@@ -7,7 +7,10 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the layer
 
 import rumflow as rf  # noqa: E402
 from rumflow.core.paths import decompose, flow_from_paths, paths_from_orders  # noqa: E402
+from rumflow.core.problem import Stop  # noqa: E402
 from rumflow.core.transforms import moebius, moebius_adjoint, zeta  # noqa: E402
+from rumflow.solvers.geometry import Keep, SolveOptions  # noqa: E402
+from rumflow.solvers.lattice import LatticeGeometry  # noqa: E402
 from rumflow.torch import RUMLayer, function, project_cells  # noqa: E402
 
 
@@ -168,20 +171,17 @@ def test_smoothing_tends_to_the_projection_and_has_full_rank() -> None:
 
 
 def test_the_factor_may_be_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rumflow.solvers.batch.projector import BatchProjector
-
-    from rumflow.solvers.batch.kernels import Keep
-
     rng = np.random.default_rng(5)
     rows = rng.normal(0.2, 0.4, (5, 6, 32))
-    projector = BatchProjector(6)
-    result = projector.solve(rows, keep=Keep.FACES)
-    kept = result.faces(1)
-    monkeypatch.setattr("rumflow.solvers.batch.result._FACTOR_BYTES", 0)
-    bare = result.faces(1)
+    geometry = LatticeGeometry(6)
+    result = geometry.solve(rows, Stop(1e-12), options=SolveOptions(keep=Keep.FACES))
+    kept = result.faces
+    monkeypatch.setattr("rumflow.solvers.geometry._FACTOR_BYTES", 0)
+    del result.faces
+    bare = result.faces
     assert bare.factor.shape == (5, 0)
     g = rng.normal(size=rows.shape)
-    one, two = (projector.tangent(faces, g.copy(), forward=False) for faces in (kept, bare))
+    one, two = (geometry.tangent(faces, g.copy(), forward=False) for faces in (kept, bare))
     np.testing.assert_allclose(one, two, atol=1e-11)
 
 

@@ -81,7 +81,7 @@ def of_model(name, kind="plain", seed=0, **options):
     rng = np.random.default_rng(seed)
     weights = weigh(kind, sum(map(len, menus)), rng)
     layer = AxiomLayer(model, menus, n, weights, **options)
-    assert layer._cells.projector is not None
+    assert layer._cells.graph is not None
     graph = model.geometry(graph_cells([sorted(menu) for menu in menus], range(n)))
     rows = np.array(sorted(types_of(graph)))
     sizes = np.array([len(menu) for menu in menus])
@@ -97,7 +97,7 @@ def on_lattice(n, menus, kind="plain", seed=0, **options):
     size = n << (n - 1) if menus is None else sum(map(int.bit_count, menus))
     weights = weigh(kind, size, rng)
     layer = RUMLayer(n, menus, weights, **options)
-    assert layer._cells.projector is None
+    assert layer._cells.graph is None
     table = [
         [next(x for x in order if mask >> x & 1) == item for mask, item in layer.cells.tolist()]
         for order in permutations(range(n))
@@ -229,8 +229,8 @@ def test_lattice_and_graph_agree(kind, rng):
     masks = [7, 26, 24, 17, 30, 1, 99, 224]
     weights = weigh(kind, sum(map(int.bit_count, masks)), rng)
     lattice, graph = RUMLayer(8, masks, weights), RUMLayer(9, masks, weights)
-    assert lattice._cells.projector is None
-    assert graph._cells.projector is not None
+    assert lattice._cells.graph is None
+    assert graph._cells.graph is not None
     assert (lattice.cells == graph.cells).all()
     z = torch.tensor(rng.normal(0.3, 0.3, (5, len(lattice.cells)))).requires_grad_()
     g = torch.tensor(rng.normal(size=z.shape))
@@ -374,7 +374,7 @@ def test_factors_may_be_computed_again(monkeypatch, rng):
     case = of_model("single-peaked", "weights")
     z = torch.tensor(rng.normal(0.3, 0.3, (4, len(case.w)))).requires_grad_()
     expected = torch.autograd.grad(case.layer(z).square().sum(), z)[0]
-    monkeypatch.setattr("rumflow.solvers.batch.result._FACTOR_BYTES", 0)
+    monkeypatch.setattr("rumflow.solvers.geometry._FACTOR_BYTES", 0)
     assert torch.allclose(torch.autograd.grad(case.layer(z).square().sum(), z)[0], expected, atol=1e-12)
 
 

@@ -108,7 +108,7 @@ def test_rows_that_are_the_same_are_projected_once(name, rng, monkeypatch):
     """With the same probabilities and gradients as one at a time, in every row."""
     layer = LAYERS[name]()
     seen = []
-    for kind in (engines.ExactLattice, engines.SmoothedLattice, engines.OnGraph):
+    for kind in (engines.ExactEngine, engines.SmoothedEngine):
 
         def solve(self, z, *rest, own=kind.solve):
             seen.append(len(z))

@@ -4,10 +4,8 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from rumflow.solvers.batch.projector import BatchProjector
 
 import rumflow as rf
-from rumflow.core.membership import inside_tolerance
 from rumflow.core.paths import flow_from_paths
 from rumflow.core.problem import NO_WEIGHTS as NONE
 from rumflow.core.problem import Problem as Projection
@@ -15,8 +13,9 @@ from rumflow.solvers.active_set.kernels import start_from
 from rumflow.solvers.active_set.solve import Workspace, make_problem
 from rumflow.solvers.batch import kernels
 from rumflow.solvers.batch.kernels import FACE, INSIDE, Start, pack_piece
-from rumflow.solvers.small.workspace import make_small, make_workspace
+from rumflow.solvers.lattice import LatticeGeometry
 from tests.reference import lattice as reference
+from tests.reference.pieces import PieceOfStack
 
 FORMS = {"compiled": lambda function: function, "plain": lambda function: function.py_func}
 
@@ -68,7 +67,7 @@ KINDS = ["unweighted", "weighted", "incomplete"]
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_adjoint_of_the_menu_sums(n, kind, form, rng):
     weights = weigh(kind, n, rng)
-    share = BatchProjector(n, NONE if weights is None else weights).share
+    share = LatticeGeometry(n, NONE if weights is None else weights).share
     rows = rng.normal(size=share.shape)
     expected = sums_projector(n, weights).T @ rows.ravel()
     form(kernels.add_to_zero_adjoint)(rows, share, n)
@@ -97,7 +96,7 @@ def test_to_edges(kind, inside, with_flow, forward, form, rng):
     n = 3
     weights = weigh(kind, n, rng)
     complete = kind != "incomplete"
-    share = BatchProjector(n, NONE if weights is None else weights).share
+    share = LatticeGeometry(n, NONE if weights is None else weights).share
     g, by_flow = rng.normal(size=(2, n, 1 << (n - 1)))
     seen = np.ones(g.size, np.bool_) if weights is None else weights.ravel() > 0
     if forward:
@@ -172,45 +171,6 @@ def test_load(form, rng):
     assert two.carried[0, :k] == pytest.approx(one.carried[0, :k])
 
 
-class Piece:
-    """A piece of a stack, solved; the long list of arguments stands here and nowhere else."""
-
-    def __init__(self, targets, weights, keep, capacity=100, tol=1e-11):
-        size, n = targets.shape[:2]
-        self.problem = make_problem(Projection(np.zeros(targets.shape[1:]), NONE if weights is None else weights))
-        self.few, self.workspace = make_small(self.problem), make_workspace(n)
-        self.weights = NONE if weights is None else weights
-        self.complete = weights is None or bool((weights > 0).all())
-        self.targets = targets.copy()
-        self.flows, self.rhos = np.full(targets.shape, np.nan), np.full(targets.shape, np.nan)
-        self.kind, self.count, self.rounds = np.full((3, size), -1)
-        self.stalled = np.ones(size, np.bool_)
-        self.used = np.zeros(2, np.int64)
-        self.keep, self.tol = keep, tol
-        self.flat = Start(np.empty((capacity, n), np.int32), np.empty(capacity), np.empty(capacity * 20))
-
-    def run(self, solve, first=0, resume=False):
-        n = self.targets.shape[1]
-        where = np.zeros((len(self.targets) + 1, 2), np.int64)
-        start = Start(np.empty((0, n), np.int32), np.empty(0), np.empty(0))
-        return solve(
-            self.few, self.weights, self.complete, self.workspace, self.targets, where, start, self.tol, inside_tolerance(n),
-            self.keep, self.flows, self.rhos, self.kind, self.count, self.rounds, self.flat, self.used, self.stalled,
-            first, resume,
-        )  # fmt: skip
-
-    def rankings(self, i):
-        """Paths, weights and inverse that were kept of problem i."""
-        at = self.count[:i].sum()
-        lengths = self.count * (self.count + 1) // 2
-        there, k = lengths[:i].sum(), self.count[i]
-        inverse = np.zeros((k, k))
-        if self.keep > 1:
-            inverse[np.tril_indices(k)] = self.flat.factor[there : there + lengths[i]]
-            inverse += np.tril(inverse, -1).T
-        return self.flat.paths[at : at + k], self.flat.weights[at : at + k], inverse
-
-
 def stack(n, rng, weights=None):
     """Data far from RUM, data inside, noisy data; and with every cell observed data that are inside but for their menu sums."""
     arrays = [
@@ -228,7 +188,7 @@ def stack(n, rng, weights=None):
 def test_solve_piece(n, kind, form, rng):
     weights = weigh(kind, n, rng)
     targets = stack(n, rng, weights)
-    piece = Piece(targets, weights, keep=2)
+    piece = PieceOfStack(targets, weights, keep=2)
     assert piece.run(form(kernels.solve_piece)) == len(targets)
     assert not piece.stalled.any()
     lattice = rf.Lattice(n)
@@ -258,10 +218,10 @@ def test_solve_piece(n, kind, form, rng):
 
 def test_solve_piece_goes_on_where_the_buffers_were_full(form, rng):
     targets = stack(4, rng)
-    whole = Piece(targets, None, keep=2)
+    whole = PieceOfStack(targets, None, keep=2)
     whole.run(form(kernels.solve_piece))
     needed = int(whole.count[0])
-    small = Piece(targets, None, keep=2, capacity=needed + 1)
+    small = PieceOfStack(targets, None, keep=2, capacity=needed + 1)
     stopped = small.run(form(kernels.solve_piece))
     assert 0 < stopped < len(targets)
     old = small.flat
@@ -277,7 +237,7 @@ def test_solve_piece_goes_on_where_the_buffers_were_full(form, rng):
 def test_solve_piece_keeps_what_it_is_asked_to(form, rng):
     targets = stack(4, rng)
     for keep in (0, 1):
-        piece = Piece(targets, None, keep=keep)
+        piece = PieceOfStack(targets, None, keep=keep)
         piece.run(form(kernels.solve_piece))
         assert piece.used.tolist() == [piece.count.sum() if keep else 0, 0]
 
@@ -289,7 +249,7 @@ def test_gradients_of_a_piece(kind, kept, form, rng):
     n = 4
     weights = weigh(kind, n, rng)
     targets = stack(n, rng, weights)
-    piece = Piece(targets, weights, keep=2)
+    piece = PieceOfStack(targets, weights, keep=2)
     piece.run(kernels.solve_piece)
     most = int(piece.count.max())
     paths = np.zeros((len(targets), most, n), np.int32)
@@ -299,7 +259,7 @@ def test_gradients_of_a_piece(kind, kept, form, rng):
     if weights is not None:
         g *= weights > 0
     found = g.copy()
-    share = BatchProjector(n, NONE if weights is None else weights).share
+    share = LatticeGeometry(n, NONE if weights is None else weights).share
     form(kernels.tangent_piece)(
         piece.few, piece.weights, share, piece.complete, False, piece.workspace, np.empty(targets.shape[1:]), piece.kind,
         piece.count, paths, inverse, found, np.empty((0, *targets.shape[1:])),
@@ -313,7 +273,7 @@ def test_gradients_of_a_piece(kind, kept, form, rng):
         t = rng.normal(size=targets.shape[1:])
         if weights is not None:
             t *= weights > 0
-        ends = [Piece((targets[i] + h * t)[None], weights, keep=0, tol=1e-13) for h in (step, -step)]
+        ends = [PieceOfStack((targets[i] + h * t)[None], weights, keep=0, tol=1e-13) for h in (step, -step)]
         for end in ends:
             end.run(kernels.solve_piece)
         if piece.kind[i] == INSIDE and not all(end.kind[0] == INSIDE for end in ends):

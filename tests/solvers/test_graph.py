@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rumflow.solvers.graphs import ModelProjector, couple, solve_graph
 
 import rumflow as rf
 from rumflow.core.graph import cells_of_types, follow_type
 from rumflow.core.graph_cells import Cells
-from rumflow.core.problem import Problem
+from rumflow.core.problem import Problem, Stop
 from rumflow.errors import InputError
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.rankings import choice_probabilities
 from rumflow.models.single_peaked import SinglePeaked
 from rumflow.models.types import Types
 from rumflow.solvers.active_set.solve import Workspace
+from rumflow.solvers.graph import GraphGeometry, couple, solve_graph
 from tests.reference.graphs import (
     is_single_peaked,
     orders,
@@ -28,6 +28,7 @@ from tests.reference.graphs import (
     type_of_order,
     types_of,
 )
+from tests.reference.solved import solve_one
 
 
 def random_model(kind, n, m, rng, cells):
@@ -56,11 +57,11 @@ def test_projection_equals_enumeration(seed, n, m, partly, weighted, cone, kind)
     cells = random_cells(rng, n, m, partly, size=rng.uniform(0.2, 0.8))
     model, rankings = random_model(kind, n, m, rng, cells)
     types = {type_of_order(cells, order) for order in rankings}
-    projector = ModelProjector(model, cells, cone=cone)
-    if len(projector.graphs) == 1:
-        assert types_of(projector.graphs[0]) == types
+    geometry = GraphGeometry(model, cells, cone=cone)
+    if len(geometry.graphs) == 1:
+        assert types_of(geometry.graphs[0]) == types
     target, weights = random_tables(rng, cells, weighted)
-    fit = projector.solve(target, weights, tol=1e-11, threads=1)
+    fit = solve_one(geometry, target, weights, tol=1e-11)
     table, objective = projection(sorted(types), cells.shape, target, weights, cone)
     assert fit.certificate.objective == pytest.approx(objective, rel=1e-9, abs=1e-14)
     used = weights > 0
@@ -101,7 +102,7 @@ def test_projection_equals_that_on_the_lattice(n):
         lattice = rf.project(array, weights=full, tol=1e-12, throw=False, route="lattice")
         cells = Cells(member)
         weights = cells.to_table(scale * member)
-        fit = ModelProjector(RandomUtility(), cells).solve(cells.to_table(rho), weights, tol=1e-12, threads=1)
+        fit = solve_one(GraphGeometry(RandomUtility(), cells), cells.to_table(rho), weights, tol=1e-12)
         assert fit.certificate.objective == pytest.approx(lattice.objective, rel=1e-9, abs=1e-18)
         np.testing.assert_allclose(fit.table, cells.to_table(lattice.rho[masks]), atol=1e-7)
 
@@ -112,14 +113,14 @@ def test_hundreds_of_items():
     cells = Cells(member)
     population = np.array([rng.permutation(200) for _ in range(30)])
     target = cells.to_table(choice_probabilities(population, np.full(30, 1 / 30), member))
-    projector = ModelProjector(RandomUtility(), cells)
-    assert projector.n_nodes < 2000
-    exact = projector.solve(target, cells.to_table(member.astype(float)))
+    geometry = GraphGeometry(RandomUtility(), cells)
+    assert geometry.n_nodes < 2000
+    exact = solve_one(geometry, target, cells.to_table(member.astype(float)))
     assert exact.certificate.is_rum
     noisy = np.abs(target + 0.01 * rng.normal(size=target.shape))
-    fit = projector.solve(noisy, cells.to_table(member.astype(float)))
+    fit = solve_one(geometry, noisy, cells.to_table(member.astype(float)))
     assert fit.certificate.gap <= 1e-9 * fit.certificate.objective
-    found = projector.model.orders(cells, fit.types)
+    found = geometry.model.orders(cells, fit.types)
     assert (np.sort(found, axis=1) == np.arange(200)).all()
     other = rng.random((5, 200)) < 0.3
     asked = choice_probabilities(found, fit.weights, other)
@@ -140,17 +141,17 @@ def test_groups_are_projected_apart():
     cells = groups()
     rng = np.random.default_rng(3)
     target, weights = random_tables(rng, cells, weighted=True)
-    projector = ModelProjector(RandomUtility(), cells)
-    assert [group.tolist() for group in projector.menus] == [[0, 2, 4], [1, 3, 5], [6]]
-    apart = projector.solve(target, weights, tol=1e-12)
+    geometry = GraphGeometry(RandomUtility(), cells)
+    assert [group.tolist() for group in geometry.menus] == [[0, 2, 4], [1, 3, 5], [6]]
+    apart = solve_one(geometry, target, weights, tol=1e-12)
     graph = RandomUtility().geometry(cells)
-    together = solve_graph(graph, Problem(target, weights), tol=1e-12)
+    together = solve_graph(graph, Problem(target, weights), Stop(1e-12))
     joint = cells_of_types(together.paths, together.weights, cells.shape)
     np.testing.assert_allclose(apart.table, joint, atol=1e-8)
     assert all(follow_type(graph, row, np.empty(20, np.int64)) > 0 for row in apart.types)
     linked = RandomUtility(above=[(3, 4)])
     assert [group.tolist() for group in linked.parts(cells)] == [[0, 1, 2, 3, 4, 5], [6]]
-    again = projector.solve(target, weights, tol=1e-12, start=(apart.types, apart.weights))
+    again = solve_one(geometry, target, weights, tol=1e-12, start=(apart.types, apart.weights))
     assert again.rounds <= 6
     np.testing.assert_allclose(again.table, apart.table, atol=1e-9)
 
@@ -182,8 +183,8 @@ def test_same_bits_for_any_number_of_threads(monkeypatch):
     rng = np.random.default_rng(9)
     cells = random_cells(rng, 20, 25)
     target, weights = random_tables(rng, cells)
-    projector = ModelProjector(RandomUtility(), cells)
-    one, two = (projector.solve(target, weights, threads=threads) for threads in (1, 2))
+    geometry = GraphGeometry(RandomUtility(), cells)
+    one, two = (solve_one(geometry, target, weights, threads=threads) for threads in (1, 2))
     assert np.array_equal(one.types, two.types)
     assert np.array_equal(one.weights, two.weights)
 
@@ -192,14 +193,16 @@ def test_time_limit_and_interrupt():
     rng = np.random.default_rng(4)
     cells = random_cells(rng, 20, 25)
     target, weights = random_tables(rng, cells)
-    projector = ModelProjector(RandomUtility(), cells)
-    assert projector.solve(target, weights, deadline=0.0).reason == "max_seconds"
+    geometry = GraphGeometry(RandomUtility(), cells)
+    assert solve_one(geometry, target, weights, deadline=0.0).reason == "max_seconds"
 
     def stop(progress):
         if progress.round == 2:
             raise KeyboardInterrupt
 
-    fit = projector.solve(target, weights, report=stop)
+    with pytest.raises(KeyboardInterrupt):
+        solve_one(geometry, target, weights, report=stop)
+    fit = solve_one(geometry, target, weights, report=stop, partial=True)
     assert fit.reason == "interrupted"
     assert fit.weights.sum() == pytest.approx(1.0)
 
@@ -211,6 +214,6 @@ def test_a_workspace_can_be_used_again():
     workspace = Workspace(graph)
     for _ in range(3):
         target, weights = random_tables(rng, cells)
-        again = solve_graph(graph, Problem(target, weights), workspace=workspace, threads=1)
-        fresh = solve_graph(graph, Problem(target, weights), threads=1)
+        again = solve_graph(graph, Problem(target, weights), Stop(1e-9), workspace=workspace)
+        fresh = solve_graph(graph, Problem(target, weights), Stop(1e-9))
         assert np.array_equal(again.weights, fresh.weights)

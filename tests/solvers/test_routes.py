@@ -1,0 +1,102 @@
+"""Lattice, graph or bounds: which is taken for which menus, and what it is said to cost."""
+
+import pytest
+
+import rumflow as rf
+from rumflow.core.graph import GraphTooLargeError
+from rumflow.core.graph_cells import Cells
+from rumflow.models.open_menus import Limit
+from rumflow.solvers import routes
+from rumflow.solvers.routes import ROUTES, find_route
+
+
+def menus(n, m, size, seed=0):
+    return Cells(rf.simulate.random_menus(n, m, size, seed=seed).membership)
+
+
+def whole(n):
+    member = rf.Lattice(n).membership
+    return member[member.sum(axis=1) > 1]
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (menus(8, 5, 3), "lattice"),  # few items
+        (menus(12, 20, 4), "graph"),
+        (Cells(whole(9)), "lattice"),  # every menu
+        (Cells(whole(10)[::2]), "lattice"),  # nearly as many
+        (menus(25, 9, 4), "graph"),  # too many items for the lattice
+    ],
+)
+def test_routes_by_cost(cells, expected):
+    cost, geometry = find_route(cells, rf.RandomUtility(), None)
+    assert cost.route == geometry.route == expected
+    assert (cost.nodes, cost.arcs) == (geometry.n_nodes, geometry.n_arcs)
+    assert cost.bytes > 0
+    assert cost.seconds > 0
+    assert geometry.has_all_menus == (expected == "lattice")
+    if expected == "graph" and cells.n_items <= 24:
+        assert cost.arcs < cells.n_items << (cells.n_items - 1)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_routes_that_are_asked_for(route):
+    cost, geometry = find_route(menus(9, 12, 3), rf.RandomUtility(), route)
+    assert cost.route == geometry.route == route
+    assert geometry.exact == (route != "bounded")
+    assert geometry.cone is False
+    assert find_route(menus(9, 12, 3), rf.RandomUtility(), route, cone=True)[1].cone is True
+
+
+def test_models_that_are_not_all_rankings_need_a_graph():
+    for model in (rf.RandomUtility(above=[(0, 1)]), rf.SinglePeaked(range(5))):
+        geometry = find_route(menus(5, 6, 3), model, None)[1]
+        assert geometry.route == "graph"
+        assert geometry.model is model
+    assert find_route(menus(5, 6, 3), rf.RandomUtility(), None, remainders=True)[1].route == "graph"
+
+
+@pytest.mark.parametrize(
+    ("route", "model", "words"),
+    [
+        ("short", None, "route='short': accepted are None, 'lattice', 'graph', 'bounded'"),
+        ("lattice", rf.SinglePeaked(range(9)), "is projected on a graph; leave route out"),
+        ("lattice", rf.RandomUtility(above=[(0, 1)]), "is projected on a graph; leave route out"),
+        ("bounded", rf.SinglePeaked(range(9)), "is projected on a graph; leave route out"),
+    ],
+)
+def test_routes_that_do_not_exist(route, model, words):
+    with pytest.raises(rf.InputError, match=words):
+        find_route(menus(9, 5, 3), model or rf.RandomUtility(), route)
+
+
+def test_the_lattice_ends_at_24_items():
+    with pytest.raises(rf.InputError, match="at most 24 items are possible, not 25"):
+        find_route(menus(25, 5, 3), rf.RandomUtility(), "lattice")
+
+
+def test_where_the_graph_is_too_large(monkeypatch):
+    monkeypatch.setattr(routes, "DEFAULT_LIMIT", Limit(nodes=20))
+    small, large = menus(12, 30, 3), menus(26, 60, 2)
+    plain = rf.RandomUtility()
+    assert find_route(small, plain, None)[1].route == "lattice"
+    cost, geometry = find_route(large, plain, None)
+    assert cost.route == geometry.route == "bounded"
+    assert cost.nodes == cost.arcs == 0
+    for cells, route, exact in ((large, None, True), (large, "graph", False), (small, "graph", False)):
+        with pytest.raises(GraphTooLargeError, match="larger than 20 nodes"):
+            find_route(cells, plain, route, exact=exact)
+    with pytest.raises(rf.InputError, match="this call needs an exact fit; omit route"):
+        find_route(small, plain, "bounded", exact=True)
+
+
+def test_few_items_are_for_the_lattice_before_a_graph_is_built(monkeypatch):
+    def build(*_, **__):
+        raise AssertionError("a graph was built")
+
+    monkeypatch.setattr(routes, "GraphGeometry", build)
+    assert find_route(menus(8, 5, 3), rf.RandomUtility(), None)[1].route == "lattice"
+    monkeypatch.setattr(routes, "FEW_ITEMS", 7)
+    with pytest.raises(AssertionError, match="a graph was built"):
+        find_route(menus(8, 5, 3), rf.RandomUtility(), None)
