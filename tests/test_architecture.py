@@ -117,7 +117,11 @@ def test_a_question_for_the_class_is_noticed():
 
 #: Modules that are tested in the file of another one, and why.
 ELSEWHERE = {
+    "data/mappings.py": ("data/test_choices.py", "`ChoiceData.from_counts`"),
+    "data/parts.py": ("data/test_choices.py", "`ChoiceData.split` and `without`"),
     "data/readers/roles.py": ("data/readers/test_columns.py", "which column has which role is decided there"),
+    "inference/plan.py": ("test_check.py", "which options are accepted"),
+    "inference/source.py": ("inference/test_test.py", "the steps of a test that its data decide"),
     "jax/primitives.py": ("jax/test_function.py", "primitives are reached through the function"),
     "layers/cells.py": ("torch/test_layer.py", "cells of layers, tried in the layers"),
     "layers/checks.py": ("torch/test_layer.py", "arguments of layers, tried in the layers"),
@@ -125,6 +129,7 @@ ELSEWHERE = {
     "output/budget_plots.py": ("report/test_budgets.py", "pictures of budgets, drawn there from the same data"),
     "output/names.py": ("output/test_plots.py", "labels of pictures; the rest are doctests"),
     "output/plot_style.py": ("output/test_plots.py", "what every picture shares"),
+    "projection/pack.py": ("projection/test_save.py", "fits are written and read again"),
     "report/render.py": ("report/test_page.py", "the template of the page"),
     "solvers/active_set/on_lattice.py": (
         "solvers/active_set/test_kernels.py",
@@ -132,6 +137,8 @@ ELSEWHERE = {
     ),
     "solvers/active_set/state.py": ("solvers/active_set/test_kernels.py", "the arrays that the kernels change"),
     "solvers/batch/result.py": ("projection/test_batch.py", "results of stacks against those of their members"),
+    "solvers/graph_faces.py": ("torch/test_graphs.py", "derivatives on graphs"),
+    "solvers/graph_fits.py": ("solvers/test_graph.py", "fits of groups of menus, and together"),
     "solvers/interior/lanes.py": ("solvers/interior/test_smoothed.py", "kernels of the smoothed projection"),
     "solvers/interior/smoothed_path.py": ("solvers/interior/test_smoothed.py", "kernels of the smoothed projection"),
     "solvers/resources.py": ("solvers/test_graph.py", "threads, deadlines and reports, tried in the solvers"),
@@ -201,8 +208,8 @@ def test_functions_take_at_most_eight_arguments():
 
 #: What users call; commands, pages and the estimator do as well, the rest of the package works with projectors.
 ENTRY = {
-    "project", "project_many", "estimate_cost", "rum_test", "rum_test_many", "compare_groups", "compare_models", "explain", "bounds",
-    "diversion", "next_menu", "best_assortment", "fit_likelihood", "rationalizable_share",
+    "project", "project_many", "estimate_cost", "rum_test", "rum_test_many", "compare_groups", "compare_models", "explain",
+    "bounds", "diversion", "next_menu", "best_assortment", "fit_likelihood", "rationalizable_share",
 }  # fmt: skip
 USERS = {"cli", "report", "sklearn"}
 

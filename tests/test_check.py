@@ -318,7 +318,17 @@ def test_every_public_name_is_tried():
     results = {"BudgetData", "Certificate", "ChoiceData", "Projection", "ProjectionBatch", "Rankings", "Status"}
     errors = {"InputError", "NotConvergedError", "RumflowError"}
     # Read by a path; checked by tests of their own: models with tables of arcs and types, and conventions by field.
-    others = {"load", "__version__", "functionals", "simulate", "ChoiceGraph", "RandomUtility", "Types", "Convention"}
+    others = {
+        "load",
+        "__version__",
+        "functionals",
+        "simulate",
+        "ChoiceGraph",
+        "Model",
+        "RandomUtility",
+        "Types",
+        "Convention",
+    }
     assert set(rf.__all__) - tried == results | errors | others
 
 

@@ -10,7 +10,6 @@ import pytest
 import rumflow as rf
 from rumflow.core import lattice, memory
 from rumflow.errors import InputError
-from rumflow.solvers.lattice import plain_lattice
 
 N = 14
 RANKINGS = 360  # space is set aside for twice as many rankings as the pool holds, 256
@@ -19,7 +18,7 @@ CELLS = memory.cell_bytes(N)
 
 def peak(call):
     """The most bytes that `call` held at once."""
-    for table in (lattice._cells, lattice._membership, lattice._cell_index, plain_lattice):
+    for table in (lattice._cells, lattice._membership, lattice._cell_index):
         table.cache_clear()
     tracemalloc.start()
     call()

@@ -56,7 +56,7 @@ def test_arrays(rho, words):
         ({"weights": "counts"}, "needs ChoiceData"),
         ({"weights": np.ones((4, 3))}, r"shape \(8, 3\) is needed, not \(4, 3\)"),
         ({"weights": np.zeros((8, 3))}, "every weight is 0"),
-        ({"weights": np.full((8, 3), -1.0)}, r"menu \{0\}, item 0 has weight -1; weights must be finite"),
+        ({"weights": np.full((8, 3), -1.0)}, r"menu \{0\} \(row 1\), item 0 has weight -1; weights must be finite"),
         ({"weights": np.full((8, 3), np.nan)}, "has weight nan"),
         ({"method": "simplex"}, "method='simplex': accepted are 'auto', 'rankings' and 'ipm'"),
         ({"tol": 0.0}, "tol=0.0"),
@@ -78,7 +78,7 @@ def test_options(options, words):
 def test_a_weight_on_a_cell_that_was_not_observed():
     rho = good()
     rho[5] = [np.nan, 0, np.nan]
-    with pytest.raises(rf.InputError, match=r"menu \{0, 2\}, item 0 has weight 1 but was not observed"):
+    with pytest.raises(rf.InputError, match=r"menu \{0, 2\} \(row 5\), item 0 has weight 1 but was not observed"):
         rf.project(rho, weights=np.ones((8, 3)))
 
 

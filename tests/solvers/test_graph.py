@@ -17,7 +17,8 @@ from rumflow.models.rankings import choice_probabilities
 from rumflow.models.single_peaked import SinglePeaked
 from rumflow.models.types import Types
 from rumflow.solvers.active_set.solve import Workspace
-from rumflow.solvers.graph import GraphGeometry, couple, solve_graph
+from rumflow.solvers.graph import GraphGeometry, solve_graph
+from rumflow.solvers.graph_fits import couple
 from tests.reference.graphs import (
     is_single_peaked,
     orders,

@@ -190,5 +190,7 @@ def fixed_by(fit: Projection) -> FixedCells:
         raise InputError(f"data: a projection, data or an array is needed, not {type(fit).__name__}")
     several = fit.membership.sum(axis=1) >= 2
     menus, weights, values = fit.membership[several], fit.cell_weights[several], fit.fitted[several]
-    normal = np.nan_to_num(weights * (values - fit.frequencies[several]))
+    # Data inside the model have no normal but rounding.
+    away = np.zeros(menus.shape) if fit.inside else np.nan_to_num(values - fit.frequencies[several])
+    normal = weights * away
     return FixedCells(menus, menus & (weights > 0), values, normal)

@@ -115,7 +115,7 @@ class Places(NamedTuple):
 
     def take(self, rows: Array, index: Ints, single: float = 0.0) -> Array:
         """The way back; `single` on menus of one item that the layout lacks."""
-        flat = rows.reshape(len(rows), -1)
+        flat = rows.reshape(len(rows), self.shape[0] * self.shape[1])
         here = index >= 0
         if here.all():
             return flat.take(index, axis=1)
@@ -207,7 +207,11 @@ class SmoothedEngine:
             new = [Centre(k.copy(), t.copy()) for k, t in zip(flows, trees, strict=True)]
         state: State | None = None
         if keep:
-            state = np.empty((size, 0), np.int64), trees.reshape(size, -1), np.empty((size, 0))
+            state = (
+                np.empty((size, 0), np.int64),
+                trees.reshape(size, trees.shape[1] * trees.shape[2]),
+                np.empty((size, 0)),
+            )
         flow = places.take(flows, places.every) if with_flow else None
         return Answer(places.take(rhos, places.outputs), flow, state, new)
 
@@ -218,7 +222,7 @@ class SmoothedEngine:
         places = self._places
         rows = places.spread(rho, places.outputs)
         flows = None if flow is None else places.spread(flow, places.every)
-        trees = _repeat(state[1], len(rho)).reshape(len(rho), 3, -1)
+        trees = _repeat(state[1], len(rho)).reshape(len(rho), 3, state[1].shape[1] // 3)
         self._solver.tangent(places.spread(_repeat(centre, len(rho)), places.every), trees, rows, flows)
         return places.take(rows, places.outputs), None if flows is None else places.take(flows, places.every)
 

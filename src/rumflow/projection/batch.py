@@ -322,15 +322,18 @@ class _Run:
             stacks.setdefault((key, w.tobytes()), []).append((i, observations, target))
             geometries[key, w.tobytes()] = geometries[key].weighted(w)
         found: list[Projection | None] = [None] * len(data)
+        options = _OPTIONS
         for key, stack in stacks.items():
             geometry = geometries[key]
             fits = geometry.solve(
                 np.array([target for _, _, target in stack]),
                 Stop(self.tol),
                 starts=[self._start(i, geometry) for i, _, _ in stack],
-                options=_OPTIONS,
+                options=options,
                 resources=Resources(self.threads, advance=counter.add),
             )
+            if "interrupted" in fits.reasons:
+                options = options._replace(begin=False)
             for k, (i, observations, _) in enumerate(stack):
                 found[i] = Projection(observations, fits, k, self.tol, time.perf_counter() - begin)
         return lambda i: found[i]  # type: ignore[return-value]

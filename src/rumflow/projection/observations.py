@@ -162,9 +162,10 @@ class Observations:
         given = self._array(weights)
         lattice = Lattice(self.n)
         rows = lattice.to_internal(given)
-        require_weights(rows, lambda i: self._name(*_cell_of(self.n, i)))
+        require_weights(rows, lambda i: self._name(*_cell_of(self.n, i), in_row=True))
         if self._seen is not None and (unseen := (rows > 0) & ~self._seen).any():
-            self._refuse_unseen(*_cell_of(self.n, int(np.flatnonzero(unseen)[0])), float(rows[unseen][0]))
+            members, item = _cell_of(self.n, int(np.flatnonzero(unseen)[0]))
+            self._refuse_unseen(self._name(members, item, in_row=True), float(rows[unseen][0]))
         return self._target, rows
 
     def weigh(self, weights: str | ArrayLike | None) -> Array:
@@ -184,7 +185,7 @@ class Observations:
             unseen = (w > 0) & ~recorded
             if unseen.any():
                 row, item = (int(v) for v in np.argwhere(unseen)[0])
-                self._refuse_unseen(self.membership[row], item, float(w[row, item]))
+                self._refuse_unseen(self._name(self.membership[row], item), float(w[row, item]))
         require_weights(w, lambda i: self._name(self.membership[i // self.n], i % self.n))
         return np.asarray(w, np.float64)
 
@@ -207,15 +208,15 @@ class Observations:
             raise InputError(f"weights: an array of shape {self._shapes()} is needed, not {array.shape}")
         return array[self.masks] if every and m is not None else array
 
-    def _refuse_unseen(self, members: Mask, item: int, weight: float) -> None:
-        raise InputError(
-            f"weights: {self._name(members, item)} has weight {weight:g} but was not observed; give it weight 0"
-        )
+    @staticmethod
+    def _refuse_unseen(cell: str, weight: float) -> None:
+        raise InputError(f"weights: {cell} has weight {weight:g} but was not observed; give it weight 0")
 
-    def _name(self, members: Mask, item: int) -> str:
-        """A cell in words."""
+    def _name(self, members: Mask, item: int, in_row: bool = False) -> str:
+        """A cell in words; `in_row`: with the row of an array over all menus."""
         labels = [self.items[x] for x in np.flatnonzero(members)]
-        return f"menu {format_menu(labels)}, item {self.items[item]!r}"
+        row = f" (row {sum(1 << int(x) for x in np.flatnonzero(members))})" if in_row else ""
+        return f"menu {format_menu(labels)}{row}, item {self.items[item]!r}"
 
 
 def _spread(geometry: Geometry, position: Ints, weights: Array) -> Array:

@@ -291,10 +291,11 @@ class Projection:
     def sample(self, size: int, seed: Seed = None) -> NDArray[np.int64]:
         """`size` rankings drawn from the fit, as rows of item numbers, best first."""
         size = check_whole(size, "size")
+        rng = generator(seed)
         if self.geometry.has_all_menus:
-            return orders_from_paths(sample(self._flow, size, generator(seed)))
+            return orders_from_paths(sample(self._flow, size, rng))
         share = self.rankings.weights / self.rankings.weights.sum()
-        drawn: NDArray[np.int64] = self.rankings.orders[generator(seed).choice(len(share), size, p=share)]
+        drawn: NDArray[np.int64] = self.rankings.orders[rng.choice(len(share), size, p=share)]
         return drawn
 
     def members(self, menu: Iterable[Item]) -> Ints:

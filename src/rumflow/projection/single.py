@@ -20,7 +20,7 @@ from rumflow.core.lattice import Lattice
 from rumflow.core.paths import paths_from_orders
 from rumflow.core.problem import NO_WEIGHTS, Stop
 from rumflow.core.seeds import Seed, entropy
-from rumflow.core.threads import thread_count
+from rumflow.core.threads import require_threads
 from rumflow.core.transforms import moebius
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
@@ -88,7 +88,8 @@ def project(
     check_option(method, "method", METHODS)
     max_seconds = check_seconds(max_seconds)
     check_seed(seed)
-    tol, threads = check_tol(tol), thread_count(threads)
+    tol = check_tol(tol)
+    require_threads(threads)
     observations, own = observe(data, model)
     geometry = find_geometry(observations, own, route, method)
     options = _OPTIONS

@@ -67,6 +67,7 @@ class SolveOptions(NamedTuple):
     keep: Keep = Keep.NOTHING
     certify: bool = True  # every problem; without, only those that the solver itself calls unsolved
     partial: bool = False  # after Ctrl-C return what there is, marked "interrupted", instead of raising
+    begin: bool = True  # False: Ctrl-C came before, and nothing is solved
     method: str = "auto"  # on the lattice: one of `rumflow.solvers.dispatch.METHODS`
     seed: int = 0  # of the search for bounds
     lower: float = 0.0  # a lower bound of the optimum that is known already
@@ -292,4 +293,4 @@ class Fits(ABC):
     def fitted(self) -> Array:
         """(B, C): fitted probabilities of the projector's cells."""
         assert self.cells is not None
-        return np.asarray(self.rho.reshape(len(self), -1)[:, self.cells], np.float64)
+        return np.asarray(self.rho.reshape(len(self), self.rho.shape[1] * self.rho.shape[2])[:, self.cells], np.float64)

@@ -83,6 +83,13 @@ class GraphGeometry(Geometry):
         self.faces = GraphFaces(self)
         self.__dict__.pop("_share", None)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_free", "faces")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._free, self.faces = SimpleQueue(), GraphFaces(self)
+
     def weighted(self, weights: Array) -> Self:
         """The same graphs with other weights of cells."""
         other = copy(self)
@@ -161,7 +168,11 @@ class GraphGeometry(Geometry):
         threads = thread_count(resources.threads)
         one = resources._replace(threads=1 if size > 1 else threads)
 
+        stopped = [] if options.begin else [True]  # filled by whoever hears Ctrl-C
+
         def task(i: int) -> None:
+            if stopped:
+                return
             workspaces = self.take_workspaces()
             begin = None if starts is None else starts[i]
             found = []
@@ -175,8 +186,10 @@ class GraphGeometry(Geometry):
                     else restrict(begin, self.menus[p])
                 )
                 own = self._solve_part(p, problem, stop, start, workspace, one, options)
-                if own.reason == "interrupted" and not partial:
-                    raise KeyboardInterrupt
+                if own.reason == "interrupted":
+                    if not partial:
+                        raise KeyboardInterrupt
+                    stopped.append(True)
                 if options.certify or own.reason != "done":
                     own = self._certified(p, own, targets[i])
                 if options.keep is Keep.FACES:
@@ -192,7 +205,7 @@ class GraphGeometry(Geometry):
         except KeyboardInterrupt:
             if not partial:
                 raise
-            parts = [own or self._not_begun() for own in parts]
+        parts = [own or self._not_begun() for own in parts]
         reasons = [self._reason(own, stop) for own in parts]
         rounds = np.array([sum(one.rounds for one in own) for own in parts], np.int64)
         return GraphFits(self, targets, rounds, reasons, [self.route] * size, parts, options.keep)

@@ -106,6 +106,9 @@ class LatticeGeometry(Geometry):
         self._small_workspaces: SimpleQueue[SmallWorkspace] = SimpleQueue()
         self._workspaces: SimpleQueue[Workspace] = SimpleQueue()
 
+    def __reduce__(self) -> tuple[type[LatticeGeometry], tuple[int, Array, bool]]:
+        return LatticeGeometry, (self.n, self.weights, self.cone)
+
     def weighted(self, weights: Array) -> LatticeGeometry:
         """The same with other weights; none at all where all are 1."""
         plain = not len(weights) or (not self.cone and bool((weights == 1.0).all()))
@@ -167,7 +170,7 @@ class LatticeGeometry(Geometry):
             rounds=np.zeros(size, np.int64),
             reasons=["interrupted"] * size,
             methods=["rankings"] * size,
-            kind=np.full(size, FACE),
+            kind=np.ones(size, np.int64),  # FACE
             count=np.zeros(size, np.int64),
             numbers=np.empty((size, 5)),
             certified=np.zeros(size, np.bool_),
@@ -183,8 +186,8 @@ class LatticeGeometry(Geometry):
             begin = [_as_start(starts[0])] * size if same else [_as_start(own) for own in starts]
         threads = 1 if size == 1 else thread_count(resources.threads)
         fits.pieces = _ONE_PIECE if size == 1 else _pieces(size, threads, few)
-        one = resources._replace(threads=resources.threads if size == 1 else 1)
-        stopped: list[bool] = []  # filled by whoever hears Ctrl-C
+        one = resources if size == 1 else resources._replace(threads=1)
+        stopped = [] if options.begin else [True]  # filled by whoever hears Ctrl-C
 
         def task(piece: range) -> None:
             if stopped:
@@ -380,16 +383,12 @@ class LatticeGeometry(Geometry):
             )
         self._small_workspaces.put(small)
         flat = Start(flat.paths[: used[0]], flat.weights[: used[0]], flat.factor[: used[1]])
-        if part.certify or out.stalled.any():
-            self.certifier.stack(out.flows, part.targets, fits.numbers[part.span])
-            fits.certified[part.span] = True
-            unsolved = np.flatnonzero(~self.certifier.are_optimal(fits.numbers[part.span], stop)).tolist()
-        else:
-            unsolved = []
+        unsolved = self._certify(part) if part.certify or out.stalled.any() else []
         fits.reasons[part.span] = ["done"] * size
         if self.complete:
-            for i in np.flatnonzero((out.kind == INSIDE) & (out.rounds == 0)).tolist():
-                fits.methods[first + i] = "moebius"
+            for i, (kind, rounds) in enumerate(zip(out.kind.tolist(), out.rounds.tolist(), strict=True)):
+                if kind == INSIDE and rounds == 0:
+                    fits.methods[first + i] = "moebius"
         found = None
         for i in unsolved:
             found = found if found is not None else split(out.count, flat)
@@ -407,6 +406,16 @@ class LatticeGeometry(Geometry):
         fits.kept[first] = flat if found is None else concatenate(found, self.n)
         return True
 
+    def _certify(self, part: Part) -> list[int]:
+        """Certify a piece of few items; the problems that are not solved."""
+        fits, numbers = part.fits, part.fits.numbers[part.span]
+        self.certifier.stack(part.out.flows, part.targets, numbers)
+        fits.certified[part.span] = True
+        if len(fits) > 1:
+            return np.flatnonzero(~self.certifier.are_optimal(numbers, part.stop)).tolist()
+        fits.certificates = [self.certifier.make(*numbers[0].tolist())]  # quicker than arrays of one
+        return [] if fits.certificates[0].is_optimal(part.stop) else [0]
+
     def _begun(self, part: Part, i: int, certificate: Certificate, start: Start) -> Solved:
         """What the kernel has found for problem i, as the first of the dispatcher's attempts."""
         mixture = (start.paths, start.weights) if len(start.weights) else decompose(part.out.flows[i])
@@ -417,7 +426,8 @@ class LatticeGeometry(Geometry):
         """The same, one call from Python per problem, for problems that take long enough. False after Ctrl-C."""
         parts: list[Start] = []
         fits, keep, first = part.fits, part.fits.keep, part.span.start
-        workspace = self._workspace()
+        # A single problem leaves nothing behind: its arrays are freed before it is certified.
+        workspace = None if fits.given_flows is None else self._workspace()
         # Derivatives need the rankings of the optimal face.
         method = "rankings" if keep is Keep.FACES and method == "auto" else method
         for i in range(len(part.targets)):
@@ -433,12 +443,19 @@ class LatticeGeometry(Geometry):
                     else self._complete(_mixture(solved), solved.flow, kind, keep, part.targets[i], workspace)
                 )
                 part.out.count[i] = len(parts[-1].weights)
-        self._workspaces.put(workspace)
+        if workspace is not None:
+            self._workspaces.put(workspace)
         fits.kept[first] = concatenate(parts, self.n)
         return solved is not None
 
     def _solve_one(
-        self, part: Part, i: int, workspace: Workspace, resources: Resources, first: Solved | None, method: str = "auto"
+        self,
+        part: Part,
+        i: int,
+        workspace: Workspace | None,
+        resources: Resources,
+        first: Solved | None,
+        method: str = "auto",
     ) -> Solved | None:
         """One problem by the dispatcher, as if it stood alone; None after Ctrl-C, where others are waiting."""
         own = None if part.starts is None else part.starts[i]

@@ -107,7 +107,7 @@ def highest(membership: Mask, c: Array, items: tuple[Item, ...], model: Model | 
     labels = tuple(label for label, own in zip(items, used, strict=True) if own)
     cells = Cells(membership[:, used], None, labels)
     geometry = GraphGeometry(RandomUtility() if model is None else model, cells)
-    return -geometry.cheapest(cells.to_table(-c[:, used]))
+    return 0.0 - geometry.cheapest(cells.to_table(-c[:, used]))
 
 
 def _tidy(c: Array) -> Array:

@@ -97,6 +97,7 @@ class LatticeFits(Fits):
         """The certificate of problem i, made elsewhere."""
         self.numbers[i] = (*certificate[:2], *certificate[3:6])
         self.certified[i] = True
+        self.__dict__.pop("certificates", None)
 
     @property
     def inside(self) -> Mask:
