@@ -119,7 +119,7 @@ def test_memory_of_four_items_counted_by_hand():
     assert memory.interior_bytes(4, True) == 23 * 256
     assert memory.result_bytes(4) == 3 * 256
     assert memory.batch_bytes(4, 3, False, 5, 2, 10) == 15 * 256 + 2 * (2 * 256 + solve)
-    assert memory.test_bytes(4, 4, 3, 2) == (2 * (3 * 6 + 9) + 8 + 2.5) * 256
+    assert memory.test_bytes(4, 4, 3, 2) == (2 * (3 * 4 + 9) + 8 + 2.5) * 256
     assert memory.likelihood_bytes(4, 8, 5, 10) == 18 * 256 + 1200
 
 

@@ -69,7 +69,7 @@ def batch_bytes(n: int, rows: int, weighted: bool, pool: int, threads: int, rank
 def test_bytes(n: int, menus: int, rows: int, threads: int) -> int:
     """A bootstrap test over `menus` observed menus, `rows` replicates at a time in each thread."""
     share = menus / (1 << n)
-    return int((threads * (rows * (5 + 4 * share) + 9) + 8 + 10 * share) * cell_bytes(n))
+    return int((threads * (rows * (3 + 4 * share) + 9) + 8 + 10 * share) * cell_bytes(n))
 
 
 def likelihood_bytes(n: int, menus: int, pool: int, rankings: int | None = None) -> int:

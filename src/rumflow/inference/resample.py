@@ -23,6 +23,7 @@ A menu whose choices all fail to be drawn *vanishes*: its frequencies are NaN in
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -90,8 +91,28 @@ class Sampler(Protocol):
 
 
 def generators(seed: int, key: tuple[int, ...], indices: Sequence[int] | range) -> list[np.random.Generator]:
-    """One independent generator per replicate."""
-    return [np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(*key, i)))) for i in indices]
+    """One independent generator per replicate, at its beginning.
+
+    A thread that asks again for the same ones gets the same objects, set back: to make one takes ten times as long, and every
+    tau and every set of menus draws with the same random numbers. They must be used before they are asked for again.
+    """
+    known: dict[tuple[int, ...], tuple[np.random.Generator, Any]] = _generators.__dict__.setdefault("known", {})
+    if len(known) > _MOST_GENERATORS:
+        known.clear()
+    found = []
+    for i in indices:
+        own = known.get((seed, *key, i))
+        if own is None:
+            made = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(*key, i))))
+            own = known[seed, *key, i] = made, made.bit_generator.state
+        else:
+            own[0].bit_generator.state = own[1]
+        found.append(own[0])
+    return found
+
+
+_generators = threading.local()
+_MOST_GENERATORS = 2048
 
 
 class CellSampler:
