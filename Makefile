@@ -61,7 +61,7 @@ mutants: $(VENV)/test
 
 # Kernels as plain Python, where an index out of range is an error; small sizes.
 PLAIN := tests/core tests/data/test_simulate.py tests/projection/test_inputs.py tests/solvers/active_set/test_factor.py \
-  tests/studies/test_operators.py
+  tests/laws/test_operators.py
 plain: $(VENV)/test
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PLAIN) -m "not slow" -k "not (threads or 13 or 14 or 15 or thousands)" \
 	  --ignore tests/core/test_compile.py --ignore tests/core/test_memory.py --deselect "tests/core/test_certificate.py::test_gap_bounds_the_distance_to_the_optimum[10]"

@@ -71,6 +71,13 @@ def bootstrap(data: rf.ChoiceData | rf.BudgetData, n_boot: int, threads: int | N
     return lambda: np.array([rf.rum_test(data, n_boot=n_boot, seed=1, threads=threads).pvalue])
 
 
+def explanation() -> Call:
+    """The conflict of three menus, with all that `explain` does."""
+    counts = {("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}}
+    data = rf.ChoiceData.from_counts(counts | {("b", "c"): {"b": 40, "c": 60}})
+    return lambda: np.array([rf.explain(data, seed=0).pvalue])
+
+
 def some_menus(n: int, share: float, draws: int = 100, seed: int = 1) -> rf.ChoiceData:
     """`draws` choices by 50 rankings from a share of all menus of n items, drawn at random."""
     rng = np.random.default_rng(seed)
@@ -100,7 +107,13 @@ JOBS: dict[str, Callable[[], Call]] = {
     },
     "project_many n=6, stack of 1000": lambda: stack(6, 1000),
     "project 20 items, 50 menus of 8": lambda: incomplete(rf.simulate.random_menus(20, 50, 8, seed=0)),
+    "project 50 items, 50 menus of 25": lambda: incomplete(rf.simulate.random_menus(50, 50, 25, seed=0)),
     "test 5 items, 99 replicates": lambda: bootstrap(some_menus(5, 1.0), 99),
+    "test 4 items, 999 replicates": lambda: bootstrap(some_menus(4, 1.0), 999),
+    "test 6 items, 999 replicates": lambda: bootstrap(some_menus(6, 1.0), 999),
+    "test 20 items, 30 menus of 6, 19 replicates": lambda: bootstrap(rf.simulate.random_menus(20, 30, 6, seed=0), 19),
+    "test budgets of 9 years, 99 replicates": lambda: bootstrap(households(9), 99),
+    "explain three menus": explanation,
     "layer n=8, batch 256, forward and backward": lambda: layer(8, 256),
     "layer n=6, batch 256": lambda: layer(6, 256),
     "layer n=8, batch 64, softmax": lambda: layer(8, 64, 0.3, 1.0),
