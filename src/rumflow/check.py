@@ -34,8 +34,11 @@ def check_number(value: object, name: str, low: float, high: float, ends: str = 
     >>> check_number(1, "mix", 0, 1, "[]")
     1.0
     """
-    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    number = float(value) if real else np.nan  # type: ignore[arg-type]
+    if type(value) is float:
+        number = value
+    else:
+        real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+        number = float(value) if real else np.nan  # type: ignore[arg-type]
     above = low <= number if ends[0] == "[" else low < number
     below = number <= high if ends[1] == "]" else number < high
     if not (above and below):

@@ -58,7 +58,8 @@ def test_first_procedure_is_that_of_rum_test():
     sample = result.sample
     drawn = np.tile(p, (60, 1))
     again = CellSampler(sample, "menu", "empirical").draw(generators(3, (), range(60)), sample.frequency)
-    drawn[:, sample.projector.numbers[sample.column]] = again
+    place = np.argsort(lattice.cell_index)[sample.projector.positions]  # of the cells among all
+    drawn[:, place[sample.column]] = again
     assert apply_all(p[None], drawn[None], 4, 0.25)[:2, 0] == pytest.approx(result.pvalues)
 
 

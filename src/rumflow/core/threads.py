@@ -32,14 +32,6 @@ def thread_count(threads: int | None = None) -> int:
     return int(threads)
 
 
-def require_threads(threads: object) -> None:
-    """Raise where the argument, or RUMFLOW_THREADS, is no number of threads."""
-    if threads is not None:
-        check_threads(threads)
-    elif "RUMFLOW_THREADS" in os.environ:
-        thread_count()
-
-
 @lru_cache(maxsize=8)
 def _pool(threads: int, process: int) -> ThreadPoolExecutor:
     # Keyed by process: a pool does not survive a fork.

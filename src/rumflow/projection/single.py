@@ -13,14 +13,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.check import as_floats, check_number, check_option, check_seconds, check_seed, check_tol
+from rumflow.check import as_floats, check_number, check_option, check_seconds, check_seed, check_threads, check_tol
 from rumflow.core.arrays import Array, Mixture
 from rumflow.core.compile import clock
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import paths_from_orders
 from rumflow.core.problem import NO_WEIGHTS, Stop
 from rumflow.core.seeds import Seed, entropy
-from rumflow.core.threads import require_threads
 from rumflow.core.transforms import moebius
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
@@ -33,7 +32,7 @@ from rumflow.projection.observations import Observations, observe
 from rumflow.projection.results import Projection, Rankings, Status, rankings_of
 from rumflow.solvers.dispatch import METHODS
 from rumflow.solvers.geometry import Geometry, Keep, SolveOptions
-from rumflow.solvers.resources import ONE_THREAD, Progress, Resources
+from rumflow.solvers.resources import ALL_THREADS, ONE_THREAD, Progress, Resources
 
 _OPTIONS = SolveOptions(keep=Keep.MIXTURES, partial=True)
 
@@ -89,13 +88,16 @@ def project(
     max_seconds = check_seconds(max_seconds)
     check_seed(seed)
     tol = check_tol(tol)
-    require_threads(threads)
+    if threads is not None:
+        check_threads(threads)
     observations, own = observe(data, model)
     geometry = find_geometry(observations, own, route, method)
     options = _OPTIONS
     if method != "auto" or seed != 0:
         options = options._replace(method=method, seed=entropy(seed))
-    resources = Resources(threads, None if max_seconds is None else clock() + max_seconds)
+    resources = ALL_THREADS
+    if threads is not None or max_seconds is not None:
+        resources = Resources(threads, None if max_seconds is None else clock() + max_seconds)
     if progress:
         with Reporter(progress, tol) as report:
             resources = resources._replace(report=report)

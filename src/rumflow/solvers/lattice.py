@@ -179,7 +179,6 @@ class LatticeGeometry(Geometry):
             given_rhos=np.empty(targets.shape) if arrays else None,
             normalised=targets.copy() if few else None,
         )
-        stalled = np.zeros(size, np.bool_)
         begin: list[Start | None] | None = None
         if starts is not None:
             same = size > 1 and len(set(map(id, starts))) == 1  # many problems often begin from one mixture
@@ -189,13 +188,22 @@ class LatticeGeometry(Geometry):
         one = resources if size == 1 else resources._replace(threads=1)
         stopped = [] if options.begin else [True]  # filled by whoever hears Ctrl-C
 
+        every = Piece(
+            _NO_ROWS if fits.given_flows is None else fits.given_flows,
+            _NO_ROWS if fits.given_rhos is None else fits.given_rhos,
+            fits.kind,
+            fits.count,
+            fits.rounds,
+            np.zeros(size, np.bool_),
+        )
+
         def task(piece: range) -> None:
             if stopped:
                 return
             here = slice(piece.start, piece.stop)
-            flows, rhos = (fits.given_flows[here], fits.given_rhos[here]) if arrays else (_NO_ROWS, _NO_ROWS)  # type: ignore[index]
-            out = Piece(flows, rhos, fits.kind[here], fits.count[here], fits.rounds[here], stalled[here])
-            part = Part(fits, here, targets[here], out, None if begin is None else begin[here], stop, certify)
+            out = every if size == 1 else Piece(*(own[here] for own in every))  # type: ignore[arg-type]
+            own = targets if size == 1 else targets[here]
+            part = Part(fits, here, own, out, None if begin is None else begin[here], stop, certify)
             if not (self._solve_few(part, one) if few else self._solve_large(part, one, method)):
                 stopped.append(True)
             elif resources.advance is not None:
@@ -382,7 +390,8 @@ class LatticeGeometry(Geometry):
                 _grown(flat.factor, int(used[1]), k * (k + 1) // 2),
             )
         self._small_workspaces.put(small)
-        flat = Start(flat.paths[: used[0]], flat.weights[: used[0]], flat.factor[: used[1]])
+        rankings, numbers = used.tolist()
+        flat = Start(flat.paths[:rankings], flat.weights[:rankings], flat.factor[:numbers])
         unsolved = self._certify(part) if part.certify or out.stalled.any() else []
         fits.reasons[part.span] = ["done"] * size
         if self.complete:

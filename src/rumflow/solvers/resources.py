@@ -25,4 +25,4 @@ class Resources(NamedTuple):
     advance: Callable[[int], None] | None = None  # how many more problems of a stack are done
 
 
-ONE_THREAD = Resources()
+ONE_THREAD, ALL_THREADS = Resources(), Resources(None)
