@@ -95,8 +95,9 @@ def test_halves_of_counts():
     assert found.sum() == 4
     assert (found <= [3, 4]).all()
     assert half_of(3, 3).sum() == 3
+    half = half_of(6 * 10**8, 4 * 10**8)
     (rng,) = generators(0, (1,), range(1))
-    assert half_of(6 * 10**8, 4 * 10**8).tolist() == rng.binomial([6 * 10**8, 4 * 10**8], 0.5).tolist()
+    assert half.tolist() == rng.binomial([6 * 10**8, 4 * 10**8], 0.5).tolist()
     (half,) = subsets.half_samples(DATA.replace(rows=None, totals=np.array([3.0, 7.0])), False, 0, 1)
     assert half.totals.tolist() == [2.0, 4.0]
     assert np.isnan(half.counts).tolist() == np.isnan(DATA.counts).tolist()
