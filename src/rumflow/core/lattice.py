@@ -74,6 +74,26 @@ def _fixed(table: NDArray[Any]) -> NDArray[Any]:
 class Lattice:
     """All menus over n items.
 
+    Parameters
+    ----------
+    n : int
+        Number of items, 1 to 30.
+
+    Attributes
+    ----------
+    n : int
+        Number of items.
+    n_menus : int
+        Number of menus with the empty one, 2^n.
+    n_cells : int
+        Number of cells (menu, item of that menu), N = n 2^(n-1).
+    shape : tuple
+        (2^n, n), the shape of an array over all menus.
+    internal_shape : tuple
+        (n, 2^(n-1)), the shape that the kernels use.
+
+    Examples
+    --------
     >>> Lattice(2).cells.tolist()
     [[1, 0], [2, 1], [3, 0], [3, 1]]
     """
@@ -96,7 +116,7 @@ class Lattice:
 
     @property
     def membership(self) -> NDArray[np.bool_]:
-        """(2^n, n): is the item in the menu? Read-only."""
+        """(2^n, n): whether the item is in the menu. Read-only."""
         return _membership(self.n)
 
     @property
@@ -106,15 +126,15 @@ class Lattice:
 
     @property
     def cell_index(self) -> NDArray[np.int64]:
-        """(N,): where each cell lies in the flattened internal layout. Read-only."""
+        """(N,): position of each cell in the flattened internal layout. Read-only."""
         return _cell_index(self.n)
 
     def mask(self, items: Iterable[int]) -> int:
-        """The bit mask of a menu given as item numbers."""
+        """Return the bit mask of a menu given as item numbers."""
         return sum(1 << x for x in check_menu(items, range(self.n), least=0).tolist())
 
     def to_internal(self, array: ArrayLike, threads: int | None = None) -> Array:
-        """(2^n, n) array to internal layout; what stands outside the menus is not read."""
+        """Convert a (2^n, n) array to the internal layout; values outside the menus are ignored."""
         source = np.ascontiguousarray(array, np.float64)
         if source.shape != self.shape:
             raise InputError(f"an array over the menus of {self.n} items has shape {self.shape}, not {source.shape}")
@@ -123,7 +143,7 @@ class Lattice:
         return rows
 
     def from_internal(self, rows: Array, threads: int | None = None) -> Array:
-        """Internal layout to (2^n, n) array, 0 outside the menus."""
+        """Convert the internal layout to a (2^n, n) array, 0 outside the menus."""
         array = np.empty(self.shape)
         self._convert(_rows_to_array, rows, array, threads)
         return array
@@ -138,7 +158,7 @@ class Lattice:
             )
 
     def cells_to_internal(self, cells: ArrayLike) -> Array:
-        """(..., N) cells to (..., n, 2^(n-1))."""
+        """Convert (..., N) cells to (..., n, 2^(n-1))."""
         source = np.asarray(cells, np.float64)
         if source.shape[-1:] != (self.n_cells,):
             raise InputError(f"{self.n} items have N = {self.n_cells} cells; the last axis has {source.shape[-1:]}")
@@ -147,7 +167,7 @@ class Lattice:
         return rows.reshape(*source.shape[:-1], *self.internal_shape)
 
     def internal_to_cells(self, rows: Array) -> Array:
-        """(..., n, 2^(n-1)) to (..., N) cells."""
+        """Convert (..., n, 2^(n-1)) to (..., N) cells."""
         cells: Array = rows.reshape(*rows.shape[:-2], self.n_cells)[..., self.cell_index]
         return cells
 

@@ -19,8 +19,21 @@ from rumflow.models.rankings import rankings_of_types
 
 
 class RandomUtility(Model):
-    """Mixtures of rankings. `above=[("a", "b")]`: everybody prefers a to b.
+    """Mixtures of rankings of the items.
 
+    Parameters
+    ----------
+    above : iterable of pairs, default ()
+        Known preferences: with ("a", "b") everybody prefers a to b, and only rankings that agree are types.
+
+    Raises
+    ------
+    InputError
+        If an entry of `above` is not a pair; later, when data are given, if its items are unknown or the pairs form a
+        cycle.
+
+    Examples
+    --------
     >>> RandomUtility(above=[("wine", "water")])
     RandomUtility(above=[('wine', 'water')])
     """
