@@ -58,7 +58,7 @@ class ProjectionBatch:
     >>> len(batch), batch.rho.shape, batch.distance.round(3)
     (4, (4, 8, 3), array([0.444, 0.052, 0.019, 0.463]))
     >>> batch[1].rankings.orders.shape
-    (4, 3)
+    (5, 3)
     """
 
     seconds: float
@@ -256,8 +256,8 @@ def project_many(
     >>> shares = [rf.simulate.dirichlet(3, seed=i) for i in range(4)]
     >>> rf.project_many(shares).distance.round(3)
     array([0.444, 0.052, 0.019, 0.463])
-    >>> rf.project_many([rf.simulate.random_menus(12, 5, 3, seed=i) for i in range(2)]).distance.round(3)
-    array([0.   , 0.044])
+    >>> rf.project_many([rf.simulate.random_menus(12, 5, 3, seed=i) for i in range(2)]).inside
+    array([ True,  True])
     """
     begin = time.perf_counter()
     tol, threads = check_tol(tol), thread_count(threads)
