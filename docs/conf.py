@@ -51,13 +51,16 @@ napoleon_use_rtype = False
 
 
 def _plain_docstring(app, what, name, obj, options, lines):
-    """Docstrings are numpydoc, without further markup: `|` and `*` are themselves, except in examples and literal blocks."""
+    """Docstrings are numpydoc, without further markup: `|` and `*` are themselves, except in examples and literal blocks.
+
+    Types of parameters are literal: as links, words such as "menus" would lead to whatever else has that name.
+    """
     literal = False
     for i, line in enumerate(lines):
         if literal and line.strip() and not line.startswith(" " * indent):
             literal = False
         if not literal and not line.lstrip().startswith((">>>", "...")):
-            lines[i] = line.replace("|", r"\|").replace("*", r"\*")
+            lines[i] = re.sub(r"^(\w[\w, ]*) : (\S.*)$", r"\1 : ``\2``", line.replace("|", r"\|").replace("*", r"\*"))
         if line.rstrip().endswith("::"):
             literal, indent = True, len(line) - len(line.lstrip()) + 1
 
