@@ -55,7 +55,7 @@ def _plain_docstring(app, what, name, obj, options, lines):
 
     Types of parameters are literal: as links, words such as "menus" would lead to whatever else has that name.
     """
-    literal = False
+    literal, indent = False, 0
     for i, line in enumerate(lines):
         if literal and line.strip() and not line.startswith(" " * indent):
             literal = False

@@ -1,4 +1,4 @@
-"""rumflow: are these choices rational, how far from it are they, and what is the nearest rational model?"""
+"""rumflow: are these choices rational, how far are they from rational, and what is the nearest rational model?"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -124,7 +124,7 @@ class BestAssortment:
             ]
         if self.reason:
             why = _REASONS[self.reason]
-            lines.append(f"Not the last word, because {why}: another may promise up to {self.gap:.3g} more.")
+            lines.append(f"The search is not complete, because {why}: another may promise up to {self.gap:.3g} more.")
         else:
             lines.append(
                 f"No other assortment promises more (certified{f' to {self.gap:.1g}' if self.gap > 0 else ''})."

@@ -270,7 +270,7 @@ def _bound_menu(
 def item_labels(data: ChoiceData | ArrayLike | Projection | BudgetData) -> tuple[Item, ...]:
     """The labels of the items, before anything is fitted."""
     if isinstance(data, BudgetData):
-        raise InputError("data: choices from menus are needed, not BudgetData, which `rumflow.bounds` takes")
+        raise InputError("data: choices from menus are needed, not BudgetData (only `rumflow.bounds` accepts it)")
     if isinstance(data, ChoiceData | Projection):
         return data.items
     return tuple(range(items_from_shape(as_floats(data, "data").shape)))
@@ -309,13 +309,13 @@ def exact_fit(
     item_labels(data)
     fit = data
     if isinstance(fit, Projection) and not (model is None and route is None and _is_default(weights)):
-        raise InputError("data: a Projection has its own weights, model and route; leave these out, or give the data")
+        raise InputError("data: a Projection already has weights, model and route; omit these, or give the data")
     if not isinstance(fit, Projection):
         chosen = BoundsOptions(weights).weights_for(data)
         fit = project_exact(data, chosen, 1e-12, model=model, route=route)  # type: ignore[arg-type]
     elif not fit.geometry.exact:
         raise InputError(
-            "bounds: they need the graph of the menus, which is too large here (the fit has route 'bounded'); leave out menus"
+            "bounds need the graph of the menus, which is too large here (the fit has route 'bounded'); leave out menus"
         )
     if not fit.certificate.is_optimal(Stop(1e-8)):
         raise NotConvergedError(
@@ -379,9 +379,7 @@ def _new_budget(
         raise InputError("bounds on budgets: give the prices of a new budget as menu, without item and functional")
     for name in ("model", "route"):
         if getattr(options, name) is not None:
-            raise InputError(
-                f"{name}={getattr(options, name)!r}: budgets bring their own model and graph; leave it out"
-            )
+            raise InputError(f"{name}={getattr(options, name)!r}: budgets determine the model and its graph; omit it")
     if data.is_smoothed:
         if options.confidence not in ("auto", None):
             raise InputError(

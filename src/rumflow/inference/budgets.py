@@ -75,7 +75,7 @@ class HouseholdSampler:
             ).any():  # some clusters are in several budgets: all are drawn together
                 stratum[:] = 0
             if len(stratum) < 2:
-                raise InputError("cluster: there is one cluster in all; resampling by cluster needs at least two")
+                raise InputError("cluster: there is only one cluster; resampling by cluster needs at least two")
         # Units stratum by stratum; one uniform number per unit draws one of its stratum.
         self._order = np.argsort(stratum, kind="stable")
         sizes = np.unique(stratum, return_counts=True)[1]

@@ -124,8 +124,8 @@ def explain(
     )
     if not subsets.whole.sample.projector.exact:
         raise InputError(
-            "explain needs exact distances, and the graph of these menus is too large: there are only bounds (route 'bounded'). "
-            "Leave out menus or items, such as rare ones"
+            "explain needs exact distances, but the graph of these menus is too large, so there are only bounds "
+            "(route 'bounded'); leave out menus or items, such as rare ones"
         )
     run = _Run(subsets, most, halves if sampling is not None else 0, progress)
     try:
@@ -301,7 +301,7 @@ def _check(
     check_replicates(n_boot)
     check_seed(seed)
     if not isinstance(cluster, bool):
-        raise InputError(f"cluster={cluster!r}: accepted are True (by the data's own subjects) and False")
+        raise InputError(f"cluster={cluster!r}: accepted are True (by the subjects of the data) and False")
     if cluster and (own.rows is None or own.rows.subject is None):
         raise InputError("cluster=True: these data have no subjects; name their column with subject= when reading them")
     if level is None or not isinstance(data, ChoiceData) or not has_counts(data):

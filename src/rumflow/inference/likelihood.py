@@ -70,8 +70,8 @@ class _Cells:
         if (np.isnan(data.counts) & data.membership).any():
             if route == "lattice":
                 raise InputError(
-                    "route='lattice': the rest of a menu that was recorded in part has a likelihood of its own, but no cell on "
-                    "the lattice; accepted are None and 'graph'"
+                    "route='lattice': what was not recorded of a menu is a separate cell of the likelihood, which the lattice "
+                    "does not have; accepted are None and 'graph'"
                 )
             route = "graph" if route is None else route
         if (data.membership.sum(axis=1) > 1).any():

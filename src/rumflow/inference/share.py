@@ -100,7 +100,7 @@ class RationalShare:
         n = len(self.items)
         if n > MOST_ITEMS_OF_ARRAYS:
             raise InputError(
-                f"part: it is there for up to {MOST_ITEMS_OF_ARRAYS} items; take fitted, on the observed menus"
+                f"`part` is available for at most {MOST_ITEMS_OF_ARRAYS} items; use `fitted`, on the observed menus"
             )
         flow = flow_from_paths(paths_from_orders(self.rankings.orders), self.rankings.weights)
         return Lattice(n).from_internal(zeta(flow))

@@ -160,7 +160,7 @@ def rum_test(
         source, model = budget_source(data, convention, resample), model_of_budgets(data, model)
         if route is not None or sizes is not None:
             name, value = ("route", route) if route is not None else ("sizes", sizes)
-            raise InputError(f"{name}={value!r}: budgets bring their own graph and numbers of households; leave it out")
+            raise InputError(f"{name}={value!r}: budgets determine the graph and the numbers of households; omit it")
     else:
         source = Source(dict(zip(*named_groups(data), strict=True)))
     kind, number = source.convention(convention, draws), entropy(seed)

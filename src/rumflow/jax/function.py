@@ -95,7 +95,7 @@ def project_cells(
     require_options(smoothing, tol, nonfinite, threads)
     if (smoothing or return_flow) and cells.graph is not None:
         raise InputError(
-            "smoothing and return_flow are there on the lattice of all menus only: Cells(..., lattice=True)"
+            "smoothing and return_flow are available only on the lattice of all menus: Cells(..., lattice=True)"
         )
     inside = z.astype(jax.dtypes.canonicalize_dtype(np.float64))
     if nonfinite == "nan":

@@ -131,8 +131,8 @@ class Cells:
         if all_menus or lattice:
             if n > LATTICE_ITEMS:
                 raise InputError(
-                    f"smoothing, all_menus and return_flow need the lattice of all menus, which ends at {LATTICE_ITEMS} items; "
-                    f"these are {n}: leave them out"
+                    f"smoothing, all_menus and return_flow need the lattice of all menus, which has at most {LATTICE_ITEMS} "
+                    f"items, not {n}: omit them"
                 )
             self._on_lattice(int(n), masks, weights, all_menus)
         else:

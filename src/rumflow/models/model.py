@@ -45,7 +45,7 @@ class Model(ABC):
     """
 
     #: The model as summaries and commands name it.
-    name: str = "types of your own"
+    name: str = "user-defined types"
 
     #: Is every ranking of the items a type, and every type that of a ranking? Then the lattice of all menus is possible.
     all_rankings: bool = False
@@ -118,7 +118,7 @@ class Model(ABC):
 
     def describe(self) -> dict[str, Any]:
         """Return the model as plain words and numbers, which `rumflow.models.describe.make_model` reads."""
-        raise InputError(f"{self!r}: fits of a model of your own cannot be saved")
+        raise InputError(f"{self!r}: fits of a user-defined model cannot be saved")
 
     def words(self) -> Wording:
         """Return how explanations name the model."""

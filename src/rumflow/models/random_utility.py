@@ -69,7 +69,7 @@ class RandomUtility(Model):
         circle = np.flatnonzero(above.diagonal())
         if len(circle):
             names = ", ".join(str(items[x]) for x in circle)
-            raise InputError(f"above: the pairs go round in a circle among {names}: no ranking respects them all")
+            raise InputError(f"above: the pairs form a cycle among {names}: no ranking respects them all")
         return above
 
     def geometry(self, cells: Cells, limit: Limit = DEFAULT_LIMIT) -> Graph:

@@ -235,7 +235,7 @@ def _draw_layers(fit: Fit, ax: Axes | None) -> Axes:
     ax.invert_yaxis()
     handles = [patch(CYCLE[x % len(CYCLE)], shorten(fit.items[x], 28)) for x in range(n)]
     legend_below(ax, handles, [str(item) for item in fit.items])
-    ax.set_title("Which item stands where: flow by size of the menu", loc="left", fontsize=11)
+    ax.set_title("Positions of the items in the rankings: flow by size of the menu", loc="left", fontsize=11)
     for side in ("top", "right", "bottom"):
         ax.spines[side].set_visible(False)
     return ax

@@ -62,13 +62,13 @@ class Status(StrEnum):
         """The cause, and what to do about it."""
         return {
             Status.OPTIMAL: "the certified gap is within the tolerance",
-            Status.BOUNDED: "the graph of these menus is too large, and the bound that was found in its place leaves a gap above "
+            Status.BOUNDED: "the graph of these menus is too large, and the bound computed instead leaves a gap above "
             "the tolerance: ask for a larger tol, allow more time with max_seconds, or leave out menus or items",
             Status.STALLED: "rounding stopped the progress before the tolerance was met: ask for a larger tol, "
             "or bring the weights closer together",
             Status.MAX_SECONDS: "the time limit max_seconds came first: allow more time, ask for a larger tol, "
-            "or pass the rankings found so far as start",
-            Status.INTERRUPTED: "it was interrupted: pass the rankings found so far as start to go on",
+            "or pass the rankings so far as start",
+            Status.INTERRUPTED: "it was interrupted: pass the rankings so far as start to continue",
         }[self]
 
 
@@ -421,7 +421,7 @@ class Projection:
     def _tangent(self) -> Tangent:
         if not self.geometry.exact:
             raise InputError(
-                "jvp and vjp need the face of the optimum, and on the route 'bounded' there are only bounds on the distance"
+                "jvp and vjp need the face of the optimum, but route='bounded' gives only bounds on the distance"
             )
         if self.interior is not None and not self.inside:
             return InteriorTangent(self.interior)

@@ -295,7 +295,7 @@ def is_rum(rho: ChoiceData | ArrayLike, tol: float = 1e-9) -> bool:
     fit = fit_observations(observations, geometry, resources=Resources(None))
     if fit.distance > tol and 2 * (fit.objective - fit.gap) <= tol * tol and fit.status is not Status.OPTIMAL:
         raise NotConvergedError(
-            f"is_rum: the distance is at most {fit.distance:.3g}, and nothing says that it is above tol={tol:g}: "
+            f"is_rum: the distance is at most {fit.distance:.3g}, but it is not certified to be above tol={tol:g}: "
             f"{fit.status.explanation}",
             fit,
         )

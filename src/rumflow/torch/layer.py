@@ -105,7 +105,7 @@ def project_cells(
         )
     if (smoothing or return_flow) and cells.graph is not None:
         raise InputError(
-            "smoothing and return_flow are there on the lattice of all menus only: Cells(..., lattice=True)"
+            "smoothing and return_flow are available only on the lattice of all menus: Cells(..., lattice=True)"
         )
     inside = z.to("cpu", torch.float64)
     if nonfinite == "nan":

@@ -197,9 +197,7 @@ class Explanation:
         if self.pvalue > self.level:
             return f"There is no conflict that sampling error could not explain ({p}, level {100 * self.level:g} %)."
         if not count:
-            return (
-                f"{words.name} is rejected ({p}), but the search was interrupted before it found the menus in conflict."
-            )
+            return f"{words.name} is rejected ({p}), but the search was interrupted before the menus in conflict were identified."
         these = "these menus alone" if count == 1 else f"each of these {count} sets of menus alone"
         return f"{words.name} is rejected ({p}), and so it is for {these}."
 
@@ -232,7 +230,7 @@ class Explanation:
         for menus in self.leads:
             named = " and ".join(list_menu(self.items, menu) for menu in menus)
             found.append(
-                "All menus together are not rejected, but these stand out, by more than so many comparisons give by chance: "
+                "All menus together are not rejected, but these deviate by more than chance explains in this many comparisons: "
                 f"{named}."
             )
         if self.conflicts:
@@ -246,7 +244,7 @@ class Explanation:
             if self.level is not None:
                 found.append("P-values of sets that were searched for are not adjusted for the search.")
         if self.interrupted:
-            found.append("The run was interrupted: this is what was found by then.")
+            found.append("The run was interrupted: these are the results so far.")
         return found
 
     def _thin_ice(self, number: int, one: Conflict) -> list[str]:
@@ -299,7 +297,7 @@ class Explanation:
         note = f"{left} more menus in `influence` (in the file of --out)." if left > 0 else ""
         if "named" in shown:
             note += (" " if note else "") + (
-                f"named: in so many of {self.halves} half-samples (half of the choices) the conflict found has this menu; "
+                f"named: share of the {self.halves} half-samples (half of the choices) whose conflict has this menu; "
                 f"{self.rejected} of them were rejected."
             )
         unit = "" if self.level is None else ", menus weighted by their choices"
