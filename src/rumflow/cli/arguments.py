@@ -8,7 +8,7 @@ from typing import Any
 
 from rumflow.check import check_replicates, check_whole
 
-#: Columns that the readers find, or are told: one, or several with commas.
+#: Columns that the readers find or that are given: one, or several with commas.
 ROLES = ("count", "weight", "total", "subject", "observation", "menu_id", "status_quo")
 LISTS = {
     "menu": "column of the menu, or one column for each place in it",
@@ -38,7 +38,7 @@ class Checked(Action):
 
 
 def number_or_text(text: str) -> int | float | str:
-    """What a word of the command line stands for.
+    """What a word of the command line means.
 
     >>> number_or_text("3"), number_or_text("3.0"), number_or_text("three")
     (3, 3.0, 'three')

@@ -130,11 +130,49 @@ class Lattice:
         return _cell_index(self.n)
 
     def mask(self, items: Iterable[int]) -> int:
-        """Return the bit mask of a menu given as item numbers."""
+        """Return the bit mask of a menu given as item numbers.
+
+        Parameters
+        ----------
+        items : iterable of int
+            The items of the menu.
+
+        Returns
+        -------
+        int
+            Bit x is set where item x is in the menu.
+
+        Raises
+        ------
+        InputError
+            If an item is unknown or appears twice.
+
+        Examples
+        --------
+        >>> Lattice(3).mask([0, 2])
+        5
+        """
         return sum(1 << x for x in check_menu(items, range(self.n), least=0).tolist())
 
     def to_internal(self, array: ArrayLike, threads: int | None = None) -> Array:
-        """Convert a (2^n, n) array to the internal layout; values outside the menus are ignored."""
+        """Convert a (2^n, n) array to the internal layout; values outside the menus are ignored.
+
+        Parameters
+        ----------
+        array : array_like of shape (2^n, n)
+            Values by menu and item.
+        threads : int, optional
+            Number of threads; None: the default.
+
+        Returns
+        -------
+        ndarray of shape (n, 2^(n-1))
+
+        Raises
+        ------
+        InputError
+            If the shape is another one.
+        """
         source = np.ascontiguousarray(array, np.float64)
         if source.shape != self.shape:
             raise InputError(f"an array over the menus of {self.n} items has shape {self.shape}, not {source.shape}")
@@ -143,7 +181,19 @@ class Lattice:
         return rows
 
     def from_internal(self, rows: Array, threads: int | None = None) -> Array:
-        """Convert the internal layout to a (2^n, n) array, 0 outside the menus."""
+        """Convert the internal layout to a (2^n, n) array, 0 outside the menus.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, 2^(n-1))
+            Values in the internal layout.
+        threads : int, optional
+            Number of threads; None: the default.
+
+        Returns
+        -------
+        ndarray of shape (2^n, n)
+        """
         array = np.empty(self.shape)
         self._convert(_rows_to_array, rows, array, threads)
         return array
@@ -158,7 +208,22 @@ class Lattice:
             )
 
     def cells_to_internal(self, cells: ArrayLike) -> Array:
-        """Convert (..., N) cells to (..., n, 2^(n-1))."""
+        """Convert cells to the internal layout.
+
+        Parameters
+        ----------
+        cells : array_like of shape (..., N)
+            Values by cell.
+
+        Returns
+        -------
+        ndarray of shape (..., n, 2^(n-1))
+
+        Raises
+        ------
+        InputError
+            If the last axis does not have N entries.
+        """
         source = np.asarray(cells, np.float64)
         if source.shape[-1:] != (self.n_cells,):
             raise InputError(f"{self.n} items have N = {self.n_cells} cells; the last axis has {source.shape[-1:]}")
@@ -167,7 +232,17 @@ class Lattice:
         return rows.reshape(*source.shape[:-1], *self.internal_shape)
 
     def internal_to_cells(self, rows: Array) -> Array:
-        """Convert (..., n, 2^(n-1)) to (..., N) cells."""
+        """Convert the internal layout to cells.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (..., n, 2^(n-1))
+            Values in the internal layout.
+
+        Returns
+        -------
+        ndarray of shape (..., N)
+        """
         cells: Array = rows.reshape(*rows.shape[:-2], self.n_cells)[..., self.cell_index]
         return cells
 

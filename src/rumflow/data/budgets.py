@@ -385,7 +385,17 @@ class BudgetData:
         return f"BudgetData({len(self.labels)} budgets, {len(self.patches)} patches, {self.n_observations:g} households, {how})"
 
     def describe(self, patch: int) -> str:
-        """Describe a patch in words."""
+        """Describe a patch in words.
+
+        Parameters
+        ----------
+        patch : int
+            The number of the patch.
+
+        Returns
+        -------
+        str
+        """
         row = self.patches[patch]
         words = [
             f"{name} {', '.join(str(self.labels[k]) for k in np.flatnonzero(row == sign))}"
@@ -441,7 +451,22 @@ class BudgetData:
         return DemandEstimator(own.budget, own.patch, self.budget, own.log_expenditure, self.degree)
 
     def select(self, labels: Sequence[Item]) -> BudgetData:
-        """Return the data of some of the budgets, with patches cut by these alone."""
+        """Return the data of some of the budgets, with patches cut by these alone.
+
+        Parameters
+        ----------
+        labels : sequence
+            Names of the budgets.
+
+        Returns
+        -------
+        BudgetData
+
+        Raises
+        ------
+        InputError
+            If a budget is unknown, or the households are not known.
+        """
         place = {label: j for j, label in enumerate(self.labels)}
         for label in labels:
             if label not in place:
@@ -471,7 +496,17 @@ class BudgetData:
         )
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Return one row per patch: budget, patch, its sides, probability."""
+        """Return one row per patch: budget, patch, its sides, probability.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
+            The kind of data frame.
+
+        Returns
+        -------
+        data frame
+        """
         columns: dict[str, list[Any]] = {
             "budget": [self.labels[j] for j in self.budget],
             "patch": list(self.items),
@@ -482,7 +517,19 @@ class BudgetData:
         return make_frame(columns, backend)
 
     def plot(self, ax: Any = None, budgets: Sequence[Item] | None = None) -> Any:
-        """Plot budgets with their patches and the shares in them, for two or three goods; see `rumflow.output.budget_plots`."""
+        """Plot budgets with their patches and the shares in them, for two or three goods.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; None makes a new figure.
+        budgets : sequence, optional
+            Names of the budgets to draw; None: all.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         from rumflow.output.budget_plots import plot_budgets
 
         return plot_budgets(self, ax, budgets)

@@ -532,11 +532,27 @@ class ChoiceData:
         return writers.to_frame(self.counted(), form, backend)
 
     def to_csv(self, path: str | Path, form: str = "long") -> None:
-        """Write a table that `from_csv` reads back exactly."""
+        """Write a table that `from_csv` reads back exactly.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        form : {"long", "rows"}, default "long"
+            As for `to_frame`.
+        """
         writers.to_csv(self.counted(), path, form)
 
     def to_parquet(self, path: str | Path, form: str = "long") -> None:
-        """Write a Parquet file that `from_parquet` reads back exactly."""
+        """Write a Parquet file that `from_parquet` reads back exactly.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        form : {"long", "rows"}, default "long"
+            As for `to_frame`.
+        """
         writers.to_parquet(self.counted(), path, form)
 
     def to_matrix(self) -> Array:
@@ -548,7 +564,17 @@ class ChoiceData:
         return writers.to_pairs(self.counted())
 
     def equals(self, other: object) -> bool:
-        """Say whether items, menus, numbers and rows are the same; how the data were read does not matter."""
+        """Say whether items, menus, numbers and rows are the same; how the data were read does not matter.
+
+        Parameters
+        ----------
+        other : object
+            What to compare with.
+
+        Returns
+        -------
+        bool
+        """
         if (
             not isinstance(other, ChoiceData)
             or self.items != other.items

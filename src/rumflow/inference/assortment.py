@@ -12,7 +12,7 @@ certified distance to the best where time ends it. What is certified holds up to
 worst 1e-7, of the largest revenue.
 
 The fit itself, one mixture of rankings among many with the same values, has a best menu, too. It promises more and may keep
-less; all of them stand in the table with their ranges.
+less; all of them are in the table with their ranges.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ _REASONS = {
     "too large": "the graph of the recorded menus and a promising one is too large",
 }
 
-#: The answer itself is named in full, up to so many characters.
+#: The answer itself is named in full, up to this many characters.
 MOST_NAMED = 2000
 
 
@@ -78,11 +78,31 @@ class BestAssortment:
     projection: Projection | None = None
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the table as a data frame (backend "pandas", "polars", "pyarrow" or "dict")."""
+        """Return the table as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
+            The kind of data frame.
+
+        Returns
+        -------
+        data frame
+        """
         return make_frame(self.table | {"menu": [format_menu(menu) for menu in self.table["menu"]]}, backend)
 
     def as_table(self, top: int = 12) -> Table:
-        """Return the first rows of the table for the terminal."""
+        """Return the first rows of the table for the terminal.
+
+        Parameters
+        ----------
+        top : int, default 12
+            The largest number of rows.
+
+        Returns
+        -------
+        Table
+        """
         shown = {name: column[:top] for name, column in self.table.items() if name != "allowed"}
         shown["menu"] = [self._offer(menu) for menu in shown["menu"]]
         for name in ("from", "to"):  # NaN where it was not computed
@@ -138,7 +158,17 @@ class BestAssortment:
         return name_menu(offered, own, length)
 
     def plot(self, ax: Any = None) -> Any:
-        """Plot the ranges of the assortments as bars."""
+        """Plot the ranges of the assortments as bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         from rumflow.output.range_plots import Interval, plot_ranges
 
         names = self.table["assortment"]

@@ -69,7 +69,17 @@ class ModelComparison(NamedTuple):
         return {name: column for name, column in columns.items() if given.get(name, True)}
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the table as a data frame (backend "pandas", "polars", "pyarrow" or "dict")."""
+        """Return the table as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
+            The kind of data frame.
+
+        Returns
+        -------
+        data frame
+        """
         return make_frame(self.table, backend)
 
     def summary(self) -> str:
@@ -97,7 +107,17 @@ class ModelComparison(NamedTuple):
         return Table(title, [words.get(name, name) for name in shown], rows, note)
 
     def plot(self, ax: Any = None) -> Any:
-        """Plot the distances as bars."""
+        """Plot the distances as bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         from rumflow.output.plots import plot_models
 
         return plot_models(self, ax)

@@ -85,7 +85,17 @@ class Diversion:
         return columns | {"ratio_lower": self.ratio_lower.tolist(), "ratio_upper": self.ratio_upper.tolist()}
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the table as a data frame (backend "pandas", "polars", "pyarrow" or "dict")."""
+        """Return the table as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
+            The kind of data frame.
+
+        Returns
+        -------
+        data frame
+        """
         return make_frame(self.table, backend)
 
     def as_table(self) -> Table:
@@ -110,7 +120,17 @@ class Diversion:
         return self.as_table().text()
 
     def plot(self, ax: Any = None) -> Any:
-        """Plot the ranges of the gains as bars."""
+        """Plot the ranges of the gains as bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         from rumflow.output.range_plots import Interval, plot_ranges
 
         gains = self.gains

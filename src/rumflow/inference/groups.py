@@ -151,7 +151,17 @@ class RumTests:
         return benjamini_hochberg(self.pvalues)
 
     def summary(self, level: float = 0.05) -> str:
-        """Return a table, and how many tests reject at `level`."""
+        """Return a table, and how many tests reject.
+
+        Parameters
+        ----------
+        level : float, default 0.05
+            The level of the tests.
+
+        Returns
+        -------
+        str
+        """
         level = check_level(level)
         width = max([len(str(name)) for name in self.names] + [4])
         several = any(len(test.taus) > 1 for test in self.tests)
@@ -260,7 +270,17 @@ class GroupComparison:
     each: RumTests
 
     def summary(self, level: float = 0.05) -> str:
-        """Return what the two say together, at `level`."""
+        """Return what the two say together.
+
+        Parameters
+        ----------
+        level : float, default 0.05
+            The level of the tests.
+
+        Returns
+        -------
+        str
+        """
         together = self.together
         joint = together.rejects(level)
         single = bool((self.each.holm <= level).any())

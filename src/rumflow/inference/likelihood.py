@@ -212,7 +212,18 @@ class LikelihoodFit:
         return {self.items[x]: float(values[x]) for x in np.flatnonzero(row[0])}
 
     def score(self, data: ChoiceData) -> Score:
-        """Score how well the fit predicts other choices, also from menus that were not observed."""
+        """Score how well the fit predicts other choices, also from menus that were not observed.
+
+        Parameters
+        ----------
+        data : ChoiceData
+            The other choices.
+
+        Returns
+        -------
+        Score
+            As for `Projection.score`.
+        """
         return score_choices(self.items, self.probabilities, data)
 
     @property
@@ -528,10 +539,22 @@ class ImpossibleChoiceError(InputError):
 class LikelihoodError(RumflowError, RuntimeError):
     """The likelihood was not maximised to the tolerance.
 
+    It is a RuntimeError as well.
+
     Attributes
     ----------
     fit : LikelihoodFit
         The best point.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> menus = {("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}}
+    >>> try:
+    ...     rf.fit_likelihood(rf.ChoiceData.from_counts(menus), max_iterations=1)
+    ... except rf.RumflowError as error:
+    ...     print(type(error).__name__, error.fit.converged)
+    LikelihoodError False
     """
 
     def __init__(self, message: str, fit: LikelihoodFit) -> None:

@@ -103,11 +103,31 @@ class NextMenus:
         return columns | ({} if self.shrinks is None else {"shrinks": self.shrinks.tolist()})
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the table as a data frame (backend "pandas", "polars", "pyarrow" or "dict")."""
+        """Return the table as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
+            The kind of data frame.
+
+        Returns
+        -------
+        data frame
+        """
         return make_frame(self.table | {"menu": [format_menu(menu) for menu in self.menus]}, backend)
 
     def as_table(self, top: int = 10) -> Table:
-        """Return the first menus for the terminal."""
+        """Return the first menus for the terminal.
+
+        Parameters
+        ----------
+        top : int, default 10
+            The largest number of rows.
+
+        Returns
+        -------
+        Table
+        """
         shown = {name: column[:top] for name, column in self.table.items()}
         shown["menu"] = [list_menu(self.items, menu, WRAPPED) for menu in shown["menu"]]
         if not self.menus:
@@ -125,7 +145,19 @@ class NextMenus:
         return self.as_table().text()
 
     def plot(self, ax: Any = None, top: int = 15) -> Any:
-        """Plot the widths as bars."""
+        """Plot the widths as bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; None makes a new figure.
+        top : int, default 15
+            The largest number of menus.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         from rumflow.output.range_plots import plot_ranges
 
         values = self.width if self.shrinks is None else self.shrinks

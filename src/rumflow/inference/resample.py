@@ -40,7 +40,7 @@ from rumflow.inference.sample import Sample
 
 RESAMPLE = ("menu", "row", "cluster")
 
-# Up to so many choices in all, drawing them one by one beats a binomial per cell: from a list, or (per cell) by search.
+# Up to this many choices in total, drawing them one by one beats a binomial per cell: from a list, or (per cell) by search.
 _SINGLY, _SEARCHED = 1 << 16, 8
 
 

@@ -247,7 +247,17 @@ class RumTest:
         return bool(self.pvalues[self._index(tau)] <= check_level(level))
 
     def misfits(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, Item, float, float, float]]:
-        """List the cells that add most to the statistic, worst first: menu, item, group, observed, fitted, contribution."""
+        """List the cells that add most to the statistic, worst first: menu, item, group, observed, fitted, contribution.
+
+        Parameters
+        ----------
+        count : int, optional
+            The largest number to list; None: all.
+
+        Returns
+        -------
+        list of tuples
+        """
         sample = self.sample
         fitted = self._fits.fitted[0][sample.column]
         part = sample.scale * sample.weights * (sample.frequency - fitted) ** 2
@@ -265,8 +275,19 @@ class RumTest:
     def binding(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float]]:
         """List the Block-Marschak inequalities that bind at the fit, strongest first: menu, item, multiplier.
 
-        The flow through such an edge is 0, and the statistic would fall at the rate of the multiplier if it could be negative.
-        Multipliers come from the potentials of the cheapest ways down from each menu: one choice among several.
+        Parameters
+        ----------
+        count : int, optional
+            The largest number to list; None: all.
+
+        Returns
+        -------
+        list of tuples
+
+        Notes
+        -----
+        The flow through such an edge is 0, and the statistic would fall at the rate of the multiplier if it could be
+        negative. Multipliers come from the potentials of the cheapest ways down from each menu: one choice among several.
         """
         sample, lattice = self.sample, Lattice(len(self._flow))
         flow = lattice.internal_to_cells(self._flow)
@@ -367,7 +388,19 @@ class RumTest:
         return _DRAWN[self.resample][self.draws == "empirical"]
 
     def plot(self, ax: Any = None, tau: float | None = None) -> Any:
-        """Plot the null distribution with the statistic; see `rumflow.output.plots.plot_null`."""
+        """Plot the null distribution with the statistic; see `rumflow.output.plots.plot_null`.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; None makes a new figure.
+        tau : float, optional
+            One of `taus`; None: the first.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         from rumflow.output.plots import plot_null
 
         return plot_null(self, ax, tau)

@@ -156,14 +156,36 @@ class ProjectionBatch:
         return FaceTangent(self._fits.geometry, self._fits.faces)
 
     def jvp(self, t: ArrayLike) -> Array:
-        """Multiply the Jacobian of each projection by its row of t; see `Projection.jvp`."""
+        """Multiply the Jacobian of each projection by its row of t; see `Projection.jvp`.
+
+        Parameters
+        ----------
+        t : array_like
+            One row per problem, in the form of the input.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `t`.
+        """
         if self._fits is None:
             return np.array([fit.jvp(own) for fit, own in zip(self._projections, self._each(t), strict=True)])
         tangent = self._tangent
         return self._shape(jvp(tangent, self._fits.geometry.weights, self._rows(t)))
 
     def vjp(self, g: ArrayLike) -> Array:
-        """Multiply the transposed Jacobian of each projection by its row of g."""
+        """Multiply the transposed Jacobian of each projection by its row of g; see `Projection.vjp`.
+
+        Parameters
+        ----------
+        g : array_like
+            One row per problem, in the form of the input.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `g`.
+        """
         if self._fits is None:
             return np.array([fit.vjp(own) for fit, own in zip(self._projections, self._each(g), strict=True)])
         tangent = self._tangent

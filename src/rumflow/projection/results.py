@@ -100,7 +100,18 @@ class Rankings(NamedTuple):
     items: tuple[Item, ...]
 
     def labelled(self, count: int | None = None) -> list[tuple[tuple[Item, ...], float]]:
-        """Return the `count` heaviest rankings with labels, best item first, and their weights; None: all of them."""
+        """Return the heaviest rankings with labels, and their weights.
+
+        Parameters
+        ----------
+        count : int, optional
+            How many; None: all.
+
+        Returns
+        -------
+        list of (tuple, float)
+            The items, best first, and the weight.
+        """
         return [
             (tuple(self.items[x] for x in order), float(weight))
             for order, weight in zip(self.orders[:count], self.weights[:count], strict=True)
@@ -342,11 +353,41 @@ class Projection:
         return drawn
 
     def members(self, menu: Iterable[Item]) -> Ints:
-        """Return the item numbers of a menu given by labels."""
+        """Return the item numbers of a menu given by labels.
+
+        Parameters
+        ----------
+        menu : iterable
+            Labels of its items.
+
+        Returns
+        -------
+        ndarray of int
+
+        Raises
+        ------
+        InputError
+            If an item is unknown or appears twice.
+        """
         return check_menu(menu, self.items)
 
     def menu_mask(self, menu: Iterable[Item]) -> int:
-        """Return the bit mask of a menu given by labels."""
+        """Return the bit mask of a menu given by labels.
+
+        Parameters
+        ----------
+        menu : iterable
+            Labels of its items.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        InputError
+            If an item is unknown or appears twice.
+        """
         return sum(1 << int(x) for x in self.members(menu))
 
     def probabilities(self, menu: Iterable[Item]) -> dict[Item, float]:
@@ -380,7 +421,17 @@ class Projection:
         return {self.items[x]: float(known[x]) for x in members}
 
     def misfits(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float, float]]:
-        """List the observed cells furthest from the fit, worst first: menu, item, observed, fitted."""
+        """List the observed cells furthest from the fit, worst first: menu, item, observed, fitted.
+
+        Parameters
+        ----------
+        count : int, optional
+            The largest number to list; None: all.
+
+        Returns
+        -------
+        list of tuples
+        """
         observed, fitted = self.frequencies, self.fitted
         difference = np.abs(np.nan_to_num(observed - fitted))
         order = np.argsort(-difference, axis=None, kind="stable")[:count]
@@ -403,7 +454,22 @@ class Projection:
         return np.where(last + 2 >= self.n, self.n, last + 1)
 
     def violations(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float]]:
-        """List the Block-Marschak inequalities that complete data violate, worst first: menu, item, value."""
+        """List the Block-Marschak inequalities that complete data violate, worst first: menu, item, value.
+
+        Parameters
+        ----------
+        count : int, optional
+            The largest number to list; None: all.
+
+        Returns
+        -------
+        list of tuples
+
+        Raises
+        ------
+        InputError
+            If the data are incomplete.
+        """
         if not self.complete:
             raise InputError(
                 "the Block-Marschak polynomials need every menu, and these data are incomplete; see fit.misfits()"
@@ -455,7 +521,18 @@ class Projection:
         return self._from_layout(jvp(tangent, self.geometry.weights, self._to_layout(t)[None])[0])
 
     def vjp(self, g: ArrayLike) -> Array:
-        """Multiply the transposed Jacobian by g: the gradient by the data, given the gradient g by the fit."""
+        """Multiply the transposed Jacobian by g: the gradient by the data, given the gradient g by the fit.
+
+        Parameters
+        ----------
+        g : array_like
+            Of the shape that `jvp` takes.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `g`.
+        """
         tangent = self._tangent
         return self._from_layout(vjp(tangent, self.geometry.weights, self._to_layout(g)[None])[0])
 
@@ -515,11 +592,27 @@ class Projection:
         return score_choices(self.items, self.probabilities, data)
 
     def save(self, path: str | Path) -> None:
-        """Write the fit with its data, model and certificate to one file, which `rumflow.load` reads."""
+        """Write the fit with its data, model and certificate to one file, which `rumflow.load` reads.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        """
         save(self, path)
 
     def plot(self, ax: Any = None) -> Any:
-        """Plot observed against fitted probabilities; `rumflow.output.plots` has more pictures."""
+        """Plot observed against fitted probabilities; `rumflow.output.plots` has more pictures.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         from rumflow.output.plots import plot_fit
 
         return plot_fit(self, ax)
@@ -544,6 +637,14 @@ class Score(NamedTuple):
         Number of choices.
     n_impossible : float
         Choices that have probability 0 in the fit.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 10}})
+    >>> score = rf.project(data).score(data)
+    >>> round(float(score.loglik), 3), score.n_observations
+    (-22.493, 40.0)
     """
 
     loglik: float

@@ -49,7 +49,17 @@ class MenuSoftmax(nn.Module):
         self.register_buffer("scatter", (gather.reshape(-1) < self.n_cells).nonzero().reshape(-1), persistent=False)
 
     def forward(self, logits: Tensor) -> Tensor:
-        """Turn (..., M) logits into (..., M) probabilities."""
+        """Turn logits into probabilities.
+
+        Parameters
+        ----------
+        logits : Tensor of shape (..., M)
+            One number per cell.
+
+        Returns
+        -------
+        Tensor of shape (..., M)
+        """
         if logits.ndim == 0 or logits.shape[-1] != self.n_cells:
             raise InputError(
                 f"the last axis must run over the {self.n_cells} cells; the input has shape {tuple(logits.shape)}"

@@ -305,7 +305,17 @@ class Explanation:
         return Table(title, [words[name] for name in shown], [list(r) for r in zip(*shown.values(), strict=True)], note)
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the influence of the menus as a data frame (backend "pandas", "polars", "pyarrow" or "dict")."""
+        """Return the influence of the menus as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
+            The kind of data frame.
+
+        Returns
+        -------
+        data frame
+        """
         table = dict(self.influence)
         table["menu"] = [format_menu(menu) for menu in table["menu"]]
         table["conflicts"] = [", ".join(map(str, numbers)) for numbers in table["conflicts"]]
