@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 import re
 import sys
@@ -22,7 +21,7 @@ copyright = author
 release = version = __version__
 html_title = "rumflow"
 
-extensions = ["myst_nb", "sphinx.ext.autodoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build", "paper/*"]
 default_role = "literal"
 
@@ -46,20 +45,29 @@ if hasattr(AsyncKernelManager, "transport_encryption"):
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # those of arrays fill half a page; the docstrings say what is accepted
 autodoc_preserve_defaults = True
+napoleon_google_docstring = False
+napoleon_use_ivar = True  # attributes as a list in the docstring of their class
+napoleon_use_rtype = False
 
 
 def _plain_docstring(app, what, name, obj, options, lines):
-    """Docstrings are written for the terminal: sentences become text, paragraphs in columns and formulas keep their places."""
-    found = []
-    for paragraph in inspect.cleandoc("\n".join(lines)).split("\n\n"):
-        rows = paragraph.split("\n")
-        kind = "pycon" if ">>>" in paragraph else "text" if "  " in paragraph.strip() else None
-        if kind is None:
-            found += [row.strip().replace("|", r"\|").replace("*", r"\*") for row in rows]
-        else:
-            found += [f".. code-block:: {kind}", "", *("   " + row for row in rows)]
-        found.append("")
-    lines[:] = found
+    """Docstrings are numpydoc, without further markup: `|` and `*` are themselves, except in examples and literal blocks.
+
+    Types of parameters are literal: as links, words such as "menus" would lead to whatever else has that name.
+    """
+    literal, indent = False, 0
+    for i, line in enumerate(lines):
+        if literal and line.strip() and not line.startswith(" " * indent):
+            literal = False
+        if not literal and not line.lstrip().startswith((">>>", "...")):
+            lines[i] = re.sub(r"^(\w[\w, ]*) : (\S.*)$", r"\1 : ``\2``", line.replace("|", r"\|").replace("*", r"\*"))
+        if line.rstrip().endswith("::"):
+            literal, indent = True, len(line) - len(line.lstrip()) + 1
+
+
+def _skip_fields(app, what, name, obj, skip, options):
+    """Fields of named tuples are listed in the docstring of their class, not one by one."""
+    return True if (getattr(obj, "__doc__", None) or "").startswith("Alias for field number") else None
 
 
 def _formulas(app, doctree):
@@ -78,6 +86,7 @@ def _link_studies(app, name, source):
 
 def setup(app):
     """What is done to pages on the way."""
-    app.connect("autodoc-process-docstring", _plain_docstring)
+    app.connect("autodoc-process-docstring", _plain_docstring, priority=400)  # before napoleon reads the sections
+    app.connect("autodoc-skip-member", _skip_fields)
     app.connect("source-read", _link_studies)
     app.connect("doctree-read", _formulas)

@@ -1,4 +1,9 @@
-"""rumflow: are these choices rational, how far from it are they, and what is the nearest rational model?"""
+"""rumflow: are these choices rational, how far are they from rational, and what is the nearest rational model?
+
+Public are the names in `__all__` (with the modules `simulate` and `functionals`), the result classes that these functions
+return, and the packages `rumflow.torch`, `rumflow.jax` and `rumflow.sklearn`. The reference lists all of them. Everything
+else is private and may change in any version.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

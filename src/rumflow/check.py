@@ -169,7 +169,7 @@ def check_item(item: Hashable, items: Sequence[Hashable] | Mapping[Hashable, int
 
 
 def as_menu(menu: Iterable[Hashable] | None, name: str = "menu", least: int = 1) -> tuple[Hashable, ...]:
-    """A menu as a tuple of different labels, at least so many.
+    """A menu as a tuple of different labels, at least this many.
 
     >>> as_menu(["a", "b"])
     ('a', 'b')

@@ -1,4 +1,4 @@
-"""What can go wrong."""
+"""The errors that this package raises on purpose, all with one base class."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 class RumflowError(Exception):
     """Base class of every error this package raises on purpose.
 
+    Examples
+    --------
     >>> import rumflow as rf
     >>> try:
     ...     rf.project([[0.5, 0.5]])
@@ -20,6 +22,10 @@ class RumflowError(Exception):
 class InputError(RumflowError, ValueError):
     """The input is at fault; the message names the menu, the item or the option, and what is accepted.
 
+    It is a ValueError as well.
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> try:
     ...     rf.ChoiceData.from_counts({("a", "b"): {"c": 1}})
@@ -30,8 +36,17 @@ class InputError(RumflowError, ValueError):
 
 
 class NotConvergedError(RumflowError, RuntimeError):
-    """The solver stopped before the certificate was small enough; `fit` holds the best point so far.
+    """The solver stopped before the certificate was small enough.
 
+    It is a RuntimeError as well.
+
+    Attributes
+    ----------
+    fit : Projection or ProjectionBatch
+        The best point so far, with its certificate.
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> try:
     ...     rf.project(rf.simulate.dirichlet(10, seed=0), max_seconds=1e-9)

@@ -46,7 +46,7 @@ def test_the_command(file, tmp_path, capsys):
     options = ["--n-boot", "39", "--halves", "2", "--seed", "4"]
     assert main(["explain", file, *options, "--out", str(out)]) == 0
     text = capsys.readouterr().out
-    assert "Preferences go round in a circle" in text
+    assert "Preferences form a cycle" in text
     assert "Influence of the menus" in text
     assert out.read_text().startswith("menu,choices,share,distance_without,pvalue_without,named,conflicts")
     assert main(["explain", file, *options, "--json"]) == 0

@@ -10,7 +10,7 @@ from tests.reference.commands import run
     [
         (("--above", "a"), "--above 'a': give two items"),
         (("--above", "a>z"), "item 'z' is unknown"),
-        (("--above", "a>b", "--above", "b>a"), "circle"),
+        (("--above", "a>b", "--above", "b>a"), "cycle"),
         (("--axis", "a,b"), "item 'c' of the data is missing"),
         (("--axis", "a,b", "--above", "a>b"), "two models"),
         (("--above", "a>b", "--route", "lattice"), "leave route out"),

@@ -156,7 +156,7 @@ def test_shares_without_sample_sizes(capsys, tmp_path):
     code, text, err = run(capsys, "report", path, "-o", page, "--json")
     assert code == 0, err
     assert json.loads(text)["pvalue"] is None
-    assert "How many choices are behind the shares is not known." in page.read_text()
+    assert "The number of choices is not known." in page.read_text()
     code, _, err = run(capsys, "test", path)
     assert code == 1
     assert "in the file (counts, or a column total)" in err

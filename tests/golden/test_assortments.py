@@ -20,7 +20,7 @@ def test_assortments_in_words():
         ("too large", "the graph of the recorded menus and a promising one is too large"),
     ):
         line = assortment(reason=reason).summary().splitlines()[2]
-        assert line == f"Not the last word, because {why}: another may promise up to 0.25 more."
+        assert line == f"The search is not complete, because {why}: another may promise up to 0.25 more."
     assert assortment(12).as_table().note.endswith("the fitted mixture.")
     assert assortment(14).as_table().note.endswith("mixture. 2 further past assortments earn less in the worst case.")
     assert len(assortment(14).as_table().rows) == 12

@@ -37,7 +37,7 @@ def test_a_test_of_budgets_in_words():
     assert by_household.summary() == found.summary()
     with pytest.raises(rf.InputError, match="one id for each of the 20 households is needed"):
         rf.rum_test(data, 19, 0.1, convention="kitamura-stoye", cluster=True)
-    with pytest.raises(rf.InputError, match="there is one cluster in all"):
+    with pytest.raises(rf.InputError, match="there is only one cluster"):
         rf.rum_test(data, 19, 0.1, convention="kitamura-stoye", cluster=[0] * 20)
     halves = rf.rum_test(data, 19, 0.1, seed=1, convention="kitamura-stoye", cluster=[0, 1] * 10)
     assert halves.n_boot == 19  # two clusters are enough to draw

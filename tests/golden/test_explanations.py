@@ -49,7 +49,7 @@ def test_notes_on_conflicts():
         "It is the only conflict: without any one of its menus the rest is not rejected at 5 %.",
         "Conflict 1 rests on menus with few choices: {i0, i1, i2, m0} (4.5).",
         "P-values of sets that were searched for are not adjusted for the search.",
-        "The run was interrupted: this is what was found by then.",
+        "The run was interrupted: these are the results so far.",
     ]
     by_subject = replace(found, n_independent={first: 1.0, second: 2.0}, by_subject=True)
     assert (
@@ -58,7 +58,7 @@ def test_notes_on_conflicts():
     )
     leads = explanation(leads=((("x", "y"), ("y", "x")),), pvalue=0.5)
     assert leads.notes == [
-        "All menus together are not rejected, but these stand out, by more than so many comparisons give by chance: "
+        "All menus together are not rejected, but these deviate by more than chance explains in this many comparisons: "
         "{x, y} and {y, x}."
     ]
     assert leads.conflict == ()
@@ -80,7 +80,7 @@ def test_the_table_of_influence():
     assert [row[1] for row in table.rows] == [10.5, 1, 2]
     assert [row[4] for row in table.rows] == ["50%", None, "25%"]
     assert table.note == (
-        "named: in so many of 8 half-samples (half of the choices) the conflict found has this menu; 5 of them were rejected."
+        "named: share of the 8 half-samples (half of the choices) whose conflict has this menu; 5 of them were rejected."
     )
     for count, note in ((10, ""), (11, "1 more menus in `influence` (in the file of --out).")):
         table = explanation(conflict(menus=count), level=None).as_table()

@@ -186,7 +186,7 @@ def test_a_verdict_that_depends_on_tau_and_replicates_that_failed():
     assert lines[-3:] == [
         "In 3 replicates some menu vanished; they were measured on the menus left.",
         "2 replicates lack a certified optimum; they are upper bounds, which raises the p-value.",
-        "The run was interrupted: these are the replicates done by then.",
+        "The run was interrupted: these are the replicates so far.",
     ]
     above = type(found)(**{**changed, "pvalues": np.array([0.1, 0.15, 0.15])}).summary()
     assert "depends on tau" not in above
@@ -448,7 +448,7 @@ menu       choices  part of distance  distance without  p without  named  in con
 ---------  -------  ----------------  ----------------  ---------  -----  -----------
 {{a, b, c}}      100             57.1%            0.0000     1.0000  {named:>5}  1
 {{a, b}}         100             42.9%            0.0000     1.0000  {named:>5}  1
-named: in so many of 4 half-samples (half of the choices) the conflict found has this menu; {rejected} of them were rejected.
+named: share of the 4 half-samples (half of the choices) whose conflict has this menu; {rejected} of them were rejected.
 """,
     )
 

@@ -127,7 +127,7 @@ def test_level_labels_table_and_summary():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"outside_option": None}, "it is needed. Name the item.*On every recorded menu: none"),
+        ({"outside_option": None}, "is required: name the item.*On every recorded menu: none"),
         ({"outside_option": "water"}, "item 'water' is unknown"),
         ({"revenue": {"tea": 1.0}}, "there is none for"),
         ({"revenue": REVENUE | {"rum": 1.0}}, "item 'rum' is unknown"),

@@ -297,7 +297,7 @@ def test_fits_to_start_from():
     assert exact_fit(fit) is fit
     assert exact_fit(fit, None) is fit
     for options in ({"weights": "counts"}, {"model": rf.RandomUtility()}, {"route": "graph"}):
-        with pytest.raises(rf.InputError, match="a Projection has its own weights, model and route"):
+        with pytest.raises(rf.InputError, match="a Projection already has weights, model and route"):
             exact_fit(fit, **options)
     assert exact_fit(DECOY).distance == pytest.approx(np.sqrt(24 / 7))
     assert exact_fit(DECOY, None).distance == pytest.approx(np.sqrt(24 / 700))

@@ -53,7 +53,7 @@ def test_bounds_on_a_new_budget(rng, known, monkeypatch):
         assert found.lower[k] == pytest.approx(ends[0].fun, abs=1e-5)
         assert found.upper[k] == pytest.approx(-ends[1].fun, abs=1e-5)
     assert "a new budget" in found.summary()
-    with pytest.raises(rf.InputError, match="which was observed"):
+    with pytest.raises(rf.InputError, match="equals the observed budget"):
         rf.bounds(data, prices[1])
     with pytest.raises(rf.InputError, match="3 positive numbers"):
         rf.bounds(data, [1, 2])

@@ -106,7 +106,7 @@ def test_plain_frequencies(rng):
 def test_what_smoothed_demand_cannot_do(smoothed):
     with pytest.raises(rf.InputError, match="degree=0"):
         rf.fit_likelihood(smoothed)
-    with pytest.raises(rf.InputError, match="bring their own model"):
+    with pytest.raises(rf.InputError, match="determine the model"):
         rf.project(smoothed, model=rf.RandomUtility())
     given = rf.BudgetData.from_patches(smoothed.patches, smoothed.probabilities, smoothed.sizes, degree=3)
     with pytest.raises(rf.InputError, match="without households"):

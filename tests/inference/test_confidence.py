@@ -207,10 +207,10 @@ def test_where_no_value_is_kept():
     found = Inversion.interval(Steps(5.0, 5.0), WHOLE, 0.4, 0.6)
     assert np.isnan(found[:2]).all()
     assert found.note == (
-        "no value is kept at this level although the model is not rejected (p = 0.5); closest to it is 0.4 (p = 0.02)"
+        "every value is rejected at this level although the model is not (p = 0.5); the least rejected is 0.4 (p = 0.02)"
     )
     high = Inversion.interval(Steps(5.0, 5.0), WHOLE, 0.4, 0.85)
-    assert high.note.endswith("closest to it is 0.912 (p = 0.07)")
+    assert high.note.endswith("the least rejected is 0.912 (p = 0.07)")
     rejected = Inversion.interval(Steps(5.0, 5.0, model=0.1), WHOLE, 0.4, 0.6)
     assert rejected.note == "no value, because the model itself is rejected (p = 0.1)"
 

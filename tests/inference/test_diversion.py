@@ -75,7 +75,7 @@ def test_a_projection_has_its_own_options():
     data = rf.ChoiceData.from_counts({("o", "a", "b"): {"o": 30, "a": 50, "b": 20}, ("o", "a"): {"o": 60, "a": 40}})
     fit = rf.project(data)
     for options in ({"model": rf.SinglePeaked(["o", "a", "b"])}, {"weights": "counts"}, {"route": "graph"}):
-        with pytest.raises(rf.InputError, match="its own weights, model and route"):
+        with pytest.raises(rf.InputError, match="already has weights, model and route"):
             rf.bounds(fit, ("a", "b"), **options)
     gone = rf.diversion(data, "b", weights="counts", confidence=None)
     assert len(gone.table["item"]) == 2

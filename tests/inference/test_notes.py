@@ -126,7 +126,7 @@ def test_replicates_that_are_missing():
     assert notes.unfinished(2, False) == [
         "2 replicates lack a certified optimum; they are upper bounds, which raises the p-value."
     ]
-    assert notes.unfinished(0, True) == ["The run was interrupted: these are the replicates done by then."]
+    assert notes.unfinished(0, True) == ["The run was interrupted: these are the replicates so far."]
 
 
 def test_rest_without_a_weight_is_named():

@@ -19,7 +19,7 @@ def test_labels_and_models_that_cannot_be_saved(tmp_path):
             return rf.RandomUtility().geometry(cells, limit)
 
     fit = rf.project(rf.ChoiceData.from_counts(PAIRS), model=Own())
-    with pytest.raises(rf.InputError, match="model of your own"):
+    with pytest.raises(rf.InputError, match="user-defined model"):
         fit.save(tmp_path / "fit")
     with pytest.raises(rf.InputError, match="there is no folder"):
         rf.project(rf.ChoiceData.from_counts(PAIRS)).save(tmp_path / "no" / "fit")

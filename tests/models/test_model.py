@@ -73,11 +73,11 @@ def test_a_model_needs_only_its_geometry(tmp_path):
     assert rf.fit_likelihood(
         rf.ChoiceData.from_counts({("a", "b"): {"a": 3, "b": 1}}), model=model
     ).fitted.tolist() == [pytest.approx([0.75, 0.25])]
-    with pytest.raises(InputError, match="types of your own: these types have no rankings"):
+    with pytest.raises(InputError, match="user-defined types: these types have no rankings"):
         _ = fit.rankings
     with pytest.raises(InputError, match="for RandomUtility with at most 22 items"):
         _ = fit.rho
-    with pytest.raises(InputError, match="model of your own cannot be saved"):
+    with pytest.raises(InputError, match="user-defined model cannot be saved"):
         fit.save(tmp_path / "fit")
     with pytest.raises(InputError, match="assortments need rankings"):
         rf.best_assortment(data, {"b": 1, "c": 2}, "a", model=model)

@@ -19,7 +19,7 @@ def test_the_page_explains(tmp_path):
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     section = re.search(r'<section[^>]*id="explanation">.*?</section>', text, re.DOTALL).group()
     assert text.index('id="verdict"') < text.index('id="explanation"') < text.index('id="data"')
-    assert "Preferences that go round in a circle" in section
+    assert "Preferences that form a cycle" in section
     assert "What to do" in section
     assert 'style="left: 83.33%"' in section  # 2 of 2.4
     assert "(any one of them is enough) the rest of the data is not rejected" in section

@@ -67,7 +67,7 @@ def test_a_hundred_items(tmp_path):
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert result["pvalue"] == rf.rum_test(data, 9, seed=0).pvalue
     assert result["distance"] == pytest.approx(rf.project(data).distance)
-    assert "The flow over all menus is drawn for up to 16 items; here are 100." in text
+    assert "The flow over all menus is drawn for up to 16 items; these are 100." in text
     assert "Nearly all menus were not offered" in text
     assert "everything except " in text
     assert "84 others" not in text  # a menu lists its largest shares and the sum of the others: 90 items, 16 listed

@@ -8,12 +8,12 @@ from typing import Any
 
 from rumflow.check import check_replicates, check_whole
 
-#: Columns that the readers find, or are told: one, or several with commas.
+#: Columns that the readers find or that are given: one, or several with commas.
 ROLES = ("count", "weight", "total", "subject", "observation", "menu_id", "status_quo")
 LISTS = {
     "menu": "column of the menu, or one column for each place in it",
     "choice": "column of the choice, or 0/1 columns, one for each item",
-    "group": "columns that tell groups apart",
+    "group": "columns that distinguish groups",
 }
 
 #: Everything that says how to read menus and choices, and how to read budgets.
@@ -38,7 +38,7 @@ class Checked(Action):
 
 
 def number_or_text(text: str) -> int | float | str:
-    """What a word of the command line stands for.
+    """What a word of the command line means.
 
     >>> number_or_text("3"), number_or_text("3.0"), number_or_text("three")
     (3, 3.0, 'three')
@@ -68,12 +68,14 @@ def add_data(parser: ArgumentParser, by: bool = False, several: bool = False, bu
     """What to read and how."""
     text = "a CSV (also .gz) or Parquet file; - for CSV from standard input"
     if several:
-        parser.add_argument("data", nargs="+", help=text + "; several are tested each on its own, or --together")
+        parser.add_argument("data", nargs="+", help=text + "; several are tested separately, or --together")
     else:
         parser.add_argument("data", help=text)
     if by:
-        parser.add_argument("--by", metavar="WHAT", type=_by, help="group, subject or group,subject: each on its own")
-    group = parser.add_argument_group("reading the data (found by name and content where not given)")
+        parser.add_argument(
+            "--by", metavar="WHAT", type=_by, help="group, subject or group,subject: each one separately"
+        )
+    group = parser.add_argument_group("reading the data (columns are recognised by name and content unless given)")
     for role, what in LISTS.items():
         group.add_argument(f"--{role}", metavar="COLUMNS", help=f"{what}; 'no' for none")
     for role in ROLES:
@@ -85,28 +87,32 @@ def add_data(parser: ArgumentParser, by: bool = False, several: bool = False, bu
     group.add_argument("--available", metavar="COLUMNS", help="0/1 columns, one for each item")
     group.add_argument("--items", metavar="LABELS", help="labels in order (for bit masks: of bit 0, bit 1, ...)")
     group.add_argument(
-        "--menus", metavar="WHAT", help="menus behind ids: a JSON file, or subsets:1,2,3 for all subsets by size"
+        "--menus",
+        metavar="WHAT",
+        help="menus that the ids refer to: a JSON file, or subsets:1,2,3 for all subsets by size",
     )
     also = "; with --prices some of the budgets, with commas" if budgets else ""
     group.add_argument(
         "--only",
         metavar="NAME",
-        help=f"one of the groups, by its name (one of the subjects where there are no groups){also}",
+        help=f"only the group with this name (or subject, if there are no groups){also}",
     )
     group.add_argument("--outside-option", metavar="ITEM", help="an item that is in every menu")
     group.add_argument(
         "--leave-out",
         metavar="ITEMS",
-        help="items to take off every menu, and choices of them to leave out, with commas",
+        help="items to remove from every menu, with the choices of them; with commas",
     )
     group.add_argument("--separator", help="between the items of a menu")
-    group.add_argument("--missing", metavar="CODES", help="what stands for a choice that was not recorded (left out)")
+    group.add_argument(
+        "--missing", metavar="CODES", help="code of a choice that was not recorded (such rows are left out)"
+    )
     group.add_argument(
         "--base",
         choices=["0", "1", "label"],
-        help="do choices that are numbers count from 0, from 1, or are they labels?",
+        help="whether choices that are numbers count from 0, from 1, or are labels",
     )
-    group.add_argument("--clean", action="store_true", help="labels that differ by blanks or case are one")
+    group.add_argument("--clean", action="store_true", help="treat labels that differ by blanks or case as one")
     group.add_argument("--delimiter", help="between the fields of a line")
     group.add_argument("--encoding", default="utf-8", help="of the text (default utf-8)")
     if budgets:

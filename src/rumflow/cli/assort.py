@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action=Checked,
         check=whole_number(0),
         metavar="K",
-        help="at most so many items beside the outside option",
+        help="largest number of items besides the outside option",
     )
     parser.add_argument("--must", metavar="ITEMS", help="items that the assortment must have, with commas")
     parser.add_argument(
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action=Checked,
         check=check_seconds,
         metavar="S",
-        help="end with the best found by then, and its gap",
+        help="stop after this time with the best so far, and its gap",
     )
     add_sampling(parser, 999, "samples drawn for the level")
     add_json(parser)
@@ -94,7 +94,7 @@ def add_revenue(parser: argparse.ArgumentParser, purpose: str = "", required: bo
         help=f"{purpose}what each item earns, a CSV file with the columns item and value, or tea=3,milk=2.5",
     )
     parser.add_argument(
-        "--outside", metavar="ITEM", help="the item that stands for buying nothing (default: that of --outside-option)"
+        "--outside", metavar="ITEM", help="the item that means buying nothing (default: that of --outside-option)"
     )
 
 
@@ -106,7 +106,7 @@ def read_revenue(data: ChoiceData, arguments: argparse.Namespace) -> tuple[dict[
     missing = [own for own in data.items if own not in found and own != item]
     if missing and item is not None:
         raise InputError(
-            f"--revenue {arguments.revenue}: there is no value for {format_menu(missing)}; every item but the outside option "
+            f"--revenue {arguments.revenue}: no value for {format_menu(missing)}; every item but the outside option "
             "needs one"
         )
     return found, item

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--next",
         action="store_true",
-        help="which unseen menu would tell most: about itself, or about the --functional",
+        help="which menu that was not observed would be most informative: about itself, or about the --functional",
     )
     parser.add_argument(
         "--confidence",

@@ -27,7 +27,7 @@ def read_budgets(arguments: argparse.Namespace) -> BudgetData:
     files = [arguments.data] if isinstance(arguments.data, str) else arguments.data
     if len(files) != 1 or getattr(arguments, "by", None):
         raise InputError("--prices: one file of households is needed, without --by")
-    refused = {name: "budgets bring their own model" for name in ("above", "axis", "route")}
+    refused = {name: "budgets determine the model" for name in ("above", "axis", "route")}
     refused |= {name: "it is for menus and choices" for name in READING if name != "subject"}
     refused |= {"together": "budgets are tested together"}
     for name, reason in refused.items():
@@ -72,7 +72,7 @@ def project_budgets(arguments: argparse.Namespace) -> int:
 
     data = read_budgets(arguments)
     if arguments.weights == "inverse-variance":
-        raise InputError("--weights: none and counts are there for budgets")
+        raise InputError("--weights: accepted for budgets are none and counts")
     weights = None if arguments.weights == "none" else arguments.weights
     progress = show_progress(arguments)
     fit = project(data, weights, tol=arguments.tol, max_seconds=arguments.max_seconds, throw=False, progress=progress)
@@ -113,7 +113,7 @@ def test_budgets(arguments: argparse.Namespace, options: dict[str, Any]) -> int:
 
     data = read_budgets(arguments)
     if isinstance(options.get("weights"), str) and options["weights"] == "inverse-variance":
-        raise InputError("--weights: none and counts are there for budgets")
+        raise InputError("--weights: accepted for budgets are none and counts")
     result = rum_test(data, cluster=arguments.cluster or None, **options)
     if arguments.json:
         print_json(
@@ -149,10 +149,10 @@ def bound_budgets(arguments: argparse.Namespace, options: dict[str, Any]) -> int
             f'--for {arguments.target}: the prices of a new budget are needed, such as "0.03,0.04"'
         ) from None
     if arguments.target_item or arguments.functional:
-        raise InputError("--item and --functional are not there for budgets")
+        raise InputError("--item and --functional are not available for budgets")
     data = read_budgets(arguments)
     begin = time.perf_counter()
     found = bounds(data, prices, **options)
-    title = "What rational demand says about a budget that nobody faced"
+    title = "What rational demand implies for a budget that nobody faced"
     show_bounds(found, arguments, title, _facts(data) | {"prices": prices}, time.perf_counter() - begin)
     return OK

@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tol", action=Checked, check=check_tol, default=1e-9, help="certified relative gap (default 1e-9)"
     )
     parser.add_argument(
-        "--max-seconds", action=Checked, check=check_seconds, help="for each model; exit code 2 where it was not enough"
+        "--max-seconds", action=Checked, check=check_seconds, help="for each model; exit code 2 if it was not enough"
     )
     add_sampling(parser, 0, "bootstrap replicates of a test of each model; 0: no tests", least=0)
     parser.add_argument("--picture", metavar="FILE", help="draw the distances: .png, .svg or .pdf")

@@ -113,7 +113,7 @@ def tables(demo: Demo) -> list[Table | str]:
     for menu, item, observed, fitted in fit.misfits(6):
         cells.add(format_menu(menu), item, observed, fitted)
     orders = Table(
-        "The main rankings behind the fit",
+        "The main rankings of the fit",
         ["share", "best to worst"],
         note=f"One mixture ({len(fit.rankings.weights)} rankings) among many that give the same probabilities.",
     )

@@ -22,7 +22,7 @@ LONG = 2.0
 
 def add_model(parser: argparse.ArgumentParser, route: bool = True) -> None:
     """`--above`, `--axis` and `--route`."""
-    group = parser.add_argument_group("the model (all rankings of the items where nothing is given)")
+    group = parser.add_argument_group("the model (default: all rankings of the items)")
     group.add_argument(
         "--above", action="append", metavar="A>B", help='everybody prefers A to B, such as "tea>milk"; may be repeated'
     )

@@ -40,7 +40,7 @@ def make_parser(commands: Collection[str] = tuple(COMMANDS)) -> argparse.Argumen
     """The command line, with the arguments of some of the commands."""
     top = _Parser(
         prog="rumflow",
-        description="Are these choices rational, how far from it are they, and what is the nearest rational model?",
+        description="Are these choices rational, how far are they from rational, and what is the nearest rational model?",
         epilog="exit codes: 0 done, 1 wrong input or usage, 2 not converged, 130 interrupted",
     )
     top.add_argument("--version", action="version", version=f"rumflow {__version__}")

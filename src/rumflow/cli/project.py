@@ -149,7 +149,7 @@ def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]
         parts.append(table)
     many = fit.n >= 4
     table = Table(
-        "Rankings behind the fit",
+        "Rankings of the fit",
         ["share", "best to worst"],
         note=f"{'One mixture among many' if many else 'The mixture'} of {len(fit.rankings.weights)} rankings that give these "
         "probabilities.",

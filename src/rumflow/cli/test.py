@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.by and len(arguments.data) > 1:
         raise InputError("--by needs a single file; several files are groups already")
     if len(set(arguments.data)) < len(arguments.data):
-        raise InputError("a file is named twice; several files are groups, each of them its own")
+        raise InputError("a file is named twice; each file must be a different group")
     options: dict[str, Any] = {
         "n_boot": arguments.n_boot,
         "tau": _taus(arguments),

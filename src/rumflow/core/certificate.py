@@ -32,35 +32,63 @@ _ONE_CALL = 12  # up to this many items one kernel call is faster than threads
 
 
 class Certificate(NamedTuple):
-    """What holds of a flow, whoever made it.
+    """What holds for a flow, whichever solver computed it.
 
+    Attributes
+    ----------
+    objective : float
+        1/2 sum w (rho - rho_hat)^2.
+    gap : float
+        Certified: objective - optimum <= gap.
+    floor : float
+        A gap below this is rounding.
+    least_flow : float
+        Smallest entry of the flow.
+    menu_error : float
+        Largest distance of the sum of a menu's probabilities from 1.
+    size : float
+        sum w |rho_hat| min(|rho_hat|, 1), by which rounding is measured.
+    scale : float
+        Sum of the weights: no two RUMs are further apart than this.
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
-    >>> found = rf.project(data).certificate
-    >>> found.gap <= 1e-9 * found.objective, found.least_flow >= 0
+    >>> certificate = rf.project(data).certificate
+    >>> certificate.gap <= 1e-9 * certificate.objective, certificate.least_flow >= 0
     (True, True)
     """
 
-    objective: float  # 1/2 sum w (rho - rho_hat)^2
-    gap: float  # objective - optimum <= gap
-    floor: float  # a gap below this is rounding
-    least_flow: float  # smallest entry of the flow
-    menu_error: float  # largest |sum of a menu's probabilities - 1|
-    size: float  # `data_size`
-    scale: float  # sum of the weights: no two RUMs are further apart than this
+    objective: float
+    gap: float
+    floor: float
+    least_flow: float
+    menu_error: float
+    size: float
+    scale: float
 
     def is_optimal(self, stop: Stop) -> bool:
-        """Is the gap small enough? Converged means this, whatever a solver says.
+        """Say whether the gap is small enough. Converged means this, whatever a solver says.
 
-        The tolerance is relative to the objective, or to the size of RUM where the data lie far outside of it. No distance is
-        negative, so the objective itself is a bound as well: it counts where the data are RUM up to rounding.
+        The tolerance is relative to the objective, or to the size of RUM where the data lie far outside of it. No distance
+        is negative, so the objective itself is a bound as well: it counts where the data are RUM up to rounding.
+
+        Parameters
+        ----------
+        stop : Stop
+            The relative tolerance `tol`, and optionally the absolute `floor` to use instead of that of the certificate.
+
+        Returns
+        -------
+        bool
         """
         goal = max(stop.tol * min(self.objective, self.scale), self.floor if stop.floor is None else stop.floor)
         return isfinite(self.objective) and min(self.gap, self.objective) <= goal
 
     @property
     def is_rum(self) -> bool:
-        """Are the data RUM up to rounding?"""
+        """Whether the data are RUM up to rounding."""
         return is_rum_distance(self.objective, self.size)
 
 

@@ -74,6 +74,26 @@ def _fixed(table: NDArray[Any]) -> NDArray[Any]:
 class Lattice:
     """All menus over n items.
 
+    Parameters
+    ----------
+    n : int
+        Number of items, 1 to 30.
+
+    Attributes
+    ----------
+    n : int
+        Number of items.
+    n_menus : int
+        Number of menus with the empty one, 2^n.
+    n_cells : int
+        Number of cells (menu, item of that menu), N = n 2^(n-1).
+    shape : tuple
+        (2^n, n), the shape of an array over all menus.
+    internal_shape : tuple
+        (n, 2^(n-1)), the shape that the kernels use.
+
+    Examples
+    --------
     >>> Lattice(2).cells.tolist()
     [[1, 0], [2, 1], [3, 0], [3, 1]]
     """
@@ -96,7 +116,7 @@ class Lattice:
 
     @property
     def membership(self) -> NDArray[np.bool_]:
-        """(2^n, n): is the item in the menu? Read-only."""
+        """(2^n, n): whether the item is in the menu. Read-only."""
         return _membership(self.n)
 
     @property
@@ -106,15 +126,53 @@ class Lattice:
 
     @property
     def cell_index(self) -> NDArray[np.int64]:
-        """(N,): where each cell lies in the flattened internal layout. Read-only."""
+        """(N,): position of each cell in the flattened internal layout. Read-only."""
         return _cell_index(self.n)
 
     def mask(self, items: Iterable[int]) -> int:
-        """The bit mask of a menu given as item numbers."""
+        """Return the bit mask of a menu given as item numbers.
+
+        Parameters
+        ----------
+        items : iterable of int
+            The items of the menu.
+
+        Returns
+        -------
+        int
+            Bit x is set where item x is in the menu.
+
+        Raises
+        ------
+        InputError
+            If an item is unknown or appears twice.
+
+        Examples
+        --------
+        >>> Lattice(3).mask([0, 2])
+        5
+        """
         return sum(1 << x for x in check_menu(items, range(self.n), least=0).tolist())
 
     def to_internal(self, array: ArrayLike, threads: int | None = None) -> Array:
-        """(2^n, n) array to internal layout; what stands outside the menus is not read."""
+        """Convert a (2^n, n) array to the internal layout; values outside the menus are ignored.
+
+        Parameters
+        ----------
+        array : array_like of shape (2^n, n)
+            Values by menu and item.
+        threads : int, optional
+            Number of threads; None: the default.
+
+        Returns
+        -------
+        ndarray of shape (n, 2^(n-1))
+
+        Raises
+        ------
+        InputError
+            If the shape is another one.
+        """
         source = np.ascontiguousarray(array, np.float64)
         if source.shape != self.shape:
             raise InputError(f"an array over the menus of {self.n} items has shape {self.shape}, not {source.shape}")
@@ -123,7 +181,19 @@ class Lattice:
         return rows
 
     def from_internal(self, rows: Array, threads: int | None = None) -> Array:
-        """Internal layout to (2^n, n) array, 0 outside the menus."""
+        """Convert the internal layout to a (2^n, n) array, 0 outside the menus.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, 2^(n-1))
+            Values in the internal layout.
+        threads : int, optional
+            Number of threads; None: the default.
+
+        Returns
+        -------
+        ndarray of shape (2^n, n)
+        """
         array = np.empty(self.shape)
         self._convert(_rows_to_array, rows, array, threads)
         return array
@@ -138,7 +208,22 @@ class Lattice:
             )
 
     def cells_to_internal(self, cells: ArrayLike) -> Array:
-        """(..., N) cells to (..., n, 2^(n-1))."""
+        """Convert cells to the internal layout.
+
+        Parameters
+        ----------
+        cells : array_like of shape (..., N)
+            Values by cell.
+
+        Returns
+        -------
+        ndarray of shape (..., n, 2^(n-1))
+
+        Raises
+        ------
+        InputError
+            If the last axis does not have N entries.
+        """
         source = np.asarray(cells, np.float64)
         if source.shape[-1:] != (self.n_cells,):
             raise InputError(f"{self.n} items have N = {self.n_cells} cells; the last axis has {source.shape[-1:]}")
@@ -147,7 +232,17 @@ class Lattice:
         return rows.reshape(*source.shape[:-1], *self.internal_shape)
 
     def internal_to_cells(self, rows: Array) -> Array:
-        """(..., n, 2^(n-1)) to (..., N) cells."""
+        """Convert the internal layout to cells.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (..., n, 2^(n-1))
+            Values in the internal layout.
+
+        Returns
+        -------
+        ndarray of shape (..., N)
+        """
         cells: Array = rows.reshape(*rows.shape[:-2], self.n_cells)[..., self.cell_index]
         return cells
 

@@ -156,7 +156,7 @@ def check_patches(
     signs = np.asarray(patches)
     if signs.ndim != 2 or not np.isin(signs, (-1, 0, 1)).all() or not ((signs == 0).sum(axis=1) == 1).all():
         raise InputError(
-            "patches: a table is needed with one row per patch and one column per budget: -1 below, 1 above, 0 on its own"
+            "patches: a table is needed with one row per patch and one column per budget: -1 below, 1 above, 0 on it"
         )
     signs = signs.astype(np.int64)
     names = check_labels(labels, signs.shape[1])
@@ -173,7 +173,7 @@ def check_patches(
     if not (np.isfinite(counts) & (counts > 0)).all():
         raise InputError("sizes: the numbers of households must be positive")
     if len(np.unique(signs, axis=0)) < len(signs):
-        raise InputError("patches: two rows are equal; a patch must stand once")
+        raise InputError("patches: two rows are equal; each patch must appear once")
     total = np.bincount(budget, values, signs.shape[1])
     for j, name in enumerate(names):
         if not (budget == j).any():

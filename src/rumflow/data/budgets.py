@@ -63,19 +63,57 @@ _NOWHERE: Ints = np.empty(0, np.int64)  # patches of households whose budgets ar
 
 @dataclass(frozen=True, eq=False)
 class BudgetData:
-    """Probabilities of the patches of budgets, with the households behind them where they are known."""
+    """Probabilities of the patches of budgets, with the households they come from where these are known.
 
-    labels: tuple[Item, ...]  #: of the budgets
-    patches: Ints  #: (I, J): -1 below that budget, 0 its own, 1 above; budget by budget
-    probabilities: Array  #: (I,)
-    sizes: Array  #: (J,): households
-    prices: Array | None = None  #: (J, K)
+    Usually made by `from_shares`, `from_quantities`, `from_patches`, `from_frame` or `from_csv`.
+
+    Attributes
+    ----------
+    labels : tuple
+        Names of the J budgets.
+    patches : ndarray of shape (I, J)
+        -1: the patch lies below that budget, 0: on it, 1: above it. Ordered by budget.
+    probabilities : ndarray of shape (I,)
+        Share of the households of the budget in each patch.
+    sizes : ndarray of shape (J,)
+        Number of households.
+    prices : ndarray of shape (J, K) or None
+        Prices divided by expenditure, where they are known.
+    goods : tuple of str
+        Names of the goods.
+    degree : int
+        Degree of the polynomial in log expenditure; 0: plain frequencies.
+    households : Households or None
+        Budget, patch, shares and expenditure of every household.
+    pieces : Patches or None
+        The patches with their corners, where prices are known.
+    understood : str
+        How the tables were read, in words.
+    notes : tuple of str
+        What may be wrong with how they were read.
+
+    Examples
+    --------
+    Two budgets that cross, and four households:
+
+    >>> import rumflow as rf
+    >>> prices = [[1, 2], [2, 1]]
+    >>> data = rf.BudgetData.from_quantities(prices, [0, 0, 1, 1], [[1, 0], [0, 1], [1, 0], [0, 1]], degree=0)
+    >>> data.probabilities.tolist(), data.sizes.tolist()
+    ([0.5, 0.5, 0.5, 0.5], [2.0, 2.0])
+    """
+
+    labels: tuple[Item, ...]
+    patches: Ints
+    probabilities: Array
+    sizes: Array
+    prices: Array | None = None
     goods: tuple[str, ...] = ()
-    degree: int = 0  #: of the polynomial in log expenditure; 0: plain frequencies
+    degree: int = 0
     households: Households | None = field(default=None, repr=False)
-    pieces: Patches | None = field(default=None, repr=False)  # with corners, where prices are known
+    pieces: Patches | None = field(default=None, repr=False)
     understood: str = field(default="", repr=False)
-    notes: tuple[str, ...] = field(default=(), repr=False)  #: what may be wrong with how they were read
+    notes: tuple[str, ...] = field(default=(), repr=False)
 
     @classmethod
     def from_shares(
@@ -92,15 +130,40 @@ class BudgetData:
         at_median: bool = False,
         where: Where = by_number,
     ) -> BudgetData:
-        """From expenditure shares.
+        """Make budget data from expenditure shares.
 
-        prices       (J, K): budget j is {x >= 0: prices[j] @ x = 1}, so divide prices by the expenditure of the budget; or
-                     at_median=True: prices as paid, to be divided by the median of `expenditure` in each budget
-        budget       (m,): the budget of each household, 0 .. J-1, or among `labels` (such as years)
-        shares       (m, K): of each good in the household's expenditure
-        expenditure  (m,): smooth at its median per budget, by a polynomial of `degree` in its log; None: plain frequencies
-        cluster      (m,): households that are resampled together
-        where        names the household of a row in errors
+        Parameters
+        ----------
+        prices : array_like of shape (J, K)
+            Budget j is {x >= 0: prices[j] @ x = 1}, so divide prices by the expenditure of the budget; or at_median=True:
+            prices as paid, to be divided by the median of `expenditure` in each budget.
+        budget : array_like of shape (m,)
+            The budget of each household, 0 to J-1, or one of `labels` (such as years).
+        shares : array_like of shape (m, K)
+            Share of each good in the household's expenditure.
+        expenditure : array_like of shape (m,), optional
+            Smooth at its median per budget, by a polynomial of `degree` in its log; None: plain frequencies.
+        degree : int, default 3
+            Degree of that polynomial; 0: plain frequencies.
+        labels : sequence, optional
+            Names of the budgets.
+        goods : sequence of str, optional
+            Names of the goods.
+        cluster : array_like of shape (m,), optional
+            Households with the same value are resampled together.
+        at_median : bool, default False
+            See `prices`.
+        where : callable, optional
+            Names the household of a row in errors.
+
+        Returns
+        -------
+        BudgetData
+
+        Raises
+        ------
+        InputError
+            If prices, budgets or shares are not accepted; the message names the household or the budget.
         """
         table = check_prices(prices)
         named = check_goods(goods, table.shape[1])
@@ -129,9 +192,24 @@ class BudgetData:
     def from_quantities(
         cls, prices: ArrayLike, budget: ArrayLike, quantities: ArrayLike, degree: int = 3, **options: Any
     ) -> BudgetData:
-        """From quantities (m, K), bought at the prices of the household's budget; each bundle is divided by its expenditure.
+        """Make budget data from quantities, bought at the prices of the household's budget.
 
-        Demand is smoothed at median expenditure; degree=0 for plain frequencies. Options as for `from_shares`.
+        Each bundle is divided by its expenditure, and demand is smoothed at median expenditure.
+
+        Parameters
+        ----------
+        prices, budget : array_like
+            As for `from_shares`.
+        quantities : array_like of shape (m, K)
+            The quantity of each good.
+        degree : int, default 3
+            Degree of the polynomial in log expenditure; 0: plain frequencies.
+        **options
+            As for `from_shares`.
+
+        Returns
+        -------
+        BudgetData
         """
         table = check_prices(prices)
         where, goods = options.get("where", by_number), check_goods(options.get("goods"), table.shape[1])
@@ -157,10 +235,26 @@ class BudgetData:
         prices: ArrayLike | None = None,
         degree: int = 0,
     ) -> BudgetData:
-        """From given patches (I, J), their probabilities (I,) and the number of households of each budget.
+        """Make budget data from patches that were computed elsewhere.
 
-        Patches of a budget need not stand together; they are put in the order of the budgets. degree: of the polynomial by
-        which the probabilities were smoothed (0: they are plain frequencies); prices (J, K), where they are known.
+        Parameters
+        ----------
+        patches : array_like of shape (I, J)
+            -1 below that budget, 0 on it, 1 above it. Patches of a budget may be in any rows; they are sorted by budget.
+        probabilities : array_like of shape (I,)
+            Share of the households of the budget in each patch.
+        sizes : float or array_like of shape (J,)
+            Number of households of each budget.
+        labels : sequence, optional
+            Names of the budgets.
+        prices : array_like of shape (J, K), optional
+            Prices, where they are known.
+        degree : int, default 0
+            Degree of the polynomial by which the probabilities were smoothed; 0: they are plain frequencies.
+
+        Returns
+        -------
+        BudgetData
         """
         names, signs, values, counts = check_patches(patches, probabilities, sizes, labels, degree > 0)
         order = np.argsort((signs == 0).argmax(axis=1), kind="stable")
@@ -181,14 +275,30 @@ class BudgetData:
 
     @classmethod
     def from_frame(cls, frame: Any, prices: Any, **options: Any) -> BudgetData:
-        """From a pandas, polars or Arrow frame of households, or a dict of columns, and prices in another (or a file).
+        """Make budget data from a frame of households, and prices in another frame or in a file.
 
-        budget       column of the budget, such as the year, in both tables; found by name where not given
-        shares, quantities   the columns of one or the other, as a list; found by name (share..., quantity...)
-        expenditure  column of total expenditure; found by name; False: plain frequencies
-        cluster      column of clusters
-        price        columns of the prices, in the order of the goods
-        degree, at_median   as for `from_shares`
+        Parameters
+        ----------
+        frame : data frame or dict
+            A pandas, polars or Arrow frame of households, or a dict of columns.
+        prices : data frame, dict or path
+            One row per budget.
+        budget : str, optional
+            Column of the budget, such as the year, in both tables; None finds it by name.
+        shares, quantities : list of str, optional
+            The columns of one or the other; None finds them by name (share..., quantity...).
+        expenditure : str or False, optional
+            Column of total expenditure; None finds it by name; False: plain frequencies.
+        cluster : str, optional
+            Column of clusters.
+        price : list of str, optional
+            Columns of the prices, in the order of the goods.
+        degree, at_median : optional
+            As for `from_shares`.
+
+        Returns
+        -------
+        BudgetData
         """
         return cls._from_source(FrameSource(frame), prices, options)
 
@@ -202,7 +312,25 @@ class BudgetData:
         encoding: str = "utf-8",
         **options: Any,
     ) -> BudgetData:
-        """From a file of households (delimited text, also gzip, or Parquet) and one of prices. Options as for `from_frame`."""
+        """Read budget data from a file of households and one of prices.
+
+        Parameters
+        ----------
+        households : str or Path
+            Delimited text, also gzip, or Parquet.
+        prices : path, data frame or dict
+            One row per budget.
+        delimiter : str, optional
+            Between columns; None finds it.
+        encoding : str, default "utf-8"
+            Of delimited text.
+        **options
+            As for `from_frame`.
+
+        Returns
+        -------
+        BudgetData
+        """
         return cls._from_source(open_source(households, delimiter, encoding), prices, options)
 
     @classmethod
@@ -244,12 +372,12 @@ class BudgetData:
 
     @property
     def n_observations(self) -> float:
-        """Households in all."""
+        """Total number of households."""
         return float(self.sizes.sum())
 
     @property
     def is_smoothed(self) -> bool:
-        """Are the probabilities values of a polynomial in log expenditure, rather than frequencies?"""
+        """Whether the probabilities are values of a polynomial in log expenditure, rather than frequencies."""
         return self.degree > 0
 
     def __repr__(self) -> str:
@@ -257,7 +385,17 @@ class BudgetData:
         return f"BudgetData({len(self.labels)} budgets, {len(self.patches)} patches, {self.n_observations:g} households, {how})"
 
     def describe(self, patch: int) -> str:
-        """A patch in words."""
+        """Describe a patch in words.
+
+        Parameters
+        ----------
+        patch : int
+            The number of the patch.
+
+        Returns
+        -------
+        str
+        """
         row = self.patches[patch]
         words = [
             f"{name} {', '.join(str(self.labels[k]) for k in np.flatnonzero(row == sign))}"
@@ -268,15 +406,15 @@ class BudgetData:
 
     @cached_property
     def choices(self) -> ChoiceData:
-        """The same as choices: budgets are menus, their patches items. Counts of smoothed data are fractions."""
+        """The same data as choices: budgets are menus, their patches items. Counts of smoothed data are fractions."""
         return self._as_choices(self.items, self.budget, self.probabilities)
 
     @cached_property
     def padded_choices(self) -> ChoiceData:
-        """The same with an item that nobody takes on every budget of one patch.
+        """The same as `choices`, with an item that nobody takes added to every budget of one patch.
 
-        A menu of one item leaves no choice and is left out of a projection. On the cone it is not without meaning: its
-        probability is the total of the mixture.
+        A menu of one item leaves no choice and is left out of a projection. On the cone it has a meaning: its probability is
+        the total of the mixture.
         """
         alone = np.flatnonzero(np.bincount(self.budget) == 1)
         budget = np.concatenate([self.budget, alone])
@@ -306,14 +444,29 @@ class BudgetData:
         return ChoiceData.from_cells(tuple(items), menus, counts, self.sizes, rows, self.understood)
 
     def estimator(self) -> DemandEstimator:
-        """How the probabilities come from the households."""
+        """Return the function that computes the probabilities from the households."""
         own = self.households
         if own is None:
             raise InputError("the households are not known: these data are probabilities of patches")
         return DemandEstimator(own.budget, own.patch, self.budget, own.log_expenditure, self.degree)
 
     def select(self, labels: Sequence[Item]) -> BudgetData:
-        """The data of some of the budgets, cut by these alone."""
+        """Return the data of some of the budgets, with patches cut by these alone.
+
+        Parameters
+        ----------
+        labels : sequence
+            Names of the budgets.
+
+        Returns
+        -------
+        BudgetData
+
+        Raises
+        ------
+        InputError
+            If a budget is unknown, or the households are not known.
+        """
         place = {label: j for j, label in enumerate(self.labels)}
         for label in labels:
             if label not in place:
@@ -343,7 +496,17 @@ class BudgetData:
         )
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """One row per patch: budget, patch, its sides, probability."""
+        """Return one row per patch: budget, patch, its sides, probability.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
+            The kind of data frame.
+
+        Returns
+        -------
+        data frame
+        """
         columns: dict[str, list[Any]] = {
             "budget": [self.labels[j] for j in self.budget],
             "patch": list(self.items),
@@ -354,7 +517,19 @@ class BudgetData:
         return make_frame(columns, backend)
 
     def plot(self, ax: Any = None, budgets: Sequence[Item] | None = None) -> Any:
-        """Budgets with their patches and the shares in them, for two or three goods; see `rumflow.output.budget_plots`."""
+        """Plot budgets with their patches and the shares in them, for two or three goods.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; None makes a new figure.
+        budgets : sequence, optional
+            Names of the budgets to draw; None: all.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         from rumflow.output.budget_plots import plot_budgets
 
         return plot_budgets(self, ax, budgets)

@@ -26,25 +26,69 @@ MOST_KEPT = 1 << 22
 
 
 class CellCounts(NamedTuple):
-    """Every cell (menu, item of the menu) of choice data: menus in order, items in ascending order within each menu."""
+    """Every cell (menu, item of the menu) of choice data: menus in order, items in ascending order within each menu.
 
-    menu: Ints  # (cells,) number of the menu
-    item: NDArray[np.int32]  # (cells,) number of the item
-    count: Array  # type: ignore[assignment]  # (cells,) how often it was chosen; NaN where that was not recorded
+    Attributes
+    ----------
+    menu : ndarray of shape (cells,)
+        Number of the menu.
+    item : ndarray of shape (cells,)
+        Number of the item.
+    count : ndarray of shape (cells,)
+        How often it was chosen; NaN where that was not recorded.
+    """
+
+    menu: Ints
+    item: NDArray[np.int32]
+    count: Array  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class ChoiceData:
     """Counts of choices by menu.
 
-    What is held is as large as what was observed: the `cells`, that is for every menu its items and how often each was chosen,
-    NaN where that was not recorded (a survey that recorded only some items' shares). `membership`, `counts` and `frequencies`
-    show the same as read-only tables (menus, items), made when they are asked for and kept if they are small. Menus are in
-    ascending order of their bit masks. There may be thousands of items.
+    The constructor takes tables; usually one of the methods `from_counts`, `from_csv`, `from_frame`, `from_matrix`,
+    `from_pairs` or `from_cells` is more convenient.
 
-    `ChoiceData(items, membership, counts, totals)` takes tables: `membership[i, x]` says whether item x is in menu i,
-    `counts[i, x]` how often it was chosen from it. `from_cells` takes cells.
+    Parameters
+    ----------
+    items : tuple
+        Labels of the items.
+    membership : ndarray of shape (m, n)
+        `membership[i, x]`: whether item x is in menu i.
+    counts : ndarray of shape (m, n)
+        `counts[i, x]`: how often item x was chosen from menu i; NaN where that was not recorded.
+    totals : ndarray of shape (m,)
+        Sample size of each menu.
+    rows : Rows, optional
+        The single choices; None where only counts are known.
+    understood : str, default ""
+        How a table was read, in words.
 
+    Attributes
+    ----------
+    items : tuple
+        Labels of the items.
+    offered : Menus
+        The observed menus, by item number.
+    count : ndarray of shape (cells,)
+        The count of every cell.
+    totals : ndarray of shape (m,)
+        Sample size of each menu.
+    rows : Rows or None
+        The single choices.
+    understood : str
+        How a table was read, in words.
+
+    Notes
+    -----
+    The object is as large as what was observed. It holds the `cells`: for every menu its items and how often each was
+    chosen, NaN where that was not recorded (a survey that recorded only some items' shares). `membership`, `counts` and
+    `frequencies` show the same as read-only tables (menus, items), made on request and kept if they are small. Menus are
+    in ascending order of their bit masks. There may be thousands of items.
+
+    Examples
+    --------
     >>> data = ChoiceData.from_counts({("tea", "milk"): {"tea": 3, "milk": 1}, ("milk", "juice"): {"milk": 2, "juice": 5}})
     >>> [part.tolist() for part in data.cells]
     [[0, 0, 1, 1], [0, 1, 1, 2], [3.0, 1.0, 2.0, 5.0]]
@@ -54,11 +98,11 @@ class ChoiceData:
     """
 
     items: tuple[Item, ...]
-    offered: Menus  # the observed menus, by item number
-    count: Array  # (cells,)
-    totals: Array  # (m,) sample size of each menu
-    rows: Rows | None  # None where only counts were given
-    understood: str  # how a table was read, in words
+    offered: Menus
+    count: Array
+    totals: Array
+    rows: Rows | None
+    understood: str
     _kept: dict[str, Any]  # tables that were asked for
 
     def __init__(
@@ -104,7 +148,29 @@ class ChoiceData:
         rows: Rows | None = None,
         understood: str = "",
     ) -> ChoiceData:
-        """From menus by item number, in any order, and a count per cell; nothing of size (menus, items) is made."""
+        """Make choice data from menus by item number, in any order, and a count per cell.
+
+        Nothing of size (menus, items) is made.
+
+        Parameters
+        ----------
+        items : tuple
+            Labels of the items.
+        menus : Menus
+            The menus by item number.
+        counts : ndarray of shape (cells,)
+            How often each cell was chosen; NaN where that was not recorded.
+        totals : ndarray of shape (m,)
+            Sample size of each menu.
+        rows : Rows, optional
+            The single choices.
+        understood : str, default ""
+            How a table was read, in words.
+
+        Returns
+        -------
+        ChoiceData
+        """
         if len(items) != menus.n_items or len(totals) != len(menus) or counts.shape != menus.item.shape:
             raise InputError(
                 f"{len(menus)} menus of {menus.n_items} items with {len(menus.item)} cells need as many labels, totals and "
@@ -113,9 +179,19 @@ class ChoiceData:
         return cls._of(in_order(Counted(items, menus, counts, totals, rows, understood)))
 
     def replace(self, **changes: Any) -> ChoiceData:
-        """The same data with other `items` (of the same number), `counts` (per cell, or as a table), `totals`, `rows` or
-        `understood`.
+        """Return the same data with some parts replaced.
 
+        Parameters
+        ----------
+        **changes
+            `items` (as many as before), `counts` (per cell, or as a table), `totals`, `rows` or `understood`.
+
+        Returns
+        -------
+        ChoiceData
+
+        Examples
+        --------
         >>> data = ChoiceData.from_counts({("tea", "milk"): {"tea": 3, "milk": 1}})
         >>> data.replace(items=("green tea", "oat milk")).menus
         [('green tea', 'oat milk')]
@@ -143,7 +219,7 @@ class ChoiceData:
 
     @cached_property
     def masks(self) -> Ints:
-        """(m,) bit masks of the menus (bit x set: item x is offered), for at most 62 items."""
+        """(m,): bit masks of the menus (bit x set: item x is offered), for at most 62 items."""
         if self.n > MOST_MASK_ITEMS:
             raise InputError(
                 f"menus of {self.n} items have no 64-bit masks (at most {MOST_MASK_ITEMS} items have): use data.membership, "
@@ -153,12 +229,12 @@ class ChoiceData:
 
     @property
     def cells(self) -> CellCounts:
-        """Menu, item and count of every cell, as three flat arrays: what there is to compute with, for any number of items."""
+        """Menu, item and count of every cell, as three flat arrays, for any number of items."""
         return CellCounts(self.offered.menu, self.offered.item, self.count)
 
     @property
     def membership(self) -> Mask:
-        """(m, n): is the item in the menu?"""
+        """(m, n): whether the item is in the menu."""
         kept: Mask | None = self._kept.get("membership")
         return self._make("membership", np.True_, np.False_) if kept is None else kept
 
@@ -188,16 +264,16 @@ class ChoiceData:
 
     @property
     def shares(self) -> Array:
-        """(cells,) share of each cell among the choices from its menu; NaN where it was not recorded."""
+        """(cells,): share of each cell among the choices from its menu; NaN where it was not recorded."""
         return self.count / self.totals[self.offered.menu]
 
     @property
     def n_observations(self) -> float:
-        """Number of choices in all."""
+        """Total number of choices."""
         return float(self.totals.sum())
 
     def to_array(self) -> Array:
-        """(2^n, n): the frequencies of every menu, NaN where not observed, 0 outside the menu; for at most 30 items."""
+        """Return the frequencies of every menu, (2^n, n): NaN where not observed, 0 outside the menu; for at most 30 items."""
         return matrix.to_matrix(self.offered, self.shares)
 
     def __repr__(self) -> str:
@@ -206,18 +282,52 @@ class ChoiceData:
 
     @classmethod
     def from_counts(cls, counts: Mapping[Any, Mapping[Any, float]], items: Sequence[Item] | None = None) -> ChoiceData:
-        """From `{("tea", "milk"): {"tea": 31, "milk": 9}, ...}`; an item of the menu without a count was never chosen.
+        """Make choice data from counts by menu.
 
-        `items` fixes the order of the items; without it they stand in order of first appearance.
+        Parameters
+        ----------
+        counts : mapping
+            `{("tea", "milk"): {"tea": 31, "milk": 9}, ...}`; an item of the menu without a count was never chosen.
+        items : sequence, optional
+            The items in the order to use; None: in order of first appearance.
+
+        Returns
+        -------
+        ChoiceData
+
+        Raises
+        ------
+        InputError
+            If a menu or a count is not accepted; the message names it.
+
+        Examples
+        --------
+        >>> ChoiceData.from_counts({("tea", "milk"): {"tea": 31, "milk": 9}})
+        ChoiceData(2 items, 1 of 3 menus, 40 observations)
         """
         return cls._of(in_order(mappings.from_mapping(counts, items)))
 
     @classmethod
     def from_matrix(cls, a: ArrayLike, items: Sequence[Item] | None = None) -> ChoiceData:
-        """From a (2^n, n) or (2^n - 1, n) matrix of counts or of probabilities: row = menu bit mask, column = item.
+        """Make choice data from a matrix of counts or of probabilities over all menus.
 
-        With 2^n - 1 rows the first row is mask 1. A row of NaN, of masked cells, or of zeros, was not observed. Where some cells
-        of a menu are NaN or masked the others are read as shares of that menu, so they must be at most 1 together.
+        Parameters
+        ----------
+        a : array_like of shape (2^n, n) or (2^n - 1, n)
+            Row = menu bit mask, column = item. With 2^n - 1 rows the first row is mask 1. A row of NaN, of masked cells, or
+            of zeros was not observed. Where some cells of a menu are NaN or masked the others are read as shares of that
+            menu, so they must add up to at most 1.
+        items : sequence, optional
+            Labels of the columns; None: 0, 1, ...
+
+        Returns
+        -------
+        ChoiceData
+
+        Examples
+        --------
+        >>> ChoiceData.from_matrix([[0, 0], [0, 0], [0, 0], [3, 1]], items=["tea", "milk"]).menus
+        [('tea', 'milk')]
         """
         return cls._of(matrix.from_matrix(a, items))
 
@@ -225,47 +335,126 @@ class ChoiceData:
     def from_csv(
         cls, path: str | Path, *, delimiter: str | None = None, encoding: str = "utf-8", **options: Any
     ) -> ChoiceData:
-        """From a file: delimited text (also gzip) or Parquet, by content; "-" is standard input. Options as for `from_frame`.
+        """Read choice data from a file: delimited text (also gzip) or Parquet, recognised by content.
 
-        The file is read in pieces, so it may be larger than memory; a pipe is copied to a temporary file first. `understood` says
-        how it was read.
+        The file is read in pieces, so it may be larger than memory; a pipe is copied to a temporary file first.
+        `understood` says how it was read.
+
+        Parameters
+        ----------
+        path : str or Path
+            "-" is standard input.
+        delimiter : str, optional
+            Between columns; None finds it.
+        encoding : str, default "utf-8"
+            Of delimited text.
+        **options
+            As for `from_frame`.
+
+        Returns
+        -------
+        ChoiceData
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read; the message names the file, the line and what is accepted.
         """
         chosen = make_options(options)
         return cls._of(read(open_source(path, delimiter, encoding), chosen))
 
     @classmethod
     def from_parquet(cls, path: str | Path, **options: Any) -> ChoiceData:
-        """From a Parquet file, in pieces and only the columns needed. Options as for `from_frame`."""
+        """Read choice data from a Parquet file, in pieces and only the columns needed.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        **options
+            As for `from_frame`.
+
+        Returns
+        -------
+        ChoiceData
+        """
         chosen = make_options(options)
         return cls._of(read(ParquetSource(path), chosen))
 
     @classmethod
     def from_frame(cls, frame: Any, **options: Any) -> ChoiceData:
-        """From a pandas, polars or Arrow frame, or a dict of columns; columns are found by name and content.
+        """Make choice data from a pandas, polars or Arrow frame, or a dict of columns.
 
-        menu, choice (or item), count, weight, total, subject, observation
-                   the column with that meaning; None finds it, False says that there is none
-        menu       may be a list of columns, one for each item offered; choice may be a list of 0/1 columns, or {column: label}
-        menu_id    beside counts: an id of the menu, which holds the items in the rows of that id
-        status_quo a column with an item that is in the menu of its row, listed or not; a missing choice means it
-        group      a column or several (domain, period, ...); `split()` separates them
-        available  the 0/1 columns, one for each item, as a list or as {column: label}
-        items      the labels in order; for bit masks the label of bit 0, bit 1, ...
-        menus      the menus behind ids in the menu column: a list (ids count from 1) or a mapping
-        outside_option  an item that is in every menu, listed or not; a missing choice means it
-        missing    codes for a choice that was not recorded, one or a list: such rows are left out
-        separator  between the items of a menu written as text
-        base       0 or 1: choices are numbers of columns, of bits or of places in the menu, counted from there; "label"
-        clean      treat labels that look the same, or differ by blanks or case, as one
-        rows       keep every row (default: up to 5 million)
+        Columns are recognised by name and content.
+
+        Parameters
+        ----------
+        frame : data frame or dict
+            The table.
+        menu, choice, item, count, weight, total, subject, observation : str, None or False
+            The column with that meaning (`choice` or `item`); None finds it, False says that there is none. `menu` may be a
+            list of columns, one for each item offered; `choice` may be a list of 0/1 columns, or {column: label}.
+        menu_id : str, optional
+            With counts: a column with an id of the menu, which contains the items in the rows of that id.
+        status_quo : str, optional
+            A column with an item that is in the menu of its row, listed or not; a missing choice means it.
+        group : str or list of str, optional
+            A column or several (domain, period, ...); `split()` separates them.
+        available : list of str or dict, optional
+            The 0/1 columns, one for each item, as a list or as {column: label}.
+        items : sequence, optional
+            The labels in order; for bit masks the label of bit 0, bit 1, ...
+        menus : list or mapping, optional
+            The menus that ids in the menu column refer to: a list (ids count from 1) or a mapping.
+        outside_option : optional
+            An item that is in every menu, listed or not; a missing choice means it.
+        missing : optional
+            Codes for a choice that was not recorded, one or a list: such rows are left out.
+        separator : str, optional
+            Between the items of a menu written as text.
+        base : {0, 1, "label"}, optional
+            0 or 1: choices are numbers of columns, of bits or of positions in the menu, counted from there. "label": they
+            are labels.
+        clean : bool, default False
+            Treat labels that look the same, or differ by blanks or case, as one.
+        rows : bool, optional
+            Keep every row; None: up to 5 million.
+
+        Returns
+        -------
+        ChoiceData
+            Its attribute `understood` says how the table was read.
+
+        Raises
+        ------
+        InputError
+            If the table cannot be read; the message names the column, the row and what is accepted.
+
+        Examples
+        --------
+        >>> ChoiceData.from_frame({"menu": ["tea|milk", "tea|milk"], "choice": ["tea", "milk"]}).counts.tolist()
+        [[1.0, 1.0]]
         """
         chosen = make_options(options)
         return cls._of(read(FrameSource(frame), chosen))
 
     @classmethod
     def from_pairs(cls, choices: Iterable[tuple[Item, Iterable[Item]]], **options: Any) -> ChoiceData:
-        """From (winner, losers) pairs, as in choix; losers may be one item or several.
+        """Make choice data from (winner, losers) pairs, as in choix.
 
+        Parameters
+        ----------
+        choices : iterable of (winner, losers)
+            Losers may be one item or several.
+        **options
+            As for `from_frame`, such as `items`, `missing`, `clean` and `rows`.
+
+        Returns
+        -------
+        ChoiceData
+
+        Examples
+        --------
         >>> ChoiceData.from_pairs([("tea", ["milk"]), ("milk", ["tea"]), ("tea", ["milk"])]).counts.tolist()
         [[1.0, 2.0]]
         """
@@ -284,15 +473,37 @@ class ChoiceData:
         return cls.from_frame({"winner": winners, "losers": losers}, **options)
 
     def split(self, by: str | Sequence[str] = "group") -> dict[Any, ChoiceData]:
-        """The data of each group, over the same items; by="subject": of each subject; by=("group", "subject"): of each pair."""
+        """Return the data of each group, over the same items.
+
+        Parameters
+        ----------
+        by : str or sequence of str, default "group"
+            "group", "subject", or ("group", "subject") for each pair of them.
+
+        Returns
+        -------
+        dict
+            {name: ChoiceData}.
+        """
         return {key: ChoiceData._of(part) for key, part in parts.split(self.counted(), by).items()}
 
     def without(self, items: Iterable[Item]) -> ChoiceData:
-        """The data with these items taken off every menu, and the choices of them left out.
+        """Remove items from every menu, with the choices of them.
 
-        For items that were not really chosen, such as rows "nothing" that were made up. Of real choices it changes the question:
-        those who took the item may rank the others differently from those who did not.
+        This is for items that were not really chosen, such as made-up rows "nothing". For real choices it changes the
+        question: those who took the item may rank the others differently from those who did not.
 
+        Parameters
+        ----------
+        items : iterable
+            Labels of the items to remove.
+
+        Returns
+        -------
+        ChoiceData
+
+        Examples
+        --------
         >>> data = ChoiceData.from_counts({("tea", "milk", "none"): {"tea": 3, "milk": 1, "none": 9}})
         >>> data.without(["none"]).counts.tolist()
         [[3.0, 1.0]]
@@ -300,35 +511,70 @@ class ChoiceData:
         return ChoiceData._of(parts.without(self.counted(), items))
 
     def counted(self) -> Counted:
-        """The same as a plain tuple, which is what writers take."""
+        """Return the same as a plain tuple, the input of the writers."""
         return Counted(self.items, self.offered, self.count, self.totals, self.rows, self.understood)
 
     def to_frame(self, form: str = "long", backend: str = "pandas") -> Any:
-        """A data frame (backend "pandas", "polars", "pyarrow" or "dict"); `from_frame` reads it back exactly.
+        """Return a data frame, which `from_frame` reads back exactly.
 
-        form "long": menu_mask, menu, item, count; beyond 62 items menu_id, item, item_number, count. form "rows": one row per
-        choice, with weight, subject and group.
+        Parameters
+        ----------
+        form : {"long", "rows"}, default "long"
+            "long": columns menu_mask, menu, item, count; beyond 62 items menu_id, item, item_number, count. "rows": one row
+            per choice, with weight, subject and group.
+        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
+            The kind of data frame.
+
+        Returns
+        -------
+        data frame
         """
         return writers.to_frame(self.counted(), form, backend)
 
     def to_csv(self, path: str | Path, form: str = "long") -> None:
-        """Write a table that `from_csv` reads back exactly."""
+        """Write a table that `from_csv` reads back exactly.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        form : {"long", "rows"}, default "long"
+            As for `to_frame`.
+        """
         writers.to_csv(self.counted(), path, form)
 
     def to_parquet(self, path: str | Path, form: str = "long") -> None:
-        """Write a Parquet file that `from_parquet` reads back exactly."""
+        """Write a Parquet file that `from_parquet` reads back exactly.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        form : {"long", "rows"}, default "long"
+            As for `to_frame`.
+        """
         writers.to_parquet(self.counted(), path, form)
 
     def to_matrix(self) -> Array:
-        """(2^n - 1, n) counts, row = menu mask - 1, NaN where a menu or a cell was not observed, 0 outside the menu; n <= 30."""
+        """Return counts as a (2^n - 1, n) matrix for n <= 30: row = menu mask - 1, NaN where not observed, 0 outside the menu."""
         return matrix.to_matrix(self.offered, self.count)[1:]
 
     def to_pairs(self) -> list[tuple[Item, tuple[Item, ...]]]:
-        """(winner, losers) for every single choice; the counts must be whole numbers."""
+        """Return (winner, losers) for every single choice; the counts must be whole numbers."""
         return writers.to_pairs(self.counted())
 
     def equals(self, other: object) -> bool:
-        """The same items, menus and numbers, and the same rows; how they were read does not matter."""
+        """Say whether items, menus, numbers and rows are the same; how the data were read does not matter.
+
+        Parameters
+        ----------
+        other : object
+            What to compare with.
+
+        Returns
+        -------
+        bool
+        """
         if (
             not isinstance(other, ChoiceData)
             or self.items != other.items

@@ -23,8 +23,20 @@ from rumflow.errors import InputError
 
 
 def to_choix(data: ChoiceData) -> tuple[int, list[tuple[int, tuple[int, ...]]]]:
-    """Number of items and the (winner, losers) list that `choix.opt_top1` and its kin take.
+    """Return the number of items and the (winner, losers) list that `choix.opt_top1` and similar functions take.
 
+    Parameters
+    ----------
+    data : ChoiceData
+        Counts must be whole numbers.
+
+    Returns
+    -------
+    tuple
+        Number of items, list of (winner, losers) by item number.
+
+    Examples
+    --------
     >>> data = ChoiceData.from_counts({("tea", "milk"): {"tea": 2, "milk": 1}})
     >>> to_choix(data)
     (2, [(0, (1,)), (0, (1,)), (1, (0,))])
@@ -36,8 +48,23 @@ def to_choix(data: ChoiceData) -> tuple[int, list[tuple[int, tuple[int, ...]]]]:
 
 
 def from_choix(n_items: int, choices: Iterable[tuple[int, Any]], items: Sequence[Item] | None = None) -> ChoiceData:
-    """From choix's (winner, losers) or (winner, loser) list.
+    """Make choice data from choix's (winner, losers) or (winner, loser) list.
 
+    Parameters
+    ----------
+    n_items : int
+        Number of items.
+    choices : iterable of (winner, losers)
+        By item number; losers may be one item or several.
+    items : sequence, optional
+        Labels of the items; None: their numbers.
+
+    Returns
+    -------
+    ChoiceData
+
+    Examples
+    --------
     >>> from_choix(2, [(0, (1,)), (0, 1), (1, (0,))], items=["tea", "milk"]).counts.tolist()
     [[2.0, 1.0]]
     """
@@ -69,11 +96,24 @@ def from_choix(n_items: int, choices: Iterable[tuple[int, Any]], items: Sequence
 
 
 def to_xlogit(data: ChoiceData, constants: bool = True) -> dict[str, NDArray[Any]]:
-    """Arguments for xlogit's `fit(X, y, varnames, alts, ids, avail=, weights=, panels=)`: item constants as variables.
+    """Return arguments for xlogit's `fit(X, y, varnames, alts, ids, avail=, weights=, panels=)`.
 
-    The first item is the base, without a constant. Weighted rows stay one observation with their weight. constants=False leaves
-    out X and varnames, for variables of your own: with many items the constants take much memory.
+    Item constants are the variables; the first item is the base, without a constant. A weighted row is one observation with
+    its weight.
 
+    Parameters
+    ----------
+    data : ChoiceData
+        The choices.
+    constants : bool, default True
+        False leaves out X and varnames, for variables of your own: with many items the constants take much memory.
+
+    Returns
+    -------
+    dict of ndarray
+
+    Examples
+    --------
     >>> data = ChoiceData.from_pairs([("tea", ["milk"]), ("milk", ["tea"])])
     >>> arrays = to_xlogit(data)
     >>> arrays["y"].tolist(), arrays["alts"].tolist(), arrays["ids"].tolist()
@@ -110,8 +150,31 @@ def from_xlogit(
     panels: ArrayLike | None = None,
     items: Sequence[Item] | None = None,
 ) -> ChoiceData:
-    """From xlogit's long arrays; rows with `avail` 0 are not in the menu. `y` is 0/1, or the label chosen in every row.
+    """Make choice data from xlogit's long arrays.
 
+    Parameters
+    ----------
+    y : array_like
+        0/1, or the label chosen in every row.
+    alts : array_like
+        The item of each row.
+    ids : array_like
+        The observation of each row.
+    avail : array_like, optional
+        Rows with 0 are not in the menu.
+    weights : array_like, optional
+        The weight of each row.
+    panels : array_like, optional
+        The subject of each row.
+    items : sequence, optional
+        The items in the order to use.
+
+    Returns
+    -------
+    ChoiceData
+
+    Examples
+    --------
     >>> from_xlogit([1, 0, 0, 1], ["tea", "milk", "tea", "milk"], [0, 0, 1, 1], items=["tea", "milk"]).counts.tolist()
     [[1.0, 1.0]]
     """
@@ -138,10 +201,21 @@ def from_xlogit(
 
 
 def to_torch_choice(data: ChoiceData) -> dict[str, NDArray[Any]]:
-    """Arrays for `torch_choice.data.ChoiceDataset`, as tensors: `{k: torch.as_tensor(v) for k, v in ...}`.
+    """Return arrays for `torch_choice.data.ChoiceDataset`, to be turned into tensors by `torch.as_tensor`.
 
-    A session is a menu; there is a `user_index` where the data have subjects. Weights must be whole numbers.
+    A session is a menu. `user_index` is included where the data have subjects.
 
+    Parameters
+    ----------
+    data : ChoiceData
+        Weights must be whole numbers.
+
+    Returns
+    -------
+    dict of ndarray
+
+    Examples
+    --------
     >>> data = ChoiceData.from_pairs([("tea", ["milk"]), ("milk", ["tea"])])
     >>> {name: array.tolist() for name, array in to_torch_choice(data).items()}
     {'item_index': [1, 0], 'session_index': [0, 0], 'item_availability': [[True, True]]}
@@ -165,8 +239,27 @@ def from_torch_choice(
     user_index: ArrayLike | None = None,
     items: Sequence[Item] | None = None,
 ) -> ChoiceData:
-    """From the arrays (or tensors) of a ChoiceDataset; without availability every item is in every menu.
+    """Make choice data from the arrays (or tensors) of a ChoiceDataset.
 
+    Parameters
+    ----------
+    item_index : array_like
+        The item of each choice.
+    session_index : array_like
+        The session of each choice.
+    item_availability : array_like, optional
+        Items by session; None: every item is in every menu.
+    user_index : array_like, optional
+        The subject of each choice.
+    items : sequence, optional
+        Labels of the items; None: their numbers.
+
+    Returns
+    -------
+    ChoiceData
+
+    Examples
+    --------
     >>> from_torch_choice([0, 1], [0, 0], items=["tea", "milk"]).counts.tolist()
     [[1.0, 1.0]]
     """

@@ -27,7 +27,7 @@ LARGEST_TOTAL = 2.0**53
 class Rows(NamedTuple):
     """The choices one by one, for what needs more than counts, such as resampling by subject.
 
-    A row may stand for several equal choices: `weight` says how many.
+    A row may represent several equal choices: `weight` says how many.
     """
 
     menu: NDArray[np.int32]  # (r,) number of the menu

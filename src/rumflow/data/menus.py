@@ -1,6 +1,6 @@
 """Menus as rows of a boolean matrix: `membership[i, x]` says whether item x is in menu i. For few items: see `core/menus.py`.
 
-Menus stand in the ascending order of their bit masks (bit x set: item x is offered), that is in lexicographic order from the
+Menus are in the ascending order of their bit masks (bit x set: item x is offered), that is in lexicographic order from the
 last item down to the first. The masks themselves exist as 64-bit numbers up to 62 items only; the matrix has no such limit.
 """
 

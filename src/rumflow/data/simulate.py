@@ -1,8 +1,8 @@
-"""Choices to try things on: random families, problems with a known answer, masks of observed menus.
+"""Simulated choices: random families, problems with a known answer, masks of observed menus.
 
-`random_menus` and `stock_outs` return choice data over some menus of any number of items. Every other function returns a
-(2^n, n) array over all menus (row = menu bit mask, column = item, 0 outside the menu). All take `seed`: an integer or a NumPy
-Generator.
+`random_menus` and `stock_outs` return choice data over some menus of any number of items. Every other function returns
+a (2^n, n) array over all menus (row = menu bit mask, column = item, 0 outside the menu). All take `seed`: an integer or
+a NumPy Generator.
 """
 
 from __future__ import annotations
@@ -85,8 +85,21 @@ def _draw(array: Array, draws: int, rng: np.random.Generator) -> Array:
 
 
 def dirichlet(n: int, seed: Seed = None) -> Array:
-    """Every menu an independent Dirichlet(1) draw: no rationality at all.
+    """Draw every menu independently from Dirichlet(1): no rationality at all.
 
+    Parameters
+    ----------
+    n : int
+        Number of items.
+    seed : int or numpy.random.Generator, optional
+        None draws one.
+
+    Returns
+    -------
+    ndarray of shape (2^n, n)
+
+    Examples
+    --------
     >>> dirichlet(3, seed=0)[7].round(2)  # the menu of all three
     array([0.07, 0.53, 0.4 ])
     """
@@ -98,8 +111,23 @@ def dirichlet(n: int, seed: Seed = None) -> Array:
 
 
 def rankings_mixture(n: int, n_rankings: int = 50, seed: Seed = None) -> Array:
-    """Exact probabilities of a population: `n_rankings` random rankings with Dirichlet(1) weights.
+    """Compute the exact probabilities of a population of random rankings.
 
+    Parameters
+    ----------
+    n : int
+        Number of items.
+    n_rankings : int, default 50
+        Number of rankings, with Dirichlet(1) weights.
+    seed : int or numpy.random.Generator, optional
+        None draws one.
+
+    Returns
+    -------
+    ndarray of shape (2^n, n)
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> rf.is_rum(rankings_mixture(4, n_rankings=5, seed=0))
     True
@@ -112,8 +140,25 @@ def rankings_mixture(n: int, n_rankings: int = 50, seed: Seed = None) -> Array:
 
 
 def noisy_rankings(n: int, n_rankings: int = 50, draws: int | None = 100, seed: Seed = None) -> Array:
-    """`draws` choices from each menu by a population of `n_rankings` random rankings; None: its exact probabilities.
+    """Draw choices from each menu by a population of random rankings.
 
+    Parameters
+    ----------
+    n : int
+        Number of items.
+    n_rankings : int, default 50
+        Number of rankings, with Dirichlet(1) weights.
+    draws : int or None, default 100
+        Choices from each menu; None: exact probabilities.
+    seed : int or numpy.random.Generator, optional
+        None draws one.
+
+    Returns
+    -------
+    ndarray of shape (2^n, n)
+
+    Examples
+    --------
     >>> noisy_rankings(3, draws=10, seed=0)[7]  # the menu of all three
     array([0.2, 0. , 0.8])
     """
@@ -124,8 +169,25 @@ def noisy_rankings(n: int, n_rankings: int = 50, draws: int | None = 100, seed: 
 
 
 def mixed_logit(n: int, n_types: int = 5, draws: int | None = None, seed: Seed = None) -> Array:
-    """A mixture of `n_types` logit choosers with normal utilities: inside RUM, unless `draws` choices per menu are sampled.
+    """Compute or sample a mixture of logit choosers with normal utilities.
 
+    Parameters
+    ----------
+    n : int
+        Number of items.
+    n_types : int, default 5
+        Number of logit choosers, with Dirichlet(1) weights.
+    draws : int, optional
+        Choices sampled from each menu. None: exact probabilities, which are RUM.
+    seed : int or numpy.random.Generator, optional
+        None draws one.
+
+    Returns
+    -------
+    ndarray of shape (2^n, n)
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> rf.is_rum(mixed_logit(4, seed=0)), rf.is_rum(mixed_logit(4, draws=20, seed=0))
     (True, False)
@@ -144,10 +206,29 @@ def mixed_logit(n: int, n_types: int = 5, draws: int | None = None, seed: Seed =
 def random_menus(
     n: int, n_menus: int, size: int, n_rankings: int = 50, draws: int | None = 100, seed: Seed = None
 ) -> ChoiceData:
-    """`draws` choices from each of `n_menus` different random menus of `size` items, by a population of random rankings.
+    """Draw choices from different random menus by a population of random rankings.
 
-    The population has `n_rankings` rankings with Dirichlet(1) weights. draws=None: its exact shares, with totals of 1.
+    Parameters
+    ----------
+    n : int
+        Number of items.
+    n_menus : int
+        Number of menus, all different.
+    size : int
+        Number of items in each menu.
+    n_rankings : int, default 50
+        Number of rankings of the population, with Dirichlet(1) weights.
+    draws : int or None, default 100
+        Choices from each menu; None: exact shares, with totals of 1.
+    seed : int or numpy.random.Generator, optional
+        None draws one.
 
+    Returns
+    -------
+    ChoiceData
+
+    Examples
+    --------
     >>> random_menus(300, 40, 10, seed=0)
     ChoiceData(300 items, 40 menus, 4000 observations)
     """
@@ -184,10 +265,25 @@ def stock_outs(
     draws: int | None = 100,
     seed: Seed = None,
 ) -> ChoiceData:
-    """A shop with `n` items: from each of its `n_menus` menus a random share `missing` of the items, at least one, is sold out.
+    """Draw choices from a shop in which some items are sold out.
 
-    Choices as in `random_menus`.
+    Parameters
+    ----------
+    n : int
+        Number of items of the shop.
+    n_menus : int
+        Number of menus, all different.
+    missing : float, default 0.1
+        Share of the items that is missing from each menu, at least one item, at random.
+    n_rankings, draws, seed : optional
+        As for `random_menus`.
 
+    Returns
+    -------
+    ChoiceData
+
+    Examples
+    --------
     >>> stock_outs(60, 40, missing=0.1, seed=0)
     ChoiceData(60 items, 40 menus, 4000 observations)
     """
@@ -232,24 +328,54 @@ def _check_draws(draws: int | None) -> None:
 class KnownProjection(NamedTuple):
     """A problem built backwards from its answer.
 
+    Attributes
+    ----------
+    data : ndarray of shape (2^n, n)
+        What to project.
+    answer : ndarray of shape (2^n, n)
+        Its projection.
+    distance : float
+        The distance between the two.
+
+    Examples
+    --------
     >>> known = known_projection(3, seed=0)
     >>> known.data.shape, known.answer.shape, known.distance
     ((8, 3), (8, 3), 0.1)
     """
 
-    data: Array  # project this ...
-    answer: Array  # ... and get this
+    data: Array
+    answer: Array
     distance: float
 
 
 def known_projection(n: int, seed: Seed = None, dimension: int | None = None, distance: float = 0.1) -> KnownProjection:
-    """A point on a random face of RUM plus a normal vector of that face: its projection is the point.
+    """Make data whose projection is known: a point on a random face of RUM plus a normal vector of that face.
 
-    The point mixes `dimension` + 1 random rankings (default n), so it lies on a face of at most that dimension unless they
-    cover the lattice. The flow is zero off their edges; a non-negative multiplier z on such edges only makes
-    data = answer - K^T z, and the answer is optimal for it by the Karush-Kuhn-Tucker conditions. The entries of
-    `data` add up to 1 in each menu but may leave [0, 1]: shorten `distance` where that matters.
+    Parameters
+    ----------
+    n : int
+        Number of items.
+    seed : int or numpy.random.Generator, optional
+        None draws one.
+    dimension : int, optional
+        The point mixes `dimension` + 1 random rankings, so it lies on a face of at most that dimension unless they cover
+        the lattice. None: n.
+    distance : float, default 0.1
+        Length of the normal vector.
 
+    Returns
+    -------
+    KnownProjection
+
+    Notes
+    -----
+    The flow is zero off the edges of the rankings; a non-negative multiplier z on such edges only makes
+    data = answer - K^T z, and the answer is optimal for it by the Karush-Kuhn-Tucker conditions. The entries of `data` add
+    up to 1 in each menu but may leave [0, 1]: shorten `distance` where that matters.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import rumflow as rf
     >>> known = known_projection(4, seed=0)
@@ -273,8 +399,24 @@ def known_projection(n: int, seed: Seed = None, dimension: int | None = None, di
 
 
 def observed_menus(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]:
-    """(2^n, n) mask of a random `share` of the menus of two items or more, whole menus, at least one of them.
+    """Choose a random share of the menus of two items or more.
 
+    Parameters
+    ----------
+    n : int
+        Number of items.
+    share : float
+        Share of the menus, 0 to 1; at least one menu is chosen.
+    seed : int or numpy.random.Generator, optional
+        None draws one.
+
+    Returns
+    -------
+    ndarray of bool, shape (2^n, n)
+        The mask of the observed cells; menus are observed as a whole.
+
+    Examples
+    --------
     >>> int(observed_menus(4, 0.5, seed=0).any(axis=1).sum())  # of 11 menus of two items or more
     6
     """
@@ -289,8 +431,24 @@ def observed_menus(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]
 
 
 def observed_cells(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]:
-    """(2^n, n) mask of a random `share` of the single cells of menus of two items or more, at least one of them.
+    """Choose a random share of the single cells of menus of two items or more.
 
+    Parameters
+    ----------
+    n : int
+        Number of items.
+    share : float
+        Share of the cells, 0 to 1; at least one cell is chosen.
+    seed : int or numpy.random.Generator, optional
+        None draws one.
+
+    Returns
+    -------
+    ndarray of bool, shape (2^n, n)
+        The mask of the observed cells.
+
+    Examples
+    --------
     >>> int(observed_cells(4, 0.5, seed=0).sum())  # of 28 cells
     16
     """
@@ -306,8 +464,21 @@ def observed_cells(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]
 
 
 def hide(array: Array, observed: NDArray[np.bool_]) -> Array:
-    """The array with NaN on the cells of menus that are not observed.
+    """Replace cells that are not observed by NaN.
 
+    Parameters
+    ----------
+    array : ndarray of shape (2^n, n)
+        Probabilities over all menus.
+    observed : ndarray of bool, shape (2^n, n)
+        The mask of the observed cells.
+
+    Returns
+    -------
+    ndarray of shape (2^n, n)
+
+    Examples
+    --------
     >>> import numpy as np
     >>> some = hide(dirichlet(4, seed=0), observed_menus(4, 0.5, seed=0))
     >>> int(np.isnan(some).any(axis=1).sum())

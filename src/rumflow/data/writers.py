@@ -31,7 +31,7 @@ Table = dict[str, list[Any]]
 def long_table(data: Counted) -> Table:
     """menu_mask, menu, item, count (beyond 62 items: menu_id, item, item_number, count); a total where cells were not observed.
 
-    An item that is in no menu stands alone with count 0, so that it is not lost.
+    An item that is in no menu has a row of its own with count 0, so that it is not lost.
     """
     n, m = len(data.items), len(data.menus)
     alone = np.setdiff1d(np.arange(n), data.menus.item)
@@ -59,7 +59,7 @@ def rows_table(data: Counted) -> Table:
     """One row per choice: menu_mask, menu, choice (beyond 62 items: menu, choice, item_number), and weight, subject, group where
     the data have them.
 
-    Beyond 62 items one that was never chosen stands alone with weight 0, so that its number is not lost.
+    Beyond 62 items one that was never chosen has a row of its own with weight 0, so that its number is not lost.
     """
     rows = data.rows
     if rows is None:

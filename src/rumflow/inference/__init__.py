@@ -1,4 +1,8 @@
-"""Inference: tests, likelihood, bounds and shares, all by projections onto the random utility models."""
+"""Inference: tests, likelihood, bounds and shares, all by projections onto the random utility models.
+
+Public are the names in `__all__`, which are the functions in `rumflow` and the classes of their results; modules other than
+`functionals` may change.
+"""
 
 from rumflow.inference import functionals
 from rumflow.inference.assortment import best_assortment

@@ -12,7 +12,7 @@ certified distance to the best where time ends it. What is certified holds up to
 worst 1e-7, of the largest revenue.
 
 The fit itself, one mixture of rankings among many with the same values, has a best menu, too. It promises more and may keep
-less; all of them stand in the table with their ranges.
+less; all of them are in the table with their ranges.
 """
 
 from __future__ import annotations
@@ -71,24 +71,57 @@ def best_assortment(
     seed: Seed = 0,
     progress: bool = False,
 ) -> BestAssortment:
-    """The menu with the highest worst-case revenue over all RUMs that have the fitted values on every recorded cell.
+    """Find the menu with the highest worst-case revenue.
 
-    data            ChoiceData, a (2^n, n) array of probabilities with NaN for what was not observed, or a Projection.
-    revenue         {item: value} for every item but the outside option, or an array in the order of the items.
-    outside_option  what people take who buy nothing: an item of the data, on every menu that is considered. Its revenue is 0
-                    unless `revenue` says otherwise.
-    max_size        most items beside the outside option.
-    must            items that every menu has.
-    never_together  groups of items, such as [("a", "b")]: at most one of each group.
-    confidence      None, or a level such as 0.95: the worst case is then over all RUMs that are not rejected at this level, by
-                    the largest deviation of a recorded share, or of the share of choices that earn as much or more, in
-                    standard errors. They hold the truth with that probability, and then every menu earns what it promises: the
-                    promise of the menu that is found holds although it was searched for.
-    max_seconds     end with the best so far and its gap; Ctrl-C does so, too.
-    weights, model, route   of the projection, see `bounds`; the model must be random utility.
-    n_boot, cluster, seed   of the level: samples drawn; True, or one id per row: by whole subjects.
-    progress        a line on standard error.
+    The worst case is over all RUMs that have the fitted values on every recorded cell.
 
+    Parameters
+    ----------
+    data : ChoiceData, Projection or array_like
+        An array has shape (2^n, n), with NaN for what was not observed.
+    revenue : mapping or array_like
+        {item: value} for every item but the outside option, or an array in the order of the items.
+    outside_option : hashable
+        What people take who buy nothing: an item of the data, on every menu that is considered. Its revenue is 0 unless
+        `revenue` says otherwise.
+    max_size : int, optional
+        The largest number of items apart from the outside option.
+    must : iterable, default ()
+        Items that every menu has.
+    never_together : iterable of groups, default ()
+        Groups of items, such as [("a", "b")]: at most one of each group.
+    confidence : float, optional
+        None, or a level such as 0.95: the worst case is then over all RUMs that are not rejected at this level; see Notes.
+    weights, model, route : optional
+        Of the projection, see `bounds`; the model must be random utility.
+    max_seconds : float, optional
+        Stop with the best so far and its gap, as Ctrl-C does.
+    n_boot : int, default 999
+        Samples drawn for the level.
+    cluster : bool or array_like, optional
+        For the level: True, or one id per row, draws whole subjects.
+    seed : int or numpy.random.Generator, default 0
+        For the level.
+    progress : bool, default False
+        Show a line on standard error.
+
+    Returns
+    -------
+    BestAssortment
+
+    Raises
+    ------
+    InputError
+        If the outside option or a revenue is missing, or no menu satisfies the conditions.
+
+    Notes
+    -----
+    With `confidence` a RUM is rejected by the largest deviation, in standard errors, of a recorded share or of the share of
+    choices that earn as much or more. The RUMs that are not rejected include the truth with that probability, and then
+    every menu earns at least its lower bound: the bound of the best menu holds although the menu was searched for.
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("out", "a", "b"): {"out": 50, "a": 30, "b": 20}, ("out", "a"): {"out": 60, "a": 40}})
     >>> best = rf.best_assortment(data, revenue={"a": 3, "b": 4}, outside_option="out")

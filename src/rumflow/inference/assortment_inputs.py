@@ -20,7 +20,7 @@ def find_outside(fit: Projection, menus: Mask, outside_option: Item | None) -> i
     hint = f" On every recorded menu: {', '.join(always)}." if always else ""
     if outside_option is None:
         raise InputError(
-            "outside_option: it is needed. Name the item that stands for buying nothing; if buying nothing was not recorded, "
+            "outside_option is required: name the item that means buying nothing; if buying nothing was not recorded, "
             f"the data say nothing about how many buy, and no assortment can be valued.{hint}"
         )
     x = check_item(outside_option, fit.items, "outside_option")

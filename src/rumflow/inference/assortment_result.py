@@ -19,35 +19,90 @@ _REASONS = {
     "too large": "the graph of the recorded menus and a promising one is too large",
 }
 
-#: The answer itself is named in full, up to so many characters.
+#: The answer itself is named in full, up to this many characters.
 MOST_NAMED = 2000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BestAssortment:
-    """The menu with the highest worst-case revenue, and what it is compared with."""
+    """The menu with the highest worst-case revenue, and what it is compared with.
 
-    menu: tuple[Item, ...]  #: with the outside option
-    lower: float  #: certified: the menu earns at least this in every population that counts, see `confidence`
-    upper: float  #: and at most this
-    gap: float  #: certified: no menu has a worst case more than this above `lower`
+    Attributes
+    ----------
+    menu : tuple
+        The menu, with the outside option.
+    lower : float
+        Certified: the menu earns at least this in every population considered, see `confidence`.
+    upper : float
+        And at most this.
+    gap : float
+        Certified: no menu has a worst case more than this above `lower`.
+    outside_option : hashable
+        What people take who buy nothing.
+    table : dict of lists
+        Columns assortment, menu, size, lower, upper (over the populations that fit best), fit, allowed, and with
+        `confidence` from, to (over those not rejected; NaN where that was not computed).
+    confidence : float or None
+        None: the populations considered are those that fit best; else those that are not rejected at this level.
+    nodes : int
+        Nodes of the search.
+    seconds : float
+        Time taken.
+    reason : str
+        "" where the search was completed, else "max_seconds", "interrupted" or "too large".
+    notes : tuple of str
+        What the reader should know.
+    projection : Projection or None
+        The fit.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("out", "a", "b"): {"out": 50, "a": 30, "b": 20}, ("out", "a"): {"out": 60, "a": 40}})
+    >>> best = rf.best_assortment(data, revenue={"a": 3, "b": 4}, outside_option="out")
+    >>> best.outside_option, best.reason
+    ('out', '')
+    """
+
+    menu: tuple[Item, ...]
+    lower: float
+    upper: float
+    gap: float
     outside_option: Item
     table: dict[str, list[Any]]
-    """Columns assortment, menu, size, lower, upper (over the populations that fit best), fit, allowed, and with `confidence`
-    from, to (over those not rejected; NaN where that was not computed)."""
-    confidence: float | None  #: None: populations that fit best count; else those that are not rejected at this level
-    nodes: int  #: of the search
+    confidence: float | None
+    nodes: int
     seconds: float
-    reason: str  #: "" where the search was completed, else "max_seconds", "interrupted" or "too large"
+    reason: str
     notes: tuple[str, ...] = ()
     projection: Projection | None = None
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """The table as a data frame (backend "pandas", "polars", "pyarrow" or "dict")."""
+        """Return the table as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
+            The kind of data frame.
+
+        Returns
+        -------
+        data frame
+        """
         return make_frame(self.table | {"menu": [format_menu(menu) for menu in self.table["menu"]]}, backend)
 
     def as_table(self, top: int = 12) -> Table:
-        """The first rows of the table for the terminal."""
+        """Return the first rows of the table for the terminal.
+
+        Parameters
+        ----------
+        top : int, default 12
+            The largest number of rows.
+
+        Returns
+        -------
+        Table
+        """
         shown = {name: column[:top] for name, column in self.table.items() if name != "allowed"}
         shown["menu"] = [self._offer(menu) for menu in shown["menu"]]
         for name in ("from", "to"):  # NaN where it was not computed
@@ -73,7 +128,7 @@ class BestAssortment:
         return f'; "-": not computed, for the assortment {why}' if why else ""
 
     def summary(self) -> str:
-        """The answer in words."""
+        """Return the answer in words."""
         own = self._offer(self.menu, MOST_NAMED)
         earns = f"{own} beside {self.outside_option}, which earns {self.lower:.4g} to {self.upper:.4g}"
         if self.confidence is None:
@@ -89,7 +144,7 @@ class BestAssortment:
             ]
         if self.reason:
             why = _REASONS[self.reason]
-            lines.append(f"Not the last word, because {why}: another may promise up to {self.gap:.3g} more.")
+            lines.append(f"The search is not complete, because {why}: another may promise up to {self.gap:.3g} more.")
         else:
             lines.append(
                 f"No other assortment promises more (certified{f' to {self.gap:.1g}' if self.gap > 0 else ''})."
@@ -103,7 +158,17 @@ class BestAssortment:
         return name_menu(offered, own, length)
 
     def plot(self, ax: Any = None) -> Any:
-        """The ranges of the assortments as bars."""
+        """Plot the ranges of the assortments as bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         from rumflow.output.range_plots import Interval, plot_ranges
 
         names = self.table["assortment"]

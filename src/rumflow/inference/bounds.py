@@ -46,26 +46,53 @@ from rumflow.projection.single import project_exact
 class Bounds:
     """Confidence intervals and sharp bounds for one quantity, or for every item of a menu.
 
-    `lower`, `upper`, `interval` and `found[item]` are the sharp bounds, which know no sampling error; `confidence_interval` has
-    the other ends.
+    `lower`, `upper`, `interval` and `result[item]` are the sharp bounds, which do not include sampling error;
+    `confidence_interval` returns the interval that does.
+
+    Attributes
+    ----------
+    menu : tuple
+        The menu; empty for a functional.
+    items : tuple
+        One item per bound; empty for a functional.
+    lower, upper : ndarray
+        The sharp bounds.
+    gap : float
+        Certified: how far the bounds may be outside the sharp ones.
+    distance : float
+        Distance of the data to RUM: bounds are over the RUMs that fit as well as the nearest. NaN: the data do not matter.
+    confidence : float or None
+        Level of the confidence intervals.
+    confidence_lower, confidence_upper : ndarray or None
+        Ends of the confidence intervals, where they were computed; NaN where every value is rejected.
+    notes : tuple of str
+        One per bound, or empty: why every value is rejected, and the like.
+    fit : Projection or None
+        The projection that the bounds start from.
+    seed : int or None
+        Seed of the intervals: the same seed gives the same ones.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> result = rf.bounds(data, ["a", "c"], confidence=None)
+    >>> [round(end, 3) for end in result["a"]]
+    [0.386, 0.743]
     """
 
-    menu: tuple[Item, ...]  #: empty for a functional
-    items: tuple[Item, ...]  #: one per bound; empty for a functional
+    menu: tuple[Item, ...]
+    items: tuple[Item, ...]
     lower: Array
     upper: Array
-    gap: float  #: how far the bounds may be outside the sharp ones, certified
-    distance: (
-        float  #: of the data to RUM: bounds are over the RUMs that fit as well as the nearest; NaN: they do not matter
-    )
+    gap: float
+    distance: float
     confidence: float | None = None
-    confidence_lower: Array | None = (
-        None  #: ends of the confidence intervals, where there are; NaN where no value is kept
-    )
+    confidence_lower: Array | None = None
     confidence_upper: Array | None = None
-    notes: tuple[str, ...] = ()  #: one per bound, or none at all: why no value is kept, and the like
+    notes: tuple[str, ...] = ()
     fit: Projection | None = None
-    seed: int | None = None  #: of the intervals: the same seed gives the same ones
+    seed: int | None = None
 
     def __getitem__(self, item: Item) -> tuple[float, float]:
         if item not in self.items:
@@ -75,13 +102,29 @@ class Bounds:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The sharp bounds, where there is one pair of them; without sampling error."""
+        """The sharp bounds, without sampling error, of the only quantity; an InputError where there are several."""
         if len(self.lower) != 1:
             raise InputError(f"there are bounds for {len(self.lower)} items; take one by its label")
         return float(self.lower[0]), float(self.upper[0])
 
     def confidence_interval(self, item: Item | None = None) -> tuple[float, float]:
-        """The confidence interval of an item, or of the one quantity there is; NaN where no value is kept."""
+        """Return the confidence interval of an item, or of the only quantity.
+
+        Parameters
+        ----------
+        item : optional
+            The label of an item; None where there is only one quantity.
+
+        Returns
+        -------
+        tuple of float
+            Lower and upper end; NaN where every value is rejected.
+
+        Raises
+        ------
+        InputError
+            If no intervals were computed, or there are several and no item is given.
+        """
         if self.confidence_lower is None or self.confidence_upper is None:
             raise InputError("no confidence intervals were computed: they need counts, and confidence= between 0 and 1")
         if item is None and len(self.lower) != 1:
@@ -92,7 +135,7 @@ class Bounds:
         return float(self.confidence_lower[i]), float(self.confidence_upper[i])
 
     def summary(self) -> str:
-        """The bounds in words."""
+        """Return the bounds in words."""
         what = f"from {format_menu(self.menu)}" if self.menu else "of the functional"
         near = "" if np.isnan(self.distance) else f" as close to the data as the nearest (distance {self._away():.4g})"
         sharp = f"over all members of the model{near}"
@@ -138,26 +181,63 @@ def bounds(
     route: str | None = None,
     progress: bool = False,
 ) -> Bounds:
-    """Confidence intervals, and sharp lower and upper bounds, for the probabilities on any menu or for any functional.
+    """Compute confidence intervals, and sharp bounds, for the probabilities on any menu or for any functional.
 
-    data        ChoiceData, a (2^n, n) array of probabilities with NaN for what was not observed, or a Projection.
-    menu, item  the menu (labels) and the item; None: every item of the menu. For BudgetData the menu is a budget that nobody
-                faced, given by its prices (divided by its expenditure); its items are the patches into which the others cut it.
-    functional  instead of a menu: {(menu, item): value, ...} by label, the menus observed or not, or a (2^n, n) array c;
-                bounds for sum c rho.
-    weights     of the projection; see `project`, also for model and route. "auto": those of the test, the menu's sample size. A
-                Projection has its own.
-    confidence  the level of the intervals: the values that `rum_test` with the added hypothesis "the probability (or functional)
-                is this" does not reject (test inversion, `n_boot` replicates each, ends to 0.001 of the range). "auto": 0.95
-                where the data have counts. None: sharp bounds only, which is faster.
-    tau, seed, cluster   of that test; tau="auto" is twice that of `rum_test`, which intervals need. The seed is kept in the
-                result, also one that was drawn (None).
-    progress    a line on standard error that counts the values tested.
+    Parameters
+    ----------
+    data : ChoiceData, BudgetData, Projection or array_like
+        An array has shape (2^n, n), with NaN for what was not observed.
+    menu : iterable, optional
+        The menu, by label. For BudgetData it is a budget that nobody faced, given by its prices (divided by its
+        expenditure); its items are the patches into which the others cut it.
+    item : optional
+        An item of the menu; None: every item.
+    functional : mapping or array_like, optional
+        Instead of a menu: {(menu, item): value, ...} by label, the menus observed or not, or a (2^n, n) array c; bounds for
+        sum c rho. See `rumflow.functionals`.
+    weights : str or array_like, default "auto"
+        Weights of the projection, see `project`. "auto": those of the test, the menu's sample size. A Projection has its
+        weights already.
+    confidence : float, "auto" or None, default "auto"
+        The level of the intervals. "auto": 0.95 where the data have counts. None: sharp bounds only, which is faster.
+    n_boot : int, default 199
+        Replicates of each test.
+    tau : default "auto"
+        Of the test; "auto" is twice that of `rum_test`, which intervals need.
+    seed : int or numpy.random.Generator, optional
+        Of the test. It is kept in the result; None draws one.
+    cluster : bool or array_like, optional
+        Of the test, see `rum_test`.
+    threads : int, optional
+        Number of threads.
+    model, route : optional
+        As for `project`.
+    progress : bool, default False
+        Show a line on standard error that counts the values tested.
 
+    Returns
+    -------
+    Bounds
+
+    Raises
+    ------
+    InputError
+        If neither a menu nor a functional is given, or both, or an item is unknown.
+    NotConvergedError
+        If the projection that the bounds start from is not accurate enough.
+
+    Notes
+    -----
+    Sharp bounds are the minimum and the maximum of <c, rho> over all RUMs rho that equal the fit on every observed cell.
+    The confidence interval contains the values that `rum_test` with the added hypothesis "the probability (or functional)
+    has this value" does not reject (test inversion, ends to 0.001 of the range).
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
-    >>> found = rf.bounds(data, ["a", "c"], confidence=None)
-    >>> found.lower.round(3), found.upper.round(3)
+    >>> result = rf.bounds(data, ["a", "c"], confidence=None)
+    >>> result.lower.round(3), result.upper.round(3)
     (array([0.386, 0.257]), array([0.743, 0.614]))
     """
     options = BoundsOptions(weights, confidence, n_boot, tau, seed, cluster, threads, model, route, progress)
@@ -190,7 +270,7 @@ def _bound_menu(
 def item_labels(data: ChoiceData | ArrayLike | Projection | BudgetData) -> tuple[Item, ...]:
     """The labels of the items, before anything is fitted."""
     if isinstance(data, BudgetData):
-        raise InputError("data: choices from menus are needed, not BudgetData, which `rumflow.bounds` takes")
+        raise InputError("data: choices from menus are needed, not BudgetData (only `rumflow.bounds` accepts it)")
     if isinstance(data, ChoiceData | Projection):
         return data.items
     return tuple(range(items_from_shape(as_floats(data, "data").shape)))
@@ -229,13 +309,13 @@ def exact_fit(
     item_labels(data)
     fit = data
     if isinstance(fit, Projection) and not (model is None and route is None and _is_default(weights)):
-        raise InputError("data: a Projection has its own weights, model and route; leave these out, or give the data")
+        raise InputError("data: a Projection already has weights, model and route; omit these, or give the data")
     if not isinstance(fit, Projection):
         chosen = BoundsOptions(weights).weights_for(data)
         fit = project_exact(data, chosen, 1e-12, model=model, route=route)  # type: ignore[arg-type]
     elif not fit.geometry.exact:
         raise InputError(
-            "bounds: they need the graph of the menus, which is too large here (the fit has route 'bounded'); leave out menus"
+            "bounds need the graph of the menus, which is too large here (the fit has route 'bounded'); leave out menus"
         )
     if not fit.certificate.is_optimal(Stop(1e-8)):
         raise NotConvergedError(
@@ -299,9 +379,7 @@ def _new_budget(
         raise InputError("bounds on budgets: give the prices of a new budget as menu, without item and functional")
     for name in ("model", "route"):
         if getattr(options, name) is not None:
-            raise InputError(
-                f"{name}={getattr(options, name)!r}: budgets bring their own model and graph; leave it out"
-            )
+            raise InputError(f"{name}={getattr(options, name)!r}: budgets determine the model and its graph; omit it")
     if data.is_smoothed:
         if options.confidence not in ("auto", None):
             raise InputError(

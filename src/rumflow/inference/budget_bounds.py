@@ -43,7 +43,9 @@ def place_budget(budgets: BudgetData, prices: ArrayLike) -> NewBudget:
     every = np.vstack([budgets.prices, new])
     same = int(merge_equal(every)[-1])
     if same < len(budgets.labels):
-        raise InputError(f"bounds: the new budget is that of {budgets.labels[same]}, which was observed: see its fit")
+        raise InputError(
+            f"bounds: this budget equals the observed budget {budgets.labels[same]}; use its fitted shares"
+        )
     pieces = find_patches(every)
     old = pieces.budget < len(budgets.labels)
     signs = pieces.signs[~old]

@@ -75,7 +75,7 @@ class HouseholdSampler:
             ).any():  # some clusters are in several budgets: all are drawn together
                 stratum[:] = 0
             if len(stratum) < 2:
-                raise InputError("cluster: there is one cluster in all; resampling by cluster needs at least two")
+                raise InputError("cluster: there is only one cluster; resampling by cluster needs at least two")
         # Units stratum by stratum; one uniform number per unit draws one of its stratum.
         self._order = np.argsort(stratum, kind="stable")
         sizes = np.unique(stratum, return_counts=True)[1]
@@ -116,7 +116,23 @@ _TAU_KEY = 1 << 40  # children of the seed that no replicate uses
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BudgetTest(RumTest):
-    """A test of rational choice from budgets."""
+    """A bootstrap test of rational choice from budgets.
+
+    It has the attributes and methods of `RumTest`, with budgets as menus and patches as items.
+
+    Attributes
+    ----------
+    budgets : BudgetData
+        The budgets that were tested.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> prices, bundles = [[1, 2], [2, 1]], [[1, 0], [0, 1], [1, 0], [0, 1]]
+    >>> budgets = rf.BudgetData.from_quantities(prices, [0, 0, 1, 1], bundles, degree=0)
+    >>> rf.rum_test(budgets, n_boot=9, seed=1).n_types
+    3
+    """
 
     budgets: BudgetData
     _words = Words(
@@ -130,14 +146,14 @@ class BudgetTest(RumTest):
 
     @classmethod
     def of(cls, test: RumTest, budgets: BudgetData) -> BudgetTest:
-        """A test of the choices of budgets, with the budgets and what is to be said of them."""
+        """Return a test of the choices of budgets as a test of the budgets."""
         own = {one.name: getattr(test, one.name) for one in fields(test)}
         found = cls(**own, budgets=budgets)
         return replace(found, notes=(*test.notes, *budgets.notes, *_note_on_types(budgets, found.n_types)))
 
     @property
     def n_types(self) -> int:
-        """How many rational types there are."""
+        """Number of rational types."""
         return cast(Budgets, self.sample.projector.model).types.number
 
     def _drawn(self) -> str:

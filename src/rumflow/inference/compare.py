@@ -36,17 +36,32 @@ from rumflow.solvers.resources import Progress, Resources
 
 
 class ModelComparison(NamedTuple):
-    """Projections of the same data onto several models."""
+    """Projections of the same data onto several models.
 
-    fits: dict[str, Projection]  #: by name of the model
-    tests: dict[str, RumTest]  #: of each model; empty where no replicates were asked for
-    logliks: dict[
-        str, float
-    ]  #: the largest log-likelihood of each model; empty where it was not asked for or there is none
+    Attributes
+    ----------
+    fits : dict of str to Projection
+        By name of the model.
+    tests : dict of str to RumTest
+        Of each model; empty where no replicates were asked for.
+    logliks : dict of str to float
+        The largest log-likelihood of each model; empty where it was not asked for or does not exist.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> rf.compare_models(data, {"every ranking": rf.RandomUtility()}).table["model"]
+    ['every ranking']
+    """
+
+    fits: dict[str, Projection]
+    tests: dict[str, RumTest]
+    logliks: dict[str, float]
 
     @property
     def table(self) -> dict[str, list[Any]]:
-        """Columns: model, distance, pvalue (where tested), loglik (where there is one), gap, types, nodes, seconds, status."""
+        """Columns: model, distance, pvalue (if tested), loglik (if it exists), gap, types, nodes, seconds, status."""
         names = ("model", "distance", "pvalue", "loglik", "gap", "types", "nodes", "seconds", "status")
         columns: dict[str, list[Any]] = {name: [] for name in names}
         for name, fit in self.fits.items():
@@ -60,15 +75,25 @@ class ModelComparison(NamedTuple):
         return {name: column for name, column in columns.items() if given.get(name, True)}
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """The table as a data frame (backend "pandas", "polars", "pyarrow" or "dict")."""
+        """Return the table as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
+            The kind of data frame.
+
+        Returns
+        -------
+        data frame
+        """
         return make_frame(self.table, backend)
 
     def summary(self) -> str:
-        """The comparison in words."""
+        """Return the comparison in words."""
         return self.as_table().text()
 
     def as_table(self) -> Table:
-        """The comparison for the terminal."""
+        """Return the comparison for the terminal."""
         shown = {name: column for name, column in self.table.items() if name not in ("gap", "seconds")}
         first = next(iter(self.fits.values()))
         worst = max(fit.gap / max(fit.objective, fit.certificate.floor, 1e-300) for fit in self.fits.values())
@@ -88,7 +113,17 @@ class ModelComparison(NamedTuple):
         return Table(title, [words.get(name, name) for name in shown], rows, note)
 
     def plot(self, ax: Any = None) -> Any:
-        """Distances as bars."""
+        """Plot the distances as bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         from rumflow.output.plots import plot_models
 
         return plot_models(self, ax)
@@ -110,21 +145,44 @@ def compare_models(
 ) -> ModelComparison:
     """Project the data onto each of several models, and test each.
 
-    models       by name: {"RUM": RandomUtility(), "one axis": SinglePeaked(axis)}.
-    max_seconds  for each projection; what is found by then stands in the table, with its gap and status.
-    n_boot       bootstrap replicates of a test of each model, with the same `seed`; 0: no tests and no p-values. Without
-                 weights the distances are unweighted, and the tests have their own default.
-    likelihood   also the largest log-likelihood of each model, where the data are counts, the projection ended in time, and (for
-                 menus recorded in part) the graph is not too large: -inf where a choice that was made is made by no type. It is
-                 certified to 1e-6 of a unit.
-    cluster      as for `rumflow.rum_test`: True keeps the choices of a subject together in the replicates.
+    Parameters
+    ----------
+    data : ChoiceData or array_like
+        As for `rumflow.project`.
+    models : mapping of str to Model
+        By name: {"RUM": RandomUtility(), "one axis": SinglePeaked(axis)}. None as a model is random utility.
+    weights : str or array_like, optional
+        As for `rumflow.project`. With None the distances are unweighted, and the tests have their own default.
+    tol : float, default 1e-9
+        As for `rumflow.project`.
+    max_seconds : float, optional
+        For each projection; the table has what was computed by then, with its gap and status.
+    progress : bool or callable, default False
+        As for `rumflow.project`.
+    threads : int, optional
+        As for `rumflow.project`.
+    n_boot : int, default 0
+        Bootstrap replicates of a test of each model, with the same `seed`; 0: no tests and no p-values.
+    seed : int or numpy.random.Generator, default 0
+        Of the tests.
+    likelihood : bool, default True
+        Compute also the largest log-likelihood of each model, where the data are counts, the projection ended in time, and
+        (for menus recorded in part) the graph is not too large. It is -inf where a choice was made that no type makes, and
+        is certified to 1e-6 of a unit.
+    cluster : bool or array_like, optional
+        As for `rumflow.rum_test`: True keeps the choices of a subject together in the replicates.
 
-    The other arguments are those of `rumflow.project`.
+    Returns
+    -------
+    ModelComparison
 
+    Examples
+    --------
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
-    >>> found = rf.compare_models(data, {"every ranking": rf.RandomUtility(), "one axis": rf.SinglePeaked(["a", "b", "c"])})
-    >>> {name: round(fit.distance, 4) for name, fit in found.fits.items()}
+    >>> models = {"every ranking": rf.RandomUtility(), "one axis": rf.SinglePeaked(["a", "b", "c"])}
+    >>> comparison = rf.compare_models(data, models)
+    >>> {name: round(fit.distance, 4) for name, fit in comparison.fits.items()}
     {'every ranking': 0.1852, 'one axis': 0.1852}
     """
     if not isinstance(models, Mapping) or not models:

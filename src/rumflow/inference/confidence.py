@@ -164,8 +164,8 @@ class Inversion:
                 value = {theta: self.pvalue_at(restricted, theta) for theta in tried}
                 best = max(tried, key=value.__getitem__)
                 note = (
-                    f"no value is kept at this level although the model is not rejected (p = {whole:.3g}); "
-                    f"closest to it is {best:.3g} (p = {value[best]:.3g})"
+                    f"every value is rejected at this level although the model is not (p = {whole:.3g}); "
+                    f"the least rejected is {best:.3g} (p = {value[best]:.3g})"
                 )
             return Interval(np.nan, np.nan, note)
         return Interval(_end(accepted, min(inner), least), _end(accepted, max(inner), most))

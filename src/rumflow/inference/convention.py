@@ -20,29 +20,57 @@ TAUS = ("thinned", "mean", "smallest")
 
 @dataclass(frozen=True)
 class Convention:
-    """What a test depends on beside the data. Arguments of `rum_test` given beside a convention win.
+    """What a test depends on apart from the data.
 
-    set     "simplex": distance to the RUMs. "cone": to their multiples by any number >= 0 (no sum-to-one).
-    cells   "all", or "drop-last": the last item of each menu is left out of the distance.
-    scale   what multiplies the squared distance. "total": all observations. "group": observations of a group (the mean, where
-            there are several groups). "smallest", "mean": that menu sample size. Or a number. None: "total", but 1 where the
-            weights contain the sample sizes already (weights="counts" or "inverse-variance"). P-values do not depend on it.
-    centre  the inner point r towards which the set is tightened. "rankings": all rankings equally likely. "types": all distinct
-            behaviours equally likely. They differ where some item is in every menu (a default): rankings that differ only
-            below it behave alike, and count once as types. Models other than random utility have one inner point.
-    weights None (1 on every cell), "counts" or "inverse-variance"; see `rum_test`.
-    draws   "null": replicate choices come from the tightened fit. "empirical": from the observed choices, recentred on it.
-            "auto": "null", but "empirical" on the cone, whose points have no total of 1 to draw from.
-    tau     the rule behind tau="auto". "mean": the mean of a m^(-1/5) over the menus, m the choices (subjects, where they are
-            resampled) from a menu, so that a few large menus do not speak for many small ones; a = 3.2 / s^2 between 0.4 and
-            0.525, s the mean number of items of a menu: small menus have few facets, and the test needs more room
-            (`python -m studies.experiments.size`). "thinned": that times 1 - u/2, u the `inequality` of the menus, where fits are
-            thinned (`thin`). "smallest": sqrt(log m / m), m the smallest. Or a number. m is at least 3.
-    thin    where menus are unequal, draws are "null" and weights "counts": types leave the fit, before samples are drawn from it,
-            as long as that moves it by no more than `thin` times u in units of sampling noise (`rumflow.inference.thin`), at
-            whatever tau. Other weights may give most to menus that are known least, where such a move is a large one. 0: none
-            leave. Nor do they where more than 2,500 cells were recorded: it would take longer than the replicates.
+    Arguments that are given to `rum_test` together with a convention take precedence over it.
 
+    Parameters
+    ----------
+    set : {"simplex", "cone"}, default "simplex"
+        "simplex": distance to the RUMs. "cone": to their multiples by any number >= 0 (no sum-to-one).
+    cells : {"all", "drop-last"}, default "all"
+        "drop-last": the last item of each menu is left out of the distance.
+    scale : {"total", "group", "smallest", "mean"}, float or None, default None
+        What multiplies the squared distance. "total": all observations. "group": observations of a group (the mean, if
+        there are several groups). "smallest", "mean": that menu sample size. Or a number. None: "total", but 1 where the
+        weights contain the sample sizes already (weights="counts" or "inverse-variance"). P-values do not depend on it.
+    centre : {"rankings", "types"}, default "rankings"
+        The inner point r towards which the set is tightened. "rankings": all rankings equally likely. "types": all
+        distinct behaviours equally likely. They differ where some item is in every menu (a default): rankings that differ
+        only below it behave alike, and count once as types. Models other than random utility have one inner point.
+    weights : {None, "counts", "inverse-variance"}, default "counts"
+        None: 1 on every cell. See `rum_test`.
+    draws : {"auto", "null", "empirical"}, default "auto"
+        "null": replicate choices come from the tightened fit. "empirical": from the observed choices, recentred on it.
+        "auto": "null", but "empirical" on the cone, whose points have no total of 1 to draw from.
+    tau : {"thinned", "mean", "smallest"} or float, default "thinned"
+        The rule for tau="auto"; see Notes.
+    thin : float, default 0.6
+        Where menus are unequal, draws are "null" and weights "counts": types are removed from the fit, before samples are
+        drawn from it, as long as that moves it by no more than `thin` times u in units of sampling noise
+        (`rumflow.inference.thin`), at whatever tau. Other weights may give most to menus that are known least, where such
+        a move is a large one. 0: none are removed. Nor are they where more than 2,500 cells were recorded: it would take
+        longer than the replicates.
+
+    Raises
+    ------
+    InputError
+        If a value is not accepted, or draws="null" is combined with set="cone".
+
+    Notes
+    -----
+    Rules for tau, where m is the number of choices from a menu (of subjects, where they are resampled), at least 3:
+
+    "mean": the mean of a m^(-1/5) over the menus, so that a few large menus do not decide for many small ones. Here
+    a = 3.2 / s^2 between 0.4 and 0.525, s the mean number of items of a menu: small menus have few facets, and the test
+    needs to be tightened more (`python -m studies.experiments.size`).
+
+    "thinned": that times 1 - u/2, u the `inequality` of the menus, where fits are thinned (`thin`).
+
+    "smallest": sqrt(log m / m), m the smallest.
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
     >>> published = rf.Convention(draws="empirical", weights=None, tau="smallest")

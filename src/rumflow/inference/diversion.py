@@ -37,20 +37,46 @@ _RARE = 1e-9  # where nobody may take the item, nothing is known about where the
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diversion:
-    """Gains of the other items when one is taken off a menu."""
+    """Gains of the other items when one is taken off a menu.
 
-    item: Item  #: what is taken away
-    menu: tuple[Item, ...]  #: from which menu
-    observed: bool  #: was that menu recorded?
-    share: tuple[float, float]  #: range of the item's own share of the menu before
-    gains: Bounds  #: of every other item: sharp bounds and intervals
-    ratio_lower: Array  #: range of the gain as a share of the item's own; 0 and 1 where nobody may take the item
+    Attributes
+    ----------
+    item : hashable
+        The item that is taken away.
+    menu : tuple
+        The menu it is taken from.
+    observed : bool
+        Whether that menu was recorded.
+    share : tuple of float
+        Range of the item's share of the menu before.
+    gains : Bounds
+        Sharp bounds and intervals of the gain of every other item.
+    ratio_lower, ratio_upper : ndarray
+        Range of the gain divided by the item's share; 0 and 1 where possibly nobody takes the item.
+    projection : Projection or None
+        The projection that the bounds start from.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> result = rf.diversion(data, "c", confidence=None)
+    >>> result.menu, result.observed
+    (('a', 'b', 'c'), True)
+    """
+
+    item: Item
+    menu: tuple[Item, ...]
+    observed: bool
+    share: tuple[float, float]
+    gains: Bounds
+    ratio_lower: Array
     ratio_upper: Array
     projection: Projection | None = None
 
     @property
     def table(self) -> dict[str, list[Any]]:
-        """Columns: item, lower, upper (of the gain), from, to (its interval, where there is one), ratio_lower, ratio_upper."""
+        """Columns: item, lower, upper (of the gain), from, to (its interval, if computed), ratio_lower, ratio_upper."""
         gains = self.gains
         columns: dict[str, list[Any]] = {"item": list(gains.items)}
         if gains.confidence_lower is not None and gains.confidence_upper is not None:
@@ -59,11 +85,21 @@ class Diversion:
         return columns | {"ratio_lower": self.ratio_lower.tolist(), "ratio_upper": self.ratio_upper.tolist()}
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """The table as a data frame (backend "pandas", "polars", "pyarrow" or "dict")."""
+        """Return the table as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
+            The kind of data frame.
+
+        Returns
+        -------
+        data frame
+        """
         return make_frame(self.table, backend)
 
     def as_table(self) -> Table:
-        """The table for the terminal."""
+        """Return the table for the terminal."""
         low, high = self.share
         own = f"{low:.3f}" if high - low < 5e-4 else f"{low:.3f} to {high:.3f}"
         seen = "" if self.observed else " (never offered)"
@@ -80,11 +116,21 @@ class Diversion:
         return Table(title, [name.replace("_", " ") for name in self.table], rows, note)
 
     def summary(self) -> str:
-        """The gains in words."""
+        """Return the gains in words."""
         return self.as_table().text()
 
     def plot(self, ax: Any = None) -> Any:
-        """Ranges of the gains as bars."""
+        """Plot the ranges of the gains as bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         from rumflow.output.range_plots import Interval, plot_ranges
 
         gains = self.gains
@@ -111,17 +157,31 @@ def diversion(
     route: str | None = None,
     **options: Any,
 ) -> Diversion:
-    """Who gains, and how much, when an item is taken off a menu: ranges and confidence intervals.
+    """Compute who gains, and how much, when an item is taken off a menu: ranges and confidence intervals.
 
-    item      what is taken away.
-    menu      from which menu; None: the largest recorded one that has the item (the first of several), else all items.
+    Parameters
+    ----------
+    data : ChoiceData, Projection or array_like
+        As for `bounds`.
+    item : hashable
+        The item that is taken away.
+    menu : iterable, optional
+        The menu it is taken from; None: the largest recorded one that has the item (the first of several), else all items.
+    weights, model, route : optional
+        As for `bounds`.
+    **options
+        Those of `bounds`: confidence, n_boot, seed, tau, cluster, threads, progress.
 
-    The other arguments are those of `bounds`: confidence, n_boot, seed, tau, cluster, threads, progress.
+    Returns
+    -------
+    Diversion
 
+    Examples
+    --------
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
-    >>> found = rf.diversion(data, "c", confidence=None)
-    >>> found.gains.items, found.gains.lower.round(3), found.gains.upper.round(3)
+    >>> result = rf.diversion(data, "c", confidence=None)
+    >>> result.gains.items, result.gains.lower.round(3), result.gains.upper.round(3)
     (('a', 'b'), array([0.   , 0.257]), array([0.   , 0.257]))
     """
     items = item_labels(data)

@@ -63,27 +63,46 @@ def explain(
 ) -> Explanation:
     """Find the menus whose choices cannot come from one population of utility maximisers.
 
-    data       ChoiceData, or a (2^n, n) array of probabilities: row = menu bit mask, NaN = not observed. BudgetData: budgets are
-               the menus and their patches the items; smoothed demand needs level=None.
-    level      of the tests that say what a conflict is in a sample. None: the shares are taken as they are; so are those of data
-               without sample sizes.
-    n_boot     replicates of each test; fewer are drawn where the answer is clear before.
-    most       conflicts to list at most.
-    halves     half-samples in which the search is repeated, to say how often each menu is named; 0: none. Not bootstrap samples,
-               which are rejected too often: see `rumflow.inference.conflicts.subsets.half_samples`.
-    cluster    True: whole subjects are drawn, in tests and half-samples.
-    model      None for random utility, or another model on a choice graph: a conflict is then what no population of it has, one
-               menu by itself may be one, and the inequality holds for every type of the model.
-    seed       the result is the same for any number of threads.
+    Parameters
+    ----------
+    data : ChoiceData, BudgetData or array_like
+        An array has shape (2^n, n): row = menu bit mask, NaN = not observed. For BudgetData budgets are the menus and their
+        patches the items; smoothed demand needs level=None.
+    level : float or None, default 0.05
+        Level of the tests that decide what a conflict is in a sample. None: the shares are taken as exact; so are those of
+        data without sample sizes.
+    n_boot : int, default 199
+        Replicates of each test; fewer are drawn where the answer is clear before.
+    most : int, default 3
+        The largest number of conflicts to list.
+    halves : int, default 20
+        Half-samples in which the search is repeated, to say how often each menu is named; 0: none. They are not bootstrap
+        samples, which are rejected too often: see `rumflow.inference.conflicts.subsets.half_samples`.
+    cluster : bool, default False
+        True: whole subjects are drawn, in tests and half-samples.
+    seed : int or numpy.random.Generator, default 0
+        The result is the same for any number of threads.
+    model : Model, optional
+        None for random utility, or another model on a choice graph: a conflict is then what no population of it has, a
+        single menu may be one, and the inequality holds for every type of the model.
+    threads : int, optional
+        Number of threads.
+    progress : bool, default False
+        Show a line on standard error.
 
-    Ctrl-C returns what was found by then, marked `interrupted`, or raises where that is nothing.
+    Returns
+    -------
+    Explanation
+        Ctrl-C returns what is known by then, marked `interrupted`, or raises where that is nothing.
 
+    Examples
+    --------
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
-    >>> found = rf.explain(data, n_boot=99, halves=0)
-    >>> found.conflicts[0].menus
+    >>> explanation = rf.explain(data, n_boot=99, halves=0)
+    >>> explanation.conflicts[0].menus
     (('a', 'b'), ('a', 'b', 'c'))
-    >>> found.conflicts[0].pattern.name
+    >>> explanation.conflicts[0].pattern.name
     'attraction'
     """
     begin = time.perf_counter()
@@ -105,8 +124,8 @@ def explain(
     )
     if not subsets.whole.sample.projector.exact:
         raise InputError(
-            "explain needs exact distances, and the graph of these menus is too large: there are only bounds (route 'bounded'). "
-            "Leave out menus or items, such as rare ones"
+            "explain needs exact distances, but the graph of these menus is too large, so there are only bounds "
+            "(route 'bounded'); leave out menus or items, such as rare ones"
         )
     run = _Run(subsets, most, halves if sampling is not None else 0, progress)
     try:
@@ -282,7 +301,7 @@ def _check(
     check_replicates(n_boot)
     check_seed(seed)
     if not isinstance(cluster, bool):
-        raise InputError(f"cluster={cluster!r}: accepted are True (by the data's own subjects) and False")
+        raise InputError(f"cluster={cluster!r}: accepted are True (by the subjects of the data) and False")
     if cluster and (own.rows is None or own.rows.subject is None):
         raise InputError("cluster=True: these data have no subjects; name their column with subject= when reading them")
     if level is None or not isinstance(data, ChoiceData) or not has_counts(data):

@@ -1,20 +1,25 @@
 """Questions about choices as linear functionals, for `rumflow.bounds(data, functional=...)`.
 
-Each function returns a mapping {(menu, item): value}; functionals are summed with `combine`. Menus are given by label and may be
-observed or not.
+Each function returns a mapping {(menu, item): value}; functionals are summed with `combine`. Menus are given by label
+and may be observed or not.
 
-    share(menu, item)           how many take the item from the menu
-    change(before, after, item) how many more take it when the menu `before` becomes `after`
-    revenue(menu, values)       what the menu earns on average: sum of values[x] rho(menu, x)
-    prefers(a, b)               how many prefer a to b; prefers(a, b, c): a to b and b to c
-    better_off(before, after)   how many get something they like better when the menu `before` becomes `after`
+`share(menu, item)`
+    how many take the item from the menu
+`change(before, after, item)`
+    how many more take it when the menu `before` becomes `after`
+`revenue(menu, values)`
+    what the menu earns on average: the sum of values[x] rho(menu, x)
+`prefers(a, b)`
+    how many prefer a to b; `prefers(a, b, c)`: a to b and b to c
+`better_off(before, after)`
+    how many get something they like better when the menu `before` becomes `after`
 
-*Chains.* People who prefer a to b and b to c are those who take b from {b, c}, less those who take b from {a, b, c}. A chain of
-four, a over b over c over d, is no sum of choice probabilities: two populations with the same probabilities on every menu may
-differ in it, so nothing that is observed could bound it this way.
+Chains: people who prefer a to b and b to c are those who take b from {b, c}, less those who take b from {a, b, c}. A
+chain of four, a over b over c over d, is no sum of choice probabilities: two populations with the same probabilities
+on every menu may differ in it, so nothing that is observed could bound it this way.
 
-*Better off.* The best item of D u E is either the best of D or in E \\ D, and someone is strictly better off with E than with D
-exactly when it is not in D.
+Better off: the best item of the union of D and E is either the best of D or an item of E that is not in D, and someone
+is strictly better off with E than with D exactly when it is not in D.
 """
 
 from __future__ import annotations
@@ -30,8 +35,27 @@ Functional = dict[tuple[Menu, Item], float]
 
 
 def share(menu: Iterable[Item], item: Item) -> Functional:
-    """The probability that the item is taken from the menu.
+    """Return the probability that the item is taken from the menu.
 
+    Parameters
+    ----------
+    menu : iterable
+        Labels of the items of the menu.
+    item : hashable
+        One of them.
+
+    Returns
+    -------
+    dict
+        {(menu, item): value}.
+
+    Raises
+    ------
+    InputError
+        If the item is not in the menu.
+
+    Examples
+    --------
     >>> share(("tea", "milk"), "tea")
     {(('tea', 'milk'), 'tea'): 1.0}
     """
@@ -42,8 +66,27 @@ def share(menu: Iterable[Item], item: Item) -> Functional:
 
 
 def change(before: Iterable[Item], after: Iterable[Item], item: Item) -> Functional:
-    """How much the probability of the item rises from one menu to the other; it is 0 on a menu without the item.
+    """Return how much the probability of the item rises from one menu to the other.
 
+    Parameters
+    ----------
+    before, after : iterable
+        The two menus. The probability is 0 on a menu without the item.
+    item : hashable
+        An item of at least one of them.
+
+    Returns
+    -------
+    dict
+        {(menu, item): value}.
+
+    Raises
+    ------
+    InputError
+        If the item is in neither menu.
+
+    Examples
+    --------
     >>> change(["a", "b", "c"], ["a", "b"], "a")
     {(('a', 'b'), 'a'): 1.0, (('a', 'b', 'c'), 'a'): -1.0}
     """
@@ -55,8 +98,22 @@ def change(before: Iterable[Item], after: Iterable[Item], item: Item) -> Functio
 
 
 def revenue(menu: Iterable[Item], values: Mapping[Item, float]) -> Functional:
-    """What the menu earns on average; items without a value earn 0.
+    """Return what the menu earns on average.
 
+    Parameters
+    ----------
+    menu : iterable
+        Labels of the items of the menu.
+    values : mapping
+        {item: value}; items without a value earn 0.
+
+    Returns
+    -------
+    dict
+        {(menu, item): value}.
+
+    Examples
+    --------
     >>> revenue(("tea", "milk", "nothing"), {"tea": 3.5, "milk": 2.0})
     {(('tea', 'milk', 'nothing'), 'tea'): 3.5, (('tea', 'milk', 'nothing'), 'milk'): 2.0}
     """
@@ -65,8 +122,27 @@ def revenue(menu: Iterable[Item], values: Mapping[Item, float]) -> Functional:
 
 
 def prefers(a: Item, b: Item, c: Item | None = None) -> Functional:
-    """The share of people who prefer a to b, or a to b and b to c.
+    """Return the share of people who prefer a to b, or a to b and b to c.
 
+    Parameters
+    ----------
+    a, b : hashable
+        Two items.
+    c : hashable, optional
+        A third one.
+
+    Returns
+    -------
+    dict
+        {(menu, item): value}.
+
+    Raises
+    ------
+    InputError
+        If two of the items are the same.
+
+    Examples
+    --------
     >>> prefers("tea", "milk", "beer")
     {(('milk', 'beer'), 'milk'): 1.0, (('tea', 'milk', 'beer'), 'milk'): -1.0}
     """
@@ -79,8 +155,25 @@ def prefers(a: Item, b: Item, c: Item | None = None) -> Functional:
 
 
 def better_off(before: Iterable[Item], after: Iterable[Item]) -> Functional:
-    """The share of people whose best item of `after` is better than their best item of `before`.
+    """Return the share of people whose best item of `after` is better than their best item of `before`.
 
+    Parameters
+    ----------
+    before, after : iterable
+        The two menus.
+
+    Returns
+    -------
+    dict
+        {(menu, item): value}.
+
+    Raises
+    ------
+    InputError
+        If `after` has no item that is not in `before`.
+
+    Examples
+    --------
     >>> better_off(("tea", "milk"), ("tea", "beer"))
     {(('tea', 'milk', 'beer'), 'beer'): 1.0}
     """
@@ -93,8 +186,20 @@ def better_off(before: Iterable[Item], after: Iterable[Item]) -> Functional:
 
 
 def combine(terms: Iterable[tuple[Mapping[tuple[Menu, Item], float], float]]) -> Functional:
-    """The sum of functionals, each times a number: `combine([(share(D, x), 1), (share(E, x), -1)])`.
+    """Sum functionals, each times a number.
 
+    Parameters
+    ----------
+    terms : iterable of (functional, factor)
+        Such as `[(share(D, x), 1), (share(E, x), -1)]`.
+
+    Returns
+    -------
+    dict
+        {(menu, item): value}.
+
+    Examples
+    --------
     >>> combine([(share(["a", "b"], "a"), 1), (share(["a", "b", "c"], "a"), -1)])
     {(('a', 'b'), 'a'): 1.0, (('a', 'b', 'c'), 'a'): -1.0}
     """

@@ -34,8 +34,19 @@ from rumflow.models.model import Model
 
 
 def holm(pvalues: ArrayLike) -> Array:
-    """P-values adjusted by Holm's step-down rule.
+    """Adjust p-values by Holm's step-down rule.
 
+    Parameters
+    ----------
+    pvalues : array_like of shape (m,)
+        The p-values.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+
+    Examples
+    --------
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """
@@ -47,8 +58,19 @@ def holm(pvalues: ArrayLike) -> Array:
 
 
 def benjamini_hochberg(pvalues: ArrayLike) -> Array:
-    """P-values adjusted for the false discovery rate.
+    """Adjust p-values for the false discovery rate.
 
+    Parameters
+    ----------
+    pvalues : array_like of shape (m,)
+        The p-values.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+
+    Examples
+    --------
     >>> benjamini_hochberg([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.04, 0.04]
     """
@@ -69,7 +91,29 @@ def _check(pvalues: ArrayLike) -> Array:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RumTests:
-    """Tests of many data sets, with p-values adjusted for their number."""
+    """Tests of many data sets, with p-values adjusted for their number.
+
+    `tests[name]` is the test of one data set.
+
+    Attributes
+    ----------
+    names : tuple
+        Names of the data sets.
+    tests : tuple of RumTest
+        One test for each.
+    seed : int
+        The seed of all of them.
+    seconds : float
+        Time taken.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> tests = rf.rum_test_many({"young": data, "old": data}, n_boot=19, seed=1)
+    >>> tests.names, tests["old"].pvalue
+    (('young', 'old'), 0.05)
+    """
 
     names: tuple[Item, ...]
     tests: tuple[RumTest, ...]
@@ -88,26 +132,36 @@ class RumTests:
 
     @property
     def statistics(self) -> Array:
-        """(m,) the statistics."""
+        """(m,): the statistics."""
         return np.array([t.statistic for t in self.tests])
 
     @property
     def pvalues(self) -> Array:
-        """(m,) the p-values, at the first tau."""
+        """(m,): the p-values, at the first tau."""
         return np.array([t.pvalue for t in self.tests])
 
     @property
     def holm(self) -> Array:
-        """(m,) p-values adjusted by Holm's rule."""
+        """(m,): p-values adjusted by Holm's rule."""
         return holm(self.pvalues)
 
     @property
     def benjamini_hochberg(self) -> Array:
-        """(m,) p-values adjusted for the false discovery rate."""
+        """(m,): p-values adjusted for the false discovery rate."""
         return benjamini_hochberg(self.pvalues)
 
     def summary(self, level: float = 0.05) -> str:
-        """A table, and how many tests reject."""
+        """Return a table, and how many tests reject.
+
+        Parameters
+        ----------
+        level : float, default 0.05
+            The level of the tests.
+
+        Returns
+        -------
+        str
+        """
         level = check_level(level)
         width = max([len(str(name)) for name in self.names] + [4])
         several = any(len(test.taus) > 1 for test in self.tests)
@@ -151,17 +205,28 @@ def rum_test_many(
     model: Model | None = None,
     route: str | None = None,
 ) -> RumTests:
-    """`rum_test` on each of many data sets, with adjusted p-values.
+    """Run `rum_test` on each of many data sets, and adjust the p-values.
 
-    data      a list or dict of ChoiceData; the keys of a dict name the tests.
-    cluster   True: resample by the data's own subject ids.
-    Other arguments as for `rum_test`. Data set number d draws from the d-th child of the seed: its p-value does not depend on
-    the workers, nor on the data sets after it.
+    Parameters
+    ----------
+    data : sequence or mapping of ChoiceData
+        The keys of a mapping name the tests.
+    cluster : bool, default False
+        True: resample by the subject ids of the data.
+    n_boot, tau, weights, seed, n_jobs, progress, draws, resample, convention, sizes, tol, threads, checkpoint, model, route
+        As for `rum_test`. Data set number d draws from the d-th child of the seed: its p-value does not depend on the
+        workers, nor on the data sets after it.
 
+    Returns
+    -------
+    RumTests
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
-    >>> found = rf.rum_test_many({"young": data, "old": data}, n_boot=19, seed=1)
-    >>> found.pvalues, found.holm
+    >>> tests = rf.rum_test_many({"young": data, "old": data}, n_boot=19, seed=1)
+    >>> tests.pvalues, tests.holm
     (array([0.05, 0.05]), array([0.1, 0.1]))
     """
     jobs = JobOptions(n_jobs, threads, checkpoint, progress)
@@ -187,13 +252,39 @@ def _run_tests(data: Sequence[ChoiceData] | Mapping[Any, ChoiceData], plan: Plan
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupComparison:
-    """One distribution for all groups, against one for each."""
+    """One distribution for all groups, compared with one for each.
 
-    together: RumTest  #: null hypothesis: one RUM for all groups
-    each: RumTests  #: null hypotheses: a RUM for this group
+    Attributes
+    ----------
+    together : RumTest
+        Null hypothesis: one RUM for all groups.
+    each : RumTests
+        Null hypotheses: a RUM for this group.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> comparison = rf.compare_groups({"young": data, "old": data}, n_boot=19, seed=1)
+    >>> comparison.each.names
+    ('young', 'old')
+    """
+
+    together: RumTest
+    each: RumTests
 
     def summary(self, level: float = 0.05) -> str:
-        """What the two say together."""
+        """Return what the two say together.
+
+        Parameters
+        ----------
+        level : float, default 0.05
+            The level of the tests.
+
+        Returns
+        -------
+        str
+        """
         together = self.together
         joint = together.rejects(level)
         single = bool((self.each.holm <= level).any())
@@ -230,12 +321,25 @@ def compare_groups(
 ) -> GroupComparison:
     """Test one distribution for several groups (one stacked projection), and one for each of them.
 
-    Arguments as for `rum_test` and `rum_test_many`.
+    Parameters
+    ----------
+    groups : sequence or mapping of ChoiceData
+        The groups; the keys of a mapping name them.
+    n_boot, tau, weights, cluster, seed, n_jobs, progress
+        As for `rum_test` and `rum_test_many`.
+    **options
+        The other arguments of these.
 
+    Returns
+    -------
+    GroupComparison
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
-    >>> found = rf.compare_groups({"young": data, "old": data}, n_boot=19, seed=1)
-    >>> found.together.pvalue, found.each["old"].pvalue
+    >>> comparison = rf.compare_groups({"young": data, "old": data}, n_boot=19, seed=1)
+    >>> comparison.together.pvalue, comparison.each["old"].pvalue
     (0.05, 0.05)
     """
     jobs = JobOptions(n_jobs, options.pop("threads", None), options.pop("checkpoint", None), progress)

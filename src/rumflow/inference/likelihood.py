@@ -70,8 +70,8 @@ class _Cells:
         if (np.isnan(data.counts) & data.membership).any():
             if route == "lattice":
                 raise InputError(
-                    "route='lattice': the rest of a menu that was recorded in part has a likelihood of its own, but no cell on "
-                    "the lattice; accepted are None and 'graph'"
+                    "route='lattice': what was not recorded of a menu is a separate cell of the likelihood, which the lattice "
+                    "does not have; accepted are None and 'graph'"
                 )
             route = "graph" if route is None else route
         if (data.membership.sum(axis=1) > 1).any():
@@ -108,14 +108,42 @@ class _Cells:
 class LikelihoodFit:
     """The most likely member of a model, with its certificate.
 
-    On menus that were not observed its probabilities are one value among many; on observed cells with choices they are unique.
+    On menus that were not observed its probabilities are one value among many; on observed cells with choices they are
+    unique.
+
+    Attributes
+    ----------
+    loglik : float
+        The log-likelihood.
+    loglik_saturated : float
+        The log-likelihood of the observed frequencies themselves.
+    gap : float
+        Certified: maximum - loglik <= gap.
+    iterations : int
+        Number of weighted projections.
+    converged : bool
+        Whether gap <= tol.
+    tol : float
+        The tolerance that was asked for.
+    seconds : float
+        Time taken.
+    data : ChoiceData
+        The choices.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 10}})
+    >>> fit = rf.fit_likelihood(data)
+    >>> round(fit.loglik, 3), fit.converged
+    (-22.493, True)
     """
 
     loglik: float
-    loglik_saturated: float  #: of the observed frequencies themselves
-    gap: float  #: certified: maximum - loglik <= gap
-    iterations: int  #: weighted projections
-    converged: bool  #: gap <= tol
+    loglik_saturated: float
+    gap: float
+    iterations: int
+    converged: bool
     tol: float
     seconds: float
     data: ChoiceData
@@ -129,12 +157,12 @@ class LikelihoodFit:
 
     @property
     def lr_statistic(self) -> float:
-        """Likelihood ratio statistic 2 (loglik_saturated - loglik)."""
+        """The likelihood ratio statistic, 2 (loglik_saturated - loglik)."""
         return 2 * max(self.loglik_gap, 0.0)
 
     @cached_property
     def fitted(self) -> Array:
-        """(m, n) fitted probabilities of the observed menus, NaN outside them."""
+        """(m, n): fitted probabilities of the observed menus, NaN outside them."""
         return self._cells.gather(self._cells.geometry.rho(self._point))
 
     @cached_property
@@ -143,13 +171,13 @@ class LikelihoodFit:
 
     @cached_property
     def rho(self) -> Array:
-        """(2^n, n) fitted probabilities, 0 outside the menu; on a graph for random utility with up to 22 items."""
+        """(2^n, n): fitted probabilities, 0 outside the menu; on a graph only for random utility with at most 22 items."""
         flow = self._flow
         return Lattice(len(flow)).from_internal(zeta(flow.copy()))
 
     @cached_property
     def flow(self) -> Array:
-        """(2^n, n) Block-Marschak polynomials of the fit, every entry >= 0; where there is `rho`."""
+        """(2^n, n): Block-Marschak polynomials of the fit, every entry >= 0; available where `rho` is."""
         flow = self._flow
         return Lattice(len(flow)).from_internal(flow)
 
@@ -161,14 +189,41 @@ class LikelihoodFit:
         return Rankings(self._cells.geometry.orders(types[heaviest]), weights[heaviest], self.items)
 
     def probabilities(self, menu: Iterable[Item]) -> dict[Item, float]:
-        """The fitted choice probabilities of one menu, observed or not, by label."""
+        """Return the fitted choice probabilities of one menu, observed or not, by label.
+
+        Parameters
+        ----------
+        menu : iterable
+            Labels of its items.
+
+        Returns
+        -------
+        dict
+            {item: probability}.
+
+        Raises
+        ------
+        InputError
+            If an item is unknown or appears twice.
+        """
         row = np.zeros((1, len(self.items)), np.bool_)
         row[0, check_menu(menu, self.items)] = True
         values = choice_probabilities(self.rankings.orders, self.rankings.weights, row)[0]
         return {self.items[x]: float(values[x]) for x in np.flatnonzero(row[0])}
 
     def score(self, data: ChoiceData) -> Score:
-        """How well the fit predicts other choices, also from menus that were not observed."""
+        """Score how well the fit predicts other choices, also from menus that were not observed.
+
+        Parameters
+        ----------
+        data : ChoiceData
+            The other choices.
+
+        Returns
+        -------
+        Score
+            As for `Projection.score`.
+        """
         return score_choices(self.items, self.probabilities, data)
 
     @property
@@ -179,10 +234,30 @@ class LikelihoodFit:
     def lr_test(
         self, n_boot: int = 999, seed: Seed = None, *, threads: int | None = None, progress: bool = False
     ) -> LikelihoodRatioTest:
-        """Parametric bootstrap of the likelihood ratio: samples of the same sizes drawn from the fitted model, refitted.
+        """Test the model against the saturated one by a parametric bootstrap of the likelihood ratio.
 
-        The fit lies on the boundary of RUM as a rule, where this bootstrap is not known to be exact; `rum_test`
-        tightens for that.
+        Samples of the same sizes are drawn from the fitted model and refitted. The fit usually lies on the boundary of RUM,
+        where this bootstrap is not known to be exact; `rum_test` tightens for that.
+
+        Parameters
+        ----------
+        n_boot : int, default 999
+            Number of replicates.
+        seed : int or numpy.random.Generator, optional
+            None draws one, which is kept in the result.
+        threads : int, optional
+            Number of threads; the result is the same for any number.
+        progress : bool, default False
+            Show a line on standard error that counts the replicates.
+
+        Returns
+        -------
+        LikelihoodRatioTest
+
+        Raises
+        ------
+        InputError
+            If the sample sizes are not whole numbers.
         """
         n_boot, workers = check_replicates(n_boot), thread_count(threads)
         begin = time.perf_counter()
@@ -232,13 +307,36 @@ class LikelihoodFit:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LikelihoodRatioTest:
-    """The likelihood ratio of RUM against the saturated model, with its parametric bootstrap."""
+    """The likelihood ratio of RUM against the saturated model, with its parametric bootstrap.
 
-    statistic: float  #: 2 (loglik_saturated - loglik)
-    pvalue: float  #: (1 + count) / (1 + B)
+    Attributes
+    ----------
+    statistic : float
+        2 (loglik_saturated - loglik).
+    pvalue : float
+        (1 + number of replicates >= statistic) / (1 + B).
+    null_distribution : ndarray of shape (B,)
+        The replicates' statistics.
+    seed : int
+        The same seed gives the same result.
+    failed : int
+        Replicates whose certificate stayed above the tolerance.
+    seconds : float
+        Time taken.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 10}})
+    >>> rf.fit_likelihood(data).lr_test(n_boot=9, seed=1)
+    LikelihoodRatioTest(statistic=0, pvalue=1, n_boot=9)
+    """
+
+    statistic: float
+    pvalue: float
     null_distribution: Array
     seed: int
-    failed: int  #: replicates whose certificate stayed above the tolerance
+    failed: int
     seconds: float
 
     def __repr__(self) -> str:
@@ -353,13 +451,34 @@ def fit_likelihood(
     model: Model | None = None,
     route: str | None = None,
 ) -> LikelihoodFit:
-    """The most likely random utility model for choice counts.
+    """Fit the most likely random utility model to choice counts.
 
-    data     menus may have been recorded in part, where their totals are known; what is missing counts as one cell.
-    tol      stop when the certified gap, maximum - loglik, is at most tol (in units of the log-likelihood).
-    model, route   as for `project`.
-    throw    raise where the tolerance is not met in `max_iterations` projections; False returns the best point with its gap.
+    Parameters
+    ----------
+    data : ChoiceData or BudgetData
+        Menus may have been recorded in part, if their totals are known; what is missing counts as one cell.
+    tol : float, default 1e-6
+        Stop when the certified gap, maximum - loglik, is at most tol (in units of the log-likelihood).
+    max_iterations : int
+        The largest number of projections.
+    throw : bool, default True
+        Raise where the tolerance is not met in `max_iterations` projections; False returns the best point with its gap.
+    model, route : optional
+        As for `project`.
 
+    Returns
+    -------
+    LikelihoodFit
+
+    Raises
+    ------
+    InputError
+        If the data are not counts, or a choice was made that no type of the model makes.
+    LikelihoodError
+        If `throw` is True and the tolerance is not met; its attribute `fit` holds the best point.
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 10}})
     >>> fit_likelihood(data).rho[3].round(6).tolist()
@@ -431,7 +550,25 @@ class ImpossibleChoiceError(InputError):
 
 
 class LikelihoodError(RumflowError, RuntimeError):
-    """The likelihood was not maximised to the tolerance; `fit` holds the best point."""
+    """The likelihood was not maximised to the tolerance.
+
+    It is a RuntimeError as well.
+
+    Attributes
+    ----------
+    fit : LikelihoodFit
+        The best point.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> menus = {("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}}
+    >>> try:
+    ...     rf.fit_likelihood(rf.ChoiceData.from_counts(menus), max_iterations=1)
+    ... except rf.RumflowError as error:
+    ...     print(type(error).__name__, error.fit.converged)
+    LikelihoodError False
+    """
 
     def __init__(self, message: str, fit: LikelihoodFit) -> None:
         super().__init__(message)

@@ -49,37 +49,85 @@ _ANSWERS = 4  # possible ones, for the shrinkage
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NextMenus:
-    """Unseen menus, the most telling first."""
+    """Menus that were not observed, the most informative first.
+
+    Attributes
+    ----------
+    menus : tuple of tuples
+        The menus, best first.
+    width : ndarray
+        Sum over the items of each menu of upper - lower, the sharp bounds of their probabilities; 0: the data imply the
+        answer.
+    refutes : ndarray
+        Chance that an answer drawn evenly from the simplex lies outside the sharp bounds, and so refutes the model.
+    shrinks : ndarray or None
+        By how much the bounds of the functional come closer on average; None without a functional.
+    before : float or None
+        The present width of the functional's bounds.
+    skipped : int
+        Candidates that were left out: too many, too large a graph, or interrupted.
+    reason : str
+        Why, in words; "" where none was left out.
+    items : tuple
+        All items.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> rf.next_menu(data).menu
+    ('b', 'c')
+    """
 
     menus: tuple[tuple[Item, ...], ...]
     width: Array
     refutes: Array
-    shrinks: Array | None  #: None without a functional
-    before: float | None  #: the width of the functional's bounds now
-    skipped: int  #: candidates that were left out: too many, too large a graph, or interrupted
-    reason: str  #: why, in words; "" where none was
-    items: tuple[Item, ...] = ()  #: all items
+    shrinks: Array | None
+    before: float | None
+    skipped: int
+    reason: str
+    items: tuple[Item, ...] = ()
 
     @property
     def menu(self) -> tuple[Item, ...]:
-        """The most telling one."""
+        """The most informative menu."""
         if not self.menus:
             raise InputError("there is no menu to ask next: every candidate was observed or left out")
         return self.menus[0]
 
     @property
     def table(self) -> dict[str, list[Any]]:
-        """Columns: menu, width, refutes, and shrinks where a functional was given."""
+        """Columns: menu, width, refutes, and shrinks if a functional was given."""
         columns: dict[str, list[Any]] = {"menu": list(self.menus)}
         columns |= {"width": self.width.tolist(), "refutes": self.refutes.tolist()}
         return columns | ({} if self.shrinks is None else {"shrinks": self.shrinks.tolist()})
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """The table as a data frame (backend "pandas", "polars", "pyarrow" or "dict")."""
+        """Return the table as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
+            The kind of data frame.
+
+        Returns
+        -------
+        data frame
+        """
         return make_frame(self.table | {"menu": [format_menu(menu) for menu in self.menus]}, backend)
 
     def as_table(self, top: int = 10) -> Table:
-        """The first menus for the terminal."""
+        """Return the first menus for the terminal.
+
+        Parameters
+        ----------
+        top : int, default 10
+            The largest number of rows.
+
+        Returns
+        -------
+        Table
+        """
         shown = {name: column[:top] for name, column in self.table.items()}
         shown["menu"] = [list_menu(self.items, menu, WRAPPED) for menu in shown["menu"]]
         if not self.menus:
@@ -93,11 +141,23 @@ class NextMenus:
         return Table(f"What to ask next: {len(rows)} of {len(self.menus)} unseen menus", list(shown), rows, note)
 
     def summary(self) -> str:
-        """The first menus in words."""
+        """Return the first menus in words."""
         return self.as_table().text()
 
     def plot(self, ax: Any = None, top: int = 15) -> Any:
-        """How open the answers are, as bars."""
+        """Plot the widths as bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; None makes a new figure.
+        top : int, default 15
+            The largest number of menus.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         from rumflow.output.range_plots import plot_ranges
 
         values = self.width if self.shrinks is None else self.shrinks
@@ -129,20 +189,38 @@ def next_menu(
     seed: Seed = 0,
     progress: bool = False,
 ) -> NextMenus:
-    """Unseen menus by how much their answers would tell, the most telling first.
+    """Rank menus that were not observed by how informative their answers would be.
 
-    candidates  menus by label; None: observed menus less one item, unions and intersections of two, and pairs, at
-                most `most` of them.
-    functional  {(menu, item): value}, see `rumflow.functionals`: order by the expected shrinkage of its bounds; None: by the
-                width of the menu's own bounds.
-    outside_option  the item that is on every menu, such as that for buying nothing: only menus that have it are candidates.
-    seed        of the answers that are drawn.
-    progress    a line on standard error. Ctrl-C keeps the menus that are done.
+    Parameters
+    ----------
+    data : ChoiceData, Projection or array_like
+        As for `bounds`.
+    candidates : iterable of menus, optional
+        Menus by label; None: observed menus less one item, unions and intersections of two, and pairs, at most `most` of
+        them.
+    functional : mapping, optional
+        {(menu, item): value}, see `rumflow.functionals`: order by the expected shrinkage of its bounds; None: by the width
+        of the menu's bounds.
+    outside_option : hashable, optional
+        The item that is on every menu, such as that for buying nothing: only menus that have it are candidates.
+    most : int, default 60
+        The largest number of default candidates.
+    weights, model, route : optional
+        As for `bounds`.
+    seed : int or numpy.random.Generator, default 0
+        Of the answers that are drawn.
+    progress : bool, default False
+        Show a line on standard error. Ctrl-C keeps the menus that are done.
 
+    Returns
+    -------
+    NextMenus
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
-    >>> found = rf.next_menu(data)
-    >>> found.menus
+    >>> rf.next_menu(data).menus
     (('b', 'c'), ('a', 'c'))
     """
     check_whole(most, "most", 1)

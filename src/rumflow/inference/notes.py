@@ -132,5 +132,5 @@ def unfinished(failed: int, interrupted: bool) -> list[str]:
         many = f"{failed} replicates lack a certified optimum; they are upper bounds"
         lines.append(f"{one if failed == 1 else many}, which raises the p-value.")
     if interrupted:
-        lines.append("The run was interrupted: these are the replicates done by then.")
+        lines.append("The run was interrupted: these are the replicates so far.")
     return lines

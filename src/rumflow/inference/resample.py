@@ -41,7 +41,7 @@ from rumflow.inference.sample import Sample
 
 RESAMPLE = ("menu", "row", "cluster")
 
-# Up to so many choices in all, drawing them one by one beats a binomial per cell: from a list, or (per cell) by search.
+# Up to this many choices in total, drawing them one by one beats a binomial per cell: from a list, or (per cell) by search.
 _SINGLY, _SEARCHED = 1 << 16, 8
 
 
@@ -128,7 +128,7 @@ class CellSampler:
         if sample.sizes.max() <= 1 and ((sample.frequency > 0) & (sample.frequency < 1)).any():
             raise InputError(
                 "every menu has sample size 1 but its frequencies are fractions: these are probabilities without sample sizes; "
-                "say how many choices stand behind each menu with sizes=, or in the file (counts, or a column total)"
+                "give the number of choices from each menu with sizes=, or in the file (counts, or a column total)"
             )
         self.draws = draws
         self.n_independent = sample.sizes
@@ -332,7 +332,7 @@ def _clusters(sample: Sample, groups: Sequence[ChoiceData], rows: Sequence[Any],
     _, strata = np.unique(strata, return_inverse=True)
     pairs = np.unique(np.stack([unit, who]), axis=1)[0]
     if len(label) < 2:
-        raise InputError("cluster: there is one subject in all; resampling by subject needs at least two")
+        raise InputError("cluster: there is only one subject; resampling by subject needs at least two")
     table = _table(sample, who, slot, unit, weight)
     return UnitSampler(sample, table, strata, np.bincount(pairs).astype(float), sample.convention.draws)
 

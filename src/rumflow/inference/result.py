@@ -76,21 +76,62 @@ class RumTest:
 
     With several values of tau, `tau`, `pvalue` and `null_distribution` are those of the first; `taus`, `pvalues` and
     `null_distributions` have them all.
+
+    Attributes
+    ----------
+    statistic : float
+        scale * min over RUM of sum w (observed - rho)^2.
+    taus : tuple of float
+        How far the set is tightened.
+    pvalues : ndarray of shape (T,)
+        One per tau.
+    null_distributions : ndarray of shape (T, B)
+        The replicates' statistics.
+    n_boot : int
+        Replicates done (fewer than asked for after Ctrl-C).
+    failed : int
+        Replicates without a certified optimum; their statistic is an upper bound, which can only raise the p-value.
+    vanished : int
+        Replicates in which at least one menu vanished; they are measured on the menus that are left.
+    interrupted : bool
+        Whether Ctrl-C stopped the test.
+    seed : int
+        The same seed gives the same result, with any number of workers.
+    resample : str
+        What is resampled: "menu", "row", "subject", "weighted rows by menu" or "weighted rows".
+    weights : str
+        The weights of the cells, in words.
+    notes : tuple of str
+        What the reader should know about these data: tiny or unequal menus, few subjects.
+    gap : float
+        Certified: statistic - true minimum <= gap.
+    seconds : float
+        Time taken.
+    sample : Sample
+        The data in the form of the test.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> test = rf.rum_test(data, n_boot=99, seed=1)
+    >>> round(test.statistic, 3), test.n_boot, test.draws
+    (3.429, 99, 'null')
     """
 
-    statistic: float  #: scale * min over RUM of sum w (observed - rho)^2
+    statistic: float
     taus: tuple[float, ...]
-    pvalues: Array  #: (T,) one per tau
-    null_distributions: Array  #: (T, B) the replicates' statistics
-    n_boot: int  #: replicates done (fewer than asked for after Ctrl-C)
-    failed: int  #: replicates without a certified optimum; their statistic is an upper bound, which can only raise the p-value
-    vanished: int  #: replicates in which at least one menu vanished; they are measured on the menus that are left
+    pvalues: Array
+    null_distributions: Array
+    n_boot: int
+    failed: int
+    vanished: int
     interrupted: bool
-    seed: int  #: the same seed gives the same result, with any number of workers
-    resample: str  #: what is resampled: "menu", "row", "subject", "weighted rows by menu" or "weighted rows"
+    seed: int
+    resample: str
     weights: str
-    notes: tuple[str, ...]  #: what the reader should know about these data: tiny or unequal menus, few subjects
-    gap: float  #: certified: statistic - true minimum <= gap
+    notes: tuple[str, ...]
+    gap: float
     seconds: float
     sample: Sample
     _fits: Fits
@@ -106,7 +147,7 @@ class RumTest:
 
     @property
     def tau(self) -> float:
-        """How far the set is tightened (the first, where there are several)."""
+        """How far the set is tightened (the first value, if there are several)."""
         return self.taus[0]
 
     @property
@@ -116,24 +157,24 @@ class RumTest:
 
     @property
     def null_distribution(self) -> Array:
-        """(B,) the replicates' statistics at the first tau."""
+        """(B,): the replicates' statistics at the first tau."""
         first: Array = self.null_distributions[0]
         return first
 
     @property
     def convention(self) -> Convention:
-        """What the test is made of."""
+        """The convention of the test."""
         return self.sample.convention
 
     @property
     def rho(self) -> Array:
-        """(2^n, n) the nearest RUM (or point of the cone); on cells that no group recorded, one value among many."""
+        """(2^n, n): the nearest RUM (or point of the cone); on cells that no group recorded, one value among many."""
         flow = self._flow
         return Lattice(len(flow)).from_internal(zeta(flow.copy()))
 
     @property
     def flow(self) -> Array:
-        """(2^n, n) its Block-Marschak polynomials, every entry >= 0."""
+        """(2^n, n): its Block-Marschak polynomials, every entry >= 0."""
         flow = self._flow
         return Lattice(len(flow)).from_internal(flow)
 
@@ -158,11 +199,24 @@ class RumTest:
 
     @property
     def bounded(self) -> bool:
-        """Are statistic and replicates upper bounds only? Then p-values compare `statistic - gap` with the replicates."""
+        """Whether statistic and replicates are only upper bounds. P-values then compare `statistic - gap` with the replicates."""
         return not self.sample.projector.exact
 
     def critical_value(self, level: float = 0.05, tau: float | None = None) -> float:
-        """A statistic above this one has a p-value of at most `level`; infinite where B is too small for that."""
+        """Return the critical value: a statistic above it has a p-value of at most `level`.
+
+        Parameters
+        ----------
+        level : float, default 0.05
+            The level of the test.
+        tau : float, optional
+            One of `taus`; None: the first.
+
+        Returns
+        -------
+        float
+            Infinite where B is too small for the level.
+        """
         level = check_level(level)
         null = np.sort(self.null_distributions[self._index(tau)])
         allowed = int(np.floor(level * (1 + len(null)) + 1e-9)) - 1  # replicates that may reach the statistic
@@ -177,11 +231,33 @@ class RumTest:
         raise InputError(f"tau={tau!r} was not tested; tested were {', '.join(f'{t:g}' for t in self.taus)}")
 
     def rejects(self, level: float = 0.05, tau: float | None = None) -> bool:
-        """Is the hypothesis rejected at this level?"""
+        """Say whether the hypothesis is rejected.
+
+        Parameters
+        ----------
+        level : float, default 0.05
+            The level of the test.
+        tau : float, optional
+            One of `taus`; None: the first.
+
+        Returns
+        -------
+        bool
+        """
         return bool(self.pvalues[self._index(tau)] <= check_level(level))
 
     def misfits(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, Item, float, float, float]]:
-        """The cells that add most to the statistic, worst first: menu, item, group, observed, fitted, contribution."""
+        """List the cells that add most to the statistic, worst first: menu, item, group, observed, fitted, contribution.
+
+        Parameters
+        ----------
+        count : int, optional
+            The largest number to list; None: all.
+
+        Returns
+        -------
+        list of tuples
+        """
         sample = self.sample
         fitted = self._fits.fitted[0][sample.column]
         part = sample.scale * sample.weights * (sample.frequency - fitted) ** 2
@@ -197,10 +273,21 @@ class RumTest:
         return found
 
     def binding(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float]]:
-        """The Block-Marschak inequalities that hold the fit back, strongest first: menu, item, multiplier.
+        """List the Block-Marschak inequalities that bind at the fit, strongest first: menu, item, multiplier.
 
-        The flow through such an edge is 0, and the statistic would fall at the rate of the multiplier if it could be negative.
-        Multipliers come from the potentials of the cheapest ways down from each menu: one choice among several.
+        Parameters
+        ----------
+        count : int, optional
+            The largest number to list; None: all.
+
+        Returns
+        -------
+        list of tuples
+
+        Notes
+        -----
+        The flow through such an edge is 0, and the statistic would fall at the rate of the multiplier if it could be
+        negative. Multipliers come from the potentials of the cheapest ways down from each menu: one choice among several.
         """
         sample, lattice = self.sample, Lattice(len(self._flow))
         flow = lattice.internal_to_cells(self._flow)
@@ -221,7 +308,17 @@ class RumTest:
         return found
 
     def summary(self, level: float = 0.05) -> str:
-        """The test in words."""
+        """Return the test in words.
+
+        Parameters
+        ----------
+        level : float, default 0.05
+            The level at which the summary says whether the hypothesis is rejected.
+
+        Returns
+        -------
+        str
+        """
         level, sample, words = check_level(level), self.sample, self._words
         lines = [
             words.title,
@@ -291,7 +388,19 @@ class RumTest:
         return _DRAWN[self.resample][self.draws == "empirical"]
 
     def plot(self, ax: Any = None, tau: float | None = None) -> Any:
-        """The null distribution with the statistic; see `rumflow.output.plots.plot_null`."""
+        """Plot the null distribution with the statistic; see `rumflow.output.plots.plot_null`.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; None makes a new figure.
+        tau : float, optional
+            One of `taus`; None: the first.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         from rumflow.output.plots import plot_null
 
         return plot_null(self, ax, tau)

@@ -196,8 +196,8 @@ def build_sample(
     if partly.any():
         if route == "lattice":
             raise InputError(
-                "route='lattice': with weights='inverse-variance' the rest of a menu that was recorded in part is a cell of its "
-                "own, which the lattice does not have; accepted are None, 'graph' and 'bounded'"
+                "route='lattice': with weights='inverse-variance' what was not recorded of a menu is a separate cell, "
+                "which the lattice does not have; accepted are None, 'graph' and 'bounded'"
             )
         unit, item, frequency = _with_remainders(unit, item, frequency, np.flatnonzero(partly[unit_menu]))
     cells = Cells(menus, recorded, items)

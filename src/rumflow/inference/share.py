@@ -39,13 +39,35 @@ from rumflow.solvers.resources import Resources
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RationalShare:
-    """The largest share of the population that a model explains."""
+    """The largest share of the population that a model explains.
+
+    Attributes
+    ----------
+    share : float
+        The share s.
+    upper : float
+        Certified: no member of the model explains more than this.
+    items : tuple
+        Labels of the items.
+    membership : ndarray of bool, shape (m, n)
+        The observed menus of two or more items.
+    frequencies : ndarray of shape (m, n)
+        The data, NaN on what was not recorded.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> result = rf.rationalizable_share(data)
+    >>> result.gap < 1e-6, result.rankings.items
+    (True, ('a', 'b', 'c'))
+    """
 
     share: float
-    upper: float  #: certified: no member of the model explains more than this
+    upper: float
     items: tuple[Item, ...]
-    membership: Mask  #: (m, n) the observed menus of two or more items
-    frequencies: Array  #: (m, n) the data, NaN on what was not recorded
+    membership: Mask
+    frequencies: Array
     _model: Model
     _cells: Cells | None  # None where no menu leaves a choice
     _mixture: Mixture  # of s rho
@@ -57,7 +79,7 @@ class RationalShare:
 
     @property
     def fitted(self) -> Array:
-        """(m, n) the rational part s rho on the observed menus, at most the data there. One among many, as a rule."""
+        """(m, n): the rational part s rho on the observed menus, at most the data there. Usually one among many."""
         if self._cells is None:
             return self.frequencies
         return self._cells.to_array(cells_of_types(*self._mixture, self._cells.shape))
@@ -74,11 +96,11 @@ class RationalShare:
 
     @property
     def part(self) -> Array:
-        """(2^n, n) the rational part s rho over all menus; for random utility with up to 22 items."""
+        """(2^n, n): the rational part s rho over all menus; available for random utility with at most 22 items."""
         n = len(self.items)
         if n > MOST_ITEMS_OF_ARRAYS:
             raise InputError(
-                f"part: it is there for up to {MOST_ITEMS_OF_ARRAYS} items; take fitted, on the observed menus"
+                f"`part` is available for at most {MOST_ITEMS_OF_ARRAYS} items; use `fitted`, on the observed menus"
             )
         flow = flow_from_paths(paths_from_orders(self.rankings.orders), self.rankings.weights)
         return Lattice(n).from_internal(zeta(flow))
@@ -90,11 +112,26 @@ class RationalShare:
 def rationalizable_share(
     data: ChoiceData | BudgetData | ArrayLike, *, model: Model | None = None, route: str | None = None
 ) -> RationalShare:
-    """The largest share of the population whose behaviour a model can explain, whatever the rest does.
+    """Compute the largest share of the population whose behaviour a model can explain, whatever the rest does.
 
-    data          ChoiceData, or a (2^n, n) array of probabilities with NaN for what was not observed.
-    model, route  as for `project`; None: random utility.
+    Parameters
+    ----------
+    data : ChoiceData, BudgetData or array_like
+        An array has shape (2^n, n), with NaN for what was not observed.
+    model, route : optional
+        As for `project`; None: random utility.
 
+    Returns
+    -------
+    RationalShare
+
+    Notes
+    -----
+    It is the largest s such that s rho(D, x) <= frequency(D, x) on every observed cell, for some RUM rho. It describes the
+    frequencies as they are: sampling noise alone keeps it below 1.
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
     >>> round(rf.rationalizable_share(data).share, 4)

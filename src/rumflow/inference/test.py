@@ -75,39 +75,78 @@ def rum_test(
 ) -> RumTest:
     """Test whether choices come from some random utility model.
 
-    data        ChoiceData; or a list or dict of them: one distribution for all these groups, frames or periods. BudgetData:
-                rational choice from budgets, where smoothed demand is tested as `rumflow.inference.budgets` says.
-    n_boot      bootstrap replicates B; the p-value is (1 + #{replicates >= statistic}) / (1 + B).
-    tau         how far the set is tightened, 0 <= tau < 1, or several values, each with its own draws and p-value; the first is
-                the test. "auto": the mean of 0.4 m^(-1/5) over the menus, m the choices from a menu, at least 3 (the
-                subjects, when resampling by subject), up to 0.525 in place of 0.4 for menus of two or three items, times 1 - u/2
-                where menus are unequal and weights "counts" (`Convention`); and beside it 0 and twice as much. "thinned": the
-                same alone, whatever the convention says. "mean": without the factor for unequal menus. "smallest":
-                sqrt(log m / m), m the smallest menu.
-    weights     "auto": "counts", the menu's sample size. None: 1 on every cell. "inverse-variance": N_D / p with p the fitted
-                probability, moved towards uniform by one observation per item, so that the statistic is Pearson's, with what
-                was not recorded of a menu as a cell of its own; the same weights for all replicates. Or a (2^n, n) array, or
-                one like `data.frequencies`. Only with "counts" are fits thinned (`Convention.thin`).
-    draws       "auto": "null", replicate choices are drawn from the tightened fit, menu by menu. "empirical": from the observed
-                choices, recentred on that fit; it rejects true models too often where some menus have few choices.
-    cluster     resample whole subjects: True for the data's own subject ids, or one id per row.
-    resample    "menu": each menu's choices, as many as observed. "row": all choices of a group together, so that the sizes of
-                the menus vary. "cluster". Rows whose weights are fractions (survey weights) are not drawn from the fit: their
-                deviations from it get random signs, by "row" after drawing rows with replacement.
-    convention  set, cells, scale, centre, weights, draws and tau under one name: "default", "recentred" (the default of version
-                0.1), "abkk", "kitamura-stoye", or a `Convention`. Arguments given beside it win.
-    sizes       sample sizes, where the data are probabilities: a number, or one for each menu; for several groups that
-                differ, a dict of these by the group's name.
-    n_jobs      1: threads of this process. Otherwise joblib workers, in whatever backend joblib's `parallel_config` names.
-    checkpoint  a file that keeps the replicates done; the same call with the same file goes on where it stopped.
-    model       which types of choosers there are: None for all rankings, or another model; it is what is tested.
-    route       None chooses by cost: "lattice" (all menus, up to 24 items) or "graph" (any number of items); see `project`. Where
-                the graph is too large, "bounded": the p-value compares the least that the statistic can be with the most that
-                each replicate can be, which can only make it larger.
-    seed        the result is the same for any n_jobs, threads, or backend. None draws one, kept in the result.
+    Parameters
+    ----------
+    data : ChoiceData, sequence or mapping of ChoiceData, or BudgetData
+        Several ChoiceData: one distribution for all these groups, frames or periods. BudgetData: rational choice from
+        budgets, where smoothed demand is tested as `rumflow.inference.budgets` describes.
+    n_boot : int, default 999
+        Number of bootstrap replicates B.
+    tau : {"auto", "thinned", "mean", "smallest"}, float, or a sequence of these, default "auto"
+        How far the set is tightened, 0 <= tau < 1. Of several values each has its draws and its p-value; the first is the
+        test. For the rules see Notes.
+    weights : {"auto", None, "counts", "inverse-variance"} or array_like, default "auto"
+        "auto": "counts", the menu's sample size. None: 1 on every cell. "inverse-variance": N_D / p with p the fitted
+        probability, moved towards uniform by one observation per item, so that the statistic is Pearson's, with what was
+        not recorded of a menu as a separate cell; the same weights for all replicates. Or a (2^n, n) array, or one shaped
+        like `data.frequencies`. Only with "counts" are fits thinned (`Convention.thin`).
+    cluster : bool or array_like, optional
+        Resample whole subjects: True for the subject ids of the data, or one id per row.
+    seed : int or numpy.random.Generator, optional
+        The result is the same for any n_jobs, threads, or backend. None draws one, which is kept in the result.
+    n_jobs : int, default 1
+        1: threads of this process. Otherwise joblib workers, in whatever backend joblib's `parallel_config` names.
+    progress : bool, default False
+        Show a line on standard error that counts the replicates.
+    draws : {"auto", "null", "empirical"}, default "auto"
+        "auto": the draws of the convention. "null" (the default convention): replicate choices are drawn from the tightened
+        fit, menu by menu. "empirical": from the observed choices, recentred on that fit; it rejects true models too often
+        where some menus have few choices.
+    resample : {"menu", "row", "cluster"}, default "menu"
+        "menu": each menu's choices, as many as observed. "row": all choices of a group together, so that the sizes of the
+        menus vary. "cluster": whole subjects. Rows whose weights are fractions (survey weights) are not drawn from the
+        fit: their deviations from it get random signs, by "row" after drawing rows with replacement.
+    convention : str or Convention, optional
+        Set, cells, scale, centre, weights, draws and tau under one name: "default", "recentred" (the default of version
+        0.1), "abkk", "kitamura-stoye", or a `Convention`. Other arguments take precedence over it.
+    sizes : optional
+        Sample sizes, where the data are probabilities: a number, or one for each menu; for several groups that differ, a
+        dict of these by the group's name.
+    tol : float, default 1e-9
+        Relative gap to which the projections are certified.
+    threads : int, optional
+        Number of threads.
+    checkpoint : path, optional
+        A file that keeps the replicates done; the same call with the same file continues where it stopped.
+    model : Model, optional
+        The model that is tested: which types of choosers exist. None: all rankings.
+    route : {None, "lattice", "graph", "bounded"}, default None
+        None chooses by cost between "lattice" (all menus, up to 24 items) and "graph" (any number of items); see
+        `project`. "bounded", where the graph is too large: the p-value compares the least that the statistic can be with
+        the most that each replicate can be, which can only make it larger.
 
-    Ctrl-C returns the test with the replicates done so far, marked `interrupted`.
+    Returns
+    -------
+    RumTest
+        A `BudgetTest` for BudgetData. Ctrl-C returns the test with the replicates done so far, marked `interrupted`.
 
+    Raises
+    ------
+    InputError
+        If an argument is not accepted, or the data leave nothing to test.
+
+    Notes
+    -----
+    The p-value is (1 + number of replicates >= statistic) / (1 + B).
+
+    tau="thinned" is the mean of 0.4 m^(-1/5) over the menus, m the choices from a menu, at least 3 (the subjects, when
+    resampling by subject), up to 0.525 in place of 0.4 for menus of two or three items, times 1 - u/2 where menus are
+    unequal and weights "counts" (`Convention`). "mean" is the same without the factor for unequal menus. "smallest" is
+    sqrt(log m / m), m the smallest menu. "auto" is the rule of the convention ("thinned" by default), and with it 0 and
+    twice as much.
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
     >>> test = rf.rum_test(data, n_boot=99, seed=1)
@@ -120,7 +159,7 @@ def rum_test(
         source, model = budget_source(data, convention, resample), model_of_budgets(data, model)
         if route is not None or sizes is not None:
             name, value = ("route", route) if route is not None else ("sizes", sizes)
-            raise InputError(f"{name}={value!r}: budgets bring their own graph and numbers of households; leave it out")
+            raise InputError(f"{name}={value!r}: budgets determine the graph and the numbers of households; omit it")
     else:
         source = Source(dict(zip(*named_groups(data), strict=True)))
     kind, number = source.convention(convention, draws), entropy(seed)

@@ -1,8 +1,11 @@
 """Models of choice inside JAX programs. Needs the extra: `pip install "rumflow[jax]"`.
 
-from rumflow.jax import project_cells
+Everything in `__all__` is public; the modules of this package may change::
 
-y = project_cells(z, n)      # (..., N) numbers to rational choice probabilities, under jit, vmap, grad and jvp
+    from rumflow.jax import project_cells
+
+    # (..., N) numbers to rational choice probabilities, under jit, vmap, grad and jvp
+    y = project_cells(z, n)
 """
 
 try:

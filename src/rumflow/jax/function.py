@@ -36,22 +36,49 @@ def project_cells(
 ) -> Array | tuple[Array, ...]:
     """Project onto a model of choice, under jit, vmap, grad, jvp, and any of them again.
 
+    Parameters
+    ----------
+    z : array of shape (..., M)
+        The last axis runs over cells, the others over samples.
+    cells : Cells or int
+        n for all menus of n items (in the order of `rumflow.Lattice(n).cells`), or a `Cells` object, made once outside of
+        traced functions: `Cells(n, menus, weights)` for some menus, `Cells.of_model(model, menus, items, weights)` for any
+        model.
+    smoothing : float, default 0
+        mu > 0: compute the minimum of 1/2 sum w (rho - z)^2 - mu sum log flow instead (lattice only).
+    tol : float
+        Certified: the objective is within tol of the optimum, relatively, or within rounding.
+    threads : int, optional
+        Number of threads; the result is the same for any number.
+    nonfinite : {"error", "nan"}, default "error"
+        "nan": a sample with a number that is not finite becomes a row of NaN with gradient 0.
+    return_distance : bool, default False
+        Return also sum w (y - z)^2 per sample, with gradient 2 w (z - y).
+    return_flow : bool, default False
+        Return also the Block-Marschak polynomials of y (lattice only).
+
+    Returns
+    -------
+    array or tuple of arrays
+        The probabilities y, then the distances and the flows, if asked for.
+
+    Raises
+    ------
+    InputError
+        If the input or an option is not accepted. Compiled programs report it as an error of the JAX runtime, with the same
+        message.
+
+    Notes
+    -----
+    The function computes::
+
         y = argmin 1/2 sum over cells (D, x) of w(D, x) (rho(D, x) - z(D, x))^2   over all mixtures rho of the model's types
 
-    The last axis of z and y runs over cells, the others over samples. `cells` is n for all menus of n items (in the
-    order of `rumflow.Lattice(n).cells`), or a `Cells` object, made once outside of traced functions:
-    `Cells(n, menus, weights)` for some menus, `Cells.of_model(model, menus, items, weights)` for any model.
+    It runs in float64 on the host, by callback, and returns the dtype of z: JAX rounds to float32 unless `jax_enable_x64`
+    is set. Derivatives are exact, forward and backward, of any order; there are none by the weights.
 
-    smoothing        mu > 0: the minimum of 1/2 sum w (rho - z)^2 - mu sum log flow instead (lattice only).
-    tol              certified: the objective is within tol of the optimum, relatively, or within rounding.
-    nonfinite        "error", or "nan": a sample with a number that is not finite becomes a row of NaN with gradient 0.
-    return_distance  also return sum w (y - z)^2 per sample, with gradient 2 w (z - y).
-    return_flow      also return the Block-Marschak polynomials of y (lattice only).
-
-    Computed in float64 on the host, by callback, and returned as z came: JAX rounds to float32 unless `jax_enable_x64` is set.
-    Compiled programs report an InputError as an error of the JAX runtime, with the same words. Derivatives are exact,
-    forward and backward, of any order; there is none by the weights.
-
+    Examples
+    --------
     >>> import jax.numpy as jnp
     >>> project_cells(jnp.full((2, 12), 0.4), 3).shape
     (2, 12)
@@ -68,7 +95,7 @@ def project_cells(
     require_options(smoothing, tol, nonfinite, threads)
     if (smoothing or return_flow) and cells.graph is not None:
         raise InputError(
-            "smoothing and return_flow are there on the lattice of all menus only: Cells(..., lattice=True)"
+            "smoothing and return_flow are available only on the lattice of all menus: Cells(..., lattice=True)"
         )
     inside = z.astype(jax.dtypes.canonicalize_dtype(np.float64))
     if nonfinite == "nan":

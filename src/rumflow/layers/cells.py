@@ -76,10 +76,31 @@ def label_menus(menus: Iterable[Iterable[Hashable]], items: Sequence[Hashable] |
 class Cells:
     """The cells (menu, item) of the given menus: menu after menu, in each the items ascending.
 
-    `Cells(n, menus, weights)` are those of random utility over n items, on the lattice of all menus or, where that costs less,
-    on the choice graph of the menus given; `Cells.of_model` those of any model. `cells` is (M, 2): bit mask (of a model: number
-    of the menu) and item.
+    `Cells(n, menus, weights)` are those of random utility, on the lattice of all menus or, where that costs less, on the
+    choice graph of the menus given; `Cells.of_model` is for any model.
 
+    Parameters
+    ----------
+    n : int
+        Number of items.
+    menus : iterable of menus, optional
+        Bit masks or collections of items; None for all.
+    weights : array_like, optional
+        One per cell, >= 0.
+    all_menus : bool, default False
+        Write all N cells.
+    lattice : bool, default False
+        Use the lattice of all menus, which smoothing and flows need.
+
+    Attributes
+    ----------
+    cells : ndarray of shape (M, 2)
+        Bit mask (for a model: number of the menu) and item of each input cell.
+    output_cells : ndarray of shape (M', 2)
+        The same for each output cell.
+
+    Examples
+    --------
     >>> Cells(3, menus=[(0, 1), (0, 1, 2)]).cells
     array([[3, 0],
            [3, 1],
@@ -110,8 +131,8 @@ class Cells:
         if all_menus or lattice:
             if n > LATTICE_ITEMS:
                 raise InputError(
-                    f"smoothing, all_menus and return_flow need the lattice of all menus, which ends at {LATTICE_ITEMS} items; "
-                    f"these are {n}: leave them out"
+                    f"smoothing, all_menus and return_flow need the lattice of all menus, which has at most {LATTICE_ITEMS} "
+                    f"items, not {n}: omit them"
                 )
             self._on_lattice(int(n), masks, weights, all_menus)
         else:
@@ -129,7 +150,23 @@ class Cells:
         items: Sequence[Hashable] | int | None = None,
         weights: ArrayLike | None = None,
     ) -> Self:
-        """The cells of some menus, for any model."""
+        """Make the cells of some menus, for any model.
+
+        Parameters
+        ----------
+        model : Model
+            The model.
+        menus : iterable of menus
+            Collections of items.
+        items : sequence or int, optional
+            The labels of all items in their order, or how many there are; None: 0 to the largest number in the menus.
+        weights : array_like, optional
+            One per cell, >= 0.
+
+        Returns
+        -------
+        Cells
+        """
         own = cls.__new__(cls)
         own.reads_all = False
         require_model(model)
@@ -182,7 +219,7 @@ class Cells:
         self._set(describe_lattice(n, masks, all_menus), inputs, len(self.output_cells))
 
     def menu_numbers(self) -> tuple[Ints, Ints, Ints]:
-        """Of each cell: its menu (bit mask where all menus are read, else number in the list), its first cell, its size."""
+        """Return for each cell its menu (bit mask where all menus are read, else its number), its first cell, its size."""
         new = np.ones(self.n_cells, np.bool_)
         new[1:] = self.cells[1:, 0] != self.cells[:-1, 0]
         number = np.cumsum(new) - 1

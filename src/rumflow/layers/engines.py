@@ -320,7 +320,7 @@ def find_engine(text: bytes, weights: bytes, mu: float, threads: int) -> Engine:
     geometry = _geometries.get(text)
     if geometry is None:
         if "own" in described:
-            raise InputError("the model of this layer is one of your own: make the layer again in this process")
+            raise InputError("the model of this layer is user-defined: make the layer again in this process")
         model: Model = make_model(described["model"])
         geometry = GraphGeometry(model, graph_cells(described["menus"], described["items"]))
         _geometries[text] = geometry

@@ -1,1 +1,4 @@
-"""Which types of choosers there are."""
+"""Models of choice: which types of choosers exist.
+
+Private: modules may change. Public are `rumflow.Model`, `RandomUtility`, `SinglePeaked`, `Types` and `ChoiceGraph`.
+"""

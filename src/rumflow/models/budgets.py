@@ -49,7 +49,9 @@ class Budgets(Model):
     def __init__(self, patches: ArrayLike, items: Sequence[Hashable] | None = None) -> None:
         self.patches: Ints = np.asarray(patches, np.int64)
         if self.patches.ndim != 2 or not ((self.patches == 0).sum(axis=1) == 1).all():
-            raise InputError("patches: a table of -1, 0 and 1 is needed with one 0 a row, on the patch's own budget")
+            raise InputError(
+                "patches: a table of -1, 0 and 1 is needed with one 0 per row, for the budget of the patch"
+            )
         self.budget: Ints = (self.patches == 0).argmax(axis=1)
         self.items: tuple[Hashable, ...] = tuple(range(len(self.patches))) if items is None else tuple(items)
 
@@ -137,9 +139,7 @@ class Budgets(Model):
 def model_of_budgets(data: BudgetData, model: Model | None = None) -> Budgets:
     """The model that goes with budgets; an InputError where another is asked for, or no two budgets cross."""
     if model is not None:
-        raise InputError(
-            f"model={model!r}: budgets bring their own model, rational choice from these budgets; leave it out"
-        )
+        raise InputError(f"model={model!r}: budgets determine the model, rational choice from these budgets; omit it")
     if len(data.patches) == len(data.labels):
         count = len(data.labels)
         found = "there is one budget" if count == 1 else f"none of the {count} budgets crosses another"

@@ -18,11 +18,23 @@ from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 
 
 class ChoiceGraph(Model):
-    """Nodes 0 .. n_nodes - 1 and arcs (from, to, cells); the paths from node 0 to the last node are the types.
+    """Mixtures of the paths of a graph, given by hand.
 
-    A cell is a pair (menu, item): the number of the observed menu, or its items, and the item taken from it. Every path must
-    decide every observed menu exactly once.
+    Parameters
+    ----------
+    n_nodes : int
+        The nodes are 0 to n_nodes - 1; the paths from node 0 to the last node are the types.
+    arcs : iterable of (from, to, cells)
+        A cell is a pair (menu, item): the number of the observed menu, or its items, and the item taken from it. Every
+        path must decide every observed menu exactly once.
 
+    Raises
+    ------
+    InputError
+        If the graph has a cycle, a node that is on no path, or a path that does not decide every menu exactly once.
+
+    Examples
+    --------
     >>> ChoiceGraph(2, [(0, 1, [(0, "a"), (1, "a")]), (0, 1, [(0, "b"), (1, "c")])])
     ChoiceGraph(2 nodes, 2 arcs)
     """

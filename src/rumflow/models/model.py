@@ -1,6 +1,6 @@
-"""What every model says of itself: which types there are, as a graph over the observed cells, and how it is spoken of.
+"""The interface of a model: which types it has, as a graph over the observed cells, and how texts describe it.
 
-Other code asks a model by the attributes and methods of `Model`, never which class it is.
+Other code asks a model by the attributes and methods of `Model`, never by its class.
 """
 
 from __future__ import annotations
@@ -27,11 +27,29 @@ class Wording(NamedTuple):
 
 
 class Model(ABC):
-    """A set of types; its polytope is the hull of what they take from the observed menus.
+    """A set of types; its polytope is the convex hull of what they take from the observed menus.
 
-    For a model of your own write `geometry`; every other method and attribute has a default that is right for any model, and
-    those that say more (parts, rankings, words) can be overridden.
+    To write a model of your own, implement `geometry`; every other method and attribute has a default that is right for
+    any model, and those that say more (parts, rankings, words) can be overridden.
 
+    Attributes
+    ----------
+    name : str
+        The name of the model in summaries and commands.
+    all_rankings : bool
+        Whether every ranking of the items is a type, and every type that of a ranking. Then the lattice of all menus is
+        possible.
+    is_random_utility : bool
+        Whether the types are all rankings that respect `preferences` (perhaps none). Then there are bounds by search where a
+        graph is too large, `rho` and `flow` over all menus, and assortments.
+    types_are_rankings : bool
+        Whether every type is that of a ranking, so that `orders` answers.
+    single_menus_bind : bool
+        Whether the shares of one menu by themselves may be impossible. False where every item of a menu is taken by some
+        type.
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> class FirstOrLast(rf.Model):
     ...     def geometry(self, cells, limit=None):
@@ -42,59 +60,125 @@ class Model(ABC):
     0.6124
     """
 
-    #: The model as summaries and commands name it.
-    name: str = "types of your own"
-
-    #: Is every ranking of the items a type, and every type that of a ranking? Then the lattice of all menus is possible.
+    name: str = "user-defined types"
     all_rankings: bool = False
-
-    #: Are the types all rankings that respect `preferences` (perhaps none)? Then there are bounds by search where a graph is too
-    #: large, `rho` and `flow` over all menus, and assortments.
     is_random_utility: bool = False
-
-    #: Is every type that of a ranking, so that `orders` answers?
     types_are_rankings: bool = False
-
-    #: May the shares of one menu by themselves be impossible? False where every item of a menu is taken by some type.
     single_menus_bind: bool = True
 
     @abstractmethod
     def geometry(self, cells: Cells, limit: Limit = DEFAULT_LIMIT) -> Graph:
-        """The graph whose paths are the model's types on these cells."""
+        """Build the graph whose paths are the model's types on these cells.
+
+        Parameters
+        ----------
+        cells : Cells
+            The observed cells.
+        limit : Limit
+            How large the graph may become.
+
+        Returns
+        -------
+        Graph
+        """
 
     def orders(self, cells: Cells, types: Paths) -> Ints:
-        """(k, n): a ranking for each type, items best first; an InputError where types are not rankings."""
+        """Return a ranking for each type.
+
+        Parameters
+        ----------
+        cells : Cells
+            The observed cells.
+        types : ndarray of shape (k, m)
+            The types.
+
+        Returns
+        -------
+        ndarray of shape (k, n)
+            Items, best first.
+
+        Raises
+        ------
+        InputError
+            If the types are not rankings.
+        """
         raise InputError(
             f"{self.name}: these types have no rankings; ask for what they take from the observed menus (fit.types)"
         )
 
     def preferences(self, items: tuple[Hashable, ...]) -> Mask:
-        """(n, n): [a, b] where everybody prefers a to b, closed under transitivity; only where `is_random_utility`."""
+        """Return which items everybody prefers to which; only where `is_random_utility`.
+
+        Parameters
+        ----------
+        items : tuple
+            Labels of the items.
+
+        Returns
+        -------
+        ndarray of bool, shape (n, n)
+            [a, b] where everybody prefers a to b, closed under transitivity.
+        """
         raise InputError(f"{self.name}: these types are not all rankings that respect known preferences")
 
     def parts(self, cells: Cells) -> list[Ints]:
-        """The observed menus in groups whose types combine freely: separate projections on the simplex."""
+        """Return the observed menus in groups whose types combine freely.
+
+        Parameters
+        ----------
+        cells : Cells
+            The observed cells.
+
+        Returns
+        -------
+        list of ndarray
+            Numbers of the menus of each group; the projections of the groups are separate on the simplex.
+        """
         return [np.arange(len(cells.membership))]
 
     def restrict(self, cells: Cells, rows: Ints) -> Self:
-        """The model on some of the menus of `cells`; other than itself where its types are given menu by menu."""
+        """Return the model on some of the menus.
+
+        Parameters
+        ----------
+        cells : Cells
+            The observed cells.
+        rows : ndarray of int
+            Numbers of the menus to keep.
+
+        Returns
+        -------
+        Model
+            The model itself, unless its types are given menu by menu.
+        """
         return self
 
     def inner_point(self, cells: Cells) -> Array | None:
-        """A table in the relative interior of the model; None for that of the flow which divides evenly at every node."""
+        """Return a table in the relative interior of the model.
+
+        Parameters
+        ----------
+        cells : Cells
+            The observed cells.
+
+        Returns
+        -------
+        ndarray or None
+            None for that of the flow that divides evenly at every node.
+        """
         return None
 
     def describe(self) -> dict[str, Any]:
-        """The model in plain words and numbers, as `rumflow.models.describe.make_model` takes it."""
-        raise InputError(f"{self!r}: fits of a model of your own cannot be saved")
+        """Return the model as plain words and numbers, which `rumflow.models.describe.make_model` reads."""
+        raise InputError(f"{self!r}: fits of a user-defined model cannot be saved")
 
     def words(self) -> Wording:
-        """How explanations speak of the model."""
+        """Return how explanations name the model."""
         return Wording("The model", "the model's types", "of the model's types")
 
 
 def require_model(model: object) -> None:
-    """Raise where this is no model; None stands for all rankings."""
+    """Raise unless this is a model; None means all rankings."""
     if isinstance(model, type):
         raise InputError(f"model: {model.__name__} is a class; write {model.__name__}(...)")
     if model is None or isinstance(model, Model):

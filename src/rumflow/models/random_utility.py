@@ -19,8 +19,21 @@ from rumflow.models.rankings import rankings_of_types
 
 
 class RandomUtility(Model):
-    """Mixtures of rankings. `above=[("a", "b")]`: everybody prefers a to b.
+    """Mixtures of rankings of the items.
 
+    Parameters
+    ----------
+    above : iterable of pairs, default ()
+        Known preferences: with ("a", "b") everybody prefers a to b, and only rankings that agree are types.
+
+    Raises
+    ------
+    InputError
+        If an entry of `above` is not a pair; later, when data are given, if its items are unknown or the pairs form a
+        cycle.
+
+    Examples
+    --------
     >>> RandomUtility(above=[("wine", "water")])
     RandomUtility(above=[('wine', 'water')])
     """
@@ -56,7 +69,7 @@ class RandomUtility(Model):
         circle = np.flatnonzero(above.diagonal())
         if len(circle):
             names = ", ".join(str(items[x]) for x in circle)
-            raise InputError(f"above: the pairs go round in a circle among {names}: no ranking respects them all")
+            raise InputError(f"above: the pairs form a cycle among {names}: no ranking respects them all")
         return above
 
     def geometry(self, cells: Cells, limit: Limit = DEFAULT_LIMIT) -> Graph:

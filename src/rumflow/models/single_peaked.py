@@ -24,8 +24,22 @@ from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 
 
 class SinglePeaked(Model):
-    """Mixtures of rankings that are single-peaked on `axis`, the items in order.
+    """Mixtures of rankings that are single-peaked on an axis.
 
+    Everybody has a best item, and on each side of it nearer items are better.
+
+    Parameters
+    ----------
+    axis : iterable
+        All items in the order of the axis.
+
+    Raises
+    ------
+    InputError
+        If an item appears twice; later, when data are given, if the items of the axis are not those of the data.
+
+    Examples
+    --------
     >>> SinglePeaked(["left", "centre", "right"])
     SinglePeaked(['left', 'centre', 'right'])
     """

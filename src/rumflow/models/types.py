@@ -18,8 +18,20 @@ from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 
 
 class Types(Model):
-    """Mixtures of the types of a table: one row per type, one column per observed menu, the item taken from it.
+    """Mixtures of the types of a table.
 
+    Parameters
+    ----------
+    table : array_like
+        One row per type, one column per observed menu: the item that the type takes from the menu.
+
+    Raises
+    ------
+    InputError
+        If the table does not fit the menus of the data.
+
+    Examples
+    --------
     >>> Types([["a", "b"], ["a", "c"]])
     Types(2 types, 2 menus)
     """

@@ -31,7 +31,7 @@ _SHOWN = 0.005  # shares below this have no number
 def plot_budgets(data: Data, ax: Axes | None = None, budgets: Sequence[Hashable] | None = None) -> Axes:
     """Budgets with their patches and the shares in them, for two or three goods; `budgets`: some of them, by label."""
     if data.pieces is None:
-        raise InputError("plot: the prices behind these patches are not known, so they cannot be drawn")
+        raise InputError("plot: the prices of these patches are not known, so they cannot be drawn")
     goods = data.prices.shape[1]
     if goods > 3:
         raise InputError(f"plot: budgets of two or three goods can be drawn, not of {goods}")

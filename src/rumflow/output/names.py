@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 #: Texts longer than this are cut; those of tables, where lines are wrapped, only if they are longer than the second.
 LENGTH, WRAPPED = 60, 240
 
-#: Menus of up to so many items are listed.
+#: Menus of up to this many items are listed.
 LISTED = 5
 
 

@@ -41,7 +41,7 @@ Fit = Any
 
 
 def plot_fit(fit: Fit, ax: Axes | None = None, label: int = 5) -> Axes:
-    """Observed against fitted probabilities; the `label` worst cells are numbered and named beside the picture."""
+    """Plot observed against fitted probabilities; the `label` worst cells are numbered and named beside the picture."""
     ax = find_axes(ax, 7.6, 4.2)
     seen = ~np.isnan(fit.frequencies) & (fit.membership.sum(axis=1, keepdims=True) >= 2)
     observed, fitted = fit.frequencies[seen], fit.fitted[seen]
@@ -99,9 +99,22 @@ def plot_fit(fit: Fit, ax: Axes | None = None, label: int = 5) -> Axes:
 def plot_block_marschak(
     source: Fit, ax: Axes | None = None, label: int = 8, items: Sequence[Hashable] | None = None
 ) -> Axes:
-    """Block-Marschak terms of the data, in order of size; the negative ones, which no population of rankings has, in red.
+    """Plot the Block-Marschak terms of the data by size; the negative ones, which no population of rankings has, in red.
 
-    source    a projection of complete data, or a (2^n, n) array of probabilities.
+    Parameters
+    ----------
+    source : Projection or array_like
+        A projection of complete data, or a (2^n, n) array of probabilities.
+    ax : Axes, optional
+        Where to draw; None makes a figure.
+    label : int, default 8
+        How many terms are named.
+    items : sequence, optional
+        Labels of the items of an array.
+
+    Returns
+    -------
+    Axes
     """
     if hasattr(source, "observed") and hasattr(source, "items"):
         rho, items = source.observed, source.items
@@ -145,9 +158,9 @@ def plot_block_marschak(
 
 
 def plot_lattice(fit: Fit, ax: Axes | None = None) -> Axes:
-    """The lattice of menus with the fitted flow: every edge takes the best item off its menu, as wide as its share of people.
+    """Plot the lattice of menus with the fitted flow: every edge takes the best item off its menu, as wide as its share.
 
-    Beyond five items the menus of a size are drawn as one: which item is how often the best, the second best, and so on.
+    Beyond five items the menus of a size are drawn as one: how often each item is the best, the second best, and so on.
     """
     return _draw_lattice(fit, ax) if fit.n <= 5 else _draw_layers(fit, ax)
 
@@ -191,7 +204,7 @@ def _draw_lattice(fit: Fit, ax: Axes | None) -> Axes:
 
 
 def position_shares(fit: Fit) -> Array:
-    """(n, n): the share of people who rank item x at position p, row p from 0 (best); fixed by the probabilities."""
+    """Return the share of people who rank item x at position p, (n, n), row p from 0 (best); fixed by the probabilities."""
     n, flow = fit.n, fit.flow  # an error where there is none
     sizes = np.bitwise_count(np.arange(1 << n))
     return np.array([flow[sizes == n - p].sum(axis=0) for p in range(n)])
@@ -222,14 +235,14 @@ def _draw_layers(fit: Fit, ax: Axes | None) -> Axes:
     ax.invert_yaxis()
     handles = [patch(CYCLE[x % len(CYCLE)], shorten(fit.items[x], 28)) for x in range(n)]
     legend_below(ax, handles, [str(item) for item in fit.items])
-    ax.set_title("Which item stands where: flow by size of the menu", loc="left", fontsize=11)
+    ax.set_title("Positions of the items in the rankings: flow by size of the menu", loc="left", fontsize=11)
     for side in ("top", "right", "bottom"):
         ax.spines[side].set_visible(False)
     return ax
 
 
 def plot_rankings(fit: Fit, ax: Axes | None = None, top: int = 10) -> Axes:
-    """The heaviest rankings of the fitted mixture: one mixture among many that give the same probabilities when n >= 4."""
+    """Plot the heaviest rankings of the mixture: one among many that give the same probabilities when n >= 4."""
     found = fit.rankings.labelled(top)
     ax = find_axes(ax, 7.6, 1.1 + 0.34 * len(found))
     short = Names(fit.items, 56)
@@ -255,7 +268,7 @@ def plot_rankings(fit: Fit, ax: Axes | None = None, top: int = 10) -> Axes:
 
 
 def plot_null(result: Any, ax: Axes | None = None, tau: float | None = None) -> Axes:
-    """The bootstrap distribution of the statistic if the choices were rational, and the statistic of the data."""
+    """Plot the bootstrap distribution of the statistic if the choices were rational, and the statistic of the data."""
     taus = [float(t) for t in result.taus]
     k = 0 if tau is None else int(np.argmin(np.abs(np.array(taus) - tau)))
     null = np.asarray(result.null_distributions[k], float)
@@ -281,7 +294,7 @@ def plot_null(result: Any, ax: Axes | None = None, tau: float | None = None) -> 
 
 
 def plot_bounds(bounds: Any, ax: Axes | None = None, title: str = "") -> Axes:
-    """Lowest and highest probabilities: the result of `rumflow.bounds`, or {item or (menu, item): (lower, upper)}.
+    """Plot lowest and highest probabilities: the result of `rumflow.bounds`, or {item or (menu, item): (lower, upper)}.
 
     A thin line is the confidence interval, where the result has one.
     """
@@ -322,7 +335,7 @@ def plot_bounds(bounds: Any, ax: Axes | None = None, title: str = "") -> Axes:
 
 
 def plot_models(comparison: Any, ax: Axes | None = None) -> Axes:
-    """Distances of the data to several models (`rumflow.compare_models`), as bars in the order given."""
+    """Plot distances of the data to several models (`rumflow.compare_models`), as bars in the order given."""
     table = comparison.table
     rows = np.arange(len(table["model"]))
     ax = find_axes(ax, 7.6, 1.3 + 0.4 * len(rows))
@@ -342,7 +355,7 @@ def plot_models(comparison: Any, ax: Axes | None = None) -> Axes:
 
 
 def plot_trace(trace: Sequence[Any], ax: Axes | None = None) -> Axes:
-    """Convergence: relative gap against time, from the reports of `project(..., progress=trace.append)`."""
+    """Plot the convergence: relative gap against time, from the reports of `project(..., progress=trace.append)`."""
     if not trace:
         raise InputError("the trace is empty: pass progress=trace.append to project(), with trace = []")
     ax = find_axes(ax, 7.6, 3.2)

@@ -42,14 +42,23 @@ from rumflow.solvers.resources import Resources
 class ProjectionBatch:
     """The projections of many problems; `batch[i]` is the i-th as a `Projection`.
 
-    Of a stack of arrays `rho` and `flow` have the form of the input: (B, 2^n, n) or (B, N).
+    For a stack of arrays, `rho` and `flow` have the form of the input: (B, 2^n, n) or (B, N).
 
+    Attributes
+    ----------
+    seconds : float
+        Time taken by all of them.
+    cone : bool
+        Whether the projections are onto the cone of RUMs.
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> batch = rf.project_many([rf.simulate.dirichlet(3, seed=i) for i in range(4)])
     >>> len(batch), batch.rho.shape, batch.distance.round(3)
     (4, (4, 8, 3), array([0.444, 0.052, 0.019, 0.463]))
     >>> batch[1].rankings.orders.shape
-    (4, 3)
+    (5, 3)
     """
 
     seconds: float
@@ -71,7 +80,7 @@ class ProjectionBatch:
 
     @cached_property
     def certificates(self) -> list[Certificate]:
-        """One for each problem."""
+        """The certificate of each problem."""
         return [fit.certificate for fit in self._projections] if self._fits is None else self._fits.certificates
 
     @cached_property
@@ -81,12 +90,12 @@ class ProjectionBatch:
 
     @property
     def iterations(self) -> NDArray[np.int64]:
-        """(B,): passes of each problem."""
+        """(B,): number of passes for each problem."""
         return np.array([fit.iterations for fit in self._projections], np.int64)
 
     @property
     def inside(self) -> Mask:
-        """(B,): the data are in the model themselves, up to rounding and menu sums other than 1."""
+        """(B,): whether the data satisfy the model, up to rounding and menu sums other than 1."""
         if self._fits is not None:
             return self._fits.inside
         return np.array([fit.inside for fit in self._projections], np.bool_)
@@ -147,14 +156,36 @@ class ProjectionBatch:
         return FaceTangent(self._fits.geometry, self._fits.faces)
 
     def jvp(self, t: ArrayLike) -> Array:
-        """Jacobian of each projection times its row of t; see `Projection.jvp`."""
+        """Multiply the Jacobian of each projection by its row of t; see `Projection.jvp`.
+
+        Parameters
+        ----------
+        t : array_like
+            One row per problem, in the form of the input.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `t`.
+        """
         if self._fits is None:
             return np.array([fit.jvp(own) for fit, own in zip(self._projections, self._each(t), strict=True)])
         tangent = self._tangent
         return self._shape(jvp(tangent, self._fits.geometry.weights, self._rows(t)))
 
     def vjp(self, g: ArrayLike) -> Array:
-        """Transposed Jacobian of each projection times its row of g."""
+        """Multiply the transposed Jacobian of each projection by its row of g; see `Projection.vjp`.
+
+        Parameters
+        ----------
+        g : array_like
+            One row per problem, in the form of the input.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `g`.
+        """
         if self._fits is None:
             return np.array([fit.vjp(own) for fit, own in zip(self._projections, self._each(g), strict=True)])
         tangent = self._tangent
@@ -202,25 +233,53 @@ def project_many(
 ) -> ProjectionBatch:
     """Project many problems onto a model: arrays over the same cells, or data sets.
 
-    targets   (B, 2^n, n) arrays or (B, N) cell vectors (`Lattice(n).cells`); any finite numbers, not only probabilities. Or a
-              list of ChoiceData, with the same menus or not; those with the same menus share one graph.
-    weights   of arrays: None (1 everywhere) or one array (2^n, n), or (N,) cells, for all problems; 0 = not observed. Of data
-              sets: as for `project`.
-    n         number of items; needed where a stack of cell vectors could also be one array over all menus, such as (16, 4).
-    cone      arrays: project onto the cone of RUMs, mixtures with any total instead of 1.
-    start     an earlier batch of the same length, one projection for all, or of arrays a mixture (or None) for each.
-    model, route   as for `project`. With either of them, arrays are probabilities over all menus, with NaN for what was not
-              observed.
+    Parameters
+    ----------
+    targets : array_like, or iterable of ChoiceData
+        (B, 2^n, n) arrays or (B, N) cell vectors (`Lattice(n).cells`); any finite numbers, not only probabilities. Or a
+        list of ChoiceData, with the same menus or not; those with the same menus share one graph.
+    weights : str or array_like, optional
+        For arrays: None (1 everywhere) or one array (2^n, n), or (N,) cells, for all problems; 0 = not observed. For
+        data sets: as for `project`.
+    tol : float, default 1e-9
+        As for `project`.
+    n : int, optional
+        Number of items; needed where a stack of cell vectors could also be one array over all menus, such as (16, 4).
+    cone : bool, default False
+        For arrays: project onto the cone of RUMs, which are mixtures with any total instead of 1.
+    start : ProjectionBatch, Projection or sequence of mixtures, optional
+        An earlier batch of the same length, one projection for all, or for arrays a mixture (or None) for each.
+    throw : bool, default True
+        Raise NotConvergedError if some projection is not "optimal".
+    threads : int, optional
+        Problems run side by side in threads; results have the same bits for any number of threads, and for a batch of
+        one.
+    progress : bool, default False
+        Show a line on standard error that counts the problems done.
+    model, route : optional
+        As for `project`. With either of them, arrays are probabilities over all menus, with NaN for what was not
+        observed.
 
-    Problems run side by side in threads; results have the same bits for any number of them, and for a batch of one. Ctrl-C ends
-    with what is done, the rest marked as interrupted; with throw=True as a NotConvergedError that holds the batch as `fit`.
+    Returns
+    -------
+    ProjectionBatch
 
+    Raises
+    ------
+    InputError
+        If an argument is not accepted.
+    NotConvergedError
+        If `throw` is True and some projection is not "optimal", or after Ctrl-C; its attribute `fit` holds the batch.
+        With throw=False, Ctrl-C returns what is done, the rest marked as interrupted.
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> shares = [rf.simulate.dirichlet(3, seed=i) for i in range(4)]
     >>> rf.project_many(shares).distance.round(3)
     array([0.444, 0.052, 0.019, 0.463])
-    >>> rf.project_many([rf.simulate.random_menus(12, 5, 3, seed=i) for i in range(2)]).distance.round(3)
-    array([0.   , 0.044])
+    >>> rf.project_many([rf.simulate.random_menus(12, 5, 3, seed=i) for i in range(2)]).inside
+    array([ True,  True])
     """
     begin = time.perf_counter()
     tol, threads = check_tol(tol), thread_count(threads)

@@ -46,14 +46,32 @@ def find_geometry(
 def estimate_cost(
     data: ChoiceData | BudgetData | ArrayLike, model: Model | None = None, route: str | None = None
 ) -> Cost:
-    """What a projection of these data will cost, before anything is solved.
+    """Estimate what a projection of these data will cost, before anything is solved.
 
-    The route ("lattice", "graph" or "bounded"), nodes and arcs of the graph, bytes of memory, and seconds of one thread of the
-    idle machine that the estimates were measured on (2.6 GHz), to the default tolerance, once what is compiled is loaded. For
-    samples of a population they are within a factor of two, as a rule (`docs/speed.md` shows both); shares that are no sample
-    of anything may take half of it for eight items, and ten times as much for twenty. On the route "bounded" there is no graph (0
-    nodes), and what the gap takes beyond the first bound is not foreseen.
+    Parameters
+    ----------
+    data : ChoiceData, BudgetData or array_like
+        As for `project`.
+    model : Model, optional
+        As for `project`; None: random utility.
+    route : {None, "lattice", "graph", "bounded"}, default None
+        As for `project`; None chooses by cost.
 
+    Returns
+    -------
+    Cost
+        The route ("lattice", "graph" or "bounded"), nodes and arcs of the graph, bytes of memory, and seconds.
+
+    Notes
+    -----
+    Seconds are those of one thread of the idle machine that the estimates were measured on (2.6 GHz), to the default
+    tolerance, once what is compiled is loaded. For samples of a population they are usually within a factor of two
+    (`docs/speed.md` shows both). Shares that are not a sample of anything may take half of it for eight items, and ten
+    times as much for twenty. On the route "bounded" no graph is built (0 nodes), and the time that the gap takes beyond
+    the first bound is not included.
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> cost = rf.estimate_cost(rf.simulate.stock_outs(60, 40, missing=0.1, seed=0))
     >>> cost.route, cost.nodes, cost.seconds < 1

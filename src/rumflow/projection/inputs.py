@@ -15,7 +15,7 @@ from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.solvers.active_set.on_lattice import pool_size
 
-#: Up to so many items memory is not worth counting: a megabyte.
+#: Up to this many items memory is not worth counting: a megabyte.
 ALWAYS_FITS = 10
 
 #: How far the sum of a fully observed menu may be from 1.

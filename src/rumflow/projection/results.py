@@ -40,6 +40,11 @@ from rumflow.solvers.interior.ipm import IpmResult
 class Status(StrEnum):
     """How a projection ended.
 
+    OPTIMAL: the gap is within the tolerance. BOUNDED: the graph is too large, and only bounds were computed. STALLED:
+    rounding stopped the solver. MAX_SECONDS: the time limit came first. INTERRUPTED: stopped by Ctrl-C.
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
     >>> rf.project(data).status is rf.Status.OPTIMAL
@@ -54,22 +59,33 @@ class Status(StrEnum):
 
     @property
     def explanation(self) -> str:
-        """Cause and remedy."""
+        """The cause, and what to do about it."""
         return {
             Status.OPTIMAL: "the certified gap is within the tolerance",
-            Status.BOUNDED: "the graph of these menus is too large, and the bound that was found in its place leaves a gap above "
+            Status.BOUNDED: "the graph of these menus is too large, and the bound computed instead leaves a gap above "
             "the tolerance: ask for a larger tol, allow more time with max_seconds, or leave out menus or items",
             Status.STALLED: "rounding stopped the progress before the tolerance was met: ask for a larger tol, "
             "or bring the weights closer together",
             Status.MAX_SECONDS: "the time limit max_seconds came first: allow more time, ask for a larger tol, "
-            "or pass the rankings found so far as start",
-            Status.INTERRUPTED: "it was interrupted: pass the rankings found so far as start to go on",
+            "or pass the rankings so far as start",
+            Status.INTERRUPTED: "it was interrupted: pass the rankings so far as start to continue",
         }[self]
 
 
 class Rankings(NamedTuple):
     """A mixture of rankings, heaviest first. One among many that give the same probabilities when n >= 4.
 
+    Attributes
+    ----------
+    orders : ndarray of shape (k, n)
+        Item numbers, best first.
+    weights : ndarray of shape (k,)
+        Shares of the rankings.
+    items : tuple
+        Labels of the items.
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
     >>> rankings = rf.project(data).rankings
@@ -79,12 +95,23 @@ class Rankings(NamedTuple):
     b > a > c 0.357
     """
 
-    orders: NDArray[np.int64]  # (k, n) item numbers, best first
-    weights: Array  # (k,)
+    orders: NDArray[np.int64]
+    weights: Array
     items: tuple[Item, ...]
 
     def labelled(self, count: int | None = None) -> list[tuple[tuple[Item, ...], float]]:
-        """The `count` heaviest rankings with labels, best item first, and their weights."""
+        """Return the heaviest rankings with labels, and their weights.
+
+        Parameters
+        ----------
+        count : int, optional
+            How many; None: all.
+
+        Returns
+        -------
+        list of (tuple, float)
+            The items, best first, and the weight.
+        """
         return [
             (tuple(self.items[x] for x in order), float(weight))
             for order, weight in zip(self.orders[:count], self.weights[:count], strict=True)
@@ -95,9 +122,24 @@ class Rankings(NamedTuple):
 class Projection:
     """The nearest point of a model to what was observed, with its certificate.
 
-    On menus that were not observed the fit is what the returned mixture gives; other values fit the data as well. Arrays over all
-    menus (`rho`, `flow`) exist on the lattice, and for random utility with up to 22 items.
+    On menus that were not observed the fit is what the returned mixture gives; other values fit the data as well.
+    `rho` and `flow` (arrays over all menus) are available on the lattice, and for random utility with at most 22 items.
 
+    Attributes
+    ----------
+    observations : Observations
+        What was observed.
+    fits : Fits
+        The stack of solutions that this one belongs to.
+    index : int
+        The number of this problem in its stack.
+    tol : float
+        The tolerance that was asked for.
+    seconds : float
+        Time taken.
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
     >>> fit = rf.project(data)
@@ -108,9 +150,9 @@ class Projection:
     (0.185, True)
     """
 
-    observations: Observations  #: what was observed
+    observations: Observations
     fits: Fits = field(repr=False)
-    index: int  #: the number of this problem in its stack
+    index: int
     tol: float
     seconds: float
 
@@ -126,7 +168,7 @@ class Projection:
 
     @property
     def certificate(self) -> Certificate:
-        """Computed from what is returned and the data, not by the solver."""
+        """The certificate, computed from the result and the data, not by the solver."""
         return self.fits.certificates[self.index]
 
     @property
@@ -136,7 +178,7 @@ class Projection:
 
     @property
     def method(self) -> str:
-        """ "rankings", "ipm", "moebius" (the data are RUM), "graph", or "bounded"."""
+        """The method used: "rankings", "ipm", "moebius" (the data are RUM), "graph", or "bounded"."""
         return self.fits.methods[self.index]
 
     @property
@@ -146,7 +188,7 @@ class Projection:
 
     @property
     def inside(self) -> bool:
-        """Do the data satisfy the model themselves, up to rounding and menu sums other than 1?"""
+        """Whether the data satisfy the model, up to rounding and menu sums other than 1."""
         return self.method == "moebius" or self.certificate.is_rum
 
     @property
@@ -166,7 +208,7 @@ class Projection:
 
     @property
     def distance(self) -> float:
-        """sqrt(2 objective): the weighted L2 distance of the data to the model."""
+        """The weighted L2 distance of the data to the model, sqrt(2 objective)."""
         return float(np.sqrt(2 * self.objective))
 
     @property
@@ -183,13 +225,13 @@ class Projection:
 
     @property
     def complete(self) -> bool:
-        """Was every cell of every menu observed?"""
+        """Whether every cell of every menu was observed."""
         geometry = self.geometry
         return bool(geometry.has_all_menus and geometry.complete)
 
     @property
     def weighted(self) -> bool:
-        """Do some observed cells count more than others?"""
+        """Whether some observed cells count more than others."""
         return not set(np.unique(self.geometry.weights)) <= {0.0, 1.0}
 
     @property
@@ -209,7 +251,7 @@ class Projection:
 
     @property
     def observed(self) -> Array:
-        """(2^n, n): the data over all menus; NaN where not observed, 0 outside the menu. Where there is `rho`."""
+        """(2^n, n): the data over all menus; NaN where not observed, 0 outside the menu. Available where `rho` is."""
         self._require_all_menus()
         return self.observations.over_all_menus()
 
@@ -233,15 +275,15 @@ class Projection:
 
     @cached_property
     def mixture(self) -> Mixture:
-        """Types as the geometry has them, and their weights: one mixture among many with these probabilities."""
+        """Types in the form of the geometry, and their weights: one mixture among many with these probabilities."""
         return self.fits.mixture(self.index)
 
     @cached_property
     def rankings(self) -> Rankings:
         """A mixture of rankings with these probabilities, heaviest first: one among many when n >= 4.
 
-        The place of items between which no observed menu decides is not identified; the rule is that of
-        `rumflow.models.rankings`.
+        The order of items between which no observed menu decides is not identified; `rumflow.models.rankings` says how it is
+        chosen.
         """
         types, weights = self.mixture
         heaviest = np.argsort(-weights, kind="stable")
@@ -271,25 +313,38 @@ class Projection:
 
     @cached_property
     def rho(self) -> Array:
-        """(2^n, n) fitted probabilities, 0 outside the menu; the data themselves where they are RUM already."""
+        """(2^n, n): fitted probabilities, 0 outside the menu; the data themselves where they are RUM already."""
         own = getattr(self.fits, "rho_of", None)
         rows = own(self.index) if own is not None else zeta(self._flow.copy())
         return Lattice(self.n).from_internal(rows)
 
     @cached_property
     def flow(self) -> Array:
-        """(2^n, n) Block-Marschak polynomials of the fit, every entry >= 0."""
+        """(2^n, n): Block-Marschak polynomials of the fit, every entry >= 0."""
         flow = self._flow
         return Lattice(self.n).from_internal(flow)
 
     @property
     def interior(self) -> IpmResult | None:
-        """Where the interior point method left off, with its trace."""
+        """The last point of the interior point method, with its trace; None where it was not used."""
         solved = getattr(self.fits, "solved", {}).get(self.index)
         return None if solved is None else solved.interior
 
     def sample(self, size: int, seed: Seed = None) -> NDArray[np.int64]:
-        """`size` rankings drawn from the fit, as rows of item numbers, best first."""
+        """Draw rankings from the fit.
+
+        Parameters
+        ----------
+        size : int
+            How many.
+        seed : int or numpy.random.Generator, optional
+            None draws one.
+
+        Returns
+        -------
+        ndarray of shape (size, n)
+            Rows of item numbers, best first.
+        """
         size = check_whole(size, "size")
         rng = generator(seed)
         if self.geometry.has_all_menus:
@@ -299,15 +354,61 @@ class Projection:
         return drawn
 
     def members(self, menu: Iterable[Item]) -> Ints:
-        """The item numbers of a menu given by labels."""
+        """Return the item numbers of a menu given by labels.
+
+        Parameters
+        ----------
+        menu : iterable
+            Labels of its items.
+
+        Returns
+        -------
+        ndarray of int
+
+        Raises
+        ------
+        InputError
+            If an item is unknown or appears twice.
+        """
         return check_menu(menu, self.items)
 
     def menu_mask(self, menu: Iterable[Item]) -> int:
-        """The bit mask of a menu given by labels."""
+        """Return the bit mask of a menu given by labels.
+
+        Parameters
+        ----------
+        menu : iterable
+            Labels of its items.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        InputError
+            If an item is unknown or appears twice.
+        """
         return sum(1 << int(x) for x in self.members(menu))
 
     def probabilities(self, menu: Iterable[Item]) -> dict[Item, float]:
-        """The fitted choice probabilities of one menu, observed or not, by label."""
+        """Return the fitted choice probabilities of one menu, observed or not, by label.
+
+        Parameters
+        ----------
+        menu : iterable
+            Labels of its items.
+
+        Returns
+        -------
+        dict
+            {item: probability}.
+
+        Raises
+        ------
+        InputError
+            If an item is unknown or appears twice.
+        """
         members = np.sort(self.members(menu))
         if self.geometry.has_all_menus:
             known = self.rho[int((np.int64(1) << members).sum())]
@@ -321,7 +422,17 @@ class Projection:
         return {self.items[x]: float(known[x]) for x in members}
 
     def misfits(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float, float]]:
-        """The observed cells furthest from the fit, worst first: menu, item, observed, fitted."""
+        """List the observed cells furthest from the fit, worst first: menu, item, observed, fitted.
+
+        Parameters
+        ----------
+        count : int, optional
+            The largest number to list; None: all.
+
+        Returns
+        -------
+        list of tuples
+        """
         observed, fitted = self.frequencies, self.fitted
         difference = np.abs(np.nan_to_num(observed - fitted))
         order = np.argsort(-difference, axis=None, kind="stable")[:count]
@@ -344,7 +455,22 @@ class Projection:
         return np.where(last + 2 >= self.n, self.n, last + 1)
 
     def violations(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float]]:
-        """The Block-Marschak inequalities that the data violate, worst first: menu, item, value (complete data only)."""
+        """List the Block-Marschak inequalities that complete data violate, worst first: menu, item, value.
+
+        Parameters
+        ----------
+        count : int, optional
+            The largest number to list; None: all.
+
+        Returns
+        -------
+        list of tuples
+
+        Raises
+        ------
+        InputError
+            If the data are incomplete.
+        """
         if not self.complete:
             raise InputError(
                 "the Block-Marschak polynomials need every menu, and these data are incomplete; see fit.misfits()"
@@ -362,7 +488,7 @@ class Projection:
     def _tangent(self) -> Tangent:
         if not self.geometry.exact:
             raise InputError(
-                "jvp and vjp need the face of the optimum, and on the route 'bounded' there are only bounds on the distance"
+                "jvp and vjp need the face of the optimum, but route='bounded' gives only bounds on the distance"
             )
         if self.interior is not None and not self.inside:
             return InteriorTangent(self.interior)
@@ -374,18 +500,40 @@ class Projection:
         return FaceTangent(self.geometry, self.fits.faces.row(self.index))
 
     def jvp(self, t: ArrayLike) -> Array:
-        """Change of the fit when the data move by t: the Jacobian of the projection times t.
+        """Multiply the Jacobian of the projection by t: the change of the fit when the data move by t.
 
-        t and the result are arrays over all menus, (2^n, n), on the lattice, else like `frequencies`, (m, n). The Jacobian is the
-        w-orthogonal projector onto the tangent space of the face of the fit; where strict complementarity fails it is one
-        element of the generalised Jacobian. After the interior point method it is that of the last point on the central path,
-        which tends to the same as the gap closes.
+        Parameters
+        ----------
+        t : array_like
+            Over all menus, (2^n, n), on the lattice; otherwise shaped like `frequencies`, (m, n).
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `t`.
+
+        Notes
+        -----
+        The Jacobian is the w-orthogonal projector onto the tangent space of the face of the fit; where strict
+        complementarity fails it is one element of the generalised Jacobian. After the interior point method it is that of
+        the last point on the central path, which tends to the same as the gap closes.
         """
         tangent = self._tangent  # with its check, before anything is made
         return self._from_layout(jvp(tangent, self.geometry.weights, self._to_layout(t)[None])[0])
 
     def vjp(self, g: ArrayLike) -> Array:
-        """Gradient by the data, given the gradient g by the fit: the transposed Jacobian times g."""
+        """Multiply the transposed Jacobian by g: the gradient by the data, given the gradient g by the fit.
+
+        Parameters
+        ----------
+        g : array_like
+            Of the shape that `jvp` takes.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `g`.
+        """
         tangent = self._tangent
         return self._from_layout(vjp(tangent, self.geometry.weights, self._to_layout(g)[None])[0])
 
@@ -410,19 +558,62 @@ class Projection:
         return array
 
     def to_frame(self, data: ChoiceData | None = None, menus: str = "all", backend: str = "pandas") -> Any:
-        """A data frame of menus, items, observed and fitted probabilities; see `rumflow.projection.table`."""
+        """Return a data frame of menus, items, observed and fitted probabilities.
+
+        Parameters
+        ----------
+        data : ChoiceData, optional
+            Adds a column `count`; its items must be those of the fit, in the same order.
+        menus : {"all", "observed"}, default "all"
+            On the lattice: every menu of two items or more, or only those with data. On a graph: the observed menus.
+        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
+            The kind of data frame.
+
+        Returns
+        -------
+        data frame
+            Columns menu_mask, menu, item, observed (None where not observed), fitted, flow on the lattice; menu_id, menu,
+            item, observed, fitted on a graph.
+        """
         return make_frame(fit_table(self, data, menus), backend)
 
     def score(self, data: ChoiceData) -> Score:
-        """How well the fit predicts other choices, also from menus that were not observed."""
+        """Score how well the fit predicts other choices, also from menus that were not observed.
+
+        Parameters
+        ----------
+        data : ChoiceData
+            The other choices.
+
+        Returns
+        -------
+        Score
+            Log-likelihood, squared error, number of choices, and number of choices that have probability 0 in the fit.
+        """
         return score_choices(self.items, self.probabilities, data)
 
     def save(self, path: str | Path) -> None:
-        """Write the fit with its data, model and certificate to one file, which `rumflow.load` reads."""
+        """Write the fit with its data, model and certificate to one file, which `rumflow.load` reads.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        """
         save(self, path)
 
     def plot(self, ax: Any = None) -> Any:
-        """Observed against fitted probabilities; see `rumflow.output.plots` for more pictures."""
+        """Plot observed against fitted probabilities; `rumflow.output.plots` has more pictures.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         from rumflow.output.plots import plot_fit
 
         return plot_fit(self, ax)
@@ -435,12 +626,32 @@ class Projection:
 
 
 class Score(NamedTuple):
-    """How well a fit predicts choices."""
+    """How well a fit predicts choices.
 
-    loglik: float  #: sum of count * log p; minus infinity where something chosen has probability 0
-    squared_error: float  #: sum over the cells of (share - p)^2, on average over the choices
+    Attributes
+    ----------
+    loglik : float
+        Sum of count * log p; minus infinity where something chosen has probability 0.
+    squared_error : float
+        Sum over the cells of (share - p)^2, on average over the choices.
+    n_observations : float
+        Number of choices.
+    n_impossible : float
+        Choices that have probability 0 in the fit.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 10}})
+    >>> score = rf.project(data).score(data)
+    >>> round(float(score.loglik), 3), score.n_observations
+    (-22.493, 40.0)
+    """
+
+    loglik: float
+    squared_error: float
     n_observations: float
-    n_impossible: float  #: choices that have probability 0 in the fit
+    n_impossible: float
 
 
 def score_choices(

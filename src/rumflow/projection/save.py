@@ -39,11 +39,28 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def load(path: str | Path) -> Projection:
-    """A fit that was saved: with its data, model and certificate, ready to go on from with `project(..., start=fit)`.
+    """Load a saved fit.
 
-    The certificate is computed again from the mixture in the file; one that differs from what was saved is an error. (On the
-    route "bounded" only the objective is: the lower bound is the one that was saved.)
+    It has its data, model and certificate, and can be continued with `project(..., start=fit)`.
 
+    Parameters
+    ----------
+    path : str or Path
+        A file that `Projection.save` wrote.
+
+    Returns
+    -------
+    Projection
+
+    Raises
+    ------
+    InputError
+        If the file is missing or is not a saved fit, or if its certificate differs from the one computed again from the
+        mixture in the file. (On the route "bounded" only the objective is compared: the lower bound is the one that was
+        saved.)
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> import tempfile
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})

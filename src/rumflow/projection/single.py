@@ -54,27 +54,67 @@ def project(
 ) -> Projection:
     """Project choice probabilities onto the random utility models.
 
-    data      ChoiceData, or a (2^n, n) array of probabilities: row = menu bit mask, NaN = not observed. BudgetData: the nearest
-              rational demand; its menus are the budgets, its items their patches.
-    weights   None: 1 on every observed cell. "counts": the menu's sample size. "inverse-variance": those of Pearson's statistic,
-              N_D / p with p the fit for "counts", moved towards uniform by one observation per item. An array like
-              `data.frequencies`, or over all menus: any weights >= 0, 0 = not observed.
-    method    "rankings": exact active set, best where the optimal face is small (data far from RUM, small samples).
-              "ipm": interior point method with tree-preconditioned conjugate gradients, for large faces (large samples).
-              "auto": the first, and the second where the active set outgrows it.
-    tol       stop when gap <= tol * objective (or when the gap is rounding: 64 units in the last place of 1/2 sum w rho_hat^2).
-    max_seconds, Ctrl-C   end with the best point so far; with throw=True as a NotConvergedError that holds it as `fit`.
-    progress  True for a line on the terminal, or a function called after every round.
-    start     an earlier fit to begin from, or its rankings.
-    threads   for the passes over lattice or graph; the result is the same for any number.
-    model     which types of choosers there are: None for all rankings (`RandomUtility()`), or another model.
-    route     None chooses by cost. "lattice": all menus, up to 24 items; needed for `method`. "graph": at the cost of what was
-              observed, for any number of items. "bounded": for random utility where the graph is too large (many small menus over
-              many items); rankings are found by search, and the gap is a bound that need not come within `tol`. Then the status
-              is "bounded" (or "max_seconds"), which throw=True raises like any other that is not "optimal". A later call with
-              start=fit goes on from there. Without max_seconds the last kind of bound is given half a minute.
-    seed      of the search on the route "bounded".
+    Parameters
+    ----------
+    data : ChoiceData, BudgetData or array_like
+        An array has shape (2^n, n): row = menu bit mask, NaN = not observed. For BudgetData the result is the nearest
+        rational demand; its menus are the budgets, its items their patches.
+    weights : {None, "counts", "inverse-variance"} or array_like, default None
+        None: 1 on every observed cell. "counts": the menu's sample size. "inverse-variance": the weights of Pearson's
+        statistic, N_D / p with p the fit for "counts", moved towards uniform by one observation per item. An array
+        shaped like `data.frequencies`, or over all menus: any weights >= 0, where 0 means not observed.
+    method : {"auto", "rankings", "ipm"}, default "auto"
+        "rankings": exact active set, best where the optimal face is small (data far from RUM, small samples). "ipm":
+        interior point method with tree-preconditioned conjugate gradients, for large faces (large samples). "auto": the
+        first, and the second where the active set outgrows it.
+    tol : float, default 1e-9
+        Stop when gap <= tol * objective, or when the gap is rounding: 64 units in the last place of
+        1/2 sum w rho_hat^2.
+    max_seconds : float, optional
+        Stop after this time with the best point so far, as Ctrl-C does. None: no limit.
+    throw : bool, default True
+        Raise NotConvergedError unless the status is "optimal". False returns the best point with its status.
+    progress : bool or callable, default False
+        True for a line on the terminal, or a function that is called after every round.
+    start : Rankings or Projection, optional
+        An earlier fit to start from, or its rankings.
+    threads : int, optional
+        Threads for the passes over lattice or graph; the result is the same for any number.
+    model : Model, optional
+        Which types of choosers exist. None: all rankings, `RandomUtility()`.
+    route : {None, "lattice", "graph", "bounded"}, default None
+        None chooses by cost. "lattice": all menus, up to 24 items; needed for `method`. "graph": costs as much as what
+        was observed, for any number of items. "bounded": see Notes.
+    seed : int or numpy.random.Generator, default 0
+        Seed of the search on the route "bounded".
 
+    Returns
+    -------
+    Projection
+        The nearest point of the model, with its certificate.
+
+    Raises
+    ------
+    InputError
+        If an argument is not accepted.
+    NotConvergedError
+        If `throw` is True and the status is not "optimal"; its attribute `fit` holds the best point so far.
+
+    Notes
+    -----
+    The problem is::
+
+        minimise  1/2 sum over cells (D, x) of  w(D, x) (rho(D, x) - rho_hat(D, x))^2   over all members rho of the model
+
+    with w >= 0, and w = 0 on cells that were not observed.
+
+    The route "bounded" is for random utility where the graph is too large (many small menus over many items). Rankings
+    are then found by search, and the gap is a bound that need not come within `tol`. In that case the status is
+    "bounded" (or "max_seconds"), which throw=True raises like any other status that is not "optimal". A later call with
+    start=fit continues from there. Without max_seconds the last kind of bound is given half a minute.
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
     >>> fit = rf.project(data)
@@ -187,10 +227,25 @@ def _known_bound(start: Rankings | Projection, geometry: Geometry, target: Array
 
 
 def block_marschak(rho: ChoiceData | ArrayLike) -> Array:
-    """(2^n, n) Block-Marschak polynomials K rho of complete choice probabilities; RUM exactly when none is negative.
+    """Compute the Block-Marschak polynomials of complete choice probabilities.
 
-    rho    a (2^n, n) array, or ChoiceData.
+    Parameters
+    ----------
+    rho : ChoiceData or array_like
+        Probabilities of every menu; an array has shape (2^n, n).
 
+    Returns
+    -------
+    ndarray of shape (2^n, n)
+        The polynomials K rho. The probabilities are RUM exactly when none of them is negative.
+
+    Raises
+    ------
+    InputError
+        If some cells were not observed.
+
+    Examples
+    --------
     >>> rho = [[0, 0], [1, 0], [0, 1], [0.3, 0.7]]
     >>> block_marschak(rho).tolist()
     [[0.0, 0.0], [0.7, 0.0], [0.0, 0.30000000000000004], [0.3, 0.7]]
@@ -208,10 +263,27 @@ def block_marschak(rho: ChoiceData | ArrayLike) -> Array:
 
 
 def is_rum(rho: ChoiceData | ArrayLike, tol: float = 1e-9) -> bool:
-    """Are these probabilities consistent with random utility?
+    """Say whether probabilities are consistent with random utility.
 
-    Complete: no Block-Marschak polynomial below -tol. Incomplete: within a distance tol of a RUM.
+    Parameters
+    ----------
+    rho : ChoiceData or array_like
+        Probabilities of all menus or of some; an array has shape (2^n, n), with NaN for what was not observed.
+    tol : float, default 1e-9
+        Complete data: no Block-Marschak polynomial may be below -tol. Incomplete data: they must lie within a distance
+        tol of a RUM.
 
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    NotConvergedError
+        If the distance could be computed only as a range that contains tol.
+
+    Examples
+    --------
     >>> import rumflow as rf
     >>> rf.is_rum(rf.simulate.rankings_mixture(4, seed=0)), rf.is_rum(rf.simulate.dirichlet(4, seed=0))
     (True, False)
@@ -226,7 +298,7 @@ def is_rum(rho: ChoiceData | ArrayLike, tol: float = 1e-9) -> bool:
     fit = fit_observations(observations, geometry, resources=Resources(None))
     if fit.distance > tol and 2 * (fit.objective - fit.gap) <= tol * tol and fit.status is not Status.OPTIMAL:
         raise NotConvergedError(
-            f"is_rum: the distance is at most {fit.distance:.3g}, and nothing says that it is above tol={tol:g}: "
+            f"is_rum: the distance is at most {fit.distance:.3g}, but it is not certified to be above tol={tol:g}: "
             f"{fit.status.explanation}",
             fit,
         )

@@ -77,8 +77,8 @@ def assortment_content(data: ChoiceData, found: BestAssortment, doubtful: bool) 
     if sure:
         over = f"in every population that the data do not rule out at {percent}"
         range_of = (
-            f"With {percent} confidence all assortments earn what stands under from, to, so the promise holds although the best "
-            f"was searched for. {range_of}"
+            f"With {percent} confidence all assortments earn between from and to, so the lower bound of the best one holds "
+            f"although it was searched for. {range_of}"
         )
     warning = (
         "These choices contradict random utility, on which all of this rests: settle first what is wrong with them, or try the "

@@ -22,7 +22,7 @@ _TITLES = {
     "compromise": "A compromise effect",
     "similarity": "A similarity effect",
     "reversal": "A reversal between two menus",
-    "cycle": "Preferences that go round in a circle",
+    "cycle": "Preferences that form a cycle",
     None: "Menus that contradict each other",
 }
 

@@ -140,7 +140,7 @@ def _content(data: ChoiceData, fit: Projection, test: Any) -> dict[str, Any]:
         "complete": fit.complete,
         "lattice_text": ""
         if data.n <= MOST_DRAWN
-        else f"The flow over all menus is drawn for up to {MOST_DRAWN} items; here are {data.n}.",
+        else f"The flow over all menus is drawn for up to {MOST_DRAWN} items; these are {data.n}.",
         "predictions": predictions,
         "predictions_text": text,
         "certificate": {
@@ -168,11 +168,7 @@ def _verdict(fit: Projection, test: Any, counted: bool) -> dict[str, str]:
         return {
             "kind": "",
             "text": f"Not exactly: the nearest random utility model is at a distance of {fit.distance:.4g}. "
-            + (
-                "No test was run, so this may be chance."
-                if counted
-                else "How many choices are behind the shares is not known."
-            ),
+            + ("No test was run, so this may be chance." if counted else "The number of choices is not known."),
         }
     if test.pvalue <= 0.05:
         return {
@@ -210,7 +206,7 @@ def _about(data: ChoiceData) -> list[str]:
         else f"Between {low:,.6g} and {high:,.6g} choices from a menu."
     )
     if not _sized(data):
-        same = "The file has shares, and not how many choices are behind them."
+        same = "The file has shares, but not the numbers of choices."
     elif low < 20:
         same += " Menus with few choices carry as much weight as others in the distance, but less in the test."
     lines.append(same)

@@ -1,1 +1,4 @@
-"""A scikit-learn style estimator. Needs the extra: `pip install "rumflow[sklearn]"`."""
+"""A scikit-learn style estimator, `rumflow.sklearn.estimator.RUMClassifier`, which is public.
+
+Needs the extra: `pip install "rumflow[sklearn]"`.
+"""

@@ -30,16 +30,37 @@ except ImportError:  # the module can still be imported; making an estimator say
 
 
 class RUMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unused-ignore]
-    """Predicts which of the available items is chosen, by the random utility model nearest to the observed shares.
+    """Predict which of the available items is chosen, by the random utility model nearest to the observed shares.
 
     Each row of X is a menu: column x is positive where item x is on offer. `y` holds the items chosen: numbers of columns,
     or labels where `items` gives them in the order of the columns. An item that was never chosen counts as well.
 
-    items      labels of the columns, or None for 0, 1, ...
-    weights    None, or "counts": menus count by their number of observations
-    tol        certified relative gap of the projection
+    Parameters
+    ----------
+    items : sequence, optional
+        Labels of the columns; None: 0, 1, ...
+    weights : {None, "counts"}, default "counts"
+        "counts": menus count by their number of observations.
+    tol : float, default 1e-9
+        Certified relative gap of the projection.
 
-    After `fit`: `classes_` (the labels), `projection_` (with its certificate), `data_`, `n_features_in_`.
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels.
+    projection_ : Projection
+        The fit, with its certificate.
+    data_ : ChoiceData
+        The choices.
+    n_features_in_ : int
+        Number of columns.
+
+    Examples
+    --------
+    >>> from rumflow.sklearn.estimator import RUMClassifier
+    >>> menus, choices = [[1, 1, 0], [1, 1, 0], [1, 1, 0], [1, 1, 1]], [0, 1, 0, 2]
+    >>> RUMClassifier().fit(menus, choices).predict([[1, 1, 0]])
+    array([0])
     """
 
     def __init__(self, items: Any = None, weights: str | None = "counts", tol: float = 1e-9) -> None:
@@ -57,7 +78,22 @@ class RUMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unused
         return tags
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> RUMClassifier:
-        """Fit to menus X (rows, items) and choices y (rows,)."""
+        """Fit to menus and choices.
+
+        Parameters
+        ----------
+        X : array_like of shape (rows, items)
+            Positive where the item is on offer.
+        y : array_like of shape (rows,)
+            The items chosen.
+        sample_weight : array_like of shape (rows,), optional
+            The weight of each row; None: 1.
+
+        Returns
+        -------
+        RUMClassifier
+            The estimator itself.
+        """
         features, picks = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(picks)
         size, n = features.shape
@@ -93,7 +129,18 @@ class RUMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unused
         return self
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """(rows, items) probabilities, 0 for what is not on offer. On menus never seen, one best fit among many."""
+        """Predict choice probabilities.
+
+        Parameters
+        ----------
+        X : array_like of shape (rows, items)
+            Positive where the item is on offer.
+
+        Returns
+        -------
+        ndarray of shape (rows, items)
+            0 for what is not on offer. On menus never seen, one best fit among many.
+        """
         check_is_fitted(self)
         offered = _menus(validate_data(self, X, dtype=np.float64, reset=False))
         menus, row = unique_menus(offered)
@@ -106,7 +153,18 @@ class RUMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unused
         return probabilities[row]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The likeliest item of each menu."""
+        """Predict the likeliest item of each menu.
+
+        Parameters
+        ----------
+        X : array_like of shape (rows, items)
+            Positive where the item is on offer.
+
+        Returns
+        -------
+        ndarray of shape (rows,)
+            Labels.
+        """
         best = np.argmax(self.predict_proba(X), axis=1)
         labels: NDArray[Any] = self.classes_[best]
         return labels

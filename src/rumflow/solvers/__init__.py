@@ -1,1 +1,4 @@
-"""The solvers: an exact active set of rankings, and an interior point method."""
+"""The solvers: an exact active set of rankings, and an interior point method.
+
+Private: modules may change. Public is `rumflow.project`, which chooses among them.
+"""

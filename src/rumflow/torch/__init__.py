@@ -1,8 +1,11 @@
 """Models of choice as layers of a network (PyTorch). Needs the extra: `pip install "rumflow[torch]"`.
 
-from rumflow.torch import MenuSoftmax, RUMLayer
+Everything in `__all__` is public; the modules of this package may change::
 
-head = nn.Sequential(mlp, MenuSoftmax(n), RUMLayer(n))      # (..., features) to rational choice probabilities (..., N)
+    from rumflow.torch import MenuSoftmax, RUMLayer
+
+    # (..., features) to rational choice probabilities (..., N)
+    head = nn.Sequential(mlp, MenuSoftmax(n), RUMLayer(n))
 """
 
 try:

@@ -14,8 +14,30 @@ from rumflow.layers import cells
 
 
 class Cells(cells.Cells):
-    """The cells (menu, item) of the given menus: see `rumflow.layers.cells.Cells`.
+    """The cells (menu, item) of the given menus: menu after menu, in each the items ascending.
 
+    Parameters
+    ----------
+    n : int
+        Number of items of random utility; `Cells.of_model` is for other models.
+    menus : iterable of menus, optional
+        Bit masks or collections of items; None for all.
+    weights : array_like or Tensor, optional
+        One per cell, >= 0.
+    all_menus : bool, default False
+        Write all N cells.
+    lattice : bool, default False
+        Use the lattice of all menus, which smoothing and flows need.
+
+    Attributes
+    ----------
+    cells : ndarray of shape (M, 2)
+        Bit mask (for a model: number of the menu) and item of each input cell.
+    output_cells : ndarray of shape (M', 2)
+        The same for each output cell.
+
+    Examples
+    --------
     >>> Cells(3, menus=[(0, 1), (0, 1, 2)]).cells
     array([[3, 0],
            [3, 1],

@@ -13,10 +13,19 @@ from rumflow.layers.cells import Menu, menu_masks
 
 
 class MenuSoftmax(nn.Module):
-    """p(D, x) = exp z(D, x) / sum over y in D of exp z(D, y): softmax within each menu.
+    """Softmax within each menu: p(D, x) = exp z(D, x) / sum over y in D of exp z(D, y).
 
     The last axis runs over the cells of all menus of n items (`Lattice(n).cells`), or of `menus`, as in `RUMLayer`.
 
+    Parameters
+    ----------
+    n : int
+        Number of items.
+    menus : iterable of menus, optional
+        Bit masks or collections of items; None for all.
+
+    Examples
+    --------
     >>> import torch
     >>> MenuSoftmax(3, menus=[(0, 1), (0, 1, 2)])(torch.zeros(5, dtype=torch.float64))
     tensor([0.5000, 0.5000, 0.3333, 0.3333, 0.3333], dtype=torch.float64)
@@ -40,7 +49,17 @@ class MenuSoftmax(nn.Module):
         self.register_buffer("scatter", (gather.reshape(-1) < self.n_cells).nonzero().reshape(-1), persistent=False)
 
     def forward(self, logits: Tensor) -> Tensor:
-        """(..., M) logits to (..., M) probabilities."""
+        """Turn logits into probabilities.
+
+        Parameters
+        ----------
+        logits : Tensor of shape (..., M)
+            One number per cell.
+
+        Returns
+        -------
+        Tensor of shape (..., M)
+        """
         if logits.ndim == 0 or logits.shape[-1] != self.n_cells:
             raise InputError(
                 f"the last axis must run over the {self.n_cells} cells; the input has shape {tuple(logits.shape)}"
@@ -49,5 +68,5 @@ class MenuSoftmax(nn.Module):
         return padded[..., self.gather].softmax(-1).flatten(-2)[..., self.scatter]
 
     def extra_repr(self) -> str:
-        """What `print(head)` shows."""
+        """Return what `print(head)` shows."""
         return f"n={self.n}, cells={self.n_cells}"

@@ -40,8 +40,45 @@ def project_cells(
     return_distance: bool = False,
     return_flow: bool = False,
 ) -> Tensor | tuple[Tensor, ...]:
-    """The functional form of the layers; `cells` is a `Cells` object, or n for all menus of n items without weights.
+    """Project onto a model of choice: the functional form of the layers.
 
+    Parameters
+    ----------
+    z : Tensor of shape (..., M)
+        Numbers on the cells; leading axes are samples.
+    cells : Cells or int
+        The cells, or n for all menus of n items without weights.
+    smoothing : float, default 0
+        As for `RUMLayer`; on the lattice only.
+    tol : float
+        As for `AxiomLayer`.
+    index : Tensor of whole numbers, optional
+        The number of each sample, for warm starts.
+    warm : WarmStarts, optional
+        Where the active sets of the samples are kept.
+    threads : int, optional
+        Number of threads; the result is the same for any number.
+    nonfinite : {"error", "nan"}, default "error"
+        As for `AxiomLayer`.
+    out_dtype : torch.dtype, optional
+        As for `AxiomLayer`.
+    return_distance : bool, default False
+        Return also sum w (y - z)^2 per sample.
+    return_flow : bool, default False
+        Return also the Block-Marschak polynomials of y; on the lattice only.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        The probabilities y, then the distances and the flows, if asked for.
+
+    Raises
+    ------
+    InputError
+        If the input or an option is not accepted.
+
+    Examples
+    --------
     >>> import torch
     >>> z = torch.full((2, 12), 0.4, dtype=torch.float64)
     >>> project_cells(z, 3).shape
@@ -68,7 +105,7 @@ def project_cells(
         )
     if (smoothing or return_flow) and cells.graph is not None:
         raise InputError(
-            "smoothing and return_flow are there on the lattice of all menus only: Cells(..., lattice=True)"
+            "smoothing and return_flow are available only on the lattice of all menus: Cells(..., lattice=True)"
         )
     inside = z.to("cpu", torch.float64)
     if nonfinite == "nan":
@@ -113,29 +150,57 @@ def _distance(z: Tensor, rho: Tensor, cells: Cells, smoothed: bool) -> Tensor:
 class AxiomLayer(nn.Module):
     """Project onto a model of choice: `RandomUtility`, `SinglePeaked`, `Types`, `ChoiceGraph` or one of your own.
 
+    The layer has no parameters to train.
+
+    Parameters
+    ----------
+    model : Model
+        As for `rumflow.project`.
+    menus : iterable of menus
+        Collections of items. A table of `Types` has a column for every menu of two items or more.
+    items : sequence or int, optional
+        The labels of all items in their order, or how many there are; None: 0 to the largest number in the menus.
+    weights : array_like or Tensor, optional
+        One per cell, >= 0; a cell of weight 0 counts for nothing (but must be finite) and has gradient 0.
+    warm_start : bool, default False
+        Keep the active set of every sample for the next pass; see Notes.
+    return_distance : bool, default False
+        Return also sum w (y - z)^2 per sample, with gradient 2 w (z - y).
+    tol : float
+        Certified: the objective is within tol of the optimum, relatively, or within rounding.
+    warm_bytes : int, default 256 MB
+        Memory for warm starts, at most.
+    threads : int, optional
+        Number of threads; the result is the same for any number.
+    nonfinite : {"error", "nan"}, default "error"
+        What happens to a sample with a number that is not finite (or above 1e150). "error": an InputError names it. "nan":
+        it becomes a row of NaN with gradient 0, while the other samples are as they would be alone.
+    out_dtype : torch.dtype, optional
+        The precision of the result; None: that of z. Half precision rounds probabilities to 4e-3 (bfloat16) or 5e-4
+        (float16), and only to this accuracy are they those of the model: torch.float32 keeps them to 6e-8.
+
+    Raises
+    ------
+    InputError
+        If an argument is not accepted.
+
+    Notes
+    -----
+    The layer computes::
+
         y = argmin 1/2 sum over cells (D, x) of w(D, x) (rho(D, x) - z(D, x))^2   over all mixtures rho of the model's types
 
     The last axis of z and y runs over the cells of `menus`: menu after menu in the order given, in each the items ascending
-    (`layer.cells` lists them). Leading axes are samples. Any floating dtype and device: computed in float64 on the CPU.
-    Derivatives are exact, forward and backward, of any order.
+    (`layer.cells` lists them). Leading axes are samples. Any floating dtype and device is accepted; the computation is in
+    float64 on the CPU. Derivatives are exact, forward and backward, of any order.
 
-    model, menus  as for `rumflow.project`; menus are collections of items. A table of `Types` has a column for every menu of two
-                  items or more.
-    items         the labels of all items in their order, or how many there are; None: 0 to the largest number in the menus.
-    weights       one per cell, >= 0; a cell of weight 0 counts for nothing (but must be finite) and has gradient 0.
-    warm_start    keep the active set of every sample for the next pass, in at most `warm_bytes` bytes. Samples are told apart by
-                  `index`, their numbers (0 or more) given with the call, or, in training mode, found again by what they look like
-                  among the last 4,096, so that the layer can stand in an nn.Sequential with shuffled batches. A start is
-                  used where the sample has moved little. The result does not depend on it beyond `tol`.
-    return_distance  also return sum w (y - z)^2 per sample, with gradient 2 w (z - y).
-    tol           certified: the objective is within tol of the optimum, relatively, or within rounding.
-    nonfinite     what becomes of a sample with a number that is not finite (or above 1e150): "error", an InputError that
-                  names it; "nan", a row of NaN with gradient 0, while the other samples are as they would be alone.
-    out_dtype     the precision of what is returned; None: that of z. Half precision rounds probabilities to 4e-3
-                  (bfloat16) or 5e-4 (float16), and only so far are they those of the model: torch.float32 keeps them to 6e-8.
+    With `warm_start`, samples are identified by `index`, their numbers (0 or more) given with the call. Without it, in
+    training mode, a sample is recognised by its values among the last 4,096, so that the layer can be part of an
+    nn.Sequential with shuffled batches. A start is used where the sample has moved little. The result does not depend on it
+    beyond `tol`.
 
-    The layer has no parameters.
-
+    Examples
+    --------
     >>> import rumflow as rf
     >>> import torch
     >>> layer = AxiomLayer(rf.SinglePeaked(["a", "b", "c"]), menus=[("a", "b"), ("a", "b", "c")], items="abc")
@@ -191,11 +256,24 @@ class AxiomLayer(nn.Module):
 
     @property
     def output_cells(self) -> NDArray[np.int64]:
-        """(M', 2): the same of each output cell."""
+        """(M', 2): menu and item of each output cell."""
         return self._cells.output_cells
 
     def forward(self, z: Tensor, index: Tensor | None = None) -> Tensor | tuple[Tensor, ...]:
-        """(..., M) numbers to (..., M') probabilities; then the distances and the flows, if asked for."""
+        """Project samples.
+
+        Parameters
+        ----------
+        z : Tensor of shape (..., M)
+            Numbers on the input cells.
+        index : Tensor of whole numbers, optional
+            The number of each sample, for warm starts.
+
+        Returns
+        -------
+        Tensor or tuple of Tensor
+            (..., M') probabilities; then the distances and the flows, if asked for.
+        """
         return project_cells(
             z,
             self._cells,
@@ -211,7 +289,7 @@ class AxiomLayer(nn.Module):
         )
 
     def extra_repr(self) -> str:
-        """What `print(layer)` shows."""
+        """Return what `print(layer)` shows."""
         text = f"{self.model!r}, items={self.n}, menus={self._cells.n_menus}, cells={len(self.cells)}"
         return text + self._options()
 
@@ -225,20 +303,43 @@ class AxiomLayer(nn.Module):
 class RUMLayer(AxiomLayer):
     """Project onto the random utility models over n items: `AxiomLayer(RandomUtility(), menus)`, with more on the lattice.
 
-    Without `menus` the last axis runs over `Lattice(n).cells` (menu mask ascending, then item ascending). Menu sums and signs are
-    exact to about 1e-15 in float64. With menus the projection is done on the lattice of all menus or on the choice graph of those
-    given, whichever costs less: any number of items.
+    Parameters
+    ----------
+    n : int
+        Number of items.
+    menus : iterable of menus, optional
+        The menus that are read: bit masks or collections of items; None for all.
+    weights : array_like or Tensor, optional
+        As for `AxiomLayer`, also as an array (2^n, n).
+    smoothing : float, default 0
+        mu > 0: compute the minimum of 1/2 sum w (rho - z)^2 - mu sum log flow instead, which moves with every direction of
+        z. The exact projection passes on gradients along its face only.
+    warm_start : bool, default False
+        As for `AxiomLayer`.
+    all_menus : bool, default False
+        Write all N cells. On cells that are not read (also those of weight 0) the values are those of one mixture of
+        rankings among many, and can jump where the fit is close.
+    return_distance : bool, default False
+        As for `AxiomLayer`.
+    return_flow : bool, default False
+        Return also the Block-Marschak polynomials of y on all N cells, each >= 0.
+    tol, warm_bytes, threads, nonfinite, out_dtype
+        As for `AxiomLayer`.
 
-    n, menus      items, and the menus that are read: bit masks or collections of items; None for all.
-    weights       as for `AxiomLayer`, also as an array (2^n, n).
-    smoothing     mu > 0: the minimum of 1/2 sum w (rho - z)^2 - mu sum log flow instead, which moves with every
-                  direction of z. The exact projection passes on gradients along its face only.
-    all_menus     write all N cells. On cells that are not read (also those of weight 0) the values are those of the
-                  mixture of rankings found, one among many, and can jump where the fit is close.
-    return_flow   also return the Block-Marschak polynomials of y on all N cells, every one >= 0.
+    Raises
+    ------
+    InputError
+        If an argument is not accepted.
 
-    smoothing, all_menus and return_flow need the lattice, which ends at 24 items. The rest is as for `AxiomLayer`.
+    Notes
+    -----
+    Without `menus` the last axis runs over `Lattice(n).cells` (menu mask ascending, then item ascending). Menu sums and
+    signs are exact to about 1e-15 in float64. With menus the projection is done on the lattice of all menus or on the
+    choice graph of those given, whichever costs less, so any number of items is possible. `smoothing`, `all_menus` and
+    `return_flow` need the lattice, which ends at 24 items.
 
+    Examples
+    --------
     >>> import torch
     >>> layer = RUMLayer(3, menus=[(0, 1), (0, 1, 2)])
     >>> z = torch.tensor([[0.2, 0.8, 0.5, 0.3, 0.2]], dtype=torch.float64, requires_grad=True)
@@ -274,5 +375,5 @@ class RUMLayer(AxiomLayer):
         self.smoothing, self.return_flow = float(smoothing), return_flow
 
     def extra_repr(self) -> str:
-        """What `print(layer)` shows."""
+        """Return what `print(layer)` shows."""
         return f"n={self.n}, cells={len(self.cells)}" + self._options()

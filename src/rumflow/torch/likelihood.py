@@ -28,13 +28,25 @@ from rumflow.torch.layer import AxiomLayer
 class ChoiceLikelihood(nn.Module):
     """Mean negative log-likelihood of observed choices: `ChoiceLikelihood(layer)(z, menu, choice)`.
 
-    z        (..., M) as for the layer, one row per choice.
-    menu     (...): the menu of each choice, a bit mask for a `RUMLayer` over all menus, else its number in the layer's list.
-    choice   (...): the item that was taken, by number.
-    index    sample numbers, as for the layer.
+    Parameters
+    ----------
+    layer : AxiomLayer
+        The layer whose probabilities are used.
+    mix : float, default 0.02
+        Share of the raw numbers that is mixed in, from 0 up to 1.
+    floor : float, default 1e-3
+        Below this value the logarithm is continued as a straight line.
 
-    mix      share of the raw numbers, from 0 up to 1; floor: where the logarithm goes on as a straight line.
+    Notes
+    -----
+    A projection is 0 in many cells, and stays 0 when z moves a little: -log y is infinite there and has no useful gradient.
+    So a small share of the raw numbers is mixed in. With r = z scaled so that menus add up to 1::
 
+        a = (1 - mix) y + mix s(r),    s(r) = r up to 1/2, then 1 - 1 / (4 r)
+        loss = -log a,   below `floor` along its tangent
+
+    Examples
+    --------
     >>> import torch
     >>> from rumflow.torch import RUMLayer
     >>> loss = ChoiceLikelihood(RUMLayer(3, menus=[(0, 1), (0, 1, 2)]))
@@ -58,7 +70,24 @@ class ChoiceLikelihood(nn.Module):
         self._first, self._size = torch.from_numpy(first), torch.from_numpy(size)  # of the menu of each cell
 
     def forward(self, z: Tensor, menu: Tensor, choice: Tensor, index: Tensor | None = None) -> Tensor:
-        """The mean over all choices."""
+        """Compute the mean over all choices.
+
+        Parameters
+        ----------
+        z : Tensor of shape (..., M)
+            As for the layer, one row per choice.
+        menu : Tensor of shape (...)
+            The menu of each choice: a bit mask for a `RUMLayer` over all menus, else its number in the layer's list.
+        choice : Tensor of shape (...)
+            The item that was taken, by number.
+        index : Tensor, optional
+            Sample numbers, as for the layer.
+
+        Returns
+        -------
+        Tensor
+            A scalar.
+        """
         cell = self._find(z, menu, choice)
         out = self.layer(z) if index is None else self.layer(z, index)
         y = (out[0] if isinstance(out, tuple) else out).to("cpu", torch.float64)
@@ -100,5 +129,5 @@ class ChoiceLikelihood(nn.Module):
         return cell
 
     def extra_repr(self) -> str:
-        """What `print(likelihood)` shows."""
+        """Return what `print(likelihood)` shows."""
         return f"mix={self.mix:g}, floor={self.floor:g}"

@@ -14,22 +14,37 @@ from rumflow.check import check_number, check_whole
 
 
 class ConflictReport(NamedTuple):
-    """What a batch showed.
+    """What a `ConflictMonitor` says about a batch.
 
+    Attributes
+    ----------
+    distance : Tensor of shape (B,)
+        The distances, square roots of the input.
+    score : Tensor of shape (B,)
+        Standard deviations above the mean before this batch; 0 during the warm-up.
+    outlier : Tensor of bool, shape (B,)
+        Whether the score is above the threshold, or not a finite number.
+    mean : float
+        Mean of the baseline, including this batch where it belongs to it.
+    std : float
+        Standard deviation of the baseline.
+
+    Examples
+    --------
     >>> import torch
     >>> report = ConflictMonitor(warmup=2)(torch.tensor([1.0, 4.0]))
     >>> report.distance, report.outlier
     (tensor([1., 2.], dtype=torch.float64), tensor([False, False]))
     """
 
-    distance: Tensor  # (B,): the distances, square roots of what came in
-    score: Tensor  # (B,): standard deviations above the mean before this batch; 0 during the warm-up
-    outlier: Tensor  # (B,): score above the threshold, or not a finite number
-    mean: float  # of the baseline, this batch included where it belongs to it
+    distance: Tensor
+    score: Tensor
+    outlier: Tensor
+    mean: float
     std: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and lists, for JSON; None for what is not a finite number."""
+        """Return plain numbers and lists, for JSON; None for what is not a finite number."""
 
         def plain(values: Tensor) -> list[float | None]:
             return [value if math.isfinite(value) else None for value in values.tolist()]
@@ -44,19 +59,31 @@ class ConflictReport(NamedTuple):
 
 
 class ConflictMonitor(nn.Module):
-    """Running mean and standard deviation of the distance between raw outputs and their projections; flags what is far
-    off.
+    """Monitor the distance between raw outputs and their projections, and flag samples that are far off.
 
     Call it with the squared distances that a layer with `return_distance=True` returns. A sample is an outlier when its
-    distance is more than `threshold` standard deviations above the mean of the baseline, once `warmup` samples are
-    known. From then on outliers do not enter the baseline: a lasting shift is reported for as long as it lasts (`reset` accepts
-    it). `momentum` None weighs all samples alike; a number in (0, 1] is the weight of the newest batch, so that old ones are
-    forgotten.
+    distance is more than `threshold` standard deviations above the mean of the baseline, once `warmup` samples are known.
+    From then on outliers do not enter the baseline: a lasting shift is reported for as long as it lasts (`reset` accepts
+    it).
 
-    Statistics are part of the state dict and stay in double precision. In evaluation mode they do not change. Where
-    `torch.distributed` runs, the batches of all processes count together (`sync=False`: each alone); all of them must then call
-    the monitor equally often.
+    Parameters
+    ----------
+    threshold : float, default 4
+        Standard deviations above the mean.
+    warmup : int, default 256
+        Number of samples before anything is flagged.
+    momentum : float, optional
+        None weighs all samples alike; a number in (0, 1] is the weight of the newest batch, so that old ones are forgotten.
+    sync : bool, default True
+        Where `torch.distributed` runs, the batches of all processes count together; all of them must then call the monitor
+        equally often. False: each process alone.
 
+    Notes
+    -----
+    Statistics are part of the state dict and stay in double precision. In evaluation mode they do not change.
+
+    Examples
+    --------
     >>> import torch
     >>> monitor = ConflictMonitor(warmup=8)
     >>> _ = monitor(torch.linspace(0.9, 1.1, 16))
@@ -103,7 +130,17 @@ class ConflictMonitor(nn.Module):
 
     @torch.no_grad()
     def forward(self, squared_distance: Tensor) -> ConflictReport:
-        """Compare a batch with the baseline, then, in training mode, add to the baseline what is no outlier."""
+        """Compare a batch with the baseline, then, in training mode, add what is not an outlier to the baseline.
+
+        Parameters
+        ----------
+        squared_distance : Tensor of shape (B,)
+            Squared distances.
+
+        Returns
+        -------
+        ConflictReport
+        """
         distance = squared_distance.detach().to(self.mean.device, torch.float64).reshape(-1).clamp(min=0.0).sqrt()
         finite = torch.isfinite(distance)
         score = torch.zeros_like(distance)
@@ -135,6 +172,6 @@ class ConflictMonitor(nn.Module):
         self.count += new
 
     def extra_repr(self) -> str:
-        """What `print(monitor)` shows."""
+        """Return what `print(monitor)` shows."""
         seen = f"seen={int(self.count)}, mean={float(self.mean):.4g}, std={float(self.std):.4g}"
         return f"threshold={self.threshold:g}, {seen}"

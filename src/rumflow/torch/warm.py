@@ -33,10 +33,17 @@ _SUMS, _STEP, _MOST = 16, 0.3, 4096
 
 
 class WarmStarts:
-    """The latest active set of each sample, in at most `max_bytes`; those not used for longest are dropped.
+    """The latest active set of each sample; those not used for longest are dropped.
 
-    A number, `handle`, stands for it where a compiled graph cannot hold an object. Copies and pickles start empty.
+    A number, `handle`, represents the object where a compiled graph cannot hold it. Copies and pickles start empty.
 
+    Parameters
+    ----------
+    max_bytes : int, default 256 MB
+        Memory to use at most.
+
+    Examples
+    --------
     >>> import torch
     >>> from rumflow.torch import project_cells
     >>> starts = WarmStarts()
@@ -80,7 +87,7 @@ class WarmStarts:
                 self._drop(key)
 
     def bind(self, problem: object, cells: int, weights: Array) -> None:
-        """Forget everything that was kept of another problem (number of items, weights): its factors do not fit."""
+        """Forget everything that was kept for another problem (number of items, weights): its factors do not fit."""
         with self._lock:
             if problem != self._problem:
                 for key in list(self._starts):
@@ -90,7 +97,7 @@ class WarmStarts:
                 self._sums = signs * np.sqrt(weights)[:, None] if len(weights) else signs
 
     def find(self, rows: Array, keys: Sequence[int] | None) -> tuple[list[int], list[WarmStart | None], Array]:
-        """The names of these samples, what is known of them and near enough, and their sketches.
+        """Return the keys of these samples, the starts that are known and near enough, and their sketches.
 
         Without `keys`, a sample is the nearest of those known, or a new one.
         """
@@ -123,7 +130,7 @@ class WarmStarts:
         return names
 
     def put(self, keys: Sequence[int], starts: Sequence[WarmStart], sketch: Array, square: Array) -> None:
-        """Remember these samples, which are so far (squared) from their projections."""
+        """Remember these samples, given their squared distances from their projections."""
         with self._lock, np.errstate(over="ignore"):
             for key, start, own, distance in zip(keys, starts, sketch, square, strict=True):
                 if key in self._starts:

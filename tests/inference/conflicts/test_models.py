@@ -143,5 +143,5 @@ def test_budgets():
     with pytest.raises(rf.InputError, match=r"degree=0 \(--degree 0\)"):
         rf.explain(smoothed)
     assert rf.explain(smoothed, None).conflict
-    with pytest.raises(rf.InputError, match="budgets bring their own model"):
+    with pytest.raises(rf.InputError, match="budgets determine the model"):
         rf.explain(data, model=rf.RandomUtility())

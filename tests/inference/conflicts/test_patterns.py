@@ -89,7 +89,7 @@ def test_patterns_in_words():
     circle = [("xy", "x"), ("yz", "y"), ("xz", "z")]
     found = pattern_of({"xy": (80, 20), "yz": (80, 20), "xz": (20, 80)}, circle)
     assert found.text == (
-        "Preferences go round in a circle: x over y by 80.0 %, y over z by 80.0 %, z over x by 80.0 %. No ranking agrees with "
+        "Preferences form a cycle: x over y by 80.0 %, y over z by 80.0 %, z over x by 80.0 %. No ranking agrees with "
         "all 3 of these choices."
     )
 

@@ -19,7 +19,7 @@ def test_the_verdict_on_samples():
     twice = replace(found, conflicts=found.conflicts * 2)
     assert twice.verdict == rejected + "and so it is for each of these 2 sets of menus alone."
     cut = replace(found, conflicts=(), interrupted=True)
-    assert cut.verdict == rejected + "but the search was interrupted before it found the menus in conflict."
+    assert cut.verdict == rejected + "but the search was interrupted before the menus in conflict were identified."
     unknown = replace(cut, pvalue=None)
     assert unknown.verdict == "The search was interrupted before the data were tested."
     fine = replace(cut, pvalue=0.5)

@@ -1,4 +1,7 @@
-"""Readers of tables of choices: find the columns, understand the menus, count."""
+"""Readers of tables of choices: recognise the columns, interpret the menus, count.
+
+Private: modules may change. Tables are read by `rumflow.ChoiceData.from_csv`, `from_frame` and `from_parquet`.
+"""
 
 from rumflow.data.readers.build import read
 from rumflow.data.readers.roles import Options, make_options

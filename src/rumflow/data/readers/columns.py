@@ -15,7 +15,7 @@ from rumflow.data.readers.sources import Chunk, Coded, Source
 from rumflow.data.readers.texts import find_separator
 from rumflow.errors import InputError
 
-#: Menus and choices are found by content only where there are at most so many different choices.
+#: Menus and choices are found by content only where there are at most this many different choices.
 MOST_GUESSED = 500
 
 

@@ -178,7 +178,7 @@ class Interpreter(MenuReader):
         for k, (m, winner) in enumerate(zip(self.table.keys[:, 0].tolist(), choices, strict=True)):
             inside = winner in members[m]
             if inside and winner != self.outside:
-                raise InputError(f"{self.table.where(k)}: the winner {winner!r} is among its own losers")
+                raise InputError(f"{self.table.where(k)}: the winner {winner!r} is among its losers")
             menus.append(members[m] if winner is None or inside else (winner, *members[m]))
         return menus
 
@@ -234,7 +234,9 @@ class Interpreter(MenuReader):
                 "outside_option= (--outside-option); rows where the choice was not recorded are left out with missing="
             )
         code = (
-            f"; where it stands for a choice not recorded, pass missing={choice}" if whole(choice) is not None else ""
+            f"; if it means that the choice was not recorded, pass missing={choice}"
+            if whole(choice) is not None
+            else ""
         )
         alike = next((item for item in menu if str(item).strip().casefold() == str(choice).strip().casefold()), None)
         if alike is not None:

@@ -1,4 +1,4 @@
-"""Labels of items as they stand in a table: read, ordered, and checked for spellings that are most likely one item."""
+"""Labels of items as written in a table: read, ordered, and checked for spellings that are most likely one item."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Menu = tuple[Item, ...]
 
 @dataclass(frozen=True)
 class Distinct:
-    """The different (menu, extra, choice) that stand in a table, and where each stands first."""
+    """The different (menu, extra, choice) of a table, and where each appears first."""
 
     menus: list[Any]  # the different menus; None throughout where there is no such column
     extras: list[Any]  # what stands beside them: see `Roles.extra`
@@ -36,7 +36,7 @@ class Distinct:
 
 
 class Labels:
-    """The labels of a table, and where they stand."""
+    """The labels of a table, and where they are."""
 
     def __init__(self, name: str, text: bool, roles: Roles, options: Options, table: Distinct) -> None:
         self.name, self.text, self.roles, self.options, self.table = name, text, roles, options, table
@@ -50,7 +50,7 @@ class Labels:
         return None if self.options.outside_option is None else self.label(self.options.outside_option)
 
     def label(self, value: Any) -> Item:
-        """A label as it stands in the table: text in text files, any value elsewhere."""
+        """A label as written in the table: text in text files, any value elsewhere."""
         if isinstance(value, np.generic):
             value = value.item()
         if (self.text or self.as_text) and not isinstance(value, str):
@@ -61,12 +61,12 @@ class Labels:
         return result
 
     def first(self, column: int, code: int) -> str:
-        """Where a value stands first."""
+        """Where a value appears first."""
         hits = np.flatnonzero(self.table.keys[:, column] == code)
         return self.table.where(int(hits[0])) if len(hits) else self.name
 
     def where_label(self, label: str) -> str:
-        """Where a label stands first."""
+        """Where a label appears first."""
         for k, (m, _, c) in enumerate(self.table.keys):
             if label in str(self.table.menus[m]) or label == str(self.table.choices[c]):
                 return self.table.where(k)
@@ -77,7 +77,7 @@ class Labels:
         return (self.options.base,) if isinstance(self.options.base, int) else (0, 1)
 
     def ordered_items(self, members: list[Menu], labels: list[Item] | None) -> list[Item]:
-        """The labels in order, as they stand in the table."""
+        """The labels in order, as written in the table."""
         seen: dict[Item, None] = dict.fromkeys(labels or [])
         for menu in members:
             seen.update(dict.fromkeys(menu))

@@ -1,4 +1,4 @@
-"""From what stands in a table (texts, lists, bit masks, ids, 0/1 columns) to menus."""
+"""From the entries of a table (texts, lists, bit masks, ids, 0/1 columns) to menus."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class MenuReader(Labels):
         return [tuple(labels[x] for x in np.flatnonzero(np.frombuffer(m, np.uint8))) for m in self.table.menus], labels
 
     def from_rows(self) -> list[Menu]:
-        """The items that stand in the rows of each id."""
+        """The items in the rows of each id."""
         members: list[dict[Item, None]] = [{} for _ in self.table.menus]
         for menu, _, choice in self.table.keys.tolist():
             value = self.table.choices[choice]
@@ -167,7 +167,7 @@ class MenuReader(Labels):
         return found
 
     def _separator(self, texts: list[str]) -> str:
-        """What stands between the items of menus written as texts; "[]" for lists, "" for single letters."""
+        """The separator of the items of menus written as texts; "[]" for lists, "" for single letters."""
         if self.options.separator is not None:
             return self.options.separator
         choices = {str(c) for c in self.table.choices if not missing(c)}
@@ -206,7 +206,7 @@ class MenuReader(Labels):
         return "" if letters else best
 
     def order_from_masks(self, members: list[Menu]) -> list[Item] | None:
-        """The order of the items where a mask column stands beside the menus: bit k is the k-th item."""
+        """The order of the items where there is a mask column besides the menus: bit k is the k-th item."""
         place: dict[Item, int] = {}
         for k, (m, mask_code, _) in enumerate(self.table.keys):
             mask = self._mask(self.table.extras[mask_code], 1, mask_code, self.roles.extra_column)

@@ -120,7 +120,7 @@ class Options:
 
     @property
     def missing_codes(self) -> set[str]:
-        """What stands for a choice that was not recorded, as text."""
+        """The codes of a choice that was not recorded, as text."""
         given = self.missing
         if given is None:
             return set()
@@ -163,7 +163,7 @@ class Roles:
 
     @property
     def by_mask(self) -> bool:
-        """Do bit masks stand for the menus?"""
+        """Are the menus bit masks?"""
         return self.extra == "mask" and self.menu is None and not self.menu_columns
 
     def columns(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Menus and labels as they stand in texts: separators, lists, whole numbers, natural order."""
+"""Menus and labels as written in texts: separators, lists, whole numbers, natural order."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from rumflow.models.random_utility import RandomUtility
 from rumflow.output.names import list_menu
 from rumflow.solvers.graph import GraphGeometry
 
-#: What counts of so many menus is listed in words.
+#: The terms of up to this many menus are listed in words.
 MOST_TERMS = 8
 
 _LARGEST = 12  # whole coefficients are looked for up to this

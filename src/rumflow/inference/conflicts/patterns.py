@@ -135,7 +135,7 @@ def _cycle(data: ChoiceData, menus: tuple[int, ...], coefficients: Array) -> Pat
     steps = ", ".join(
         f"{a} over {b} by {_percent(s)}" for a, b, s in zip(labels, (*labels[1:], labels[0]), shares, strict=True)
     )
-    text = f"Preferences go round in a circle: {steps}. No ranking agrees with all {len(order)} of these choices."
+    text = f"Preferences form a cycle: {steps}. No ranking agrees with all {len(order)} of these choices."
     return Pattern("cycle", {"circle": labels}, text)
 
 

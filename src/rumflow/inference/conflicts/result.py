@@ -21,22 +21,50 @@ MOST_ROWS, MOST_MENUS, MOST_SHARES = 10, 8, 6
 
 @dataclass(frozen=True, eq=False)
 class Conflict:
-    """Menus whose shares no population of the model has, while it has those of all but any one of them."""
+    """Menus whose shares no population of the model has, although it has those of all but any one of them.
+
+    Attributes
+    ----------
+    menus : tuple of tuples
+        The menus in conflict.
+    cells : tuple of (menu, item)
+        Shares that are enough for the conflict.
+    shares : tuple of dict
+        The recorded shares of each menu.
+    inequality : Inequality
+        An inequality that every population satisfies and these shares violate.
+    pattern : Pattern or None
+        The classic pattern that the conflict is, if any.
+    distance : float
+        Distance of these menus alone to the model.
+    pvalue : float or None
+        P-value of a test of these menus, not adjusted for the search; None for exact shares.
+    irreducible : bool
+        Verified by a projection (or test) of the set less each of its menus.
+    block_marschak : tuple of (menu, item, multiplier, value), or None
+        Negative Block-Marschak terms that the inequality is a sum of.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> conflict = rf.explain(data, level=None).conflicts[0]
+    >>> conflict.menus, conflict.irreducible
+    ((('a', 'b'), ('a', 'b', 'c')), True)
+    """
 
     menus: tuple[tuple[Item, ...], ...]
-    cells: tuple[tuple[tuple[Item, ...], Item], ...]  #: (menu, item): shares that are enough for the conflict
-    shares: tuple[dict[Item, float], ...]  #: of each menu, what was recorded
+    cells: tuple[tuple[tuple[Item, ...], Item], ...]
+    shares: tuple[dict[Item, float], ...]
     inequality: Inequality
     pattern: Pattern | None
-    distance: float  #: of these menus alone to the model
-    pvalue: float | None  #: of their own test, not adjusted for the search; None for exact shares
-    irreducible: bool  #: verified by a projection (or test) of the set less each of its menus
-    block_marschak: tuple[tuple[tuple[Item, ...], Item, float, float], ...] | None = (
-        None  #: menu, item, multiplier, value
-    )
+    distance: float
+    pvalue: float | None
+    irreducible: bool
+    block_marschak: tuple[tuple[tuple[Item, ...], Item, float, float], ...] | None = None
 
     def lines(self, items: tuple[Item, ...]) -> list[str]:
-        """The conflict in words."""
+        """Return the conflict in words, line by line."""
         found = []
         for menu, shares in list(zip(self.menus, self.shares, strict=True))[:MOST_MENUS]:
             largest = sorted(shares.items(), key=lambda one: -one[1])[:MOST_SHARES]
@@ -59,35 +87,81 @@ class Conflict:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """Which menus are in conflict with each other, and how much each of them matters."""
+    """Which menus are in conflict with each other, and how much each of them matters.
 
-    conflicts: tuple[Conflict, ...]  #: the smallest first
-    complete: bool  #: there is no other irreducible conflict than these
-    leads: tuple[
-        tuple[tuple[Item, ...], ...], ...
-    ]  #: where all menus together are not rejected: sets that stand out all the same
+    Attributes
+    ----------
+    conflicts : tuple of Conflict
+        The smallest first.
+    complete : bool
+        Whether there is no other irreducible conflict.
+    leads : tuple of tuples of menus
+        Where all menus together are not rejected: sets of menus that are unlikely by chance nevertheless.
+    influence : dict of lists
+        By menu, the most influential first: menu, choices, share (of the squared distance), distance_without,
+        pvalue_without (of the data less this menu; None where it was not computed), named (share of the half-samples whose
+        conflict has it), conflicts (the numbers of those listed that have it, from 1).
+    block_marschak : tuple of (menu, item, value), or None
+        Negative terms of complete data, worst first; None where the data are not complete.
+    distance : float
+        Distance of all menus to the model.
+    pvalue : float or None
+        Of the test of all menus; None for exact shares.
+    level : float or None
+        Level of the tests; None for exact shares.
+    n_boot : int
+        Replicates of each test at most.
+    halves : int
+        Number of half-samples that `named` is computed from.
+    rejected : int
+        How many of these were rejected at the level, and named menus.
+    seed : int
+        The same seed gives the same result.
+    items : tuple
+        Labels of the items.
+    n_observations : float or None
+        Number of choices, where it is known.
+    interrupted : bool
+        Whether Ctrl-C stopped the search.
+    seconds : float
+        Time taken.
+    model : Model or None
+        None: random utility.
+    n_independent : dict of menu to float
+        Number of independent choices (with `by_subject`, of subjects) from each menu: fewer than choices where weights
+        differ; empty for exact shares.
+    by_subject : bool
+        Whether whole subjects were drawn.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> explanation = rf.explain(data, level=None)
+    >>> explanation.verdict
+    'No population of utility maximisers has the shares of these menus.'
+    >>> explanation.pattern, explanation.complete
+    ('attraction', True)
+    """
+
+    conflicts: tuple[Conflict, ...]
+    complete: bool
+    leads: tuple[tuple[tuple[Item, ...], ...], ...]
     influence: dict[str, list[Any]]
-    """By menu, the most influential first: menu, choices, share (of the squared distance), distance_without, pvalue_without (of
-    the data less this menu; None where it was not computed), named (share of the half-samples whose conflict has it), conflicts
-    (the numbers of those listed that have it, from 1)."""
-    block_marschak: (
-        tuple[Term, ...] | None
-    )  #: negative terms of complete data, worst first: menu, item, value; else None
+    block_marschak: tuple[Term, ...] | None
     distance: float
-    pvalue: float | None  #: of the test of all menus; None for exact shares
+    pvalue: float | None
     level: float | None
     n_boot: int
-    halves: int  #: half-samples behind `named`
-    rejected: int  #: of which so many were rejected at the level, and named menus
+    halves: int
+    rejected: int
     seed: int
     items: tuple[Item, ...]
     n_observations: float | None
     interrupted: bool
     seconds: float
-    model: Model | None = None  #: None: random utility
+    model: Model | None = None
     n_independent: dict[tuple[Item, ...], float] = field(default_factory=dict)
-    """Independent choices (with `by_subject` subjects) behind each menu: fewer than choices where weights differ; none for exact
-    shares."""
     by_subject: bool = False
 
     @property
@@ -97,12 +171,12 @@ class Explanation:
 
     @property
     def inequality(self) -> Inequality | None:
-        """That of the first conflict."""
+        """The inequality of the first conflict; None where there is none."""
         return self.conflicts[0].inequality if self.conflicts else None
 
     @property
     def pattern(self) -> str | None:
-        """The classic pattern that the first conflict is: see `rumflow.inference.conflicts.patterns`."""
+        """The name of the classic pattern of the first conflict: see `rumflow.inference.conflicts.patterns`."""
         first = self.conflicts[0].pattern if self.conflicts else None
         return None if first is None else first.name
 
@@ -123,22 +197,20 @@ class Explanation:
         if self.pvalue > self.level:
             return f"There is no conflict that sampling error could not explain ({p}, level {100 * self.level:g} %)."
         if not count:
-            return (
-                f"{words.name} is rejected ({p}), but the search was interrupted before it found the menus in conflict."
-            )
+            return f"{words.name} is rejected ({p}), but the search was interrupted before the menus in conflict were identified."
         these = "these menus alone" if count == 1 else f"each of these {count} sets of menus alone"
         return f"{words.name} is rejected ({p}), and so it is for {these}."
 
     def summary(self) -> str:
-        """The explanation in words."""
+        """Return the explanation in words."""
         return "\n\n".join(part if isinstance(part, str) else part.text() for part in self.parts())
 
     def parts(self) -> list[str | Table]:
-        """Paragraphs, and the table of influence where there is a distance to have a part of."""
+        """Return paragraphs, and the table of influence unless the distance is 0."""
         return [*self.paragraphs(), *([self.as_table()] if self.distance > 0 else [])]
 
     def paragraphs(self) -> list[str]:
-        """The answer, each conflict, and what to know about them."""
+        """Return the answer, each conflict, and what to know about them."""
         menus = len(self.influence["menu"])
         sample = "" if self.n_observations is None else f", {self.n_observations:g} choices"
         found = [f"Which choices are in conflict? ({len(self.items)} items, {menus} menus{sample})\n{self.verdict}"]
@@ -158,7 +230,7 @@ class Explanation:
         for menus in self.leads:
             named = " and ".join(list_menu(self.items, menu) for menu in menus)
             found.append(
-                "All menus together are not rejected, but these stand out, by more than so many comparisons give by chance: "
+                "All menus together are not rejected, but these deviate by more than chance explains in this many comparisons: "
                 f"{named}."
             )
         if self.conflicts:
@@ -172,7 +244,7 @@ class Explanation:
             if self.level is not None:
                 found.append("P-values of sets that were searched for are not adjusted for the search.")
         if self.interrupted:
-            found.append("The run was interrupted: this is what was found by then.")
+            found.append("The run was interrupted: these are the results so far.")
         return found
 
     def _thin_ice(self, number: int, one: Conflict) -> list[str]:
@@ -199,7 +271,7 @@ class Explanation:
         return "fits exactly." if self.level is None else f"is not rejected at {100 * self.level:g} %."
 
     def as_table(self) -> Table:
-        """The influence of the menus, for the terminal; columns without a number are left out."""
+        """Return the influence of the menus, for the terminal; columns without a number are left out."""
         words = {
             "menu": "menu",
             "choices": "choices",
@@ -225,7 +297,7 @@ class Explanation:
         note = f"{left} more menus in `influence` (in the file of --out)." if left > 0 else ""
         if "named" in shown:
             note += (" " if note else "") + (
-                f"named: in so many of {self.halves} half-samples (half of the choices) the conflict found has this menu; "
+                f"named: share of the {self.halves} half-samples (half of the choices) whose conflict has this menu; "
                 f"{self.rejected} of them were rejected."
             )
         unit = "" if self.level is None else ", menus weighted by their choices"
@@ -233,14 +305,24 @@ class Explanation:
         return Table(title, [words[name] for name in shown], [list(r) for r in zip(*shown.values(), strict=True)], note)
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """The influence of the menus as a data frame (backend "pandas", "polars", "pyarrow" or "dict")."""
+        """Return the influence of the menus as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
+            The kind of data frame.
+
+        Returns
+        -------
+        data frame
+        """
         table = dict(self.influence)
         table["menu"] = [format_menu(menu) for menu in table["menu"]]
         table["conflicts"] = [", ".join(map(str, numbers)) for numbers in table["conflicts"]]
         return make_frame(table, backend)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as lists, texts and numbers, for JSON."""
+        """Return everything as lists, texts and numbers, for JSON."""
         influence = [
             dict(zip(self.influence, row, strict=True)) | {"menu": list(row[0])}
             for row in zip(*self.influence.values(), strict=True)

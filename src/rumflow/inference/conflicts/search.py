@@ -31,7 +31,7 @@ from rumflow.inference.conflicts.subsets import Subsets
 #: Candidates that are tried before the search by deletion, and searches after which the tree is left, for each conflict wanted.
 MOST_TRIED, MOST_SEARCHES = 20, 8
 
-#: A conflict of so many menus is not looked for in another way.
+#: Conflicts of this many menus are not searched for in another way.
 SMALL = 3
 
 _CONSTANT = 1e-6  # coefficients that differ by less than this part of the largest are the same

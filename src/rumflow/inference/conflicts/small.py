@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.inference.conflicts.subsets import TOLERANCE
 
-#: Beyond so many menus nested ones are not looked for pair by pair; and so many candidates are kept, the strongest.
+#: Beyond this many menus nested ones are not searched pair by pair; and this many candidates are kept, the strongest.
 MOST_MENUS, MOST_CANDIDATES = 4096, 1000
 
 _PIECE = 1 << 16

@@ -1,1 +1,1 @@
-"""The exact solver: an active set of rankings with a Cholesky factor."""
+"""The exact solver: an active set of rankings with a Cholesky factor. Private."""

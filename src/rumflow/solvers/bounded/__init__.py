@@ -1,1 +1,1 @@
-"""Projections onto random utility where the graph of open menus is too large: candidates by search, and bounds."""
+"""Projections onto random utility where the graph of open menus is too large: candidates by search, and bounds. Private."""

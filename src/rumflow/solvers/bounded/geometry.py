@@ -40,8 +40,8 @@ class BoundedGeometry(GraphGeometry):
     def graphs(self) -> list[Graph]:
         """There are none."""
         raise InputError(
-            f"the graph of these {len(self.cells.membership)} menus is too large to be built: there are bounds on the distance "
-            "(route='bounded'), but no derivatives, no likelihood and no bounds on other menus; leave out menus or items"
+            f"the graph of these {len(self.cells.membership)} menus is too large to build: route='bounded' gives bounds on the "
+            "distance, but no derivatives, no likelihood and no bounds on other menus; leave out menus or items"
         )
 
     @property

@@ -1,1 +1,1 @@
-"""The interior point method, and the smoothed projection."""
+"""The interior point method, and the smoothed projection. Private."""

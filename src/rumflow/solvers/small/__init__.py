@@ -1,1 +1,1 @@
-"""The exact solver for few items: whole problems in one kernel."""
+"""The exact solver for few items: whole problems in one kernel. Private."""
