@@ -137,11 +137,10 @@ def _inverse(index: bytes, size: int) -> Ints:
     return np.argsort(np.frombuffer(index, np.int64))
 
 
-class ExactEngine:
-    """The projection onto a model, on the lattice of all menus or on the choice graphs of the menus that are read."""
+class _Reader:
+    """Cells in words, and distances, as the places of a layer have them."""
 
-    def __init__(self, geometry: Geometry, places: Places, threads: int) -> None:
-        self._geometry, self._places, self._threads = geometry, places, threads or None
+    _places: Places
 
     def name(self, cell: int) -> str:
         """A cell of the input in words."""
@@ -150,6 +149,13 @@ class ExactEngine:
     def distance(self, rho: Array, z: Array) -> Array:
         """Squared."""
         return self._places.distance(rho, z)
+
+
+class ExactEngine(_Reader):
+    """The projection onto a model, on the lattice of all menus or on the choice graphs of the menus that are read."""
+
+    def __init__(self, geometry: Geometry, places: Places, threads: int) -> None:
+        self._geometry, self._places, self._threads = geometry, places, threads or None
 
     def solve(
         self, z: Array, starts: Sequence[WarmStart | None] | None, tol: float, keep: bool, with_flow: bool
@@ -181,19 +187,11 @@ class ExactEngine:
         return places.take(rows, places.outputs), None if flows is None else places.take(flows, places.every)
 
 
-class SmoothedEngine:
+class SmoothedEngine(_Reader):
     """The smoothed projection on the lattice; its state is the flow, which it always returns, and a spanning tree."""
 
     def __init__(self, solver: SmoothedProjector, places: Places) -> None:
         self._solver, self._places = solver, places
-
-    def name(self, cell: int) -> str:
-        """A cell of the input in words."""
-        return self._places.name(cell)
-
-    def distance(self, rho: Array, z: Array) -> Array:
-        """Squared."""
-        return self._places.distance(rho, z)
 
     def solve(
         self, z: Array, starts: Sequence[WarmStart | None] | None, tol: float, keep: bool, with_flow: bool
