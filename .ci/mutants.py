@@ -58,14 +58,14 @@ PARTS = {
     "core": Part(
         "rumflow/core",
         True,
-        "core models data/test_simulate.py data/test_budgets.py solvers/test_graphs.py solvers/test_small.py "
+        "core models data/test_simulate.py data/test_budgets.py solvers/test_graph.py solvers/test_small.py "
         "solvers/test_span.py solvers/active_set/test_factor.py projection laws/test_projection.py "
-        "inference/test_likelihood.py studies/test_operators.py",
+        "inference/test_likelihood.py laws/test_operators.py",
     ),
     "inference": Part(
         "rumflow/inference",
         False,
-        "inference golden projection/test_cells.py",
+        "inference golden projection/test_projector.py",
     ),
 }
 
