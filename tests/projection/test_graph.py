@@ -150,7 +150,7 @@ def numeric_derivative(data, fit, t, weights=None, **options):
     ends = []
     for sign in (1, -1):
         moved = Observations(data)
-        moved.frequencies = moved.frequencies + sign * h * t
+        moved.shares = moved.shares + sign * h * t[data.membership]
         ends.append(fit_observations(moved, fit.geometry, weights, 1e-13).fitted)
     return (ends[0] - ends[1]) / (2 * h)
 
@@ -183,9 +183,7 @@ def test_derivatives_where_few_types_are_active_on_a_large_face():
     # Three pairs in the middle of their edge and one beyond its end: two types are enough for the fit, but its face is a cube.
     pairs = rf.ChoiceData.from_counts({(2 * i, 2 * i + 1): {2 * i: 1, 2 * i + 1: 1} for i in range(4)}, items=range(8))
     observed = Observations(pairs)
-    frequencies = observed.frequencies.copy()
-    frequencies[3, 6:] = 1.3, -0.3
-    observed.frequencies = frequencies
+    observed.shares[-2:] = 1.3, -0.3
     fit = fit_observations(observed, GraphGeometry(rf.RandomUtility(), observed.cells))
     assert len(fit.types) == 2
     assert fit.objective == pytest.approx(0.09)

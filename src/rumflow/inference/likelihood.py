@@ -67,29 +67,30 @@ class _Cells:
 
     def __init__(self, data: ChoiceData, model: Model | None, route: str | None) -> None:
         observations, own = observe(data, model)
-        if (np.isnan(data.counts) & data.membership).any():
+        if np.isnan(data.count).any():
             if route == "lattice":
                 raise InputError(
                     "route='lattice': what was not recorded of a menu is a separate cell of the likelihood, which the lattice "
                     "does not have; accepted are None and 'graph'"
                 )
             route = "graph" if route is None else route
-        if (data.membership.sum(axis=1) > 1).any():
+        if (data.offered.sizes > 1).any():
             self.geometry = find_geometry(observations, own, route, exact=True)
         else:
             self.geometry = plain_lattice(data.n)
         if self.geometry.has_all_menus:
             needed = likelihood_bytes(data.n, len(data.totals), pool_size(data.n))
             require_memory(needed, f"the likelihood for n = {data.n} items")
-        self._observations, self._membership = observations, data.membership
-        menu, item, position = observations.places(self.geometry)
-        several = data.membership.sum(axis=1)[menu] > 1
-        self._menu, self._item, self._position = menu[several], item[several], position[several]
+        self._observations = observations
+        cell, position = observations.places(self.geometry)
+        menus = observations.menus
+        several = menus.sizes[menus.menu[cell]] > 1
+        self._cell, self._position = cell[several], position[several]
 
-    def spread(self, array: Array, rest: Array) -> Array:
-        """Numbers in the layout, from an (m, n) array, and (m,) of the remainders; 0 where it has NaN, and elsewhere."""
+    def spread(self, given: Array, rest: Array) -> Array:
+        """Numbers in the layout, from those of all cells (cells,), and (m,) of the remainders; 0 elsewhere."""
         values = self.geometry.blank(0.0)
-        values.reshape(-1)[self._position] = np.nan_to_num(array[self._menu, self._item])
+        values.reshape(-1)[self._position] = given[self._cell]
         if not self.geometry.has_all_menus:
             own = self._observations.cells
             partly = np.flatnonzero(own.remainder >= 0)
@@ -97,11 +98,11 @@ class _Cells:
         return values
 
     def gather(self, rho: Array) -> Array:
-        """The way back: (m, n), NaN on what was not recorded, 1 on menus of one item."""
-        alone = self._membership & (self._membership.sum(axis=1, keepdims=True) == 1)
-        array = np.where(alone, 1.0, np.nan)
-        array[self._menu, self._item] = rho.reshape(-1)[self._position]
-        return array
+        """The way back: (cells,), NaN on what was not recorded, 1 on menus of one item."""
+        menus = self._observations.menus
+        values = np.where(menus.sizes[menus.menu] == 1, 1.0, np.nan)
+        values[self._cell] = rho.reshape(-1)[self._position]
+        return values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -163,7 +164,8 @@ class LikelihoodFit:
     @cached_property
     def fitted(self) -> Array:
         """(m, n): fitted probabilities of the observed menus, NaN outside them."""
-        return self._cells.gather(self._cells.geometry.rho(self._point))
+        values = self._cells.gather(self._cells.geometry.rho(self._point))
+        return np.asarray(self.data.offered.to_table(values, np.nan), np.float64)
 
     @cached_property
     def _flow(self) -> Array:
@@ -350,9 +352,9 @@ class _State:
     def __init__(self, data: ChoiceData, cells: _Cells) -> None:
         self.geometry = cells.geometry
         rest = _remainders(data)
-        self.counts = cells.spread(data.counts, rest)
-        self.sizes = cells.spread(np.where(data.membership, data.totals[:, None], np.nan), data.totals)
-        self.observed = cells.spread(data.frequencies, rest / data.totals)
+        self.counts = cells.spread(data.count, rest)
+        self.sizes = cells.spread(data.totals[data.offered.menu], data.totals)
+        self.observed = cells.spread(data.shares, rest / data.totals)
         self.chosen = self.counts > 0
         self.total = float(self.counts.sum())
         c, f = self.counts[self.chosen], self.observed[self.chosen]
@@ -437,8 +439,8 @@ def _maximise(
 
 def _remainders(data: ChoiceData) -> Array:
     """(m,): how many choices from each menu were not recorded; 0 where all were."""
-    left = np.maximum(data.totals - np.nansum(data.counts, axis=1), 0.0)
-    partly = (np.isnan(data.counts) & data.membership).any(axis=1)
+    left = np.maximum(data.totals - data.offered.sums(data.count), 0.0)
+    partly = data.offered.count(np.isnan(data.count)) > 0
     return np.where(partly & (left > 1e-9 * data.totals), left, 0.0)  # a smaller one is rounding
 
 
@@ -506,17 +508,19 @@ def maximise_likelihood(
     begin = time.perf_counter()
     cells = _Cells(data, model, route)
     inner = cells.gather(cells.geometry.rho(cells.geometry.middle()))
-    impossible = (np.nan_to_num(data.counts) > 0) & (inner == 0)
+    menus = data.offered
+    impossible = (np.nan_to_num(data.count) > 0) & (inner == 0)
     if impossible.any():
-        menu, item = (int(v) for v in np.argwhere(impossible)[0])
+        cell = int(impossible.argmax())
+        menu, item = menus.labels_of(int(menus.menu[cell]), data.items), data.items[menus.item[cell]]
         raise ImpossibleChoiceError(
-            f"menu {format_menu(data.menus[menu])}: {data.items[item]!r} was chosen {data.counts[menu, item]:g} times, but no "
+            f"menu {format_menu(menu)}: {item!r} was chosen {data.count[cell]:g} times, but no "
             f"type of {model!r} takes it: the likelihood is 0 whatever the mixture"
         )
     rest = _remainders(data)
-    for row in np.flatnonzero((rest > 0) & (np.nansum(inner, axis=1) > 1 - 1e-12)):
+    for row in np.flatnonzero((rest > 0) & (menus.sums(inner) > 1 - 1e-12)):
         raise ImpossibleChoiceError(
-            f"menu {format_menu(data.menus[row])}: {rest[row]:g} choices were not recorded, but no type of "
+            f"menu {format_menu(menus.labels_of(int(row), data.items))}: {rest[row]:g} choices were not recorded, but no type of "
             f"{model!r} takes an item without a count: the likelihood is 0 whatever the mixture"
         )
     state = _maximise(data, cells, tol, most=most)

@@ -410,8 +410,8 @@ def _cells_key(observations: Observations, budgets: bool) -> Any:
     """What data sets have in common that share a graph; budgets bring a model each."""
     if budgets:
         return id(observations)
-    recorded = ~np.isnan(observations.frequencies)
-    return observations.items, observations.membership.tobytes(), recorded.tobytes()
+    menus, recorded = observations.menus, ~np.isnan(observations.shares)
+    return observations.items, menus.start.tobytes(), menus.item.tobytes(), recorded.tobytes()
 
 
 def _to_internal(values: ArrayLike, lattice: Lattice | None, asked: bool = False) -> tuple[Array, bool]:

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 from rumflow.check import as_floats, check_option, require_weights
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.graph_cells import Cells
-from rumflow.core.lattice import MAX_ITEMS, Lattice
+from rumflow.core.lattice import MAX_ITEMS, Lattice, items_of
+from rumflow.core.menus import Menus
 from rumflow.core.problem import NO_WEIGHTS, Stop
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
@@ -95,11 +96,22 @@ class Observations:
         return rows
 
     @cached_property
+    def menus(self) -> Menus:
+        """The observed menus, as lists of items."""
+        return self.data.offered if self.data is not None else Menus.from_table(self.membership)[0]
+
+    @cached_property
+    def shares(self) -> Array:
+        """(cells,): the probability of each item of each menu, NaN where it was not recorded."""
+        if self.data is not None:
+            return self.data.shares
+        own: Array = self.over_all_menus()[self.masks][self.membership]
+        return own
+
+    @cached_property
     def frequencies(self) -> Array:
         """(m, n): the probabilities, NaN on what was not recorded."""
-        if self.data is not None:
-            return self.data.frequencies
-        return np.where(self.membership, self.over_all_menus()[self.masks], np.nan)
+        return np.asarray(self.menus.to_table(self.shares, np.nan), np.float64)
 
     def over_all_menus(self) -> Array:
         """(2^n, n): the probabilities of every menu; NaN where not observed, 0 outside the menu."""
@@ -108,14 +120,14 @@ class Observations:
             target = self._target if self._seen is None else np.where(self._seen, self._target, np.nan)
             return lattice.from_internal(target)
         array = np.where(lattice.membership, np.nan, 0.0)
-        array[self.masks] = np.where(self.membership, self.frequencies, 0.0)
+        array[self.masks] = np.asarray(self.menus.to_table(self.shares, 0.0), np.float64)
         array[1 << np.arange(self.n), np.arange(self.n)] = 1.0
         return array
 
     @cached_property
     def rows(self) -> Ints:
         """The menus of two items or more."""
-        rows = np.flatnonzero(self.membership.sum(axis=1) > 1)
+        rows = np.flatnonzero(self.menus.sizes > 1)
         if len(rows) == 0:
             raise InputError("no menu of two or more items was observed: every menu leaves no choice")
         return rows
@@ -123,7 +135,7 @@ class Observations:
     @cached_property
     def cells(self) -> Cells:
         """The recorded cells of the menus of two items or more."""
-        recorded = ~np.isnan(self.frequencies)
+        recorded = np.asarray(self.menus.to_table(~np.isnan(self.shares), False), np.bool_)
         return Cells(self.membership[self.rows], recorded[self.rows], self.items)
 
     def lay_out(self, geometry: Geometry, weights: str | ArrayLike | None) -> tuple[Array, Array]:
@@ -132,26 +144,29 @@ class Observations:
             if weights is None and self._seen is None:
                 return self._target, NO_WEIGHTS
             return self._lay_out_array(weights)
-        menu, item, position = self.places(geometry)
+        cell, position = self.places(geometry)
         target = geometry.blank(1.0)
-        target.reshape(-1)[position] = self.frequencies[menu, item]
-        w = self.weigh(weights)[menu, item]
+        target.reshape(-1)[position] = self.shares[cell]
+        w = self.weigh(weights)[cell]
         if isinstance(weights, str) and weights == "inverse-variance":
             given = _spread(geometry, position, w)
             near = geometry.weighted(given).solve(target[None], Stop(1e-9), options=SolveOptions(only_upper=True))
             p = near.rho.reshape(-1)[position]
-            items = self.membership.sum(axis=1)[menu]
+            items = self.menus.sizes[self.menus.menu[cell]]
             # One observation per item moves the fit towards uniform; a menu of one item is no news.
             w = np.where(items > 1, w / ((w * p + 1.0) / (w + items)), 1.0)
         return target, _spread(geometry, position, w)
 
-    def places(self, geometry: Geometry) -> tuple[Ints, Ints, Ints]:
-        """Menu, item and position of the recorded cells of menus of two items or more, or of all that the layout has."""
+    def places(self, geometry: Geometry) -> tuple[Ints, Ints]:
+        """The recorded cells that a layout has, by number, and their positions in it; a graph has no menus of one item."""
+        menu, item = self.menus.menu, self.menus.item.astype(np.int64)
+        recorded = ~np.isnan(self.shares)
         if geometry.has_all_menus:
-            menu, item = np.nonzero(~np.isnan(self.frequencies))
-            return menu, item, lattice_positions(self.n, self.masks[menu], item)
-        menu, item = np.nonzero(self.cells.recorded)
-        return self.rows[menu], item, geometry.positions(menu, item, self.cells)
+            cell = np.flatnonzero(recorded)
+            return cell, lattice_positions(self.n, self.masks[menu[cell]], item[cell])
+        cell = np.flatnonzero(recorded & (self.menus.sizes[menu] > 1))
+        row = np.searchsorted(self.rows, menu[cell])
+        return cell, geometry.positions(row, item[cell], self.cells)
 
     def _lay_out_array(self, weights: str | ArrayLike | None) -> tuple[Array, Array]:
         assert self._target is not None
@@ -162,32 +177,35 @@ class Observations:
         given = self._array(weights)
         lattice = Lattice(self.n)
         rows = lattice.to_internal(given)
-        require_weights(rows, lambda i: self._name(*_cell_of(self.n, i), in_row=True))
+        require_weights(rows, self._name)
         if self._seen is not None and (unseen := (rows > 0) & ~self._seen).any():
-            members, item = _cell_of(self.n, int(np.flatnonzero(unseen)[0]))
-            self._refuse_unseen(self._name(members, item, in_row=True), float(rows[unseen][0]))
+            self._refuse_unseen(self._name(int(unseen.argmax())), float(rows[unseen][0]))
         return self._target, rows
 
     def weigh(self, weights: str | ArrayLike | None) -> Array:
-        """(m, n): weights of the recorded cells, 0 elsewhere; for "inverse-variance" those of the fit that it starts from.
+        """(cells,): weights of the recorded cells, 0 elsewhere; for "inverse-variance" those of the fit that it starts from.
 
         weights   None: 1. "counts": the menu's sample size. An array like `frequencies`, or over all menus.
         """
-        recorded = ~np.isnan(self.frequencies)
+        recorded = ~np.isnan(self.shares)
         if weights is None:
             return recorded.astype(np.float64)
         if isinstance(weights, str):
             self._refuse_named(weights)
             assert self.sizes is not None
-            w: Array = recorded * self.sizes[:, None]
+            w: Array = recorded * self.sizes[self.menus.menu]
         else:
-            w = np.where(self.membership, self._array(weights), 0.0)
+            w = self._array(weights).reshape(-1)[self.menus.entry]
             unseen = (w > 0) & ~recorded
             if unseen.any():
-                row, item = (int(v) for v in np.argwhere(unseen)[0])
-                self._refuse_unseen(self._name(self.membership[row], item), float(w[row, item]))
-        require_weights(w, lambda i: self._name(self.membership[i // self.n], i % self.n))
+                self._refuse_unseen(self._cell_name(int(unseen.argmax())), float(w[unseen][0]))
+        require_weights(w, self._cell_name)
         return np.asarray(w, np.float64)
+
+    def _cell_name(self, cell: int) -> str:
+        """A cell in words."""
+        labels = self.menus.labels_of(int(self.menus.menu[cell]), self.items)
+        return f"menu {format_menu(labels)}, item {self.items[self.menus.item[cell]]!r}"
 
     def _refuse_named(self, weights: str) -> None:
         check_option(weights, "weights", NAMED_WEIGHTS, f"an array of shape {self._shapes()}")
@@ -212,11 +230,11 @@ class Observations:
     def _refuse_unseen(cell: str, weight: float) -> None:
         raise InputError(f"weights: {cell} has weight {weight:g} but was not observed; give it weight 0")
 
-    def _name(self, members: Mask, item: int, in_row: bool = False) -> str:
-        """A cell in words; `in_row`: with the row of an array over all menus."""
-        labels = [self.items[x] for x in np.flatnonzero(members)]
-        row = f" (row {sum(1 << int(x) for x in np.flatnonzero(members))})" if in_row else ""
-        return f"menu {format_menu(labels)}{row}, item {self.items[item]!r}"
+    def _name(self, position: int) -> str:
+        """A cell of the lattice in words, given by its position in the internal layout."""
+        item, column = divmod(position, 1 << (self.n - 1))
+        mask = (column & ((1 << item) - 1)) | (1 << item) | ((column >> item) << (item + 1))
+        return f"menu {format_menu(self.items[x] for x in items_of(mask))} (row {mask}), item {self.items[item]!r}"
 
 
 def _spread(geometry: Geometry, position: Ints, weights: Array) -> Array:
@@ -231,13 +249,6 @@ def lattice_positions(n: int, masks: Ints, item: Ints) -> Ints:
     column = (masks & ((np.int64(1) << item) - 1)) | ((masks >> (item + 1)) << item)
     where: Ints = (item << (n - 1)) + column
     return where
-
-
-def _cell_of(n: int, position: int) -> tuple[Mask, int]:
-    """The menu (a row of truth values) and the item of a position in the internal layout."""
-    item, column = divmod(position, 1 << (n - 1))
-    mask = (column & ((1 << item) - 1)) | (1 << item) | ((column >> item) << (item + 1))
-    return np.array([bool(mask >> x & 1) for x in range(n)]), item
 
 
 def observe(data: Any, model: Model | None) -> tuple[Observations, Model]:

@@ -120,7 +120,7 @@ def _data(items: tuple[Item, ...], membership: Mask, frequencies: Array, sizes: 
     """What was observed, as data: shares of 1 in all where no sizes are known."""
     totals = np.ones(len(membership)) if sizes is None else sizes
     observations = Observations(ChoiceData(items, membership, frequencies * totals[:, None], totals))
-    observations.frequencies = frequencies  # to the last bit
+    observations.shares = frequencies[membership]  # to the last bit
     observations.sizes = sizes
     return observations
 
