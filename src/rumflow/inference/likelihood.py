@@ -152,7 +152,7 @@ class LikelihoodFit:
 
     @property
     def loglik_gap(self) -> float:
-        """How much better the saturated model is: loglik_saturated - loglik."""
+        """How much better the saturated model is, loglik_saturated - loglik."""
         return self.loglik_saturated - self.loglik
 
     @property
@@ -183,7 +183,7 @@ class LikelihoodFit:
 
     @cached_property
     def rankings(self) -> Rankings:
-        """A mixture of rankings with these probabilities: one among many when n >= 4."""
+        """A mixture of rankings with these probabilities. One among many when n >= 4."""
         types, weights = self._cells.geometry.mixture(self._point)
         heaviest = np.argsort(-weights, kind="stable")
         return Rankings(self._cells.geometry.orders(types[heaviest]), weights[heaviest], self.items)
