@@ -459,7 +459,7 @@ def fit_likelihood(
         Menus may have been recorded in part, if their totals are known; what is missing counts as one cell.
     tol : float, default 1e-6
         Stop when the certified gap, maximum - loglik, is at most tol (in units of the log-likelihood).
-    max_iterations : int
+    max_iterations : int, default 200
         The largest number of projections.
     throw : bool, default True
         Raise where the tolerance is not met in `max_iterations` projections; False returns the best point with its gap.
