@@ -217,7 +217,7 @@ def test_many_items():
     assert np.nansum(fit.fitted, axis=1) == pytest.approx(1)
     assert sum(fit.probabilities(data.items[:5]).values()) == pytest.approx(1)
     for what in ("rho", "flow"):
-        with pytest.raises(rf.InputError, match="take fitted"):
+        with pytest.raises(rf.InputError, match="use `fitted`"):
             getattr(fit, what)
     with pytest.raises(rf.InputError, match="is unknown"):
         fit.probabilities(("nothing",))

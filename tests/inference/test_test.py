@@ -315,9 +315,9 @@ def test_many_items():
     assert result.misfits(1)
     assert "70 items" in result.summary()
     for what in ("rho", "flow"):
-        with pytest.raises(InputError, match="take fitted"):
+        with pytest.raises(InputError, match="use `fitted`"):
             getattr(result, what)
-    with pytest.raises(InputError, match="take fitted"):
+    with pytest.raises(InputError, match="use `fitted`"):
         result.binding()
     assert rum_test(data, 9, seed=0, weights=np.where(data.membership, 1.0, 0.0)).pvalue == result.pvalue
     with pytest.raises(InputError, match=r"shape \(12, 70\)"):
@@ -383,7 +383,7 @@ def test_other_models():
     data = incomplete(6, 3)
     by_axis = rum_test(data, 9, seed=0, model=rf.SinglePeaked("abcdef"))
     assert by_axis.statistic > rum_test(data, 9, seed=0).statistic
-    with pytest.raises(InputError, match="take fitted"):
+    with pytest.raises(InputError, match="use `fitted`"):
         by_axis.rho  # noqa: B018
     with pytest.raises(InputError, match="route='graf'"):
         rum_test(data, 9, route="graf")

@@ -75,7 +75,7 @@ def test_a_model_needs_only_its_geometry(tmp_path):
     ).fitted.tolist() == [pytest.approx([0.75, 0.25])]
     with pytest.raises(InputError, match="user-defined types: these types have no rankings"):
         _ = fit.rankings
-    with pytest.raises(InputError, match="for random utility with up to 22 items"):
+    with pytest.raises(InputError, match="for RandomUtility with at most 22 items"):
         _ = fit.rho
     with pytest.raises(InputError, match="user-defined model cannot be saved"):
         fit.save(tmp_path / "fit")

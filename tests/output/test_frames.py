@@ -17,7 +17,7 @@ def test_columns_come_back(backend):
 
 
 def test_what_is_not_known_or_not_installed_is_named():
-    with pytest.raises(InputError, match=r"backend='excel': accepted are 'pandas', 'polars', 'pyarrow', 'dict'"):
+    with pytest.raises(InputError, match=r"backend='excel': accepted are 'pandas', 'polars', 'pyarrow' and 'dict'"):
         make_frame(TABLE, "excel")
     with pytest.raises(InputError, match=r'no_such_package is needed .* pip install "rumflow\[data\]"'):
         optional("no_such_package.part", "data")

@@ -95,7 +95,7 @@ def test_pictures_of_a_hundred_items(labels):
         assert_texts_apart(draw(fit))
     texts = [label.get_text() for label in plots.plot_rankings(fit).get_yticklabels()]
     assert all("the others" in text or "more" in text for text in texts)
-    with pytest.raises(rf.InputError, match="up to 22 items"):
+    with pytest.raises(rf.InputError, match="at most 22 items"):
         plots.plot_lattice(fit)
 
 

@@ -296,7 +296,7 @@ def test_types_and_graphs_given_by_hand():
     assert_certified(same)
     with pytest.raises(rf.InputError, match="have no rankings"):
         _ = fit.rankings
-    with pytest.raises(rf.InputError, match="up to 22 items"):
+    with pytest.raises(rf.InputError, match="at most 22 items"):
         _ = fit.rho
     assert fit.probabilities(("a", "b"))["a"] == pytest.approx(fit.fitted[observed.index(("a", "b")), 0])
     with pytest.raises(rf.InputError, match="have no rankings"):
