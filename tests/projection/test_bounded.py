@@ -110,7 +110,7 @@ def test_is_rum_says_nothing_that_is_not_certified(monkeypatch):
         np.vstack([counts, data.counts[other]]),
         np.concatenate([np.full(3, 10.0), data.totals[other]]),
     )
-    with pytest.raises(rf.NotConvergedError, match="nothing says"):
+    with pytest.raises(rf.NotConvergedError, match="not certified to be above"):
         rf.is_rum(cycle)
 
 
