@@ -55,6 +55,9 @@ def _plain_docstring(app, what, name, obj, options, lines):
 
     Types of parameters are literal: as links, words such as "menus" would lead to whatever else has that name.
     """
+    if what == "property" and re.match(r"\([^)]*\): \w", lines[0]):  # a shape, which napoleon shows as the type
+        shape, text = lines[0].split(": ", 1)
+        lines[0] = f"{shape}: {text[0].upper()}{text[1:]}"
     literal, indent = False, 0
     for i, line in enumerate(lines):
         if literal and line.strip() and not line.startswith(" " * indent):

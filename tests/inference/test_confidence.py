@@ -59,7 +59,7 @@ def test_accepted_values_beyond_the_bounds(monkeypatch):
     kept = (2.0, 3.0)
     found = test.interval(own, 0.5, 0.6)
     assert np.isnan(found.low)
-    assert "although the model is not rejected (p = 1)" in found.note
+    assert "although the model is not (p = 1)" in found.note
 
 
 def test_confidence_for_other_models():

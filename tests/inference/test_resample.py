@@ -260,7 +260,7 @@ def test_groups_share_subjects_or_not():
 
 @pytest.mark.parametrize(
     ("cluster", "message"),
-    [(np.arange(3), "one id for each of the 120 rows"), (np.zeros(120), "one subject in all"), (True, "which subject")],
+    [(np.arange(3), "one id for each of the 120 rows"), (np.zeros(120), "only one subject"), (True, "which subject")],
 )
 def test_bad_clusters(cluster, message):
     with pytest.raises(rf.InputError, match=message):

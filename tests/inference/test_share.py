@@ -57,7 +57,7 @@ def test_share_of_models_and_many_items(seed):
     many = rationalizable_share(rf.simulate.random_menus(40, 8, 10, seed=seed))
     assert many.gap <= 1e-8
     assert many.rankings.weights.sum() == pytest.approx(many.share, abs=1e-7)
-    with pytest.raises(rf.InputError, match="take fitted"):
+    with pytest.raises(rf.InputError, match="use `fitted`"):
         many.part  # noqa: B018
 
 

@@ -23,7 +23,7 @@ from tests.reference.graphs import random_cells, types_of
         (lambda: RandomUtility(above=["ab"]), "'ab' is not a pair"),
         (lambda: RandomUtility(above=[("a", "b", "c")]), "is not a pair"),
         (lambda: RandomUtility(above=[("a", "x")]).geometry(CELLS), "item 'x' is unknown"),
-        (lambda: RandomUtility(above=[("a", "b"), ("b", "c"), ("c", "a")]).geometry(CELLS), "circle among a, b, c"),
+        (lambda: RandomUtility(above=[("a", "b"), ("b", "c"), ("c", "a")]).geometry(CELLS), "cycle among a, b, c"),
         (lambda: SinglePeaked("aba"), "item 'a' appears twice"),
         (lambda: SinglePeaked("ab").geometry(CELLS), "item 'c' of the data is missing"),
         (lambda: SinglePeaked("abcd").geometry(CELLS), "item 'd' is unknown"),

@@ -110,7 +110,7 @@ def test_is_rum_says_nothing_that_is_not_certified(monkeypatch):
         np.vstack([counts, data.counts[other]]),
         np.concatenate([np.full(3, 10.0), data.totals[other]]),
     )
-    with pytest.raises(rf.NotConvergedError, match="nothing says"):
+    with pytest.raises(rf.NotConvergedError, match="not certified to be above"):
         rf.is_rum(cycle)
 
 
@@ -202,9 +202,9 @@ def test_what_needs_a_graph_refuses():
     data = small_data()
     fit = rf.project(data, route="bounded")
     for derivative in (fit.jvp, fit.vjp):
-        with pytest.raises(rf.InputError, match="route 'bounded'"):
+        with pytest.raises(rf.InputError, match="route.'bounded'"):
             derivative(np.zeros(data.membership.shape))
-    with pytest.raises(rf.InputError, match="route 'bounded'"):
+    with pytest.raises(rf.InputError, match="route.'bounded'"):
         rf.bounds(fit, (0, 1, 2))
     for call in (rf.fit_likelihood, rf.rationalizable_share, lambda data, **more: rf.bounds(data, (0, 1), **more)):
         with pytest.raises(rf.InputError, match="route='bounded'"):

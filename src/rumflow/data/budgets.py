@@ -406,7 +406,7 @@ class BudgetData:
 
     @cached_property
     def choices(self) -> ChoiceData:
-        """The same data as choices: budgets are menus, their patches items. Counts of smoothed data are fractions."""
+        """The same data as choices, with budgets as menus and their patches as items. Counts of smoothed data are fractions."""
         return self._as_choices(self.items, self.budget, self.probabilities)
 
     @cached_property

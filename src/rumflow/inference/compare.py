@@ -61,7 +61,7 @@ class ModelComparison(NamedTuple):
 
     @property
     def table(self) -> dict[str, list[Any]]:
-        """Columns: model, distance, pvalue (if tested), loglik (if it exists), gap, types, nodes, seconds, status."""
+        """Columns model, distance, pvalue (if tested), loglik (if it exists), gap, types, nodes, seconds, status."""
         names = ("model", "distance", "pvalue", "loglik", "gap", "types", "nodes", "seconds", "status")
         columns: dict[str, list[Any]] = {name: [] for name in names}
         for name, fit in self.fits.items():

@@ -76,7 +76,7 @@ class Diversion:
 
     @property
     def table(self) -> dict[str, list[Any]]:
-        """Columns: item, lower, upper (of the gain), from, to (its interval, if computed), ratio_lower, ratio_upper."""
+        """Columns item, lower, upper (of the gain), from, to (its interval, if computed), ratio_lower, ratio_upper."""
         gains = self.gains
         columns: dict[str, list[Any]] = {"item": list(gains.items)}
         if gains.confidence_lower is not None and gains.confidence_upper is not None:

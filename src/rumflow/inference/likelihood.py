@@ -153,7 +153,7 @@ class LikelihoodFit:
 
     @property
     def loglik_gap(self) -> float:
-        """How much better the saturated model is: loglik_saturated - loglik."""
+        """How much better the saturated model is, loglik_saturated - loglik."""
         return self.loglik_saturated - self.loglik
 
     @property
@@ -185,7 +185,7 @@ class LikelihoodFit:
 
     @cached_property
     def rankings(self) -> Rankings:
-        """A mixture of rankings with these probabilities: one among many when n >= 4."""
+        """A mixture of rankings with these probabilities. One among many when n >= 4."""
         types, weights = self._cells.geometry.mixture(self._point)
         heaviest = np.argsort(-weights, kind="stable")
         return Rankings(self._cells.geometry.orders(types[heaviest]), weights[heaviest], self.items)
@@ -461,7 +461,7 @@ def fit_likelihood(
         Menus may have been recorded in part, if their totals are known; what is missing counts as one cell.
     tol : float, default 1e-6
         Stop when the certified gap, maximum - loglik, is at most tol (in units of the log-likelihood).
-    max_iterations : int
+    max_iterations : int, default 200
         The largest number of projections.
     throw : bool, default True
         Raise where the tolerance is not met in `max_iterations` projections; False returns the best point with its gap.

@@ -97,7 +97,7 @@ class NextMenus:
 
     @property
     def table(self) -> dict[str, list[Any]]:
-        """Columns: menu, width, refutes, and shrinks if a functional was given."""
+        """Columns menu, width, refutes, and shrinks if a functional was given."""
         columns: dict[str, list[Any]] = {"menu": list(self.menus)}
         columns |= {"width": self.width.tolist(), "refutes": self.refutes.tolist()}
         return columns | ({} if self.shrinks is None else {"shrinks": self.shrinks.tolist()})

@@ -194,7 +194,7 @@ class RumTest:
 
     @property
     def draws(self) -> str:
-        """How replicates were drawn: "null" or "empirical"; see `rum_test`."""
+        """How replicates were drawn, "null" or "empirical"; see `rum_test`."""
         return self.convention.draws
 
     @property

@@ -46,7 +46,7 @@ def project_cells(
         model.
     smoothing : float, default 0
         mu > 0: compute the minimum of 1/2 sum w (rho - z)^2 - mu sum log flow instead (lattice only).
-    tol : float
+    tol : float, default 1e-12
         Certified: the objective is within tol of the optimum, relatively, or within rounding.
     threads : int, optional
         Number of threads; the result is the same for any number.

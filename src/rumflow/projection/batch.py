@@ -124,7 +124,7 @@ class ProjectionBatch:
 
     @property
     def gap(self) -> Array:
-        """(B,): certified, objective - optimum <= gap."""
+        """(B,): the certified gaps, upper bounds of objective - optimum."""
         return np.array([c.gap for c in self.certificates])
 
     @property

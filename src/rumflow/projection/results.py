@@ -178,7 +178,7 @@ class Projection:
 
     @property
     def method(self) -> str:
-        """The method used: "rankings", "ipm", "moebius" (the data are RUM), "graph", or "bounded"."""
+        """The method used, "rankings", "ipm", "moebius" (the data are RUM), "graph", or "bounded"."""
         return self.fits.methods[self.index]
 
     @property
@@ -213,14 +213,14 @@ class Projection:
 
     @property
     def lower_distance(self) -> float:
-        """Certified: no point of the model is nearer than this. Equal to `distance` where the status is "optimal"."""
+        """The certified lower bound of the distance, equal to `distance` where the status is "optimal"."""
         if self.status is Status.OPTIMAL:
             return self.distance
         return float(np.sqrt(2 * max(self.objective - self.gap, 0.0)))
 
     @property
     def gap(self) -> float:
-        """Certified: objective - optimum <= gap."""
+        """The certified gap, an upper bound of objective - optimum."""
         return self.certificate.gap
 
     @property
@@ -275,12 +275,12 @@ class Projection:
 
     @cached_property
     def mixture(self) -> Mixture:
-        """Types in the form of the geometry, and their weights: one mixture among many with these probabilities."""
+        """Types in the form of the geometry, and their weights. One mixture among many with these probabilities."""
         return self.fits.mixture(self.index)
 
     @cached_property
     def rankings(self) -> Rankings:
-        """A mixture of rankings with these probabilities, heaviest first: one among many when n >= 4.
+        """A mixture of rankings with these probabilities, heaviest first. One among many when n >= 4.
 
         The order of items between which no observed menu decides is not identified; `rumflow.models.rankings` says how it is
         chosen.

@@ -50,7 +50,7 @@ def project_cells(
         The cells, or n for all menus of n items without weights.
     smoothing : float, default 0
         As for `RUMLayer`; on the lattice only.
-    tol : float
+    tol : float, default 1e-12
         As for `AxiomLayer`.
     index : Tensor of whole numbers, optional
         The number of each sample, for warm starts.
@@ -166,7 +166,7 @@ class AxiomLayer(nn.Module):
         Keep the active set of every sample for the next pass; see Notes.
     return_distance : bool, default False
         Return also sum w (y - z)^2 per sample, with gradient 2 w (z - y).
-    tol : float
+    tol : float, default 1e-12
         Certified: the objective is within tol of the optimum, relatively, or within rounding.
     warm_bytes : int, default 256 MB
         Memory for warm starts, at most.

@@ -176,7 +176,7 @@ class Explanation:
 
     @property
     def pattern(self) -> str | None:
-        """The name of the classic pattern of the first conflict: see `rumflow.inference.conflicts.patterns`."""
+        """The name of the classic pattern of the first conflict; see `rumflow.inference.conflicts.patterns`."""
         first = self.conflicts[0].pattern if self.conflicts else None
         return None if first is None else first.name
 
