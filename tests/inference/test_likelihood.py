@@ -342,24 +342,24 @@ def test_cells_by_hand(route):
     orders = np.array([[0, 1, 2], [2, 1, 0]])
     types = paths_from_orders(orders) if route == "lattice" else Cells(FIRST.membership[1:]).types_of_orders(orders)
     point = own.point_of((types, np.array([0.6, 0.4])))
-    expected = [[1.0, np.nan, np.nan], [0.6, 0.4, np.nan], [np.nan, 0.6, 0.4]]
+    expected = [1.0, 0.6, 0.4, 0.6, 0.4]
     np.testing.assert_allclose(cells.gather(own.rho(point)), expected, atol=1e-15)
-    uniform = [[1.0, np.nan, np.nan], [0.5, 0.5, np.nan], [np.nan, 0.5, 0.5]]
+    uniform = [1.0, 0.5, 0.5, 0.5, 0.5]
     np.testing.assert_allclose(cells.gather(own.rho(own.middle())), uniform, atol=1e-15)
-    values = cells.spread(FIRST.counts, np.zeros(3))
+    values = cells.spread(FIRST.count, np.zeros(3))
     assert values.sum() == 12.0  # the nine of {a} leave no choice
-    cost = cells.spread(np.where(FIRST.membership, [[9, 9, 9], [1, 2, 9], [9, 5, 3]], np.nan), np.zeros(3))
+    cost = cells.spread(np.array([9.0, 1, 2, 5, 3]), np.zeros(3))
     assert own.cheapest(cost) == 4.0  # a from {a, b} and c from {b, c}
-    cost = cells.spread(np.where(FIRST.membership, [[0, 0, 0], [1, 2, 0], [0, 3, 8]], np.nan), np.zeros(3))
+    cost = cells.spread(np.array([0.0, 1, 2, 3, 8]), np.zeros(3))
     assert own.cheapest(cost) == 4.0
-    weights = cells.spread(np.where(FIRST.membership, 1.0, np.nan), np.zeros(3))
+    weights = cells.spread(np.ones(5), np.zeros(3))
     fits = own.weighted(weights).solve(own.rho(point)[None], likelihood.Stop(1e-12, 1e-12), options=likelihood._OPTIONS)
     np.testing.assert_allclose(cells.gather(own.rho(own.point(fits))), expected, atol=1e-5)
 
 
 def test_remainders_have_a_cell_on_the_graph_only():
     cells = likelihood._Cells(SECOND, None, None)
-    table = cells.spread(SECOND.counts, np.array([0.0, 4.0]))
+    table = cells.spread(SECOND.count, np.array([0.0, 4.0]))
     assert table.tolist() == [[5.0, 15.0, 0.0], [4.0, 2.0, 4.0]]
     with pytest.raises(rf.InputError, match="but no cell on the lattice"):
         likelihood._Cells(SECOND, None, "lattice")
