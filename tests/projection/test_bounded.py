@@ -202,12 +202,12 @@ def test_what_needs_a_graph_refuses():
     data = small_data()
     fit = rf.project(data, route="bounded")
     for derivative in (fit.jvp, fit.vjp):
-        with pytest.raises(rf.InputError, match="route.'bounded'"):
+        with pytest.raises(rf.InputError, match=r"route.'bounded'"):
             derivative(np.zeros(data.membership.shape))
-    with pytest.raises(rf.InputError, match="route.'bounded'"):
+    with pytest.raises(rf.InputError, match=r"route.'bounded'"):
         rf.bounds(fit, (0, 1, 2))
     for call in (rf.fit_likelihood, rf.rationalizable_share, lambda data, **more: rf.bounds(data, (0, 1), **more)):
-        with pytest.raises(rf.InputError, match="route='bounded'"):
+        with pytest.raises(rf.InputError, match=r"route.'bounded'"):
             call(data, route="bounded")
     with pytest.raises(rf.InputError, match="SinglePeaked"):
         rf.project(data, route="bounded", model=rf.SinglePeaked(data.items))
