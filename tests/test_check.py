@@ -33,10 +33,6 @@ SHARES = np.linspace(0.1, 0.9, 8)
 HOUSEHOLDS = [[1.0, 2.0], [2.0, 1.0]], np.repeat([0, 1], 4), np.column_stack([SHARES, 1 - SHARES])
 PLAIN_DEMAND = rf.BudgetData.from_shares(*HOUSEHOLDS)
 SMOOTHED_DEMAND = rf.BudgetData.from_shares(*HOUSEHOLDS, expenditure=np.linspace(1, 2, 8), degree=1)
-SHARES = np.linspace(0.1, 0.9, 8)
-HOUSEHOLDS = [[1.0, 2.0], [2.0, 1.0]], np.repeat([0, 1], 4), np.column_stack([SHARES, 1 - SHARES])
-PLAIN_DEMAND = rf.BudgetData.from_shares(*HOUSEHOLDS)
-SMOOTHED_DEMAND = rf.BudgetData.from_shares(*HOUSEHOLDS, expenditure=np.linspace(1, 2, 8), degree=1)
 
 
 def whole(least, most=None):
@@ -329,7 +325,10 @@ def test_every_public_name_is_tried():
         "Types",
         "Convention",
     }
-    assert set(rf.__all__) - tried == results | errors | others
+    left = set(rf.__all__) - tried
+    assert left == results | errors | others, (
+        f"add {sorted(left ^ (results | errors | others))} to functions(), or to `others`"
+    )
 
 
 @pytest.mark.parametrize(
@@ -419,7 +418,7 @@ OPTIONS = {
 
 #: Options without a kind, and why.
 NO_OPTION = {
-    "how to read a file: tests/test_data_*.py": (
+    "how to read a file: tests/data/readers": (
         "--by --menu --choice --group --count --weight --total --subject --observation --menu-id --status-quo --available "
         "--items --menus --only --outside-option --leave-out --separator --missing --base --delimiter --encoding --prices "
         "--budget --shares --quantities --expenditure"

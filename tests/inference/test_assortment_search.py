@@ -7,10 +7,10 @@ import pytest
 
 from rumflow.inference import assortment_search
 from rumflow.inference.assortment_search import (
-    Goal,
     Limits,
+    SearchGoal,
     Space,
-    Types,
+    TypePool,
     WorstCases,
     choose_item,
     least_revenues,
@@ -110,7 +110,7 @@ def test_what_an_interruption_cuts_off_still_counts(monkeypatch):
     )
     start = np.array([True, False, False]), 0.0
     monkeypatch.setattr(Space, "split", stop)
-    found = search(space, lambda node, least: (1.5, 1), lambda menu: 0.5, start, Goal(1e-9))
+    found = search(space, lambda node, least: (1.5, 1), lambda menu: 0.5, start, SearchGoal(1e-9))
     assert (found.reason, found.upper) == ("interrupted", 1.5)
     monkeypatch.setattr(Space, "split", kept)
 
@@ -206,7 +206,7 @@ def test_the_item_to_split_by(monkeypatch):
     n = 6
     _, above, words = random_types(np.random.default_rng(2), 4, n)
     space = make_space(n)
-    types = Types(words, space.revenue)
+    types = TypePool(words, space.revenue)
     weights = np.array([0.4, 0.0, 0.35, 0.25])
     node = space.split(space.root(), 2)[0]
     scores = {}
@@ -268,7 +268,7 @@ def test_a_search_by_hand():
         asked.append((here, beat))
         return here, free[0] if free else -1
 
-    found = search(space, bound, value, None, Goal(0.5), report=lambda *numbers: told.append(numbers))
+    found = search(space, bound, value, None, SearchGoal(0.5), report=lambda *numbers: told.append(numbers))
     assert items(found.menu) == [0, 2, 3]
     assert (found.value, found.upper, found.reason) == (6.0, 6.0, "")
     # The root; of its parts with the same bound the latest, without item 0; with it; without item 1; without and with item 2.
@@ -278,14 +278,14 @@ def test_a_search_by_hand():
     assert [best for _, best, _ in told] == [-np.inf] * 4 + [4.0, 6.0]
     # A start that is as good up to tol ends it at once; the ceiling is the bound of the root.
     start = np.array([True, False, True, True]), 5.6
-    quick = search(space, bound, value, start, Goal(0.5, ceiling=6.0))
+    quick = search(space, bound, value, start, SearchGoal(0.5, ceiling=6.0))
     assert (quick.nodes, quick.value, quick.upper) == (0, 5.6, 6.0)
-    begun = search(space, bound, value, start, Goal(0.3, ceiling=6.0))
+    begun = search(space, bound, value, start, SearchGoal(0.3, ceiling=6.0))
     assert (begun.value, begun.upper) == (6.0, 6.0)
     # Menus to value first count, and are not searched below.
-    early = search(space, bound, value, None, Goal(0.5, ceiling=6.0), first=[np.array([True, False, True, True])])
+    early = search(space, bound, value, None, SearchGoal(0.5, ceiling=6.0), first=[np.array([True, False, True, True])])
     assert (early.nodes, early.value) == (0, 6.0)
-    none = search(make_space(4, must=(0, 1), size=1), bound, value, start, Goal(0.5))
+    none = search(make_space(4, must=(0, 1), size=1), bound, value, start, SearchGoal(0.5))
     assert (none.nodes, none.value, none.upper) == (0, 5.6, 5.6)
 
 
@@ -296,17 +296,17 @@ def test_an_interrupted_search_keeps_its_bound():
     def interrupt(node, beat):
         raise KeyboardInterrupt
 
-    found = search(space, interrupt, None, start, Goal(0.1, ceiling=7.0))
+    found = search(space, interrupt, None, start, SearchGoal(0.1, ceiling=7.0))
     assert (found.value, found.upper, found.reason) == (1.0, 7.0, "interrupted")
     with pytest.raises(KeyboardInterrupt):
-        search(space, interrupt, None, None, Goal(0.1, ceiling=7.0))
+        search(space, interrupt, None, None, SearchGoal(0.1, ceiling=7.0))
 
     def large(node, beat):
         raise assortment_search.GraphTooLargeError("too large", 1, 1, 1, 1)
 
-    assert search(space, large, None, start, Goal(0.1)).reason == "too large"
+    assert search(space, large, None, start, SearchGoal(0.1)).reason == "too large"
     # What is dropped because it is within tol of the best is part of the upper bound.
-    near = search(space, lambda node, beat: (1.05, 0), None, start, Goal(0.1, ceiling=7.0))
+    near = search(space, lambda node, beat: (1.05, 0), None, start, SearchGoal(0.1, ceiling=7.0))
     assert (near.value, near.upper, near.nodes) == (1.0, 1.05, 1)
 
 

@@ -361,7 +361,7 @@ def test_remainders_have_a_cell_on_the_graph_only():
     cells = likelihood._Cells(SECOND, None, None)
     table = cells.spread(SECOND.count, np.array([0.0, 4.0]))
     assert table.tolist() == [[5.0, 15.0, 0.0], [4.0, 2.0, 4.0]]
-    with pytest.raises(rf.InputError, match="but no cell on the lattice"):
+    with pytest.raises(rf.InputError, match="which the lattice does not have"):
         likelihood._Cells(SECOND, None, "lattice")
     # Every way through the graph is as likely: at first a, b or c, then what is left.
     rho = cells.geometry.rho(cells.geometry.middle())

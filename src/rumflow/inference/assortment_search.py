@@ -155,7 +155,7 @@ class Space:
             inside, outside = more, less
 
 
-class Types:
+class TypePool:
     """A pool of types, with what each likes better than what."""
 
     def __init__(self, above: Words, revenue: Array) -> None:
@@ -170,7 +170,7 @@ class Types:
         return worth
 
 
-def choose_item(space: Space, types: Types, population: Array, node: Node) -> int:
+def choose_item(space: Space, types: TypePool, population: Array, node: Node) -> int:
     """The item to split a node by: that with the lowest bounds of both parts, for one population."""
     free = np.flatnonzero(~(node.inside | node.outside))
     if len(free) > _CANDIDATES:
@@ -186,7 +186,7 @@ def choose_item(space: Space, types: Types, population: Array, node: Node) -> in
     return choice
 
 
-class Goal(NamedTuple):
+class SearchGoal(NamedTuple):
     """When a search ends."""
 
     tol: float  # a menu this much better may be missed
@@ -199,7 +199,7 @@ def search(
     bound: Callable[[Node, float], tuple[float, int]],
     value: Callable[[Mask], float],
     start: tuple[Mask, float] | None,
-    goal: Goal,
+    goal: SearchGoal,
     first: Sequence[Mask] = (),
     report: Callable[[int, float, float], None] | None = None,
 ) -> Found:
@@ -268,7 +268,7 @@ def search_mixture(
     rank = np.empty((k, n), np.int64)
     np.put_along_axis(rank, orders, np.broadcast_to(np.arange(n), (k, n)), axis=1)
     above = as_words((rank[:, None, :] < rank[:, :, None]).reshape(k * n, n)).reshape(k, n, -1)
-    types = Types(above, space.revenue)
+    types = TypePool(above, space.revenue)
 
     def bound(node: Node, beat: float) -> tuple[float, int]:
         here = float(weights @ types.worth(node))
@@ -278,7 +278,7 @@ def search_mixture(
     def value(menu: Mask) -> float:
         return float(weights @ types.worth(Node(menu, ~menu)))
 
-    return search(space, bound, value, start, Goal(tol, deadline))
+    return search(space, bound, value, start, SearchGoal(tol, deadline))
 
 
 class WorstCases:
@@ -303,7 +303,7 @@ class WorstCases:
         self._menu, self._item = np.nonzero(counted)
         self._cheapest = cheapest
         words = self._known.shape[1]
-        self.types = Types(np.empty((0, len(revenue), words), np.uint64), revenue)
+        self.types = TypePool(np.empty((0, len(revenue), words), np.uint64), revenue)
         self._seen: set[bytes] = set()
         self._matrix: Any = sparse.csc_matrix((len(self._menu), 0))
         self._populations: list[Array] = []

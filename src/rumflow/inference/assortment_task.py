@@ -18,7 +18,16 @@ from rumflow.core.compile import clock
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.inference.assortment_inputs import find_items, find_outside, find_revenue
-from rumflow.inference.assortment_search import Found, Goal, Limits, Node, Space, WorstCases, search, search_mixture
+from rumflow.inference.assortment_search import (
+    Found,
+    Limits,
+    Node,
+    SearchGoal,
+    Space,
+    WorstCases,
+    search,
+    search_mixture,
+)
 from rumflow.inference.populations import Fitted, Populations
 from rumflow.inference.sharp import fixed_by
 from rumflow.models.rankings import choice_probabilities
@@ -130,7 +139,7 @@ class Task:
 
         begin = None if start is None else (start[0][self._order], start[1])
         menus = [menu[self._order] for menu in first]
-        found = search(self._space, bound, value, begin, Goal(self._tol, deadline, ceiling), menus, report)
+        found = search(self._space, bound, value, begin, SearchGoal(self._tol, deadline, ceiling), menus, report)
         if not np.isfinite(found.value):  # time was up before anything was valued
             found = found._replace(menu=menus[0], value=value(menus[0]))
         upper = min(max(found.upper, highest), float(self._revenue.max()))

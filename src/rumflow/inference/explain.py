@@ -127,7 +127,7 @@ def explain(
             "explain needs exact distances, but the graph of these menus is too large, so there are only bounds "
             "(route 'bounded'); leave out menus or items, such as rare ones"
         )
-    run = _Run(subsets, most, halves if sampling is not None else 0, progress)
+    run = _Stages(subsets, most, halves if sampling is not None else 0, progress)
     try:
         run.find()
         counter.end()
@@ -163,7 +163,7 @@ def explain(
     )
 
 
-class _Run:
+class _Stages:
     """The stages, one after the other, and what they have found so far."""
 
     def __init__(self, subsets: Subsets, most: int, halves: int, progress: bool) -> None:

@@ -40,7 +40,7 @@ _MOST_ARCS = 2**31 - 2**24  # arcs are numbered by 32-bit integers
 Words = NDArray[np.uint64]
 
 
-class Menus(NamedTuple):
+class MenuWords(NamedTuple):
     """The observed menus as the kernel sees them: rows of words, one bit per menu."""
 
     having: Words  # (n, W): the menus that contain item x
@@ -277,7 +277,7 @@ def build(cells: Cells, above: Mask, limit: Limit = DEFAULT_LIMIT) -> Graph:
     offered = cells.membership.any(axis=0)  # items in no menu have no arcs
     membership, above = cells.membership[:, offered], above[np.ix_(offered, offered)]
     m, n = membership.shape
-    menus = Menus(
+    menus = MenuWords(
         as_words(membership.T),
         as_words((membership.astype(np.float32) @ above > 0).T),
         as_words(link_menus(membership, above)),
@@ -312,7 +312,7 @@ def build(cells: Cells, above: Mask, limit: Limit = DEFAULT_LIMIT) -> Graph:
     return _finish(g, cells.shape, np.ascontiguousarray(cells.column[:, offered]))
 
 
-def _start(menus: Menus, m: int) -> Growing:
+def _start(menus: MenuWords, m: int) -> Growing:
     n, words = menus.having.shape
     size = 1 << 10
     g = Growing(

@@ -287,11 +287,11 @@ def project_many(
         targets = [targets]  # type: ignore[assignment]
     listed = isinstance(targets, Sequence) and len(targets) > 0
     if listed and any(isinstance(one, ChoiceData | BudgetData) for one in targets):  # type: ignore[union-attr]
-        run = _Run(tol, threads, progress, start)
+        run = _DataSets(tol, threads, progress, start)
         make, count, fits, flat = run.data_sets(list(targets), weights, model, route), len(targets), None, False  # type: ignore[arg-type]
     elif model is not None or route is not None:
         arrays = [np.asarray(one) for one in targets]  # type: ignore[union-attr]
-        run = _Run(tol, threads, progress, start)
+        run = _DataSets(tol, threads, progress, start)
         make, count, fits, flat = run.data_sets(arrays, weights, model, route), len(arrays), None, False
     else:
         fits, flat = _stack(targets, weights, tol, n, cone, start, Resources(threads), progress)  # type: ignore[arg-type]
@@ -356,7 +356,7 @@ _OPTIONS = SolveOptions(keep=Keep.MIXTURES, partial=True)
 
 
 @dataclass(frozen=True)
-class _Run:
+class _DataSets:
     """Projections of data sets, those over the same cells as one stack."""
 
     tol: float

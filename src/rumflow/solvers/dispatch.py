@@ -27,7 +27,7 @@ from rumflow.core.memory import fits, interior_bytes, require_memory
 from rumflow.core.paths import flow_from_paths
 from rumflow.core.problem import SOLVER_FLOOR, Problem, Stop, data_size, least_weight, rounding_floor
 from rumflow.solvers.active_set.solve import Goal, Outcome, Workspace, make_problem, solve_rankings
-from rumflow.solvers.active_set.state import Problem as KernelProblem
+from rumflow.solvers.active_set.state import KernelProblem
 from rumflow.solvers.geometry import ENDED
 from rumflow.solvers.interior.ipm import IpmResult, solve_ipm
 from rumflow.solvers.resources import ONE_THREAD, Resources

@@ -45,7 +45,7 @@ from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.solvers.active_set.kernels import start_from
 from rumflow.solvers.active_set.solve import Workspace, make_problem
-from rumflow.solvers.active_set.state import Problem as KernelProblem
+from rumflow.solvers.active_set.state import KernelProblem
 from rumflow.solvers.batch.kernels import (
     FACE,
     INSIDE,

@@ -22,7 +22,7 @@ from rumflow.solvers.active_set.kernels import gram_entry, insert, matrix_row
 from rumflow.solvers.active_set.on_graph import fill_pool
 from rumflow.solvers.active_set.on_lattice import LatticePrices
 from rumflow.solvers.active_set.solve import Workspace
-from rumflow.solvers.active_set.state import Pool, Problem
+from rumflow.solvers.active_set.state import KernelProblem, Pool
 from rumflow.solvers.tangent import TIGHT, tangent_weights
 
 _SAME = 1e-7  # prices closer than this share of the largest are the same
@@ -153,7 +153,7 @@ def add_types(problem, active, paths, size, most):
     return active.count[0] - before
 
 
-def span(problem: Problem, workspace: Workspace, face: Face, most: int) -> None:
+def span(problem: KernelProblem, workspace: Workspace, face: Face, most: int) -> None:
     """Add types of weight 0 to the active ones until they span the face; no more than `most` can be independent."""
     rng = np.random.default_rng(0)
     weights = problem.weights

@@ -13,19 +13,21 @@ from rumflow.core.arrays import Array, Paths
 from rumflow.core.compile import kernel, leaf
 from rumflow.core.graph import Graph, extract_type, make_sweep, run_sweep
 from rumflow.core.paths import path_cost
-from rumflow.core.problem import Problem as Projection
+from rumflow.core.problem import Problem
 from rumflow.core.threads import thread_count
-from rumflow.solvers.active_set.state import Pool, Problem, least_pivot
+from rumflow.solvers.active_set.state import KernelProblem, Pool, least_pivot
 
 
-def make_graph_problem(problem: Projection) -> Problem:
+def make_graph_problem(problem: Problem) -> KernelProblem:
     """The problem in the form of the kernels; its tables have weight 0 on remainders, padding and cells that do not count."""
     weights = problem.weights
     used = weights > 0
     # c of the order of the Gram entries: a type's squared norm is the total weight of its cells.
     mean = weights.sum(axis=1) / np.maximum(used.sum(axis=1), 1)
     ridge = 0.0 if problem.cone else max(float(mean.sum()), 1e-300)
-    return Problem(np.where(used, problem.target, 0.0), weights, weights.reshape(1, -1), ridge, least_pivot(weights))
+    return KernelProblem(
+        np.where(used, problem.target, 0.0), weights, weights.reshape(1, -1), ridge, least_pivot(weights)
+    )
 
 
 @leaf
@@ -119,7 +121,7 @@ class GraphPrices:
         """How many threads are worth it."""
         return thread_count(threads)
 
-    def evaluate(self, problem: Problem, types: Paths, weights: Array, count: int, threads: int) -> float:
+    def evaluate(self, problem: KernelProblem, types: Paths, weights: Array, count: int, threads: int) -> float:
         """Fill the cost table for a mixture of the first `count` types; its objective."""
         objective: float = price_cells(problem, types, weights, count, self.cost)
         return objective

@@ -22,23 +22,22 @@ from rumflow.core.paths import (
     path_cost,
     up_pass,
 )
-from rumflow.core.problem import NO_WEIGHTS
-from rumflow.core.problem import Problem as Projection
+from rumflow.core.problem import NO_WEIGHTS, Problem
 from rumflow.core.residual import residual_row
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import transform_row, zeta_adjoint
-from rumflow.solvers.active_set.state import Pool, Problem, least_pivot
+from rumflow.solvers.active_set.state import KernelProblem, Pool, least_pivot
 
 _THREADED = 13  # from this many items on a lattice pass is worth several threads
 
 
-def make_problem(problem: Projection) -> Problem:
+def make_problem(problem: Problem) -> KernelProblem:
     """The problem in the form of the kernels."""
     n, weights = problem.n, problem.weights
     table = zeta_adjoint(weights.copy()) if len(weights) else NO_WEIGHTS
     # c of the order of the Gram entries: a ranking's squared norm is the total weight of the cells it chooses.
     ridge = max(float(table[:, -1].mean()), 1e-300) if len(weights) else float(1 << (n - 1))
-    return Problem(problem.target, weights, table, 0.0 if problem.cone else ridge, least_pivot(weights))
+    return KernelProblem(problem.target, weights, table, 0.0 if problem.cone else ridge, least_pivot(weights))
 
 
 @leaf
@@ -139,7 +138,7 @@ class LatticePrices:
         """How many threads are worth it."""
         return thread_count(threads) if self.n >= _THREADED else 1
 
-    def evaluate(self, problem: Problem, types: Paths, weights: Array, count: int, threads: int) -> float:
+    def evaluate(self, problem: KernelProblem, types: Paths, weights: Array, count: int, threads: int) -> float:
         """Fill the cost table for a mixture of the first `count` rankings; its objective."""
 
         def row(x: int) -> None:

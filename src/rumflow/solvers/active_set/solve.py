@@ -18,7 +18,7 @@ from rumflow.core.problem import RELATIVE_RUM_TOLERANCE, SOLVER_FLOOR
 from rumflow.solvers.active_set import kernels
 from rumflow.solvers.active_set.on_graph import GraphPrices, make_graph_problem
 from rumflow.solvers.active_set.on_lattice import LatticePrices, make_problem
-from rumflow.solvers.active_set.state import Active, Pool, Problem
+from rumflow.solvers.active_set.state import Active, KernelProblem, Pool
 from rumflow.solvers.resources import ONE_THREAD, Progress, Resources
 
 __all__ = ["Goal", "Outcome", "Workspace", "make_graph_problem", "make_problem", "solve_rankings"]
@@ -66,7 +66,7 @@ class Prices(Protocol):
     most_mass: int  # the probabilities of a type add up to at most this
 
     def threads(self, threads: int | None) -> int: ...
-    def evaluate(self, problem: Problem, types: Paths, weights: Array, count: int, threads: int) -> float: ...
+    def evaluate(self, problem: KernelProblem, types: Paths, weights: Array, count: int, threads: int) -> float: ...
     def cheapest(self, threads: int) -> Paths: ...
     def sweep(self, threads: int) -> float: ...
     def fill_pool(self, pool: Pool, nu: float) -> int: ...
@@ -169,7 +169,7 @@ def _ahead(trail: list[tuple[int, float]], objective: float) -> float:
 
 
 def solve_rankings(
-    problem: Problem,
+    problem: KernelProblem,
     workspace: Workspace,
     wanted: Goal,
     *,

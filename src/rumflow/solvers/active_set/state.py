@@ -14,7 +14,7 @@ from rumflow.core.arrays import Array
 PIVOT, SPREAD_PIVOT, _SPREAD = 1e-11, 1e-13, 1e4
 
 
-class Problem(NamedTuple):
+class KernelProblem(NamedTuple):
     """What is to be approximated, in tables of cost[position, column].
 
     On the lattice without weights (all 1), `weights` and `table` have no rows; on a graph `table` has one row.

@@ -13,7 +13,7 @@ from rumflow.core.graph_cells import Cells
 from rumflow.core.threads import thread_count
 from rumflow.models.rankings import complete_types
 from rumflow.solvers.active_set.on_graph import price_cells
-from rumflow.solvers.active_set.state import Pool, Problem
+from rumflow.solvers.active_set.state import KernelProblem, Pool
 from rumflow.solvers.bounded.search import KICK, find_cheap, make_board, random_orders
 
 _RANDOM = 32  # random rankings a sweep starts from
@@ -57,7 +57,7 @@ class SearchPrices:
         """How many threads are worth it."""
         return thread_count(threads)
 
-    def evaluate(self, problem: Problem, types: Paths, weights: Array, count: int, threads: int) -> float:
+    def evaluate(self, problem: KernelProblem, types: Paths, weights: Array, count: int, threads: int) -> float:
         """Fill the cost table for a mixture of the first `count` types; its objective."""
         objective: float = price_cells(problem, types, weights, count, self.cost)
         heaviest = np.argsort(-weights[:count], kind="stable")[:_MOST_ACTIVE]

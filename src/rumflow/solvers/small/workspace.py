@@ -18,7 +18,7 @@ from rumflow.core.arrays import Array
 from rumflow.core.compile import inlined, leaf, reduction
 from rumflow.core.paths import squeeze
 from rumflow.solvers.active_set.factor import row_start
-from rumflow.solvers.active_set.state import Problem
+from rumflow.solvers.active_set.state import KernelProblem
 
 MOST_ITEMS = 8
 BATCH = 8  # rankings that enter between two lattice passes
@@ -95,7 +95,7 @@ def is_small(n: int, weights: Array) -> bool:
     return bool(seen.max() <= _SPREAD * seen.min())
 
 
-def make_small(problem: Problem) -> SmallProblem:
+def make_small(problem: KernelProblem) -> SmallProblem:
     """A problem of at most `MOST_ITEMS` items in the form of these kernels; its target goes to a `SmallWorkspace` instead."""
     n = problem.target.shape[0]
 
