@@ -43,11 +43,12 @@ class ChoiceGraph(Model):
 
     def __init__(self, n_nodes: int, arcs: Iterable[tuple[int, int, Iterable[tuple[Any, Hashable]]]]) -> None:
         self.n_nodes = int(n_nodes)
-        self.arcs = []
+        checked = []
         for i, arc in enumerate(arcs):
             if not isinstance(arc, Sequence) or len(arc) != 3:
                 raise InputError(f"arc {i}: (from node, to node, cells) is needed, not {arc!r}")
-            self.arcs.append((int(arc[0]), int(arc[1]), tuple(arc[2])))
+            checked.append((int(arc[0]), int(arc[1]), tuple(arc[2])))
+        self.arcs = tuple(checked)
 
     def __repr__(self) -> str:
         return f"ChoiceGraph({self.n_nodes} nodes, {len(self.arcs)} arcs)"

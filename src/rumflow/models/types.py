@@ -40,6 +40,7 @@ class Types(Model):
 
     def __init__(self, table: ArrayLike) -> None:
         self.table: NDArray[Any] = np.array(table, object)
+        self.table.flags.writeable = False  # graphs that were built from it are kept
         if self.table.ndim != 2 or 0 in self.table.shape:
             raise InputError(
                 f"types: a table with one row per type and one column per menu is needed, not shape {self.table.shape}"

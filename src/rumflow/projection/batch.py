@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -63,17 +63,24 @@ class ProjectionBatch:
 
     seconds: float
     cone: bool
-    _make: Callable[[int], Projection] = field(repr=False)
-    _count: int = field(repr=False)
-    _fits: Fits | None = field(repr=False)  # of a stack of arrays
-    _flat: bool = field(repr=False)
+    _tol: float = field(repr=False)
+    _given: list[Projection] | None = field(repr=False)  # of data sets
+    _fits: Fits | None = field(default=None, repr=False)  # of a stack of arrays
+    _flat: bool = field(default=False, repr=False)
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._fits or self._given or ())
 
     @cached_property
     def _projections(self) -> list[Projection]:
-        return [self._make(i) for i in range(self._count)]
+        return [self._view(i) for i in range(len(self))] if self._given is None else self._given
+
+    def _view(self, i: int) -> Projection:
+        """A problem of a stack of arrays."""
+        assert self._fits is not None
+        weights, own = self._fits.geometry.weights, self._fits.targets[i]
+        seen = weights > 0 if len(weights) else None
+        return Projection(Observations.on_lattice(own, seen), self._fits, i, self._tol, 0.0)
 
     def __getitem__(self, i: int) -> Projection:
         return self._projections[i]
@@ -110,7 +117,7 @@ class ProjectionBatch:
     @property
     def lattice(self) -> Lattice:
         """The lattice of menus."""
-        return Lattice(self[0].n)
+        return Lattice(self[0].n if self._fits is None else self._fits.targets.shape[1])
 
     @property
     def objective(self) -> Array:
@@ -210,7 +217,9 @@ class ProjectionBatch:
 
     def __repr__(self) -> str:
         solved = sum(status is Status.OPTIMAL for status in self.status)
-        return f"ProjectionBatch({len(self)} problems, {solved} optimal, seconds={self.seconds:.2g})"
+        return (
+            f"ProjectionBatch({len(self)} problem{'s'[: len(self) != 1]}, {solved} optimal, seconds={self.seconds:.2g})"
+        )
 
 
 _ALWAYS_FITS = 1 << 16  # numbers, in whatever stack: not worth counting bytes
@@ -283,21 +292,24 @@ def project_many(
     """
     begin = time.perf_counter()
     tol, threads = check_tol(tol), thread_count(threads)
-    if isinstance(targets, ChoiceData | BudgetData):
-        targets = [targets]  # type: ignore[assignment]
-    listed = isinstance(targets, Sequence) and len(targets) > 0
-    if listed and any(isinstance(one, ChoiceData | BudgetData) for one in targets):  # type: ignore[union-attr]
-        run = _DataSets(tol, threads, progress, start)
-        make, count, fits, flat = run.data_sets(list(targets), weights, model, route), len(targets), None, False  # type: ignore[arg-type]
-    elif model is not None or route is not None:
-        arrays = [np.asarray(one) for one in targets]  # type: ignore[union-attr]
-        run = _DataSets(tol, threads, progress, start)
-        make, count, fits, flat = run.data_sets(arrays, weights, model, route), len(arrays), None, False
+    problems: Any = [targets] if isinstance(targets, ChoiceData | BudgetData) else targets
+    if isinstance(problems, Iterator):
+        problems = list(problems)
+    listed = not isinstance(problems, np.ndarray) and isinstance(problems, Iterable) and not isinstance(problems, str)
+    if (
+        (listed and any(isinstance(one, ChoiceData | BudgetData) for one in problems))
+        or model is not None
+        or route is not None
+    ):
+        for name, value, default in (("cone", cone, False), ("n", n, None)):
+            if value is not default:
+                raise InputError(f"{name}={value!r}: it is for stacks of arrays on the lattice; omit it here")
+        found = _DataSets(tol, threads, progress, start).project(list(problems), weights, model, route)
+        batch = ProjectionBatch(time.perf_counter() - begin, cone, tol, found)
     else:
-        fits, flat = _stack(targets, weights, tol, n, cone, start, Resources(threads), progress)  # type: ignore[arg-type]
-        count, make = len(fits), _views(fits, tol)
-    batch = ProjectionBatch(time.perf_counter() - begin, cone, make, count, fits, flat)
-    status = [] if not throw else batch.status
+        fits, flat = _stack(problems, weights, tol, n, cone, start, Resources(threads), progress)
+        batch = ProjectionBatch(time.perf_counter() - begin, cone, tol, None, fits, flat)
+    count, status = len(batch), [] if not throw else batch.status
     if any(s is not Status.OPTIMAL for s in status):
         first = next(i for i, s in enumerate(status) if s is not Status.OPTIMAL)
         raise NotConvergedError(
@@ -306,17 +318,6 @@ def project_many(
             batch,
         )
     return batch
-
-
-def _views(fits: Fits, tol: float) -> Callable[[int], Projection]:
-    """The problems of a stack of arrays as projections."""
-
-    def make(i: int) -> Projection:
-        weights = fits.geometry.weights
-        seen = weights > 0 if len(weights) else None
-        return Projection(Observations.on_lattice(fits.targets[i], seen), fits, i, tol, 0.0)
-
-    return make
 
 
 def _stack(
@@ -364,20 +365,24 @@ class _DataSets:
     progress: bool
     start: ProjectionBatch | Projection | Sequence[Mixture | None] | None
 
-    def data_sets(
+    def project(
         self, data: list[Any], weights: str | ArrayLike | None, model: Model | None, route: str | None
-    ) -> Callable[[int], Projection]:
+    ) -> list[Projection]:
         """Project all of them."""
         begin = time.perf_counter()
         counter = Counter(self.progress, len(data), "projections")
         stacks: dict[Any, list[tuple[int, Observations, Array]]] = {}
         geometries: dict[Any, Geometry] = {}
+        self._check_start(len(data))
         for i, one in enumerate(data):
-            observations, own = observe(one, model)
-            key = _cells_key(observations, isinstance(one, BudgetData))
-            if key not in geometries:
-                geometries[key] = find_geometry(observations, own, route)
-            target, w = observations.lay_out(geometries[key], weights)
+            try:
+                observations, own = observe(one, model)
+                key = _cells_key(observations, isinstance(one, BudgetData))
+                if key not in geometries:
+                    geometries[key] = find_geometry(observations, own, route)
+                target, w = observations.lay_out(geometries[key], weights)
+            except InputError as fault:
+                raise InputError(f"data set {i}: {fault}") from None
             stacks.setdefault((key, w.tobytes()), []).append((i, observations, target))
             geometries[key, w.tobytes()] = geometries[key].weighted(w)
         found: list[Projection | None] = [None] * len(data)
@@ -395,7 +400,11 @@ class _DataSets:
                 options = options._replace(begin=False)
             for k, (i, observations, _) in enumerate(stack):
                 found[i] = Projection(observations, fits, k, self.tol, time.perf_counter() - begin)
-        return lambda i: found[i]  # type: ignore[return-value]
+        return [fit for fit in found if fit is not None]
+
+    def _check_start(self, count: int) -> None:
+        if isinstance(self.start, ProjectionBatch) and len(self.start) != count:
+            raise InputError(f"start: a batch of {len(self.start)} projections for {count} data sets")
 
     def _start(self, i: int, geometry: Geometry) -> Mixture | None:
         start = self.start
@@ -471,7 +480,7 @@ def _starts(
     if start is None:
         return None
     if isinstance(start, ProjectionBatch | Projection):
-        n = start.n if isinstance(start, Projection) else start[0].n
+        n = start.n if isinstance(start, Projection) else start.lattice.n
         if n != lattice.n:
             raise InputError(f"start: a fit for n = {n} items, problems for n = {lattice.n}")
     if isinstance(start, Projection):

@@ -30,7 +30,7 @@ def find_geometry(
         at_once = route is None and (n <= FEW_ITEMS or method == "ipm" or observations.whole)
         if route == "lattice" or at_once:
             if n > LATTICE_ITEMS:
-                require_lattice(n)
+                require_lattice(n, "route='lattice'" if route == "lattice" else f"method={method!r}")
             if observations.data is not None and n > ALWAYS_FITS:
                 require_lattice_memory(n, weighted=True, menus=len(observations.data.totals))
             return plain_lattice(n)

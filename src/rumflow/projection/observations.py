@@ -26,6 +26,7 @@ from rumflow.models.model import Model, require_model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.projection.inputs import ALWAYS_FITS, items_from_shape, read_array, require_lattice_memory
 from rumflow.solvers.geometry import Geometry, SolveOptions
+from rumflow.solvers.resources import ONE_THREAD, Resources
 
 _NUMBERED: list[tuple[Item, ...]] = [tuple(range(n)) for n in range(MAX_ITEMS + 1)]  # labels of items without a name
 
@@ -111,7 +112,9 @@ class Observations:
     @cached_property
     def frequencies(self) -> Array:
         """(m, n): the probabilities, NaN on what was not recorded."""
-        return np.asarray(self.menus.to_table(self.shares, np.nan), np.float64)
+        table = np.asarray(self.menus.to_table(self.shares, np.nan), np.float64)
+        table.flags.writeable = False
+        return table
 
     def over_all_menus(self) -> Array:
         """(2^n, n): the probabilities of every menu; NaN where not observed, 0 outside the menu."""
@@ -135,11 +138,16 @@ class Observations:
     @cached_property
     def cells(self) -> Cells:
         """The recorded cells of the menus of two items or more."""
-        recorded = np.asarray(self.menus.to_table(~np.isnan(self.shares), False), np.bool_)
+        recorded = np.asarray(self.menus.to_table(self._recorded, False), np.bool_)
         return Cells(self.membership[self.rows], recorded[self.rows], self.items)
 
-    def lay_out(self, geometry: Geometry, weights: str | ArrayLike | None) -> tuple[Array, Array]:
-        """Target and weights in the layout of a geometry; weights without rows: every cell counts 1."""
+    def lay_out(
+        self, geometry: Geometry, weights: str | ArrayLike | None, resources: Resources = ONE_THREAD
+    ) -> tuple[Array, Array]:
+        """Target and weights in the layout of a geometry; weights without rows: every cell counts 1.
+
+        resources   of the fit that the weights "inverse-variance" need.
+        """
         if self._target is not None and geometry.has_all_menus:
             if weights is None and self._seen is None:
                 return self._target, NO_WEIGHTS
@@ -150,23 +158,33 @@ class Observations:
         w = self.weigh(weights)[cell]
         if isinstance(weights, str) and weights == "inverse-variance":
             given = _spread(geometry, position, w)
-            near = geometry.weighted(given).solve(target[None], Stop(1e-9), options=SolveOptions(only_upper=True))
+            options, own = SolveOptions(only_upper=True), resources._replace(report=None)
+            near = geometry.weighted(given).solve(target[None], Stop(1e-9), options=options, resources=own)
             p = near.rho.reshape(-1)[position]
-            items = self.menus.sizes[self.menus.menu[cell]]
+            items = self.menus.sizes[self._menu[cell]]
             # One observation per item moves the fit towards uniform; a menu of one item is no news.
             w = np.where(items > 1, w / ((w * p + 1.0) / (w + items)), 1.0)
         return target, _spread(geometry, position, w)
 
     def places(self, geometry: Geometry) -> tuple[Ints, Ints]:
         """The recorded cells that a layout has, by number, and their positions in it; a graph has no menus of one item."""
-        menu, item = self.menus.menu, self.menus.item.astype(np.int64)
-        recorded = ~np.isnan(self.shares)
+        menu, item = self._menu, self.menus.item
         if geometry.has_all_menus:
-            cell = np.flatnonzero(recorded)
-            return cell, lattice_positions(self.n, self.masks[menu[cell]], item[cell])
-        cell = np.flatnonzero(recorded & (self.menus.sizes[menu] > 1))
+            cell = np.flatnonzero(self._recorded)
+            return cell, lattice_positions(self.n, self.masks[menu[cell]], item[cell].astype(np.int64))
+        cell = np.flatnonzero(self._recorded & (self.menus.sizes[menu] > 1))
         row = np.searchsorted(self.rows, menu[cell])
-        return cell, geometry.positions(row, item[cell], self.cells)
+        return cell, geometry.positions(row, item[cell].astype(np.int64), self.cells)
+
+    @cached_property
+    def _menu(self) -> Ints:
+        """(cells,): the menu of each cell."""
+        return self.menus.menu
+
+    @cached_property
+    def _recorded(self) -> Mask:
+        """(cells,): was it recorded?"""
+        return ~np.isnan(self.shares)
 
     def _lay_out_array(self, weights: str | ArrayLike | None) -> tuple[Array, Array]:
         assert self._target is not None
@@ -187,15 +205,16 @@ class Observations:
 
         weights   None: 1. "counts": the menu's sample size. An array like `frequencies`, or over all menus.
         """
-        recorded = ~np.isnan(self.shares)
+        recorded = self._recorded
         if weights is None:
             return recorded.astype(np.float64)
         if isinstance(weights, str):
             self._refuse_named(weights)
             assert self.sizes is not None
-            w: Array = recorded * self.sizes[self.menus.menu]
+            w: Array = recorded * self.sizes[self._menu]
         else:
-            w = self._array(weights).reshape(-1)[self.menus.entry]
+            given = self._array(weights)
+            w = (given[self.masks] if self.data is None else given).reshape(-1)[self.menus.entry]
             unseen = (w > 0) & ~recorded
             if unseen.any():
                 self._refuse_unseen(self._cell_name(int(unseen.argmax())), float(w[unseen][0]))
@@ -204,7 +223,7 @@ class Observations:
 
     def _cell_name(self, cell: int) -> str:
         """A cell in words."""
-        labels = self.menus.labels_of(int(self.menus.menu[cell]), self.items)
+        labels = self.menus.labels_of(int(self._menu[cell]), self.items)
         return f"menu {format_menu(labels)}, item {self.items[self.menus.item[cell]]!r}"
 
     def _refuse_named(self, weights: str) -> None:
@@ -239,7 +258,14 @@ class Observations:
 
 def _spread(geometry: Geometry, position: Ints, weights: Array) -> Array:
     """Weights in the layout; a menu of one item is no news, and as light as the lightest."""
-    table = geometry.blank(float(weights[weights > 0].min()))
+    least = float(weights.min(initial=np.inf))
+    if not 0 < least < np.inf:
+        if not (weights > 0).any():
+            raise InputError(
+                "weights: every weight is 0 on the menus of two items or more; at least one must be positive"
+            )
+        least = float(weights[weights > 0].min())
+    table = geometry.blank(least)
     table.reshape(-1)[position] = weights
     return table
 

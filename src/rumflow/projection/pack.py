@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.data.labels import plain_label
+from rumflow.errors import InputError
 from rumflow.output.archive import write_archive
 
 Arrays = dict[str, NDArray[Any]]
@@ -19,6 +20,8 @@ SAVED_KIND, SAVED_VERSION = "rumflow fit", 1
 
 def save(fit: Any, path: str | Path) -> None:
     """Write a fit with its data, model and certificate to one file."""
+    if fit.geometry.cone:
+        raise InputError("fits onto the cone cannot be saved: project onto the model itself (cone=False)")
     words, arrays = (_pack_lattice if fit.geometry.has_all_menus else _pack_graph)(fit)
     header = {
         "kind": SAVED_KIND,

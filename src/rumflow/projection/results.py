@@ -271,7 +271,8 @@ class Projection:
         if not len(weights):
             return self.membership.astype(np.float64)
         own: Array = Lattice(self.n).from_internal(weights)[self.observations.masks]
-        return own
+        own[self.membership.sum(axis=1) == 1] = 1.0  # no choice, and no weight that matters
+        return np.where(self.membership, own, 0.0)
 
     @cached_property
     def mixture(self) -> Mixture:
@@ -486,6 +487,8 @@ class Projection:
 
     @cached_property
     def _tangent(self) -> Tangent:
+        if self.geometry.cone:
+            raise InputError("derivatives are those of the projection onto RUM; this fit was projected onto the cone")
         if not self.geometry.exact:
             raise InputError(
                 "jvp and vjp need the face of the optimum, but route='bounded' gives only bounds on the distance"

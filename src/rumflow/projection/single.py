@@ -165,7 +165,9 @@ def fit_observations(
 ) -> Projection:
     """Project observations on a geometry; `begin`: when the clock for `seconds` started."""
     begin = time.perf_counter() if begin is None else begin
-    target, w = observations.lay_out(geometry, weights)
+    target, w = observations.lay_out(geometry, weights, resources)
+    if weights is not None and observations.data is None and geometry.has_all_menus:
+        observations = Observations.on_lattice(target, w > 0)  # a weight of 0 says that a cell was not observed
     own = geometry if w is NO_WEIGHTS else geometry.weighted(w)
     starts = None
     if start is not None:

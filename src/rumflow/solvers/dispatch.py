@@ -128,7 +128,10 @@ class Dispatcher:
                 best is None or not best.certificate.gap <= found.certificate.gap
             ):  # a gap that is not a number is the worst
                 best = found
-            if found.reason in ENDED or found.certificate.is_optimal(stop):
+            if found.reason in ENDED:
+                best = replace(best, reason=found.reason)
+                break
+            if found.certificate.is_optimal(stop):
                 break
         assert best is not None
         return best

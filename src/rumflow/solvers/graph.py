@@ -12,7 +12,6 @@ factor of their matrix (`rumflow.solvers.graph_faces`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from functools import cached_property
 from queue import Empty, SimpleQueue
 from typing import Any, Self
@@ -92,7 +91,8 @@ class GraphGeometry(Geometry):
 
     def weighted(self, weights: Array) -> Self:
         """The same graphs with other weights of cells."""
-        other = copy(self)
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
         other._set_weights(weights)
         return other
 
@@ -196,7 +196,8 @@ class GraphGeometry(Geometry):
                     own = own._replace(face=self.faces.of_solved(p, workspace, problem, own.mixture))
                 found.append(own)
             parts[i] = found
-            self.give_back(workspaces)
+            if size > 1:  # a single problem leaves nothing behind
+                self.give_back(workspaces)
             if resources.advance is not None:
                 resources.advance(1)
 

@@ -76,6 +76,13 @@ from rumflow.solvers.span import LatticeFace, span
 from rumflow.solvers.tangent import face_dimension, span_face, tangent_weights
 
 _MODEL = RandomUtility()
+
+
+def _make_queues() -> tuple[SimpleQueue[SmallWorkspace], SimpleQueue[Workspace]]:
+    return SimpleQueue(), SimpleQueue()
+
+
+_SHARED = tuple(_make_queues() for _ in range(MOST_ITEMS + 1))
 _MOST_ALONE = 128  # problems of few items that one kernel call solves
 _ROUNDING = -1.0  # a floor below 0: the kernel computes what is rounding
 
@@ -103,8 +110,8 @@ class LatticeGeometry(Geometry):
         self.n_nodes, self.n_arcs = 1 << n, n << (n - 1)
         self.complete = not cone and is_complete(weights)
         self._tolerance, self._no_starts = inside_tolerance(n), join(None, 1, n)
-        self._small_workspaces: SimpleQueue[SmallWorkspace] = SimpleQueue()
-        self._workspaces: SimpleQueue[Workspace] = SimpleQueue()
+        # Lattices of few items share their workspaces: fits that are kept would keep one each.
+        self._small_workspaces, self._workspaces = _SHARED[n] if n <= MOST_ITEMS else _make_queues()
 
     def __reduce__(self) -> tuple[type[LatticeGeometry], tuple[int, Array, bool]]:
         return LatticeGeometry, (self.n, self.weights, self.cone)
@@ -228,7 +235,9 @@ class LatticeGeometry(Geometry):
         for i in range(len(fits)):
             if fits.reasons[i] != "interrupted" or i in fits.solved:
                 continue
-            fits.kind[i], fits.count[i] = FACE, 0
+            fits.kind[i], fits.count[i], fits.rounds[i], fits.certified[i] = FACE, 0, 0, False
+            fits.methods[i] = "rankings"
+            fits.__dict__.pop("certificates", None)
             if fits.given_flows is None or fits.given_rhos is None:
                 certificate = self.certifier(flow, fits.targets[i])
                 fits.solved[i] = Solved(None, None, certificate, "rankings", 0, "interrupted", flow)
@@ -540,7 +549,7 @@ def _mixture(solved: Solved) -> Mixture:
 
 def _pieces(size: int, threads: int, few: bool = True) -> list[range]:
     """A stack in pieces: large ones where nobody else could take part, for a kernel call costs as much as small problems do."""
-    step = min(_MOST_ALONE, size) if few and threads == 1 else max(1, min(32, size // (8 * threads)))
+    step = max(1, min(_MOST_ALONE, size)) if few and threads == 1 else max(1, min(32, size // (8 * threads)))
     return [range(i, min(i + step, size)) for i in range(0, size, step)]
 
 

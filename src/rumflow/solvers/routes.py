@@ -38,10 +38,12 @@ def check_route(model: Model, route: str | None) -> None:
         raise InputError(f"route={route!r}: {model!r} is projected on a graph; leave route out")
 
 
-def require_lattice(n: int) -> None:
-    """Raise where the lattice has too many items."""
+def require_lattice(n: int, option: str = "route='lattice'") -> None:
+    """Raise where the lattice has too many items; `option` is what asks for it."""
     if n > LATTICE_ITEMS:
-        raise InputError(f"route='lattice': at most {LATTICE_ITEMS} items are possible, not {n}; leave route out")
+        raise InputError(
+            f"{option}: at most {LATTICE_ITEMS} items are possible, not {n}; omit {option.split('=', maxsplit=1)[0]}"
+        )
 
 
 def find_route(
