@@ -17,3 +17,10 @@ def test_types_are_the_rows_of_the_table():
 def test_one_column_per_observed_menu():
     with pytest.raises(InputError, match="2 columns are needed, one per observed menu, not 1"):
         Types([["a"]]).geometry(CELLS)
+
+
+def test_the_table_cannot_be_changed():
+    """Graphs that were built from it are kept."""
+    model = Types([["a", "b"], ["a", "c"]])
+    with pytest.raises(ValueError, match="read-only"):
+        model.table[0, 0] = "b"

@@ -1,5 +1,7 @@
 """Stacks of projections equal their members: bits, starts, weights, cones, derivatives, interrupts."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.optimize import nnls
@@ -408,3 +410,40 @@ def test_an_interrupt_ends_data_sets_and_keeps_what_is_done(monkeypatch, menus):
     Interrupted(monkeypatch, 2)
     with pytest.raises(rf.NotConvergedError, match="interrupted"):
         rf.project_many(data, threads=1)
+
+
+def test_an_empty_stack():
+    for threads in (1, 2):
+        batch = rf.project_many(np.empty((0, 8, 3)), threads=threads)
+        assert (len(batch), batch.rho.shape, batch.lattice.n) == (0, (0, 8, 3), 3)
+        assert len(rf.project_many(np.empty((0, 8, 3)), start=batch)) == 0
+
+
+def test_what_data_sets_refuse():
+    data = same_menus(9, 5, 2)
+    for options in ({"cone": True}, {"n": 9}):
+        with pytest.raises(rf.InputError, match="is for stacks of arrays on the lattice"):
+            rf.project_many(data, **options)
+    with pytest.raises(rf.InputError, match="start: a batch of 1 projections for 2 data sets"):
+        rf.project_many(data, start=rf.project_many(data[:1]))
+    with pytest.raises(rf.InputError, match="data set 1: weights: an array of shape"):
+        rf.project_many([data[0], random_data(9, 6, 1)], np.ones((len(data[0].totals), 9)))
+
+
+def test_iterables_and_copies_of_batches():
+    data = same_menus(9, 5, 2)
+    whole = rf.project_many(data)
+    assert np.array_equal(rf.project_many(iter(data)).objective, whole.objective)
+    arrays = rf.project_many(stack(4, 3))
+    for batch in (whole, arrays):
+        again = pickle.loads(pickle.dumps(batch))
+        assert np.array_equal(again.objective, batch.objective)
+        assert np.array_equal(again[1].fitted, batch[1].fitted, equal_nan=True)
+
+
+def test_a_view_of_a_cone_has_no_derivative_and_no_file(tmp_path):
+    view = rf.project_many(stack(4, 2), cone=True)[1]
+    with pytest.raises(rf.InputError, match="onto the cone"):
+        view.jvp(np.zeros((16, 4)))
+    with pytest.raises(rf.InputError, match="onto the cone cannot be saved"):
+        view.save(tmp_path / "fit")

@@ -132,3 +132,35 @@ def test_models_of_data():
     assert observe(FIRST, peaked)[1] is peaked
     with pytest.raises(rf.InputError, match="model"):
         observe(FIRST, "peaked")
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_weights_of_arrays_are_those_of_their_menus_on_every_route(n):
+    rng = np.random.default_rng(n)
+    array, inside = rf.simulate.dirichlet(n, seed=n), rf.Lattice(n).membership
+    weights = np.where(inside, rng.uniform(0.5, 4.0, inside.shape), 7.0)
+    lattice, graph = (rf.project(array, weights, route=route) for route in ("lattice", "graph"))
+    assert graph.objective == pytest.approx(lattice.objective, rel=1e-9, abs=1e-12)
+    assert graph.cell_weights == pytest.approx(lattice.cell_weights)
+    # By hand: everybody prefers 0 to 1, so that all of the data's share of 1 is off.
+    two = np.array([[0, 0], [1, 0], [0, 1], [0.65, 0.35]])
+    fit = rf.project(two, [[9, 9], [1, 1], [1, 1], [1, 4.0]], model=rf.RandomUtility(above=[(0, 1)]))
+    assert fit.objective == pytest.approx(0.5 * (1 + 4) * 0.35**2)
+
+
+def test_a_weight_of_zero_is_not_observed(tmp_path):
+    array, weights = rf.simulate.dirichlet(3, seed=0), np.ones((8, 3))
+    weights[7] = 0.0
+    fit = rf.project(array, weights)
+    fit.save(tmp_path / "fit")
+    for one in (fit, rf.load(tmp_path / "fit"), rf.project_many(array[None], weights)[0]):
+        assert one.menus == [(0, 1), (0, 2), (1, 2)]
+        assert np.isnan(one.observed[7]).all()
+        assert not one.complete
+    alone = np.zeros((8, 3))
+    alone[1, 0] = 1.0
+    with pytest.raises(rf.InputError, match="every weight is 0"):
+        rf.project(array, alone, route="graph")
+    data = rf.ChoiceData.from_counts({(0,): {0: 3}, (0, 1): {0: 1, 1: 2}})
+    with pytest.raises(rf.InputError, match="every weight is 0 on the menus of two items or more"):
+        rf.project(data, [[1.0, 0.0], [0.0, 0.0]], route="graph")

@@ -218,3 +218,15 @@ def test_a_workspace_can_be_used_again():
         again = solve_graph(graph, Problem(target, weights), Stop(1e-9), workspace=workspace)
         fresh = solve_graph(graph, Problem(target, weights), Stop(1e-9))
         assert np.array_equal(again.weights, fresh.weights)
+
+
+def test_other_weights_share_graphs_and_workspaces():
+    cells = Cells([[True, True, False], [True, True, True]])
+    geometry = GraphGeometry(RandomUtility(), cells)
+    other = geometry.weighted(2 * geometry.weights)
+    assert other.graphs is geometry.graphs
+    assert other._free is geometry._free
+    other.solve(np.zeros((1, *cells.shape)), Stop(1e-9))
+    assert other._free.empty()  # a single problem leaves nothing behind
+    other.solve(np.zeros((2, *cells.shape)), Stop(1e-9))
+    assert not other._free.empty()

@@ -160,3 +160,21 @@ def test_gradients_on_large_faces(n, spread, rng):
         g.shape
     )
     assert found == pytest.approx(expected, abs=1e-8 * np.abs(expected).max())
+
+
+def test_workspaces_of_few_items_are_shared():
+    weighted = plain_lattice(4).weighted(np.full((4, 8), 2.0))
+    assert weighted._small_workspaces is plain_lattice(4)._small_workspaces
+    assert plain_lattice(10) is not plain_lattice(10)
+
+
+def test_what_an_interrupt_leaves_is_certified_as_it_is(monkeypatch, rough):
+    """Ctrl-C while the dispatcher is at work: what the kernel had certified before is no certificate of what is returned."""
+    monkeypatch.setattr(LatticeGeometry, "_solve_one", lambda *a, **k: None)
+    targets = stack(5, 6)
+    fits = plain_lattice(5).solve(targets, Stop(1e-9), options=SolveOptions(partial=True))
+    assert set(fits.reasons) == {"interrupted"}
+    for certificate, flow, target in zip(fits.certificates, fits.flows, targets, strict=True):
+        assert certificate == plain_lattice(5).certifier(flow, target)
+    with pytest.raises(KeyboardInterrupt):
+        plain_lattice(5).solve(targets, Stop(1e-9))
