@@ -115,8 +115,7 @@ def _project_each(data: ChoiceData, arguments: argparse.Namespace) -> int:
 
 def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]:
     """A projection as tables."""
-    seen = ~np.isnan(data.counts)
-    cells = int(seen[data.membership.sum(axis=1) > 1].sum())
+    cells = int((~np.isnan(data.count) & (data.offered.sizes > 1)[data.offered.menu]).sum())
     typical = fit.distance / np.sqrt(max(cells, 1))
     parts: list[Table | str] = []
     what = fit.model.name

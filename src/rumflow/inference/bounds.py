@@ -389,7 +389,7 @@ def _new_budget(
         options = replace(options, confidence=None, weights=own)
     new = place_budget(data, np.asarray(list(prices), np.float64))
     whose = ("a new budget",)
-    if len(new.patches) == 1 or not (new.choices.membership.sum(axis=1) > 1).any():
+    if len(new.patches) == 1 or not (new.choices.offered.sizes > 1).any():
         # It crosses no other, or nothing is known of those it crosses: then every patch is some rational type's.
         alone = len(new.patches) == 1
         low = np.full(len(new.patches), float(alone))

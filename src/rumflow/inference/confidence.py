@@ -197,10 +197,10 @@ def interval_tau(tau: Tau, sample: Sample, n_independent: Array) -> float:
 
 def has_counts(data: object) -> bool:
     """Are these data with sample sizes, from which choices can be drawn?"""
-    if not isinstance(data, ChoiceData) or not (data.membership.sum(axis=1) >= 2).any():
+    if not isinstance(data, ChoiceData) or not (data.offered.sizes >= 2).any():
         return False
     if data.rows is not None:
         return True
-    totals, shares = data.totals, data.frequencies
+    totals, shares = data.totals, data.shares
     fractions = bool(((shares > 0) & (shares < 1)).any())
     return bool((totals == np.round(totals)).all() and totals.min() >= 1 and (totals.max() > 1 or not fractions))

@@ -105,7 +105,7 @@ def _several_by_one_subject(groups: Sequence[ChoiceData]) -> list[str]:
     for data in groups:
         rows = data.rows
         if rows is not None and rows.subject is not None:
-            real = (data.membership.sum(axis=1) >= 2)[np.asarray(rows.menu)]
+            real = (data.offered.sizes >= 2)[np.asarray(rows.menu)]
             weight = np.asarray(rows.weight)[real]
             choices += weight.sum() if (weight == np.round(weight)).all() else len(weight)
             numbers = np.unique(np.asarray(rows.subject)[real]).tolist()

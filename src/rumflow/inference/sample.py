@@ -321,7 +321,8 @@ def _totals(data: ChoiceData, sizes: float | ArrayLike | None) -> Array:
 
 def testable(data: ChoiceData) -> Mask:
     """(m,): the menus that leave a choice, and of which something was recorded."""
-    return np.asarray((data.membership.sum(axis=1) >= 2) & ~np.isnan(data.counts).all(axis=1), np.bool_)
+    recorded = data.offered.count(~np.isnan(data.count)) > 0
+    return np.asarray((data.offered.sizes >= 2) & recorded, np.bool_)
 
 
 def _slots(data: ChoiceData, items: tuple[Item, ...], totals: Array) -> tuple[Mask, Array, Ints, Ints, Array]:

@@ -661,22 +661,22 @@ def score_choices(
     items: Sequence[Item], predict: Callable[[tuple[Item, ...]], dict[Item, float]], data: ChoiceData
 ) -> Score:
     """The score of `predict(menu)`, which gives the probabilities of a menu over `items`, on other choices."""
-    for x, label in enumerate(data.items):
-        if label not in items and data.membership[:, x].any():
-            raise InputError(f"item {label!r} is not among the items of the fit: {format_menu(items)}")
+    known, start = set(items), data.offered.start.tolist()
+    for x in np.unique(data.offered.item).tolist():
+        if data.items[x] not in known:
+            raise InputError(f"item {data.items[x]!r} is not among the items of the fit: {format_menu(items)}")
     loglik = square = impossible = 0.0
-    for menu, counts, total in zip(data.menus, data.counts, data.totals, strict=True):
+    for j, (menu, total) in enumerate(zip(data.menus, data.totals.tolist(), strict=True)):
         fitted = predict(menu)
-        for x, label in enumerate(data.items):
-            if not np.isnan(counts[x]):
+        for label, count in zip(menu, data.count[start[j] : start[j + 1]].tolist(), strict=True):
+            if not np.isnan(count):
                 p = fitted[label]
-                square += total * (counts[x] / total - p) ** 2
-                if counts[x] > 0 and p > 0:
-                    loglik += counts[x] * float(np.log(p))
-                elif counts[x] > 0:
-                    impossible += counts[x]
-    loglik = -np.inf if impossible else loglik
-    return Score(loglik, square / data.n_observations, data.n_observations, impossible)
+                square += total * (count / total - p) ** 2
+                if count > 0 and p > 0:
+                    loglik += count * float(np.log(p))
+                elif count > 0:
+                    impossible += count
+    return Score(-np.inf if impossible else loglik, square / data.n_observations, data.n_observations, impossible)
 
 
 def rankings_of(start: Rankings | Projection, n: int) -> tuple[Ints, Array]:

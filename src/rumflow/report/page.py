@@ -113,7 +113,7 @@ def make_report(
 
 def _several(data: ChoiceData) -> Mask:
     """Which menus have two items or more."""
-    found: Mask = data.membership.sum(axis=1) > 1
+    found: Mask = data.offered.sizes > 1
     return found
 
 
@@ -123,7 +123,7 @@ def _sized(data: ChoiceData) -> bool:
 
 
 def _content(data: ChoiceData, fit: Projection, test: Any) -> dict[str, Any]:
-    cells = int((~np.isnan(data.counts))[_several(data)].sum())
+    cells = int((~np.isnan(data.count))[_several(data)[data.offered.menu]].sum())
     certificate = fit.certificate
     predictions, text = _predictions(data, fit)
     return {

@@ -29,7 +29,7 @@ from rumflow.errors import InputError
 from rumflow.inference.convention import Convention, find_taus
 from rumflow.inference.replicate import Distances, Replicator, distances, make_replicator
 from rumflow.inference.resample import generators, make_sampler
-from rumflow.inference.sample import Sample, build_sample
+from rumflow.inference.sample import Sample, build_sample, testable
 from rumflow.models.model import Model
 
 #: Distances of exact shares up to this are none: solvers stop at rounding, about 1e-7.
@@ -279,7 +279,7 @@ def _with_choices(data: ChoiceData, by_subject: bool) -> ChoiceData:
     whole = data.rows is None or bool((data.rows.weight == np.round(data.rows.weight)).all())
     if whole and not by_subject:
         data = data.replace(rows=None)
-    large = (data.membership.sum(axis=1) >= 2) & ~np.isnan(data.counts).all(axis=1)
+    large = testable(data)
     if not large.any():
         raise InputError("explain: every menu has one item, so there is no choice that could be in conflict")
     return select(data, large[:, None] & ~np.isnan(data.counts), False)
