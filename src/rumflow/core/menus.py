@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -63,12 +64,12 @@ class Menus:
     def __len__(self) -> int:
         return len(self.start) - 1
 
-    @property
+    @cached_property
     def sizes(self) -> Ints:
         """(m,) number of items of each menu."""
         return self.start[1:] - self.start[:-1]
 
-    @property
+    @cached_property
     def menu(self) -> Ints:
         """(cells,) the menu of each cell."""
         return np.repeat(np.arange(len(self)), self.sizes)

@@ -121,7 +121,7 @@ class Sample:
         if drop_items:
             offered = menus.any(axis=0)
             menus, recorded = menus[:, offered], recorded[:, offered]
-            items = tuple(self.items[x] for x in np.flatnonzero(offered))
+            items = tuple(map(self.items.__getitem__, np.flatnonzero(offered).tolist()))
             item = (np.cumsum(offered) - 1)[item]
         projector = Projector(Cells(menus, recorded, items), model)
         return replace(

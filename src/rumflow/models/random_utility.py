@@ -112,6 +112,10 @@ class RandomUtility(Model):
         )
 
 
+#: All rankings: what a model of None stands for.
+RANDOM_UTILITY = RandomUtility()
+
+
 def _pair(pair: tuple[Hashable, Hashable]) -> tuple[Hashable, Hashable]:
     if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
         raise InputError(f"above: {pair!r} is not a pair of items, the better one first, such as ('a', 'b')")

@@ -23,7 +23,7 @@ from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model, require_model
-from rumflow.models.random_utility import RandomUtility
+from rumflow.models.random_utility import RANDOM_UTILITY
 from rumflow.projection.inputs import ALWAYS_FITS, items_from_shape, read_array, require_lattice_memory
 from rumflow.solvers.geometry import Geometry, SolveOptions
 from rumflow.solvers.resources import ONE_THREAD, Resources
@@ -283,7 +283,4 @@ def observe(data: Any, model: Model | None) -> tuple[Observations, Model]:
         require_model(model)
     if isinstance(data, BudgetData):
         model, data = model_of_budgets(data, model), data.choices
-    return Observations(data), _RANDOM_UTILITY if model is None else model
-
-
-_RANDOM_UTILITY = RandomUtility()
+    return Observations(data), RANDOM_UTILITY if model is None else model

@@ -22,7 +22,7 @@ from rumflow.core.graph_cells import Cells
 from rumflow.core.problem import Stop
 from rumflow.data.menus import masks_of, unique_menus
 from rumflow.models.model import Model, require_model
-from rumflow.models.random_utility import RandomUtility
+from rumflow.models.random_utility import RANDOM_UTILITY
 from rumflow.projection.observations import lattice_positions
 from rumflow.solvers.geometry import Cost, Fits, Geometry, Keep, SolveOptions
 from rumflow.solvers.resources import Resources
@@ -55,7 +55,7 @@ class Projector:
         remainders: bool = False,
     ) -> None:
         require_model(model)
-        self.model: Model = RandomUtility() if model is None else model
+        self.model: Model = RANDOM_UTILITY if model is None else model
         check_route(self.model, route)
         self.cells, self.cone = cells, cone
         self._asked = (cells, model, route, cone, remainders)

@@ -42,7 +42,7 @@ from rumflow.core.problem import NO_WEIGHTS, Problem, Stop, is_complete
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import moebius, zeta, zeta_adjoint
 from rumflow.models.model import Model
-from rumflow.models.random_utility import RandomUtility
+from rumflow.models.random_utility import RANDOM_UTILITY
 from rumflow.solvers.active_set.kernels import start_from
 from rumflow.solvers.active_set.solve import Workspace, make_problem
 from rumflow.solvers.active_set.state import KernelProblem
@@ -75,8 +75,6 @@ from rumflow.solvers.small.workspace import (
 from rumflow.solvers.span import LatticeFace, span
 from rumflow.solvers.tangent import face_dimension, span_face, tangent_weights
 
-_MODEL = RandomUtility()
-
 
 def _make_queues() -> tuple[SimpleQueue[SmallWorkspace], SimpleQueue[Workspace]]:
     return SimpleQueue(), SimpleQueue()
@@ -102,7 +100,7 @@ class LatticeGeometry(Geometry):
 
     route, exact, has_all_menus = "lattice", True, True
     keep_to_start = Keep.FACES
-    model: Model = _MODEL
+    model: Model = RANDOM_UTILITY
 
     def __init__(self, n: int, weights: Array = NO_WEIGHTS, cone: bool = False) -> None:
         self.n, self.weights, self.cone = n, weights, cone

@@ -42,6 +42,7 @@ ROUND, PIECE = 50, 25
 MOST_KEPT = 10_000_000
 
 _TOL = 1e-9
+_PLAIN = Convention(scale=1.0)
 
 
 class Sampling(NamedTuple):
@@ -74,7 +75,7 @@ class Subset:
         """The squared distance to the model (`statistic`), with its certificate."""
         return distances(self.sample, self.sample.frequency[None], 0.0, _TOL)
 
-    @property
+    @cached_property
     def statistic(self) -> float:
         """The squared distance to the model; 0 for rounding."""
         found = self.measured
@@ -175,6 +176,7 @@ class Subsets:
         self.recorded: Mask = ~np.isnan(self.data.counts)
         self._asked = asked  # called for every new subset, for progress
         self._kept: OrderedDict[bytes, Subset] = OrderedDict()
+        self._size = 0  # edges and arcs of those kept
 
     @property
     def exact(self) -> bool:
@@ -189,7 +191,7 @@ class Subsets:
     @cached_property
     def _sample(self) -> Sample:
         weights = None if self.exact else "counts"
-        return build_sample(self.data, weights, Convention(scale=1.0), model=self.model)
+        return build_sample(self.data, weights, _PLAIN, model=self.model)
 
     @property
     def whole(self) -> Subset:
@@ -222,8 +224,9 @@ class Subsets:
         subset = Subset(kept, self.data, sample, self.sampling, self.threads)
         self._asked()
         self._kept[key] = subset
-        while len(self._kept) > 1 and sum(one.sample.projector.size for one in self._kept.values()) > MOST_KEPT:
-            self._kept.popitem(last=False)
+        self._size += subset.sample.projector.size
+        while len(self._kept) > 1 and self._size > MOST_KEPT:
+            self._size -= self._kept.popitem(last=False)[1].sample.projector.size
         return subset
 
 
