@@ -129,7 +129,7 @@ def test_interrupts_keep_what_was_found(monkeypatch):
         raise KeyboardInterrupt
 
     data = rf.ChoiceData.from_counts(CYCLE)
-    run = sys.modules["rumflow.inference.explain"]._Run  # the package has the function under this name
+    run = sys.modules["rumflow.inference.explain"]._Stages  # the package has the function under this name
     monkeypatch.setattr(run, "leave_out", stop)
     found = rf.explain(data, n_boot=39)
     assert found.interrupted

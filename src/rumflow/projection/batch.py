@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow.check import LARGEST, as_floats, check_tol
+from rumflow.check import LARGEST, as_floats, check_option, check_tol
 from rumflow.core.arrays import Array, Mask, Mixture
 from rumflow.core.certificate import Certificate
 from rumflow.core.lattice import MAX_ITEMS, Lattice, items_of
@@ -23,7 +23,7 @@ from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
 from rumflow.errors import InputError, NotConvergedError
-from rumflow.models.model import Model
+from rumflow.models.model import Model, require_model
 from rumflow.output.progress import Counter
 from rumflow.projection.cost import find_geometry
 from rumflow.projection.inputs import check_weights
@@ -36,6 +36,7 @@ from rumflow.solvers.derivatives import FaceTangent, jvp, vjp
 from rumflow.solvers.geometry import Fits, Geometry, Keep, SolveOptions
 from rumflow.solvers.lattice import LatticeGeometry, plain_lattice
 from rumflow.solvers.resources import Resources
+from rumflow.solvers.routes import ROUTES
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -373,6 +374,8 @@ class _DataSets:
         counter = Counter(self.progress, len(data), "projections")
         stacks: dict[Any, list[tuple[int, Observations, Array]]] = {}
         geometries: dict[Any, Geometry] = {}
+        require_model(model)
+        check_option(route, "route", (None, *ROUTES))
         self._check_start(len(data))
         for i, one in enumerate(data):
             try:
