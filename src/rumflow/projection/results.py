@@ -304,7 +304,7 @@ class Projection:
             found[:, rows] = cells.items_of_types(self.geometry.choices(types, cells))
         return found[np.argsort(-weights, kind="stable")]
 
-    @cached_property
+    @property
     def _flow(self) -> Array:
         return self.fits.flow(self.index)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -89,6 +89,7 @@ class GraphFits(Fits):
 
     parts: list[list[PartFit]]  # of each problem, one for each group of menus
     keep: Keep = Keep.MIXTURES
+    made_flows: dict[int, Array] = field(default_factory=dict, repr=False)
 
     @cached_property
     def certificates(self) -> list[Certificate]:
@@ -129,9 +130,10 @@ class GraphFits(Fits):
         return self.mixtures[i]
 
     def flow(self, i: int) -> Array:
-        """The mixture of problem i as a flow on the lattice, where its types are rankings of few items."""
-        flow: Array = self.geometry.flow(Point(*self.mixtures[i], 0.0))
-        return flow
+        """The mixture of problem i as a flow on the lattice, where its types are rankings of few items; made once."""
+        if i not in self.made_flows:
+            self.made_flows[i] = self.geometry.flow(Point(*self.mixtures[i], 0.0))
+        return self.made_flows[i]
 
     @cached_property
     def faces(self) -> Faces:

@@ -175,7 +175,7 @@ class LatticeGeometry(Geometry):
             rounds=np.zeros(size, np.int64),
             reasons=["interrupted"] * size,
             methods=["rankings"] * size,
-            kind=np.ones(size, np.int64),  # FACE
+            kind=np.zeros(size, np.int64),
             count=np.zeros(size, np.int64),
             numbers=np.empty((size, 5)),
             certified=np.zeros(size, np.bool_),

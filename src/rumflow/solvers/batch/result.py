@@ -130,7 +130,7 @@ class LatticeFits(Fits):
 
     def flow(self, i: int) -> Array:
         """The flow of problem i."""
-        own: Array = self.flows[i]
+        own: Array = (self.flows if self.given_flows is None else self.given_flows)[i]
         return own
 
     @cached_property
