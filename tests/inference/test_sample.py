@@ -162,3 +162,13 @@ def test_sizes_of_groups():
     for wrong, words in ((0.0, r"\{a\} has 0;"), ([1, 2, np.inf], r"\{b, c\} has inf;"), ([1, 2], r"not shape \(2,\)")):
         with pytest.raises(rf.InputError, match=words):
             build_sample(FIRST, None, Convention(), wrong)
+
+
+def test_the_centre_is_a_point_of_the_model():
+    """All rankings: 1/|D|. Where everybody prefers a to b, nobody takes b from a menu with a, at the centre either."""
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 5, "b": 5}, ("a", "b", "c"): {"a": 3, "b": 3, "c": 4}})
+    assert build_sample(data, None, Convention()).centre == pytest.approx([1 / 2, 1 / 2, 1 / 3, 1 / 3, 1 / 3])
+    known = build_sample(data, None, Convention(), model=rf.RandomUtility(above=[("a", "b")])).centre
+    assert known[[1, 3]].tolist() == [0.0, 0.0]
+    assert known[:2].sum() == pytest.approx(1)
+    assert known[2:].sum() == pytest.approx(1)
