@@ -44,6 +44,8 @@ class NotConvergedError(RumflowError, RuntimeError):
     ----------
     fit : Projection or ProjectionBatch
         The best point so far, with its certificate.
+    interrupted : bool
+        Whether Ctrl-C ended it, or one of a batch.
 
     Examples
     --------
@@ -58,3 +60,9 @@ class NotConvergedError(RumflowError, RuntimeError):
     def __init__(self, message: str, fit: Any) -> None:
         super().__init__(message)
         self.fit = fit
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it, or one of a batch."""
+        status = self.fit.status
+        return "interrupted" in ([status] if isinstance(status, str) else status)

@@ -236,8 +236,9 @@ def test_an_interrupt_ends_a_stack_and_keeps_what_is_done(monkeypatch):
     assert (found.rho[0] == whole.rho[0]).all()
     assert (found.gap[1:] > 0.1).all()
     Interrupted(monkeypatch, 2)
-    with pytest.raises(rf.NotConvergedError, match="interrupted"):
+    with pytest.raises(rf.NotConvergedError, match="interrupted") as error:
         rf.project_many(stack, threads=1)
+    assert error.value.interrupted
 
 
 def random_data(n, m, seed, draws=40):

@@ -45,8 +45,9 @@ def main(argv: list[str] | None = None) -> int:
         print("rumflow: interrupted", file=sys.stderr)
         return 130
     except NotConvergedError as error:
-        print(f"rumflow: {error}", file=sys.stderr)
-        return 2
+        # Ctrl-C in the middle of a solve ends a command that has no use for half an answer like Ctrl-C elsewhere.
+        print("rumflow: interrupted" if error.interrupted else f"rumflow: {error}", file=sys.stderr)
+        return 130 if error.interrupted else 2
     except (RumflowError, OSError) as error:
         print(f"rumflow: {error}", file=sys.stderr)
         return 1
