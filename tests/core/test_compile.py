@@ -124,9 +124,14 @@ def test_the_clock_of_time_limits_stands_still_while_kernels_are_compiled():
     begin, limit = time.perf_counter(), clock()
     assert spread(np.arange(3.0)) == 2.0
     assert 0.0 <= clock() - limit < 0.8 * (time.perf_counter() - begin)
-    begin, limit = time.perf_counter(), clock()
-    assert spread(np.arange(4.0)) == 3.0
-    assert clock() - limit == pytest.approx(time.perf_counter() - begin, abs=0.01)
+
+    def difference():
+        begin, limit = time.perf_counter(), clock()
+        assert spread(np.arange(4.0)) == 3.0
+        return abs(clock() - limit - (time.perf_counter() - begin))
+
+    # Of several: between two readings a busy machine may do something else.
+    assert min(difference() for _ in range(20)) < 0.001
 
 
 def test_import_leaves_the_large_parts_of_scipy_out():
