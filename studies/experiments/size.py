@@ -32,7 +32,7 @@ from rumflow.core.lattice import Lattice
 from rumflow.core.paths import flow_from_paths, paths_from_orders
 from rumflow.core.transforms import zeta
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Rows
+from rumflow.data.counted import Rows
 from rumflow.data.menus import membership_of
 from rumflow.inference.convention import Convention, find_taus
 from rumflow.inference.likelihood import fit_likelihood

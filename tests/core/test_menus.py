@@ -13,7 +13,7 @@ from rumflow.core import memory
 from rumflow.core.menus import Menus
 from rumflow.data import choices, interop, simulate
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Rows
+from rumflow.data.counted import Rows
 from rumflow.data.menus import tally, unique_menus
 
 N, M = 5_000, 20_000

@@ -3,7 +3,7 @@ import pytest
 
 from rumflow.data import simulate
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Rows
+from rumflow.data.counted import Rows
 from tests.reference.shops import N
 
 

@@ -1,4 +1,4 @@
-"""Menus as rows and as bit masks: order, tallies, limits."""
+"""Menus as rows and as bit masks: order, tallies, tables."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rumflow as rf
-from rumflow.data import simulate
-from rumflow.data.choices import ChoiceData
-from rumflow.data.menus import masks_of, membership_of, sort_keys, tally, unique_menus
+from rumflow.core.menus import Menus
+from rumflow.data.menus import make_table, masks_of, membership_of, sort_keys, tally, unique_menus
 
 
 @given(st.integers(1, 80), st.integers(1, 30), st.integers(0, 9))
@@ -38,16 +37,7 @@ def test_tally_against_a_loop(rng):
     np.testing.assert_allclose(tally(membership, menu, choice, weight), counts, rtol=1e-13)
 
 
-def test_masks_end_at_62_items():
-    for n in (62, 63):
-        data = simulate.random_menus(n, 9, 40, seed=0)
-        assert data.to_frame(backend="dict").keys() >= (
-            {"menu_mask", "menu"} if n == 62 else {"menu_id", "item_number"}
-        )
-        assert ChoiceData.from_frame(data.to_frame(backend="dict")).equals(data)
-        if n == 62:
-            assert (np.diff(data.masks) > 0).all()
-            assert data.masks.tolist() == [sum(1 << x for x in menu) for menu in data.menus]
-        else:
-            with pytest.raises(rf.InputError, match=r"data\.membership.*data\.menus"):
-                _ = data.masks
+def test_tables_too_large_for_memory_are_refused():
+    menus = Menus(2 * np.arange(10**6 + 1), np.tile(np.array([0, 1], np.int32), 10**6), 10**9)
+    with pytest.raises(rf.InputError, match=r"a table of 1,000,000 menus and 1,000,000,000 items .*use data\.cells"):
+        make_table(menus, True, False)

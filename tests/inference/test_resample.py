@@ -7,7 +7,7 @@ import pytest
 
 import rumflow as rf
 from rumflow.check import check_replicates
-from rumflow.data.labels import Rows
+from rumflow.data.counted import Rows
 from rumflow.inference import resample, rum_test
 from rumflow.inference.convention import Convention
 from rumflow.inference.resample import CellSampler, UnitSampler, _columns, generators, make_sampler

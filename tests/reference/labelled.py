@@ -3,7 +3,7 @@
 import numpy as np
 
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Rows
+from rumflow.data.counted import Rows
 
 
 def make(items, form, subjects=(7, 3, 11), seed=0):

@@ -17,7 +17,7 @@ from rumflow.core.lattice import Lattice
 from rumflow.core.memory import require_memory
 from rumflow.core.seeds import generator
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Rows
+from rumflow.data.counted import Rows
 from rumflow.data.simulate import dirichlet, mixed_logit, observed_menus, rankings_mixture
 from rumflow.errors import InputError
 

@@ -40,8 +40,9 @@ from rumflow.data.budget_inputs import (
     note_on_medians,
 )
 from rumflow.data.choices import ChoiceData
+from rumflow.data.counted import Rows
 from rumflow.data.demand import DemandEstimator, locate
-from rumflow.data.labels import Item, Rows
+from rumflow.data.labels import Item
 from rumflow.data.readers.demand import read_demand
 from rumflow.data.readers.sources import FrameSource, open_source
 from rumflow.errors import InputError

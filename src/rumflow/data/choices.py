@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow.core.arrays import Array, Ints, Mask
+from rumflow.core.arrays import Array, Mask
 from rumflow.core.lattice import MAX_ITEMS
-from rumflow.core.memory import require_memory
-from rumflow.core.menus import MOST_MASK_ITEMS, Menus
+from rumflow.core.menus import Menus
 from rumflow.data import mappings, matrix, parts, writers
-from rumflow.data.labels import Counted, Item, Rows, check_totals
+from rumflow.data.counted import Counted, Rows, check_totals
+from rumflow.data.labels import Item
+from rumflow.data.menus import make_table
 from rumflow.data.parts import in_order
 from rumflow.data.readers import FrameSource, ParquetSource, make_options, open_source, read
 from rumflow.errors import InputError
@@ -25,26 +26,8 @@ from rumflow.errors import InputError
 MOST_KEPT = 1 << 22
 
 
-class CellCounts(NamedTuple):
-    """Every cell (menu, item of the menu) of choice data: menus in order, items in ascending order within each menu.
-
-    Attributes
-    ----------
-    menu : ndarray of shape (cells,)
-        Number of the menu.
-    item : ndarray of shape (cells,)
-        Number of the item.
-    count : ndarray of shape (cells,)
-        How often it was chosen; NaN where that was not recorded.
-    """
-
-    menu: Ints
-    item: NDArray[np.int32]
-    count: Array  # type: ignore[assignment]
-
-
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class ChoiceData:
+class ChoiceData(Counted):
     """Counts of choices by menu.
 
     The constructor takes tables; usually one of the methods `from_counts`, `from_csv`, `from_frame`, `from_matrix`,
@@ -97,14 +80,6 @@ class ChoiceData:
            [nan,  2.,  5.]])
     """
 
-    items: tuple[Item, ...]
-    offered: Menus
-    count: Array
-    totals: Array
-    rows: Rows | None
-    understood: str
-    _kept: dict[str, Any]  # tables that were asked for
-
     def __init__(
         self,
         items: tuple[Item, ...],
@@ -125,11 +100,11 @@ class ChoiceData:
 
     def _set(self, data: Counted) -> None:
         """Hold these data, whose menus are in order."""
-        check_totals(data.items, data.menus, data.totals)
-        count = np.asarray(data.counts, np.float64).view()
+        check_totals(data.items, data.offered, data.totals)
+        count = np.asarray(data.count, np.float64).view()
         count.flags.writeable = False
-        fields = {"items": data.items, "offered": data.menus, "count": count, "totals": data.totals}
-        self.__dict__.update(fields | {"rows": data.rows, "understood": data.understood, "_kept": {}})
+        held = {field.name: getattr(data, field.name) for field in fields(Counted)}
+        self.__dict__.update(held | {"count": count})
 
     @classmethod
     def _of(cls, data: Counted) -> ChoiceData:
@@ -196,8 +171,9 @@ class ChoiceData:
         >>> data.replace(items=("green tea", "oat milk")).menus
         [('green tea', 'oat milk')]
         """
-        given = self.counted()._asdict()
-        if unknown := set(changes) - set(given) | set(changes) & {"menus"}:
+        given: dict[str, Any] = {"items": self.items, "counts": self.count, "totals": self.totals}
+        given |= {"rows": self.rows, "understood": self.understood}
+        if unknown := set(changes) - set(given):
             raise InputError(
                 f"replace: {', '.join(sorted(unknown))}: accepted are items, counts, totals, rows and understood"
             )
@@ -205,72 +181,37 @@ class ChoiceData:
             counts = np.asarray(changes["counts"], np.float64)
             table = counts.shape == (len(self.totals), self.n)
             changes["counts"] = np.take(counts, self.offered.entry) if table else counts
-        return ChoiceData.from_cells(**given | changes)
-
-    @property
-    def n(self) -> int:
-        """Number of items."""
-        return len(self.items)
-
-    @property
-    def menus(self) -> list[tuple[Item, ...]]:
-        """The observed menus, as tuples of labels."""
-        return self.offered.labels(self.items)
-
-    @cached_property
-    def masks(self) -> Ints:
-        """(m,): bit masks of the menus (bit x set: item x is offered), for at most 62 items."""
-        if self.n > MOST_MASK_ITEMS:
-            raise InputError(
-                f"menus of {self.n} items have no 64-bit masks (at most {MOST_MASK_ITEMS} items have): use data.membership, "
-                "a boolean row per menu, or data.menus, the labels"
-            )
-        return self.offered.masks()
-
-    @property
-    def cells(self) -> CellCounts:
-        """Menu, item and count of every cell, as three flat arrays, for any number of items."""
-        return CellCounts(self.offered.menu, self.offered.item, self.count)
+        return ChoiceData.from_cells(menus=self.offered, **given | changes)
 
     @property
     def membership(self) -> Mask:
         """(m, n): whether the item is in the menu."""
-        kept: Mask | None = self._kept.get("membership")
-        return self._make("membership", np.True_, np.False_) if kept is None else kept
+        return self._table("membership", lambda: True, False)
 
     @property
     def counts(self) -> Array:
         """(m, n): how often each item was chosen from each menu; NaN outside the menu, and where it was not recorded."""
-        kept: Array | None = self._kept.get("counts")
-        return self._make("counts", self.count, np.nan) if kept is None else kept
+        return self._table("counts", lambda: self.count, np.nan)
 
     @property
     def frequencies(self) -> Array:
         """(m, n): share of each item among the choices from each menu; NaN as in `counts`."""
-        kept: Array | None = self._kept.get("frequencies")
-        return self._make("frequencies", self.shares, np.nan) if kept is None else kept
+        return self._table("frequencies", lambda: self.shares, np.nan)
 
-    def _make(self, name: str, values: Any, outside: Any) -> Any:
+    @cached_property
+    def _kept(self) -> dict[str, NDArray[Any]]:
+        """Tables that were asked for."""
+        return {}
+
+    def _table(self, name: str, values: Callable[[], Any], outside: Any) -> NDArray[Any]:
         """A table (menus, items) of these values, kept if it is small."""
-        m, n = len(self.totals), self.n
-        require_memory(
-            values.dtype.itemsize * float(m) * n, f"a table of {m:,} menus and {n:,} items", "use data.cells"
-        )
-        table = self.offered.to_table(values, outside)
+        if name in self._kept:
+            return self._kept[name]
+        table = make_table(self.offered, values(), outside)
         table.flags.writeable = False
         if table.size <= MOST_KEPT:
             self._kept[name] = table
         return table
-
-    @property
-    def shares(self) -> Array:
-        """(cells,): share of each cell among the choices from its menu; NaN where it was not recorded."""
-        return self.count / self.totals[self.offered.menu]
-
-    @property
-    def n_observations(self) -> float:
-        """Total number of choices."""
-        return float(self.totals.sum())
 
     def to_array(self) -> Array:
         """Return the frequencies of every menu, (2^n, n): NaN where not observed, 0 outside the menu; for at most 30 items."""
@@ -458,19 +399,7 @@ class ChoiceData:
         >>> ChoiceData.from_pairs([("tea", ["milk"]), ("milk", ["tea"]), ("tea", ["milk"])]).counts.tolist()
         [[1.0, 2.0]]
         """
-        winners: list[Item] = []
-        losers: list[tuple[Item, ...]] = []
-        for k, pair in enumerate(choices):
-            try:
-                winner, rest = pair
-            except (TypeError, ValueError):
-                raise InputError(f"pair {k}: {pair!r} is not (winner, losers)") from None
-            winners.append(winner)
-            single = isinstance(rest, str | bytes) or not isinstance(rest, Iterable)
-            losers.append((rest,) if single else tuple(rest))  # type: ignore[arg-type]
-        if not winners:
-            raise InputError("there are no data: at least one (winner, losers) pair is needed")
-        return cls.from_frame({"winner": winners, "losers": losers}, **options)
+        return cls.from_frame(mappings.table_of_pairs(choices), **options)
 
     def split(self, by: str | Sequence[str] = "group") -> dict[Any, ChoiceData]:
         """Return the data of each group, over the same items.
@@ -485,7 +414,7 @@ class ChoiceData:
         dict
             {name: ChoiceData}.
         """
-        return {key: ChoiceData._of(part) for key, part in parts.split(self.counted(), by).items()}
+        return {key: ChoiceData._of(part) for key, part in parts.split(self, by).items()}
 
     def without(self, items: Iterable[Item]) -> ChoiceData:
         """Remove items from every menu, with the choices of them.
@@ -508,11 +437,7 @@ class ChoiceData:
         >>> data.without(["none"]).counts.tolist()
         [[3.0, 1.0]]
         """
-        return ChoiceData._of(parts.without(self.counted(), items))
-
-    def counted(self) -> Counted:
-        """Return the same as a plain tuple, the input of the writers."""
-        return Counted(self.items, self.offered, self.count, self.totals, self.rows, self.understood)
+        return ChoiceData._of(parts.without(self, items))
 
     def to_frame(self, form: str = "long", backend: str = "pandas") -> Any:
         """Return a data frame, which `from_frame` reads back exactly.
@@ -529,7 +454,7 @@ class ChoiceData:
         -------
         data frame
         """
-        return writers.to_frame(self.counted(), form, backend)
+        return writers.to_frame(self, form, backend)
 
     def to_csv(self, path: str | Path, form: str = "long") -> None:
         """Write a table that `from_csv` reads back exactly.
@@ -541,7 +466,7 @@ class ChoiceData:
         form : {"long", "rows"}, default "long"
             As for `to_frame`.
         """
-        writers.to_csv(self.counted(), path, form)
+        writers.to_csv(self, path, form)
 
     def to_parquet(self, path: str | Path, form: str = "long") -> None:
         """Write a Parquet file that `from_parquet` reads back exactly.
@@ -553,7 +478,7 @@ class ChoiceData:
         form : {"long", "rows"}, default "long"
             As for `to_frame`.
         """
-        writers.to_parquet(self.counted(), path, form)
+        writers.to_parquet(self, path, form)
 
     def to_matrix(self) -> Array:
         """Return counts as a (2^n - 1, n) matrix for n <= 30: row = menu mask - 1, NaN where not observed, 0 outside the menu."""
@@ -561,34 +486,4 @@ class ChoiceData:
 
     def to_pairs(self) -> list[tuple[Item, tuple[Item, ...]]]:
         """Return (winner, losers) for every single choice; the counts must be whole numbers."""
-        return writers.to_pairs(self.counted())
-
-    def equals(self, other: object) -> bool:
-        """Say whether items, menus, numbers and rows are the same; how the data were read does not matter.
-
-        Parameters
-        ----------
-        other : object
-            What to compare with.
-
-        Returns
-        -------
-        bool
-        """
-        if (
-            not isinstance(other, ChoiceData)
-            or self.items != other.items
-            or (self.rows is None) != (other.rows is None)
-        ):
-            return False
-        mine, theirs = (
-            [data.count, data.totals, *(data.rows[:5] if data.rows is not None else [])] for data in (self, other)
-        )
-        labels = self.rows is None or other.rows is None or self.rows[5:] == other.rows[5:]
-        return labels and self.offered.same(other.offered) and all(map(_same, mine, theirs))
-
-
-def _same(a: Any, b: Any) -> bool:
-    if a is None or b is None:
-        return a is b
-    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+        return writers.to_pairs(self)

@@ -17,7 +17,8 @@ from rumflow.core.arrays import Ints
 from rumflow.core.memory import require_memory
 from rumflow.core.menus import Menus, add_up
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Item, Rows, check_items
+from rumflow.data.counted import Rows
+from rumflow.data.labels import Item, check_items
 from rumflow.data.writers import pair_numbers
 from rumflow.errors import InputError
 
@@ -42,7 +43,7 @@ def to_choix(data: ChoiceData) -> tuple[int, list[tuple[int, tuple[int, ...]]]]:
     (2, [(0, (1,)), (0, (1,)), (1, (0,))])
     """
     pairs: list[tuple[int, tuple[int, ...]]] = []
-    for winner, losers, times in pair_numbers(data.counted()):
+    for winner, losers, times in pair_numbers(data):
         pairs += [(winner, losers)] * times
     return data.n, pairs
 

@@ -1,4 +1,4 @@
-"""Counts given as a mapping of menus to choices."""
+"""Choices given as Python objects: a mapping of menus to counts, or pairs of winner and losers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 
 from rumflow.check import check_menu
 from rumflow.core.menus import Menus
-from rumflow.data.labels import LARGEST_TOTAL, Counted, Item, check_items, format_menu
+from rumflow.data.counted import Counted
+from rumflow.data.labels import LARGEST_TOTAL, Item, check_items, format_menu
 from rumflow.errors import InputError
 
 
@@ -79,3 +80,19 @@ def _check_count(count: object, menu: tuple[Item, ...], item: Item) -> float:
             f"{LARGEST_TOTAL:.0f}"
         )
     return value
+
+
+def table_of_pairs(choices: Iterable[tuple[Item, Any]]) -> dict[str, list[Any]]:
+    """Columns of winners and losers from (winner, losers) pairs; losers may be one item or several."""
+    table: dict[str, list[Any]] = {"winner": [], "losers": []}
+    for k, pair in enumerate(choices):
+        try:
+            winner, rest = pair
+        except (TypeError, ValueError):
+            raise InputError(f"pair {k}: {pair!r} is not (winner, losers)") from None
+        single = isinstance(rest, str | bytes) or not isinstance(rest, Iterable)
+        table["winner"].append(winner)
+        table["losers"].append((rest,) if single else tuple(rest))
+    if not table["winner"]:
+        raise InputError("there are no data: at least one (winner, losers) pair is needed")
+    return table

@@ -11,7 +11,8 @@ from rumflow.check import nan_where_masked
 from rumflow.core.arrays import Array, Mask
 from rumflow.core.lattice import MAX_ITEMS, Lattice, items_of
 from rumflow.core.menus import Menus
-from rumflow.data.labels import LARGEST_TOTAL, Counted, Item, check_items, format_menu
+from rumflow.data.counted import Counted
+from rumflow.data.labels import LARGEST_TOTAL, Item, check_items, format_menu
 from rumflow.errors import InputError
 
 

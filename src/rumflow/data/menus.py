@@ -7,12 +7,14 @@ last item down to the first. The masks themselves exist as 64-bit numbers up to 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array, Ints, Mask
-from rumflow.core.menus import MOST_MASK_ITEMS
+from rumflow.core.memory import require_memory
+from rumflow.core.menus import MOST_MASK_ITEMS, Menus
 from rumflow.data.labels import Item
 
 
@@ -59,3 +61,11 @@ def tally(membership: Mask, menu: NDArray[np.integer], choice: NDArray[np.intege
 def labels_of(items: Sequence[Item], inside: Mask) -> tuple[Item, ...]:
     """The labels of one menu, a row of the matrix."""
     return tuple(items[x] for x in np.flatnonzero(inside).tolist())
+
+
+def make_table(menus: Menus, values: Any, outside: float | bool) -> NDArray[Any]:
+    """(m, n): a value per cell, and the same one outside the menus; an error where memory is too small."""
+    m, n = len(menus), menus.n_items
+    size = np.asarray(values).dtype.itemsize
+    require_memory(size * float(m) * n, f"a table of {m:,} menus and {n:,} items", "use data.cells")
+    return menus.to_table(values, outside)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from rumflow.check import check_item
 from rumflow.core.arrays import Ints, Mask
 from rumflow.core.menus import Menus, add_up
-from rumflow.data.labels import Counted, Item, Rows, format_menu
+from rumflow.data.counted import Counted, Rows
+from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 
 
@@ -41,9 +43,9 @@ def split(data: Counted, by: str | Sequence[str]) -> dict[Any, Counted]:
 
 def _count_rows(data: Counted, rows: Rows, first: Ints) -> Iterator[Counted]:
     """The counts of the rows from each of `first` to the next, over the menus that were chosen from in these rows."""
-    m, group = len(data.menus), np.repeat(np.arange(len(first) - 1), np.diff(first))
+    m, group = len(data.offered), np.repeat(np.arange(len(first) - 1), np.diff(first))
     used, menu = np.unique(group * m + rows.menu, return_inverse=True)
-    menus, _ = data.menus.take(used % m)  # those of the first group, of the second one, ...
+    menus, _ = data.offered.take(used % m)  # those of the first group, of the second one, ...
     counts = add_up(menus.cells_of(menu, rows.choice), rows.weight, len(menus.item))
     totals = menus.sums(counts)
     seen = totals > 0
@@ -62,13 +64,13 @@ def _count_rows(data: Counted, rows: Rows, first: Ints) -> Iterator[Counted]:
 
 def in_order(data: Counted) -> Counted:
     """The same data with menus in ascending order of their bit masks."""
-    order = data.menus.order()
+    order = data.offered.order()
     if order is None:
         return data
-    menus, cells = data.menus.take(order)
+    menus, cells = data.offered.take(order)
     place = np.argsort(order)
     rows = None if data.rows is None else data.rows._replace(menu=place[data.rows.menu].astype(np.int32))
-    return data._replace(menus=menus, counts=data.counts[cells], totals=data.totals[order], rows=rows)
+    return replace(data, offered=menus, count=data.count[cells], totals=data.totals[order], rows=rows)
 
 
 def without(data: Counted, items: Iterable[Item]) -> Counted:
@@ -76,21 +78,21 @@ def without(data: Counted, items: Iterable[Item]) -> Counted:
     names = (items,) if isinstance(items, str) else tuple(items)
     gone: Mask = np.zeros(len(data.items), np.bool_)
     gone[[check_item(item, data.items) for item in names]] = True
-    menu, lost = data.menus.menu, gone[data.menus.item]
-    unknown = lost & np.isnan(data.counts)
+    menu, lost = data.offered.menu, gone[data.offered.item]
+    unknown = lost & np.isnan(data.count)
     if unknown.any():
-        name = format_menu(data.menus.labels_of(int(menu[np.argmax(unknown)]), data.items))
+        name = format_menu(data.offered.labels_of(int(menu[np.argmax(unknown)]), data.items))
         raise InputError(f"without {format_menu(names)}: menu {name} does not say how often these were chosen")
-    totals = data.totals - add_up(menu[lost], data.counts[lost], len(data.totals))
-    left = (data.menus.count(~lost) > 0) & (totals > 0)
+    totals = data.totals - add_up(menu[lost], data.count[lost], len(data.totals))
+    left = (data.offered.count(~lost) > 0) & (totals > 0)
     if not left.any():
         raise InputError(f"without {format_menu(names)} there is no choice left")
     number, column = np.cumsum(left) - 1, np.cumsum(~gone) - 1
     use = ~lost & left[menu]
-    rest, _ = Menus.from_cells(number[menu[use]], column[data.menus.item[use]], int(left.sum()), int((~gone).sum()))
+    rest, _ = Menus.from_cells(number[menu[use]], column[data.offered.item[use]], int(left.sum()), int((~gone).sum()))
     menus, own = rest.unique()  # menus that differ in these items only are one
     cells = np.arange(len(rest.item)) + np.repeat(menus.start[own] - rest.start[:-1], rest.sizes)
-    counts = add_up(cells, data.counts[use], len(menus.item))
+    counts = add_up(cells, data.count[use], len(menus.item))
     rows = data.rows
     if rows is not None:
         rows = rows.pick(left[rows.menu] & ~gone[rows.choice])

@@ -15,7 +15,8 @@ import numpy as np
 
 from rumflow.check import check_option
 from rumflow.core.menus import MOST_MASK_ITEMS
-from rumflow.data.labels import Counted, Item, Rows, format_menu
+from rumflow.data.counted import Counted, Rows
+from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.output.files import write_csv, write_parquet
 from rumflow.output.frames import make_frame
@@ -33,16 +34,16 @@ def long_table(data: Counted) -> Table:
 
     An item that is in no menu has a row of its own with count 0, so that it is not lost.
     """
-    n, m = len(data.items), len(data.menus)
-    alone = np.setdiff1d(np.arange(n), data.menus.item)
-    menu = np.concatenate([data.menus.menu, m + np.arange(len(alone))])
-    item = np.concatenate([data.menus.item, alone])
-    counts = np.concatenate([data.counts, np.zeros(len(alone))])
+    n, m = len(data.items), len(data.totals)
+    alone = np.setdiff1d(np.arange(n), data.offered.item)
+    menu = np.concatenate([data.offered.menu, m + np.arange(len(alone))])
+    item = np.concatenate([data.offered.item, alone])
+    counts = np.concatenate([data.count, np.zeros(len(alone))])
     totals = np.concatenate([data.totals, np.zeros(len(alone))])
     table: Table
     if n <= MOST_MASK_ITEMS:
-        menus = [*data.menus.labels(data.items), *((data.items[x],) for x in alone.tolist())]
-        masks = np.concatenate([data.menus.masks(), np.int64(1) << alone])
+        menus = [*data.menus, *((data.items[x],) for x in alone.tolist())]
+        masks = np.concatenate([data.masks, np.int64(1) << alone])
         table = {"menu_mask": masks[menu].tolist(), "menu": [menus[k] for k in menu.tolist()]}
     else:
         table = {"menu_id": (menu + 1).tolist()}
@@ -50,7 +51,7 @@ def long_table(data: Counted) -> Table:
     if n > MOST_MASK_ITEMS:
         table["item_number"] = item.tolist()
     table["count"] = [_whole(c) for c in counts.tolist()]
-    if np.isnan(data.counts).any():
+    if np.isnan(data.count).any():
         table["total"] = [_whole(t) for t in totals[menu].tolist()]
     return table
 
@@ -64,14 +65,14 @@ def rows_table(data: Counted) -> Table:
     rows = data.rows
     if rows is None:
         raise InputError("form='rows': these data hold only counts; write them with form='long'")
-    menus = data.menus.labels(data.items)
+    menus = data.menus
     table: Table = {
         "menu_mask": [],
         "menu": [menus[k] for k in rows.menu.tolist()],
         "choice": [data.items[x] for x in rows.choice.tolist()],
     }
     if len(data.items) <= MOST_MASK_ITEMS:
-        table["menu_mask"] = data.menus.masks()[rows.menu].tolist()
+        table["menu_mask"] = data.masks[rows.menu].tolist()
         never: list[int] = []
     else:
         del table["menu_mask"]
@@ -165,16 +166,17 @@ def to_pairs(data: Counted) -> list[tuple[Item, tuple[Item, ...]]]:
 
 def pair_numbers(data: Counted) -> list[tuple[int, tuple[int, ...], int]]:
     """(winner, losers, how often) by item number, for every menu and every item that was chosen from it."""
-    menu, item = data.menus.menu, data.menus.item
-    if (bad := ~np.isnan(data.counts) & (data.counts != np.round(data.counts))).any():
+    menu, item = data.offered.menu, data.offered.item
+    if (bad := ~np.isnan(data.count) & (data.count != np.round(data.count))).any():
         cell = int(np.argmax(bad))
+        name = format_menu(data.offered.labels_of(int(menu[cell]), data.items))
         raise InputError(
-            f"menu {format_menu(data.menus.labels_of(int(menu[cell]), data.items))}, item {data.items[item[cell]]!r}: the count "
-            f"{data.counts[cell]:g} is not a whole number, so it cannot be written as single choices"
+            f"menu {name}, item {data.items[item[cell]]!r}: the count "
+            f"{data.count[cell]:g} is not a whole number, so it cannot be written as single choices"
         )
-    members, pairs = data.menus.labels(range(len(data.items))), []
-    chosen = np.flatnonzero(data.counts > 0)
-    for k, x, times in zip(menu[chosen].tolist(), item[chosen].tolist(), data.counts[chosen].tolist(), strict=True):
+    members, pairs = data.offered.labels(range(len(data.items))), []
+    chosen = np.flatnonzero(data.count > 0)
+    for k, x, times in zip(menu[chosen].tolist(), item[chosen].tolist(), data.count[chosen].tolist(), strict=True):
         pairs.append((x, tuple(y for y in members[k] if y != x), int(times)))
     return pairs
 

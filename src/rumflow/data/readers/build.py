@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Any
 
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.menus import add_up
-from rumflow.data.labels import MOST_ITEMS, Counted, Rows, check_totals, format_menu
+from rumflow.data.counted import Counted, Rows, check_totals
+from rumflow.data.labels import MOST_ITEMS, format_menu
 from rumflow.data.matrix import from_matrix
 from rumflow.data.menus import unique_menus
 from rumflow.data.readers.alternatives import collect_alternatives
@@ -50,7 +51,7 @@ def read(source: Source, options: Options) -> Counted:
             f"chosen = {roles.choice!r}"
         )
         lines = [first, *data.understood.splitlines()[1:], *_unused(source, roles)]
-        return data._replace(understood="\n".join(lines))
+        return replace(data, understood="\n".join(lines))
     if roles.choice is None and not roles.choice_columns:
         raise InputError(f"{source.name}: no choice column found; name it with choice= (--choice)")
     table = _Accumulator(source, roles, options)
@@ -428,4 +429,4 @@ def _read_matrix(source: Source, options: Options) -> Counted:
         raise InputError(f"{source.name}: {error}") from None
     text = f"{source.name}: a matrix of counts, one row per menu (bit mask), one column per item\n"
     text += f"{n} items {format_menu(data.items)}, {how_many(len(data.totals), 'menu')}, {data.totals.sum():g} choices"
-    return data._replace(understood=text)
+    return replace(data, understood=text)
