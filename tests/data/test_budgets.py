@@ -1,4 +1,4 @@
-"""Demand data from budgets: quantities, shares, prices, merged budgets, and what is refused."""
+"""Demand data from budgets: quantities, shares, prices, choices, and what is refused."""
 
 import numpy as np
 import pytest
@@ -6,20 +6,6 @@ import pytest
 import rumflow as rf
 from tests.reference.budget_samples import households
 from tests.reference.budgets import random_prices
-
-
-def test_where_households_are(rng):
-    prices = random_prices(rng, 5, 3)
-    budget, shares, _ = households(rng, prices, 30)
-    data = rf.BudgetData.from_shares(prices, budget, shares)
-    x = shares / prices[budget]
-    sides = np.sign(x @ prices.T - 1)
-    sides[np.arange(len(budget)), budget] = 0
-    assert (data.patches[data.households.patch] == sides).all()
-    assert data.probabilities @ data.sizes[data.budget] == pytest.approx(len(budget))
-    # On the crossing of two budgets: above. On a corner of the simplex: a patch beside it.
-    cross = rf.BudgetData.from_shares([[0.4, 0.6], [0.6, 0.4]], [0, 0, 1, 1], [[0.4, 0.6], [0, 1], [0.6, 0.4], [1, 0]])
-    assert cross.patches[cross.households.patch].tolist() == [[0, 1], [0, -1], [1, 0], [-1, 0]]
 
 
 def test_quantities_shares_files_and_median_prices(rng, tmp_path):
@@ -60,29 +46,6 @@ def test_quantities_shares_files_and_median_prices(rng, tmp_path):
     assert plain.choices.totals.tolist() == [40, 40, 40]
 
 
-def test_merged_selected_and_left_out(rng):
-    prices = random_prices(rng, 4, 3)
-    budget, shares, spent = households(rng, prices, 30)
-    twice = np.vstack([prices, prices[1], [9, 9, 9]])
-    labels = ["a", "b", "c", "d", "b again", "nobody"]
-    budget = np.where((budget == 1) & (rng.random(len(budget)) < 0.5), 4, budget)
-    data = rf.BudgetData.from_shares(twice, budget, shares, spent, labels=None)
-    named = rf.BudgetData.from_shares(twice, np.array(labels)[budget], shares, spent, labels=labels)
-    whole = rf.BudgetData.from_shares(prices, np.where(budget == 4, 1, budget), shares, spent)
-    assert data.probabilities.tolist() == whole.probabilities.tolist() == named.probabilities.tolist()
-    assert named.labels == ("a", "b", "c", "d")
-    assert "budget b again is equal to b: merged" in named.understood
-    assert "nobody faced b again" not in named.understood
-    assert "nobody faced nobody" in named.understood
-    some = named.select(["d", "a"])
-    assert some.labels == ("a", "d")
-    keep = np.isin(budget, (0, 3))
-    alone = rf.BudgetData.from_shares(prices[[0, 3]], (budget[keep] == 3).astype(int), shares[keep], spent[keep])
-    assert some.probabilities == pytest.approx(alone.probabilities, abs=1e-12)
-    patches = rf.BudgetData.from_patches(whole.patches[::-1], whole.probabilities[::-1], whole.sizes, degree=3)
-    assert set(map(tuple, patches.select([0, 3]).patches.tolist())) == set(map(tuple, some.patches.tolist()))
-
-
 def test_budgets_that_are_not_named():
     data = rf.BudgetData.from_patches([[0, -1], [0, 1], [-1, 0], [1, 0]], [0.5, 0.5, 0.5, 0.5], [10, 10])
     with pytest.raises(rf.InputError, match="no budget is named"):
@@ -102,3 +65,19 @@ def test_goods_and_prices_that_share_some_names_only(tmp_path):
         tmp_path / "h.csv", tmp_path / "p.csv", price=["price_food", "price_energy"], degree=0
     )
     assert "prices price_food, price_energy" in named.understood
+
+
+def test_budgets_of_one_patch_are_padded():
+    """Budgets 0 and 1 cross, budget 2 lies above both: its only patch gets an item that nobody takes beside it."""
+    prices, shares = [[1, 2], [2, 1], [0.1, 0.1]], [[0.9, 0.1], [0.1, 0.9], [0.9, 0.1], [0.5, 0.5], [0.4, 0.6]]
+    data = rf.BudgetData.from_shares(prices, list("aabcc"), shares, labels=["a", "b", "c"], cluster=[5, 7, 7, 5, 5])
+    plain, padded = data.choices, data.padded_choices
+    assert plain.menus == [("a/1", "a/2"), ("b/1", "b/2"), ("c/1",)]
+    assert padded.menus == [("a/1", "a/2"), ("b/1", "b/2"), ("c/1", "c/-")]
+    assert padded.count.tolist() == [*plain.count.tolist(), 0.0]
+    for choices in (plain, padded):
+        rows = choices.rows
+        assert [choices.items[x] for x in rows.choice] == [data.items[i] for i in data.households.patch]
+        assert rows.menu.tolist() == [0, 0, 1, 2, 2]
+        assert [rows.subjects[s] for s in rows.subject] == [5, 7, 7, 5, 5]
+        assert choices.totals.tolist() == [2, 1, 2]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rumflow.core.arrays import Array, Ints
 from rumflow.data.labels import Item
@@ -29,14 +30,16 @@ def by_number(h: int) -> str:
     return f"household {h} (counted from 0)"
 
 
-def check_prices(prices: ArrayLike) -> Array:
-    """Positive prices, one row per budget."""
+def check_prices(prices: ArrayLike, count: int | None = None) -> Array:
+    """Positive prices, one row per budget; `count` is the number of budgets, where it is known."""
     table = check_table(prices, "prices", None, None)
     if len(table) == 0 or table.shape[1] < 2:
         raise InputError(f"prices: at least one budget and two goods are needed, not shape {table.shape}")
     if (table <= 0).any():
         j, k = np.argwhere(table <= 0)[0]
         raise InputError(f"prices: budget {j}, good {k} has price {table[j, k]:g}; prices must be positive")
+    if count is not None and len(table) != count:
+        raise InputError(f"prices: {count} rows are needed, one per budget, not {len(table)}")
     return table
 
 
@@ -76,18 +79,37 @@ def check_shares(shares: ArrayLike, goods: Sequence[str], m: int, where: Where) 
     return np.asarray(table / total[:, None], np.float64)
 
 
-def check_positive(values: ArrayLike | None, name: str, where: Where) -> Array | None:
+def check_quantities(quantities: ArrayLike, goods: Sequence[str], m: int, where: Where) -> Array:
+    """Quantities that are not negative."""
+    table = check_table(quantities, "quantities", len(goods), m)
+    if (table < 0).any():
+        h, k = np.argwhere(table < 0)[0]
+        raise InputError(f"{where(h)}: the quantity of {goods[k]} is {table[h, k]:g}; it must be 0 or more")
+    return table
+
+
+def check_expenditure(values: ArrayLike | None, m: int, where: Where) -> Array | None:
     """Positive numbers, one per household; None stays None."""
     if values is None:
         return None
     array = np.asarray(values, np.float64)
     if array.ndim != 1:
-        raise InputError(f"{name}: one number per household is needed, not shape {array.shape}")
+        raise InputError(f"expenditure: one number per household is needed, not shape {array.shape}")
     wrong = ~(np.isfinite(array) & (array > 0))
     if wrong.any():
         h = int(wrong.argmax())
-        raise InputError(f"{where(h)}: {name} is {array[h]:g}; a positive number is needed")
+        raise InputError(f"{where(h)}: expenditure is {array[h]:g}; a positive number is needed")
+    if len(array) != m:
+        raise InputError(f"expenditure: {m} numbers are needed, one per household, not {len(array)}")
     return array
+
+
+def check_clusters(cluster: ArrayLike | None, m: int) -> NDArray[Any] | None:
+    """An id per household; None stays None."""
+    groups = None if cluster is None else np.asarray(cluster)
+    if groups is not None and groups.shape != (m,):
+        raise InputError(f"cluster: one id for each of the {m} households is needed; got shape {groups.shape}")
+    return groups
 
 
 def check_labels(labels: Sequence[Item] | None, count: int) -> tuple[Item, ...]:
@@ -120,9 +142,23 @@ def budget_numbers(
     return np.array([place[value] for value in different.tolist()], np.int64)[inverse.reshape(-1)], names
 
 
-def medians(spent: Array, number: Ints, count: int, names: tuple[Item, ...]) -> Array:
-    """The median of each budget; 1 where nobody faced it."""
-    return np.array([np.median(spent[number == j]) if (number == j).any() else 1.0 for j in range(count)])
+def spend(quantities: Array, prices: Array, where: Where) -> tuple[Array, Array]:
+    """Expenditure shares and expenditure of each household, from what it bought at the prices of its budget."""
+    paid = quantities * prices
+    spent = paid.sum(axis=1)
+    if (spent <= 0).any():
+        raise InputError(f"{where(int(np.argmin(spent)))}: nothing was bought; leave such households out")
+    return paid / spent[:, None], spent
+
+
+def divide_by_medians(prices: Array, spent: Array | None, number: Ints) -> Array:
+    """Prices divided by the median expenditure of each budget; those that nobody faced stay."""
+    if spent is None:
+        raise InputError("at_median (--at-median): prices are divided by median expenditure, so expenditure is needed")
+    medians = np.ones(len(prices))
+    for j in np.unique(number):
+        medians[j] = np.median(spent[number == j])
+    return prices / medians[:, None]
 
 
 def note_on_medians(spent: Array, number: Ints) -> tuple[str, ...]:

@@ -14,52 +14,40 @@ household is in which patch of its budget it is. Rules:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rumflow.check import check_whole
-from rumflow.core.arrangement import Patches, find_patches, merge_equal
+from rumflow.core.arrangement import Patches
 from rumflow.core.arrays import Array, Ints
 from rumflow.core.menus import Menus
 from rumflow.data.budget_inputs import (
     Where,
     budget_numbers,
     by_number,
+    check_clusters,
+    check_expenditure,
     check_goods,
     check_patches,
-    check_positive,
     check_prices,
+    check_quantities,
     check_shares,
-    check_table,
-    medians,
+    divide_by_medians,
     note_on_medians,
+    spend,
 )
 from rumflow.data.choices import ChoiceData
-from rumflow.data.counted import Rows
-from rumflow.data.demand import DemandEstimator, locate
+from rumflow.data.demand import DemandEstimator
+from rumflow.data.households import Households, cut_budgets
 from rumflow.data.labels import Item
 from rumflow.data.readers.demand import read_demand
-from rumflow.data.readers.sources import FrameSource, open_source
+from rumflow.data.readers.sources import FrameSource, Source, open_source
 from rumflow.errors import InputError
 from rumflow.output.frames import make_frame
-
-
-class Households(NamedTuple):
-    """One entry per household."""
-
-    budget: Ints  # number of its budget
-    patch: Ints  # number of its patch
-    shares: Array  # (m, K)
-    log_expenditure: Array | None
-    cluster: NDArray[Any] | None
-
-
-_NOWHERE: Ints = np.empty(0, np.int64)  # patches of households whose budgets are not cut yet
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,26 +156,46 @@ class BudgetData:
         """
         table = check_prices(prices)
         named = check_goods(goods, table.shape[1])
-        spent = check_positive(expenditure, "expenditure", where)
         number, names = budget_numbers(budget, labels, len(table), where)
+        spent = check_expenditure(expenditure, len(number), where)
         values = check_shares(shares, named, len(number), where)
-        if spent is not None and len(spent) != len(number):
-            raise InputError(f"expenditure: {len(number)} numbers are needed, one per household, not {len(spent)}")
         if at_median:
-            if spent is None:
-                raise InputError(
-                    "at_median (--at-median): prices are divided by median expenditure, so expenditure is needed"
-                )
-            table = table / medians(spent, number, len(table), names)[:, None]
+            table = divide_by_medians(table, spent, number)
         notes = () if spent is None or at_median else note_on_medians(spent, number)
         log = None if spent is None else np.log(spent)
-        groups = None if cluster is None else np.asarray(cluster)
-        if groups is not None and groups.shape != (len(number),):
-            raise InputError(
-                f"cluster: one id for each of the {len(number)} households is needed; got shape {groups.shape}"
-            )
-        who = Households(number, _NOWHERE, values, log, groups)
-        return _build(cls, names, table, named, who, degree, notes)
+        groups = check_clusters(cluster, len(number))
+        return cls._cut(names, table, named, Households(number, values, log, groups), degree, notes)
+
+    @classmethod
+    def _cut(
+        cls,
+        names: tuple[Item, ...],
+        prices: Array,
+        goods: tuple[str, ...],
+        who: Households,
+        degree: int,
+        warnings: tuple[str, ...],
+    ) -> BudgetData:
+        """Data of these households, on the budgets that they face."""
+        found = cut_budgets(names, prices, who, degree)
+        labels, table = tuple(names[j] for j in found.faced), prices[found.faced]
+        sizes = np.bincount(found.households.budget, minlength=len(labels)).astype(np.float64)
+        how = f"smoothed at median expenditure with degree {found.degree}" if found.degree else "plain frequencies"
+        size = f"{len(labels)} budgets of {len(goods)} goods, {len(found.probabilities)} patches, {len(who.budget)} households"
+        understood = "\n".join(["; ".join([f"{size}, {how}", *found.notes]), *warnings])
+        return cls(
+            labels,
+            found.pieces.signs,
+            found.probabilities,
+            sizes,
+            table,
+            goods,
+            found.degree,
+            found.households,
+            found.pieces,
+            understood,
+            warnings,
+        )
 
     @classmethod
     def from_quantities(
@@ -215,15 +223,9 @@ class BudgetData:
         table = check_prices(prices)
         where, goods = options.get("where", by_number), check_goods(options.get("goods"), table.shape[1])
         number, _ = budget_numbers(budget, options.get("labels"), len(table), where)
-        amounts = check_table(quantities, "quantities", table.shape[1], len(number))
-        if (amounts < 0).any():
-            h, k = np.argwhere(amounts < 0)[0]
-            raise InputError(f"{where(h)}: the quantity of {goods[k]} is {amounts[h, k]:g}; it must be 0 or more")
-        paid = amounts * table[number]
-        spent = paid.sum(axis=1)
-        if (spent <= 0).any():
-            raise InputError(f"{where(int(np.argmin(spent)))}: nothing was bought; leave such households out")
-        return cls.from_shares(table, budget, paid / spent[:, None], spent, degree, **options)
+        amounts = check_quantities(quantities, goods, len(number), where)
+        shares, spent = spend(amounts, table[number], where)
+        return cls.from_shares(table, budget, shares, spent, degree, **options)
 
     @classmethod
     def from_patches(
@@ -259,11 +261,7 @@ class BudgetData:
         """
         names, signs, values, counts = check_patches(patches, probabilities, sizes, labels, degree > 0)
         order = np.argsort((signs == 0).argmax(axis=1), kind="stable")
-        table = None
-        if prices is not None:
-            table = check_prices(prices)
-            if len(table) != signs.shape[1]:
-                raise InputError(f"prices: {signs.shape[1]} rows are needed, one per budget, not {len(table)}")
+        table = None if prices is None else check_prices(prices, signs.shape[1])
         return cls(
             names,
             signs[order],
@@ -335,28 +333,12 @@ class BudgetData:
         return cls._from_source(open_source(households, delimiter, encoding), prices, options)
 
     @classmethod
-    def _from_source(cls, source: Any, prices: Any, options: dict[str, Any]) -> BudgetData:
-        other = prices
-        if isinstance(prices, str | Path):
-            other = open_source(prices, None, "utf-8")
-        elif not hasattr(prices, "chunks"):
-            other = FrameSource(prices, "prices")
-        found = read_demand(source, other, options)
-        data = cls.from_shares(
-            found.prices,
-            found.budget,
-            found.shares,
-            found.expenditure,
-            found.degree,
-            labels=found.labels,
-            goods=found.goods,
-            cluster=found.cluster,
-            at_median=found.at_median,
-            where=found.where,
-        )
+    def _from_source(cls, source: Source, prices: Any, options: dict[str, Any]) -> BudgetData:
+        found = read_demand(source, prices, options)
+        data = cls.from_shares(**found.arguments)
         understood = f"{found.understood}; {data.understood}"
         understood += f"\nnot used: {', '.join(found.unused)}" if found.unused else ""
-        return BudgetData(**{**data.__dict__, "understood": understood})
+        return replace(data, understood=understood)
 
     @property
     def budget(self) -> Ints:
@@ -408,7 +390,7 @@ class BudgetData:
     @cached_property
     def choices(self) -> ChoiceData:
         """The same data as choices, with budgets as menus and their patches as items. Counts of smoothed data are fractions."""
-        return self._as_choices(self.items, self.budget, self.probabilities)
+        return self._as_choices(np.empty(0, np.int64))
 
     @cached_property
     def padded_choices(self) -> ChoiceData:
@@ -417,39 +399,25 @@ class BudgetData:
         A menu of one item leaves no choice and is left out of a projection. On the cone it has a meaning: its probability is
         the total of the mixture.
         """
-        alone = np.flatnonzero(np.bincount(self.budget) == 1)
-        budget = np.concatenate([self.budget, alone])
-        order = np.argsort(budget, kind="stable")
-        items = [*self.items, *(f"{self.labels[j]}/-" for j in alone)]
-        values = np.concatenate([self.probabilities, np.zeros(len(alone))])
-        return self._as_choices([items[i] for i in order], budget[order], values[order])
+        return self._as_choices(np.flatnonzero(np.bincount(self.budget) == 1))
 
-    def _as_choices(self, items: Sequence[str], budget: Ints, probabilities: Array) -> ChoiceData:
-        menus, cell = Menus.from_cells(budget, np.arange(len(items)), len(self.labels), len(items))
-        counts = np.empty(len(items))
-        counts[cell] = probabilities * self.sizes[budget]
-        rows = None
-        own = self.households
-        if own is not None and not self.is_smoothed:
-            counts = np.round(counts)
-            place = {item: x for x, item in enumerate(items)}
-            number = np.array([place[item] for item in self.items], np.int16)
-            subjects: tuple[Any, ...] = ()
-            subject = None
-            if own.cluster is not None:
-                different, codes = np.unique(own.cluster, return_inverse=True)
-                subjects, subject = tuple(different.tolist()), codes.astype(np.int32)
-            rows = Rows(
-                own.budget.astype(np.int32), number[own.patch], np.ones(len(own.budget)), subject, None, subjects
-            )
-        return ChoiceData.from_cells(tuple(items), menus, counts, self.sizes, rows, self.understood)
+    def _as_choices(self, padded: Ints) -> ChoiceData:
+        """Budgets as menus; those that are `padded` have an item that nobody takes after their patches."""
+        budget = np.concatenate([self.budget, padded])
+        order = np.argsort(budget, kind="stable")
+        names = [*self.items, *(f"{self.labels[j]}/-" for j in padded)]
+        menus, _ = Menus.from_cells(budget[order], np.arange(len(order)), len(self.labels), len(order))
+        probabilities = np.concatenate([self.probabilities, np.zeros(len(padded))])
+        counts, rows = (probabilities * self.sizes[budget])[order], None
+        if self.households is not None and not self.is_smoothed:
+            counts, rows = np.round(counts), self.households.rows(np.argsort(order))
+        return ChoiceData.from_cells(tuple(names[i] for i in order), menus, counts, self.sizes, rows, self.understood)
 
     def estimator(self) -> DemandEstimator:
         """Return the function that computes the probabilities from the households."""
-        own = self.households
-        if own is None:
+        if self.households is None:
             raise InputError("the households are not known: these data are probabilities of patches")
-        return DemandEstimator(own.budget, own.patch, self.budget, own.log_expenditure, self.degree)
+        return self.households.estimator(self.budget, self.degree)
 
     def select(self, labels: Sequence[Item]) -> BudgetData:
         """Return the data of some of the budgets, with patches cut by these alone.
@@ -476,22 +444,14 @@ class BudgetData:
         if not len(chosen):
             raise InputError(f"no budget is named: the budgets are {', '.join(map(str, self.labels))}")
         names = tuple(self.labels[j] for j in chosen)
-        own = self.households
-        if own is not None:
-            assert self.prices is not None
-            keep = np.isin(own.budget, chosen)
-            who = Households(
-                np.searchsorted(chosen, own.budget[keep]),
-                _NOWHERE,
-                own.shares[keep],
-                None if own.log_expenditure is None else own.log_expenditure[keep],
-                None if own.cluster is None else own.cluster[keep],
-            )
-            return _build(BudgetData, names, self.prices[chosen], self.goods, who, self.degree, self.notes)
+        prices = None if self.prices is None else self.prices[chosen]
+        if self.households is not None:
+            assert prices is not None
+            who = self.households.on(chosen)
+            return BudgetData._cut(names, prices, self.goods, who, self.degree, self.notes)
         keep = np.isin(self.budget, chosen)
         signs, number = np.unique(self.patches[keep][:, chosen], axis=0, return_inverse=True)
         total = np.bincount(number.reshape(-1), self.probabilities[keep], len(signs))
-        prices = None if self.prices is None else self.prices[chosen]
         return BudgetData.from_patches(
             signs, np.minimum(total, 1.0), self.sizes[chosen], labels=names, prices=prices, degree=self.degree
         )
@@ -534,43 +494,3 @@ class BudgetData:
         from rumflow.output.budget_plots import plot_budgets
 
         return plot_budgets(self, ax, budgets)
-
-
-def _build(
-    cls: type[BudgetData],
-    names: tuple[Item, ...],
-    prices: Array,
-    goods: tuple[str, ...],
-    who: Households,
-    degree: int,
-    warnings: tuple[str, ...],
-) -> BudgetData:
-    """Merge equal budgets, leave out those that nobody faced, cut them, and put the households into their patches."""
-    check_whole(degree, "degree", 0, 10)
-    budget, log_expenditure = who.budget, who.log_expenditure
-    same = merge_equal(prices)
-    faced = np.unique(same[budget])
-    notes = [
-        f"budget {names[j]} is equal to {names[same[j]]}: merged" for j in np.flatnonzero(same != np.arange(len(same)))
-    ]
-    empty = [
-        str(names[j]) for j in np.flatnonzero(np.bincount(same[budget], minlength=len(prices)) == 0) if same[j] == j
-    ]
-    if empty:
-        notes.append(f"nobody faced {', '.join(empty)}: left out")
-    number = np.searchsorted(faced, same[budget]).astype(np.int64)
-    kept = tuple(names[j] for j in faced)
-    table = prices[faced]
-    pieces = find_patches(table)
-    patch = locate(table, pieces, number, who.shares)
-    used = 0 if log_expenditure is None else int(degree)
-    estimate = DemandEstimator(number, patch, pieces.budget, log_expenditure, used, kept)
-    found = estimate(np.ones((1, len(number))))[0]
-    sizes = np.bincount(number, minlength=len(faced)).astype(np.float64)
-    households = Households(number, patch, who.shares, log_expenditure if used else None, who.cluster)
-    how = f"smoothed at median expenditure with degree {used}" if used else "plain frequencies"
-    notes.insert(
-        0, f"{len(kept)} budgets of {table.shape[1]} goods, {len(found)} patches, {len(number)} households, {how}"
-    )
-    understood = "\n".join(["; ".join(notes), *warnings])
-    return cls(kept, pieces.signs, found, sizes, table, goods, used, households, pieces, understood, warnings)

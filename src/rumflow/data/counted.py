@@ -43,6 +43,13 @@ class Rows(NamedTuple):
             group=None if self.group is None else self.group[chosen],
         )
 
+    def by_subject(self, labels: NDArray[Any] | None) -> Rows:
+        """The same rows with the subject of each, given by label; None: there are none."""
+        if labels is None:
+            return self
+        subjects, subject = np.unique(labels, return_inverse=True)
+        return self._replace(subject=subject.astype(np.int32), subjects=tuple(subjects.tolist()))
+
 
 class CellCounts(NamedTuple):
     """Every cell (menu, item of the menu) of choice data: menus in order, items in ascending order within each menu.

@@ -295,10 +295,7 @@ def _count(
     menus, number = offered.take(used)[0].unique()
     menu = number[menu]
     counts = add_up(menus.cells_of(menu, chosen), np.ones(len(chosen)), len(menus.item))
-    rows = Rows(menu.astype(np.int32), chosen.astype(np.int16), np.ones(len(chosen)))
-    if user is not None:
-        names, subject = np.unique(user, return_inverse=True)
-        rows = rows._replace(subject=subject.astype(np.int32), subjects=tuple(names.tolist()))
+    rows = Rows(menu.astype(np.int32), chosen.astype(np.int16), np.ones(len(chosen))).by_subject(user)
     return ChoiceData.from_cells(labels, menus, counts, menus.sums(counts), rows)
 
 

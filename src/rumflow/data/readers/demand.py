@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array
+from rumflow.data.budget_inputs import spend
 from rumflow.data.labels import Item
 from rumflow.data.readers.coding import Coder, to_numbers
 from rumflow.data.readers.roles import plain
-from rumflow.data.readers.sources import Source
+from rumflow.data.readers.sources import FrameSource, Source, open_source
 from rumflow.data.readers.texts import numbers_if_whole
 from rumflow.errors import InputError
 
@@ -25,25 +27,18 @@ OPTIONS = ("budget", "shares", "quantities", "expenditure", "cluster", "price", 
 class Demand(NamedTuple):
     """What the tables hold."""
 
-    prices: Array  # (J, K)
-    labels: list[Item]
-    budget: NDArray[Any]  # (m,): labels
-    shares: Array  # (m, K)
-    expenditure: Array | None
-    cluster: NDArray[Any] | None
-    goods: list[str]
-    degree: int
-    at_median: bool
+    arguments: dict[str, Any]  # of `BudgetData.from_shares`
     understood: str
-    where: Callable[[int], str]  # names the household of a row
     unused: list[str]  # columns of the households that no role took
 
 
-def read_demand(households: Source, prices: Source, options: dict[str, Any]) -> Demand:
-    """Read both tables; see `BudgetData.from_frame` for the options."""
+def read_demand(households: Source, price_table: Any, options: dict[str, Any]) -> Demand:
+    """Read both tables; see `BudgetData.from_frame` for the options. Prices are in a frame or in a file."""
     for name in options:
         if name not in OPTIONS:
             raise InputError(f"{name}= is not an option for reading budgets; accepted are {', '.join(OPTIONS)}")
+    is_file = isinstance(price_table, str | Path)
+    prices = open_source(price_table, None, "utf-8") if is_file else FrameSource(price_table, "prices")
     key = _named(households, options.get("budget"), BUDGET, "budget")
     given = [name for name in ("shares", "quantities") if options.get(name) is not None]
     if len(given) == 2:
@@ -71,7 +66,7 @@ def read_demand(households: Source, prices: Source, options: dict[str, Any]) -> 
     where = lambda h: households.where(int(positions[h]))  # noqa: E731
     price_key = _named(prices, key if key in prices.columns else options.get("budget"), BUDGET, "budget")
     price_columns = _price_columns(prices, options.get("price"), price_key, goods)
-    price_labels, _, price_table, _ = _read(prices, price_key, price_columns, None)
+    price_labels, _, price_rows, _ = _read(prices, price_key, price_columns, None)
     if len(set(price_labels)) < len(price_labels):
         twice = next(label for i, label in enumerate(price_labels) if label in price_labels[:i])
         raise InputError(f"{prices.name}: {price_key} {twice} appears twice; one row of prices per budget is needed")
@@ -83,11 +78,7 @@ def read_demand(households: Source, prices: Source, options: dict[str, Any]) -> 
         if (own < 0).any():
             h = int((own < 0).argmax())
             raise InputError(f"{where(h)}: {key} {labels[h]!r} has no prices in {prices.name}")
-        paid = values * price_table[own]
-        expenditure = paid.sum(axis=1)
-        if (expenditure <= 0).any():
-            raise InputError(f"{where(int(np.argmin(expenditure)))}: nothing was bought; leave such rows out")
-        values = paid / expenditure[:, None]
+        values, expenditure = spend(values, price_rows[own], where)
         if wanted is False:
             expenditure = None
     names = [_suffix(name, r"(?:shares?|quantity|quantities|q)_?") for name in goods]
@@ -105,9 +96,15 @@ def read_demand(households: Source, prices: Source, options: dict[str, Any]) -> 
     kind = unordered.astype(np.int64) if all(isinstance(label, int) for label in set(labels)) else unordered.astype(str)
     if kind.dtype.kind == "U":
         price_labels = [str(label) for label in price_labels]
-    return Demand(
-        price_table, price_labels, kind, values, expenditure, coder, names, degree, at_median, understood, where, unused
-    )
+    arguments = {
+        "prices": price_rows,
+        "labels": price_labels,
+        "budget": kind,
+        "shares": values,
+        "expenditure": expenditure,
+    }
+    arguments |= {"cluster": coder, "goods": names, "degree": degree, "at_median": at_median, "where": where}
+    return Demand(arguments, understood, unused)
 
 
 def _read(
