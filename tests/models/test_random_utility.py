@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rumflow.core.graph_cells import Cells
 from rumflow.models.random_utility import RandomUtility
 from tests.reference.graphs import orders, random_cells, respects, type_of_order, types_of
 
@@ -14,3 +15,31 @@ def test_types_are_those_of_all_rankings_that_respect_the_preferences(above, par
         cells = random_cells(np.random.default_rng(seed), 4, 3, partly)
         expected = {type_of_order(cells, order) for order in orders(4, respects(above))}
         assert types_of(RandomUtility(above).geometry(cells)) == expected
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_parts_are_menus_that_items_or_preferences_link(seed):
+    """The plain twin joins two groups as long as a menu of one is linked with a menu of the other."""
+    rng = np.random.default_rng(seed)
+    n, m = 12, 6
+    menus = [frozenset(rng.choice(n, 2, replace=False).tolist()) for _ in range(m)]
+    ranks = rng.permutation(n)
+    pairs = [(a, b) for a, b in rng.integers(n, size=(seed % 5, 2)).tolist() if ranks[a] < ranks[b]]
+    model = RandomUtility(pairs)
+    above = model.preferences(tuple(range(n)))
+    linked = [
+        [bool(one & two) or any(above[a, b] or above[b, a] for a in one for b in two) for two in menus] for one in menus
+    ]
+    groups = [{j} for j in range(m)]
+    while joined := next(
+        ((g, h) for g in groups for h in groups if g is not h and any(linked[i][j] for i in g for j in h)), None
+    ):
+        groups = [g for g in groups if g not in joined] + [joined[0] | joined[1]]
+    cells = Cells([[x in menu for x in range(n)] for menu in menus])
+    assert [part.tolist() for part in model.parts(cells)] == sorted(sorted(group) for group in groups)
+
+
+def test_preferences_that_follow_from_others():
+    above = RandomUtility([("a", "b"), ("b", "c"), ("c", "d"), ("e", "c")]).preferences(tuple("abcdef"))
+    found = {"abcdef"[a] + "abcdef"[b] for a, b in np.argwhere(above)}
+    assert found == {"ab", "bc", "cd", "ec", "ac", "ad", "bd", "ed"}

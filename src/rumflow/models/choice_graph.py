@@ -80,11 +80,11 @@ class ChoiceGraph(Model):
                 raise InputError(f"arc {i}: a cell is a pair (menu, item), not {cell!r}")
             menu, item = cell
             if isinstance(menu, int | np.integer):
-                j = int(menu) if 0 <= menu < len(cells.membership) else None
+                j = int(menu) if 0 <= menu < cells.shape[0] else None
             else:
                 j = menus.get(frozenset(place.get(x, -1) for x in menu)) if isinstance(menu, Iterable) else None
             if j is None:
-                raise InputError(f"arc {i}: {menu!r} is none of the {len(cells.membership)} observed menus")
+                raise InputError(f"arc {i}: {menu!r} is none of the {cells.shape[0]} observed menus")
             if item not in place or not cells.membership[j, place[item]]:
                 raise InputError(f"arc {i}: item {item!r} is not in menu {cells.name(j)}")
             return j, place[item]

@@ -134,7 +134,7 @@ class Model(ABC):
         list of ndarray
             Numbers of the menus of each group; the projections of the groups are separate on the simplex.
         """
-        return [np.arange(len(cells.membership))]
+        return [np.arange(cells.shape[0])]
 
     def restrict(self, cells: Cells, rows: Ints) -> Self:
         """Return the model on some of the menus.

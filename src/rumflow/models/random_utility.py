@@ -6,6 +6,8 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
 
 from rumflow.check import check_item
 from rumflow.core.arrays import Ints, Mask, Paths
@@ -14,7 +16,7 @@ from rumflow.core.graph_cells import Cells
 from rumflow.data.labels import plain_label
 from rumflow.errors import InputError
 from rumflow.models.model import Model, Wording
-from rumflow.models.open_menus import DEFAULT_LIMIT, Limit, build, link_menus
+from rumflow.models.open_menus import DEFAULT_LIMIT, Limit, build
 from rumflow.models.rankings import rankings_of_types
 
 
@@ -61,10 +63,10 @@ class RandomUtility(Model):
         """(n, n): [a, b] where everybody prefers a to b, with all that follows from the pairs given."""
         place = {item: x for x, item in enumerate(items)}
         above = np.zeros((len(items), len(items)), np.bool_)
-        for pair in self.above:
-            better, worse = (check_item(item, place, f"above={pair!r}") for item in pair)
+        pairs = [[check_item(item, place, f"above={pair!r}") for item in pair] for pair in self.above]
+        for better, worse in pairs:
             above[better, worse] = True
-        for x in range(len(items)):
+        for x in {better for better, _ in pairs} & {worse for _, worse in pairs}:  # what follows leads through these
             above |= above[:, x : x + 1] & above[x]
         circle = np.flatnonzero(above.diagonal())
         if len(circle):
@@ -82,19 +84,16 @@ class RandomUtility(Model):
 
     def parts(self, cells: Cells) -> list[Ints]:
         """The observed menus in groups without a common item and without a known preference between their items."""
-        linked = link_menus(cells.membership, self.preferences(cells.items))
-        rest = np.ones(len(linked), np.bool_)
-        groups: list[Ints] = []
-        while rest.any():
-            group = np.zeros(len(linked), np.bool_)
-            group[rest.argmax()] = True
-            size = 0
-            while group.sum() > size:
-                size = int(group.sum())
-                group |= linked[group].any(axis=0)
-            groups.append(np.flatnonzero(group))
-            rest &= ~group
-        return groups
+        offered: Mask = np.any(cells.membership, axis=0)
+        better, worse = np.nonzero(self.preferences(cells.items) & offered & offered[:, None])
+        menu, item = np.nonzero(cells.membership)
+        m, n = cells.membership.shape
+        tail, head = np.concatenate([menu, m + better]), m + np.concatenate([item, worse])
+        graph = csr_matrix((np.ones(len(tail), np.int8), (tail, head)), shape=(m + n, m + n))
+        number = connected_components(graph, directed=False)[1][:m]
+        order = np.argsort(number, kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(number[order])) + 1)
+        return sorted(groups, key=lambda menus: int(menus[0]))
 
     def describe(self) -> dict[str, Any]:
         """Its known preferences."""

@@ -51,13 +51,12 @@ class Types(Model):
 
     def rows(self, cells: Cells) -> Paths:
         """The types as rows of columns, equal ones once."""
-        m = len(cells.membership)
+        m = cells.shape[0]
         if self.table.shape[1] != m:
             raise InputError(f"types: {m} columns are needed, one per observed menu, not {self.table.shape[1]}")
-        place = {item: x for x, item in enumerate(cells.items)}
         rows = np.empty(self.table.shape, np.int32)
         for j in range(m):
-            column = {item: int(cells.column[j, x]) for item, x in place.items() if cells.membership[j, x]}
+            column = {cells.items[x]: int(cells.column[j, x]) for x in np.flatnonzero(cells.membership[j])}
             for i, item in enumerate(self.table[:, j]):
                 if item not in column:
                     raise InputError(
