@@ -18,7 +18,8 @@ from rumflow.core.memory import require_memory
 from rumflow.core.menus import Menus, add_up
 from rumflow.data.choices import ChoiceData
 from rumflow.data.counted import Rows
-from rumflow.data.labels import Item, check_items
+from rumflow.data.labels import Item, label_items
+from rumflow.data.menus import make_table
 from rumflow.data.writers import pair_numbers
 from rumflow.errors import InputError
 
@@ -69,9 +70,7 @@ def from_choix(n_items: int, choices: Iterable[tuple[int, Any]], items: Sequence
     >>> from_choix(2, [(0, (1,)), (0, 1), (1, (0,))], items=["tea", "milk"]).counts.tolist()
     [[2.0, 1.0]]
     """
-    labels = check_items(range(n_items) if items is None else items)
-    if len(labels) != n_items:
-        raise InputError(f"items: {len(labels)} labels for {n_items} items")
+    labels = label_items(items, n_items)
     winners: list[int] = []
     losers: list[int] = []
     sizes: list[int] = []
@@ -122,7 +121,9 @@ def to_xlogit(data: ChoiceData, constants: bool = True) -> dict[str, NDArray[Any
     """
     rows = _rows(data)
     n, size = data.n, len(rows.menu)
-    inside = data.membership[rows.menu].astype(int)
+    require_memory(48.0 * size * n, f"a row for each of {n:,} alternatives of {size:,} choices")
+    chosen = np.zeros(size * n, np.int64)
+    chosen[n * np.arange(size) + rows.choice] = 1
     out: dict[str, NDArray[Any]] = {}
     if constants:
         require_memory(
@@ -131,10 +132,10 @@ def to_xlogit(data: ChoiceData, constants: bool = True) -> dict[str, NDArray[Any
         out["X"] = np.tile(np.eye(n)[:, 1:], (size, 1))
         out["varnames"] = np.array([f"is {label}" for label in data.items[1:]])
     out |= {
-        "y": (np.arange(n) == rows.choice[:, None]).astype(int).ravel(),
+        "y": chosen,
         "alts": np.tile(np.array([str(label) for label in data.items]), size),
         "ids": np.repeat(np.arange(size), n),
-        "avail": inside.ravel(),
+        "avail": data.offered.take(rows.menu)[0].to_table(1, 0).ravel(),
         "weights": np.repeat(rows.weight, n),
     }
     if rows.subject is not None:
@@ -226,7 +227,7 @@ def to_torch_choice(data: ChoiceData) -> dict[str, NDArray[Any]]:
     out: dict[str, NDArray[Any]] = {
         "item_index": np.repeat(rows.choice.astype(np.int64), times),
         "session_index": np.repeat(rows.menu.astype(np.int64), times),
-        "item_availability": data.membership.copy(),
+        "item_availability": make_table(data.offered, True, False),
     }
     if rows.subject is not None:
         out["user_index"] = np.repeat(rows.subject.astype(np.int64), times)
@@ -266,9 +267,7 @@ def from_torch_choice(
     """
     chosen, session = np.asarray(item_index).astype(int), np.asarray(session_index).astype(int)
     n = int(np.asarray(item_availability).shape[1]) if item_availability is not None else int(chosen.max()) + 1
-    labels = check_items(range(n) if items is None else items)
-    if len(labels) != n:
-        raise InputError(f"items: {len(labels)} labels for {n} items")
+    labels = label_items(items, n)
     if len(chosen) != len(session):
         raise InputError(f"item_index has {len(chosen)} entries, session_index {len(session)}")
     # Without availability every session has the same menu.

@@ -44,3 +44,11 @@ def check_items(items: Iterable[Item]) -> tuple[Item, ...]:
         raise InputError(f"there are {len(labels):,} items; data can hold at most {MOST_ITEMS:,}")
     check_different(labels, "items")
     return labels
+
+
+def label_items(items: Iterable[Item] | None, n: int) -> tuple[Item, ...]:
+    """The labels of n items; None: their numbers."""
+    labels = check_items(range(n) if items is None else items)
+    if len(labels) != n:
+        raise InputError(f"items: {len(labels)} labels for {n} items")
+    return labels

@@ -12,7 +12,7 @@ from rumflow.core.arrays import Array, Mask
 from rumflow.core.lattice import MAX_ITEMS, Lattice, items_of
 from rumflow.core.menus import Menus
 from rumflow.data.counted import Counted
-from rumflow.data.labels import LARGEST_TOTAL, Item, check_items, format_menu
+from rumflow.data.labels import LARGEST_TOTAL, Item, format_menu, label_items
 from rumflow.errors import InputError
 
 
@@ -39,9 +39,7 @@ def from_matrix(a: ArrayLike, items: Sequence[Item] | None) -> Counted:
         )
     if rows == (1 << n) - 1:
         matrix = np.vstack([np.zeros(n), matrix])
-    labels = check_items(items if items is not None else range(n))
-    if len(labels) != n:
-        raise InputError(f"items: {len(labels)} labels for a matrix of {n} items")
+    labels = label_items(items, n)
     inside = Lattice(n).membership
     missing = np.isnan(matrix)
     known = np.where(missing, 0.0, matrix)
