@@ -27,8 +27,7 @@ def collect_alternatives(source: Source, roles: Roles, options: Options) -> tupl
             row = int(np.argmax(codes == wrong))
             raise InputError(
                 f"{source.where(int(chunk.positions[row]))}: {flags.values[wrong]!r} in column {roles.choice!r}; it "
-                "must be 1 for the "
-                "alternative chosen and 0 for the others"
+                "must be 1 for the alternative chosen and 0 for the others"
             )
         owner = observation.encode(columns[str(roles.observation)])
         pieces.append(np.stack([owner, item.encode(columns[str(roles.menu)]), np.array(meaning, np.int64)[codes]]))

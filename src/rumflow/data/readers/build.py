@@ -189,8 +189,7 @@ class _Accumulator:
         if max(len(self.menu), len(self.extra)) > MAX_DIFFERENT:
             raise InputError(
                 f"{self.source.where(int(chunk.positions[-1]))}: column {self.roles.menu!r} holds more than "
-                f"{MAX_DIFFERENT:,} different "
-                "menus; is this the menu column?"
+                f"{MAX_DIFFERENT:,} different menus; is this the menu column?"
             )
 
     def finish(self) -> Counted:
@@ -215,8 +214,7 @@ class _Accumulator:
         if hidden.any() and (roles.subject or roles.group):
             raise InputError(
                 f"{where(int(np.argmax(hidden)))}: the count is missing; counts by subject or group must be "
-                "complete: write 0 for an item "
-                "never chosen"
+                "complete: write 0 for an item never chosen"
             )
         totals = self._totals(counts, shown, meaning)
         check_totals(meaning.items, menus, totals, f"{self.source.name}: ")
@@ -420,8 +418,7 @@ def _read_matrix(source: Source, options: Options) -> Counted:
     if len(matrix) not in (1 << n, (1 << n) - 1):
         raise InputError(
             f"{source.name}, line 1: no menu column found among {', '.join(source.columns[:12])}; name it with "
-            "menu= (--menu). As a "
-            f"matrix of counts, {n} items would need {2**n - 1} or {2**n} rows, not {len(matrix)}"
+            f"menu= (--menu). As a matrix of counts, {n} items would need {2**n - 1} or {2**n} rows, not {len(matrix)}"
         )
     try:
         data = from_matrix(matrix, source.columns if options.items is None else options.items)

@@ -250,8 +250,7 @@ class Recogniser:
             if self.source.text and find_separator([menu], {other}) is not None:
                 raise InputError(
                     f"{self.source.name}, line 1: the first line looks like data ({menu!r}, {other!r}), not like a "
-                    "header; add a line "
-                    "with the column names, such as menu,choice"
+                    "header; add a line with the column names, such as menu,choice"
                 )
             return menu, other
         if fits:

@@ -164,8 +164,7 @@ class Interpreter(MenuReader):
         if len(fits) > 1 and fits[0][0] == fits[1][0] == 0:
             raise InputError(
                 f"{self.name}: the choices in {self.roles.choice!r} are numbers of the availability columns, "
-                "counted from 0 or "
-                "from 1, and both fit; say base=0 or base=1 (--base)"
+                "counted from 0 or from 1, and both fit; say base=0 or base=1 (--base)"
             )
         base = fits[0][1]
         self.notes.append(f"choices are column numbers counted from {base}: {base} is {labels[0]}")

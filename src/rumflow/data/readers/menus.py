@@ -113,8 +113,7 @@ class MenuReader(Labels):
             )
         raise InputError(
             f"{self.name}, line 1: column {column!r} holds numbers, and the choices do not fit them as bit masks; "
-            "for bit masks "
-            "pass items= (label of bit 0, bit 1, ...), for ids of menus pass menus= (--items, --menus)"
+            "for bit masks pass items= (label of bit 0, bit 1, ...), for ids of menus pass menus= (--items, --menus)"
         )
 
     def _mask(self, value: Any, at: int, k: int, column: str | None) -> int:
@@ -215,15 +214,13 @@ class MenuReader(Labels):
             if len(bits) != len(menu):
                 raise InputError(
                     f"{self.table.where(k)}: mask {mask} has {len(bits)} items, but the menu {format_menu(menu)} "
-                    f"has {len(menu)}; "
-                    f"correct one, or leave one out with menu={self.roles.menu!r}"
+                    f"has {len(menu)}; correct one, or leave one out with menu={self.roles.menu!r}"
                 )
             for label, bit in zip(menu, bits, strict=True):
                 if place.setdefault(label, bit) != bit:
                     raise InputError(
                         f"{self.table.where(k)}: mask {mask} makes {label!r} bit {bit}, but it was bit "
-                        f"{place[label]} before; "
-                        f"correct it, or pass menu={self.roles.menu!r} to leave the masks out"
+                        f"{place[label]} before; correct it, or pass menu={self.roles.menu!r} to leave the masks out"
                     )
         if len(set(place.values())) < len(place):
             raise InputError(f"{self.name}: column {self.roles.extra_column!r} gives two items the same bit")

@@ -111,8 +111,7 @@ class TextSource:
         raise InputError(
             f"{self.where(line)}: {len(row)} field{'s' * (len(row) != 1)}, but the header has {width} "
             f"({', '.join(self.columns[:8])}{', ...' if width > 8 else ''}); fields are separated by "
-            f"{DELIMITERS.get(self.delimiter, repr(self.delimiter))}: put quotation marks around a menu that holds "
-            "one, "
+            f"{DELIMITERS.get(self.delimiter, repr(self.delimiter))}: put quotation marks around a menu that holds one, "
             "or name another delimiter"
         )
 
@@ -141,8 +140,7 @@ class TextSource:
             raise InputError(f"{self.name} is UTF-16 text, line 1: pass encoding='utf-16' (--encoding utf-16)")
         if b"\x00" in start and "16" not in self.encoding and "32" not in self.encoding and not start.startswith(GZIP):
             raise InputError(
-                f"{self.name}, line {start[: start.index(0)].count(10) + 1}: this is not a text file (it holds zero "
-                "bytes); "
+                f"{self.name}, line {start[: start.index(0)].count(10) + 1}: this is not a text file (it holds zero bytes); "
                 "CSV and Parquet are read"
             )
 
@@ -175,8 +173,7 @@ class TextSource:
         except (EOFError, zlib.error, gzip.BadGzipFile) as damage:
             return InputError(f"{self.where(line)}: the gzip file is cut or damaged ({damage})")
         return InputError(
-            f"{self.where(line)}: not {self.encoding.removesuffix('-sig')} text{found}; save the file as UTF-8, or "
-            "pass "
+            f"{self.where(line)}: not {self.encoding.removesuffix('-sig')} text{found}; save the file as UTF-8, or pass "
             "encoding='latin-1' (--encoding latin-1)"
         )
 
@@ -190,8 +187,7 @@ class TextSource:
         if counts[best] == 1:
             raise InputError(
                 f"{self.name}, line 1: only one column, {line.strip()[:60]!r}; fields may be separated by comma, "
-                "semicolon, tab "
-                "or bar, or pass delimiter= (--delimiter)"
+                "semicolon, tab or bar, or pass delimiter= (--delimiter)"
             )
         return best
 
@@ -206,8 +202,7 @@ class TextSource:
                 raise InputError(f"{self.name}, line 1: column {name!r} appears twice; rename one of them")
         if all(_is_number(name) for name in self._parse(line) if name):
             raise InputError(
-                f"{self.name}, line 1: the header holds only numbers ({line.strip()[:40]}); add a line with the "
-                "column names"
+                f"{self.name}, line 1: the header holds only numbers ({line.strip()[:40]}); add a line with the column names"
             )
 
 
@@ -302,8 +297,7 @@ class FrameSource:
                 wrapped = narwhals.from_native(frame)
             except TypeError:
                 raise InputError(
-                    f"a {type(frame).__name__} is not a table: give a pandas, polars or Arrow frame, or a dict of "
-                    "columns"
+                    f"a {type(frame).__name__} is not a table: give a pandas, polars or Arrow frame, or a dict of columns"
                 ) from None
             if hasattr(wrapped, "collect"):
                 wrapped = wrapped.collect()
