@@ -486,4 +486,4 @@ class ChoiceData(Counted):
 
     def to_pairs(self) -> list[tuple[Item, tuple[Item, ...]]]:
         """Return (winner, losers) for every single choice; the counts must be whole numbers."""
-        return writers.to_pairs(self)
+        return writers.to_pairs(self, self.items)

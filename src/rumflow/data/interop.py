@@ -20,11 +20,11 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.counted import Rows
 from rumflow.data.labels import Item, label_items
 from rumflow.data.menus import make_table
-from rumflow.data.writers import pair_numbers
+from rumflow.data.writers import to_pairs
 from rumflow.errors import InputError
 
 
-def to_choix(data: ChoiceData) -> tuple[int, list[tuple[int, tuple[int, ...]]]]:
+def to_choix(data: ChoiceData) -> tuple[int, list[tuple[Any, tuple[Any, ...]]]]:
     """Return the number of items and the (winner, losers) list that `choix.opt_top1` and similar functions take.
 
     Parameters
@@ -43,10 +43,7 @@ def to_choix(data: ChoiceData) -> tuple[int, list[tuple[int, tuple[int, ...]]]]:
     >>> to_choix(data)
     (2, [(0, (1,)), (0, (1,)), (1, (0,))])
     """
-    pairs: list[tuple[int, tuple[int, ...]]] = []
-    for winner, losers, times in pair_numbers(data):
-        pairs += [(winner, losers)] * times
-    return data.n, pairs
+    return data.n, to_pairs(data, range(data.n))
 
 
 def from_choix(n_items: int, choices: Iterable[tuple[int, Any]], items: Sequence[Item] | None = None) -> ChoiceData:

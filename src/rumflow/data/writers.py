@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -156,16 +157,8 @@ def to_parquet(data: Counted, path: str | Path, form: str) -> None:
     write_parquet(table, path)
 
 
-def to_pairs(data: Counted) -> list[tuple[Item, tuple[Item, ...]]]:
-    """(winner, losers), a pair for every single choice."""
-    pairs: list[tuple[Item, tuple[Item, ...]]] = []
-    for winner, losers, times in pair_numbers(data):
-        pairs += [(data.items[winner], tuple(data.items[x] for x in losers))] * times
-    return pairs
-
-
-def pair_numbers(data: Counted) -> list[tuple[int, tuple[int, ...], int]]:
-    """(winner, losers, how often) by item number, for every menu and every item that was chosen from it."""
+def to_pairs(data: Counted, names: Sequence[Item]) -> list[tuple[Item, tuple[Item, ...]]]:
+    """(winner, losers), a pair for every single choice, by these names of the items."""
     menu, item = data.offered.menu, data.offered.item
     if (bad := ~np.isnan(data.count) & (data.count != np.round(data.count))).any():
         cell = int(np.argmax(bad))
@@ -174,10 +167,11 @@ def pair_numbers(data: Counted) -> list[tuple[int, tuple[int, ...], int]]:
             f"menu {name}, item {data.items[item[cell]]!r}: the count "
             f"{data.count[cell]:g} is not a whole number, so it cannot be written as single choices"
         )
-    members, pairs = data.offered.labels(range(len(data.items))), []
+    members = data.offered.labels(range(len(data.items)))
+    pairs: list[tuple[Item, tuple[Item, ...]]] = []
     chosen = np.flatnonzero(data.count > 0)
     for k, x, times in zip(menu[chosen].tolist(), item[chosen].tolist(), data.count[chosen].tolist(), strict=True):
-        pairs.append((x, tuple(y for y in members[k] if y != x), int(times)))
+        pairs += [(names[x], tuple(names[y] for y in members[k] if y != x))] * int(times)
     return pairs
 
 

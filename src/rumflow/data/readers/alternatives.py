@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rumflow.core.menus import Menus
-from rumflow.data.readers.coding import Coder
-from rumflow.data.readers.roles import Options, Roles, as_flag
+from rumflow.data.readers.coding import Coder, to_flags
+from rumflow.data.readers.roles import Options, Roles
 from rumflow.data.readers.sources import FrameSource, Source
 from rumflow.errors import InputError
 
@@ -19,18 +19,10 @@ def collect_alternatives(source: Source, roles: Roles, options: Options) -> tupl
     pieces, positions = [], []
     for chunk in source.chunks(roles.columns()):
         columns = chunk.columns
-        flags = Coder()
-        codes = flags.encode(columns[str(roles.choice)])
-        meaning = [as_flag(v) for v in flags.values]
-        if None in meaning:
-            wrong = meaning.index(None)
-            row = int(np.argmax(codes == wrong))
-            raise InputError(
-                f"{source.where(int(chunk.positions[row]))}: {flags.values[wrong]!r} in column {roles.choice!r}; it "
-                "must be 1 for the alternative chosen and 0 for the others"
-            )
+        wanted = "1 for the alternative chosen and 0 for the others"
+        picked = to_flags(source, columns[str(roles.choice)], chunk.positions, f"column {roles.choice!r}", wanted)
         owner = observation.encode(columns[str(roles.observation)])
-        pieces.append(np.stack([owner, item.encode(columns[str(roles.menu)]), np.array(meaning, np.int64)[codes]]))
+        pieces.append(np.stack([owner, item.encode(columns[str(roles.menu)]), picked]))
         positions.append(chunk.positions)
         for name, store in ((roles.weight, weight), (roles.subject, person)):
             if name is not None and name != roles.observation:

@@ -18,11 +18,11 @@ from rumflow.data.labels import MOST_ITEMS, format_menu
 from rumflow.data.matrix import from_matrix
 from rumflow.data.menus import unique_menus
 from rumflow.data.readers.alternatives import collect_alternatives
-from rumflow.data.readers.coding import Coder, KeyCounter, to_numbers
+from rumflow.data.readers.coding import Coder, KeyCounter, to_flags, to_numbers
 from rumflow.data.readers.columns import Recogniser
 from rumflow.data.readers.interpret import Interpreter, Meaning
 from rumflow.data.readers.labels import Distinct
-from rumflow.data.readers.roles import SHARES, Options, Roles, as_flag, plain
+from rumflow.data.readers.roles import SHARES, Options, Roles, plain
 from rumflow.data.readers.sources import Chunk, Coded, Source
 from rumflow.data.readers.texts import numbers_if_whole
 from rumflow.errors import InputError
@@ -150,17 +150,7 @@ class _Accumulator:
         names = list(names)
         inside = np.empty((len(chunk), len(names)), np.bool_)
         for x, name in enumerate(names):
-            coder = Coder()
-            codes = coder.encode(chunk.columns[name])
-            flags = [as_flag(value) for value in coder.values]
-            if None in flags:
-                wrong = flags.index(None)
-                row = int(np.argmax(codes == wrong))
-                raise InputError(
-                    f"{self.source.where(int(chunk.positions[row]))}: {coder.values[wrong]!r} in {what} column {name!r}; "
-                    "it must be 0 or 1"
-                )
-            inside[:, x] = np.array(flags, np.bool_)[codes]
+            inside[:, x] = to_flags(self.source, chunk.columns[name], chunk.positions, f"{what} column {name!r}")
         return inside
 
     def _picked(self, chunk: Chunk) -> Ints:

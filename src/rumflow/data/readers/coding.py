@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow.core.arrays import Array
+from rumflow.core.arrays import Array, Mask
 from rumflow.data.labels import LARGEST_TOTAL
 from rumflow.data.readers.sources import Coded, Source
 from rumflow.errors import InputError
 
 Codes = NDArray[np.int64]
+
+TRUE, FALSE = {"1", "true", "yes", "y", "t", "1.0"}, {"0", "false", "no", "n", "f", "0.0"}
 
 
 class Coder:
@@ -127,6 +129,28 @@ class KeyCounter:
     def keys(self) -> Codes:
         """(K, 3) the codes of each key."""
         return np.array(self._keys, np.int64).reshape(-1, 3)
+
+
+def as_flag(value: object) -> int | None:
+    """0, 1 or None where the value is neither."""
+    if isinstance(value, bool | np.bool_):
+        return int(value)
+    if isinstance(value, int | float | np.number):
+        return int(value) if value in (0, 1) else None
+    text = str(value).strip().lower()
+    return 1 if text in TRUE else 0 if text in FALSE else None
+
+
+def to_flags(source: Source, column: Any, positions: Codes, name: str, wanted: str = "0 or 1") -> Mask:
+    """A column of 0 and 1 as truth values."""
+    coder = Coder()
+    codes = coder.encode(column)
+    flags = [as_flag(value) for value in coder.values]
+    if None in flags:
+        wrong = flags.index(None)
+        row = int(np.argmax(codes == wrong))
+        raise InputError(f"{source.where(int(positions[row]))}: {coder.values[wrong]!r} in {name}; it must be {wanted}")
+    return np.array(flags, np.bool_)[codes]
 
 
 def to_numbers(source: Source, name: str, column: Any, positions: Codes, *, optional: bool) -> Array:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from rumflow.data.labels import Item
-from rumflow.data.readers.coding import clean_value
-from rumflow.data.readers.roles import AFFIX, CHOSEN, NAMES, Options, Roles, as_flag, plain
+from rumflow.data.readers.coding import as_flag, clean_value
+from rumflow.data.readers.roles import AFFIX, CHOSEN, NAMES, Options, Roles, plain
 from rumflow.data.readers.sources import Chunk, Coded, Source
 from rumflow.data.readers.texts import find_separator
 from rumflow.errors import InputError
@@ -26,6 +26,9 @@ class Recogniser:
         self.source, self.options = source, options
         self.values = {name: _distinct(sample.columns[name]) for name in source.columns}
         self.used: set[str] = set()
+        self.explicit = {v for v in vars(options).values() if isinstance(v, str)}
+        for several in (options.available, options.group, options.menu, options.choice):
+            self.explicit |= set(several) if isinstance(several, list | tuple | Mapping) else set()
 
     def run(self) -> Roles:
         """Decide the form and the columns."""
@@ -68,10 +71,9 @@ class Recogniser:
         available = self._available(taken=self.used | {c for c in (choice, item) if c}) if not known else {}
         if choice and item and not (known or available):
             flags = self._flags(choice)
-            observation = self._find("observation") or (self._find_unused_id() if flags else None)
+            observation = self._find("observation") or (self._find("subject") if flags else None)
             if flags and observation:
-                roles.form, roles.choice, roles.weight = "alternatives", choice, roles.weight
-                roles.menu, roles.observation = item, observation
+                roles.form, roles.choice, roles.menu, roles.observation = "alternatives", choice, item, observation
                 return
         if choice and item and self.options.choice is None and self.options.item is None:
             if roles.counted:
@@ -153,10 +155,7 @@ class Recogniser:
         if isinstance(given, str):
             self.used.add(given)
             return given
-        explicit = {v for v in vars(self.options).values() if isinstance(v, str)}
-        for several in (self.options.available, self.options.group, self.options.menu, self.options.choice):
-            explicit |= set(several) if isinstance(several, list | tuple | Mapping) else set()
-        names = [c for c in self.source.columns if plain(c) in NAMES[role] and c not in explicit]
+        names = self._called(role)
         if len(names) > 1:
             exact = [c for c in names if plain(c) == NAMES[role][0]]
             if len(exact) == 1 and role not in ("menu", "choice"):
@@ -170,13 +169,14 @@ class Recogniser:
         if given is False:
             return []
         if given is None or given is True:
-            return [c for c in self.source.columns if plain(c) in NAMES["group"] and not self._is_explicit(c)]
+            return self._called("group")
         names = [given] if isinstance(given, str) else list(given)
         self._check_names("group", names)
         return names
 
-    def _is_explicit(self, column: str) -> bool:
-        return column in {v for v in vars(self.options).values() if isinstance(v, str)}
+    def _called(self, role: str) -> list[str]:
+        """The columns with a name of the role that the caller did not name for something."""
+        return [c for c in self.source.columns if plain(c) in NAMES[role] and c not in self.explicit]
 
     def _available(self, taken: set[str]) -> dict[str, Item]:
         """The availability columns with their labels."""
@@ -260,9 +260,6 @@ class Recogniser:
                 + "; say which with menu= and choice= (--menu, --choice)"
             )
         raise self._missing("menu", rest)
-
-    def _find_unused_id(self) -> str | None:
-        return self._find("subject")
 
     def _matrix(self, found: dict[str, str | None]) -> Roles | None:
         """A matrix of counts by menu: every column numeric, 2^n or 2^n - 1 rows; no column is a menu or a choice."""

@@ -21,6 +21,10 @@ from rumflow.errors import InputError
 
 BUDGET = ("budget", "year", "period", "market", "month", "quarter")
 EXPENDITURE = ("expenditure", "total_expenditure", "spending", "income", "total")
+GOODS, PRICES = (
+    r"(?:shares?|quantity|quantities|q)_?",
+    r"(?:prices?|p)_?",
+)  # what columns of goods and of prices begin with
 OPTIONS = ("budget", "shares", "quantities", "expenditure", "cluster", "price", "degree", "at_median")
 
 
@@ -81,7 +85,7 @@ def read_demand(households: Source, price_table: Any, options: dict[str, Any]) -
         values, expenditure = spend(values, price_rows[own], where)
         if wanted is False:
             expenditure = None
-    names = [_suffix(name, r"(?:shares?|quantity|quantities|q)_?") for name in goods]
+    names = [_suffix(name, GOODS) for name in goods]
     names = [f"good {name}" if name.isdigit() else name for name in names]
     understood = (
         f"{key}: the budget; {', '.join(goods)}: {'shares' if shares else 'quantities'}"
@@ -167,15 +171,15 @@ def _suffix(name: str, pattern: str) -> str:
 
 def _price_columns(source: Source, given: Any, key: str, goods: Sequence[str]) -> list[str]:
     """The price columns in the order of the goods: by name where the names agree, as they stand where none do."""
-    columns = _several(source, given, r"(?:prices?|p)_?", "price") or [name for name in source.columns if name != key]
+    columns = _several(source, given, PRICES, "price") or [name for name in source.columns if name != key]
     if len(columns) != len(goods):
         raise InputError(
             f"{source.name}: {len(columns)} columns of prices ({', '.join(columns)}) for {len(goods)} goods "
             f"({', '.join(goods)}); name them with price= (in Python), or leave the other columns out"
         )
     if given is None:
-        by_name = {_suffix(name, r"(?:prices?|p)_?"): name for name in columns}
-        names = [_suffix(name, r"(?:shares?|quantity|quantities|q)_?") for name in goods]
+        by_name = {_suffix(name, PRICES): name for name in columns}
+        names = [_suffix(name, GOODS) for name in goods]
         if set(by_name) == set(names):
             return [by_name[name] for name in names]
         if set(by_name) & set(names):

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from rumflow.data.labels import Item, check_items
 from rumflow.data.readers.coding import clean_value
 from rumflow.errors import InputError
@@ -79,8 +77,6 @@ AFFIX = re.compile(
 CHOSEN = re.compile(
     r"^(?:choice|chosen|chose|picked|selected)[_ .:-]+|[_ .:-]+(?:choice|chosen|picked|selected)$", re.IGNORECASE
 )
-
-TRUE, FALSE = {"1", "true", "yes", "y", "t", "1.0"}, {"0", "false", "no", "n", "f", "0.0"}
 
 
 @dataclass(frozen=True)
@@ -171,16 +167,6 @@ class Roles:
         single = [self.menu, self.extra_column, self.choice, self.weight, self.total, self.subject, self.observation]
         several = [*self.menu_columns, *self.choice_columns, *self.group, *self.available]
         return list(dict.fromkeys([c for c in single if c] + several))
-
-
-def as_flag(value: object) -> int | None:
-    """0, 1 or None where the value is neither."""
-    if isinstance(value, bool | np.bool_):
-        return int(value)
-    if isinstance(value, int | float | np.number):
-        return int(value) if value in (0, 1) else None
-    text = str(value).strip().lower()
-    return 1 if text in TRUE else 0 if text in FALSE else None
 
 
 def plain(name: str) -> str:
