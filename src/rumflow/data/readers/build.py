@@ -95,7 +95,7 @@ class _Accumulator:
         zero = np.zeros(len(chunk), np.int64)
         if roles.form == "availability":
             different, number = unique_menus(self._flags(chunk, roles.available, "availability"))
-            menu = self.menu.encode([row.tobytes() for row in different])[number]
+            menu = self.menu.encode([tuple(np.flatnonzero(row).tolist()) for row in different])[number]
         elif roles.menu_columns:
             parts = [_listed(columns[name]) for name in roles.menu_columns]
             menu = self.menu.encode(list(zip(*parts, strict=True)))

@@ -156,9 +156,7 @@ class Interpreter(MenuReader):
             bad = 0
             for m, _, c in self.table.keys:
                 number = numbers[c]
-                bad += number is not None and not (
-                    0 <= number - base < len(labels) and self.table.menus[m][number - base]
-                )
+                bad += number is not None and number - base not in self.table.menus[m]
             fits.append((bad, base))
         fits.sort()
         if len(fits) > 1 and fits[0][0] == fits[1][0] == 0:

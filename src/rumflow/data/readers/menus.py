@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from rumflow.core.menus import MOST_MASK_ITEMS
 from rumflow.data.labels import Item, format_menu
 from rumflow.data.readers.labels import Labels, Menu
@@ -25,9 +23,9 @@ class MenuReader(Labels):
     """Reads the different menus of a table, each as a tuple of labels."""
 
     def from_flags(self) -> tuple[list[Menu], list[Item]]:
-        """Availability columns: each menu is a string of bytes, 1 for what is on offer."""
+        """Availability columns: each menu is a tuple of the numbers of columns that are 1."""
         labels = [self.label(label) for label in self.roles.available.values()]
-        return [tuple(labels[x] for x in np.flatnonzero(np.frombuffer(m, np.uint8))) for m in self.table.menus], labels
+        return [tuple(labels[x] for x in menu) for menu in self.table.menus], labels
 
     def from_rows(self) -> list[Menu]:
         """The items in the rows of each id."""
