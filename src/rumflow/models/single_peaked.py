@@ -132,20 +132,21 @@ def _chains(cells: Cells, items: Ints) -> tuple[Ints, Ints, Paths, Paths]:
     for x in range(n):
         menus = np.flatnonzero(member[:, x])
         number = menus * width + cells.column[menus, items[x]]
-        later = np.array([_first(member[j, x + 1 :]) for j in menus], np.int64) + x + 1
-        earlier = x - 1 - np.array([_first(member[j, :x][::-1]) for j in menus], np.int64)
-        later[later > n] = n
-        for reach, table, places in ((later, after, range(n - 1, x - 1, -1)), (-earlier, before, range(x + 1))):
-            key = np.array([r if table is after else -r for r in places])
-            order = np.argsort(-reach, kind="stable")
+        sides = (
+            (after, member[menus, x + 1 :], range(n - 1, x - 1, -1)),
+            (before, member[menus, :x][:, ::-1], range(x + 1)),
+        )
+        for table, side, ends in sides:
+            gap = 1 + np.array([_first(row) for row in side], np.int64)  # from x to the next item of the menu
+            order = np.argsort(-gap, kind="stable")
             label, taken = 0, 0
-            for r, threshold in zip(places, key, strict=True):
-                while taken < len(order) and reach[order[taken]] > threshold:
+            for end in ends:  # of the interval on this side of x, the farthest first
+                while taken < len(order) and gap[order[taken]] > abs(end - x):
                     parent.append(label)
                     cell.append(int(number[order[taken]]))
                     label = len(parent) - 1
                     taken += 1
-                table[x, r] = label
+                table[x, end] = label
     return after, before, np.array(parent, np.int32), np.array(cell, np.int32)
 
 
