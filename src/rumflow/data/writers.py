@@ -66,17 +66,12 @@ def rows_table(data: Counted) -> Table:
     rows = data.rows
     if rows is None:
         raise InputError("form='rows': these data hold only counts; write them with form='long'")
-    menus = data.menus
-    table: Table = {
-        "menu_mask": [],
-        "menu": [menus[k] for k in rows.menu.tolist()],
-        "choice": [data.items[x] for x in rows.choice.tolist()],
-    }
-    if len(data.items) <= MOST_MASK_ITEMS:
-        table["menu_mask"] = data.masks[rows.menu].tolist()
-        never: list[int] = []
-    else:
-        del table["menu_mask"]
+    menus, masked = data.menus, len(data.items) <= MOST_MASK_ITEMS
+    table: Table = {"menu_mask": data.masks[rows.menu].tolist()} if masked else {}
+    table["menu"] = [menus[k] for k in rows.menu.tolist()]
+    table["choice"] = [data.items[x] for x in rows.choice.tolist()]
+    never: list[int] = []
+    if not masked:
         table["item_number"] = rows.choice.tolist()
         never = np.setdiff1d(np.arange(len(data.items)), rows.choice).tolist()
     if never or (rows.weight != 1).any():

@@ -67,7 +67,7 @@ class RandomUtility(Model):
         for better, worse in pairs:
             above[better, worse] = True
         for x in {better for better, _ in pairs} & {worse for _, worse in pairs}:  # what follows leads through these
-            above |= above[:, x : x + 1] & above[x]
+            above[above[:, x]] |= above[x]
         circle = np.flatnonzero(above.diagonal())
         if len(circle):
             names = ", ".join(str(items[x]) for x in circle)
