@@ -6,8 +6,6 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
 
 from rumflow.check import check_item
 from rumflow.core.arrays import Ints, Mask, Paths
@@ -84,16 +82,23 @@ class RandomUtility(Model):
 
     def parts(self, cells: Cells) -> list[Ints]:
         """The observed menus in groups without a common item and without a known preference between their items."""
-        offered: Mask = np.any(cells.membership, axis=0)
-        better, worse = np.nonzero(self.preferences(cells.items) & offered & offered[:, None])
+        above = self.preferences(cells.items)
         menu, item = np.nonzero(cells.membership)
-        m, n = cells.membership.shape
-        tail, head = np.concatenate([menu, m + better]), m + np.concatenate([item, worse])
-        graph = csr_matrix((np.ones(len(tail), np.int8), (tail, head)), shape=(m + n, m + n))
-        number = connected_components(graph, directed=False)[1][:m]
-        order = np.argsort(number, kind="stable")
-        groups = np.split(order, np.flatnonzero(np.diff(number[order])) + 1)
-        return sorted(groups, key=lambda menus: int(menus[0]))
+        rest = np.ones(cells.shape[0], np.bool_)
+        groups: list[Ints] = []
+        while rest.any():
+            group = np.zeros(len(rest), np.bool_)
+            group[rest.argmax()] = True
+            size = 0
+            while group.sum() > size:
+                size = int(group.sum())
+                items = np.bincount(item[group[menu]], minlength=cells.n_items) > 0
+                if self.above:
+                    items |= above[items].any(axis=0) | above[:, items].any(axis=1)
+                group[menu[items[item]]] = True
+            groups.append(np.flatnonzero(group))
+            rest &= ~group
+        return groups
 
     def describe(self) -> dict[str, Any]:
         """Its known preferences."""
