@@ -225,8 +225,11 @@ def test_other_weights_share_graphs_and_workspaces():
     geometry = GraphGeometry(RandomUtility(), cells)
     other = geometry.weighted(2 * geometry.weights)
     assert other.graphs is geometry.graphs
-    assert other._free is geometry._free
-    other.solve(np.zeros((1, *cells.shape)), Stop(1e-9))
-    assert other._free.empty()  # a single problem leaves nothing behind
+    assert other.workspaces is geometry.workspaces
+    own = other.workspaces.take()
+    other.workspaces.give_back(own)
     other.solve(np.zeros((2, *cells.shape)), Stop(1e-9))
-    assert not other._free.empty()
+    assert other.workspaces.take() is own
+    other.workspaces.give_back(own)
+    other.solve(np.zeros((1, *cells.shape)), Stop(1e-9))
+    assert other.workspaces.take() is not own  # a single problem leaves nothing behind

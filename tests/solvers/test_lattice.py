@@ -1,4 +1,6 @@
-"""Stacks on the lattice: what the kernel for few items leaves is taken on by the factor, and derivatives on large faces."""
+"""Stacks on the lattice: what the kernel for few items leaves is taken on by the factor."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,9 +8,7 @@ import pytest
 import rumflow as rf
 from rumflow.core.paths import flow_from_paths
 from rumflow.core.problem import NO_WEIGHTS, Stop
-from rumflow.core.transforms import zeta
 from rumflow.solvers import lattice as module
-from rumflow.solvers.derivatives import FaceTangent, vjp
 from rumflow.solvers.dispatch import Dispatcher
 from rumflow.solvers.geometry import Keep, SolveOptions
 from rumflow.solvers.lattice import LatticeGeometry, plain_lattice
@@ -88,17 +88,15 @@ def test_every_caller_recovers_alike(rough):
 
 def test_a_start_that_is_not_finite_is_no_start(calls, monkeypatch):
     """Rounding may leave the kernel with weights that are no numbers: then the dispatcher begins anew."""
-    plain = LatticeGeometry._begun
-
-    def begun(self, *arguments):
-        found = plain(self, *arguments)
-        found.mixture[1][:] = np.nan
-        return found
-
-    monkeypatch.setattr(LatticeGeometry, "_begun", begun)
     kernel = module.solve_piece
-    monkeypatch.setattr(module, "solve_piece", lambda *a: kernel(*a[:7], 0.5, *a[8:]))
-    fits = LatticeGeometry(5).solve(stack(5, 1), Stop(1e-9))
+
+    def solve_piece(*arguments):
+        done = kernel(*arguments[:7], 0.5, *arguments[8:])
+        arguments[12].weights[:] = np.nan  # those of the rankings that are kept
+        return done
+
+    monkeypatch.setattr(module, "solve_piece", solve_piece)
+    fits = LatticeGeometry(5).solve(stack(5, 1), Stop(1e-9), options=SolveOptions(keep=Keep.MIXTURES))
     assert [options["start"] for options, _ in calls] == [None]
     assert fits.reasons == ["done"]
 
@@ -140,37 +138,15 @@ def test_one_lattice_for_all_without_weights():
     assert len(cone.weighted(np.ones(cone.shape)).weights) == 4  # there the sums of menus are open
 
 
-@pytest.mark.parametrize("spread", [0.0, 4.0])
-@pytest.mark.parametrize("n", [6, 7, 8])
-def test_gradients_on_large_faces(n, spread, rng):
-    """What the stack gets from the inverse that the solver left, against a factor of its own."""
-    target = rf.Lattice(n).to_internal(rf.simulate.mixed_logit(n, draws=20_000, seed=1))
-    weights = 10 ** rng.uniform(0, spread, target.shape) if spread else NO_WEIGHTS
-    geometry = LatticeGeometry(n, weights)
-    result = geometry.solve(target[None].copy(), Stop(1e-12), options=SolveOptions(keep=Keep.FACES))
-    assert not result.inside[0]
-    g = rng.normal(size=target.shape)
-    found = vjp(FaceTangent(geometry, result.faces), weights, g[None].copy())[0]
-    start = result.starts[0]
-    # The span of the rankings themselves: J^T = W V (V^T W V)^+ V^T.
-    cells = np.array([zeta(flow_from_paths(path[None], np.ones(1))).ravel() for path in start.paths])
-    v = (cells[1:] - cells[0]).T
-    w = weights.ravel() if len(weights) else np.ones(target.size)
-    expected = (w * (v @ np.linalg.lstsq(np.sqrt(w)[:, None] * v, g.ravel() / np.sqrt(w), rcond=1e-13)[0])).reshape(
-        g.shape
-    )
-    assert found == pytest.approx(expected, abs=1e-8 * np.abs(expected).max())
-
-
 def test_workspaces_of_few_items_are_shared():
     weighted = plain_lattice(4).weighted(np.full((4, 8), 2.0))
-    assert weighted._small_workspaces is plain_lattice(4)._small_workspaces
+    assert weighted.small_workspaces is plain_lattice(4).small_workspaces
     assert plain_lattice(10) is not plain_lattice(10)
 
 
 def test_what_an_interrupt_leaves_is_certified_as_it_is(monkeypatch, rough):
     """Ctrl-C while the dispatcher is at work: what the kernel had certified before is no certificate of what is returned."""
-    monkeypatch.setattr(LatticeGeometry, "_solve_one", lambda *a, **k: None)
+    monkeypatch.setattr(Dispatcher, "solve", lambda *given, first, **options: replace(first, reason="interrupted"))
     targets = stack(5, 6)
     fits = plain_lattice(5).solve(targets, Stop(1e-9), options=SolveOptions(partial=True))
     assert set(fits.reasons) == {"interrupted"}

@@ -90,6 +90,11 @@ class Cells:
         item[menu, self.column[menu, x]] = x
         return item
 
+    @cached_property
+    def filled(self) -> Mask:
+        """(menus, width): is there a cell, or only padding?"""
+        return np.arange(self.width) < self.count[:, None]
+
     def name(self, menu: int) -> str:
         """A menu in words."""
         members = [str(self.items[x]) for x in np.flatnonzero(self.membership[menu])]
@@ -134,6 +139,10 @@ class Cells:
             and np.array_equal(self.membership, other.membership)
             and np.array_equal(self.recorded, other.recorded)
         )
+
+    def cut(self, table: Array, menus: Ints) -> Array:
+        """The table of these cells, given that of more menus, of which they are those numbered `menus`."""
+        return np.ascontiguousarray(table[menus, : self.width])
 
     def part(self, menus: Ints) -> Cells:
         """Some of the menus; their columns stay."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rumflow.core.arrays import Array
+from rumflow.core.arrays import Array, Mask
 from rumflow.core.compile import kernel, leaf
 from rumflow.core.paths import conserve_kernel, squeeze
 from rumflow.core.problem import Problem
@@ -89,6 +89,15 @@ def _try_inside(target, weights, complete, rho, flow, tolerance):
             rho[x, j] = target[x, j]
     normalise_menus(rho, weights, n)
     return complete and inside_flow(rho, flow, np.empty(1 << n), tolerance)
+
+
+def menu_shares(member: Mask, weights: Array) -> Array:
+    """How menus, rows of cells, spread their surplus: in the proportions 1/w; not at all where a cell does not count."""
+    inverse = np.divide(1.0, weights, out=np.zeros_like(weights), where=member & (weights > 0))
+    inverse[(member & (weights == 0)).any(axis=1)] = 0.0
+    total = inverse.sum(axis=1, keepdims=True)
+    shares: Array = np.divide(inverse, total, out=np.zeros_like(inverse), where=total > 0)
+    return shares
 
 
 def rum_membership(problem: Problem, threads: int | None = None) -> tuple[Array, Array | None]:

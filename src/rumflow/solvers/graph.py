@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from queue import Empty, SimpleQueue
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +22,7 @@ from rumflow.core.certificate import Certificate
 from rumflow.core.graph import Graph, cells_of_types, cheapest_type, follow_type, inner_point
 from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import certify_types, plain_cheapest
+from rumflow.core.membership import menu_shares
 from rumflow.core.paths import flow_from_paths, paths_from_orders
 from rumflow.core.problem import SOLVER_FLOOR, Problem, Stop, data_size
 from rumflow.core.threads import run_threads, thread_count
@@ -33,7 +33,7 @@ from rumflow.solvers.active_set.solve import Goal, Outcome, Workspace, make_grap
 from rumflow.solvers.geometry import DEFAULT_OPTIONS, Faces, Geometry, Keep, SolveOptions
 from rumflow.solvers.graph_faces import GraphFaces
 from rumflow.solvers.graph_fits import GraphFits, PartFit, PartStarts, Point, restrict, total_certificate
-from rumflow.solvers.resources import ONE_THREAD, Resources
+from rumflow.solvers.resources import ONE_THREAD, Resources, Spares
 
 #: Up to so many items a mixture of rankings has `rho` and `flow` over all menus.
 MOST_ITEMS_OF_ARRAYS = 22
@@ -71,7 +71,7 @@ class GraphGeometry(Geometry):
         self.menus = whole if cone else model.parts(cells)
         self.parts = [cells] if len(self.menus) == 1 else [cells.part(group) for group in self.menus]
         self._prepare(limit)
-        self._free: SimpleQueue[list[Any]] = SimpleQueue()  # workspaces, shared by geometries of other weights
+        self.workspaces = Spares(self._make_workspaces)  # shared by geometries of other weights
         self._set_weights((cells.item >= 0).astype(np.float64))
 
     def _prepare(self, limit: Limit) -> None:
@@ -83,11 +83,11 @@ class GraphGeometry(Geometry):
         self.__dict__.pop("_share", None)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_free", "faces")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("workspaces", "faces")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._free, self.faces = SimpleQueue(), GraphFaces(self)
+        self.workspaces, self.faces = Spares(self._make_workspaces), GraphFaces(self)
 
     def weighted(self, weights: Array) -> Self:
         """The same graphs with other weights of cells."""
@@ -133,15 +133,7 @@ class GraphGeometry(Geometry):
     @cached_property
     def _share(self) -> Array:
         """How a menu spreads its surplus: in the proportions 1/w; not at all where a cell does not count, nor on the cone."""
-        weights, cells = self.weights, self.cells
-        if self.cone:
-            return np.zeros_like(weights)
-        own = np.arange(cells.width) < cells.count[:, None]
-        inverse = np.divide(1.0, weights, out=np.zeros_like(weights), where=weights > 0)
-        inverse[(own & (weights == 0)).any(axis=1)] = 0.0
-        total = inverse.sum(axis=1, keepdims=True)
-        share: Array = np.divide(inverse, total, out=np.zeros_like(inverse), where=total > 0)
-        return share
+        return np.zeros_like(self.weights) if self.cone else menu_shares(self.cells.filled, self.weights)
 
     def _normalise(self, targets: Array) -> Array:
         """Targets with menus that add up to 1, where all of their cells count."""
@@ -173,7 +165,7 @@ class GraphGeometry(Geometry):
         def task(i: int) -> None:
             if stopped:
                 return
-            workspaces = self.take_workspaces()
+            workspaces = self.workspaces.take()
             begin = None if starts is None else starts[i]
             found = []
             for p, workspace in enumerate(workspaces):
@@ -197,7 +189,7 @@ class GraphGeometry(Geometry):
                 found.append(own)
             parts[i] = found
             if size > 1:  # a single problem leaves nothing behind
-                self.give_back(workspaces)
+                self.workspaces.give_back(workspaces)
             if resources.advance is not None:
                 resources.advance(1)
 
@@ -246,20 +238,11 @@ class GraphGeometry(Geometry):
 
     def part_problem(self, target: Array, p: int) -> Problem:
         """The tables of a group of menus."""
-        return Problem(*part_of(target, self.weights, self.parts[p], self.menus[p]), self.cone)
+        part, menus = self.parts[p], self.menus[p]
+        return Problem(part.cut(target, menus), part.cut(self.weights, menus), self.cone)
 
-    def take_workspaces(self) -> list[Any]:
-        """What a solve works in, one for each group of menus; to be given back."""
-        try:
-            return self._free.get_nowait()
-        except Empty:
-            return self._workspaces()
-
-    def give_back(self, workspaces: list[Any]) -> None:
-        """For the next solve."""
-        self._free.put(workspaces)
-
-    def _workspaces(self) -> list[Any]:
+    def _make_workspaces(self) -> list[Any]:
+        """What a solve works in, one for each group of menus."""
         return [Workspace(graph) for graph in self.graphs]
 
     def certify(self, mixture: Mixture, target: Array, lower: float | None = None) -> Certificate:
@@ -305,10 +288,8 @@ class GraphGeometry(Geometry):
 
     def cheapest(self, cost: Array) -> float:
         """The price of the cheapest type."""
-        tables = [
-            np.ascontiguousarray(cost[own, : part.width]) for own, part in zip(self.menus, self.parts, strict=True)
-        ]
-        return float(sum(plain_cheapest(graph, own) for graph, own in zip(self.graphs, tables, strict=True)))
+        groups = zip(self.graphs, self.parts, self.menus, strict=True)
+        return float(sum(plain_cheapest(graph, part.cut(cost, menus)) for graph, part, menus in groups))
 
     def middle(self) -> Point:
         """The flow that divides evenly at every node."""
@@ -345,8 +326,8 @@ class GraphGeometry(Geometry):
         """A point as a mixture: where it has a share of the inner point, the nearest one with equal weights."""
         if point.rest == 0:
             return point.types, point.weights
-        ones = (np.arange(self.cells.width) < self.cells.count[:, None]).astype(np.float64)
-        even = self.weighted(ones).solve(self.rho(point)[None], Stop(1e-14, 1e-18), options=SolveOptions(certify=False))
+        options, ones = SolveOptions(certify=False), self.cells.filled.astype(np.float64)
+        even = self.weighted(ones).solve(self.rho(point)[None], Stop(1e-14, 1e-18), options=options)
         return even.mixtures[0]
 
     def flow(self, point: Point) -> Array:
@@ -359,8 +340,3 @@ class GraphGeometry(Geometry):
             )
         types, weights = self.mixture(point)
         return flow_from_paths(paths_from_orders(self.orders(types)), weights)
-
-
-def part_of(target: Array, weights: Array, part: Cells, menus: Ints) -> tuple[Array, Array]:
-    """The tables of some of the menus."""
-    return np.ascontiguousarray(target[menus, : part.width]), np.ascontiguousarray(weights[menus, : part.width])

@@ -44,7 +44,7 @@ class GraphFaces:
                 if len(types) and not len(factor):
                     factor = self._factor(p, types)
                 table = np.empty(part.shape)
-                tangent_types(types, factor, np.ascontiguousarray(rows[i][menus, : part.width]), table)
+                tangent_types(types, factor, part.cut(rows[i], menus), table)
                 out[i, menus, : part.width] = table
 
         run_threads(task, range(len(rows)), thread_count(threads))
@@ -90,13 +90,13 @@ class GraphFaces:
             return [one.face for one in fits.parts[i]]
         inside, target = bool(fits.inside[i]), fits.targets[i]
         found: list[Face | None] = []
-        workspaces = self._geometry.take_workspaces()
+        workspaces = self._geometry.workspaces.take()
         for p, workspace in enumerate(workspaces):
             problem, mixture = self._geometry.part_problem(target, p), fits.parts[i][p].mixture
             workspace.reserve(len(mixture[1]))
             start_from(make_graph_problem(problem), workspace.active, *mixture)
             found.append(None if inside else self._span(p, workspace, problem, _gradient(problem, mixture)))
-        self._geometry.give_back(workspaces)
+        self._geometry.workspaces.give_back(workspaces)
         return found
 
     def of_solved(self, p: int, workspace: Workspace, problem: Problem, mixture: Mixture) -> Face | None:
@@ -113,8 +113,7 @@ class GraphFaces:
         # An affinely independent set has at most as many types as there are cells beyond one per menu, and one more.
         most = int(self._geometry.parts[p].count.sum()) - len(self._geometry.menus[p]) + 1
         span(make_graph_problem(problem), workspace, GraphFace(self._geometry.graphs[p], cost), most)
-        active, k = workspace.active, int(workspace.active.count[0])
-        return Face(active.paths[:k].copy(), active.factor[: k * (k + 1) // 2].copy())
+        return Face(workspace.mixture()[0], workspace.factor())
 
     def _model_face(self, p: int) -> Face:
         """The face that is the whole model."""
@@ -131,13 +130,12 @@ class GraphFaces:
 
     def _factor(self, p: int, types: Paths) -> Array:
         problem = self._geometry.part_problem(np.zeros_like(self._geometry.weights), p)
-        workspaces = self._geometry.take_workspaces()
+        workspaces = self._geometry.workspaces.take()
         workspace = workspaces[p]
         workspace.reserve(len(types))
         start_from(make_graph_problem(problem), workspace.active, types, np.ones(len(types)))
-        k = int(workspace.active.count[0])
-        factor: Array = workspace.active.factor[: k * (k + 1) // 2].copy()
-        self._geometry.give_back(workspaces)
+        factor: Array = workspace.factor()
+        self._geometry.workspaces.give_back(workspaces)
         return factor
 
 

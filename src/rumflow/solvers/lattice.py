@@ -1,8 +1,8 @@
-"""Random utility on the lattice of all menus: projections and their derivatives, many small problems at a time.
+"""Random utility on the lattice of all menus: projections, many small problems at a time.
 
 A stack of targets z_1 .. z_B in the internal layout is projected; what the derivatives need is kept per problem: the
 active rankings and what the solver left of M: its inverse for few items (`rumflow.solvers.small`), else its Cholesky factor
-(`rumflow.solvers.active_set`). Three steps per problem:
+(`rumflow.solvers.active_set`); `rumflow.solvers.lattice_faces` works with them. Three steps per problem:
 
  1. *Menu sums.* RUM lies in the affine space S where the cells of each menu add up to 1, so P(z) = P(P_S z), and P_S is
     explicit: a fully observed menu gives up its surplus in the proportions 1/w. This also takes the part of the
@@ -18,8 +18,7 @@ result does not depend on the others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
-from queue import Empty, SimpleQueue
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,6 @@ from numpy.typing import NDArray
 from rumflow.core.arrays import Array, Ints, Mixture, Paths
 from rumflow.core.certificate import Certificate, Certifier
 from rumflow.core.graph_cells import Cells
-from rumflow.core.lattice import Lattice
 from rumflow.core.membership import inside_tolerance
 from rumflow.core.paths import (
     cheapest_below,
@@ -40,29 +38,17 @@ from rumflow.core.paths import (
 )
 from rumflow.core.problem import NO_WEIGHTS, Problem, Stop, is_complete
 from rumflow.core.threads import run_threads, thread_count
-from rumflow.core.transforms import moebius, zeta, zeta_adjoint
+from rumflow.core.transforms import zeta, zeta_adjoint
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RANDOM_UTILITY
-from rumflow.solvers.active_set.kernels import start_from
 from rumflow.solvers.active_set.solve import Workspace, make_problem
 from rumflow.solvers.active_set.state import KernelProblem
-from rumflow.solvers.batch.kernels import (
-    FACE,
-    INSIDE,
-    Piece,
-    Start,
-    complete_face,
-    from_flow,
-    load,
-    solve_piece,
-    tangent_piece,
-    to_edges,
-)
-from rumflow.solvers.batch.result import LatticeFits, Part, concatenate, join, no_start, split
+from rumflow.solvers.batch.kernels import FACE, INSIDE, Piece, Start, solve_piece
+from rumflow.solvers.batch.result import LatticeFits, Part, concatenate, cut_stack, join, no_start, split
 from rumflow.solvers.dispatch import Dispatcher, Solved
 from rumflow.solvers.geometry import DEFAULT_OPTIONS, Faces, Geometry, Keep, SolveOptions
-from rumflow.solvers.resources import ONE_THREAD, Resources
-from rumflow.solvers.small.solve import begin_small
+from rumflow.solvers.lattice_faces import LatticeFaces
+from rumflow.solvers.resources import ONE_THREAD, Resources, Spares
 from rumflow.solvers.small.workspace import (
     MOST_ITEMS,
     SmallProblem,
@@ -70,18 +56,14 @@ from rumflow.solvers.small.workspace import (
     is_small,
     make_small,
     make_workspace,
-    store_rankings,
 )
-from rumflow.solvers.span import LatticeFace, span
-from rumflow.solvers.tangent import face_dimension, span_face, tangent_weights
 
 
-def _make_queues() -> tuple[SimpleQueue[SmallWorkspace], SimpleQueue[Workspace]]:
-    return SimpleQueue(), SimpleQueue()
+def _make_spares(n: int) -> tuple[Spares[SmallWorkspace], Spares[Workspace]]:
+    return Spares(partial(make_workspace, n)), Spares(partial(Workspace, n))
 
 
-_SHARED = tuple(_make_queues() for _ in range(MOST_ITEMS + 1))
-_MOST_ALONE = 128  # problems of few items that one kernel call solves
+_SHARED = tuple(_make_spares(n) for n in range(MOST_ITEMS + 1))
 _ROUNDING = -1.0  # a floor below 0: the kernel computes what is rounding
 
 
@@ -109,7 +91,7 @@ class LatticeGeometry(Geometry):
         self.complete = not cone and is_complete(weights)
         self._tolerance, self._no_starts = inside_tolerance(n), join(None, 1, n)
         # Lattices of few items share their workspaces: fits that are kept would keep one each.
-        self._small_workspaces, self._workspaces = _SHARED[n] if n <= MOST_ITEMS else _make_queues()
+        self.small_workspaces, self.workspaces = _SHARED[n] if n <= MOST_ITEMS else _make_spares(n)
 
     def __reduce__(self) -> tuple[type[LatticeGeometry], tuple[int, Array, bool]]:
         return LatticeGeometry, (self.n, self.weights, self.cone)
@@ -131,23 +113,19 @@ class LatticeGeometry(Geometry):
         return Certifier(self.n, self.weights, self.cone, 1)
 
     @cached_property
-    def _weighted(self) -> KernelProblem:
+    def faces(self) -> LatticeFaces:
+        """The faces of projections, and the derivatives on them."""
+        return LatticeFaces(self)
+
+    @cached_property
+    def kernel(self) -> KernelProblem:
         """What the weights alone say of a problem, in the form of the kernels: it has no target."""
         return make_problem(Problem(np.empty((self.n, 0)), self.weights, self.cone))
 
     @cached_property
-    def problem(self) -> KernelProblem:
-        """The same with a target of zeros, for derivatives, where it does not matter."""
-        return self._weighted._replace(target=np.zeros(self.shape))
-
-    @cached_property
-    def share(self) -> Array:
-        """How P_S spreads a menu's surplus over its cells; nothing in the cone, where menus may add up to anything."""
-        return np.zeros(self.shape) if self.cone else _share(self.n, self.weights)
-
-    @cached_property
-    def _small(self) -> SmallProblem | None:
-        return make_small(self._weighted) if is_small(self.n, self.weights) else None
+    def small(self) -> SmallProblem | None:
+        """The same for few items; None where there are many, or weights too far apart."""
+        return make_small(self.kernel) if is_small(self.n, self.weights) else None
 
     def positions(self, menu: Ints, item: Ints, cells: Cells) -> Ints:
         """Where cells are in the flattened layout."""
@@ -167,7 +145,7 @@ class LatticeGeometry(Geometry):
         """Project a stack (B, n, 2^(n-1))."""
         keep, certify, method = options.keep, options.certify, options.method
         size = len(targets)
-        few = self._small is not None and method != "ipm"
+        few = self.small is not None and method != "ipm"
         arrays = few or size != 1 or keep is Keep.FACES  # otherwise they are made when asked for
         fits = LatticeFits(
             geometry=self,
@@ -189,7 +167,7 @@ class LatticeGeometry(Geometry):
             same = size > 1 and len(set(map(id, starts))) == 1  # many problems often begin from one mixture
             begin = [_as_start(starts[0])] * size if same else [_as_start(own) for own in starts]
         threads = 1 if size == 1 else thread_count(resources.threads)
-        fits.pieces = _ONE_PIECE if size == 1 else _pieces(size, threads, few)
+        fits.pieces = _ONE_PIECE if size == 1 else cut_stack(size, threads, few)
         one = resources if size == 1 else resources._replace(threads=1)
         stopped = [] if options.begin else [True]  # filled by whoever hears Ctrl-C
 
@@ -245,62 +223,8 @@ class LatticeGeometry(Geometry):
     def tangent(
         self, faces: Faces, rows: Array, by_flow: Array | None = None, *, forward: bool, threads: int | None = 1
     ) -> Array:
-        """S times each of a stack of vectors, in place: see `rumflow.solvers.derivatives`.
-
-        by_flow   what stands for the flow beside the probabilities, in place as well: gradients become changes.
-        """
-        none = np.empty((0, *rows.shape[1:]))
-        kind, atoms = np.ascontiguousarray(faces.counts.T)
-        paths = faces.types.reshape(len(rows), faces.types.shape[1] // self.n, self.n)
-        count = thread_count(threads)
-
-        def task(piece: range) -> None:
-            here = slice(piece.start, piece.stop)
-            own = kind[here], atoms[here], paths[here], faces.factor[here]
-            flows = none if by_flow is None else by_flow[here]
-            if self._small is None:
-                self._tangent_large(own, rows[here], flows, forward)
-                return
-            small, work = self._small_workspace(), np.empty(rows.shape[1:])
-            arrays = (self.weights, self.share, self.complete, forward, small, work, *own, rows[here], flows)
-            tangent_piece(self._small, *arrays)
-            self._small_workspaces.put(small)
-
-        run_threads(task, _pieces(len(rows), count), count)
-        return rows
-
-    def _tangent_large(
-        self, faces: tuple[Ints, Ints, Paths, Array], rows: Array, by_flow: Array, forward: bool
-    ) -> None:
-        kind, atoms, paths, factor = faces
-        workspace = self._workspace(int(atoms.max(initial=0)))
-        weights, active, work = self.weights, workspace.active, workspace.cost
-        none = np.empty((0, rows.shape[2]))
-        for i, g in enumerate(rows):
-            inside, k = bool(kind[i] == INSIDE), int(atoms[i])
-            own = by_flow[i] if len(by_flow) else none
-            if to_edges(weights, self.share, self.complete, inside, forward, g, own, work):
-                if factor.shape[1]:
-                    load(active, paths[i, :k], factor[i, : k * (k + 1) // 2])
-                else:
-                    start_from(self.problem, active, paths[i, :k], np.ones(k))
-                k = int(active.count[0])
-                d = active.scratch[2]
-                tangent_weights(active, g, d)
-                g[:] = flow_from_paths(active.paths[:k], d[:k])
-                if len(own):
-                    own[:] = g
-                from_flow(weights, inside, forward, g, work)
-            elif len(own):
-                own[:] = moebius(g.copy())
-        self._workspaces.put(workspace)
-
-    def face(self, fits: LatticeFits, i: int) -> Start:
-        """Rankings that span the face of a solved problem, for `tangent`."""
-        inside = bool(fits.kind[i] == INSIDE)
-        if inside and self.complete:
-            return no_start(self.n)
-        return self._complete(fits.mixture(i), fits.flow(i), int(fits.kind[i]), Keep.FACES, fits.targets[i])
+        """S times each of a stack of vectors, in place."""
+        return self.faces.tangent(faces, rows, by_flow, forward=forward, threads=threads)
 
     def certify(self, mixture: Mixture, target: Array, lower: float | None = None) -> Certificate:
         """The certificate of a mixture; gaps are exact here, whatever bound is known."""
@@ -353,25 +277,11 @@ class LatticeGeometry(Geometry):
         """The flow itself."""
         return point
 
-    def _small_workspace(self) -> SmallWorkspace:
-        try:
-            return self._small_workspaces.get_nowait()
-        except Empty:
-            return make_workspace(self.n)
-
-    def _workspace(self, count: int = 0) -> Workspace:
-        try:
-            workspace = self._workspaces.get_nowait()
-        except Empty:
-            workspace = Workspace(self.n)
-        workspace.reserve(count)
-        return workspace
-
     def _solve_few(self, part: Part, resources: Resources) -> bool:
         """A piece of a stack of few items in one kernel, then what it left unsolved. False after Ctrl-C."""
         fits, out, stop, size = part.fits, part.out, part.stop, len(part.targets)
         keep, first = fits.keep, part.span.start
-        small = self._small_workspace()
+        small = self.small_workspaces.take()
         begin, start = self._no_starts if part.starts is None and size == 1 else join(part.starts, size, self.n)
         atoms = 128 * size if keep else 0
         flat = Start(
@@ -383,7 +293,7 @@ class LatticeGeometry(Geometry):
         targets, floor = fits.normalised[part.span], _ROUNDING if stop.floor is None else stop.floor
         while True:
             done = solve_piece(
-                self._small, self.weights, self.complete, small, targets, begin, start, stop.tol, floor,
+                self.small, self.weights, self.complete, small, targets, begin, start, stop.tol, floor,
                 self._tolerance, int(keep), out, flat, used, done, resume,
             )  # fmt: skip
             if done == size:
@@ -396,7 +306,7 @@ class LatticeGeometry(Geometry):
                 _grown(flat.weights, int(used[0]), k),
                 _grown(flat.factor, int(used[1]), k * (k + 1) // 2),
             )
-        self._small_workspaces.put(small)
+        self.small_workspaces.give_back(small)
         rankings, numbers = used.tolist()
         flat = Start(flat.paths[:rankings], flat.weights[:rankings], flat.factor[:numbers])
         unsolved = self._certify(part) if part.certify or out.stalled.any() else []
@@ -409,15 +319,15 @@ class LatticeGeometry(Geometry):
         for i in unsolved:
             found = found if found is not None else split(out.count, flat)
             certificate = self.certifier.make(*fits.numbers[first + i].tolist())
-            workspace = self._workspace()
+            workspace = self.workspaces.take()
             solved = self._solve_one(part, i, workspace, resources, self._begun(part, i, certificate, found[i]))
-            self._workspaces.put(workspace)
+            self.workspaces.give_back(workspace)
             if solved is None:
                 fits.reasons[part.span] = ["interrupted"] * size
                 return False
             part.put(i, solved)
             if keep:
-                found[i] = self._complete(_mixture(solved), solved.flow, int(out.kind[i]), keep, part.targets[i])
+                found[i] = self._kept(part, i, solved)
                 out.count[i] = len(found[i].weights)
         fits.kept[first] = flat if found is None else concatenate(found, self.n)
         return True
@@ -443,7 +353,7 @@ class LatticeGeometry(Geometry):
         parts: list[Start] = []
         fits, keep, first = part.fits, part.fits.keep, part.span.start
         # A single problem leaves nothing behind: its arrays are freed before it is certified.
-        workspace = None if fits.given_flows is None else self._workspace()
+        workspace = None if fits.given_flows is None else self.workspaces.take()
         # Derivatives need the rankings of the optimal face.
         method = "rankings" if keep is Keep.FACES and method == "auto" else method
         for i in range(len(part.targets)):
@@ -452,15 +362,11 @@ class LatticeGeometry(Geometry):
                 break
             part.put(i, solved)
             if keep and fits.given_flows is not None:
-                kind = int(part.out.kind[i])
-                parts.append(
-                    no_start(self.n)
-                    if solved.method == "moebius"
-                    else self._complete(_mixture(solved), solved.flow, kind, keep, part.targets[i], workspace)
-                )
+                inside = solved.method == "moebius"
+                parts.append(no_start(self.n) if inside else self._kept(part, i, solved, workspace))
                 part.out.count[i] = len(parts[-1].weights)
         if workspace is not None:
-            self._workspaces.put(workspace)
+            self.workspaces.give_back(workspace)
         fits.kept[first] = concatenate(parts, self.n)
         return solved is not None
 
@@ -482,7 +388,7 @@ class LatticeGeometry(Geometry):
         elif own is not None and len(own.weights) > 0 and np.isfinite(own.weights).all():
             start = own.paths, own.weights
         certifier = self.certifier.with_threads(resources.threads)
-        solved = Dispatcher(self._weighted, certifier).solve(
+        solved = Dispatcher(self.kernel, certifier).solve(
             part.targets[i],
             part.stop,
             method=method,
@@ -493,44 +399,12 @@ class LatticeGeometry(Geometry):
         )
         return None if solved.reason == "interrupted" and len(part.fits) > 1 else solved
 
-    def _complete(
-        self, mixture: Mixture, flow: Array, kind: int, keep: Keep, target: Array, solved_in: Workspace | None = None
-    ) -> Start:
-        """Rankings with what the derivatives need: enough of them to span the face, and their matrix.
-
-        solved_in   where the mixture was found, as the solver left it: there is a factor already.
-        """
-        if keep is not Keep.FACES:
+    def _kept(self, part: Part, i: int, solved: Solved, workspace: Workspace | None = None) -> Start:
+        """What is kept of problem i, which was solved in this workspace."""
+        mixture = decompose(solved.flow) if solved.mixture is None else solved.mixture
+        if part.fits.keep is not Keep.FACES:
             return Start(*mixture, np.empty(0))
-        if self._small is not None:
-            small = self._small_workspace()
-            begin_small(self._small, small, *mixture)
-            complete_face(self._small, small, target, flow, self.complete, kind == FACE)
-            k = int(small.count[0])
-            start = Start(np.empty((k, self.n), np.int32), np.empty(k), np.empty(k * (k + 1) // 2))
-            store_rankings(small, *start)
-            self._small_workspaces.put(small)
-            return start
-        if solved_in is not None and solved_in.holds(mixture):
-            workspace = solved_in
-        else:
-            workspace = self._workspace(len(mixture[1]))
-            start_from(self.problem, workspace.active, *mixture)
-        if kind == FACE and self.complete:
-            dimension = int(face_dimension(flow, workspace.below))
-            while workspace.active.count[0] <= dimension and dimension + 8 > len(workspace.active.weights):
-                workspace.grow()
-            if workspace.active.count[0] <= dimension:
-                span_face(self.problem, workspace.active, flow, dimension)
-        elif kind == FACE:
-            difference = zeta(flow.copy()) - np.where(self.weights > 0, target, 0.0)
-            face = LatticeFace(zeta_adjoint(self.weights * difference))
-            span(self.problem, workspace, face, int((self.weights > 0).sum()) + 1)
-        k = int(workspace.active.count[0])
-        start = Start(*workspace.mixture(), workspace.active.factor[: k * (k + 1) // 2].copy())
-        if workspace is not solved_in:
-            self._workspaces.put(workspace)
-        return start
+        return self.faces.of_solved(mixture, solved.flow, int(part.out.kind[i]), part.targets[i], workspace)
 
 
 _NO_ROWS = np.empty((0, 0, 0))
@@ -539,28 +413,6 @@ _ONE_PIECE = [range(1)]
 
 def _as_start(given: Start | Mixture | None) -> Start | None:
     return given if given is None or isinstance(given, Start) else Start(*given, np.empty(0))
-
-
-def _mixture(solved: Solved) -> Mixture:
-    return decompose(solved.flow) if solved.mixture is None else solved.mixture
-
-
-def _pieces(size: int, threads: int, few: bool = True) -> list[range]:
-    """A stack in pieces: large ones where nobody else could take part, for a kernel call costs as much as small problems do."""
-    step = max(1, min(_MOST_ALONE, size)) if few and threads == 1 else max(1, min(32, size // (8 * threads)))
-    return [range(i, min(i + step, size)) for i in range(0, size, step)]
-
-
-def _share(n: int, weights: Array) -> Array:
-    """How P_S spreads a menu's surplus over its cells: in the proportions 1/w; 0 where the menu is not fully observed."""
-    lattice = Lattice(n)
-    inverse = lattice.membership.astype(float)
-    if len(weights):
-        w = lattice.from_internal(weights)
-        np.divide(1.0, w, out=inverse, where=lattice.membership & (w > 0))
-        inverse[(lattice.membership & (w == 0)).any(axis=1)] = 0.0
-    total = inverse.sum(axis=1, keepdims=True)
-    return lattice.to_internal(np.divide(inverse, total, out=np.zeros_like(inverse), where=total > 0))
 
 
 def _grown(array: NDArray[Any], used: int, more: int) -> NDArray[Any]:

@@ -1,9 +1,12 @@
-"""What a solve may use: threads, time, and whom it tells how it gets on."""
+"""What a solve may use: threads, time, whom it tells how it gets on, and workspaces of earlier solves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from queue import Empty, SimpleQueue
+from typing import Generic, NamedTuple, TypeVar
+
+Workspace = TypeVar("Workspace")
 
 
 class Progress(NamedTuple):
@@ -26,3 +29,21 @@ class Resources(NamedTuple):
 
 
 ONE_THREAD, ALL_THREADS = Resources(), Resources(None)
+
+
+class Spares(Generic[Workspace]):
+    """Workspaces that nobody uses at the moment; where there is none, one is made."""
+
+    def __init__(self, make: Callable[[], Workspace]) -> None:
+        self._make, self._waiting = make, SimpleQueue[Workspace]()
+
+    def take(self) -> Workspace:
+        """One to work in, to be given back."""
+        try:
+            return self._waiting.get_nowait()
+        except Empty:
+            return self._make()
+
+    def give_back(self, workspace: Workspace) -> None:
+        """For the next solve."""
+        self._waiting.put(workspace)

@@ -67,7 +67,7 @@ KINDS = ["unweighted", "weighted", "incomplete"]
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_adjoint_of_the_menu_sums(n, kind, form, rng):
     weights = weigh(kind, n, rng)
-    share = LatticeGeometry(n, NONE if weights is None else weights).share
+    share = LatticeGeometry(n, NONE if weights is None else weights).faces.share
     rows = rng.normal(size=share.shape)
     expected = sums_projector(n, weights).T @ rows.ravel()
     form(kernels.add_to_zero_adjoint)(rows, share, n)
@@ -96,7 +96,7 @@ def test_to_edges(kind, inside, with_flow, forward, form, rng):
     n = 3
     weights = weigh(kind, n, rng)
     complete = kind != "incomplete"
-    share = LatticeGeometry(n, NONE if weights is None else weights).share
+    share = LatticeGeometry(n, NONE if weights is None else weights).faces.share
     g, by_flow = rng.normal(size=(2, n, 1 << (n - 1)))
     seen = np.ones(g.size, np.bool_) if weights is None else weights.ravel() > 0
     if forward:
@@ -259,7 +259,7 @@ def test_gradients_of_a_piece(kind, kept, form, rng):
     if weights is not None:
         g *= weights > 0
     found = g.copy()
-    share = LatticeGeometry(n, NONE if weights is None else weights).share
+    share = LatticeGeometry(n, NONE if weights is None else weights).faces.share
     form(kernels.tangent_piece)(
         piece.few, piece.weights, share, piece.complete, False, piece.workspace, np.empty(targets.shape[1:]), piece.kind,
         piece.count, paths, inverse, found, np.empty((0, *targets.shape[1:])),

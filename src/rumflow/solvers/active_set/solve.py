@@ -145,6 +145,11 @@ class Workspace:
         k = int(self.active.count[0])
         return self.active.paths[:k].copy(), self.active.weights[:k].copy()
 
+    def factor(self) -> Array:
+        """The rows of the factor one after another, copied."""
+        k = int(self.active.count[0])
+        return self.active.factor[: k * (k + 1) // 2].copy()
+
     def holds(self, mixture: Mixture) -> bool:
         """Are these the active rankings, with these weights?"""
         k = int(self.active.count[0])

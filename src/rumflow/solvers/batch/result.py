@@ -23,6 +23,8 @@ from rumflow.solvers.batch.kernels import FACE, INSIDE, Piece, Start, pack_piece
 from rumflow.solvers.dispatch import Solved
 from rumflow.solvers.geometry import Faces, Fits, Keep, keeps_factors
 
+_MOST_ALONE = 128  # problems of few items that one kernel call solves
+
 
 @dataclass(eq=False)
 class LatticeFits(Fits):
@@ -130,7 +132,7 @@ class LatticeFits(Fits):
 
     def flow(self, i: int) -> Array:
         """The flow of problem i."""
-        own: Array = (self.flows if self.given_flows is None else self.given_flows)[i]
+        own: Array = self.flows[i]
         return own
 
     @cached_property
@@ -139,7 +141,7 @@ class LatticeFits(Fits):
         n = self.targets.shape[1]
         if self.keep is Keep.FACES:
             return pack(self.kind, self.count, [(piece, self.kept[piece.start]) for piece in self.pieces], n)
-        found = [self.geometry.face(self, i) for i in range(len(self))]
+        found = [self.geometry.faces.find(self, i) for i in range(len(self))]
         count = np.array([len(one.weights) for one in found], np.int64)
         return pack(self.kind, count, [(range(len(found)), concatenate(found, n))], n)
 
@@ -167,6 +169,12 @@ class Part(NamedTuple):
         if fits.given_flows is not None and fits.given_rhos is not None:
             fits.given_flows[k], fits.given_rhos[k] = solved.flow, zeta(solved.flow.copy(), 1)
             del fits.solved[k]
+
+
+def cut_stack(size: int, threads: int, few: bool = True) -> list[range]:
+    """A stack in pieces: large ones where nobody else could take part, for a kernel call costs as much as small problems do."""
+    step = max(1, min(_MOST_ALONE, size)) if few and threads == 1 else max(1, min(32, size // (8 * threads)))
+    return [range(i, min(i + step, size)) for i in range(0, size, step)]
 
 
 def pack(kind: Ints, count: Ints, pieces: Sequence[tuple[range, Start]], n: int, threads: int = 1) -> Faces:

@@ -60,7 +60,7 @@ class BoundedGeometry(GraphGeometry):
         m, width = self.cells.shape
         return 16 * (m * width) ** 2
 
-    def _workspaces(self) -> list[Any]:
+    def _make_workspaces(self) -> list[Any]:
         """A solver for each part."""
         return [BoundedSolver(SearchPrices(part, self._above), Bounder(self.model, part)) for part in self.parts]
 

@@ -46,9 +46,8 @@ class Heavy(NamedTuple):
 
 def find_heavy(cells: Cells, cost: Array) -> Heavy:
     """Which menus matter for a (menus, width) table of prices."""
-    inside = np.arange(cells.width) < cells.count[:, None]
-    least = np.where(inside, cost, np.inf).min(axis=1)
-    weight = np.where(inside, cost, -np.inf).max(axis=1) - least
+    least = np.where(cells.filled, cost, np.inf).min(axis=1)
+    weight = np.where(cells.filled, cost, -np.inf).max(axis=1) - least
     heavy = weight > _FLAT * float(weight.sum())
     order = np.argsort(-weight, kind="stable")
     return Heavy(order[heavy[order]], float(least[~heavy].sum()))
@@ -65,12 +64,11 @@ def bound_groups(
     orders: list[Ints] = []
     while len(rest):
         if deadline is not None and clock() > deadline:
-            inside = np.arange(cells.width) < cells.count[rest, None]
-            total += float(np.where(inside, cost[rest], np.inf).min(axis=1).sum())
+            total += float(np.where(cells.filled[rest], cost[rest], np.inf).min(axis=1).sum())
             return GroupBound(total, np.array(orders, np.int64).reshape(-1, cells.n_items), False)
         count, graph, part = largest_group(model, cells, rest, limit, len(rest))
         own, rest = rest[:count], rest[count:]
-        prices = np.ascontiguousarray(cost[own, : part.width])
+        prices = part.cut(cost, own)
         total += float(plain_cheapest(graph, prices))
         orders.append(model.orders(part, cheapest_type(graph, prices, 1)[1][None])[0])
     return GroupBound(total, np.array(orders, np.int64).reshape(-1, cells.n_items), len(orders) <= 1)

@@ -104,11 +104,7 @@ class Split:
         def task(place: tuple[int, int]) -> None:
             k, i = place
             menus, part, graph = self._cuts[k][i]
-            problem = Problem(
-                np.ascontiguousarray(tables[k][menus, : part.width]),
-                np.ascontiguousarray(weights[menus, : part.width]),
-                cone,
-            )
+            problem = Problem(part.cut(tables[k], menus), part.cut(weights, menus), cone)
             found = solve_graph(graph, problem, Stop(_TOL), start=self._starts.get(place))
             if found.reason == "interrupted":
                 raise KeyboardInterrupt
