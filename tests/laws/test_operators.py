@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse.linalg import LinearOperator
 
 from rumflow.core.lattice import Lattice
-from rumflow.core.tree import flow_divergence, is_spanning_tree, minimum_spanning_tree, tree_from_edges
+from rumflow.core.tree import minimum_spanning_tree, tree_from_edges
 from rumflow.data.simulate import dirichlet, rankings_mixture
 from tests.reference.operators import (
     cotree_cells,
@@ -21,6 +21,7 @@ from tests.reference.operators import (
     reduced_cells,
     vector_u,
 )
+from tests.reference.trees import flow_divergence, is_spanning_tree
 
 SIZES = [2, 3, 4]
 

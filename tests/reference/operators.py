@@ -26,7 +26,8 @@ from rumflow.core.arrays import Array
 from rumflow.core.lattice import Lattice
 from rumflow.core.reduced import add_largest, fill_largest
 from rumflow.core.transforms import moebius, moebius_adjoint, zeta, zeta_adjoint
-from rumflow.core.tree import Tree, extend, extend_adjoint
+from rumflow.core.tree import Tree
+from tests.reference.trees import extend, extend_adjoint
 
 
 def reduced_cells(n: int) -> NDArray[np.int64]:

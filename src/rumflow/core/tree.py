@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from rumflow.core.arrays import Array, Mask
 from rumflow.core.compile import kernel
 from rumflow.core.paths import squeeze
-from rumflow.core.threads import run_threads, thread_count
 
 #: Lattices with fewer items are swept by one thread.
 THREADED_ITEMS = 15
@@ -98,29 +97,6 @@ def spanning_edges(weights, edges, n):
             link[v] = link[link[v]]
         for v in range(size):
             link[v] = find_root(link, v)
-
-
-@kernel
-def count_components(edges, n):
-    """Components of the graph with these edges, and whether an edge closes a cycle."""
-    size = 1 << n
-    link = np.empty(size, np.int32)
-    for v in range(size):
-        link[v] = v
-    components = size
-    cycle = False
-    for x in range(n):
-        for m in range(size >> 1):
-            if edges[x, m]:
-                low = ((m >> x) << (x + 1)) | (m & ((1 << x) - 1))
-                a = find_root(link, low)
-                b = find_root(link, low | (1 << x))
-                if a == b:
-                    cycle = True
-                else:
-                    link[max(a, b)] = min(a, b)
-                    components -= 1
-    return components, cycle
 
 
 @kernel
@@ -233,7 +209,7 @@ def subtract_differences(values, node, first, last):
 
 
 def tree_from_edges(edges: Mask) -> Tree:
-    """Root a spanning tree given as a mask of edges; `is_spanning_tree` must hold."""
+    """Root a spanning tree given as a mask of edges."""
     n, half = edges.shape
     arrays = [np.empty(2 * half, np.int32) for _ in range(3)]
     breadth_first(edges, *arrays, n)
@@ -252,12 +228,6 @@ def minimum_spanning_tree(weights: Array) -> Tree:
     return tree_from_edges(edges)
 
 
-def is_spanning_tree(edges: Mask) -> bool:
-    """The certificate of invertibility: True exactly when A_m, with the co-tree as its rows, is invertible."""
-    components, cycle = count_components(np.ascontiguousarray(edges, np.bool_), edges.shape[0])
-    return bool(components == 1 and not cycle)
-
-
 def menu_parts(n: int, threads: int) -> list[tuple[int, int]]:
     """Ranges of menus that threads take one at a time; the values computed do not depend on the cut."""
     count = _PARTS if threads > 1 and n >= THREADED_ITEMS else 1
@@ -268,39 +238,3 @@ def menu_parts(n: int, threads: int) -> list[tuple[int, int]]:
 def row_parts(n: int, threads: int) -> list[tuple[int, int]]:
     """Ranges of rows, likewise."""
     return [(x, x + 1) for x in range(n)] if threads > 1 and n >= THREADED_ITEMS else [(0, n)]
-
-
-def flow_divergence(flow: Array, threads: int | None = None, out: Array | None = None) -> Array:
-    """Flow out of every menu minus flow into it (2^n numbers); a unit flow has 1 at the full menu, -1 at the empty
-    one."""
-    n, half = flow.shape
-    node = np.empty(2 * half) if out is None else out
-    count = thread_count(threads)
-    run_threads(lambda part: divergence(flow, node, n, part[0], part[1]), menu_parts(n, count), count)
-    return node
-
-
-def extend(tree: Tree, values: Array, threads: int | None = None) -> Array:
-    """L: the zero-flow with the given values on the co-tree, in place. Values on the tree must be 0 and are
-    overwritten."""
-    node = flow_divergence(values, threads)
-    sweep_up(tree, node, np.empty_like(node), values.reshape(-1))
-    return values
-
-
-def extend_adjoint(tree: Tree, values: Array, threads: int | None = None) -> Array:
-    """L^T, in place: values on the co-tree are those of the adjoint, values on the tree become 0."""
-    n, half = values.shape
-    node = np.empty(2 * half)
-    sweep_down(tree, node, np.empty_like(node), values.reshape(-1))
-    count = thread_count(threads)
-    run_threads(lambda part: subtract_differences(values, node, part[0], part[1]), row_parts(n, count), count)
-    values[tree.edges] = 0.0
-    return values
-
-
-def potentials(tree: Tree, values: Array) -> Array:
-    """Numbers p on menus with p[D] - p[D - x] = values(D, x) on the tree and p = 0 at the empty menu."""
-    node = np.empty(2 * values.shape[1])
-    sweep_down(tree, node, np.empty_like(node), values.reshape(-1))
-    return node

@@ -5,7 +5,6 @@ import pytest
 
 from rumflow.core.lattice import Lattice
 from rumflow.core.problem import NO_WEIGHTS, Stop
-from rumflow.core.tree import flow_divergence
 from rumflow.errors import InputError
 from rumflow.solvers.interior import cg
 from rumflow.solvers.interior.cg import PRECONDITIONERS, apply_hessian, build_system, diagonal_table, pcg, restart
@@ -15,6 +14,7 @@ from tests.reference.operators import (
     operator_k,
     preconditioner_m,
 )
+from tests.reference.trees import flow_divergence
 
 
 def problem(n, seed=0, spread=3.0, weighted=False, observed=1.0):

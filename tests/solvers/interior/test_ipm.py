@@ -1,5 +1,4 @@
-"""The interior point solver: against enumeration and the rankings solver, at the smoothed point, and when it is
-stopped."""
+"""The interior point solver: against enumeration and the rankings solver, and when it is stopped."""
 
 import numpy as np
 import pytest
@@ -12,8 +11,7 @@ from rumflow.core.compile import clock
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import uniform_flow
 from rumflow.core.problem import NO_WEIGHTS, Problem, Stop
-from rumflow.core.transforms import zeta, zeta_adjoint
-from rumflow.core.tree import flow_divergence
+from rumflow.core.transforms import zeta
 from rumflow.data.simulate import (
     dirichlet,
     known_projection,
@@ -22,11 +20,12 @@ from rumflow.data.simulate import (
     observed_cells,
     observed_menus,
 )
-from rumflow.errors import InputError
 from rumflow.solvers.interior import ipm
+from rumflow.solvers.interior.cg import apply_hessian
 from rumflow.solvers.interior.ipm import solve_ipm, solve_newton
 from rumflow.solvers.resources import Resources
 from tests.reference import lattice as reference
+from tests.reference.trees import flow_divergence
 
 FAMILIES = {
     "dirichlet": dirichlet,
@@ -69,8 +68,6 @@ def assert_certified(result, target, weights, tol):
     assert certificate.gap <= max(1.01 * tol * certificate.objective, 2 * certificate.floor)
     assert result.gap == pytest.approx(certificate.gap, abs=0.01 * tol * certificate.objective + 2 * certificate.floor)
     assert result.objective == pytest.approx(certificate.objective, rel=1e-9, abs=certificate.floor)
-    assert len(result.trace) == result.iterations
-    assert sum(record.cg_iterations for record in result.trace) == result.cg_iterations
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -130,54 +127,17 @@ def test_iteration_budgets():
     assert result.cg_iterations <= 2500
 
 
-@pytest.mark.parametrize(
-    ("n", "worse", "better", "factor"), [(8, "tree", "tree-scaled", 1.3), (5, "none", "tree", 3.0)]
-)
-def test_better_preconditioners_need_fewer_iterations(n, worse, better, factor):
-    used = []
-    for name in (worse, better):
-        result, *_ = run(noisy_rankings(n, seed=0), tol=1e-6, preconditioner=name)
-        assert result.status == "optimal"
-        used.append(result.cg_iterations)
-    assert used[0] > factor * used[1]
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_smoothed_point_is_on_the_central_path(case):
-    """<h, grad f - mu / k> = 0 on zero-flows: the gradient minus mu / k is a difference of potentials."""
-    mu = 1e-4
-    result, target, w = run(dirichlet(5, seed=2), weights_of(case, 5), mu_stop=mu)
-    assert result.status == "optimal"
-    assert result.mu == mu
-    assert_unit_flow(result.flow)
-    assert result.multipliers * result.flow == pytest.approx(mu)
-    rho = zeta(result.flow.copy())
-    difference = np.where(w > 0, w * (rho - target), 0.0) if len(w) else rho - target
-    slope = zeta_adjoint(difference) - mu / result.flow
-    basis = ipm.pcg(result.system, slope, Stop(0.0), max_iterations=0)
-    size = ipm.pcg(result.system, mu / result.flow, Stop(0.0), max_iterations=0)
-    assert basis.error <= 1e-8 * size.error
-    assert result.gap <= 1.01 * mu * result.flow.size  # lam is dual feasible there, and the gap at most <k, lam>
-
-
 @pytest.mark.parametrize("case", ["full", "weights", "menus"])
-def test_derivative_of_the_smoothed_point(case):
-    """`solve_newton` against central differences of the whole solver, and its symmetry."""
-    n, mu = 4, 1e-3
-    weights = weights_of(case, n)
-    result, target, w = run(dirichlet(n, seed=3), weights, mu_stop=mu)
-    rng = np.random.default_rng(0)
-    change = rng.standard_normal(target.shape)
-    weighted = w * change if len(w) else change
-    dk = solve_newton(result, zeta_adjoint(weighted.copy()), tol=1e-12)
-    assert np.abs(flow_divergence(dk)).max() <= 1e-12
-    h = 1e-4
-    ends = [solve_ipm(Problem(target + s * h * change, w), Stop(1e-9), mu_stop=mu).flow for s in (1, -1)]
-    assert dk == pytest.approx((ends[0] - ends[1]) / (2 * h), abs=1e-5 * np.abs(dk).max())
-    other = rng.standard_normal(target.shape)
-    back = solve_newton(result, other, tol=1e-12)
-    forward = solve_newton(result, change, tol=1e-12)
-    assert (other * forward).sum() == pytest.approx((change * back).sum(), rel=1e-8)
+def test_newton_systems_at_the_end(case):
+    """`solve_newton` solves (Q + D) dk = rhs on zero-flows, so it is symmetric: the same for both directions of derivatives."""
+    result, target, _ = run(dirichlet(4, seed=3), weights_of(case, 4), tol=1e-4)
+    one, two = np.random.default_rng(0).standard_normal((2, *target.shape))
+    dk, back = (solve_newton(result, rhs, tol=1e-12) for rhs in (one, two))
+    assert np.abs(flow_divergence(dk)).max() <= 1e-13 * np.abs(dk).max()
+    image = np.empty_like(dk)
+    apply_hessian(result.system, dk, image)
+    assert (image * back).sum() == pytest.approx((one * back).sum(), rel=1e-8)
+    assert (two * dk).sum() == pytest.approx((one * back).sum(), rel=1e-8)
 
 
 def test_start_from_a_flow():
@@ -192,17 +152,14 @@ def test_start_from_a_flow():
     assert (start == kept).all()
 
 
-def test_reports_trace_and_limits():
+def test_reports_and_limits():
     rho_hat = dirichlet(6, seed=0)
     seen = []
     result, *_ = run(rho_hat, report=seen.append)
-    trace = result.trace
-    reported = [(one.round, one.objective, one.gap, one.seconds) for one in seen]
-    assert reported == [(record.iteration, record.objective, record.gap, record.seconds) for record in trace]
-    assert [record.iteration for record in trace] == list(range(result.iterations))
-    assert all(0 < record.flow_step <= 1 and 0 < record.multiplier_step <= 1 for record in trace)
-    assert trace[0].rebuilt
-    assert trace[-1].gap < 1e-6 * trace[0].gap
+    assert [one.round for one in seen] == list(range(result.iterations))
+    assert [one.seconds for one in seen] == sorted(one.seconds for one in seen)
+    assert all(result.objective <= one.objective + one.gap for one in seen)
+    assert result.gap < seen[-1].gap < 1e-6 * seen[0].gap
     short, *_ = run(rho_hat, max_iterations=2)
     assert (short.status, short.iterations) == ("max_iterations", 2)
     assert_unit_flow(short.flow)
@@ -214,7 +171,10 @@ def test_reports_trace_and_limits():
 
 
 def test_interrupt_returns_the_best_flow():
+    seen = []
+
     def stop(now):
+        seen.append(now.gap)
         if now.round == 4:
             raise KeyboardInterrupt
 
@@ -222,7 +182,7 @@ def test_interrupt_returns_the_best_flow():
     assert (result.status, result.iterations) == ("interrupted", 5)
     assert_unit_flow(result.flow)
     assert result.gap == pytest.approx(certify(Problem(target, w), result.flow).gap)
-    assert result.gap < result.trace[0].gap
+    assert result.gap < seen[0]
 
 
 def test_inputs_are_not_changed():
@@ -232,13 +192,6 @@ def test_inputs_are_not_changed():
     solve_ipm(Problem(target, w), Stop(1e-9))
     assert (target == lattice.to_internal(rho_hat)).all()
     assert (w == lattice.to_internal(weights)).all()
-
-
-def test_rejects_nonsense():
-    with pytest.raises(InputError, match="mu_stop"):
-        run(dirichlet(3, seed=0), mu_stop=0.0)
-    with pytest.raises(InputError, match="preconditioner"):
-        run(dirichlet(3, seed=0), preconditioner="cholesky")
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])

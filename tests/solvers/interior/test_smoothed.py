@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from rumflow.core.paths import uniform_flow
-from rumflow.core.tree import Tree, is_spanning_tree
+from rumflow.core.tree import Tree
 from rumflow.solvers.interior import lanes, smoothed, smoothed_path
 from rumflow.solvers.interior.cg import diagonal_table
 from rumflow.solvers.interior.smoothed import Centre, SmoothedProjector
 from tests.reference import lattice as reference
+from tests.reference.trees import is_spanning_tree
 
 FORMS = {"compiled": lambda function: function, "plain": lambda function: function.py_func}
 

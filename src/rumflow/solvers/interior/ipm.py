@@ -41,47 +41,27 @@ from rumflow.core.residual import residual_row
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import zeta, zeta_adjoint
 from rumflow.core.tree import Tree, row_parts
-from rumflow.errors import InputError
 from rumflow.solvers.interior.cg import CgResult, System, build_system, diagonal_table, dot, pcg, restart
 from rumflow.solvers.resources import ONE_THREAD, Progress, Resources
 
-_ACCURACY, _CENTRING = 0.05, 1e-5  # of the solves
+_ACCURACY = 0.05  # of the solves
 _STEP = 0.995
-_CENTRED = 1e-5  # largest relative step of a flow at which the point at mu_stop is taken to be found
 _MOVED = 0.5  # mean change of log(D + T) that calls for a new tree,
 _SLOWER = 1.3  # and growth of the iterations that does
 _CARE = 5  # iterations without a gap lower by a tenth that call for more accurate solves,
 _PATIENCE = 25  # and that end the run
 
 
-class IpmRecord(NamedTuple):
-    """One iteration: the point it started from, and the step it took."""
-
-    iteration: int
-    mu: float  # <flow, multipliers> / N
-    gap: float
-    objective: float
-    sigma: float
-    cg_iterations: int  # of the predictor and the corrector together
-    flow_step: float
-    multiplier_step: float
-    rebuilt: bool  # a new tree
-    seconds: float  # since the start
-
-
 class IpmResult(NamedTuple):
     """The flow reached and what is known of it; also the state from which `solve_newton` goes on."""
 
     flow: Array  # (n, 2^(n-1)), >= 0, conserved, total 1
-    multipliers: Array
-    mu: float
     objective: float  # of `flow`
     gap: float  # shortest-path certificate of `flow`: objective - optimum <= gap
     iterations: int
     cg_iterations: int
-    trace: list[IpmRecord]
     status: str  # "optimal", "max_iterations", "max_seconds", "interrupted", "stalled"
-    system: System  # Q + D with its preconditioner; with mu_stop, D = mu / flow^2
+    system: System  # Q + D with its preconditioner
 
 
 @kernel
@@ -186,14 +166,13 @@ class _Iterate:
 class _Trees:
     """Keeps a tree until D + T has moved by a factor, or the solves with it take long."""
 
-    def __init__(self, problem: _Iterate, preconditioner: str) -> None:
-        self.problem, self.preconditioner = problem, preconditioner
+    def __init__(self, problem: _Iterate) -> None:
+        self.problem = problem
         self.table = diagonal_table(problem.weights, problem.n, problem.threads)
         self.stride = max(1, self.table.shape[1] >> 12)
         self.tree: Tree | None = None
         self.built: Array | None = None  # log(D + T) when the tree was built, on a sample of edges
         self.first = self.last = 0  # iterations of the first and of the latest solves with this tree
-        self.rebuilt = False
 
     def system(self) -> System:
         """The system at the current point."""
@@ -201,12 +180,9 @@ class _Trees:
         scaling = it.lam / it.flow
         now = np.log(scaling[:, :: self.stride] + self.table[:, :: self.stride])
         moved = math.inf if self.built is None else float(np.abs(now - self.built).mean())
-        self.rebuilt = self.tree is None or moved > _MOVED or self.last > _SLOWER * self.first
-        if self.rebuilt:
+        if moved > _MOVED or self.last > _SLOWER * self.first:
             self.tree, self.built, self.first = None, now, 0
-        system = build_system(
-            scaling, it.weights, self.preconditioner, table=self.table, tree=self.tree, threads=it.threads
-        )
+        system = build_system(scaling, it.weights, table=self.table, tree=self.tree, threads=it.threads)
         self.tree = system.tree
         return system
 
@@ -222,21 +198,15 @@ def solve_ipm(
     *,
     max_iterations: int = 200,
     most_cg: int | None = None,
-    mu_stop: float | None = None,
-    preconditioner: str = "tree-scaled",
     start_flow: Array | None = None,
     resources: Resources = ONE_THREAD,
 ) -> IpmResult:
     """Project onto RUM.
 
-    Ends as `stop` says, or after `most_cg` conjugate gradient steps in all. With `mu_stop` it stops at the point k(mu_stop) of
-    the central path and not before: there the largest relative Newton step is below 1e-5 (the error then about 1e-10), tol
-    is not looked at, and `system` is the Hessian Q + mu / k^2 of the barrier problem. `start_flow`: a unit flow to
-    start from; a tenth of the uniform flow is mixed in. An interrupt (KeyboardInterrupt) ends the run, not the program:
-    the flow with the least gap so far is returned.
+    Ends as `stop` says, or after `most_cg` conjugate gradient steps in all. `start_flow`: a unit flow to start from; a tenth of
+    the uniform flow is mixed in. An interrupt (KeyboardInterrupt) ends the run, not the program: the flow with the least gap so
+    far is returned.
     """
-    if mu_stop is not None and not mu_stop > 0.0:
-        raise InputError(f"mu_stop: the barrier parameter must be above 0, not {mu_stop}")
     begin = clock()
     deadline = math.inf if resources.deadline is None else resources.deadline
     flow = uniform_flow(problem.n)
@@ -247,23 +217,22 @@ def solve_ipm(
     floor = stop.floor
     if floor is None:
         floor = rounding_floor(float(data_size(problem.target, problem.weights)), least_weight(problem.weights))
-    trees = _Trees(it, preconditioner)
+    trees = _Trees(it)
     objective, gap = it.certify()
-    mu = max(3.0 * gap / flow.size, mu_stop or 0.0, 1e-300)
+    mu = max(3.0 * gap / flow.size, 1e-300)
     np.divide(mu, flow, out=it.lam)
     best = flow.copy()
     best_objective, best_gap, patience, reference = objective, gap, 0, gap
-    trace: list[IpmRecord] = []
     system: System | None = None
-    care, solved = 1.0, 0
+    care, iterations, cg = 1.0, 0, 0
     most = 100_000 if most_cg is None else max(most_cg // 8, 1)  # in one solve
     status = "max_iterations"
     try:
         while True:
-            if mu_stop is None and gap <= max(stop.tol * objective, floor):
+            if gap <= max(stop.tol * objective, floor):
                 status = "optimal"
                 break
-            if len(trace) >= max_iterations or (most_cg is not None and solved > most_cg):
+            if iterations >= max_iterations or (most_cg is not None and cg > most_cg):
                 break
             if patience >= _PATIENCE:
                 status = "stalled"
@@ -277,40 +246,30 @@ def solve_ipm(
                 mu = gap / flow.size
                 np.divide(mu, flow, out=it.lam)
             system = trees.system()
-            step = _direction(it, system, mu, mu_stop, care, deadline, most)
+            step = _direction(it, system, mu, care, deadline, most)
             if not step.usable:
                 status = "max_seconds" if clock() > deadline else "stalled"
                 break
             shrink, shrink_lam, *_ = it.measure(step.flow, step.extra)
             flow_step = min(1.0, _STEP / shrink) if shrink > 0.0 else 1.0
             lam_step = min(1.0, _STEP / shrink_lam) if shrink_lam > 0.0 else 1.0
-            record = (len(trace), mu, gap, objective, step.sigma, step.cg, flow_step, lam_step, trees.rebuilt)
-            centred = step.centring and float(np.abs(step.flow / flow).max()) <= _CENTRED
+            now = iterations, objective, gap
             mu = it.move(step.flow, step.extra, flow_step, lam_step)
             trees.used(step.cg)
             objective, gap = it.certify()
-            trace.append(IpmRecord(*record, clock() - begin))
-            solved += step.cg
-            if gap < best_gap or mu_stop is not None:
+            iterations, cg = iterations + 1, cg + step.cg
+            if gap < best_gap:
                 np.copyto(best, flow)
                 best_objective, best_gap = objective, gap
-            patience = 0 if gap < 0.9 * reference or mu_stop is not None else patience + 1
+            patience = 0 if gap < 0.9 * reference else patience + 1
             reference = min(reference, gap) if patience == 0 else reference
             if resources.report is not None:
-                resources.report(Progress(record[0], record[3], record[2], 0, trace[-1].seconds))
-            if centred:
-                status = "optimal"
-                break
+                resources.report(Progress(*now, 0, clock() - begin))
     except KeyboardInterrupt:
         status = "interrupted"
-    if mu_stop is not None and status == "optimal":
-        mu = mu_stop
-        np.divide(mu, flow, out=it.lam)
-        system = None
     if system is None:
         system = trees.system()
-    cg = sum(record.cg_iterations for record in trace)
-    return IpmResult(conserve(best), it.lam, mu, best_objective, best_gap, len(trace), cg, trace, status, system)
+    return IpmResult(conserve(best), best_objective, best_gap, iterations, cg, status, system)
 
 
 class _Step(NamedTuple):
@@ -318,43 +277,32 @@ class _Step(NamedTuple):
 
     flow: Array
     extra: Array
-    sigma: float
     cg: int
-    centring: bool
     usable: bool
 
 
-def _direction(
-    it: _Iterate, system: System, mu: float, mu_stop: float | None, care: float, deadline: float, most: int
-) -> _Step:
-    """Predictor and corrector; close to mu_stop one accurate Newton step towards it."""
+def _direction(it: _Iterate, system: System, mu: float, care: float, deadline: float, most: int) -> _Step:
+    """Predictor and corrector."""
     rhs = -it.cost
-    # Without a tree the norm of M^-1 says little: solve more accurately, and by the relative residual alone.
-    trust, radius = (care, care * math.sqrt(mu)) if system.tree is not None else (1e-5 * care, 0.0)
-    if mu_stop is not None and mu <= 2.0 * mu_stop:
-        extra = mu_stop / it.flow
-        rhs += extra
-        result = pcg(system, rhs, Stop(trust * _CENTRING), verify=False, deadline=deadline, max_iterations=most)
-        return _Step(result.flow, extra, mu_stop / mu, result.iterations, True, _usable(result))
-    predictor = pcg(system, rhs, Stop(trust * _ACCURACY), verify=False, deadline=deadline, max_iterations=most)
+    predictor = pcg(system, rhs, Stop(care * _ACCURACY), verify=False, deadline=deadline, max_iterations=most)
     shrink, shrink_lam, down, up, both = it.measure(predictor.flow)
     a, b = 1.0 / max(shrink, 1.0), 1.0 / max(shrink_lam, 1.0)
     left = mu + (a * down + b * up + a * b * both) / it.flow.size
-    goal = max(min(max(left / mu, 0.0), 1.0) ** 3 * mu, mu_stop or 0.0)
+    goal = min(max(left / mu, 0.0), 1.0) ** 3 * mu
     extra = it.correct(predictor.flow, goal)
     rhs += extra
     start = restart(system, predictor, extra)
     result = pcg(
         system,
         rhs,
-        Stop(trust * _ACCURACY, radius),
+        Stop(care * _ACCURACY, care * math.sqrt(mu)),
         start=start,
         verify=False,
         deadline=deadline,
         max_iterations=most,
     )
     used = predictor.iterations + result.iterations
-    return _Step(result.flow, extra, goal / mu, used, False, _usable(predictor) and _usable(result))
+    return _Step(result.flow, extra, used, _usable(predictor) and _usable(result))
 
 
 def _usable(result: CgResult) -> bool:
@@ -367,7 +315,7 @@ def _usable(result: CgResult) -> bool:
 def solve_newton(state: IpmResult, rhs: Array, tol: float = 1e-8) -> Array:
     """The zero-flow dk with <h, (Q + D) dk> = <h, rhs> for every zero-flow h, at the point of a finished run.
 
-    At k(mu), reached with mu_stop = mu, the derivative of the flow along a change dt of the target is
+    At a point k(mu) of the central path the derivative of the flow along a change dt of the target is
     `solve_newton(state, Z^T (w dt))`, and the operator is symmetric: the same solve serves the backward pass. Accurate
     to tol in the norm of the preconditioner.
     """
