@@ -61,8 +61,6 @@ def test_two_budgets_of_two_goods_by_hand():
     ]
     third = round(1 / 3, 9), round(2 / 3, 9)
     assert shares == [{(0.0, 1.0), third}, {(1.0, 0.0), third}, {(1.0, 0.0), third[::-1]}, {(0.0, 1.0), third[::-1]}]
-    one = find_patches(np.array([[1.0, 2.0], [2.0, 1.0]]), [1])
-    assert (one.budget.tolist(), one.signs.tolist()) == ([1, 1], [[-1, 0], [1, 0]])
     apart = find_patches(np.array([[1.0, 1.0], [2.0, 2.0]]))
     assert apart.signs.tolist() == [[0, 1], [-1, 0]]
 

@@ -117,7 +117,6 @@ def test_memory_of_four_items_counted_by_hand():
     assert memory.projection_bytes(4, True, 5, 10, menus=100) == 288 + 28 * 100 * 4
     assert memory.interior_bytes(4, False) == 21 * 256
     assert memory.interior_bytes(4, True) == 23 * 256
-    assert memory.result_bytes(4) == 3 * 256
     assert memory.batch_bytes(4, 3, False, 5, 2, 10) == 15 * 256 + 2 * (2 * 256 + solve)
     assert memory.test_bytes(4, 4, 3, 2) == (2 * (3 * 4 + 9) + 8 + 2.5) * 256
     assert memory.likelihood_bytes(4, 8, 5, 10) == 18 * 256 + 1200

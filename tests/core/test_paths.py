@@ -19,6 +19,15 @@ def costs(n, rng):
     return rng.normal(size=(n, 1 << (n - 1)))
 
 
+def cheapest_through(cost, menus):
+    """For each menu the cheapest ranking whose path visits it: costs and paths."""
+    above, below = p.cheapest_above(cost), p.cheapest_below(cost)
+    paths = np.empty((len(menus), len(cost)), np.int32)
+    for menu, path in zip(menus, paths, strict=True):
+        p.extract_path(cost, above, below, len(cost), int(menu), path)
+    return above[menus] + below[menus], paths
+
+
 def everything(n):
     orders = np.array(reference.all_rankings(n))
     return orders, p.paths_from_orders(orders)
@@ -29,7 +38,7 @@ def test_cheapest_ranking_is_the_cheapest_of_all(n, rng):
     cost = costs(n, rng)
     _, paths = everything(n)
     totals = cost[np.arange(n), paths].sum(axis=1)
-    value, path = p.cheapest_ranking(cost)
+    (value,), (path,) = cheapest_through(cost, [(1 << n) - 1])
     assert value == pytest.approx(totals.min(), abs=1e-12)
     assert (path == paths[totals.argmin()]).all()
     assert p.cheapest_above(cost)[0] == pytest.approx(value, abs=1e-12)
@@ -49,7 +58,7 @@ def test_cheapest_through_every_menu(n, rng):
             menu ^= 1 << item
             visited[i, menu] = True
     menus = np.arange(1 << n)
-    found, cheapest = p.cheapest_through(cost, menus)
+    found, cheapest = cheapest_through(cost, menus)
     for menu in menus:
         assert found[menu] == pytest.approx(totals[visited[:, menu]].min(), abs=1e-12)
         assert cost[np.arange(n), cheapest[menu]].sum() == pytest.approx(found[menu], abs=1e-12)
@@ -168,12 +177,9 @@ def test_parts_of_the_lattice_for_threads():
 
 def test_of_equal_rankings_the_lowest_items_come_first():
     cost = np.zeros((4, 8))
-    value, path = paths.cheapest_ranking(cost)
-    assert value == 0.0
-    assert paths.orders_from_paths(path[None]).tolist() == [[0, 1, 2, 3]]
-    totals, through = paths.cheapest_through(cost, np.array([0b0110]))
-    assert totals.tolist() == [0.0]
-    assert paths.orders_from_paths(through).tolist() == [[3, 0, 1, 2]]
+    totals, through = cheapest_through(cost, [0b1111, 0b0110])
+    assert totals.tolist() == [0.0, 0.0]
+    assert paths.orders_from_paths(through).tolist() == [[0, 1, 2, 3], [3, 0, 1, 2]]
 
 
 def test_walks_follow_their_draws():
@@ -197,8 +203,9 @@ def test_heaviest_paths_are_peeled_first():
     found, weights = paths.decompose(flow)
     assert paths.orders_from_paths(found).tolist() == orders.tolist()
     assert weights == pytest.approx(shares, abs=1e-15)
-    found, weights = paths.decompose(flow, limit=2)
-    assert weights == pytest.approx(shares[:2], abs=1e-15)
+    found, weights = np.empty((9, 3), np.int32), np.empty(9)
+    assert paths.peel(flow.copy(), 3, 0.0, found, weights[:2]) == 2  # no more fit
+    assert weights[:2] == pytest.approx(shares[:2], abs=1e-15)
     for floor, count in (
         (0.6, 1),
         (0.5, 1),
@@ -206,7 +213,7 @@ def test_heaviest_paths_are_peeled_first():
         (0.21, 2),
         (0.19, 3),
     ):  # 0.5 is left after one path, 0.2 after two
-        assert len(paths.decompose(flow, floor=floor)[1]) == count
+        assert paths.peel(flow.copy(), 3, floor, found, weights) == count
 
 
 def test_a_flow_without_direction_divides_evenly():

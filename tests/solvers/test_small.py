@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import rumflow as rf
 from rumflow.core.certificate import certify
 from rumflow.core.compile import leaf
-from rumflow.core.paths import cheapest_above, cheapest_below, cheapest_through, flow_from_paths, paths_from_orders
+from rumflow.core.paths import cheapest_above, cheapest_below, flow_from_paths, paths_from_orders
 from rumflow.core.problem import NO_WEIGHTS, SOLVER_FLOOR, Problem
 from rumflow.core.transforms import moebius, zeta, zeta_adjoint
 from rumflow.solvers.active_set.solve import Goal, Workspace, make_problem, solve_rankings
@@ -115,7 +115,7 @@ def test_prices_of_cells_and_menus(n, weighted, rng):
     assert place.below == pytest.approx(cheapest_below(cost), abs=1e-10)
     assert place.above == pytest.approx(cheapest_above(cost), abs=1e-10)
     menus = np.arange(1 << n)
-    prices, _ = cheapest_through(cost, menus)
+    prices = cheapest_above(cost) + cheapest_below(cost)
     for menu in menus:
         path = np.zeros(8, np.uint8)
         run_extract(place, menu, path)

@@ -16,7 +16,6 @@ to rounding do so, and make no patch between them. Budgets whose prices agree up
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -55,11 +54,11 @@ def merge_equal(prices: Array) -> Ints:
     return same
 
 
-def find_patches(prices: Array, budgets: Sequence[int] | None = None) -> Patches:
-    """The patches of these budgets, (J, K) prices, no two of them equal; or of some of the budgets, cut by all of them."""
+def find_patches(prices: Array) -> Patches:
+    """The patches of these budgets, (J, K) prices, no two of them equal."""
     count, most = 0, 8 * MOST_PATCHES // len(prices)
     pieces: list[tuple[int, _Piece]] = []
-    for j in range(len(prices)) if budgets is None else budgets:
+    for j in range(len(prices)):
         own = _cut_budget(prices, j, min(most, MOST_PATCHES - count))
         count += len(own)
         pieces += [(j, piece) for piece in sorted(own, key=lambda piece: piece.signs)]

@@ -55,11 +55,6 @@ def interior_bytes(n: int, weighted: bool) -> int:
     return (23 if weighted else 21) * cell_bytes(n)
 
 
-def result_bytes(n: int) -> int:
-    """One of `rho` and `flow` as an array over all menus, made when it is first asked for."""
-    return 3 * cell_bytes(n)
-
-
 def batch_bytes(n: int, rows: int, weighted: bool, pool: int, threads: int, rankings: int | None = None) -> int:
     """`rows` projections over the same cells: data in three forms, flow and probabilities of each; one solver per thread."""
     arrays = 4 * rows + 3 if rows > 1 else 2  # those of a single problem are made when they are asked for

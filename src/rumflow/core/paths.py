@@ -15,15 +15,15 @@ in O(N) each; `below[full]` is the cost of the cheapest ranking, and `above[D] +
 from __future__ import annotations
 
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow.core.arrays import Array, Paths
+from rumflow.core.arrays import Array, Mixture, Paths
 from rumflow.core.compile import kernel, leaf, popcount
 from rumflow.core.threads import run_threads, thread_count
 
-_BLOCK_BITS = 4  # menus that share all but their lowest bits form a block, done with vector instructions
 _SPLIT_BITS = 4  # the highest bits cut the lattice into 16 parts for threads
 _THREADED_ITEMS = 18
 
@@ -240,45 +240,23 @@ def _blocks(n: int, threads: int) -> list[list[int]]:
 
 def cheapest_below(cost: Array, threads: int | None = None, out: Array | None = None) -> Array:
     """`below[D]` for every menu D (2^n numbers); the last entry is the cost of the cheapest ranking."""
-    n = cost.shape[0]
-    below = np.empty(1 << n) if out is None else out
-    count = thread_count(threads)
-    groups = _blocks(n, count)
-    part = (1 << n) >> (len(groups) - 1)
-    for group in groups:
-        run_threads(lambda i: down_pass(cost, below, n, i * part, (i + 1) * part), group, count)
-    return below
+    return _sweep(down_pass, cost, threads, out, False)
 
 
 def cheapest_above(cost: Array, threads: int | None = None, out: Array | None = None) -> Array:
     """`above[D]` for every menu D (2^n numbers); the first entry is the cost of the cheapest ranking."""
+    return _sweep(up_pass, cost, threads, out, True)
+
+
+def _sweep(fill: Any, cost: Array, threads: int | None, out: Array | None, upward: bool) -> Array:
     n = cost.shape[0]
-    above = np.empty(1 << n) if out is None else out
+    ways = np.empty(1 << n) if out is None else out
     count = thread_count(threads)
     groups = _blocks(n, count)
     part = (1 << n) >> (len(groups) - 1)
-    for group in reversed(groups):
-        run_threads(lambda i: up_pass(cost, above, n, i * part, (i + 1) * part), group, count)
-    return above
-
-
-def cheapest_ranking(cost: Array, threads: int | None = None) -> tuple[float, Paths]:
-    """The cheapest ranking for costs in the internal layout: its cost, and its path."""
-    n = cost.shape[0]
-    below = cheapest_below(cost, threads)
-    path = np.empty(n, np.int32)
-    extract_path(cost, below, below, n, (1 << n) - 1, path)
-    return float(below[-1]), path
-
-
-def cheapest_through(cost: Array, menus: NDArray[np.int64], threads: int | None = None) -> tuple[Array, Paths]:
-    """For each given menu, the cheapest ranking whose path visits it: costs and paths."""
-    n = cost.shape[0]
-    above, below = cheapest_above(cost, threads), cheapest_below(cost, threads)
-    paths = np.empty((len(menus), n), np.int32)
-    for i, menu in enumerate(menus):
-        extract_path(cost, above, below, n, int(menu), paths[i])
-    return above[menus] + below[menus], paths
+    for group in reversed(groups) if upward else groups:
+        run_threads(lambda i: fill(cost, ways, n, i * part, (i + 1) * part), group, count)
+    return ways
 
 
 def paths_from_orders(orders: NDArray[np.int64]) -> Paths:
@@ -315,16 +293,16 @@ def uniform_flow(n: int) -> Array:
     return np.tile(row, (n, 1))
 
 
-def decompose(flow: Array, floor: float = 1e-15, limit: int | None = None) -> tuple[Paths, Array]:
+def decompose(flow: Array) -> Mixture:
     """A flow as a mixture of rankings, one among many: heaviest edges first, at most one path per edge in use.
 
-    Stops when less than `floor` is left, or after `limit` paths.
+    Stops when less than 1e-15 is left.
     """
     n = flow.shape[0]
-    most = int(np.count_nonzero(flow > 0)) + 1 if limit is None else limit
+    most = int(np.count_nonzero(flow > 0)) + 1
     paths = np.empty((most, n), np.int32)
     weights = np.zeros(most)
-    count = peel(flow.copy(), n, floor, paths, weights)
+    count = peel(flow.copy(), n, 1e-15, paths, weights)
     return paths[:count].copy(), weights[:count].copy()
 
 
