@@ -284,7 +284,7 @@ def nothing_solved():
         where = frame.f_code.co_filename
         name = frame.f_code.co_name
         solving = event == "call" and any(where.startswith(one) for one in folders)
-        if solving and name not in ("<module>", "pool_size", "middle_size"):  # which say how large a problem is
+        if solving and name not in ("<module>", "pool_size"):  # which says how large a problem is
             seen.append(f"{where}: {name}")
 
     before = sys.getprofile()

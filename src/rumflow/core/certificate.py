@@ -153,7 +153,7 @@ def certify_small(flow, target, weights, cone, work, below):
         for j in range(half):
             inner += work[x, j] * flow[x, j]
     down_pass(work, below, n, np.int64(0), np.int64(1 << n))
-    gap = _gap(inner, below[below.shape[0] - 1], cone, mass, inverse)
+    gap = gap_bound(inner, below[below.shape[0] - 1], cone, mass, inverse)
     return 0.5 * square, gap, least, error, data_size(target, weights)
 
 
@@ -167,8 +167,8 @@ def certify_stack(flows, targets, weights, cone, work, below, out):
 
 
 @leaf
-def _gap(inner, cheapest, cone, mass, inverse):
-    """The bounds of the module's docstring."""
+def gap_bound(inner, cheapest, cone, mass, inverse):
+    """The bounds of the module's docstring; they hold for any number that no type's price is below."""
     if not cone:
         return max(inner - cheapest, 0.0)
     miss = max(0.0, -cheapest)
@@ -213,7 +213,7 @@ class Certifier:
         parts = [_residual_row(work[x], target[x], weights[x] if len(weights) else row) for x in range(n)]
         square, mass, inverse, inner = (float(sum(part)) for part in zip(*parts, strict=True))
         zeta_adjoint(work, self.threads)
-        gap = _gap(inner, float(cheapest_below(work, self.threads)[-1]), self.cone, mass, inverse)
+        gap = gap_bound(inner, float(cheapest_below(work, self.threads)[-1]), self.cone, mass, inverse)
         return self.make(0.5 * square, gap, least, error, data_size(target, weights))
 
     def stack(self, flows: Array, targets: Array, numbers: Array) -> None:

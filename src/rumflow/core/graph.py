@@ -233,24 +233,25 @@ def extract_type(graph, sweep, node, row):
         here = np.int64(sweep.tail[here])
 
 
+def prices_by_item(column: Index, cost: Array) -> Array:
+    """A (menus, width) table of cell prices as a (menus, items) array, 0 outside menus; `column`: that of (menu, item), or -1."""
+    return np.where(column >= 0, np.take_along_axis(cost, np.maximum(column, 0), axis=1), 0.0)
+
+
 def price_arcs(graph: Graph, cost: Array, sweep: Sweep, threads: int = 1) -> None:
     """C^T g: the prices of all arcs from a (menus, width) table of cell prices, into `sweep`."""
     if len(graph.base):
         n = graph.column.shape[1]
-        by_item = np.where(graph.column >= 0, np.take_along_axis(cost, np.maximum(graph.column, 0), axis=1), 0.0)
+        by_item = prices_by_item(graph.column, cost)
         # Every entry is priced alone, so the cut may depend on the number of threads.
         size = max(16, -(-n // threads) + 7 & ~7)
         pieces = [(first, min(first + size, n)) for first in range(0, n, size)]
         run_threads(lambda part: price_rows(graph, by_item, sweep.price, *part), pieces, threads)
     else:
         price_labels(graph, cost.reshape(-1), sweep.label)
-        if threads == 1:
-            gather_prices(graph, sweep.label, sweep.price, 0, len(graph.head))
-            return
-        cuts = np.linspace(0, len(graph.head), threads + 1).astype(np.int64)
-        run_threads(
-            lambda i: gather_prices(graph, sweep.label, sweep.price, cuts[i], cuts[i + 1]), range(threads), threads
-        )
+        arcs = len(graph.head)
+        cuts = [(arcs * i // threads, arcs * (i + 1) // threads) for i in range(threads)]
+        run_threads(lambda part: gather_prices(graph, sweep.label, sweep.price, *part), cuts, threads)
 
 
 def run_sweep(graph: Graph, cost: Array, sweep: Sweep, threads: int | None = 1, *, up: bool = True) -> float:
@@ -260,11 +261,11 @@ def run_sweep(graph: Graph, cost: Array, sweep: Sweep, threads: int | None = 1, 
     """
     count = thread_count(threads) if len(graph.head) >= _THREADED else 1
     price_arcs(graph, cost, sweep, count)
-    if count == 1:
-        sweep_down(graph, sweep.price, sweep.below, sweep.arc_out)
-        if up:
-            sweep_up(graph, sweep.price, sweep.above, sweep.arc_in, sweep.tail)
-        return float(sweep.below[0])
+    return find_ways(graph, sweep, count, up)
+
+
+def find_ways(graph: Graph, sweep: Sweep, threads: int = 1, up: bool = True) -> float:
+    """The cheapest ways for the prices of arcs in `sweep`; the price of the cheapest type."""
 
     def pass_over(upward: bool) -> None:
         if upward:
@@ -272,7 +273,7 @@ def run_sweep(graph: Graph, cost: Array, sweep: Sweep, threads: int | None = 1, 
         else:
             sweep_down(graph, sweep.price, sweep.below, sweep.arc_out)
 
-    run_threads(pass_over, (False, True) if up else (False,), count)
+    run_threads(pass_over, (False, True) if up else (False,), threads)
     return float(sweep.below[0])
 
 

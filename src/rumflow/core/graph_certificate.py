@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rumflow.core.arrays import Array, Mixture
-from rumflow.core.certificate import Certificate
+from rumflow.core.certificate import Certificate, gap_bound
 from rumflow.core.compile import kernel
 from rumflow.core.graph import Graph, cells_of_types, fill_cells
 from rumflow.core.problem import Problem, data_size, least_weight, rounding_floor
@@ -72,10 +72,8 @@ class Residual(NamedTuple):
 
     def gap(self, cheapest: float) -> float:
         """The bounds of the module's docstring; they hold for any number that no type's price is below."""
-        if not self.cone:
-            return max(self.inner - cheapest, 0.0)
-        miss = max(0.0, -cheapest)
-        return max(self.inner + miss * self.mass + 0.5 * miss * miss * self.inverse, 0.0)
+        gap: float = gap_bound.py_func(self.inner, cheapest, self.cone, self.mass, self.inverse)
+        return gap
 
 
 def residual_of(rho: Array, target: Array, weights: Array, cone: bool = False) -> Residual:
@@ -90,8 +88,8 @@ def residual_of(rho: Array, target: Array, weights: Array, cone: bool = False) -
 def certify_types(graph: Graph, mixture: Mixture, problem: Problem) -> Certificate:
     """The certificate of a mixture of types, given the data as tables of cells."""
     rho = cells_of_types(*mixture, graph.shape)
-    objective, gap = certify_table(graph, rho, *problem)
-    return describe_mixture(mixture, rho, problem, objective, gap)
+    left = residual_of(rho, *problem)
+    return describe_mixture(mixture, rho, problem, left.objective, left.gap(float(plain_cheapest(graph, left.cost))))
 
 
 def describe_mixture(mixture: Mixture, rho: Array, problem: Problem, objective: float, gap: float) -> Certificate:
@@ -106,9 +104,3 @@ def describe_mixture(mixture: Mixture, rho: Array, problem: Problem, objective: 
     size = float(data_size(target, weights))
     floor = rounding_floor(size, least_weight(weights))
     return Certificate(objective, gap, floor, float(lam.min()) if len(lam) else 0.0, error, size, float(weights.sum()))
-
-
-def certify_table(graph: Graph, rho: Array, target: Array, weights: Array, cone: bool) -> tuple[float, float]:
-    """Objective and gap of probabilities of the model, as a table of cells."""
-    found = residual_of(rho, target, weights, cone)
-    return found.objective, found.gap(float(plain_cheapest(graph, found.cost)))

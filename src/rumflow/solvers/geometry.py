@@ -160,9 +160,9 @@ class Geometry(ABC):
         by_flow   gradients by the flow beside those by the probabilities, on the lattice; they become changes of the flow.
         """
 
-    @abstractmethod
     def inner_point(self) -> Array:
         """Probabilities in the relative interior of the model, in the layout."""
+        return self.rho(self.middle())
 
     @abstractmethod
     def orders(self, types: Paths) -> Ints:
@@ -246,9 +246,9 @@ class Fits(ABC):
     def starts(self) -> Sequence[tuple[NDArray[Any], ...]]:
         """What the next stack can start from."""
 
-    @abstractmethod
     def mixture(self, i: int) -> Mixture:
         """The fit of problem i as a mixture of types, also where the solver needed none: one among many."""
+        return self.mixtures[i]
 
     @abstractmethod
     def flow(self, i: int) -> Array:

@@ -269,7 +269,7 @@ class GraphGeometry(Geometry):
     def inner_point(self) -> Array:
         """A table in the relative interior: what the model says, else the flow that divides evenly at every node."""
         given = self.model.inner_point(self.cells)
-        return self._even if given is None else given
+        return super().inner_point() if given is None else given
 
     @cached_property
     def _even(self) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 
 from rumflow.core.arrays import Array, Mixture, Paths
 from rumflow.core.graph import cells_of_types, cheapest_type
-from rumflow.core.problem import RELATIVE_RUM_TOLERANCE, Problem, data_size
+from rumflow.core.problem import Problem, data_size, is_rum_distance
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.solvers.active_set.kernels import start_from
 from rumflow.solvers.active_set.solve import Workspace, make_graph_problem
@@ -88,31 +88,35 @@ class GraphFaces:
         """The faces of a solved problem, one for each group of menus."""
         if fits.keep is Keep.FACES:
             return [one.face for one in fits.parts[i]]
-        inside, target = bool(fits.inside[i]), fits.targets[i]
+        if fits.inside[i]:
+            return [None] * len(self._geometry.parts)
         found: list[Face | None] = []
         workspaces = self._geometry.workspaces.take()
         for p, workspace in enumerate(workspaces):
-            problem, mixture = self._geometry.part_problem(target, p), fits.parts[i][p].mixture
-            workspace.reserve(len(mixture[1]))
-            start_from(make_graph_problem(problem), workspace.active, *mixture)
-            found.append(None if inside else self._span(p, workspace, problem, _gradient(problem, mixture)))
+            problem, mixture = self._geometry.part_problem(fits.targets[i], p), fits.parts[i][p].mixture
+            _begin(problem, workspace, mixture)
+            found.append(self._span(p, workspace, problem, _difference(problem, mixture)))
         self._geometry.workspaces.give_back(workspaces)
         return found
 
     def of_solved(self, p: int, workspace: Workspace, problem: Problem, mixture: Mixture) -> Face | None:
         """The face of a problem just solved in a workspace; None: the data are inside the model."""
-        rho = cells_of_types(*mixture, self._geometry.parts[p].shape)
-        difference = np.where(problem.weights > 0, rho - problem.target, 0.0)
+        difference = _difference(problem, mixture)
         objective = 0.5 * float((problem.weights * difference**2).sum())
-        if objective <= RELATIVE_RUM_TOLERANCE * float(data_size(*problem[:2])):
+        if is_rum_distance(objective, float(data_size(*problem[:2]))):
             return None
-        return self._span(p, workspace, problem, problem.weights * difference)
+        return self._span(p, workspace, problem, difference)
 
-    def _span(self, p: int, workspace: Workspace, problem: Problem, cost: Array) -> Face:
-        """The face on which the types are cheapest, from the active types of the workspace."""
+    def _span(self, p: int, workspace: Workspace, problem: Problem, difference: Array) -> Face:
+        """The face on which the types are cheapest for w times the difference, from the active types of the workspace."""
         # An affinely independent set has at most as many types as there are cells beyond one per menu, and one more.
         most = int(self._geometry.parts[p].count.sum()) - len(self._geometry.menus[p]) + 1
-        span(make_graph_problem(problem), workspace, GraphFace(self._geometry.graphs[p], cost), most)
+        span(
+            make_graph_problem(problem),
+            workspace,
+            GraphFace(self._geometry.graphs[p], problem.weights * difference),
+            most,
+        )
         return Face(workspace.mixture()[0], workspace.factor())
 
     def _model_face(self, p: int) -> Face:
@@ -123,22 +127,26 @@ class GraphFaces:
                 problem = self._geometry.part_problem(np.zeros_like(self._geometry.weights), p)
                 workspace = Workspace(self._geometry.graphs[p])
                 _, row = cheapest_type(self._geometry.graphs[p], problem.target, 1)
-                start_from(make_graph_problem(problem), workspace.active, row[None], np.ones(1))
-                cost = np.zeros(self._geometry.parts[p].shape)
-                found = self._models[p] = self._span(p, workspace, problem, cost)
+                _begin(problem, workspace, (row[None], np.ones(1)))
+                found = self._models[p] = self._span(p, workspace, problem, np.zeros(problem.target.shape))
             return found
 
     def _factor(self, p: int, types: Paths) -> Array:
         problem = self._geometry.part_problem(np.zeros_like(self._geometry.weights), p)
         workspaces = self._geometry.workspaces.take()
-        workspace = workspaces[p]
-        workspace.reserve(len(types))
-        start_from(make_graph_problem(problem), workspace.active, types, np.ones(len(types)))
-        factor: Array = workspace.factor()
+        _begin(problem, workspaces[p], (types, np.ones(len(types))))
+        factor: Array = workspaces[p].factor()
         self._geometry.workspaces.give_back(workspaces)
         return factor
 
 
-def _gradient(problem: Problem, mixture: Mixture) -> Array:
+def _difference(problem: Problem, mixture: Mixture) -> Array:
+    """rho - rho_hat where it counts."""
     rho = cells_of_types(*mixture, problem.target.shape)
-    return np.asarray(problem.weights * np.where(problem.weights > 0, rho - problem.target, 0.0), np.float64)
+    return np.where(problem.weights > 0, rho - problem.target, 0.0)
+
+
+def _begin(problem: Problem, workspace: Workspace, mixture: Mixture) -> None:
+    """Make these types active, with their factor."""
+    workspace.reserve(len(mixture[1]))
+    start_from(make_graph_problem(problem), workspace.active, *mixture)

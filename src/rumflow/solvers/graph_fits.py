@@ -125,10 +125,6 @@ class GraphFits(Fits):
         """What the next stack can start from."""
         return [PartStarts(array for one in own for array in one.mixture) for own in self.parts]
 
-    def mixture(self, i: int) -> Mixture:
-        """Types over all menus, and their weights."""
-        return self.mixtures[i]
-
     def flow(self, i: int) -> Array:
         """The mixture of problem i as a flow on the lattice, where its types are rankings of few items; made once."""
         if i not in self.made_flows:

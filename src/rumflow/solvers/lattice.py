@@ -230,10 +230,6 @@ class LatticeGeometry(Geometry):
         """The certificate of a mixture; gaps are exact here, whatever bound is known."""
         return self.certifier.mixture(mixture, target)
 
-    def inner_point(self) -> Array:
-        """All rankings equally likely."""
-        return zeta(uniform_flow(self.n))
-
     def orders(self, types: Paths) -> Ints:
         """(k, n): rankings, items best first."""
         return orders_from_paths(types)

@@ -31,7 +31,7 @@ from rumflow.core.graph import Graph, fill_cells, make_sweep, run_sweep
 from rumflow.core.graph_certificate import plain_cheapest
 from rumflow.errors import RumflowError
 from rumflow.solvers.active_set.on_graph import fill_pool
-from rumflow.solvers.active_set.state import Pool
+from rumflow.solvers.active_set.state import make_pool
 
 #: Programmes with fixed values are solved over flows on graphs of at most this many arcs.
 FLOW_ARCS = 20_000
@@ -140,14 +140,7 @@ class TypePrograms:
         self._anchor = np.zeros(len(values)) if anchor is None or largest == 0 else _STEEP / largest * anchor
         self._graph, self._menu, self._column, self._values = graph, menu, column, values
         self._sweep = make_sweep(graph)
-        size, m = _COLUMNS_A_ROUND, graph.shape[0]
-        self._pool = Pool(
-            paths=np.empty((size, m), np.int32),
-            columns=np.empty((0, size), np.int32),
-            gradient=np.empty(size),
-            open=np.empty(size, np.bool_),
-            gram=np.empty((0, size)),
-        )
+        self._pool = make_pool(_COLUMNS_A_ROUND, graph.shape[0])
         self.types: Paths = np.unique(types, axis=0)
         self._known = {row.tobytes() for row in self.types}
         self._matrix = self._taken(self.types)

@@ -14,7 +14,7 @@ import numpy as np
 
 from rumflow.core.arrays import Array, Paths
 from rumflow.core.compile import kernel, leaf
-from rumflow.core.graph import Graph, cells_of_types, make_sweep, price_arcs, run_sweep, sweep_down, sweep_up
+from rumflow.core.graph import Graph, cells_of_types, find_ways, make_sweep, price_arcs, run_sweep
 from rumflow.core.paths import flow_from_paths, path_cost, squeeze
 from rumflow.core.transforms import zeta, zeta_adjoint
 from rumflow.solvers.active_set.factor import solve_forward
@@ -67,9 +67,7 @@ class GraphFace:
         graph, sweep, self._table = self._graph, self._sweep, table
         price_arcs(graph, table, sweep)
         sweep.price[self._outside] = np.inf
-        sweep_down(graph, sweep.price, sweep.below, sweep.arc_out)
-        sweep_up(graph, sweep.price, sweep.above, sweep.arc_in, sweep.tail)
-        return float(sweep.below[0])
+        return find_ways(graph, sweep)
 
     def fill_pool(self, pool: Pool, nu: float) -> int:
         """The cheapest types through the nodes."""

@@ -14,7 +14,6 @@ from rumflow.core.compile import kernel, leaf
 from rumflow.core.graph import Graph, extract_type, make_sweep, run_sweep
 from rumflow.core.paths import path_cost
 from rumflow.core.problem import Problem
-from rumflow.core.threads import thread_count
 from rumflow.solvers.active_set.state import KernelProblem, Pool, least_pivot
 
 
@@ -113,13 +112,9 @@ class GraphPrices:
         self.cost = np.empty(graph.shape)
         self.pool_size = 1024
         self.pool_share = 0.1
-        self.keeps_gram = False
+        self.keeps_gram, self.threaded = False, True
         self.most_mass = graph.shape[0]  # a type takes one cell per menu
         self._sweep = make_sweep(graph)
-
-    def threads(self, threads: int | None) -> int:
-        """How many threads are worth it."""
-        return thread_count(threads)
 
     def evaluate(self, problem: KernelProblem, types: Paths, weights: Array, count: int, threads: int) -> float:
         """Fill the cost table for a mixture of the first `count` types; its objective."""

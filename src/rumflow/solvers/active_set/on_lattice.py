@@ -24,7 +24,7 @@ from rumflow.core.paths import (
 )
 from rumflow.core.problem import NO_WEIGHTS, Problem
 from rumflow.core.residual import residual_row
-from rumflow.core.threads import run_threads, thread_count
+from rumflow.core.threads import run_threads
 from rumflow.core.transforms import transform_row, zeta_adjoint
 from rumflow.solvers.active_set.state import KernelProblem, Pool, least_pivot
 
@@ -106,14 +106,9 @@ def fill_pool(menus, pool, cost, above, below, nu):
     return size
 
 
-def middle_size(n: int) -> int:
-    """Menus of the middle layer."""
-    return comb(n, n // 2)
-
-
 def pool_size(n: int) -> int:
     """Rankings priced without the lattice between two passes: more of them where a pass costs more."""
-    return min(middle_size(n), 256 if n < 18 else 1024 if n < 20 else 4096)
+    return min(comb(n, n // 2), 256 if n < 18 else 1024 if n < 20 else 4096)
 
 
 class LatticePrices:
@@ -125,7 +120,7 @@ class LatticePrices:
         self.above, self.below = np.empty(1 << n), np.empty(1 << n)
         self.pool_size = pool_size(n)
         self.pool_share = 0.2
-        self.keeps_gram = True
+        self.keeps_gram, self.threaded = True, n >= _THREADED
         self.most_mass = 1 << n  # the probabilities of a ranking add up to at most this
         self._parts = np.zeros(n)
 
@@ -134,17 +129,13 @@ class LatticePrices:
         menus: Ints = middle_menus(self.n)
         return menus
 
-    def threads(self, threads: int | None) -> int:
-        """How many threads are worth it."""
-        return thread_count(threads) if self.n >= _THREADED else 1
-
     def evaluate(self, problem: KernelProblem, types: Paths, weights: Array, count: int, threads: int) -> float:
         """Fill the cost table for a mixture of the first `count` rankings; its objective."""
 
         def row(x: int) -> None:
             self._parts[x] = gradient_row(problem, types, weights, count, self.cost, x)
 
-        if self.n < _THREADED:
+        if not self.threaded:
             gradient_rows(problem, types, weights, count, self.cost, self._parts)
         else:
             run_threads(row, range(self.n), threads)
@@ -159,7 +150,7 @@ class LatticePrices:
 
     def sweep(self, threads: int) -> float:
         """Cheapest ways to and from every menu; the price of the cheapest ranking."""
-        if self.n < _THREADED:
+        if not self.threaded:
             sweep_lattice(self.cost, self.above, self.below)
         else:
             cheapest_below(self.cost, threads, self.below)

@@ -15,10 +15,11 @@ from rumflow.core.arrays import Array, Mixture, Paths
 from rumflow.core.compile import clock
 from rumflow.core.graph import Graph
 from rumflow.core.problem import RELATIVE_RUM_TOLERANCE, SOLVER_FLOOR
+from rumflow.core.threads import thread_count
 from rumflow.solvers.active_set import kernels
 from rumflow.solvers.active_set.on_graph import GraphPrices, make_graph_problem
 from rumflow.solvers.active_set.on_lattice import LatticePrices, make_problem
-from rumflow.solvers.active_set.state import Active, KernelProblem, Pool
+from rumflow.solvers.active_set.state import Active, KernelProblem, Pool, make_pool
 from rumflow.solvers.resources import ONE_THREAD, Progress, Resources
 
 __all__ = ["Goal", "Outcome", "Workspace", "make_graph_problem", "make_problem", "solve_rankings"]
@@ -53,7 +54,6 @@ class Outcome(NamedTuple):
     weights: Array
     reason: str  # "done", "stalled", "max_seconds", "interrupted", "too_large"
     rounds: int
-    flow: Array | None = None  # where the solver has made it
 
 
 class Prices(Protocol):
@@ -63,9 +63,9 @@ class Prices(Protocol):
     pool_size: int
     pool_share: float  # the pool is dry when no type is violated by this share of the worst at first
     keeps_gram: bool  # the pool is priced by Gram products, not from the cost table
+    threaded: bool  # a pass is worth several threads
     most_mass: int  # the probabilities of a type add up to at most this
 
-    def threads(self, threads: int | None) -> int: ...
     def evaluate(self, problem: KernelProblem, types: Paths, weights: Array, count: int, threads: int) -> float: ...
     def cheapest(self, threads: int) -> Paths: ...
     def sweep(self, threads: int) -> float: ...
@@ -113,14 +113,7 @@ class Workspace:
             scratch=np.empty((4, capacity)),
             fresh=np.zeros(1, np.int64),
         )
-        size = self.prices.pool_size
-        self.pool = Pool(
-            paths=np.empty((size, n), np.int32),
-            columns=np.empty((n if self.prices.keeps_gram else 0, size), np.int32),
-            gradient=np.empty(size),
-            open=np.empty(size, np.bool_),
-            gram=np.empty((capacity if self.prices.keeps_gram else 0, size)),
-        )
+        self.pool = make_pool(self.prices.pool_size, n, capacity if self.prices.keeps_gram else 0)
 
     def grow(self) -> None:
         """Twice the capacity; the active set stays."""
@@ -189,7 +182,7 @@ def solve_rankings(
     """
     prices, (tol, floor, enough) = workspace.prices, wanted
     begin = time.perf_counter()
-    count = prices.threads(resources.threads)
+    count = thread_count(resources.threads) if prices.threaded else 1
     rounds = stalled = small = 0
     best, work, size = np.inf, 0.0, prices.pool_size
     trail: list[tuple[int, float]] = []

@@ -57,3 +57,14 @@ class Pool(NamedTuple):
     gradient: Array  # (size,)
     open: NDArray[np.bool_]  # may enter
     gram: Array  # (capacity, size): one row per slot
+
+
+def make_pool(size: int, positions: int, capacity: int = 0) -> Pool:
+    """An empty pool of `size` types; with Gram products for an active set of this capacity."""
+    return Pool(
+        paths=np.empty((size, positions), np.int32),
+        columns=np.empty((positions if capacity else 0, size), np.int32),
+        gradient=np.empty(size),
+        open=np.empty(size, np.bool_),
+        gram=np.empty((capacity, size)),
+    )

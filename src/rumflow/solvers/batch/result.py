@@ -17,7 +17,6 @@ from rumflow.core.arrays import Array, Ints, Mask, Mixture
 from rumflow.core.certificate import Certificate
 from rumflow.core.paths import decompose
 from rumflow.core.problem import Stop
-from rumflow.core.threads import run_threads
 from rumflow.core.transforms import zeta
 from rumflow.solvers.batch.kernels import FACE, INSIDE, Piece, Start, pack_piece
 from rumflow.solvers.dispatch import Solved
@@ -177,18 +176,15 @@ def cut_stack(size: int, threads: int, few: bool = True) -> list[range]:
     return [range(i, min(i + step, size)) for i in range(0, size, step)]
 
 
-def pack(kind: Ints, count: Ints, pieces: Sequence[tuple[range, Start]], n: int, threads: int = 1) -> Faces:
+def pack(kind: Ints, count: Ints, pieces: Sequence[tuple[range, Start]], n: int) -> Faces:
     """From problems stored one after another to one row per problem."""
     size, most = len(count), int(count.max(initial=0))
     length = most * (most + 1) // 2
     paths = np.empty((size, most, n), np.int32)
     factor = np.empty((size, length if keeps_factors(size, length) else 0))
-
-    def task(piece: tuple[range, Start]) -> None:
-        span = slice(piece[0].start, piece[0].stop)
-        pack_piece(piece[1], count[span], paths[span], factor[span])
-
-    run_threads(task, pieces, threads)
+    for piece, flat in pieces:
+        span = slice(piece.start, piece.stop)
+        pack_piece(flat, count[span], paths[span], factor[span])
     return Faces(np.stack([kind, count], axis=1), paths.reshape(size, most * n), factor)
 
 

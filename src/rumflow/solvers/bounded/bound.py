@@ -18,6 +18,7 @@ import numpy as np
 
 from rumflow.core.arrays import Array, Ints
 from rumflow.core.compile import clock
+from rumflow.core.graph import prices_by_item
 from rumflow.core.graph_cells import Cells
 from rumflow.models.model import Model
 from rumflow.models.open_menus import Limit
@@ -86,9 +87,7 @@ class Bounder:
 
         if self._program is None or not np.array_equal(menus, self._menus):
             self._menus, self._program = menus, OrderingProgram(self.cells.part(menus), self._above)
-        column = self.cells.column[menus]
-        price = np.where(column >= 0, np.take_along_axis(cost[menus], np.maximum(column, 0), axis=1), 0.0)
-        return self._program, price, heavy.rest
+        return self._program, prices_by_item(self.cells.column[menus], cost[menus]), heavy.rest
 
     def _orders(self, program: OrderingProgram, y: Array) -> Ints:
         orders = program.order(y)[None]

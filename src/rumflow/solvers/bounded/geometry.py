@@ -10,14 +10,13 @@ from rumflow.core.arrays import Array, Mixture, Paths
 from rumflow.core.certificate import Certificate
 from rumflow.core.compile import clock
 from rumflow.core.graph import Graph, cells_of_types
-from rumflow.core.graph_certificate import describe_mixture, residual_of
 from rumflow.core.problem import Problem, Stop
 from rumflow.errors import InputError
 from rumflow.models.open_menus import Limit
 from rumflow.solvers.bounded.bound import Bounder
 from rumflow.solvers.bounded.prices import SearchPrices
 from rumflow.solvers.bounded.search import random_orders
-from rumflow.solvers.bounded.solve import BoundedSolver
+from rumflow.solvers.bounded.solve import BoundedSolver, Fitted
 from rumflow.solvers.geometry import SolveOptions
 from rumflow.solvers.graph import GraphGeometry
 from rumflow.solvers.graph_fits import PartFit
@@ -86,10 +85,7 @@ class BoundedGeometry(GraphGeometry):
 
     def certify(self, mixture: Mixture, target: Array, lower: float | None = None) -> Certificate:
         """The certificate of a mixture of types over all menus, given a lower bound of the optimum."""
-        problem = Problem(target, self.weights, self.cone)
-        rho = cells_of_types(*mixture, self.cells.shape)
-        objective = residual_of(rho, *problem).objective
-        return describe_mixture(mixture, rho, problem, objective, max(objective - (lower or 0.0), 0.0))
+        return Fitted(mixture, Problem(target, self.weights, self.cone)).certify(lower or 0.0)
 
     def _solve_part(
         self,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Mask, Paths
+from rumflow.core.graph import prices_by_item
 from rumflow.core.graph_cells import Cells
-from rumflow.core.threads import thread_count
 from rumflow.models.rankings import complete_types
 from rumflow.solvers.active_set.on_graph import price_cells
 from rumflow.solvers.active_set.state import KernelProblem, Pool
@@ -31,7 +31,7 @@ class SearchPrices:
         self.cost = np.empty(cells.shape)
         self.pool_size = 512
         self.pool_share = 0.1
-        self.keeps_gram = False
+        self.keeps_gram, self.threaded = False, True
         self.most_mass = cells.shape[0]
         self.found: Paths = np.empty((0, cells.shape[0]), np.int32)  # unique, cheapest first
         self.found_prices: Array = np.empty(0)
@@ -50,12 +50,7 @@ class SearchPrices:
 
     def by_item(self, cost: Array) -> Array:
         """A cost table as an (m, n) array of prices by item, 0 outside menus."""
-        column = self.cells.column
-        return np.where(column >= 0, np.take_along_axis(cost, np.maximum(column, 0), axis=1), 0.0)
-
-    def threads(self, threads: int | None) -> int:
-        """How many threads are worth it."""
-        return thread_count(threads)
+        return prices_by_item(self.cells.column, cost)
 
     def evaluate(self, problem: KernelProblem, types: Paths, weights: Array, count: int, threads: int) -> float:
         """Fill the cost table for a mixture of the first `count` types; its objective."""

@@ -36,7 +36,7 @@ _SEARCH_SHARE = 0.6  # of the time that is left, for the search before the next 
 _WORTH = 0.02  # a share of the time that is not worth another round
 
 
-class _Here:
+class Fitted:
     """A mixture and what it leaves of the data."""
 
     def __init__(self, mixture: Mixture, problem: Problem) -> None:
@@ -93,7 +93,7 @@ class BoundedSolver:
             )
             rounds += found.rounds
             reason = found.reason
-            here = _Here((found.paths, found.weights), problem)
+            here = Fitted((found.paths, found.weights), problem)
             start = here.mixture
             if only_upper or reason == "interrupted" or here.certify(lower).is_optimal(stop):
                 break
