@@ -163,10 +163,15 @@ def test_cheapest_ways_in_parts_for_threads(rng, monkeypatch):
         np.testing.assert_array_equal(found, expected)
 
 
-def test_parts_of_the_lattice_for_threads():
+def test_parts_of_the_lattice_for_threads(monkeypatch):
     by_size = [[p for p in range(16) if p.bit_count() == k] for k in range(5)]
-    assert paths._blocks(18, 2) == by_size
-    assert paths._blocks(17, 2) == paths._blocks(18, 1) == [[0]]
+    seen = []
+    monkeypatch.setattr(paths, "run_threads", lambda task, pieces, threads: seen.append(pieces))
+    for n, threads, parts in ((18, 2, by_size), (17, 2, [[0]]), (18, 1, [[0]])):
+        for ways, order in ((paths.cheapest_below, parts), (paths.cheapest_above, parts[::-1])):
+            ways(np.empty((n, 0)), threads)
+            assert seen == order
+            seen.clear()
     assert tree.menu_parts(15, 2) == [(1024 * i, 1024 * (i + 1)) for i in range(32)]
     assert tree.menu_parts(14, 2) == [(0, 1 << 14)]
     assert tree.menu_parts(15, 1) == [(0, 1 << 15)]
@@ -182,17 +187,26 @@ def test_of_equal_rankings_the_lowest_items_come_first():
     assert paths.orders_from_paths(through).tolist() == [[0, 1, 2, 3], [3, 0, 1, 2]]
 
 
+class Drawn:
+    """A generator that has drawn these numbers."""
+
+    def __init__(self, numbers):
+        self.numbers = numbers
+
+    def random(self, shape):
+        assert self.numbers.shape == shape
+        return self.numbers
+
+
 def test_walks_follow_their_draws():
     """At the full menu item 0 has 0.25, item 1 nothing, item 2 0.75; afterwards everything is fixed or equal."""
     orders = np.array([[0, 1, 2], [2, 0, 1], [2, 1, 0]])
     flow = paths.flow_from_paths(paths.paths_from_orders(orders), np.array([0.25, 0.5, 0.25]))
     draws = np.array([[0.0, 0.0, 0.0], [0.24, 0.9, 0.5], [0.26, 0.66, 0.0], [0.99, 0.67, 0.99], [1.0, 1.0, 1.0]])
-    found = np.empty((5, 3), np.int32)
-    paths._walk(flow, 3, draws, found)
+    found = paths.sample(flow, 5, Drawn(draws))
     expected = [[0, 1, 2], [0, 1, 2], [2, 0, 1], [2, 1, 0], [2, 1, 0]]
     assert paths.orders_from_paths(found).tolist() == expected
-    nothing = np.empty((1, 3), np.int32)
-    paths._walk(np.zeros((3, 4)), 3, draws[:1], nothing)
+    nothing = paths.sample(np.zeros((3, 4)), 1, Drawn(draws[:1]))
     assert paths.orders_from_paths(nothing).tolist() == [[0, 1, 2]]
 
 

@@ -47,7 +47,7 @@ class Script:
     def __init__(self, monkeypatch, **endings):
         self.calls, self.endings = [], {name: list(values) for name, values in endings.items()}
         for name in (RANKINGS, INTERIOR):
-            monkeypatch.setattr(dispatch._Run, name, self.solver(name))
+            monkeypatch.setattr(dispatch.Attempts, name, self.solver(name))
 
     def solver(self, name):
         def run(attempt, start, limit=None):
@@ -77,14 +77,14 @@ def test_each_attempt_is_followed_by_a_more_stable_one_from_where_it_stopped(mon
     assert solve(given, Stop(1e-9), **left(given, *STUCK)).method == INTERIOR
     assert script.order == [RANKINGS, INTERIOR]
     assert script.calls[0][1][1] == [1.5]  # the rankings of the first attempt
-    assert script.calls[1][1:] == (None, dispatch._LAST_RESORT)
+    assert script.calls[1][1:] == (None, dispatch.LAST_RESORT)
 
 
 @pytest.mark.parametrize("ending", ["done", "max_seconds"])
 def test_weights_are_tried_with_milder_ones_first(monkeypatch, ending):
     script = Script(monkeypatch, rankings=[STUCK, DONE])
     paths, shares = np.ones((1, 9), np.int32), np.array([7.0])
-    monkeypatch.setattr(dispatch._Run, "milder", lambda run: dispatch.Outcome(paths, shares, ending, 1))
+    monkeypatch.setattr(dispatch.Attempts, "milder", lambda run: dispatch.Outcome(paths, shares, ending, 1))
     given = problem(9)
     weights = np.where(np.arange(given.target.size).reshape(given.target.shape) % 2, 1.0, 1e-5)
     found = solve(given._replace(weights=weights), Stop(1e-9))

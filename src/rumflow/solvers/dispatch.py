@@ -40,8 +40,8 @@ _WIDE = 1e4
 # What setting it up costs, in cells.
 _SET_UP = 1200
 
-# Conjugate gradient steps after which the interior point method does not save what rounding has stopped elsewhere.
-_LAST_RESORT = 20_000
+#: Conjugate gradient steps after which the interior point method does not save what rounding has stopped elsewhere.
+LAST_RESORT = 20_000
 
 
 @dataclass
@@ -121,9 +121,9 @@ class Dispatcher:
         enough = 0.5 * rounding_floor(size, least_weight(problem.weights)) if stop.floor is None else 0.0
         goal = Goal(stop.tol, floor, enough)
         kernel = self._kernel._replace(target=target)
-        run = _Run(inner, kernel, problem.target, stop, goal, certify, workspace, resources)
+        run = Attempts(inner, kernel, problem.target, stop, goal, certify, workspace, resources)
         best = first
-        for found in run.attempts(method, start):
+        for found in run.each(method, start):
             if (
                 best is None or not best.certificate.gap <= found.certificate.gap
             ):  # a gap that is not a number is the worst
@@ -138,7 +138,7 @@ class Dispatcher:
 
 
 @dataclass
-class _Run:
+class Attempts:
     """The solvers, on one problem."""
 
     problem: Problem  # menus add up to 1
@@ -150,7 +150,7 @@ class _Run:
     workspace: Workspace | None
     resources: Resources
 
-    def attempts(self, method: str, start: Mixture | None) -> Iterator[Solved]:
+    def each(self, method: str, start: Mixture | None) -> Iterator[Solved]:
         """One solver after the other, each going on from what the one before has found."""
         needed = interior_bytes(self.problem.n, len(self.problem.weights) > 0)
         if method == "ipm":
@@ -171,7 +171,7 @@ class _Run:
         if auto:
             # From the mixture it would take a fifth longer than from the uniform rankings.
             large = found.reason == "too_large"
-            yield self.interior(None, None if large else _LAST_RESORT)
+            yield self.interior(None, None if large else LAST_RESORT)
             if large:
                 yield self.rankings(found.mixture, None)
 

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from rumflow.core.paths import cheapest_above, cheapest_below
+from rumflow.core.paths import cheapest_above, cheapest_below, middle_menus
 from rumflow.core.problem import NO_WEIGHTS
 from rumflow.core.problem import Problem as Projection
 from rumflow.solvers.active_set import kernels, on_lattice
@@ -336,7 +336,7 @@ def test_fill_pool(case, form, limit):
     lam[case.rng.integers(len(lam))] = 1.0
     costs = case.costs(lam)
     nu = float(lam @ case.gradient(lam))
-    menus = case.workspace.prices._menus
+    menus = middle_menus(case.n)
     prices = np.array([cheapest_through(case, costs, int(menu)) for menu in menus])
     assert all(bin(menu).count("1") == case.n // 2 for menu in menus)
     pool = Workspace(case.n).pool

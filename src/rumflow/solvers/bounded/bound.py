@@ -40,7 +40,6 @@ class Bound(NamedTuple):
 
     value: float
     orders: Ints  # (k, n): rankings that are worth a look
-    how: str  # "groups", "relaxation" or "branch and cut"
 
 
 class Bounder:
@@ -57,7 +56,7 @@ class Bounder:
         if deadline is not None and clock() > deadline:
             return
         groups = bound_groups(self.model, self.cells, cost, self._limit, deadline)
-        yield Bound(groups.bound, groups.orders, "groups")
+        yield Bound(groups.bound, groups.orders)
         if groups.exact:
             return
         program, price, rest = self._ordering(cost)
@@ -65,7 +64,7 @@ class Bounder:
             None if program is None else program.relax(price, None if deadline is None else (clock() + deadline) / 2)
         )
         if program is not None and relaxed is not None:
-            yield Bound(rest + relaxed.bound, self._orders(program, relaxed.y), "relaxation")
+            yield Bound(rest + relaxed.bound, self._orders(program, relaxed.y))
 
     def branch(self, cost: Array, deadline: float | None = None) -> Iterator[Bound]:
         """Kind 3, after the others."""
@@ -75,7 +74,7 @@ class Bounder:
             return
         found = program.branch(price, seconds)
         if found is not None:
-            yield Bound(rest + found.bound, self._orders(program, found.y), "branch and cut")
+            yield Bound(rest + found.bound, self._orders(program, found.y))
 
     def _ordering(self, cost: Array) -> tuple[OrderingProgram | None, Array, float]:
         """The programme of the menus that matter, their prices by item, and what the other menus cost."""

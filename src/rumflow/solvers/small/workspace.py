@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow.core.arrays import Array
+from rumflow.core.arrays import Array, Ints
 from rumflow.core.compile import inlined, leaf, reduction
 from rumflow.core.paths import squeeze
 from rumflow.solvers.active_set.factor import row_start
@@ -25,24 +25,15 @@ BATCH = 8  # rankings that enter between two lattice passes
 _SPREAD = 1e5  # where weights differ by more than this factor the inverse loses its accuracy too soon
 
 
-class Edges(NamedTuple):
-    """The edges of the lattice in the order of the dynamic programmes: menus by size."""
-
-    order: NDArray[np.int64]  # (2^n,): menus, small ones first
-    layer: NDArray[np.int64]  # (n + 2,): where each size begins
-    down: NDArray[np.int64]  # (N, 2): for each menu in order, its edges: place in the lanes, menu below
-    up: NDArray[np.int64]  # (N, 2): for each menu, layers from the full menu on: place of the edge above, menu above
-
-
 class SmallProblem(NamedTuple):
     """What a stack of problems shares; all in lanes, `weights` and `table` without entries where every weight is 1."""
 
     weights: Array
     table: Array  # T = Z^T w
-    order: NDArray[np.int64]
-    layer: NDArray[np.int64]
-    down: NDArray[np.int64]
-    up: NDArray[np.int64]
+    order: Ints  # (2^n,): menus, small ones first
+    layer: Ints  # (n + 2,): where each size begins
+    down: Ints  # (N, 2): for each menu in order, its edges: place in the lanes, menu below
+    up: Ints  # (N, 2): for each menu, layers from the full menu on: place of the edge above, menu above
     scale: float  # sum of the weights: no two RUMs are further apart
     ridge: float
 
@@ -72,7 +63,8 @@ class SmallWorkspace(NamedTuple):
 
 
 @lru_cache(maxsize=MOST_ITEMS)
-def _edges(n: int) -> Edges:
+def _edges(n: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """The edges of the lattice in the order of the dynamic programmes, menus by size: see `SmallProblem`."""
     menus = np.arange(1 << n)
     size = np.bitwise_count(menus)
     order = np.argsort(size, kind="stable")
@@ -84,7 +76,7 @@ def _edges(n: int) -> Edges:
     rows = np.concatenate([np.arange(layer[s], layer[s + 1]) for s in range(n - 1, -1, -1)])
     outside = ~member[rows]
     up = np.stack([place[rows][outside], other[rows][outside]], axis=1)
-    return Edges(order, layer, down, up)
+    return order, layer, down, up
 
 
 def is_small(n: int, weights: Array) -> bool:
