@@ -81,7 +81,7 @@ def test_the_gap_is_what_the_bound_leaves(random_shares, monkeypatch):
     def bounds(self, cost, deadline=None):
         true = bound_groups(self.model, self.cells, cost)
         assert true.exact
-        yield Bound(true.bound - 0.25, true.orders[:0], "groups")
+        yield Bound(true.bound - 0.25, true.orders[:0])
 
     monkeypatch.setattr(Bounder, "bounds", bounds)
     monkeypatch.setattr(Bounder, "branch", lambda *_: iter(()))
