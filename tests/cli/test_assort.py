@@ -33,7 +33,7 @@ def test_assort(capsys, sales, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--revenue", "tea=3"], "outside_option"),
+        (["--revenue", "tea=3"], "--outside is required"),
         (["--revenue", "tea=3", "--outside", "water"], "'water' is unknown"),
         (["--revenue", "nofile.csv", "--outside", "none"], "no such file"),
         (["--revenue", "tea=much", "--outside", "none"], "a number is needed"),

@@ -58,11 +58,11 @@ def test_commands_say_what_the_library_says(budget_files, capsys, tmp_path):
         (["project", "--axis", "a,b"], "--axis does not go with --prices"),
         (["bounds", "--for", "a,b"], "prices of a new budget"),
         (["test", "--only", "1990,1999"], "budget '1999' is unknown"),
-        (["project", "--shares", "share1,food"], "shares='food' (--shares): "),
-        (["project", "--quantities", "food"], "quantities='food' (--quantities): "),
+        (["project", "--shares", "share1,food"], "--shares food: "),
+        (["project", "--quantities", "food"], "--quantities food: "),
         (["project", "--quantities", "share1", "--shares", "share1"], "one of them is accepted"),
-        (["project", "--budget", "wave"], "budget='wave' (--budget): "),
-        (["test", "--subject", "clan"], "cluster='clan' (--subject): "),
+        (["project", "--budget", "wave"], "--budget wave: "),
+        (["test", "--subject", "clan"], "--subject clan: "),
         (["test", "--weight", "w"], "--weight does not go with --prices"),
         (["project", "--outside-option", "x"], "--outside-option does not go with --prices"),
         (["test", "--together"], "--together does not go with --prices"),
@@ -82,10 +82,10 @@ def test_options_are_named_as_they_are_on_the_command_line(budget_files, capsys,
     other = tmp_path / "other.csv"
     other.write_text("year,food,energy\n1990,1,2\n", encoding="utf-8")
     assert main(["project", str(other), *budget_files[1:]]) == 1
-    assert "name them with shares= or quantities= (--shares, --quantities)" in capsys.readouterr().err
+    assert "name them with --shares or --quantities;" in capsys.readouterr().err
     other.write_text("wave,share1,share2,share3\n1990,1,0,0\n", encoding="utf-8")
     assert main(["project", str(other), *budget_files[1:]]) == 1
-    assert "name it with budget= (--budget)" in capsys.readouterr().err
+    assert "name it with --budget" in capsys.readouterr().err
     assert main(["project", *budget_files]) == 0
     assert "\nnot used: family\n" in capsys.readouterr().err
     assert main(["bounds", *budget_files, "--for", "90,90,90", "-q"]) == 0

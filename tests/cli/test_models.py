@@ -13,7 +13,7 @@ from tests.reference.commands import run
         (("--above", "a>b", "--above", "b>a"), "cycle"),
         (("--axis", "a,b"), "item 'c' of the data is missing"),
         (("--axis", "a,b", "--above", "a>b"), "two models"),
-        (("--above", "a>b", "--route", "lattice"), "leave route out"),
+        (("--above", "a>b", "--route", "lattice"), "omit --route"),
         (("--route", "short"), "invalid choice"),
     ],
 )

@@ -82,7 +82,7 @@ def test_subjects_that_are_not_resampled_whole_are_pointed_out(capsys, tmp_path,
     more = {"bounds": ["--for", "a,c"], "assort": ["--revenue", "b=1,c=2", "--outside", "a", "--confidence", 0.9]}
     more |= {"report": ["-o", tmp_path / "page.html"], "explain": ["--halves", 2]}
     words = [command, path, *more.get(command, []), "--n-boot", 19]
-    hint = "--cluster in the shell" if command == "test" else "--cluster resamples whole subjects"
+    hint = "--cluster keeps those of a subject together" if command == "test" else "--cluster resamples whole subjects"
     _, text, err = run(capsys, *words)
     assert hint in (text if command == "test" else err)
     assert "--cluster" not in "".join(run(capsys, *words, "--cluster")[1:])

@@ -5,14 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from rumflow.cli.wording import shell_words
 from rumflow.output.files import check_target, write_table
 from rumflow.output.tables import Table, show
 
 if TYPE_CHECKING:
+    from rumflow.data.budgets import BudgetData
+    from rumflow.data.choices import ChoiceData
     from rumflow.inference.bounds import Bounds
 
 OK, BAD_INPUT, NOT_CONVERGED = 0, 1, 2  # 130 where Ctrl-C ends a command without an answer
@@ -35,9 +39,41 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int) else str(value)
 
 
-def rows_of(columns: Mapping[str, list[Any]]) -> list[list[Any]]:
-    """Columns as rows."""
-    return [list(row) for row in zip(*columns.values(), strict=True)]
+def answer(
+    arguments: argparse.Namespace,
+    document: Callable[[], Mapping[str, Any]],
+    parts: Callable[[], Sequence[Table | str]],
+    table: Mapping[str, list[Any]] | None = None,
+    good: bool = True,
+) -> int:
+    """Print a result, as JSON or as tables and paragraphs, and write the file of `--out`.
+
+    The exit code is returned; `good`: all of it converged.
+    """
+    if arguments.json:
+        print_json(document())
+    else:
+        show([_reword(part, arguments) for part in parts()])
+    if table is not None:
+        write_out(table, arguments)
+    return OK if good else NOT_CONVERGED
+
+
+def _reword(part: Table | str, arguments: argparse.Namespace) -> Table | str:
+    if isinstance(part, str):
+        return shell_words(part, arguments)
+    return replace(part, note=shell_words(part.note, arguments))
+
+
+def columns_of(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
+    """Rows as columns."""
+    return {name: [row[k] for row in rows] for k, name in enumerate(names)}
+
+
+def table_of(title: str, columns: Mapping[str, list[Any]], note: str = "") -> Table:
+    """Columns as a table, their names as words."""
+    rows = [list(row) for row in zip(*columns.values(), strict=True)]
+    return Table(title, [name.replace("_", " ") for name in columns], rows, note)
 
 
 def records_of(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
@@ -45,14 +81,17 @@ def records_of(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def headings(columns: Mapping[str, Any]) -> list[str]:
-    """Names of columns as words."""
-    return [name.replace("_", " ") for name in columns]
-
-
 def show_progress(arguments: argparse.Namespace) -> bool:
     """A progress line where standard error is a terminal."""
     return sys.stderr.isatty() and not arguments.quiet and not arguments.json
+
+
+def say_understood(data: ChoiceData | BudgetData, arguments: argparse.Namespace) -> str:
+    """How the data were read, on standard error unless it is not wanted; what was said is returned."""
+    said = "" if arguments.quiet or arguments.json else shell_words(data.understood, arguments)
+    if said:
+        print(said, file=sys.stderr)
+    return said
 
 
 def check_out(arguments: argparse.Namespace) -> None:
@@ -83,22 +122,23 @@ def inputs_of(arguments: argparse.Namespace) -> list[str]:
     return ["/dev/stdin" if file == "-" else file for file in files] + [file for file in more if file]
 
 
-def show_bounds(
+def answer_bounds(
     found: Bounds, arguments: argparse.Namespace, title: str, facts: dict[str, Any], seconds: float
-) -> None:
+) -> int:
     """Intervals and sharp bounds as a table, as JSON beside the `facts`, and in the file of `--out`."""
     columns: dict[str, list[Any]] = {"item": list(found.items) or ["value"]}
     if found.confidence_lower is not None and found.confidence_upper is not None:
         columns |= {"from": found.confidence_lower.tolist(), "to": found.confidence_upper.tolist()}
     columns |= {"lower": found.lower.tolist(), "upper": found.upper.tolist()}
-    if arguments.json:
-        level = {"confidence": found.confidence, "seed": found.seed, "notes": [note for note in found.notes if note]}
-        print_json(facts | level | {"bounds": records_of(columns), "seconds": seconds})
-    else:
-        note = "lower, upper: over all members of the model that fit the data best, without sampling error."
-        if found.confidence is not None:
-            note = f"from, to: {100 * found.confidence:g} % confidence. {note}"
-        for item, reason in zip(columns["item"], found.notes, strict=False):
-            note += f" {item}: {reason}{'' if reason.endswith('?') else '.'}" if reason else ""
-        show([Table(title, list(columns), rows_of(columns), note)])
-    write_out(columns, arguments)
+    note = "lower, upper: over all members of the model that fit the data best, without sampling error."
+    if found.confidence is not None:
+        note = f"from, to: {100 * found.confidence:g} % confidence. {note}"
+    for item, reason in zip(columns["item"], found.notes, strict=False):
+        note += f" {item}: {reason}{'' if reason.endswith('?') else '.'}" if reason else ""
+    document = facts | level_of(found) | {"bounds": records_of(columns), "seconds": seconds}
+    return answer(arguments, lambda: document, lambda: [table_of(title, columns, note)], columns)
+
+
+def level_of(found: Bounds) -> dict[str, Any]:
+    """The level of intervals and how they were made, for machines."""
+    return {"confidence": found.confidence, "seed": found.seed, "notes": [note for note in found.notes if note]}

@@ -6,7 +6,7 @@ from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from typing import Any
 
-from rumflow.check import check_replicates, check_whole
+from rumflow.check import check_replicates, check_seconds, check_tol, check_whole
 
 #: Columns that the readers find or that are given: one, or several with commas.
 ROLES = ("count", "weight", "total", "subject", "observation", "menu_id", "status_quo")
@@ -174,6 +174,14 @@ def add_sampling(
     )
     parser.add_argument("--cluster", action="store_true", help="resample whole subjects")
     add_seed(parser, seed)
+
+
+def add_stopping(parser: ArgumentParser, seconds: str) -> None:
+    """`--tol` and `--max-seconds`: when a projection ends; `seconds` says what the time is for."""
+    parser.add_argument(
+        "--tol", action=Checked, check=check_tol, default=1e-9, help="certified relative gap (default 1e-9)"
+    )
+    parser.add_argument("--max-seconds", action=Checked, check=check_seconds, help=seconds)
 
 
 def add_json(parser: ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rumflow.check import check_level, check_seconds
-from rumflow.cli.answers import NOT_CONVERGED, OK, check_out, print_json, records_of, show_progress, write_out
+from rumflow.cli.answers import answer, check_out, records_of, show_progress
 from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling, whole_number
 from rumflow.cli.reading import labels_of_data, read_data, say_resampling, split_labels
 from rumflow.data.choices import ChoiceData
@@ -75,14 +75,14 @@ def run(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         progress=show_progress(arguments),
     )
-    if arguments.json:
-        facts = ("menu", "lower", "upper", "gap", "outside_option", "confidence", "nodes", "seconds", "reason", "notes")
-        seed = {"seed": None if found.confidence is None else arguments.seed}
-        print_json({name: getattr(found, name) for name in facts} | seed | {"assortments": records_of(found.table)})
-    else:
-        print(found.summary())
-    write_out(found.table | {"menu": [format_menu(menu) for menu in found.table["menu"]]}, arguments)
-    return NOT_CONVERGED if found.reason else OK
+    facts = ("menu", "lower", "upper", "gap", "outside_option", "confidence", "nodes", "seconds", "reason", "notes")
+    document = {name: getattr(found, name) for name in facts}
+    document |= {
+        "seed": None if found.confidence is None else arguments.seed,
+        "assortments": records_of(found.table),
+    }
+    table = found.table | {"menu": [format_menu(menu) for menu in found.table["menu"]]}
+    return answer(arguments, lambda: document, lambda: [found.summary()], table, good=not found.reason)
 
 
 def add_revenue(parser: argparse.ArgumentParser, purpose: str = "", required: bool = False) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
 
 import numpy as np
 
-from rumflow.cli.answers import NOT_CONVERGED, OK, check_out, headings, print_json, records_of, rows_of, write_out
+from rumflow.cli.answers import answer, check_out, columns_of, records_of, table_of
 from rumflow.cli.arguments import Checked, add_json, add_out, add_seed, whole_number
 from rumflow.core.threads import thread_count
 from rumflow.data import simulate
-from rumflow.output.tables import Table, show
 from rumflow.projection.results import Status
 from rumflow.projection.single import project
 from rumflow.version import __version__
@@ -37,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Time projections of growing size."""
     check_out(arguments)
     family = simulate.noisy_rankings if arguments.family == "noisy" else simulate.dirichlet
-    columns: dict[str, list[Any]] = {k: [] for k in ("n", "cells", "seconds", "relative_gap", "rankings", "distance")}
+    rows = []
     project(family(3, seed=arguments.seed), throw=False)  # compiles or loads the kernels
     good = True
     most = arguments.max_n
@@ -52,27 +50,15 @@ def run(arguments: argparse.Namespace) -> int:
         if fit.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         good &= fit.status is Status.OPTIMAL
-        row = (
-            n,
-            n << (n - 1),
-            float(np.median(times)),
-            0.0 if fit.inside else fit.gap / fit.objective,
-            len(fit.rankings.weights),
-            fit.distance,
-        )
-        for key, value in zip(columns, row, strict=True):
-            columns[key].append(value)
-    if arguments.json:
-        print_json(
-            {
-                "family": arguments.family,
-                "threads": thread_count(),
-                "version": __version__,
-                "results": records_of(columns),
-            }
-        )
-    else:
-        title = f"Projection of {arguments.family} data, all menus, {thread_count()} threads, rumflow {__version__}"
-        show([Table(title, headings(columns), rows_of(columns))])
-    write_out(columns, arguments)
-    return OK if good else NOT_CONVERGED
+        gap = 0.0 if fit.inside else fit.gap / fit.objective
+        rows.append((n, n << (n - 1), float(np.median(times)), gap, len(fit.rankings.weights), fit.distance))
+    columns = columns_of(("n", "cells", "seconds", "relative_gap", "rankings", "distance"), rows)
+    document = {"family": arguments.family, "threads": thread_count(), "version": __version__}
+    title = f"Projection of {arguments.family} data, all menus, {thread_count()} threads, rumflow {__version__}"
+    return answer(
+        arguments,
+        lambda: document | {"results": records_of(columns)},
+        lambda: [table_of(title, columns)],
+        columns,
+        good,
+    )

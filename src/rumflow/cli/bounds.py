@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rumflow.check import check_level
-from rumflow.cli.answers import OK, check_out, print_json, records_of, show_bounds, show_progress, write_out
+from rumflow.cli.answers import answer, answer_bounds, check_out, level_of, records_of, show_progress
 from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling
 from rumflow.cli.budgets import bound_budgets
 from rumflow.cli.reading import labels_of_data, read_data, say_resampling
@@ -17,7 +17,6 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
 from rumflow.errors import InputError
 from rumflow.inference import bounds, diversion, next_menu
-from rumflow.output.tables import show
 
 N_BOOT = 199
 
@@ -95,8 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
         found = bounds(data, menu, item, **options)
     seconds = time.perf_counter() - begin
     what = format_menu(menu) if menu else "the functional"
-    show_bounds(found, arguments, f"What a random utility model predicts for {what}", {"menu": menu}, seconds)
-    return OK
+    title = f"What a random utility model predicts for {what}"
+    return answer_bounds(found, arguments, title, {"menu": menu}, seconds)
 
 
 def _remove(data: ChoiceData, arguments: argparse.Namespace, options: dict[str, Any]) -> int:
@@ -106,20 +105,9 @@ def _remove(data: ChoiceData, arguments: argparse.Namespace, options: dict[str, 
     item = labels_of_data(data, "--remove", arguments.remove, single=True)[0]
     menu = None if arguments.target is None else labels_of_data(data, "--for", arguments.target)
     found = diversion(data, item, menu, **options)
-    if arguments.json:
-        gains = found.gains
-        facts: dict[str, Any] = {
-            "item": found.item,
-            "menu": found.menu,
-            "observed": found.observed,
-            "share": found.share,
-        }
-        facts |= {"confidence": gains.confidence, "seed": gains.seed, "notes": [note for note in gains.notes if note]}
-        print_json(facts | {"gains": records_of(found.table)})
-    else:
-        show([found.as_table()])
-    write_out(found.table, arguments)
-    return OK
+    document = {name: getattr(found, name) for name in ("item", "menu", "observed", "share")}
+    document |= level_of(found.gains) | {"gains": records_of(found.table)}
+    return answer(arguments, lambda: document, lambda: [found.as_table()], found.table)
 
 
 def _ask_next(data: ChoiceData, arguments: argparse.Namespace) -> int:
@@ -137,12 +125,9 @@ def _ask_next(data: ChoiceData, arguments: argparse.Namespace) -> int:
     found = next_menu(
         data, functional=asked, outside_option=outside, seed=arguments.seed, progress=show_progress(arguments)
     )
-    if arguments.json:
-        print_json({"menus": records_of(found.table), "before": found.before, "left_out": found.skipped})
-    else:
-        show([found.as_table()])
-    write_out(found.table | {"menu": [format_menu(menu) for menu in found.menus]}, arguments)
-    return OK
+    document = {"menus": records_of(found.table), "before": found.before, "left_out": found.skipped}
+    table = found.table | {"menu": [format_menu(menu) for menu in found.menus]}
+    return answer(arguments, lambda: document, lambda: [found.as_table()], table)
 
 
 def _confidence(value: object, name: str) -> float | str | None:

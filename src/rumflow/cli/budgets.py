@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from typing import Any
 
-from rumflow.cli.answers import (
-    NOT_CONVERGED,
-    OK,
-    print_json,
-    show_bounds,
-    show_progress,
-    write_out,
-)
+from rumflow.cli.answers import answer, answer_bounds, say_understood, show_progress
 from rumflow.cli.arguments import READING
 from rumflow.cli.reading import split_labels
 from rumflow.data.budgets import BudgetData
 from rumflow.errors import InputError
-from rumflow.output.tables import Table, show
+from rumflow.inference.result import RumTest
+from rumflow.output.tables import Table
 
 
 def read_budgets(arguments: argparse.Namespace) -> BudgetData:
@@ -33,6 +26,8 @@ def read_budgets(arguments: argparse.Namespace) -> BudgetData:
     for name, reason in refused.items():
         if getattr(arguments, name, None):
             raise InputError(f"--{name.replace('_', '-')} does not go with --prices: {reason}")
+    if getattr(arguments, "weights", None) == "inverse-variance":
+        raise InputError("--weights: accepted for budgets are none and counts")
     options: dict[str, Any] = {"degree": arguments.degree, "at_median": arguments.at_median}
     for name in ("shares", "quantities"):
         if getattr(arguments, name) is not None:
@@ -50,8 +45,7 @@ def read_budgets(arguments: argparse.Namespace) -> BudgetData:
     if arguments.only is not None:
         by_text = {str(label): label for label in data.labels}
         data = data.select([by_text.get(text, text) for text in split_labels(arguments.only)])
-    if data.understood and not arguments.quiet and not arguments.json:
-        print(data.understood, file=sys.stderr)
+    say_understood(data, arguments)
     return data
 
 
@@ -71,71 +65,54 @@ def project_budgets(arguments: argparse.Namespace) -> int:
     from rumflow.projection.single import project
 
     data = read_budgets(arguments)
-    if arguments.weights == "inverse-variance":
-        raise InputError("--weights: accepted for budgets are none and counts")
     weights = None if arguments.weights == "none" else arguments.weights
     progress = show_progress(arguments)
     fit = project(data, weights, tol=arguments.tol, max_seconds=arguments.max_seconds, throw=False, progress=progress)
     place = {item: i for i, item in enumerate(data.items)}
     misfits = [(data.describe(place[str(item)]), seen, found) for _, item, seen, found in fit.misfits(arguments.top)]
-    if arguments.json:
-        print_json(
-            _facts(data)
-            | {
-                "distance": fit.distance,
-                "objective": fit.objective,
-                "gap": fit.gap,
-                "status": str(fit.status),
-                "inside": fit.inside,
-                "types_in_fit": len(fit.types),
-                "misfits": [{"patch": name, "observed": seen, "fitted": found} for name, seen, found in misfits],
-            }
-        )
-    else:
-        words = "This demand is rational: the distance is 0."
-        if not fit.inside:
-            words = f"Distance to the nearest rational demand: {fit.distance:.6g} (a mixture of {len(fit.types)} types)"
-        table = Table("Observed against fitted: the largest differences", ["patch", "observed", "fitted", "difference"])
-        for name, seen, found in [] if fit.inside else misfits:
+    words = "This demand is rational: the distance is 0."
+    table = Table("Observed against fitted: the largest differences", ["patch", "observed", "fitted", "difference"])
+    if not fit.inside:
+        words = f"Distance to the nearest rational demand: {fit.distance:.6g} (a mixture of {len(fit.types)} types)"
+        for name, seen, found in misfits:
             table.add(name, seen, found, seen - found)
-        objective = 0.0 if fit.inside else fit.objective
-        certificate = (
-            f"Certificate: objective {objective:.6g}, at most {fit.gap:.1e} above the least possible; {fit.status}."
-        )
-        show([words, *([] if fit.inside else [table]), certificate])
-    write_out(fit.to_frame(backend="dict"), arguments)
-    return OK if fit.status is Status.OPTIMAL else NOT_CONVERGED
+    objective = 0.0 if fit.inside else fit.objective
+    certificate = (
+        f"Certificate: objective {objective:.6g}, at most {fit.gap:.1e} above the least possible; {fit.status}."
+    )
+    document = {
+        "distance": fit.distance,
+        "objective": fit.objective,
+        "gap": fit.gap,
+        "status": str(fit.status),
+        "inside": fit.inside,
+        "types_in_fit": len(fit.types),
+        "misfits": [{"patch": name, "observed": seen, "fitted": found} for name, seen, found in misfits],
+    }
+    return answer(
+        arguments,
+        lambda: _facts(data) | document,
+        lambda: [words, *([] if fit.inside else [table]), certificate],
+        fit.to_frame(backend="dict"),
+        good=fit.status is Status.OPTIMAL,
+    )
 
 
-def test_budgets(arguments: argparse.Namespace, options: dict[str, Any]) -> int:
-    """The test; `options` for `rum_test` are those of the command."""
-    from rumflow.inference import rum_test
-
-    data = read_budgets(arguments)
-    if isinstance(options.get("weights"), str) and options["weights"] == "inverse-variance":
-        raise InputError("--weights: accepted for budgets are none and counts")
-    result = rum_test(data, cluster=arguments.cluster or None, **options)
-    if arguments.json:
-        print_json(
-            _facts(data)
-            | {
-                "types": str(getattr(result, "n_types", "")),
-                "statistic": result.statistic,
-                "gap": result.gap,
-                "taus": list(result.taus),
-                "pvalues": result.pvalues,
-                "n_boot": result.n_boot,
-                "failed": result.failed,
-                "notes": list(result.notes),
-                "seed": result.seed,
-                "convention": arguments.convention or "default",
-                "seconds": result.seconds,
-            }
-        )
-    else:
-        show([result.summary()])
-    write_out({f"tau_{t:g}": list(d) for t, d in zip(result.taus, result.null_distributions, strict=True)}, arguments)
-    return NOT_CONVERGED if result.interrupted or result.failed else OK
+def budget_test_as_dict(result: RumTest, data: BudgetData, convention: str | None) -> dict[str, Any]:
+    """A test of budgets for machines."""
+    return _facts(data) | {
+        "types": str(getattr(result, "n_types", "")),
+        "statistic": result.statistic,
+        "gap": result.gap,
+        "taus": list(result.taus),
+        "pvalues": result.pvalues,
+        "n_boot": result.n_boot,
+        "failed": result.failed,
+        "notes": list(result.notes),
+        "seed": result.seed,
+        "convention": convention or "default",
+        "seconds": result.seconds,
+    }
 
 
 def bound_budgets(arguments: argparse.Namespace, options: dict[str, Any]) -> int:
@@ -154,5 +131,4 @@ def bound_budgets(arguments: argparse.Namespace, options: dict[str, Any]) -> int
     begin = time.perf_counter()
     found = bounds(data, prices, **options)
     title = "What rational demand implies for a budget that nobody faced"
-    show_bounds(found, arguments, title, _facts(data) | {"prices": prices}, time.perf_counter() - begin)
-    return OK
+    return answer_bounds(found, arguments, title, _facts(data) | {"prices": prices}, time.perf_counter() - begin)

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from rumflow.check import check_seconds, check_tol
-from rumflow.cli.answers import (
-    NOT_CONVERGED,
-    OK,
-    check_out,
-    inputs_of,
-    print_json,
-    records_of,
-    show_progress,
-    write_out,
-)
-from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling
+from rumflow.cli.answers import answer, check_out, inputs_of, records_of, show_progress
+from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling, add_stopping
 from rumflow.cli.models import known_preferences, say_cost, single_peaked
 from rumflow.cli.reading import read_data, say_resampling
 from rumflow.errors import InputError
@@ -24,7 +14,6 @@ from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.output.files import check_target, write_whole
 from rumflow.output.names import name_order
-from rumflow.output.tables import show
 
 EXAMPLE = 'rumflow compare choices.csv --above "tea>milk" --axis water,milk,tea'
 
@@ -49,12 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--weights", choices=["none", "counts"], default="none", help="weight of a cell (default 1 each)"
     )
-    parser.add_argument(
-        "--tol", action=Checked, check=check_tol, default=1e-9, help="certified relative gap (default 1e-9)"
-    )
-    parser.add_argument(
-        "--max-seconds", action=Checked, check=check_seconds, help="for each model; exit code 2 if it was not enough"
-    )
+    add_stopping(parser, "for each model; exit code 2 if it was not enough")
     add_sampling(parser, 0, "bootstrap replicates of a test of each model; 0: no tests", least=0)
     parser.add_argument("--picture", metavar="FILE", help="draw the distances: .png, .svg or .pdf")
     add_json(parser)
@@ -95,19 +79,15 @@ def run(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         cluster=arguments.cluster or None,
     )
-    if arguments.json:
-        print_json(
-            {
-                "items": list(data.items),
-                "menus": len(data.totals),
-                "n_boot": arguments.n_boot,
-                "models": records_of(found.table),
-            }
-        )
-    else:
-        show([found.as_table()])
+    document = {"items": list(data.items), "menus": len(data.totals), "n_boot": arguments.n_boot}
+    code = answer(
+        arguments,
+        lambda: document | {"models": records_of(found.table)},
+        lambda: [found.as_table()],
+        found.table,
+        good=all(status == "optimal" for status in found.table["status"]),
+    )
     if arguments.picture:
         figure = found.plot().get_figure()
         write_whole(arguments.picture, lambda file: figure.savefig(file, format=kind), inputs_of(arguments))
-    write_out(found.table, arguments)
-    return OK if all(status == "optimal" for status in found.table["status"]) else NOT_CONVERGED
+    return code

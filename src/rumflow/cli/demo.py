@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rumflow.cli.answers import OK, print_json
+from rumflow.cli.answers import answer
 from rumflow.cli.arguments import add_json, add_seed
 from rumflow.core.arrays import Array
 from rumflow.core.lattice import Lattice
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
-from rumflow.output.tables import Table, show
+from rumflow.output.tables import Table
 from rumflow.projection.results import Projection
 from rumflow.projection.single import block_marschak, project
 
@@ -34,11 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Simulate, project, print."""
     demo = make_demo(arguments.seed)
-    if arguments.json:
-        print_json(as_dict(demo, arguments.seed))
-    else:
-        show(tables(demo))
-    return OK
+    return answer(arguments, lambda: as_dict(demo, arguments.seed), lambda: tables(demo))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rumflow.check import check_level
-from rumflow.cli.answers import NOT_CONVERGED, OK, check_out, print_json, show_progress, write_out
+from rumflow.cli.answers import answer, check_out, show_progress
 from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling, whole_number
 from rumflow.cli.budgets import read_budgets
 from rumflow.cli.models import add_model, model_of
@@ -14,7 +14,6 @@ from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.inference import explain
 from rumflow.inference.conflicts.result import Explanation
-from rumflow.output.tables import show
 
 EXAMPLE = "rumflow explain choices.csv --seed 1"
 
@@ -64,12 +63,13 @@ def run(arguments: argparse.Namespace) -> int:
         model=model_of(arguments, data) if isinstance(data, ChoiceData) else None,
         progress=show_progress(arguments),
     )
-    if arguments.json:
-        print_json(found.to_dict() | {"understood": data.understood})
-    else:
-        show([*found.parts(), *([] if isinstance(data, ChoiceData) else _patches(data, found))])
-    write_out(found.to_frame("dict"), arguments)
-    return NOT_CONVERGED if found.interrupted else OK
+    return answer(
+        arguments,
+        lambda: found.to_dict() | {"understood": data.understood},
+        lambda: [*found.parts(), *([] if isinstance(data, ChoiceData) else _patches(data, found))],
+        found.to_frame("dict"),
+        good=not found.interrupted,
+    )
 
 
 def _patches(data: BudgetData, found: Explanation) -> list[str]:

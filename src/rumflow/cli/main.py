@@ -6,8 +6,12 @@ import os
 import signal
 import sys
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from rumflow.errors import NotConvergedError, RumflowError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
@@ -16,8 +20,15 @@ def _leave(number: int, frame: FrameType | None) -> None:
     os._exit(130)
 
 
+def _complain(text: str, arguments: Namespace | None) -> None:
+    from rumflow.cli.wording import shell_words
+
+    print(f"rumflow: {shell_words(text, arguments)}", file=sys.stderr)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run a command; the exit code is 0, 1 (input or usage), 2 (not converged) or 130 (interrupted)."""
+    arguments: Namespace | None = None
     alone = argv is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     try:
         if alone:
@@ -46,10 +57,10 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     except NotConvergedError as error:
         # Ctrl-C in the middle of a solve ends a command that has no use for half an answer like Ctrl-C elsewhere.
-        print("rumflow: interrupted" if error.interrupted else f"rumflow: {error}", file=sys.stderr)
+        _complain("interrupted" if error.interrupted else str(error), arguments)
         return 130 if error.interrupted else 2
     except (RumflowError, OSError) as error:
-        print(f"rumflow: {error}", file=sys.stderr)
+        _complain(str(error), arguments)
         return 1
     except MemoryError as error:
         print(f"rumflow: not enough memory: {error}", file=sys.stderr)

@@ -7,25 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from rumflow.check import check_seconds, check_tol
-from rumflow.cli.answers import (
-    NOT_CONVERGED,
-    OK,
-    check_out,
-    headings,
-    print_json,
-    records_of,
-    rows_of,
-    show_progress,
-    write_out,
-)
-from rumflow.cli.arguments import Checked, add_data, add_json, add_out, whole_number
+from rumflow.cli.answers import answer, check_out, columns_of, records_of, show_progress, table_of
+from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_stopping, whole_number
 from rumflow.cli.budgets import project_budgets
 from rumflow.cli.models import add_model, model_of, say_cost
 from rumflow.cli.reading import parts_of, read_data
 from rumflow.data.choices import ChoiceData
 from rumflow.output.names import WRAPPED, name_menu, name_order
-from rumflow.output.tables import Table, show
+from rumflow.output.tables import Table
 from rumflow.projection.results import Projection, Status
 from rumflow.projection.single import project
 
@@ -41,15 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="none",
         help="weight of a cell: none (default: 1 each), the menu's sample size, or the inverse of the variance of a share",
     )
-    parser.add_argument(
-        "--tol", action=Checked, check=check_tol, default=1e-9, help="certified relative gap (default 1e-9)"
-    )
-    parser.add_argument(
-        "--max-seconds",
-        action=Checked,
-        check=check_seconds,
-        help="stop after this time with the best point so far (exit code 2)",
-    )
+    add_stopping(parser, "stop after this time with the best point so far (exit code 2)")
     add_model(parser)
     parser.add_argument(
         "--top", action=Checked, check=whole_number(0), default=8, help="rows of each table (default 8)"
@@ -68,17 +49,16 @@ def run(arguments: argparse.Namespace) -> int:
         return _project_each(data, arguments)
     say_cost(data, model_of(arguments, data), arguments.route, arguments)
     fit = _fit(data, arguments)
-    if arguments.json:
-        print_json(fit_as_dict(fit, data, arguments.top))
-    else:
-        show(fit_tables(fit, data, arguments.top))
-    if arguments.out:
-        write_out(fit.to_frame(data, backend="dict"), arguments)
-    return OK if fit.status is Status.OPTIMAL else NOT_CONVERGED
+    return answer(
+        arguments,
+        lambda: fit_as_dict(fit, data, arguments.top),
+        lambda: fit_tables(fit, data, arguments.top),
+        fit.to_frame(data, backend="dict") if arguments.out else None,
+        good=fit.status is Status.OPTIMAL,
+    )
 
 
 def _fit(data: ChoiceData, arguments: argparse.Namespace) -> Projection:
-    model = model_of(arguments, data)
     return project(
         data,
         weights=None if arguments.weights == "none" else arguments.weights,
@@ -86,31 +66,29 @@ def _fit(data: ChoiceData, arguments: argparse.Namespace) -> Projection:
         max_seconds=arguments.max_seconds,
         throw=False,
         progress=show_progress(arguments),
-        model=model,
+        model=model_of(arguments, data),
         route=arguments.route,
     )
 
 
 def _project_each(data: ChoiceData, arguments: argparse.Namespace) -> int:
-    columns: dict[str, list[Any]] = {
-        k: [] for k in ("name", "menus", "choices", "distance", "largest_misfit", "gap", "status")
-    }
+    rows = []
     for name, part in parts_of(data, arguments.by).items():
         fit = _fit(part, arguments)
         worst = fit.misfits(1)
         misfit = abs(worst[0][2] - worst[0][3]) if worst else 0.0
-        row = (name, len(part.totals), part.n_observations, fit.distance, misfit, fit.gap, str(fit.status))
-        for key, value in zip(columns, row, strict=True):
-            columns[key].append(value)
+        rows.append((name, len(part.totals), part.n_observations, fit.distance, misfit, fit.gap, str(fit.status)))
         if fit.status is Status.INTERRUPTED:
             break
-    if arguments.json:
-        print_json({"by": arguments.by, "results": records_of(columns)})
-    else:
-        title = f"Distance to the nearest random utility model, by {arguments.by}"
-        show([Table(title, headings(columns), rows_of(columns))])
-    write_out(columns, arguments)
-    return OK if all(s == "optimal" for s in columns["status"]) else NOT_CONVERGED
+    columns = columns_of(("name", "menus", "choices", "distance", "largest_misfit", "gap", "status"), rows)
+    title = f"Distance to the nearest random utility model, by {arguments.by}"
+    return answer(
+        arguments,
+        lambda: {"by": arguments.by, "results": records_of(columns)},
+        lambda: [table_of(title, columns)],
+        columns,
+        good=all(status == "optimal" for status in columns["status"]),
+    )
 
 
 def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]:

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rumflow.check import check_menu
+from rumflow.cli.answers import say_understood
 from rumflow.cli.arguments import BUDGETS, LISTS, ROLES
+from rumflow.cli.wording import shell_words
 from rumflow.errors import InputError
 from rumflow.output.names import how_many
 
@@ -56,11 +58,9 @@ def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceD
             **options,
         )
     data = _narrow(data, arguments)
-    told = "" if arguments.quiet or arguments.json else data.understood
-    if told:
-        print(told, file=sys.stderr)
-    for text in dict.fromkeys(str(one.message) for one in caught):
-        if text not in told:
+    said = say_understood(data, arguments)
+    for text in dict.fromkeys(shell_words(str(one.message), arguments) for one in caught):
+        if text not in said:
             print(f"rumflow: {text}", file=sys.stderr)
     return data
 

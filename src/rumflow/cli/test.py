@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import Any
 
 from rumflow.check import check_n_jobs, check_option
-from rumflow.cli.answers import (
-    NOT_CONVERGED,
-    OK,
-    check_out,
-    headings,
-    print_json,
-    records_of,
-    rows_of,
-    show_progress,
-    write_out,
-)
+from rumflow.cli.answers import answer, check_out, records_of, show_progress, table_of
 from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling, number_or_text
-from rumflow.cli.budgets import test_budgets
+from rumflow.cli.budgets import budget_test_as_dict, read_budgets
 from rumflow.cli.models import add_model, model_of, say_cost
 from rumflow.cli.reading import parts_of, read_data, say_resampling
 from rumflow.core.seeds import entropy
@@ -27,7 +18,6 @@ from rumflow.errors import InputError
 from rumflow.inference import holm, rum_test, rum_test_many
 from rumflow.inference.convention import CONVENTIONS, DRAWS, check_tau, find_convention
 from rumflow.inference.result import RumTest
-from rumflow.output.tables import Table, show
 
 EXAMPLE = "rumflow test choices.csv --n-boot 999 --cluster --seed 1"
 
@@ -88,7 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
         "progress": show_progress(arguments),
     }
     if arguments.prices:
-        return test_budgets(arguments, options)
+        budgets = read_budgets(arguments)
+        result = rum_test(budgets, cluster=arguments.cluster or None, **options)
+        return _answer_test(result, arguments, lambda: budget_test_as_dict(result, budgets, arguments.convention))
     files = {path: read_data(arguments, path) for path in arguments.data}
     data = next(iter(files.values()))
     options |= {"model": model_of(arguments, data), "route": arguments.route}
@@ -100,12 +92,13 @@ def run(arguments: argparse.Namespace) -> int:
         say_resampling(data, arguments)  # where there is one test, its notes say so
         return _test_each(parts, arguments, options)
     result = rum_test(parts if arguments.together else data, cluster=arguments.cluster or None, **options)
-    if arguments.json:
-        print_json(test_as_dict(result, data))
-    else:
-        show([result.summary()])
-    write_out({f"tau_{t:g}": list(d) for t, d in zip(result.taus, result.null_distributions, strict=True)}, arguments)
-    return NOT_CONVERGED if result.interrupted or result.failed else OK
+    return _answer_test(result, arguments, lambda: test_as_dict(result, data))
+
+
+def _answer_test(result: RumTest, arguments: argparse.Namespace, document: Callable[[], dict[str, Any]]) -> int:
+    draws = {f"tau_{t:g}": list(d) for t, d in zip(result.taus, result.null_distributions, strict=True)}
+    good = not (result.interrupted or result.failed)
+    return answer(arguments, document, lambda: [result.summary()], draws, good)
 
 
 def _taus(arguments: argparse.Namespace) -> Any:
@@ -129,18 +122,19 @@ def _test_each(parts: dict[str, ChoiceData], arguments: argparse.Namespace, opti
         columns |= {"lowest_p": [float(r.pvalues.min()) for r in results]}
         columns |= {"highest_p": [float(r.pvalues.max()) for r in results]}
     seed = options["seed"]
-    if arguments.json:
-        several = {"taus": [list(r.taus) for r in results], "pvalues": [r.pvalues.tolist() for r in results]}
-        print_json({"by": arguments.by, "seed": seed, "results": records_of(columns | several)})
-    else:
-        title = f"Test of random utility by {arguments.by or 'file'}; {arguments.n_boot} replicates each, seed {seed}"
-        note = "adjusted: Holm's correction for all of them together"
-        if "lowest_p" in columns:
-            note += "; lowest, highest: over tau " + ", ".join(f"{t:.3g}" for t in sorted(results[0].taus))
-            note += " and the like" if len({r.taus for r in results}) > 1 else ""
-        show([Table(title, headings(columns), rows_of(columns), note)])
-    write_out(columns, arguments)
-    return NOT_CONVERGED if any(r.interrupted or r.failed for r in results) else OK
+    several = {"taus": [list(r.taus) for r in results], "pvalues": [r.pvalues.tolist() for r in results]}
+    title = f"Test of random utility by {arguments.by or 'file'}; {arguments.n_boot} replicates each, seed {seed}"
+    note = "adjusted: Holm's correction for all of them together"
+    if "lowest_p" in columns:
+        note += "; lowest, highest: over tau " + ", ".join(f"{t:.3g}" for t in sorted(results[0].taus))
+        note += " and the like" if len({r.taus for r in results}) > 1 else ""
+    return answer(
+        arguments,
+        lambda: {"by": arguments.by, "seed": seed, "results": records_of(columns | several)},
+        lambda: [table_of(title, columns, note)],
+        columns,
+        good=not any(r.interrupted or r.failed for r in results),
+    )
 
 
 def test_as_dict(result: RumTest, data: ChoiceData) -> dict[str, Any]:

@@ -1,0 +1,87 @@
+"""What the library says to people at the shell: options of the command instead of arguments of Python.
+
+Texts of the library name its arguments as they are called there, `max_seconds` or `count='n'`; sometimes the option follows in
+brackets. All that the commands print of them, errors, notes and how data were read, passes through `shell_words`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from argparse import Namespace
+from ast import literal_eval
+
+#: What can be done in Python only, and what is called otherwise at the shell.
+PHRASES = (
+    ("; the best point so far is the attribute `fit` of this error, or pass throw=False", ""),
+    ("; pass throw=False to get all of them with their certified gaps", ""),
+    (", ask for a larger tol, or pass the rankings so far as start", ", or ask for a larger tol"),
+    (": pass the rankings so far as start to continue", ""),
+    ("read them with a subject column, or pass one id per row", "name the column of the subjects with --subject"),
+    ("with sizes=, or in the file (counts, or a column total)", "in the file (counts, or a column total)"),
+    (", or whole sample sizes as sizes=", ", or whole sample sizes"),
+    ("ChoiceData with counts", "counts of choices"),
+    (" (rows=True keeps every row)", ""),
+    ("accepted with set='cone' is", "accepted with this --convention is"),
+    ("max_size, must", "max_size, --must"),
+    ("leave route out", "omit --route"),
+    ("omit route", "omit --route"),
+    ("larger tol", "larger --tol"),
+)
+
+#: Advice that a command without the option cannot follow.
+_ADVICE = {
+    "tol": r"(, or )?ask for a larger --tol(, (or )?)?",
+    "max_seconds": r"allow more time with max_seconds, (or )?",
+}
+
+#: Arguments whose option has another name, and what of the arguments of a command is no option.
+_RENAMED = {"n_jobs": "jobs"}
+_NO_OPTIONS = {"command", "data", "family", "shell", "run", "parser", "words", "target", "target_item"}
+
+_VALUE = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\[\.\.\.\]|[-+\w]*(?:\.\w+)*"""
+_ENDINGS = {"": "", "[...]": "", "True": "", "False": " no", "None": " none"}
+
+
+def shell_words(text: str, arguments: Namespace | None = None) -> str:
+    """A text of the library in the words of the command whose arguments these are.
+
+    >>> shell_words("say count='n' (--count) or clean=True, or take fewer n_boot", Namespace(count="", clean=0, n_boot=9))
+    'say --count n or --clean, or take fewer --n-boot'
+    """
+    from rumflow.cli.arguments import LISTS, ROLES  # loads NumPy, which `rumflow --help` does without
+
+    for python, shell in PHRASES:
+        text = text.replace(python, shell)
+    text = text.removesuffix(", or None")
+    options = set() if arguments is None else vars(arguments).keys() - _NO_OPTIONS
+    for name, advice in _ADVICE.items():
+        if name not in options:
+            text = re.sub(advice, "", text)
+    if "outside" in options:  # what earns nothing, which need not be on every menu
+        text = re.sub("^outside_option", "--outside", text)
+    names = [*options, *(name for name, option in _RENAMED.items() if option in options)]
+    if not names:
+        return text
+    name = rf"(?<![\w'\"-])({'|'.join(sorted(names, key=len, reverse=True))})"
+    # The option itself follows where it is called otherwise: cluster='clan' (--subject).
+    text = re.sub(rf"\b\w+=({_VALUE}) \((--[a-z-]+)[^(),]*\)", lambda found: found[2] + _ending(found[1]), text)
+    text = re.sub(rf"(\b\w+=(?:{_VALUE})) \(--[^()]*\)", r"\1", text)
+    text = re.sub(rf"{name}=({_VALUE})", lambda found: _option(found[1]) + _ending(found[2]), text)
+    text = re.sub(rf"^{name}(?=: )", lambda found: _option(found[1]), text)
+    # Words that are no English and no names of columns are arguments wherever they are.
+    odd = "|".join(one for one in names if "_" in one and one not in (*ROLES, *LISTS))
+    if odd:
+        text = re.sub(rf"(?<![\w'\"-])({odd})(?![\w.=:])( \(--[^()]*\))?", lambda found: _option(found[1]), text)
+    return re.sub(r"(--[a-z-]+), \1\b", r"\1", text)
+
+
+def _option(name: str) -> str:
+    return "--" + _RENAMED.get(name, name).replace("_", "-")
+
+
+def _ending(value: str) -> str:
+    """The value of an argument, as it is written behind the option."""
+    if value in _ENDINGS:
+        return _ENDINGS[value]
+    return " " + (shlex.quote(literal_eval(value)) if value[0] in "'\"" else value)
