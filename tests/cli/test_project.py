@@ -119,7 +119,7 @@ def test_not_converged_is_exit_code_2(capsys, tmp_path):
         )
         == 0
     )
-    code, out, _ = run(capsys, "project", path, "--max-seconds", "0.00001")
+    code, out, _ = run(capsys, "project", path, "--max-seconds", "1e-9")
     assert code == 2
     assert "max_seconds" in out
 

@@ -47,8 +47,8 @@ def compiled():
     """Compiling allocates, too; from 13 items on other kernels run than below."""
     for n in (9, 13):
         small = rf.simulate.noisy_rankings(n, seed=0)
-        rf.project(small, throw=False, tol=0.5, max_seconds=1.0)
-        rf.project(small, throw=False, tol=0.5, max_seconds=1.0, method="ipm")
+        rf.project(small, throw=False, tol=0.5)
+        rf.project(small, throw=False, tol=0.5, method="ipm")
     given = rf.ChoiceData.from_counts({(0, 1): {0: 30, 1: 10}, (0, 1, 2): {0: 20, 1: 15, 2: 5}}, items=range(9))
     rf.project(given, throw=False)
 
@@ -64,7 +64,7 @@ def choices(array, share):
 def test_projections(data):
     hidden = rf.simulate.hide(data, rf.simulate.observed_cells(N, 0.5, seed=1))
     weights = np.where(rf.Lattice(N).membership, 2.0, 0.0)
-    few = {"tol": 0.5, "throw": False, "max_seconds": 1.0, "route": "lattice"}
+    few = {"tol": 0.5, "throw": False, "route": "lattice"}
     close(peak(lambda: rf.project(data, **few)), memory.projection_bytes(N, False, 256, RANKINGS))
     close(peak(lambda: rf.project(hidden, **few)), memory.projection_bytes(N, True, 256, RANKINGS))
     close(peak(lambda: rf.project(data, weights, **few)), memory.projection_bytes(N, True, 256, RANKINGS))
@@ -75,7 +75,7 @@ def test_projections(data):
 def test_choices(data, share):
     given = choices(data, share)
     menus = len(given.masks)
-    few = {"tol": 0.5, "throw": False, "max_seconds": 1.0, "route": "lattice"}
+    few = {"tol": 0.5, "throw": False, "route": "lattice"}
     close(peak(lambda: rf.project(given, **few)), memory.projection_bytes(N, share < 1, 256, RANKINGS, menus))
     rows = 6
     close(

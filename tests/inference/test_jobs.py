@@ -52,18 +52,21 @@ def test_dask_cluster_loses_a_worker():
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
-        before = list(client.run(os.getpid).values())
+        address, victim = next(iter(client.run(os.getpid).items()))
+        done = threading.Event()
 
         def kill():
-            time.sleep(0.7)
-            os.kill(before[0], signal.SIGKILL)
+            while not (cluster.scheduler.workers[address].processing or done.is_set()):
+                time.sleep(0.01)
+            os.kill(victim, signal.SIGKILL)
 
         killer = threading.Thread(target=kill)
         with joblib.parallel_config(backend="dask"):
             killer.start()
             result = rum_test(data, n_boot=1500, seed=7, n_jobs=-1)
+            done.set()
             killer.join()
-        assert before[0] not in client.run(os.getpid).values()
+        assert victim not in client.run(os.getpid).values()
     assert (result.null_distribution == expected.null_distribution).all()
     assert result.pvalue == expected.pvalue
 

@@ -94,10 +94,10 @@ def test_a_line_without_end(tmp_path, start):
         for _ in range(64):
             file.write(b"a" * (1 << 23))
     tracemalloc.start()
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(rf.InputError, match=r"longer than 16 MiB|not utf-8 text|field larger"):
         ChoiceData.from_csv(path)
-    assert time.perf_counter() - begin < 10
+    assert time.process_time() - begin < 60
     assert tracemalloc.get_traced_memory()[1] < 200 << 20
     tracemalloc.stop()
 
