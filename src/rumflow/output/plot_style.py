@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable, Sequence
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rumflow.errors import InputError
 from rumflow.output.frames import optional
@@ -77,11 +77,11 @@ class Names:
         return [f"{self.short[x]} = {shorten(x, 28)}" for x in self.items] if self.coded else []
 
 
-def legend_below(ax: Axes, handles: list[Any], labels: list[str], points: float = 2.0) -> None:
+def legend_below(ax: Axes, handles: list[Any], points: float = 2.0) -> None:
     """A key `points` under the picture, in as many columns as fit."""
     transforms = optional("matplotlib.transforms", "plots")
-    longest = max(min(len(text), 32) for text in labels)
-    columns = max(1, min(len(labels), 92 // (longest + 8)))
+    longest = max(min(len(str(handle.get_label())), 32) for handle in handles)
+    columns = max(1, min(len(handles), 92 // (longest + 8)))
     hidden = all(getattr(handle, "get_color", str)() == "none" for handle in handles)
     figure: Any = ax.get_figure()
     down = transforms.ScaledTranslation(0, -points / 72, figure.dpi_scale_trans)
@@ -89,6 +89,12 @@ def legend_below(ax: Axes, handles: list[Any], labels: list[str], points: float 
         handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=ax.transAxes + down, ncols=columns,
         frameon=False, fontsize=7.5, handlelength=0 if hidden else 1.2, handletextpad=0 if hidden else 0.6, columnspacing=1.2,
     )  # fmt: skip
+
+
+def letters_below(ax: Axes, names: Names, points: float) -> None:
+    """What the letters mean, where letters stand for labels."""
+    if names.coded:
+        legend_below(ax, [line("none", text) for text in names.key()], points)
 
 
 def line(color: str, label: str) -> Any:
@@ -101,7 +107,8 @@ def patch(color: str, label: str) -> Any:
     return optional("matplotlib.patches", "plots").Patch(color=color, label=label)
 
 
-def clean(ax: Axes) -> None:
-    """No frame but the two axes."""
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+def finish(ax: Axes, title: str, side: Literal["left", "right"] = "left", size: float = 11) -> Axes:
+    """A title, and no frame but the two axes."""
+    ax.set_title(title, loc=side, fontsize=size)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax

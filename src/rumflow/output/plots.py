@@ -24,13 +24,15 @@ from rumflow.output.plot_style import (
     ORANGE,
     RED,
     Names,
-    clean,
     find_axes,
+    finish,
     legend_below,
+    letters_below,
     line,
     patch,
     shorten,
 )
+from rumflow.output.range_plots import Interval, draw_range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +83,6 @@ def plot_fit(fit: Fit, ax: Axes | None = None, label: int = 5) -> Axes:
     ax.locator_params(nbins=6)
     ax.set_aspect("equal", "box", anchor="W")
     title = "Observed and fitted" if not fit.inside else "Observed shares are a random utility model"
-    ax.set_title(title, loc="left", fontsize=11)
     if names:
         ax.annotate(
             "\n".join(names),
@@ -92,8 +93,7 @@ def plot_fit(fit: Fit, ax: Axes | None = None, label: int = 5) -> Axes:
             linespacing=1.35,
             annotation_clip=False,
         )
-    clean(ax)
-    return ax
+    return finish(ax, title)
 
 
 def plot_block_marschak(
@@ -149,12 +149,10 @@ def plot_block_marschak(
     top = float(np.sort(heights)[-1])
     ax.set_ylim(min(float(heights[0]) * 1.15, -0.02 * top), top * (1.15 + 0.09 * (len(lines) + 1)))
     ax.set(xlabel="menus and items, in order of the term", ylabel="Block-Marschak term", xticks=[])
-    if lines and short.coded:
-        legend_below(ax, [line("none", text) for text in short.key()], short.key(), 20)
-    ax.set_title("Block-Marschak terms of the data", loc="left", fontsize=11)
+    if lines:
+        letters_below(ax, short, 20)
     ax.margins(x=0.01)
-    clean(ax)
-    return ax
+    return finish(ax, "Block-Marschak terms of the data")
 
 
 def plot_lattice(fit: Fit, ax: Axes | None = None) -> Axes:
@@ -194,7 +192,7 @@ def _draw_lattice(fit: Fit, ax: Axes | None) -> Axes:
         name = "".join(short.item(fit.items[k]) for k in items_of(mask)) or "∅"
         box = {"boxstyle": "round,pad=0.25", "facecolor": face, "edgecolor": GREY, "linewidth": 0.6}
         ax.text(across, level, name, ha="center", va="center", fontsize=size, bbox=box, zorder=4)
-    legend_below(ax, [line(CYCLE[x], text) for x, text in enumerate(short.key())], short.key())
+    legend_below(ax, [line(CYCLE[x], text) for x, text in enumerate(short.key())])
     ax.set(ylim=(-0.35, n + 0.35), xlim=(0, 1))
     ax.axis("off")
     ax.set_title(
@@ -233,12 +231,9 @@ def _draw_layers(fit: Fit, ax: Axes | None) -> Axes:
     names = ["best", *(f"{p + 1}." for p in range(1, n - 1)), "worst"]
     ax.set(yticks=np.arange(n), yticklabels=names, xlim=(0, 1), xticks=[])
     ax.invert_yaxis()
-    handles = [patch(CYCLE[x % len(CYCLE)], shorten(fit.items[x], 28)) for x in range(n)]
-    legend_below(ax, handles, [str(item) for item in fit.items])
-    ax.set_title("Positions of the items in the rankings: flow by size of the menu", loc="left", fontsize=11)
-    for side in ("top", "right", "bottom"):
-        ax.spines[side].set_visible(False)
-    return ax
+    legend_below(ax, [patch(CYCLE[x % len(CYCLE)], shorten(fit.items[x], 28)) for x in range(n)])
+    ax.spines["bottom"].set_visible(False)
+    return finish(ax, "Positions of the items in the rankings: flow by size of the menu")
 
 
 def plot_rankings(fit: Fit, ax: Axes | None = None, top: int = 10) -> Axes:
@@ -255,16 +250,13 @@ def plot_rankings(fit: Fit, ax: Axes | None = None, top: int = 10) -> Axes:
         name_order(order, decided, 60 if len(fit.items) > len(ascii_uppercase) else 110, short.item)
         for (order, _), decided in zip(found, fit.decided.tolist(), strict=False)
     ]
-    if short.coded:
-        legend_below(ax, [line("none", text) for text in short.key()], short.key(), 34)
+    letters_below(ax, short, 34)
     ax.set_yticks(rows, texts, fontsize=8)
     ax.invert_yaxis()
     ax.set_xlim(0, max(weights) * 1.18)
     rest = f"{len(found)} of {len(fit.rankings.weights)} rankings"
-    ax.set_title(("One mixture among many: " if fit.n >= 4 else "The mixture: ") + rest, loc="left", fontsize=11)
     ax.set_xlabel("share of people")
-    clean(ax)
-    return ax
+    return finish(ax, ("One mixture among many: " if fit.n >= 4 else "The mixture: ") + rest)
 
 
 def plot_null(result: Any, ax: Axes | None = None, tau: float | None = None) -> Axes:
@@ -288,9 +280,7 @@ def plot_null(result: Any, ax: Axes | None = None, tau: float | None = None) -> 
         textcoords="offset points", ha="left" if right else "right", va="top", color=RED, fontsize=9,
     )  # fmt: skip
     ax.set(xlabel="statistic", ylabel="replicates", ylim=(0, height * 1.22), xlim=(0, most * 1.03))
-    ax.set_title(f"If the choices were rational: {len(null)} replicates, τ = {taus[k]:.3g}", loc="left", fontsize=11)
-    clean(ax)
-    return ax
+    return finish(ax, f"If the choices were rational: {len(null)} replicates, τ = {taus[k]:.3g}")
 
 
 def plot_bounds(bounds: Any, ax: Axes | None = None, title: str = "") -> Axes:
@@ -301,7 +291,8 @@ def plot_bounds(bounds: Any, ax: Axes | None = None, title: str = "") -> Axes:
     interval = None
     if not isinstance(bounds, Mapping):
         if bounds.confidence_lower is not None and bounds.confidence_upper is not None:
-            interval = bounds.confidence_lower, bounds.confidence_upper, f"{100 * bounds.confidence:g} % interval"
+            label = f"{100 * bounds.confidence:g} % interval"
+            interval = Interval(bounds.confidence_lower, bounds.confidence_upper, label)
         bounds = {(bounds.menu, item): bounds[item] for item in bounds.items}
     if not bounds:
         raise InputError("there are no bounds to draw")
@@ -312,26 +303,17 @@ def plot_bounds(bounds: Any, ax: Axes | None = None, title: str = "") -> Axes:
     short = Names(everything, 44)
     rows = np.arange(len(bounds)).tolist()
     for row, (low, high) in zip(rows, bounds.values(), strict=True):
-        if interval is not None and np.isfinite(interval[0][row]):
-            ax.plot([interval[0][row], interval[1][row]], [row, row], color=GREY, linewidth=1.5)
-        ax.plot([low, high], [row, row], color=BLUE, linewidth=6, solid_capstyle="butt")
-        ax.plot([low, high], [row, row], color=BLUE, marker="|", markersize=12, linewidth=0)
         text = f"{low:.3f}" if high - low < 5e-4 else f"{low:.3f} to {high:.3f}"
-        ax.annotate(
-            text, (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=8, annotation_clip=False
-        )
+        draw_range(ax, row, (low, high), interval, text)
     names = [shorten(x, 36) + ("" if len(menus) == 1 else f"\nfrom {short.menu(menu or ())}") for menu, x in cells]
     ax.set_yticks(rows, names, fontsize=8)
     ax.invert_yaxis()
     ax.set(xlim=(0, 1), xlabel="probability", ylim=(len(bounds) - 0.4, -0.6))
     if len(menus) > 1 and short.coded:
-        legend_below(ax, [line("none", text) for text in short.key()], short.key(), 34)
+        letters_below(ax, short, 34)
     elif interval is not None:
-        handles = [line(BLUE, "over all models that fit best"), line(GREY, interval[2])]
-        legend_below(ax, handles, [str(handle.get_label()) for handle in handles], 34)
-    ax.set_title(title or "Lowest to highest probability under random utility", loc="right", fontsize=10)
-    clean(ax)
-    return ax
+        legend_below(ax, [line(BLUE, "over all models that fit best"), line(GREY, interval.label)], 34)
+    return finish(ax, title or "Lowest to highest probability under random utility", "right", 10)
 
 
 def plot_models(comparison: Any, ax: Axes | None = None) -> Axes:
@@ -349,9 +331,7 @@ def plot_models(comparison: Any, ax: Axes | None = None) -> Axes:
     ax.set_yticks(rows, [shorten(name, 36) for name in table["model"]], fontsize=9)
     ax.invert_yaxis()
     ax.set(xlim=(0, most * 1.3), xlabel="distance of the data")
-    ax.set_title("How far the data are from each model", loc="left", fontsize=11)
-    clean(ax)
-    return ax
+    return finish(ax, "How far the data are from each model")
 
 
 def plot_trace(trace: Sequence[Any], ax: Axes | None = None) -> Axes:
@@ -363,10 +343,8 @@ def plot_trace(trace: Sequence[Any], ax: Axes | None = None) -> Axes:
     gaps = [max(float(now.gap) / max(float(now.objective), 1e-300), 1e-17) for now in trace]
     ax.semilogy(seconds, gaps, color=BLUE, marker="o", markersize=3)
     ax.set(xlabel="seconds", ylabel="gap / objective")
-    ax.set_title(f"Convergence: {len(trace)} rounds", loc="left", fontsize=11)
     ax.grid(True, axis="y", linewidth=0.3)
-    clean(ax)
-    return ax
+    return finish(ax, f"Convergence: {len(trace)} rounds")
 
 
 def _is_cell(key: object) -> bool:

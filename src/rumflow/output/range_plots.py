@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rumflow.errors import InputError
-from rumflow.output.plot_style import BLUE, GREY, ORANGE, clean, find_axes, legend_below, line, shorten
+from rumflow.output.plot_style import BLUE, GREY, ORANGE, find_axes, finish, legend_below, line, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,18 +46,11 @@ def plot_ranges(
     ax = find_axes(ax, 7.6, 1.3 + 0.34 * count)
     rows = list(range(count))
     for row in rows:
-        if interval is not None and np.isfinite(interval.low[row]):
-            ax.plot([interval.low[row], interval.high[row]], [row, row], color=GREY, linewidth=1.5, zorder=1)
-        own = [ends[0][row], ends[1][row]]
-        ax.plot(own, [row, row], color=BLUE, linewidth=6, solid_capstyle="butt", zorder=2)
-        ax.plot(own, [row, row], color=BLUE, marker="|", markersize=12, linewidth=0, zorder=2)
-        first, last = (f"{end:.4g}" for end in own)
+        first, last = (f"{end[row]:.4g}" for end in ends)
         text = last if widths or first == last else f"{first} to {last}"
         if interval is not None and np.isfinite(interval.low[row]):
             text += f"  ({interval.low[row]:.4g} to {interval.high[row]:.4g})"
-        ax.annotate(
-            text, (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=8, annotation_clip=False
-        )
+        draw_range(ax, row, (ends[0][row], ends[1][row]), interval, text)
     handles = [] if widths else [line(BLUE, "range over all populations that fit best")]
     if interval is not None:
         handles.append(line(GREY, interval.label))
@@ -67,8 +60,15 @@ def plot_ranges(
     ax.set_yticks(rows, [shorten(name, MOST_NAME) for name in names[:count]], fontsize=8)
     ax.set_ylim(count - 0.4, -0.6)
     ax.set_xlabel(label + (f" (the first {count} of {len(names)} rows)" if count < len(names) else ""))
-    ax.set_title(title, loc="left", fontsize=11)
     if handles:
-        legend_below(ax, handles, [str(handle.get_label()) for handle in handles], 34)
-    clean(ax)
-    return ax
+        legend_below(ax, handles, 34)
+    return finish(ax, title)
+
+
+def draw_range(ax: Axes, row: int, ends: tuple[float, float], interval: Interval | None, text: str) -> None:
+    """One row: a wide bar between the `ends`, a thin one behind it, and the numbers beside the picture."""
+    if interval is not None and np.isfinite(interval.low[row]):
+        ax.plot([interval.low[row], interval.high[row]], [row, row], color=GREY, linewidth=1.5, zorder=1)
+    ax.plot(ends, [row, row], color=BLUE, linewidth=6, solid_capstyle="butt", zorder=2)
+    ax.plot(ends, [row, row], color=BLUE, marker="|", markersize=12, linewidth=0, zorder=2)
+    ax.annotate(text, (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=8, annotation_clip=False)
