@@ -1,6 +1,7 @@
 """Budgets on the command line: the same answers as in Python, options and their names."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -71,6 +72,15 @@ def test_commands_say_what_the_library_says(budget_files, capsys, tmp_path):
 def test_wrong_words_are_named(budget_files, capsys, words, message):
     assert main([words[0], *budget_files, *words[1:]]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_fields_between_tabs(budget_files, capsys):
+    whole = answer(capsys, "project", *budget_files, "--json")
+    for path in (Path(budget_files[0]), Path(budget_files[2])):
+        path.write_text(path.read_text().replace(",", "\t"))
+    assert answer(capsys, "project", *budget_files, "--json", "--delimiter", "tab")["distance"] == whole["distance"]
+    assert main(["project", *budget_files, "--delimiter", "tabs"]) == 1
+    assert "--delimiter 'tabs': one character is needed, or 'tab'" in capsys.readouterr().err
 
 
 def test_options_of_budgets_need_prices(budget_files, capsys):

@@ -11,7 +11,7 @@ from typing import Any
 from rumflow.check import check_level, check_seconds
 from rumflow.cli.answers import answer, check_out, records_of, show_progress
 from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling, whole_number
-from rumflow.cli.reading import labels_of_data, read_data, say_resampling, split_labels
+from rumflow.cli.reading import item_of_data, menu_of_data, read_data, say_resampling, split_labels
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
 from rumflow.errors import InputError
@@ -66,8 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
         data,
         *read_revenue(data, arguments),
         arguments.max_size,
-        labels_of_data(data, "--must", arguments.must) if arguments.must else (),
-        [labels_of_data(data, "--never-together", group) for group in arguments.never_together or ()],
+        menu_of_data(data, "--must", arguments.must) if arguments.must else (),
+        [menu_of_data(data, "--never-together", group) for group in arguments.never_together or ()],
         confidence=arguments.confidence,
         max_seconds=arguments.max_seconds,
         n_boot=arguments.n_boot,
@@ -101,7 +101,7 @@ def add_revenue(parser: argparse.ArgumentParser, purpose: str = "", required: bo
 def read_revenue(data: ChoiceData, arguments: argparse.Namespace) -> tuple[dict[Any, float], Any]:
     """Revenues by label, from a file or from the command line itself, and the outside option."""
     outside = arguments.outside or arguments.outside_option
-    item = None if outside is None else labels_of_data(data, "--outside", outside, single=True)[0]
+    item = None if outside is None else item_of_data(data, "--outside", outside)
     found = _revenue(data, arguments.revenue)
     missing = [own for own in data.items if own not in found and own != item]
     if missing and item is not None:
@@ -129,7 +129,7 @@ def _revenue(data: ChoiceData, text: str) -> dict[Any, float]:
     for name, value in pairs:
         if not _is_number(value):
             raise InputError(f"{where}: {name!r} has the value {value!r}; a number is needed, one per item")
-        item = labels_of_data(data, where, name.strip(), single=True)[0]
+        item = item_of_data(data, where, name.strip())
         if item in found:
             raise InputError(f"{where}: item {item!r} appears twice")
         found[item] = float(value)

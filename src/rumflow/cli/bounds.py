@@ -12,7 +12,7 @@ from rumflow.check import check_level
 from rumflow.cli.answers import answer, answer_bounds, check_out, level_of, records_of, show_progress
 from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling
 from rumflow.cli.budgets import bound_budgets
-from rumflow.cli.reading import labels_of_data, read_data, say_resampling
+from rumflow.cli.reading import item_of_data, menu_of_data, read_data, say_resampling
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
 from rumflow.errors import InputError
@@ -87,10 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.functional is not None:
         found = bounds(data, functional=_functional(data, arguments.functional), **options)
     else:
-        menu = labels_of_data(data, "--for", arguments.target)
-        item = None
-        if arguments.target_item is not None:
-            item = labels_of_data(data, "--item", arguments.target_item, single=True)[0]
+        menu = menu_of_data(data, "--for", arguments.target)
+        item = None if arguments.target_item is None else item_of_data(data, "--item", arguments.target_item)
         found = bounds(data, menu, item, **options)
     seconds = time.perf_counter() - begin
     what = format_menu(menu) if menu else "the functional"
@@ -102,8 +100,8 @@ def _remove(data: ChoiceData, arguments: argparse.Namespace, options: dict[str, 
     """Who gains when an item is taken away."""
     if arguments.functional is not None or arguments.target_item is not None:
         raise InputError("--remove goes with --for alone, not with --item or --functional")
-    item = labels_of_data(data, "--remove", arguments.remove, single=True)[0]
-    menu = None if arguments.target is None else labels_of_data(data, "--for", arguments.target)
+    item = item_of_data(data, "--remove", arguments.remove)
+    menu = None if arguments.target is None else menu_of_data(data, "--for", arguments.target)
     found = diversion(data, item, menu, **options)
     document = {name: getattr(found, name) for name in ("item", "menu", "observed", "share")}
     document |= level_of(found.gains) | {"gains": records_of(found.table)}
@@ -121,7 +119,7 @@ def _ask_next(data: ChoiceData, arguments: argparse.Namespace) -> int:
     asked = None if arguments.functional is None else _functional(data, arguments.functional)
     outside = None
     if arguments.outside_option is not None:
-        outside = labels_of_data(data, "--outside-option", arguments.outside_option, single=True)[0]
+        outside = item_of_data(data, "--outside-option", arguments.outside_option)
     found = next_menu(
         data, functional=asked, outside_option=outside, seed=arguments.seed, progress=show_progress(arguments)
     )
@@ -146,9 +144,6 @@ def _functional(data: ChoiceData, terms: list[str]) -> dict[tuple[tuple[Any, ...
             value = np.nan
         if len(parts) != 3 or not np.isfinite(value):
             raise InputError(f'--functional {term!r}: VALUE:MENU:ITEM is needed, such as "2.5:tea,milk:tea"')
-        cell = (
-            tuple(labels_of_data(data, "--functional", parts[1])),
-            labels_of_data(data, "--functional", parts[2], single=True)[0],
-        )
+        cell = tuple(menu_of_data(data, "--functional", parts[1])), item_of_data(data, "--functional", parts[2])
         found[cell] = found.get(cell, 0.0) + value
     return found

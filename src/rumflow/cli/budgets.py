@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 from typing import Any
 
 from rumflow.cli.answers import answer, answer_bounds, say_understood, show_progress
 from rumflow.cli.arguments import READING
-from rumflow.cli.reading import split_labels
+from rumflow.cli.reading import column_or_none, delimiter_of, given_options, split_labels
 from rumflow.data.budgets import BudgetData
 from rumflow.errors import InputError
 from rumflow.inference.result import RumTest
@@ -28,20 +29,13 @@ def read_budgets(arguments: argparse.Namespace) -> BudgetData:
             raise InputError(f"--{name.replace('_', '-')} does not go with --prices: {reason}")
     if getattr(arguments, "weights", None) == "inverse-variance":
         raise InputError("--weights: accepted for budgets are none and counts")
-    options: dict[str, Any] = {"degree": arguments.degree, "at_median": arguments.at_median}
-    for name in ("shares", "quantities"):
-        if getattr(arguments, name) is not None:
-            options[name] = split_labels(getattr(arguments, name))
-    for name in ("budget", "expenditure"):
-        if getattr(arguments, name) is not None:
-            options[name] = getattr(arguments, name)
-    if options.get("expenditure") == "no":
-        options["expenditure"] = False
+    meanings: dict[str, Callable[[str], Any]] = {"shares": split_labels, "quantities": split_labels, "budget": str}
+    meanings |= {"expenditure": column_or_none, "delimiter": delimiter_of}
+    options = given_options(arguments, meanings)
+    options |= {name: getattr(arguments, name) for name in ("degree", "at_median", "encoding")}
     if arguments.subject is not None:
         options["cluster"] = arguments.subject
-    data = BudgetData.from_csv(
-        files[0], arguments.prices, delimiter=arguments.delimiter, encoding=arguments.encoding, **options
-    )
+    data = BudgetData.from_csv(files[0], arguments.prices, **options)
     if arguments.only is not None:
         by_text = {str(label): label for label in data.labels}
         data = data.select([by_text.get(text, text) for text in split_labels(arguments.only)])

@@ -6,7 +6,7 @@ import argparse
 import itertools
 import sys
 
-from rumflow.cli.reading import labels_of_data, split_labels
+from rumflow.cli.reading import item_of_data, split_labels
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
@@ -49,7 +49,7 @@ def known_preferences(texts: list[str], data: ChoiceData) -> RandomUtility:
     """Of texts such as "tea>milk" or "tea>milk>water"."""
     pairs: list[tuple[Item, Item]] = []
     for text in texts:
-        chain = [_item("--above", part.strip(), data) for part in text.split(">")]
+        chain = [item_of_data(data, "--above", part.strip()) for part in text.split(">")]
         if len(chain) < 2:
             raise InputError(f'--above {text!r}: give two items, the better one first, such as "tea>milk"')
         pairs += itertools.pairwise(chain)
@@ -58,12 +58,7 @@ def known_preferences(texts: list[str], data: ChoiceData) -> RandomUtility:
 
 def single_peaked(text: str, data: ChoiceData) -> SinglePeaked:
     """Of items in order, with commas."""
-    return SinglePeaked(_item("--axis", label, data) for label in split_labels(text))
-
-
-def _item(option: str, text: str, data: ChoiceData) -> Item:
-    found: Item = labels_of_data(data, option, text, single=True)[0]
-    return found
+    return SinglePeaked(item_of_data(data, "--axis", label) for label in split_labels(text))
 
 
 def say_cost(

@@ -6,12 +6,13 @@ import argparse
 import json
 import sys
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rumflow.check import check_menu
 from rumflow.cli.answers import say_understood
-from rumflow.cli.arguments import BUDGETS, LISTS, ROLES
+from rumflow.cli.arguments import BUDGETS, LISTS, ROLES, number_or_text
 from rumflow.cli.wording import shell_words
 from rumflow.errors import InputError
 from rumflow.output.names import how_many
@@ -27,32 +28,15 @@ def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceD
     for name in BUDGETS:
         if getattr(arguments, name, None):
             raise InputError(f"--{name.replace('_', '-')} goes with --prices, which makes the data households")
-    options: dict[str, Any] = {}
-    for role in (*ROLES, *LISTS):
-        value = getattr(arguments, role)
-        if value is not None:
-            columns = split_labels(value) if role in LISTS else []
-            options[role] = False if value == "no" else columns if len(columns) > 1 else value
-    for name in ("available", "items"):
-        if getattr(arguments, name) is not None:
-            options[name] = split_labels(getattr(arguments, name))
-    if arguments.missing is not None:  # an empty field may be such a code
-        options["missing"] = [part.strip() for part in arguments.missing.split(",")]
-    if arguments.menus is not None:
-        options["menus"] = _menus(arguments.menus)
-    if arguments.base is not None:
-        options["base"] = "label" if arguments.base == "label" else int(arguments.base)
-    for name in ("outside_option", "separator"):
-        if getattr(arguments, name) is not None:
-            options[name] = getattr(arguments, name)
-    delimiter = {"tab": "\t", "\\t": "\t"}.get(arguments.delimiter, arguments.delimiter)
-    if delimiter is not None and len(delimiter) != 1:
-        raise InputError(f"--delimiter {delimiter!r}: one character is needed, or 'tab'")
+    meanings: dict[str, Callable[[str], Any]] = dict.fromkeys(ROLES, column_or_none)
+    meanings |= dict.fromkeys(LISTS, _columns) | dict.fromkeys(("available", "items"), split_labels)
+    meanings |= {"missing": _codes, "menus": _menus, "base": number_or_text, "outside_option": str, "separator": str}
+    meanings["delimiter"] = delimiter_of
+    options = given_options(arguments, meanings)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         data = ChoiceData.from_csv(
             arguments.data if path is None else path,
-            delimiter=delimiter,
             encoding=arguments.encoding,
             clean=arguments.clean,
             **options,
@@ -63,6 +47,34 @@ def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceD
         if text not in said:
             print(f"rumflow: {text}", file=sys.stderr)
     return data
+
+
+def given_options(arguments: argparse.Namespace, meanings: Mapping[str, Callable[[str], Any]]) -> dict[str, Any]:
+    """Those of the options that are given, by name, and what their texts mean."""
+    texts = {name: getattr(arguments, name) for name in meanings}
+    return {name: meanings[name](text) for name, text in texts.items() if text is not None}
+
+
+def column_or_none(text: str) -> str | bool:
+    """The name of a column; False where there is to be none."""
+    return False if text == "no" else text
+
+
+def delimiter_of(text: str) -> str:
+    """The character between fields."""
+    character = {"tab": "\t", "\\t": "\t"}.get(text, text)
+    if len(character) != 1:
+        raise InputError(f"--delimiter {text!r}: one character is needed, or 'tab'")
+    return character
+
+
+def _columns(text: str) -> str | bool | list[str]:
+    columns = split_labels(text)
+    return columns if len(columns) > 1 else column_or_none(text)
+
+
+def _codes(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")]  # an empty field may be one
 
 
 def _narrow(data: ChoiceData, arguments: argparse.Namespace) -> ChoiceData:
@@ -80,7 +92,7 @@ def _narrow(data: ChoiceData, arguments: argparse.Namespace) -> ChoiceData:
             f"only {kind} {arguments.only}: {how_many(len(data.totals), 'menu')}, {data.n_observations:g} choices"
         )
     if arguments.leave_out is not None:
-        data = data.without(labels_of_data(data, "--leave-out", arguments.leave_out))
+        data = data.without(menu_of_data(data, "--leave-out", arguments.leave_out))
         menus = how_many(len(data.totals), "menu")
         told.append(f"without {arguments.leave_out}: {data.n} items, {menus}, {data.n_observations:g} choices")
     return data.replace(understood="\n".join(told)) if len(told) > 1 else data
@@ -117,12 +129,22 @@ def split_labels(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def labels_of_data(data: ChoiceData, option: str, text: str, single: bool = False) -> list[Any]:
-    """Labels of the data from text: one, or several with commas."""
+def labels_of_data(data: ChoiceData, option: str, texts: Sequence[str]) -> list[Any]:
+    """Labels of the data, given as text."""
     by_text = {str(label): label for label in data.items}
-    labels = [by_text.get(label, label) for label in ([text] if single else split_labels(text))]
+    labels = [by_text.get(text, text) for text in texts]
     check_menu(labels, data.items, option)
     return labels
+
+
+def menu_of_data(data: ChoiceData, option: str, text: str) -> list[Any]:
+    """Labels of the data, with commas between them."""
+    return labels_of_data(data, option, split_labels(text))
+
+
+def item_of_data(data: ChoiceData, option: str, text: str) -> Any:
+    """One label of the data."""
+    return labels_of_data(data, option, [text])[0]
 
 
 def _menus(text: str) -> Any:
