@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import rumflow as rf
+from rumflow.cli.main import main
 from rumflow.cli.parser import COMMANDS
 
 ROOT = Path(__file__).parents[2]
@@ -67,6 +68,18 @@ def test_commands_exist(page):
         assert name in COMMANDS
     for name in re.findall(r"(?:studies|tests)/[\w/]+\.py", text):
         assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_options_exist(page, capsys):
+    """Those of commands within sentences, too, which are not run."""
+    for command, words in re.findall(
+        r"(?:^|`)rumflow ([a-z]+)\b([^`\n]*)", page.read_text(encoding="utf-8"), re.MULTILINE
+    ):
+        if command in COMMANDS:
+            assert main([command, "--help"]) == 0
+            known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+            assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", words)) <= known, command
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
