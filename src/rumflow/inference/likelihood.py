@@ -5,20 +5,13 @@
 What was not recorded of a menu is a cell of its own, the remainder: its count is what is missing to the menu's total, its
 probability that of all the items without a count together.
 
-A concave function on a polytope. Two second-order models of L at the current point rho_k lead to a weighted projection each:
-
-    Fisher scoring   weights N_D / rho_k,         target the observed frequencies
-    Newton           weights count / rho_k^2,     target 2 rho_k  (cells never chosen have weight 0)
-
-A few rounds of the first, robust far from the optimum, then the second, which is quadratic near it: -L is self-concordant, so
-steps cut by a line search always get there. Both are solved over the whole polytope, so faces take care of themselves.
+L is concave, and is maximised by weighted projections (`rumflow.inference.likelihood_solver`).
 
 *Certificate.* For any RUM rho', L(rho') - L(rho) <= <grad L(rho), rho' - rho> = <count / rho, rho'> - n_observations, so
 
     gap = (dearest type for the prices count / rho of the cells) - n_observations
 
-bounds how far L(rho) is below the maximum: one dynamic programme, whatever the solver did. All this is the same on the lattice
-of all menus and on a choice graph.
+bounds how far L(rho) is below the maximum: one dynamic programme, whatever the solver did.
 """
 
 from __future__ import annotations
@@ -32,10 +25,8 @@ from typing import Any
 import numpy as np
 
 from rumflow.check import check_absolute_tol, check_menu, check_replicates, check_whole
-from rumflow.core.arrays import Array, Mixture
+from rumflow.core.arrays import Array
 from rumflow.core.lattice import Lattice
-from rumflow.core.memory import likelihood_bytes, require_memory
-from rumflow.core.problem import Stop
 from rumflow.core.seeds import Seed, entropy
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import zeta
@@ -43,66 +34,14 @@ from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError, RumflowError
+from rumflow.inference.likelihood_solver import MOST_ROUNDS, CountedCells, maximise, remainders
 from rumflow.inference.resample import generators
 from rumflow.inference.result import pvalue
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model
 from rumflow.models.rankings import choice_probabilities
 from rumflow.output.progress import Counter
-from rumflow.projection.cost import find_geometry
-from rumflow.projection.observations import observe
 from rumflow.projection.results import Rankings, Score, score_choices
-from rumflow.solvers.active_set.on_lattice import pool_size
-from rumflow.solvers.geometry import Keep, SolveOptions
-from rumflow.solvers.lattice import plain_lattice
-
-_SCORING_ROUNDS = 4
-_TOL = 1e-14  # relative; the accuracy asked for ends a projection earlier
-_OPTIONS = SolveOptions(keep=Keep.MIXTURES, certify=False)
-_MOST_ROUNDS = 200
-
-
-class _Cells:
-    """The recorded cells of the menus that leave a choice, on the geometry where the likelihood is maximised."""
-
-    def __init__(self, data: ChoiceData, model: Model | None, route: str | None) -> None:
-        observations, own = observe(data, model)
-        if np.isnan(data.count).any():
-            if route == "lattice":
-                raise InputError(
-                    "route='lattice': what was not recorded of a menu is a separate cell of the likelihood, which the lattice "
-                    "does not have; accepted are None and 'graph'"
-                )
-            route = "graph" if route is None else route
-        if (data.offered.sizes > 1).any():
-            self.geometry = find_geometry(observations, own, route, exact=True)
-        else:
-            self.geometry = plain_lattice(data.n)
-        if self.geometry.has_all_menus:
-            needed = likelihood_bytes(data.n, len(data.totals), pool_size(data.n))
-            require_memory(needed, f"the likelihood for n = {data.n} items")
-        self._observations = observations
-        cell, position = observations.places(self.geometry)
-        menus = observations.menus
-        several = menus.sizes[menus.menu[cell]] > 1
-        self._cell, self._position = cell[several], position[several]
-
-    def spread(self, given: Array, rest: Array) -> Array:
-        """Numbers in the layout, from those of all cells (cells,), and (m,) of the remainders; 0 elsewhere."""
-        values = self.geometry.blank(0.0)
-        values.reshape(-1)[self._position] = given[self._cell]
-        if not self.geometry.has_all_menus:
-            own = self._observations.cells
-            partly = np.flatnonzero(own.remainder >= 0)
-            values[partly, own.remainder[partly]] = rest[self._observations.rows[partly]]
-        return values
-
-    def gather(self, rho: Array) -> Array:
-        """The way back: (cells,), NaN on what was not recorded, 1 on menus of one item."""
-        menus = self._observations.menus
-        values = np.where(menus.sizes[menus.menu] == 1, 1.0, np.nan)
-        values[self._cell] = rho.reshape(-1)[self._position]
-        return values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -148,7 +87,7 @@ class LikelihoodFit:
     tol: float
     seconds: float
     data: ChoiceData
-    _cells: _Cells
+    _cells: CountedCells
     _point: Any
 
     @property
@@ -164,8 +103,12 @@ class LikelihoodFit:
     @cached_property
     def fitted(self) -> Array:
         """(m, n): fitted probabilities of the observed menus, NaN outside them."""
-        values = self._cells.gather(self._cells.geometry.rho(self._point))
-        return np.asarray(self.data.offered.to_table(values, np.nan), np.float64)
+        return np.asarray(self.data.offered.to_table(self._fitted, np.nan), np.float64)
+
+    @cached_property
+    def _fitted(self) -> Array:
+        """(cells,): the same by cell."""
+        return self._cells.gather(self._cells.geometry.rho(self._point))
 
     @cached_property
     def _flow(self) -> Array:
@@ -269,11 +212,13 @@ class LikelihoodFit:
             raise InputError(
                 "the likelihood ratio test draws samples of the same sizes: they must be whole numbers of choices"
             )
-        inside, known = self.data.membership, ~np.isnan(self.data.counts)
-        shares = np.where(known, np.maximum(np.nan_to_num(self.fitted), 0.0), 0.0)
-        # What was not recorded is drawn as one more cell.
-        partly = (inside & ~known).any(axis=1)
-        shares = np.column_stack([shares, np.where(partly, np.maximum(1.0 - shares.sum(axis=1), 0.0), 0.0)])
+        menus, known = self.data.offered, ~np.isnan(self.data.count)
+        place = menus.menu, np.arange(len(known)) - menus.start[menus.menu]
+        # What was not recorded is drawn as one more cell, the last.
+        shares = np.zeros((len(menus), int(menus.sizes.max()) + 1))
+        shares[place] = np.where(known, np.maximum(self._fitted, 0.0), 0.0)
+        partly = menus.count(~known) > 0
+        shares[:, -1] = np.where(partly, np.maximum(1.0 - shares.sum(axis=1), 0.0), 0.0)
         shares /= shares.sum(axis=1, keepdims=True)
         null = np.empty(n_boot)
         gaps = np.empty(n_boot)
@@ -282,9 +227,9 @@ class LikelihoodFit:
 
         def replicate(i: int) -> None:
             rng = generators(number, (), [i])[0]
-            counts = np.where(known, rng.multinomial(sizes.astype(np.int64), shares)[:, :-1], np.nan)
-            data = ChoiceData(self.items, inside, counts, sizes)
-            state = _maximise(data, self._cells, max(self.tol, 1e-5), start)
+            counts = np.where(known, rng.multinomial(sizes.astype(np.int64), shares)[place], np.nan)
+            data = ChoiceData.from_cells(self.items, menus, counts, sizes)
+            state = maximise(data, self._cells, max(self.tol, 1e-5), start)
             null[i] = 2 * max(state.saturated - state.value, 0.0)
             gaps[i] = state.gap
             counter.add(1)
@@ -346,109 +291,11 @@ class LikelihoodRatioTest:
         return f"LikelihoodRatioTest(statistic={self.statistic:.6g}, pvalue={self.pvalue:.4g}, n_boot={count})"
 
 
-class _State:
-    """A point of the polytope, its likelihood and its certificate."""
-
-    def __init__(self, data: ChoiceData, cells: _Cells) -> None:
-        self.geometry = cells.geometry
-        rest = _remainders(data)
-        self.counts = cells.spread(data.count, rest)
-        self.sizes = cells.spread(data.totals[data.offered.menu], data.totals)
-        self.observed = cells.spread(data.shares, rest / data.totals)
-        self.chosen = self.counts > 0
-        self.total = float(self.counts.sum())
-        c, f = self.counts[self.chosen], self.observed[self.chosen]
-        self.saturated = float((c * np.log(f)).sum())
-        self.rounds = 0
-        self.mixture: Mixture | None = None
-        self.gap = np.inf
-        self.put(self.geometry.middle())
-
-    def put(self, point: Any) -> None:
-        """Go to a point."""
-        self.point, self.rho = point, self.geometry.rho(point)
-        self.value = self.loglik(self.rho)
-
-    def loglik(self, rho: Array) -> float:
-        """L, minus infinity where something chosen has no probability."""
-        p = rho[self.chosen]
-        return float((self.counts[self.chosen] * np.log(p)).sum()) if (p > 0).all() else -np.inf
-
-    def certify(self) -> float:
-        """The gap at the current point."""
-        cost = np.zeros_like(self.rho)
-        cost[self.chosen] = -self.counts[self.chosen] / self.rho[self.chosen]
-        self.gap = max(-self.geometry.cheapest(cost) - self.total, 0.0)
-        return self.gap
-
-    def move(self, weights: Array, target: Array, accuracy: float) -> None:
-        """Project, then go as far that way as the likelihood rises."""
-        starts = None if self.mixture is None else [self.mixture]
-        own = self.geometry.weighted(weights)
-        fits = own.solve(target[None], Stop(_TOL, accuracy), starts=starts, options=_OPTIONS)
-        point = own.point(fits)
-        self.mixture = fits.mixtures[0] if len(fits.mixtures[0][1]) else None
-        self.rounds += 1
-        rho = self.geometry.rho(point)
-        slope = float((self.counts[self.chosen] / self.rho[self.chosen] * (rho - self.rho)[self.chosen]).sum())
-        # Near the maximum the gain of a step is below the rounding of L itself: what is not a loss beyond rounding passes.
-        slack = 8 * float(np.finfo(float).eps) * abs(self.value)
-        step = 1.0
-        while step > 1e-9:
-            trial = self.rho + step * (rho - self.rho)
-            value = self.loglik(trial)
-            if value >= self.value + 1e-4 * step * slope - slack:
-                self.put(point if step == 1.0 else self.geometry.blend(self.point, point, step))
-                self.value = value
-                return
-            step *= 0.5
-
-
-def _maximise(
-    data: ChoiceData, cells: _Cells, tol: float, start: Mixture | None = None, most: int = _MOST_ROUNDS
-) -> _State:
-    state = _State(data, cells)
-    if state.total == 0:
-        state.gap = 0.0
-        return state
-    if start is not None:
-        # Mixed with a point inside, so that nothing chosen has probability 0.
-        own = cells.geometry
-        state.put(own.blend(own.point_of(start), state.point, 0.1))
-        state.mixture = start
-    floor = 64 * float(np.finfo(float).eps) * state.total
-    goal = max(tol, floor)
-    best, last, still = np.inf, -np.inf, 0
-    while state.certify() > goal and state.rounds < most and still < 8:
-        # Rounding ends it where neither gap falls nor likelihood rises although Newton steps are as exact as they can be.
-        better = state.gap < 0.9 * best or state.value > last + 1e-3 * goal
-        still = 0 if better else still + (state.rounds > _SCORING_ROUNDS)
-        best, last = min(best, state.gap), state.value
-        accuracy = max(min(1e-3 * state.gap, 1.0), 0.05 * goal)
-        if state.rounds < _SCORING_ROUNDS:
-            low = 0.5 / np.maximum(state.sizes, 1.0)
-            weights = state.sizes / np.maximum(state.rho, low)
-            state.move(weights, state.observed, accuracy)
-        else:
-            weights, target = np.zeros_like(state.rho), np.zeros_like(state.rho)
-            weights[state.chosen] = state.counts[state.chosen] / state.rho[state.chosen] ** 2
-            target[state.chosen] = 2.0 * state.rho[state.chosen]
-            state.move(weights, target, accuracy)
-    return state
-
-
-def _remainders(data: ChoiceData) -> Array:
-    """(m,): how many choices from each menu were not recorded; 0 where all were."""
-    left = np.maximum(data.totals - data.offered.sums(data.count), 0.0)
-    partly = data.offered.count(np.isnan(data.count)) > 0
-    return np.where(partly & (left > 1e-9 * data.totals), left, 0.0)  # a smaller one is rounding
-
-
 def fit_likelihood(
     data: ChoiceData | BudgetData,
     tol: float = 1e-6,
     *,
-    max_iterations: int = _MOST_ROUNDS,
+    max_iterations: int = MOST_ROUNDS,
     throw: bool = True,
     model: Model | None = None,
     route: str | None = None,
@@ -502,11 +349,11 @@ def fit_likelihood(
 
 
 def maximise_likelihood(
-    data: ChoiceData, model: Model | None = None, route: str | None = None, tol: float = 1e-6, most: int = _MOST_ROUNDS
+    data: ChoiceData, model: Model | None = None, route: str | None = None, tol: float = 1e-6, most: int = MOST_ROUNDS
 ) -> LikelihoodFit:
     """The best point after at most so many projections, converged or not."""
     begin = time.perf_counter()
-    cells = _Cells(data, model, route)
+    cells = CountedCells(data, model, route)
     inner = cells.gather(cells.geometry.rho(cells.geometry.middle()))
     menus = data.offered
     impossible = (np.nan_to_num(data.count) > 0) & (inner == 0)
@@ -517,13 +364,13 @@ def maximise_likelihood(
             f"menu {format_menu(menu)}: {item!r} was chosen {data.count[cell]:g} times, but no "
             f"type of {model!r} takes it: the likelihood is 0 whatever the mixture"
         )
-    rest = _remainders(data)
+    rest = remainders(data)
     for row in np.flatnonzero((rest > 0) & (menus.sums(inner) > 1 - 1e-12)):
         raise ImpossibleChoiceError(
             f"menu {format_menu(menus.labels_of(int(row), data.items))}: {rest[row]:g} choices were not recorded, but no type of "
             f"{model!r} takes an item without a count: the likelihood is 0 whatever the mixture"
         )
-    state = _maximise(data, cells, tol, most=most)
+    state = maximise(data, cells, tol, most=most)
     return LikelihoodFit(
         loglik=state.value,
         loglik_saturated=state.saturated,
@@ -538,7 +385,7 @@ def maximise_likelihood(
     )
 
 
-def require_converged(fit: LikelihoodFit, most: int = _MOST_ROUNDS) -> None:
+def require_converged(fit: LikelihoodFit, most: int = MOST_ROUNDS) -> None:
     """Raise where the tolerance was not met."""
     if not fit.converged:
         raise LikelihoodError(
