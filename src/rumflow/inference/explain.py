@@ -25,14 +25,13 @@ from rumflow.check import check_level, check_replicates, check_seed, check_threa
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
-from rumflow.data.menus import find_menus, labels_of
 from rumflow.errors import InputError
 from rumflow.inference.confidence import has_counts
 from rumflow.inference.conflicts.inequality import highest, make_inequality, negative_terms, slack_terms
 from rumflow.inference.conflicts.patterns import find_pattern
 from rumflow.inference.conflicts.result import Conflict, Explanation
 from rumflow.inference.conflicts.search import Found, Search
-from rumflow.inference.conflicts.subsets import TOLERANCE, Sampling, Subsets, half_samples
+from rumflow.inference.conflicts.subsets import TOLERANCE, Sampling, Subsets, by_item, half_samples
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model, require_model
 from rumflow.output.progress import Counter
@@ -173,9 +172,10 @@ class _Stages:
         self.leads: list[tuple[int, ...]] = []
         self.complete = False
         self.interrupted = False
-        self.share = np.zeros(len(subsets.recorded))
+        self.share = np.zeros(len(subsets.data.totals))
         self.without: dict[int, tuple[float, float | None]] = {}
-        self.named = np.zeros(len(subsets.recorded))
+        self.named = np.zeros(len(subsets.data.totals))
+        self.search = Search(subsets)
         self.done = self.rejected = 0
 
     def find(self) -> None:
@@ -184,7 +184,7 @@ class _Stages:
         if whole.statistic > 0:
             self.share = whole.contributions / whole.contributions.sum()
         found = Found([], True)
-        search = Search(self.subsets)
+        search = self.search
         if not whole.is_conflict and not self.subsets.exact:
             self.leads = search.leads(self.most)
         if whole.is_conflict:
@@ -205,8 +205,8 @@ class _Stages:
     def has_terms(self) -> bool:
         """Are the data complete, of few enough items, and the model all rankings?"""
         subsets, n = self.subsets, self.subsets.data.n
-        complete = n <= MOST_TERM_ITEMS and len(subsets.recorded) == 2**n - 1 - n
-        return complete and subsets.model is None and bool((subsets.recorded == subsets.data.membership).all())
+        complete = n <= MOST_TERM_ITEMS and len(subsets.data.totals) == 2**n - 1 - n
+        return complete and subsets.model is None and bool(subsets.recorded.all())
 
     def leave_out(self) -> None:
         """Distance and p-value of the data less one menu."""
@@ -230,13 +230,12 @@ class _Stages:
         if not self.halves or sampling is None:
             return
         counter = Counter(self.progress, self.halves, "half-samples")
-        for half in half_samples(data, sampling.cluster, sampling.seed, self.halves):
-            model = self.subsets.model_on(find_menus(data.membership, half.membership))
-            subsets = Subsets(half, model, sampling, self.subsets.threads)
-            menus = Search(subsets).first()
+        for half, rows in half_samples(data, sampling.cluster, sampling.seed, self.halves):
+            subsets = Subsets(half, self.subsets.model_on(rows), sampling, self.subsets.threads)
+            menus = Search(subsets, self.search.small).first()
             if menus is not None:
                 self.rejected += 1
-                self.named[find_menus(data.membership, subsets.data.membership[list(menus)])] += 1
+                self.named[rows[subsets.rows[list(menus)]]] += 1
             self.done += 1
             counter.add(1)
 
@@ -247,7 +246,7 @@ class _Stages:
         same = [(subsets.whole.distance if share <= NOTHING else None, None) for share in self.share]
         without = [self.without.get(row, same[row]) for row in order]
         return {
-            "menu": [labels_of(data.items, data.membership[row]) for row in order],
+            "menu": [data.offered.labels_of(row, data.items) for row in order],
             "choices": [None if subsets.exact else float(data.totals[row]) for row in order],
             "share": [float(self.share[row]) for row in order],
             "distance_without": [distance for distance, _ in without],
@@ -264,19 +263,19 @@ def _describe(search: Search, menus: tuple[int, ...], has_terms: bool) -> Confli
     # Standard errors are those of single choices, which repeated or weighted ones are not.
     weighted = data.rows is not None and bool((data.rows.weight != 1.0).any())
     single = subsets.sampling is not None and not subsets.sampling.cluster and not weighted
-    model = subsets.model_on(np.flatnonzero(kept.any(axis=1)))
+    model = subsets.model_on(np.array(menus))
     inequality, coefficients = make_inequality(data, kept, subsets.of(kept).normal, model, single)
     # The patterns are those of choices that no ranking makes; another model may be violated by less.
-    rows, bound = list(menus), inequality.bound
-    if model is not None:
-        bound = highest(data.membership[rows], coefficients[rows], data.items, None)
-    own, shares = subsets.of_menus(menus), data.frequencies
-    labels = {row: labels_of(data.items, data.membership[row]) for row in menus}
+    offered, cells = data.offered.take(np.array(menus))
+    bound = inequality.bound if model is None else highest(offered, coefficients[cells], data.items, None)
+    own = subsets.of_menus(menus)
+    labels = dict(zip(menus, offered.labels(data.items), strict=True))
     return Conflict(
         menus=tuple(labels.values()),
-        cells=tuple((labels[row], data.items[x]) for row, x in np.argwhere(kept).tolist()),
+        cells=tuple((labels[data.offered.menu[c]], data.items[data.offered.item[c]]) for c in np.flatnonzero(kept)),
         shares=tuple(
-            {data.items[x]: float(shares[row, x]) for x in np.flatnonzero(subsets.recorded[row])} for row in menus
+            {data.items[x]: share for x, share in by_item(data, data.shares, row).items() if not np.isnan(share)}
+            for row in menus
         ),
         inequality=inequality,
         pattern=find_pattern(data, menus, coefficients) if inequality.value > bound else None,

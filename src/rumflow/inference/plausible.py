@@ -38,7 +38,7 @@ from rumflow.inference.conflicts.subsets import effective_choices
 from rumflow.inference.convention import find_taus
 from rumflow.inference.replicate import tightened_centre
 from rumflow.inference.resample import CellSampler, generators, make_sampler
-from rumflow.inference.sample import build_sample
+from rumflow.inference.sample import build_sample, testable
 
 _TOL = 1e-9
 _PIECE = 256  # replicates at a time
@@ -93,9 +93,7 @@ def find_band(
     if not isinstance(sampler, CellSampler):
         # The draws may by chance have less noise than so many independent choices, and few of them know their own noise badly.
         if cluster is None or cluster is False:
-            kish = effective_choices(data, by_subject=False)[
-                find_menus(data.membership, sample.menus)[sample.unit_menu]
-            ]
+            kish = effective_choices(data, by_subject=False)[testable(data)]
             one = 1.0 / kish[unit]
         np.divide((drawn**2).mean(axis=0), variance, out=each, where=variance > 1e-12)
         each = np.maximum(each, one)

@@ -35,9 +35,8 @@ from rumflow.check import check_option
 from rumflow.core.arrays import Array, Ints
 from rumflow.core.compile import kernel
 from rumflow.data.choices import ChoiceData
-from rumflow.data.menus import find_menus
 from rumflow.errors import InputError
-from rumflow.inference.sample import Sample
+from rumflow.inference.sample import Sample, places, unit_menus
 
 RESAMPLE = ("menu", "row", "cluster")
 
@@ -346,18 +345,13 @@ def _labels(rows: Any) -> ArrayLike:
 
 def _columns(sample: Sample, group: ChoiceData, g: int, rows: Any) -> tuple[Ints, Ints, Array, NDArray[np.bool_]]:
     """Slot (-1: not recorded), unit and weight of each row from a menu of two or more; and which rows those are."""
-    place = np.array([sample.items.index(label) for label in group.items])
-    membership = np.zeros((len(group.totals), len(sample.items)), np.bool_)
-    membership[:, place] = group.membership
-    large = membership.sum(axis=1) >= 2
-    keep = large[np.asarray(rows.menu)]
-    item = place[np.asarray(rows.choice)[keep]]
-    own = np.flatnonzero(sample.unit_group == g)
-    unit_of = np.full(len(large), -1)
-    unit_of[large] = own[find_menus(sample.menus[sample.unit_menu[own]], membership[large])]
-    unit = unit_of[np.asarray(rows.menu)[keep]]
-    stride = len(sample.items)
-    key = sample.unit * stride + sample.item
+    unit_of = np.full(len(group.totals), -1)
+    unit_of[unit_menus(group, sample.items).rows] = np.flatnonzero(sample.unit_group == g)
+    unit = unit_of[np.asarray(rows.menu)]
+    keep = unit >= 0
+    unit, item = unit[keep], places(group.items, sample.items)[np.asarray(rows.choice)[keep]]
+    stride = len(sample.items) + 1
+    key = sample.unit * stride + np.where(sample.item < 0, stride - 1, sample.item)
     at = np.minimum(np.searchsorted(key, unit * stride + item), len(key) - 1)
     slot = np.where(key[at] == unit * stride + item, at, -1)
     weight = np.ones(len(unit)) if rows.weight is None else np.asarray(rows.weight, float)[keep]

@@ -29,7 +29,7 @@ from rumflow.check import MOST_SPREAD
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.data.menus import find_menus
 from rumflow.errors import InputError
-from rumflow.inference.sample import Sample, inner_point
+from rumflow.inference.sample import Sample, find_cells, inner_point
 
 _HEAVY = 2e4
 _LIGHT = 1e-3
@@ -62,12 +62,10 @@ class Restricted:
                 "confidence: the graph of the observed and the asked menus is too large, and intervals need exact distances; "
                 "leave out menus"
             )
-        number = np.full(new.cells.membership.shape, -1)
-        number[new.menu, new.item] = np.arange(len(new.menu))
         rows = find_menus(new.cells.membership, np.vstack([old.cells.membership, menus]))
         own, asked = rows[: len(old.cells.membership)], rows[len(old.cells.membership) :]
         self._projector = new
-        self._column: Ints = number[own[old.menu], old.item][sample.column]
+        self._column: Ints = find_cells(new, own[old.menu], old.item)[sample.column]
         self._w = np.zeros(len(new.menu))
         self._w[self._column] = sample.weights
         self._slot_weights, self._scale = sample.weights, sample.scale
@@ -80,7 +78,7 @@ class Restricted:
             )
         j, x = np.nonzero(coefficients)
         self._c = np.zeros(len(new.menu))
-        np.add.at(self._c, number[asked[j], x], coefficients[j, x])
+        np.add.at(self._c, find_cells(new, asked[j], x), coefficients[j, x])
         self._inner = (
             inner_point(new.cells.membership, new.menu, new.item, "rankings")
             if new.model.all_rankings

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb, factorial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,9 +23,10 @@ from rumflow.check import as_floats, check_option, require_weights
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.graph_cells import Cells
 from rumflow.core.lattice import MAX_ITEMS, Lattice
+from rumflow.core.menus import Menus
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, check_items, format_menu
-from rumflow.data.menus import labels_of, masks_of, sort_keys, unique_menus
+from rumflow.data.menus import labels_of, masks_of
 from rumflow.errors import InputError
 from rumflow.inference.convention import WEIGHTS, Convention, inequality
 from rumflow.models.model import Model
@@ -108,16 +109,16 @@ class Sample:
         thins = own.draws == "null" and own.thin > 0 and self.by_counts and len(self.centre) <= MOST_CELLS
         return inequality(np.bincount(self.unit_menu, n_independent).astype(np.float64)) if thins else 0.0
 
-    def part(self, kept: Mask, model: Model | None, drop_items: bool) -> Sample:
-        """Some cells of a sample of one group, as a sample of its own with another model.
+    def part(self, slots: Ints, model: Model | None, drop_items: bool) -> Sample:
+        """Some slots of a sample of one group, as a sample of its own with another model.
 
-        kept         (m, n), cells that are slots; menus without one are gone.
+        slots        in ascending order; menus without one are gone.
         drop_items   so are items that no menu offers any more.
         """
-        rows = np.flatnonzero(kept.any(axis=1))
-        menus, recorded, items = self.menus[rows], kept[rows], self.items
-        slots = np.flatnonzero(kept[self.unit, self.item])
-        item = self.item[slots]
+        rows, unit = np.unique(self.unit[slots], return_inverse=True)
+        menus, item, items = self.menus[rows], self.item[slots], self.items
+        recorded = np.zeros(menus.shape, np.bool_)
+        recorded[unit, item] = True
         if drop_items:
             offered = menus.any(axis=0)
             menus, recorded = menus[:, offered], recorded[:, offered]
@@ -130,7 +131,7 @@ class Sample:
             unit_group=np.zeros(len(rows), np.int64),
             unit_menu=np.arange(len(rows)),
             sizes=self.sizes[rows],
-            unit=np.searchsorted(rows, self.unit[slots]),
+            unit=unit,
             item=item,
             frequency=self.frequency[slots],
             weights=self.weights[slots],
@@ -173,26 +174,25 @@ def build_sample(
     """
     names, groups = named_groups(data)
     items = check_items(dict.fromkeys(label for group in groups for label in group.items))
-    per_group = [
-        _slots(group, items, _totals(group, own)) for group, own in zip(groups, own_sizes(names, sizes), strict=True)
-    ]
-    unit_group = np.concatenate([np.full(len(part[0]), g) for g, part in enumerate(per_group)])
-    unit_size = np.concatenate([part[1] for part in per_group])
-    offset = np.cumsum([0, *(len(part[0]) for part in per_group)])
-    unit = np.concatenate([part[2] + offset[g] for g, part in enumerate(per_group)])
-    item = np.concatenate([part[3] for part in per_group])
-    frequency = np.concatenate([part[4] for part in per_group])
-    if len(unit) == 0:
+    totals = [_totals(group, own) for group, own in zip(groups, own_sizes(names, sizes), strict=True)]
+    parts = [unit_menus(group, items) for group in groups]
+    unit_group = np.repeat(np.arange(len(groups)), [len(part.rows) for part in parts])
+    unit_size = np.concatenate([own[part.rows] for own, part in zip(totals, parts, strict=True)])
+    shares = np.concatenate([group.shares[part.cells] for group, part in zip(groups, parts, strict=True)])
+    offered = join_menus([part.menus for part in parts])
+    if len(shares) == 0:
         raise InputError(
             "no menu of two or more items was observed: every menu offers a single item, which every RUM chooses for sure, "
             "so there is nothing to test"
         )
-    menus, unit_menu = unique_menus(np.concatenate([part[0] for part in per_group]))
-    recorded = np.zeros(menus.shape, np.bool_)
-    recorded[unit_menu[unit], item] = True
+    menus, unit_menu = offered.unique()
+    slot = np.flatnonzero(~np.isnan(shares))
+    unit, item, frequency = offered.menu[slot], offered.item[slot].astype(np.int64), shares[slot]
+    recorded = np.zeros(len(menus.item), np.bool_)
+    recorded[menus.start[unit_menu[unit]] + slot - offered.start[unit]] = True
     pearson = isinstance(weights, str) and weights == "inverse-variance"
-    partly = (recorded != menus).any(axis=1) & (remainders and pearson)
-    partly[unit_menu[np.bincount(unit) != recorded.sum(axis=1)[unit_menu]]] = False
+    partly = (menus.count(~recorded) > 0) & (remainders and pearson)
+    partly[unit_menu[np.bincount(unit) != menus.count(recorded)[unit_menu]]] = False
     if partly.any():
         if route == "lattice":
             raise InputError(
@@ -200,11 +200,9 @@ def build_sample(
                 "which the lattice does not have; accepted are None, 'graph' and 'bounded'"
             )
         unit, item, frequency = _with_remainders(unit, item, frequency, np.flatnonzero(partly[unit_menu]))
-    cells = Cells(menus, recorded, items)
+    every = menus.to_table(np.True_, False)
+    cells = Cells(every, None if recorded.all() else menus.to_table(recorded, False), items)
     projector = Projector(cells, model, route, convention.set == "cone", bool(partly.any()))
-    number = np.full((len(menus), len(items) + 1), -1)
-    number[projector.menu, projector.item] = np.arange(len(projector.menu))  # remainders, item -1, in the last column
-    column = number[unit_menu[unit], item]
     centre = find_centre(projector, convention)
     sample = Sample(
         items=items,
@@ -216,7 +214,7 @@ def build_sample(
         item=item,
         frequency=frequency,
         weights=np.ones(len(unit)),
-        column=column.astype(np.int64),
+        column=find_cells(projector, unit_menu[unit], item),
         centre=centre,
         projector=projector,
         scale=1.0,
@@ -225,8 +223,8 @@ def build_sample(
     )
     w = _slot_weights(sample, weights, groups)
     if convention.cells == "drop-last":
-        highest = len(items) - 1 - menus[:, ::-1].argmax(axis=1)
-        w = np.where(item == highest[unit_menu[unit]], 0.0, w)
+        last = menus.item[menus.start[1:] - 1]
+        w = np.where(item == last[unit_menu[unit]], 0.0, w)
     if not (w > 0).any():
         raise InputError("weights: every recorded cell has weight 0, so there is nothing to test")
     return replace(sample, weights=w, scale=_scale(sample, convention.scale, weights))
@@ -325,18 +323,44 @@ def testable(data: ChoiceData) -> Mask:
     return np.asarray((data.offered.sizes >= 2) & recorded, np.bool_)
 
 
-def _slots(data: ChoiceData, items: tuple[Item, ...], totals: Array) -> tuple[Mask, Array, Ints, Ints, Array]:
-    """The testable menus over the items of all groups, and their sizes; menu, item and frequency of their recorded cells."""
+class UnitMenus(NamedTuple):
+    """The testable menus of one group, in the order of its units."""
+
+    menus: Menus  # over the items of all groups
+    rows: Ints  # (units,): the number of each menu in the data of the group
+    cells: Ints  # (cells of the menus,): the number of each cell there
+
+
+def unit_menus(data: ChoiceData, items: tuple[Item, ...]) -> UnitMenus:
+    """The testable menus of a group over the items of all groups."""
     rows = np.flatnonzero(testable(data))
-    membership = np.zeros((len(rows), len(items)), np.bool_)
-    frequencies = np.full(membership.shape, np.nan)
-    place = np.array([items.index(label) for label in data.items])
-    membership[:, place], frequencies[:, place] = data.membership[rows], data.frequencies[rows]
-    if data.items != items:  # in another order of items menus stand in another order, too
-        order = np.argsort(sort_keys(membership))
-        rows, membership, frequencies = rows[order], membership[order], frequencies[order]
-    unit, item = np.nonzero(~np.isnan(frequencies))
-    return membership, totals[rows], unit, item, frequencies[unit, item]
+    menus, cells = data.offered.take(rows)
+    if data.items == items:
+        return UnitMenus(menus, rows, cells)
+    # In another order of items menus stand in another order, too.
+    menus, cell = Menus.from_cells(menus.menu, places(data.items, items)[menus.item], len(menus), len(items))
+    order = np.argsort(menus.keys())
+    menus, own = menus.take(order)
+    return UnitMenus(menus, rows[order], cells[np.argsort(cell)][own])
+
+
+def places(labels: Sequence[Item], items: Sequence[Item]) -> Ints:
+    """The numbers of some labels among all items."""
+    number = {label: x for x, label in enumerate(items)}
+    return np.array([number[label] for label in labels], np.int64)
+
+
+def join_menus(parts: Sequence[Menus]) -> Menus:
+    """The menus of one group after those of the other, over the same items."""
+    start = np.cumsum(np.concatenate([[0], *(part.sizes for part in parts)]))
+    return Menus(start, np.concatenate([part.item for part in parts]), parts[0].n_items)
+
+
+def find_cells(projector: Projector, menu: Ints, item: Ints) -> Ints:
+    """The numbers of cells that a projector has; an item of -1 is what was not recorded, the last cell of its menu."""
+    last = projector.n
+    known = projector.menu * (last + 1) + np.where(projector.item < 0, last, projector.item)
+    return np.searchsorted(known, menu * (last + 1) + np.where(item < 0, last, item))
 
 
 def _with_remainders(unit: Ints, item: Ints, frequency: Array, partly: Ints) -> tuple[Ints, Ints, Array]:
@@ -354,7 +378,7 @@ def _slot_weights(sample: Sample, weights: str | ArrayLike | None, groups: Seque
     n = len(sample.items)
     forms = [(1 << n, n)] if n <= MAX_ITEMS else []
     if len(groups) == 1:
-        forms.append(groups[0].membership.shape)
+        forms.append((len(groups[0].totals), n))
     if isinstance(weights, str):
         check_option(weights, "weights", WEIGHTS, f"an array of shape {' or '.join(map(str, forms))}")
         if weights == "counts":
@@ -363,7 +387,7 @@ def _slot_weights(sample: Sample, weights: str | ArrayLike | None, groups: Seque
         return pearson_weights(sample, fitted(replace(sample, weights=np.where(sample.item < 0, 0.0, sizes))))
     array = as_floats(weights, "weights")
     if len(groups) == 1 and array.shape == forms[-1]:
-        own: Array = array[testable(groups[0])][sample.unit, sample.item]
+        own: Array = array[np.flatnonzero(testable(groups[0]))[sample.unit], sample.item]
         require_weights(
             own, lambda s: f"menu {sample.menu_name(sample.unit[s])}, item {sample.items[sample.item[s]]!r}"
         )
@@ -379,7 +403,7 @@ def pearson_weights(sample: Sample, fit: Array) -> Array:
     sizes, menu = sample.sizes[sample.unit], sample.unit_menu[sample.unit]
     items = sample.menus.sum(axis=1)[menu]
     # One observation per item moves the fit towards uniform; a remainder has several items.
-    each = np.where(sample.item < 0, (sample.menus & ~sample.projector.cells.recorded).sum(axis=1)[menu], 1)
+    each = np.where(sample.item < 0, items - sample.projector.cells.recorded.sum(axis=1)[menu], 1)
     w: Array = sizes / ((sizes * fit[sample.column] + each) / (sizes + items))
     return w
 

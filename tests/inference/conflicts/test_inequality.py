@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rumflow as rf
+from rumflow.core.menus import Menus
 from rumflow.data.menus import membership_of
 from rumflow.inference.conflicts import inequality
 from rumflow.inference.conflicts.subsets import Subsets
@@ -39,11 +40,11 @@ def test_the_slack_of_an_inequality_is_a_sum_of_block_marschak_terms(rng):
     table = rf.simulate.dirichlet(4, 3)
     data = rf.ChoiceData.from_matrix(table)
     own = Subsets(data, None, None).data
-    c = np.where(own.membership, rng.integers(0, 4, own.membership.shape), 0).astype(float)
-    bound = inequality.highest(own.membership, c, own.items, None)
+    c = rng.integers(0, 4, len(own.count)).astype(float)
+    bound = inequality.highest(own.offered, c, own.items, None)
     weight, (lattice, terms) = inequality.multipliers(own, c), inequality.block_marschak_terms(own)
     assert (weight >= 0).all()
-    assert weight @ terms == pytest.approx(bound - (c * np.nan_to_num(own.frequencies)).sum())
+    assert weight @ terms == pytest.approx(bound - c @ own.shares)
     mask, item = lattice.cells.T
     assert terms == pytest.approx(rf.block_marschak(table)[mask, item])
     found = rf.explain(table)
@@ -126,11 +127,13 @@ def test_the_dearest_ranking(rng):
     expected = max(
         sum(c[j, next(x for x in order if menus[j, x])] for j in range(4)) for order in reference.all_rankings(4)
     )
-    assert inequality.highest(menus, c.astype(float), tuple("abcd"), None) == expected
+    offered, _ = Menus.from_table(menus)
+    own = c[menus].astype(float)
+    assert inequality.highest(offered, own, tuple("abcd"), None) == expected
     axis = rf.SinglePeaked("abcd")
     peaked = [o for o in reference.all_rankings(4) if all(np.ptp(o[:k]) == k - 1 for k in range(1, 5))]
     expected = max(sum(c[j, next(x for x in order if menus[j, x])] for j in range(4)) for order in peaked)
-    assert inequality.highest(menus, c.astype(float), tuple("abcd"), axis) == expected
+    assert inequality.highest(offered, own, tuple("abcd"), axis) == expected
 
 
 def test_block_marschak_terms_of_three_items():
@@ -147,17 +150,17 @@ def test_block_marschak_terms_of_three_items():
 
 def test_part_of_a_menu_and_its_error():
     """Of {a, b, c} only a is kept: the rest of the choices have one coefficient."""
-    kept = np.array([[False, True, False], [True, False, False]])
-    normal = np.array([[0.0, 0.1, 0.0], [0.1, 0.0, 0.0]])
+    kept = np.array([False, True, True, False, False])
+    normal = np.array([0.0, 0.1, 0.1, 0.0, 0.0])
     found, c = inequality.make_inequality(DECOY, kept, normal, None, True)
-    assert c.tolist() == [[0, 1, 0], [1, 0, 0]]
+    assert c.tolist() == [0, 1, 1, 0, 0]
     assert (found.bound, found.value) == pytest.approx((1.0, 1.2))
     assert found.coefficients == {(("a", "b"), "b"): 1.0, (("a", "b", "c"), "a"): 1.0}
     assert found.terms == (("b from {a, b}", pytest.approx(0.7)), ("a from {a, b, c}", pytest.approx(0.5)))
     means = (70 + 1 / 2) / 101, (50 + 1 / 3) / 101
     assert found.error == pytest.approx(np.sqrt(sum(m * (1 - m) / 100 for m in means)))
     below, c = inequality.make_inequality(DECOY, kept, -normal, None, False)
-    assert c.tolist() == [[1, 0, 0], [0, 1, 1]]
+    assert c.tolist() == [1, 0, 0, 1, 1]
     assert below.error is None
     assert below.value == pytest.approx(0.3 + 0.5)
 
@@ -170,11 +173,8 @@ def test_terms_at_the_tolerance():
     data = Subsets(rf.ChoiceData.from_matrix(table), None, None).data
     assert ((0, 1), 0, -0.25) in inequality.negative_terms(data, 0.2)
     assert ((0, 1), 0, -0.25) not in inequality.negative_terms(data, 0.25)
-    c = np.where(
-        data.membership.sum(axis=1)[:, None] == 3,
-        [[1.0, 0, 0]],
-        np.where(data.masks[:, None] == 0b011, [[0, 1.0, 0]], 0),
-    )
+    cells = zip(data.masks[data.offered.menu].tolist(), data.offered.item.tolist(), strict=True)
+    c = np.array([float(cell in ((0b111, 0), (0b011, 1))) for cell in cells])
     (term,) = [term for term in inequality.slack_terms(data, c, 0.2) if term[:2] == ((0, 1), 0)]
     assert term[2:] == pytest.approx((1.0, -0.25))  # the slack is rho(011, 0) - rho(111, 0), this term itself
     assert all(term[:2] != ((0, 1), 0) for term in inequality.slack_terms(data, c, 0.25))

@@ -59,10 +59,8 @@ def pattern_of(table, coefficients=None, rows=None):
     counts = {tuple(menu): dict(zip(menu, own, strict=True)) for menu, own in table.items()}
     data = rf.ChoiceData.from_counts(counts, items=list("xyzvw"))
     chosen = tuple(range(len(data.menus))) if rows is None else rows
-    c = np.zeros(data.membership.shape)
-    for menu, item in coefficients or ():
-        c[data.menus.index(tuple(menu)), data.items.index(item)] = 1.0
-    return find_pattern(data, chosen, c)
+    cells = [("".join(menu), x) for menu in data.menus for x in menu]
+    return find_pattern(data, chosen, np.array([float(cell in (coefficients or ())) for cell in cells]))
 
 
 def test_patterns_in_words():
@@ -113,12 +111,12 @@ def test_a_pair_of_which_the_other_item_was_recorded():
     member = np.array([[True, True, False], [True, False, True], [False, True, True]])
     counts = np.array([[np.nan, 20.0, np.nan], [20.0, np.nan, 80.0], [np.nan, 80.0, 20.0]])
     data = rf.ChoiceData(("x", "y", "z"), member, counts, np.full(3, 100.0))
-    c = np.array([[1.0, 0, 0], [0, 0, 1.0], [0, 1.0, 0]])
+    c = np.array([1.0, 0, 0, 1.0, 1.0, 0])
     found = find_pattern(data, (0, 1, 2), c)
     assert found.items == {"circle": ("x", "y", "z")}
     assert "x over y by 80.0 %" in found.text
     # Two menus may come in either order.
-    assert find_pattern(DECOY, (1, 0), np.zeros((2, 3))) == find_pattern(DECOY, (0, 1), np.zeros((2, 3)))
+    assert find_pattern(DECOY, (1, 0), np.zeros(5)) == find_pattern(DECOY, (0, 1), np.zeros(5))
 
 
 def test_patterns_are_those_of_rankings():

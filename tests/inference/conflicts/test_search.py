@@ -45,7 +45,7 @@ def test_the_smallest_set_of_several_orders_is_taken():
     """What carries least goes first, and leaves five menus; large menus first leaves two."""
     oracle = Oracle([{0, 1, 2, 3, 4}, {5, 6}], [])
     small = np.isin(np.arange(12), (5, 6))
-    oracle.data = SimpleNamespace(membership=np.arange(8)[None] < np.where(small, 2, 8)[:, None])
+    oracle.data = SimpleNamespace(offered=SimpleNamespace(sizes=np.where(small, 2, 8)))
     oracle.whole = SimpleNamespace(contributions=np.array([9.0] * 5 + [1.0] * 6 + [2.0]))
     search = object.__new__(Search)
     search.subsets = oracle
@@ -88,13 +88,17 @@ def test_a_pair_that_stands_out_among_many_menus_is_a_lead(rng):
     assert "{0, 1} and {0, 1, 2}" in replace(quiet, leads=(((0, 1), (0, 1, 2)),)).summary()
 
 
+def test_small_conflicts_are_looked_up_once_for_the_same_menus():
+    first = Search(Subsets(DECOY, None, None, 1))
+    again = Search(Subsets(DECOY.replace(counts=2 * DECOY.count, totals=2 * DECOY.totals), None, None, 1), first.small)
+    assert again.small is first.small
+    assert again.candidates == first.candidates
+    other = rf.ChoiceData.from_counts({("a", "b"): {"a": 1, "b": 1}})
+    assert Search(Subsets(other, None, None, 1), first.small).small is not first.small
+
+
 def test_spreads_of_coefficients():
-    assert search.spread(
-        np.array([[1.0, 5.0, 9.0], [-2.0, 3.0, 3.0]]), np.array([[1, 1, 0], [1, 1, 1]], bool)
-    ).tolist() == [
-        4.0,
-        5.0,
-    ]
+    assert search.spread(np.array([1.0, 5.0, -2.0, 3.0, 3.0]), DECOY.offered).tolist() == [4.0, 5.0]
 
 
 def test_menus_that_are_a_conflict_by_themselves():
@@ -125,8 +129,7 @@ def test_part_of_a_circle_is_enough_where_preferences_are_known():
 def test_how_long_is_searched(monkeypatch):
     """Six pairs of menus that are in conflict, and nothing else: each search finds the first that is left."""
     own = object.__new__(search.Search)
-    own.subsets = Subsets(DECOY, None, None, 1)
-    own.subsets.recorded = np.ones((12, 3), bool)
+    own.subsets = SimpleNamespace(data=SimpleNamespace(totals=np.ones(12)))
     own._rank = lambda menus: menus
     searched = []
 
@@ -163,7 +166,7 @@ def test_a_set_of_three_is_small_enough():
 def test_the_search_keeps_only_what_is_needed():
     search = Search(Subsets(DECOY, None, None, 1))
     kept = search.cells((0, 1))
-    assert kept.tolist() == [[False, True, False], [True, False, False]]
+    assert kept.tolist() == [False, True, True, False, False]
     assert search.is_irreducible((0, 1))
     assert not search.is_irreducible((0,))
     assert search.first() == (0, 1)

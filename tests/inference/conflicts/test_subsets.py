@@ -32,9 +32,10 @@ def test_halves_have_whole_subjects_or_single_choices():
     table = [(s, ",".join(pairs[s]), pairs[s][k % 2]) for s in range(6) for k in range(3)]
     rows = [{"subject": s, "menu": menu, "choice": choice} for s, menu, choice in table]
     data = rf.ChoiceData.from_frame({name: [row[name] for row in rows] for name in rows[0]}, subject="subject")
-    for half in half_samples(data, True, 1, 5):
+    for half, rows in half_samples(data, True, 1, 5):
         assert half.totals.tolist() == [3.0, 3.0, 3.0]
-    sizes = {tuple(half.totals.tolist()) for half in half_samples(data, False, 1, 5)}
+        assert [data.menus[row] for row in rows] == half.menus
+    sizes = {tuple(half.totals.tolist()) for half, _ in half_samples(data, False, 1, 5)}
     assert all(sum(own) == 9 for own in sizes)
     assert any(set(own) != {3.0} for own in sizes)
 
@@ -59,11 +60,11 @@ def test_half_samples_are_half_of_the_choices():
     data = rf.ChoiceData.from_counts(
         {("a", "b"): {"a": 3, "b": 4}, ("b", "c"): {"b": 1}, ("a", "c"): {"a": 10, "c": 10}}
     )
-    halves = list(half_samples(data, False, 0, 30))
+    halves = [half for half, _ in half_samples(data, False, 0, 30)]
     assert all((half.totals == np.ceil(data.totals / 2)).all() for half in halves)
     assert all((np.nan_to_num(half.counts) <= np.nan_to_num(data.counts)).all() for half in halves)
     assert len({half.counts[0, 0] for half in halves}) > 1
-    again = half_samples(data, False, 0, 30)
+    again = [half for half, _ in half_samples(data, False, 0, 30)]
     assert all(np.array_equal(a.counts, b.counts, equal_nan=True) for a, b in zip(halves, again, strict=True))
 
 
@@ -86,7 +87,7 @@ def test_choices_behind_by_hand():
 
 def half_of(a, b):
     """Half of a pair's choices, whole numbers of both items."""
-    (half,) = subsets.half_samples(rf.ChoiceData.from_counts({("a", "b"): {"a": a, "b": b}}), False, 0, 1)
+    ((half, _),) = subsets.half_samples(rf.ChoiceData.from_counts({("a", "b"): {"a": a, "b": b}}), False, 0, 1)
     return half.counts[0]
 
 
@@ -98,17 +99,18 @@ def test_halves_of_counts():
     half = half_of(6 * 10**8, 4 * 10**8)
     (rng,) = generators(0, (1,), range(1))
     assert half.tolist() == rng.binomial([6 * 10**8, 4 * 10**8], 0.5).tolist()
-    (half,) = subsets.half_samples(DATA.replace(rows=None, totals=np.array([3.0, 7.0])), False, 0, 1)
+    ((half, rows),) = subsets.half_samples(DATA.replace(rows=None, totals=np.array([3.0, 7.0])), False, 0, 1)
+    assert rows.tolist() == [0, 1]
     assert half.totals.tolist() == [2.0, 4.0]
     assert np.isnan(half.counts).tolist() == np.isnan(DATA.counts).tolist()
     for by_subject, units in ((False, 5), (True, 3)):
-        for one in subsets.half_samples(DATA, by_subject, 1, 6):
+        for one, _ in subsets.half_samples(DATA, by_subject, 1, 6):
             kept = len(np.unique(one.rows.subject)) if by_subject else len(one.rows.menu)
             assert kept == (units + 1) // 2
 
 
 def test_the_data_of_some_cells():
-    kept = np.array([[False] * 4, [False, False, True, True]])
+    kept = np.array([False, False, False, True, True])
     found = subsets.select(DATA, kept, True)
     assert found.items == ("b", "c", "d")
     assert found.menus == [("b", "c", "d")]
@@ -123,12 +125,12 @@ def test_the_data_of_some_cells():
 
 
 def test_some_of_the_single_choices():
-    found = subsets.recount(DATA, np.array([False, False, True, True, False]))
-    assert found.menus == [("b", "c", "d")]
+    found, rows = subsets.recount(DATA, np.array([False, False, True, True, False]))
+    assert (found.menus, rows.tolist()) == ([("b", "c", "d")], [1])
     assert found.counts[0, 1:].tolist() == [0.0, 1.0, 1.0]
     assert found.totals.tolist() == [2.0]
     assert found.rows.menu.tolist() == [0, 0]
-    both = subsets.recount(DATA, np.array([False, True, False, False, True]))
+    both, _ = subsets.recount(DATA, np.array([False, True, False, False, True]))
     np.testing.assert_array_equal(both.counts, [[0.0, 2.0, np.nan, np.nan], [np.nan, 0.0, 0.0, 3.0]])
 
 
@@ -137,7 +139,9 @@ def test_menus_without_a_choice_are_left_out():
     counts = np.vstack([DATA.counts, [[7.0] + [np.nan] * 3, [np.nan] * 4]])
     order = [2, 0, 3, 1]  # ascending bit masks: {a}, {a, b}, {a, b, c}, {b, c, d}
     data = rf.ChoiceData(DATA.items, member[order], counts[order], np.array([7.0, 3.0, 4.0, 5.0]))
-    assert Subsets(data, None, None).data.menus == [("a", "b"), ("b", "c", "d")]
+    own = Subsets(data, None, None)
+    assert own.data.menus == [("a", "b"), ("b", "c", "d")]
+    assert own.rows.tolist() == [1, 3]
     assert Subsets(DATA, None, None).data.rows is None
     assert Subsets(DATA, None, Sampling(0.05, 199, 0, True)).data.rows is not None
     with pytest.raises(rf.InputError, match="every menu has one item"):
@@ -150,7 +154,7 @@ def test_a_subset_by_hand():
     own = Subsets(DECOY, None, None, 1, lambda: asked.append(1))
     assert own.exact
     assert own.whole.distance == pytest.approx(np.sqrt(24 / 700))
-    assert own.whole.normal == pytest.approx(np.array([[-6, 6, 0], [8, -4, -4]]) / 70)
+    assert own.whole.normal == pytest.approx(np.array([-6, 6, 8, -4, -4]) / 70)
     assert own.whole.contributions == pytest.approx(np.array([72, 96]) / 4900)
     assert own.whole.is_conflict
     assert len(asked) == 1
@@ -188,9 +192,11 @@ def test_subsets_asked_for_last_are_kept(monkeypatch):
     own.of_menus([1])
     assert len(asked) == 4
     monkeypatch.setattr(subsets, "MOST_KEPT", 0)
-    last = own.of(DECOY.membership & [True, True, False])
-    assert own.of(DECOY.membership & [True, True, False]) is last
-    assert len(own._kept) == 1
+    last = own.of(np.array([True, True, True, True, False]))
+    assert own.of(np.array([True, True, True, True, False])) is last
+    assert len(asked) == 5
+    own.of_menus([1])
+    assert len(asked) == 6
 
 
 def test_pvalues_count_what_reaches_the_statistic():

@@ -22,11 +22,13 @@ import numpy as np
 from rumflow.core.arrays import Array, Mask
 from rumflow.core.graph_cells import Cells
 from rumflow.core.lattice import Lattice, items_of
+from rumflow.core.menus import Menus
 from rumflow.core.paths import cheapest_below, squeeze
 from rumflow.core.transforms import moebius, zeta_adjoint
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
-from rumflow.data.menus import labels_of, masks_of
+from rumflow.data.menus import labels_of
+from rumflow.inference.conflicts.subsets import drop_unused
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.output.names import list_menu
@@ -61,20 +63,22 @@ class Inequality:
 def make_inequality(
     data: ChoiceData, kept: Mask, normal: Array, model: Model | None, sampled: bool
 ) -> tuple[Inequality, Array]:
-    """The inequality with a given normal on the cells kept, and its coefficients as an array like `data.counts`.
+    """The inequality with a given normal on the cells kept (cells,), and its coefficients, one for each cell.
 
     model   for the menus of these cells alone; None: random utility.
     """
-    rows = np.flatnonzero(kept.any(axis=1))
-    inside, total = data.membership[rows], data.totals[rows]
-    raw = np.where(kept, normal, 0.0)[rows]
+    rows = np.unique(data.offered.menu[kept])
+    menus, cells = data.offered.take(rows)
+    inside, total = np.asarray(menus.to_table(np.True_, False), np.bool_), data.totals[rows]
+    used = np.asarray(menus.to_table(kept[cells], False), np.bool_)
+    raw = np.asarray(menus.to_table(np.where(kept, normal, 0.0)[cells], 0.0), np.float64)
     raw = np.where(inside, raw - np.where(inside, raw, np.inf).min(axis=1, keepdims=True), 0.0)
-    known = np.where(kept[rows], data.frequencies[rows], 0.0)
+    known = np.asarray(menus.to_table(np.where(kept, data.shares, 0.0)[cells], 0.0), np.float64)
     left = np.maximum(1.0 - known.sum(axis=1), 0.0)
     for c in (_tidy(raw), raw / raw.max()):  # a distance of nearly 0 may not survive the rounding
-        bound = highest(inside, c, data.items, model)
+        bound = highest(menus, c[inside], data.items, model)
         # What is not kept of a menu has one coefficient, and the rest of the choices.
-        rest = np.where(inside & ~kept[rows], c, 0.0).max(axis=1)
+        rest = np.where(inside & ~used, c, 0.0).max(axis=1)
         mean = (c * known).sum(axis=1) + rest * left
         value = float(mean.sum())
         if value > bound:
@@ -89,25 +93,26 @@ def make_inequality(
         square = (total * square + (c**2).sum(axis=1) / size) / (total + 1.0)
         mean = (total * mean + c.sum(axis=1) / size) / (total + 1.0)
         error = float(np.sqrt((np.maximum(square - mean**2, 0.0) / total).sum()))
-    menus = [labels_of(data.items, row) for row in inside]
+    labels = menus.labels(data.items)
     coefficients = {
-        (menu, data.items[x]): float(own[x]) for menu, own in zip(menus, c, strict=True) for x in np.flatnonzero(own)
+        (menu, data.items[x]): float(own[x]) for menu, own in zip(labels, c, strict=True) for x in np.flatnonzero(own)
     }
-    full = np.zeros(kept.shape)
-    full[rows] = c
+    full = np.zeros(len(kept))
+    full[cells] = c[inside]
     plain = set(np.unique(c[inside])) <= {0.0, 1.0}
     words = (RandomUtility() if model is None else model).words()
     text = _words(terms, plain, bound, value, words.chooser)
     return Inequality(coefficients, bound, value, error, terms, text), full
 
 
-def highest(membership: Mask, c: Array, items: tuple[Item, ...], model: Model | None) -> float:
-    """The largest sum of coefficients that a type of the model can take from these menus."""
-    used: Mask = np.ones(len(items), np.bool_) if model is not None else np.logical_or.reduce(membership, axis=0)
-    labels = tuple(label for label, own in zip(items, used, strict=True) if own)
-    cells = Cells(membership[:, used], None, labels)
+def highest(menus: Menus, c: Array, items: tuple[Item, ...], model: Model | None) -> float:
+    """The largest sum of coefficients, one for each cell, that a type of the model can take from these menus."""
+    if model is None:
+        menus, used = drop_unused(menus)
+        items = tuple(items[x] for x in used)
+    cells = Cells(menus.to_table(np.True_, False), None, items)
     geometry = GraphGeometry(RandomUtility() if model is None else model, cells)
-    return 0.0 - geometry.cheapest(cells.to_table(-c[:, used]))
+    return 0.0 - geometry.cheapest(cells.to_table(menus.to_table(-c, 0.0)))
 
 
 def _tidy(c: Array) -> Array:
@@ -159,7 +164,7 @@ def block_marschak_terms(data: ChoiceData) -> tuple[Lattice, Array]:
     lattice = Lattice(data.n)
     table = np.zeros((lattice.n_menus, data.n))
     table[1 << np.arange(data.n), np.arange(data.n)] = 1.0
-    table[masks_of(data.membership)] = np.nan_to_num(data.frequencies)
+    table[data.masks[data.offered.menu], data.offered.item] = np.nan_to_num(data.shares)
     return lattice, lattice.internal_to_cells(moebius(lattice.to_internal(table)))
 
 
@@ -182,10 +187,10 @@ def slack_terms(
 
 
 def multipliers(data: ChoiceData, coefficients: Array) -> Array:
-    """m(D, x) of the module's docstring, one per cell of the lattice, for coefficients like the counts of complete data."""
+    """m(D, x) of the module's docstring, one per cell of the lattice, for a coefficient of each cell of complete data."""
     lattice = Lattice(data.n)
     table = np.zeros((lattice.n_menus, data.n))
-    table[masks_of(data.membership)] = coefficients
+    table[data.masks[data.offered.menu], data.offered.item] = coefficients
     cost = zeta_adjoint(lattice.to_internal(-table))
     below = cheapest_below(cost)
     mask, item = lattice.cells.T

@@ -23,6 +23,7 @@ usual, weaker sense (a shift of relative shares) are no conflict with random uti
 
 from __future__ import annotations
 
+from math import isnan
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ import numpy as np
 from rumflow.core.arrays import Array
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
-from rumflow.data.menus import labels_of
+from rumflow.inference.conflicts.subsets import by_item
 from rumflow.output.names import list_menu
 
 #: Items that were added and are named one by one.
@@ -46,108 +47,99 @@ class Pattern(NamedTuple):
 
 
 def find_pattern(data: ChoiceData, menus: tuple[int, ...], coefficients: Array) -> Pattern | None:
-    """The pattern of a conflict among these rows of the data, given the coefficients of its inequality; None where it is none."""
+    """The pattern of a conflict among these menus of the data, given the coefficients (cells,) of its inequality; None: none."""
     if len(menus) == 2:
-        inside = data.membership[list(menus)]
-        for small, large in ((0, 1), (1, 0)):
-            if (inside[small] <= inside[large]).all():
-                return _nested(data, menus[small], menus[large])
-        return _reversal(data, menus, coefficients) if (inside[0] & inside[1]).any() else None
+        first, second = (set(data.offered.items_of(menu).tolist()) for menu in menus)
+        if first <= second or second <= first:
+            return _nested(data, *(menus if first <= second else menus[::-1]))
+        return _reversal(data, menus, coefficients, first & second) if first & second else None
     return _cycle(data, menus, coefficients)
 
 
 def _nested(data: ChoiceData, small: int, large: int) -> Pattern | None:
-    shares = data.frequencies
-    rise = shares[large] - shares[small]
-    if np.isnan(rise).all():
-        return None
-    x = int(np.nanargmax(rise))
-    if not rise[x] > 0:
+    before, after = by_item(data, data.shares, small), by_item(data, data.shares, large)
+    rise = {x: after[x] - share for x, share in before.items() if not isnan(after[x] - share)}
+    x = max(rise, key=rise.__getitem__, default=-1)
+    if not rise or not rise[x] > 0:
         return None
     target = data.items[x]
-    added = np.flatnonzero(data.membership[large] & ~data.membership[small])
+    added = [z for z in after if z not in before]
     more = _and([str(data.items[z]) for z in added]) if len(added) <= MOST_NAMED else f"{len(added)} more items"
     text = (
-        f"{target} is taken by {_percent(shares[small, x])} from {_name(data, small)}, but by {_percent(shares[large, x])} "
+        f"{target} is taken by {_percent(before[x])} from {_name(data, small)}, but by {_percent(after[x])} "
         f"when {more} {'is' if len(added) == 1 else 'are'} on offer as well"
     )
     plain = Pattern("regularity", {"target": target}, text + ": more on offer made it more popular.")
-    if len(added) > 1 or np.isnan(shares[large][data.membership[large]]).any():
+    if len(added) > 1 or any(map(isnan, after.values())):
         return plain
-    z = int(added[0])
-    extra, won = data.items[z], float(shares[large, z])
-    third = _row_of(data, (x, z)) if data.membership[large].sum() == 3 else None
-    if third is not None and shares[large, x] > shares[third, x]:
-        text += f"; and from {_name(data, third)} it is taken by {_percent(shares[third, x])}. {target} gains whichever of the "
+    z = added[0]
+    extra, won = data.items[z], after[z]
+    third = _pair_of(data, x, z) if len(after) == 3 else None
+    if third is not None and after[x] > (alone := by_item(data, data.shares, third)[x]):
+        text += f"; and from {_name(data, third)} it is taken by {_percent(alone)}. {target} gains whichever of the "
         text += "other two is added, as an item between two extremes does."
         return Pattern("compromise", {"target": target, "added": extra}, text)
-    others = np.flatnonzero(data.membership[large] & (np.arange(data.n) != z))
-    if won < shares[large, others].min():
+    if all(won < after[y] for y in before):
         text += f", which is itself taken least of all ({_percent(won)}): a decoy."
         return Pattern("attraction", {"target": target, "decoy": extra}, text)
-    rivals = [y for y in np.flatnonzero(data.membership[small]) if y != x and shares[large, y] <= won < -rise[y]]
+    rivals = [y for y in rise if y != x and after[y] <= won < -rise[y]]
     if not rivals:
         return plain
-    y = int(min(rivals, key=lambda y: rise[y]))
+    y = min(rivals, key=rise.__getitem__)
     rival = data.items[y]
-    text += f", which wins {_percent(won)} and costs {rival} more than that: {rival} falls from {_percent(shares[small, y])} "
-    text += f"to {_percent(shares[large, y])}."
+    text += f", which wins {_percent(won)} and costs {rival} more than that: {rival} falls from {_percent(before[y])} "
+    text += f"to {_percent(after[y])}."
     return Pattern("similarity", {"target": target, "added": extra, "rival": rival}, text)
 
 
-def _reversal(data: ChoiceData, menus: tuple[int, ...], coefficients: Array) -> Pattern:
-    common = np.logical_and.reduce(data.membership[list(menus)], axis=0)
-    chosen = [np.flatnonzero((coefficients[row] > 0) & common) for row in menus]
-    names = [" or ".join(str(data.items[x]) for x in own) for own in chosen]
-    labels = [labels_of(data.items, (coefficients[row] > 0) & common) for row in menus]
+def _reversal(data: ChoiceData, menus: tuple[int, ...], coefficients: Array, common: set[int]) -> Pattern:
+    first, second = (
+        tuple(data.items[x] for x, c in by_item(data, coefficients, menu).items() if c > 0 and x in common)
+        for menu in menus
+    )
+    names = [" or ".join(map(str, labels)) for labels in (first, second)]
     text = (
         f"{names[0]} is taken from {_name(data, menus[0])} and {names[1]} from {_name(data, menus[1])}, though all of them "
         "are on both: too many people would have to change their mind."
     )
-    return Pattern("reversal", {"first": labels[0], "second": labels[1]}, text)
+    return Pattern("reversal", {"first": first, "second": second}, text)
 
 
 def _cycle(data: ChoiceData, menus: tuple[int, ...], coefficients: Array) -> Pattern | None:
-    inside = data.membership[list(menus)]
-    if (inside.sum(axis=1) != 2).any() or not set(inside.sum(axis=0)) <= {0, 2}:
-        return None
     beats: dict[int, int] = {}
-    for row in menus:
-        members = np.flatnonzero(data.membership[row])
-        better = [int(x) for x in members if coefficients[row, x] > 0]
-        if len(better) != 1 or better[0] in beats:
+    shares: dict[int, float] = {}
+    for menu in menus:
+        own, taken = by_item(data, coefficients, menu), by_item(data, data.shares, menu)
+        better = [x for x, c in own.items() if c > 0]
+        if len(own) != 2 or len(better) != 1 or better[0] in beats:
             return None
-        beats[better[0]] = int(members.sum()) - better[0]
+        x, y = better[0], sum(own) - better[0]
+        beats[x], shares[x] = y, taken[x] if not isnan(taken[x]) else 1.0 - taken[y]
     order = [min(beats)]
-    while beats[order[-1]] != order[0]:
-        order.append(beats[order[-1]])
-    if len(order) < len(menus):  # several circles
+    while (after := beats.get(order[-1])) is not None and after not in order:
+        order.append(after)
+    if after != order[0] or len(order) < len(menus):  # a way that ends, or several circles
+        return None
+    if not sum(shares[x] for x in order) > len(order) - 1:
         return None
     labels = tuple(data.items[x] for x in order)
-    shares = []
-    for x in order:
-        pair = _row_of(data, (x, beats[x]))
-        assert pair is not None
-        share = data.frequencies[pair]
-        shares.append(float(share[x] if not np.isnan(share[x]) else 1.0 - share[beats[x]]))
-    if not sum(shares) > len(order) - 1:
-        return None
     steps = ", ".join(
-        f"{a} over {b} by {_percent(s)}" for a, b, s in zip(labels, (*labels[1:], labels[0]), shares, strict=True)
+        f"{a} over {b} by {_percent(shares[x])}"
+        for x, a, b in zip(order, labels, (*labels[1:], labels[0]), strict=True)
     )
     text = f"Preferences form a cycle: {steps}. No ranking agrees with all {len(order)} of these choices."
     return Pattern("cycle", {"circle": labels}, text)
 
 
-def _row_of(data: ChoiceData, items: tuple[int, ...]) -> int | None:
-    wanted = np.zeros(data.n, np.bool_)
-    wanted[list(items)] = True
-    same = np.flatnonzero((data.membership == wanted).all(axis=1))
-    return int(same[0]) if len(same) else None
+def _pair_of(data: ChoiceData, a: int, b: int) -> int | None:
+    """The menu of two items, where it was offered."""
+    menus = data.offered
+    found = np.flatnonzero((menus.count((menus.item == a) | (menus.item == b)) == 2) & (menus.sizes == 2))
+    return int(found[0]) if len(found) else None
 
 
-def _name(data: ChoiceData, row: int) -> str:
-    return list_menu(data.items, labels_of(data.items, data.membership[row]))
+def _name(data: ChoiceData, menu: int) -> str:
+    return list_menu(data.items, data.offered.labels_of(menu, data.items))
 
 
 def _and(words: list[str]) -> str:

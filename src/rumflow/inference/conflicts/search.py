@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Mask
+from rumflow.core.menus import Menus
 from rumflow.inference.conflicts.small import SmallConflicts
 from rumflow.inference.conflicts.subsets import Subsets
 
@@ -47,11 +48,13 @@ class Found(NamedTuple):
 class Search:
     """Searches in one data set."""
 
-    def __init__(self, subsets: Subsets) -> None:
+    def __init__(self, subsets: Subsets, known: SmallConflicts | None = None) -> None:
+        """Make a search; `known`: the small conflicts of other data, which are those of the same menus as well."""
         self.subsets = subsets
         data, sampling = subsets.data, subsets.sampling
-        small = SmallConflicts(data.membership, subsets.recorded, None if subsets.exact else subsets.n_independent)
-        self.candidates = small.find(data.frequencies, None if sampling is None else sampling.level)
+        self.small = known if known is not None and known.menus.same(data.offered) else SmallConflicts(data.offered)
+        totals, level = (None, None) if sampling is None else (subsets.n_independent, sampling.level)
+        self.candidates = self.small.find(data.shares, totals, level)
         self.alone: list[int] = []  # menus that are a conflict by themselves: none where everything may be taken
         if subsets.model is not None and subsets.model.single_menus_bind:
             every = [subsets.of_menus([row]) for row in range(len(data.totals))]
@@ -61,7 +64,7 @@ class Search:
     def first(self, allowed: Ints | None = None) -> tuple[int, ...] | None:
         """One irreducible conflict among all menus, or those `allowed`, the smallest that is found; None where there is none."""
         subsets = self.subsets
-        rows = np.arange(len(subsets.recorded)) if allowed is None else allowed
+        rows = np.arange(len(subsets.data.totals)) if allowed is None else allowed
         if not len(rows):
             return None
         inside = set(rows.tolist())
@@ -80,7 +83,7 @@ class Search:
 
     def _several_orders(self, rows: Ints) -> list[list[int]]:
         """What deletion leaves of a conflict, in one order after the other until it is small."""
-        size = self.subsets.data.membership.sum(axis=1)[rows]
+        size = self.subsets.data.offered.sizes[rows]
         carried = self.subsets.whole.contributions[rows]
         found: list[list[int]] = []
         for order in (carried, -size, size):  # what carries least first; large menus first; small menus first
@@ -96,7 +99,7 @@ class Search:
 
     def several(self, most: int, found: list[tuple[int, ...]]) -> Found:
         """Up to `most` irreducible conflicts; `found` holds them as they come, for whoever interrupts."""
-        every = np.arange(len(self.subsets.recorded))
+        every = np.arange(len(self.subsets.data.totals))
         queue: deque[frozenset[int]] = deque([frozenset()])
         seen = {frozenset[int]()}
         searches = 0
@@ -144,7 +147,7 @@ class Search:
         if not self.subsets.exact:
             return rows
         subset = self.subsets.of_menus(rows)
-        bent = spread(subset.normal, self.subsets.data.membership)[rows]
+        bent = spread(subset.normal, self.subsets.data.offered)[rows]
         smaller: Ints = rows[bent > _CONSTANT * bent.max()]
         if len(smaller) < len(rows) and self.subsets.of_menus(smaller).is_conflict:
             return smaller
@@ -153,15 +156,15 @@ class Search:
     def cells(self, menus: tuple[int, ...]) -> Mask:
         """Cells of a conflict's menus that are a conflict by themselves, none of which can be left out; of samples: as far as the
         test still rejects."""
-        kept = self.subsets.of_menus(menus).kept
+        kept, menu = self.subsets.of_menus(menus).kept, self.subsets.data.offered.menu
         while True:
-            row, item = np.nonzero(kept)
-            for k in np.argsort(np.abs(self.subsets.of(kept).normal[row, item]), kind="stable"):
+            cells = np.flatnonzero(kept)
+            for cell in cells[np.argsort(np.abs(self.subsets.of(kept).normal[cells]), kind="stable")]:
                 smaller = kept.copy()
-                smaller[row[k], item[k]] = False
-                if smaller[row[k]].any() and self.subsets.of(smaller).is_conflict:
+                smaller[cell] = False
+                if smaller[menu == menu[cell]].any() and self.subsets.of(smaller).is_conflict:
                     kept = smaller
-            if self.subsets.exact or len(row) == int(kept.sum()):
+            if self.subsets.exact or len(cells) == int(kept.sum()):
                 return kept
 
     def is_irreducible(self, menus: tuple[int, ...]) -> bool:
@@ -172,8 +175,7 @@ class Search:
         )
 
 
-def spread(coefficients: Array, membership: Mask) -> Array:
-    """(m,): largest minus smallest coefficient of each menu."""
-    high = np.where(membership, coefficients, -np.inf).max(axis=1)
-    found: Array = high - np.where(membership, coefficients, np.inf).min(axis=1)
-    return found
+def spread(coefficients: Array, menus: Menus) -> Array:
+    """(m,): largest minus smallest coefficient of each menu, from one for each cell."""
+    first = menus.start[:-1]
+    return np.maximum.reduceat(coefficients, first) - np.minimum.reduceat(coefficients, first)

@@ -1,6 +1,6 @@
 """Subsets of the data as problems of their own: how far is a set of cells from the model, and is that more than chance?
 
-A set of cells is a mask like `data.counts`. Menus without a cell in it are gone, other cells of its menus are not recorded, and
+A set of cells is a mask like `data.count`. Menus without a cell in it are gone, other cells of its menus are not recorded, and
 items that none of its menus offers are gone as well, so that a subset costs what it is, not what the whole is.
 
 A subset is a *conflict* when no population of the model has its shares. Of exact shares: when the distance is above `TOLERANCE`
@@ -16,15 +16,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.graph_cells import Cells
+from rumflow.core.menus import Menus, add_up
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.data.choices import ChoiceData
-from rumflow.data.menus import find_menus, tally
+from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.inference.convention import Convention, find_taus
 from rumflow.inference.replicate import Distances, Replicator, distances, make_replicator
@@ -63,7 +65,7 @@ class Sampling(NamedTuple):
 class Subset:
     """Some cells of the data."""
 
-    kept: Mask  # (m, n), the cells
+    kept: Mask  # (cells,)
     whole: ChoiceData  # all cells
     sample: Sample
     sampling: Sampling | None
@@ -95,21 +97,19 @@ class Subset:
 
     @cached_property
     def normal(self) -> Array:
-        """(m, n): w (share - fit), the normal of the inequality that separates the shares from the model; 0 on other cells."""
+        """(cells,): w (share - fit), the normal of the inequality that separates the shares from the model; 0 on other cells."""
         sample = self.sample
-        array = np.zeros(self.kept.shape)
-        array[self.kept] = sample.weights * (sample.frequency - self.measured.fits.fitted[0][sample.column])
-        return array
+        values = np.zeros(len(self.kept))
+        values[self.kept] = sample.weights * (sample.frequency - self.measured.fits.fitted[0][sample.column])
+        return values
 
     @cached_property
     def contributions(self) -> Array:
         """(m,): what each menu adds to the squared distance."""
         sample = self.sample
         fitted = self.measured.fits.fitted[0][sample.column]
-        subsets = np.zeros(len(self.kept))
-        menu = np.flatnonzero(self.kept.any(axis=1))[sample.unit_menu[sample.unit]]
-        np.add.at(subsets, menu, sample.weights * (sample.frequency - fitted) ** 2)
-        return subsets
+        part, menus = sample.weights * (sample.frequency - fitted) ** 2, self.whole.offered
+        return add_up(menus.menu[self.kept], part, len(menus))
 
     @cached_property
     def pvalue(self) -> float:
@@ -168,12 +168,14 @@ class Subsets:
         asked: Callable[[], None] = lambda: None,
     ) -> None:
         self.data = _with_choices(data, sampling is not None and sampling.cluster)
-        several = data.membership[data.membership.sum(axis=1) >= 2]
-        kept = find_menus(several, self.data.membership)
-        cells = Cells(several, None, data.items)
-        self.model = None if model is None else model.restrict(cells, kept)  # None: random utility
+        self.rows = np.flatnonzero(testable(data))  # where its menus are among those of the data given
+        self.model = None  # random utility
+        if model is not None:
+            several = np.flatnonzero(data.offered.sizes >= 2)
+            menus, _ = data.offered.take(several)
+            self.model = model.restrict(_all_cells(menus, data.items), np.searchsorted(several, self.rows))
         self.sampling, self.threads = sampling, thread_count(threads)
-        self.recorded: Mask = ~np.isnan(self.data.counts)
+        self.recorded: Mask = ~np.isnan(self.data.count)
         self._asked = asked  # called for every new subset, for progress
         self._kept: OrderedDict[bytes, Subset] = OrderedDict()
         self._size = 0  # edges and arcs of those kept
@@ -200,16 +202,17 @@ class Subsets:
 
     def model_on(self, rows: Ints) -> Model | None:
         """The model for some of the menus."""
-        if self.model is None:
-            return None
-        return self.model.restrict(Cells(self.data.membership, None, self.data.items), rows)
+        return None if self.model is None else self.model.restrict(self._cells, rows)
+
+    @cached_property
+    def _cells(self) -> Cells:
+        return _all_cells(self.data.offered, self.data.items)
 
     def of_menus(self, rows: Sequence[int] | Ints) -> Subset:
         """All recorded cells of some menus."""
-        kept = np.zeros_like(self.recorded)
-        own = np.asarray(rows, np.int64)
-        kept[own] = self.recorded[own]
-        return self.of(kept)
+        chosen = np.zeros(len(self.data.totals), np.bool_)
+        chosen[np.asarray(rows, np.int64)] = True
+        return self.of(self.recorded & chosen[self.data.offered.menu])
 
     def of(self, kept: Mask) -> Subset:
         """The subset of these cells, of which there is at least one."""
@@ -219,8 +222,9 @@ class Subsets:
             return self._kept[key]
         sample = self._sample
         if kept is not self.recorded:
-            model = self.model_on(np.flatnonzero(kept.any(axis=1)))
-            sample = sample.part(kept, model, drop_items=self.model is None)
+            model = None if self.model is None else self.model_on(np.unique(self.data.offered.menu[kept]))
+            slots = np.flatnonzero(kept[self.recorded])
+            sample = sample.part(slots, model, drop_items=self.model is None)
         subset = Subset(kept, self.data, sample, self.sampling, self.threads)
         self._asked()
         self._kept[key] = subset
@@ -247,8 +251,15 @@ def effective_choices(data: ChoiceData, by_subject: bool) -> Array:
     return np.bincount(menu, weight, count) ** 2 / np.maximum(np.bincount(menu, weight**2, count), 1e-300)
 
 
-def half_samples(data: ChoiceData, by_subject: bool, seed: int, count: int) -> Iterator[ChoiceData]:
+def _all_cells(menus: Menus, items: tuple[Item, ...]) -> Cells:
+    """All cells of some menus."""
+    return Cells(menus.to_table(np.True_, False), None, items)
+
+
+def half_samples(data: ChoiceData, by_subject: bool, seed: int, count: int) -> Iterator[tuple[ChoiceData, Ints]]:
     """Half of the choices from each menu (half of the subjects), drawn without replacement, `count` times.
+
+    Beside each the numbers of its menus among those of the data: some may have lost all their choices.
 
     Each is a sample of the same population, of half the size: what holds of it, such as the level of a test, holds whatever
     the population (subsampling, Politis and Romano 1994). Bootstrap samples, drawn with replacement, are samples of the
@@ -260,13 +271,24 @@ def half_samples(data: ChoiceData, by_subject: bool, seed: int, count: int) -> I
             unit = np.arange(len(data.rows.menu)) if not by_subject else np.asarray(data.rows.subject)
             chosen = rng.permutation(int(unit.max()) + 1) < (int(unit.max()) + 2) // 2
             yield recount(data, chosen[unit])
-            continue
-        counts = np.nan_to_num(data.counts)
-        rest = data.totals - counts.sum(axis=1)  # what was not recorded
-        every = np.round(np.column_stack([counts, rest])).astype(np.int64)
-        halves = np.array([_half(rng, own) for own in every])
-        drawn = np.where(np.isnan(data.counts), np.nan, halves[:, :-1])
-        yield data.replace(counts=drawn, totals=halves.sum(axis=1).astype(np.float64))
+        else:
+            yield _halve_counts(data, rng), np.arange(len(data.totals))
+
+
+def _halve_counts(data: ChoiceData, rng: np.random.Generator) -> ChoiceData:
+    """Half of the choices from each menu, of those that were not recorded as well."""
+    menus, missing = data.offered, np.isnan(data.count)
+    counts = np.round(np.where(missing, 0.0, data.count)).astype(np.int64)
+    rest = np.round(data.totals - menus.sums(data.count)).astype(np.int64)
+    drawn, totals = np.empty(len(counts)), np.empty(len(rest))
+    every = np.zeros(data.n + 1, np.int64)  # by item, and those that were not recorded
+    for menu, (first, last) in enumerate(pairwise(menus.start.tolist())):
+        item = menus.item[first:last]
+        every[item], every[-1] = counts[first:last], rest[menu]
+        half = _half(rng, every)
+        drawn[first:last], totals[menu] = half[item], half.sum()
+        every[item] = 0
+    return data.replace(counts=np.where(missing, np.nan, drawn), totals=totals)
 
 
 def _half(rng: np.random.Generator, own: Ints) -> Ints:
@@ -279,37 +301,48 @@ def _half(rng: np.random.Generator, own: Ints) -> Ints:
 
 def _with_choices(data: ChoiceData, by_subject: bool) -> ChoiceData:
     """The menus that leave a choice; single choices only where they are needed, for there may be millions."""
-    whole = data.rows is None or bool((data.rows.weight == np.round(data.rows.weight)).all())
-    if whole and not by_subject:
-        data = data.replace(rows=None)
-    large = testable(data)
+    rows, large = data.rows, testable(data)
     if not large.any():
         raise InputError("explain: every menu has one item, so there is no choice that could be in conflict")
-    return select(data, large[:, None] & ~np.isnan(data.counts), False)
+    if rows is not None and not by_subject and (rows.weight == np.round(rows.weight)).all():
+        data = data.replace(rows=None)
+    return data if large.all() else select(data, large[data.offered.menu] & ~np.isnan(data.count), False)
 
 
 def select(data: ChoiceData, kept: Mask, drop_items: bool) -> ChoiceData:
-    """The data of these cells alone."""
-    rows: Mask = np.logical_or.reduce(kept, axis=1)
-    membership = data.membership[rows]
-    items: Mask = np.logical_or.reduce(membership, axis=0) if drop_items else np.ones(data.n, np.bool_)
-    counts = np.where(kept[rows], data.counts[rows], np.nan)[:, items]
+    """The data of these cells (cells,) alone, without items that no menu offers any more where these are to be dropped."""
+    rows = np.unique(data.offered.menu[kept])
+    menus, cells = data.offered.take(rows)
+    menus, items = drop_unused(menus) if drop_items else (menus, np.arange(data.n))
     choices = data.rows
     if choices is not None:
-        choices = choices.pick(rows[choices.menu])
-        number, place = np.cumsum(rows) - 1, np.cumsum(items) - 1
+        choices = choices.pick(np.isin(choices.menu, rows))
         choices = choices._replace(
-            menu=number[choices.menu].astype(np.int32), choice=place[choices.choice].astype(np.int16)
+            menu=np.searchsorted(rows, choices.menu).astype(np.int32),
+            choice=np.searchsorted(items, choices.choice).astype(np.int16),
         )
-    labels = tuple(label for label, inside in zip(data.items, items, strict=True) if inside)
-    return ChoiceData(labels, membership[:, items], counts, data.totals[rows], choices)
+    labels = tuple(map(data.items.__getitem__, items.tolist()))
+    return ChoiceData.from_cells(labels, menus, np.where(kept, data.count, np.nan)[cells], data.totals[rows], choices)
 
 
-def recount(data: ChoiceData, chosen: Mask) -> ChoiceData:
-    """The data of some of the single choices; menus that nobody is left to choose from are gone."""
+def drop_unused(menus: Menus) -> tuple[Menus, Ints]:
+    """The same menus over the items that some menu offers, and which these are."""
+    items = np.unique(menus.item).astype(np.int64)
+    return Menus(menus.start, np.searchsorted(items, menus.item).astype(np.int32), len(items)), items
+
+
+def recount(data: ChoiceData, chosen: Mask) -> tuple[ChoiceData, Ints]:
+    """The data of some of the single choices, and where their menus were; those that nobody is left to choose from are gone."""
     assert data.rows is not None
-    rows = data.rows.pick(chosen)
-    counts = tally(data.membership, rows.menu, rows.choice, rows.weight)
-    totals = np.nansum(counts, axis=1)
-    counted = ChoiceData(data.items, data.membership, counts, np.where(totals > 0, totals, 1.0), rows)
-    return select(counted, (totals > 0)[:, None] & ~np.isnan(counts), False)
+    rows, menus = data.rows.pick(chosen), data.offered
+    counts = add_up(menus.cells_of(rows.menu, rows.choice), rows.weight, len(menus.item))
+    totals = menus.sums(counts)
+    left = totals > 0
+    counted = data.replace(counts=counts, totals=np.where(left, totals, 1.0), rows=rows)
+    return select(counted, left[menus.menu], False), np.flatnonzero(left)
+
+
+def by_item(data: ChoiceData, values: Array, menu: int) -> dict[int, float]:
+    """What a number per cell (cells,) is for each item of a menu."""
+    first, last = data.offered.start[menu : menu + 2]
+    return dict(zip(data.offered.items_of(menu).tolist(), values[first:last].tolist(), strict=True))
