@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 import rumflow as rf
 from rumflow.inference import bounds, sharp
-from rumflow.inference.bounds import _asked_functional, ask_functionals, bound_functionals, exact_fit
+from rumflow.inference.bounds import ask_functional, ask_functionals, bound_functionals, exact_fit
 from tests.reference.bounds import TIGHT, choices, few_menus, incomplete
 from tests.reference.enumeration import Enumeration, random_data
 from tests.reference.examples import DECOY, FITS
@@ -271,13 +271,13 @@ def test_the_gap_is_that_of_the_rougher_end(low, high, monkeypatch):
 def test_functionals_by_label_and_by_array():
     fit = exact_fit(FITS)
     table = {(("b", "a"), "a"): 2.0, (("a", "c"), "c"): -1.0, (("c",), "c"): 5.0, (("a", "b"), "a"): 1.0}
-    asked = _asked_functional(fit.items, table)
+    asked = ask_functional(fit.items, table)
     assert asked.menus.tolist() == [[True, True, False], [True, False, True]]
     assert asked.coefficients.tolist() == [[[3.0, 0, 0], [0, 0, -1.0]]]
     assert asked.constant.tolist() == [5.0]
     array = np.zeros((8, 3))
     array[0b011, 0], array[0b101, 2], array[0b100, 2], array[0b001, 1] = 3.0, -1.0, 5.0, 7.0
-    by_array = _asked_functional(fit.items, array)  # what stands outside a menu does not count
+    by_array = ask_functional(fit.items, array)  # what stands outside a menu does not count
     assert by_array.menus.tolist() == asked.menus.tolist()
     assert by_array.coefficients.tolist() == asked.coefficients.tolist()
     assert by_array.constant.tolist() == [5.0]
@@ -287,7 +287,7 @@ def test_functionals_by_label_and_by_array():
     assert several.constant.tolist() == [3.0, 0.0]
     for wrong in (np.inf, np.nan):
         with pytest.raises(rf.InputError, match="a finite number is needed"):
-            _asked_functional(fit.items, {(("a", "b"), "a"): wrong})
+            ask_functional(fit.items, {(("a", "b"), "a"): wrong})
         with pytest.raises(rf.InputError, match="a finite number is needed"):
             ask_functionals(fit.items, [{(("a", "b"), "a"): wrong}])
 

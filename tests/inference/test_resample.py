@@ -411,7 +411,7 @@ def test_rows_find_their_slots():
     counts = np.array([[1.0, np.nan, np.nan], [2.0, 0.5, np.nan], [np.nan, 3.0, 1.5]])
     data = rf.ChoiceData(("a", "b", "c"), member, counts, np.array([1.0, 2.5, 4.5]), Rows(menu, choice, weight, None))
     sample = build_sample(data, None, Convention())
-    slot, unit, own, keep = resample._columns(sample, data, 0, data.rows)
+    slot, unit, own, keep = resample._columns(sample, [data], [data.rows])
     assert keep.tolist() == [False, True, True, True, True]
     assert unit.tolist() == [0, 1, 1, 0]
     assert slot.tolist() == [1, 3, 2, 0]
@@ -430,6 +430,6 @@ def test_choices_that_were_not_recorded_are_in_no_slot():
     rows = Rows(np.zeros(4, np.int32), np.array([0, 1, 2, 0], np.int16), np.array([0.5, 1.0, 1.0, 1.5]), np.arange(4))
     data = rf.ChoiceData(("a", "b", "c"), member, np.array([[2.0, np.nan, 1.0]]), np.array([4.0]), rows)
     sample = build_sample(data, "counts", Convention())
-    assert _columns(sample, data, 0, rows)[0].tolist() == [0, -1, 1, 0]
+    assert _columns(sample, [data], [rows])[0].tolist() == [0, -1, 1, 0]
     table = make_sampler(sample, [data], "menu", None)._table.toarray()
     assert table.tolist() == [[0.5, 0, 0.5], [0, 0, 1.0], [0, 1.0, 1.0], [1.5, 0, 1.5]]

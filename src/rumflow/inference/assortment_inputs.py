@@ -56,8 +56,8 @@ def check_revenue(
         find_revenue(items, revenue, outside_option)
 
 
-def find_items(items: Sequence[Item], group: Iterable[Item], option: str) -> Mask:
-    """Items given by label, as a row of truth values."""
+def find_items(items: Sequence[Item], group: Iterable[Item], option: str = "menu", least: int = 0) -> Mask:
+    """Items given by label, at least so many, as a row of truth values."""
     row = np.zeros(len(items), np.bool_)
-    row[check_menu(group, items, option, least=0)] = True
+    row[check_menu(group, items, option, least)] = True
     return row

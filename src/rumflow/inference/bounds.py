@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.check import as_floats, as_menu, check_item, check_menu, check_number
-from rumflow.core.arrays import Array, Ints, Mask
+from rumflow.check import as_floats, as_menu, check_item, check_number
+from rumflow.core.arrays import Array, Mask
 from rumflow.core.lattice import MAX_ITEMS
 from rumflow.core.problem import Stop
 from rumflow.core.seeds import Seed
@@ -30,6 +30,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.data.menus import membership_of, unique_menus
 from rumflow.errors import InputError, NotConvergedError
+from rumflow.inference.assortment_inputs import find_items
 from rumflow.inference.budget_bounds import place_budget
 from rumflow.inference.confidence import HALVINGS, BoundsOptions, Interval, Inversion
 from rumflow.inference.convention import Tau
@@ -246,7 +247,7 @@ def bounds(
     if (menu is None) == (functional is None):
         raise InputError("bounds: give either a menu (and an item), or a functional")
     if functional is not None:
-        return bound_asked(data, _asked_functional(item_labels(data), functional), (), options)
+        return bound_asked(data, ask_functional(item_labels(data), functional), (), options)
     return _bound_menu(data, menu, item, options)
 
 
@@ -256,14 +257,15 @@ def _bound_menu(
     """Bounds for the items of a menu, or for one of them."""
     labels = item_labels(data)
     members = as_menu(menu)
-    row = np.zeros(len(labels), np.bool_)
-    row[check_menu(members, labels)] = True
+    row = find_items(labels, members, least=1)
     if item is not None:
         check_item(item, labels)
         if item not in members:
             raise InputError(f"item {item!r} is not in the menu {format_menu(members)}")
     places = np.array([x for x in np.flatnonzero(row) if item is None or labels[x] == item], np.int64)
-    found = bound_asked(data, _asked_items(row, places), tuple(labels[x] for x in places), options)
+    coefficients = np.zeros((len(places), 1, len(labels)))
+    coefficients[np.arange(len(places)), 0, places] = 1.0
+    found = bound_asked(data, _ask(row[None], coefficients), tuple(labels[x] for x in places), options)
     return replace(found, menu=members, lower=np.clip(found.lower, 0.0, 1.0), upper=np.clip(found.upper, 0.0, 1.0))
 
 
@@ -295,8 +297,13 @@ def ask_functionals(items: Sequence[Item], functionals: Iterable[Mapping[Any, fl
     for k, (found, own) in enumerate(tables):
         values[k, rows[start : start + len(found)]] = own
         start += len(found)
+    return _ask(menus, values)
+
+
+def _ask(menus: Mask, coefficients: Array) -> LinearFunctionals:
+    """Functionals (k, q, n) of menus (q, n); what they say of menus of one item is a constant."""
     large = menus.sum(axis=1) >= 2
-    return LinearFunctionals(menus[large], values[:, large], values[:, ~large].sum(axis=(1, 2)))
+    return LinearFunctionals(menus[large], coefficients[:, large], coefficients[:, ~large].sum(axis=(1, 2)))
 
 
 def exact_fit(
@@ -398,32 +405,23 @@ def _new_budget(
     return replace(_bound_menu(new.choices, new.patches, None, replace(options, model=new.model)), menu=whose)
 
 
-def _asked_items(menu: Mask, places: Ints) -> LinearFunctionals:
-    if menu.sum() == 1:
-        return LinearFunctionals(np.empty((0, len(menu)), np.bool_), np.zeros((1, 0, len(menu))), np.ones(1))
-    coefficients = np.zeros((len(places), 1, len(menu)))
-    coefficients[np.arange(len(places)), 0, places] = 1.0
-    return LinearFunctionals(menu[None], coefficients, np.zeros(len(places)))
-
-
-def _asked_functional(items: Sequence[Item], functional: Mapping[Any, float] | ArrayLike) -> LinearFunctionals:
+def ask_functional(items: Sequence[Item], functional: Mapping[Any, float] | ArrayLike) -> LinearFunctionals:
+    """One functional, by label or as an array over all menus."""
     n = len(items)
     if isinstance(functional, Mapping):
-        menus, values = _labelled(items, functional)
-    else:
-        array = as_floats(functional, "functional")
-        if n > MAX_ITEMS or array.shape != (1 << n, n):
-            raise InputError(
-                "functional: a mapping {(menu, item): value, ...} is needed, or an array over the menus of at most "
-                f"{MAX_ITEMS} items, of shape (2^n, n) with n = {n}; this one has shape {array.shape}"
-            )
-        masks = np.flatnonzero((array != 0).any(axis=1))
-        menus = membership_of(masks, n)
-        values = np.where(menus, array[masks], 0.0)
+        return ask_functionals(items, [functional])
+    array = as_floats(functional, "functional")
+    if n > MAX_ITEMS or array.shape != (1 << n, n):
+        raise InputError(
+            "functional: a mapping {(menu, item): value, ...} is needed, or an array over the menus of at most "
+            f"{MAX_ITEMS} items, of shape (2^n, n) with n = {n}; this one has shape {array.shape}"
+        )
+    masks = np.flatnonzero((array != 0).any(axis=1))
+    menus = membership_of(masks, n)
+    values = np.where(menus, array[masks], 0.0)
     if not np.isfinite(values).all():
         raise InputError("functional: every coefficient must be finite")
-    large = menus.sum(axis=1) >= 2
-    return LinearFunctionals(menus[large], values[large][None], values[~large].sum().reshape(1))
+    return _ask(menus, values[None])
 
 
 def _labelled(items: Sequence[Item], functional: Mapping[Any, float]) -> tuple[Mask, Array]:
@@ -436,7 +434,7 @@ def _labelled(items: Sequence[Item], functional: Mapping[Any, float]) -> tuple[M
         if not isinstance(cell, tuple) or len(cell) != 2:
             raise InputError(f"functional: the key {cell!r} is not (menu, item), such as (('tea', 'milk'), 'tea')")
         members = as_menu(cell[0], "functional")
-        menus[k, check_menu(members, items, "functional")] = True
+        menus[k] = find_items(items, members, "functional", least=1)
         if cell[1] not in members:
             raise InputError(f"functional: item {cell[1]!r} is not in the menu {format_menu(members)}")
         values[k, items.index(cell[1])] = check_number(value, f"functional[{cell!r}]", -np.inf, np.inf)

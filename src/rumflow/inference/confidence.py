@@ -24,7 +24,7 @@ from rumflow.core.memory import require_memory
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
-from rumflow.inference.convention import Convention, Tau, check_taus, find_taus
+from rumflow.inference.convention import Convention, Tau, check_taus
 from rumflow.inference.replicate import distances, make_replicator
 from rumflow.inference.resample import Sampler, generators, make_sampler, require_replicates_for
 from rumflow.inference.restricted import Restricted
@@ -191,7 +191,7 @@ def _end(accepted: Callable[[float], bool], inner: float, outer: float) -> float
 
 def interval_tau(tau: Tau, sample: Sample, n_independent: Array) -> float:
     """The tau of intervals: what was asked for, or more than that of the test of equal menus. Their fits are not thinned."""
-    found = find_taus(tau, n_independent, sample.menu_sizes, sample.convention)[0]
+    found = sample.taus(tau, n_independent)[0]
     return min(MORE_ROOM * found, 0.9) if isinstance(tau, str) and tau == "auto" else found
 
 

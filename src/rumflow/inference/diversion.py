@@ -23,6 +23,7 @@ from rumflow.core.arrays import Array
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
+from rumflow.inference.assortment_inputs import find_items
 from rumflow.inference.bounds import Bounds, ask_functionals, bound_functionals, exact_fit, item_labels
 from rumflow.inference.confidence import BoundsOptions
 from rumflow.inference.functionals import Functional, change, combine, share
@@ -198,8 +199,7 @@ def diversion(
         members = tuple(fit.items[x] for x in np.flatnonzero(row))
     else:
         members = tuple(menu)
-        row = np.zeros(fit.n, np.bool_)
-        row[fit.members(members)] = True
+        row = find_items(items, members)
     if item not in members or len(members) < 2:
         raise InputError(f"menu {format_menu(members)}: it must have {item!r} and at least one other item")
     rest = tuple(other for other in members if other != item)

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.check import check_item, check_menu, check_seed, check_whole
+from rumflow.check import check_item, check_seed, check_whole
 from rumflow.core.arrays import Array, Mask
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
@@ -33,7 +33,7 @@ from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
-from rumflow.inference.assortment_inputs import find_outside
+from rumflow.inference.assortment_inputs import find_items, find_outside
 from rumflow.inference.bounds import ask_functionals, exact_fit, item_labels
 from rumflow.inference.sharp import LinearFunctionals, find_bounds, fixed_by, lay_out, make_programs
 from rumflow.models.model import Model
@@ -331,8 +331,7 @@ def _worth(
 
 
 def _row(items: Sequence[Item], menu: Iterable[Item], outside: Item | None) -> Mask:
-    row = np.zeros(len(items), np.bool_)
-    row[check_menu(menu, items, "candidates", 2)] = True
+    row = find_items(items, menu, "candidates", least=2)
     if outside is not None and not row[items.index(outside)]:
         raise InputError(
             f"candidates: the menu {format_menu(menu)} does not have the outside option {outside!r}, which is on every menu"

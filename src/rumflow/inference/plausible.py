@@ -35,7 +35,6 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import find_menus
 from rumflow.inference.confidence import PLAIN, BoundsOptions
 from rumflow.inference.conflicts.subsets import effective_choices
-from rumflow.inference.convention import find_taus
 from rumflow.inference.replicate import tightened_centre
 from rumflow.inference.resample import CellSampler, generators, make_sampler
 from rumflow.inference.sample import build_sample, testable
@@ -72,7 +71,7 @@ def find_band(
     assert confidence is not None
     sample = build_sample(data, "counts", PLAIN, None, options.model, options.route, remainders=False)
     sampler = make_sampler(sample, [data], "menu", cluster)
-    tau = find_taus("auto", sampler.n_independent, sample.menu_sizes, sample.convention)[0]
+    tau = sample.taus("auto", sampler.n_independent)[0]
     centre, _ = tightened_centre(sample, tau, _TOL)
     rows = find_menus(menus, sample.menus)[sample.unit_menu]
     number = rows[sample.unit] * menus.shape[1] + sample.item

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -18,7 +18,7 @@ from rumflow.solvers.linear_programs import Solution, solve_program
 from rumflow.solvers.range_programs import RangePrograms, Ranges
 
 
-class Populations(Protocol):
+class Populations:
     """A set of populations that is given by what they take from the recorded menus."""
 
     fit: Projection
@@ -28,18 +28,24 @@ class Populations(Protocol):
 
     def worst(self, menu: Mask, values: Array) -> tuple[Solution, Ints]:
         """The least that a menu earns, and the rankings of a population that pays no more."""
-        ...
+        raise NotImplementedError
 
     def range(self, menu: Mask, values: Array) -> tuple[float, float]:
         """The least and the most that a menu earns; NaN where the graph is too large."""
-        ...
+        try:
+            return self._range(menu, values)
+        except GraphTooLargeError:
+            return np.nan, np.nan
+
+    def _range(self, menu: Mask, values: Array) -> tuple[float, float]:
+        return self.worst(menu, values)[0].bound, -self.worst(menu, -values)[0].bound
 
     def cheapest(self, worth: Array, taken: Any, row: Ints, item: Ints) -> Array:
         """Shares of types with the least worth: `taken` (cells, types) says who takes which of the counted cells (row, item)."""
-        ...
+        raise NotImplementedError
 
 
-class Fitted:
+class Fitted(Populations):
     """The populations with the fitted values on every recorded cell."""
 
     def __init__(self, fit: Projection) -> None:
@@ -52,16 +58,13 @@ class Fitted:
         solution, (orders, _) = worst_case(self.fit, menu, values)
         return solution, orders
 
-    def range(self, menu: Mask, values: Array) -> tuple[float, float]:
+    def _range(self, menu: Mask, values: Array) -> tuple[float, float]:
         """Sharp bounds, which are known at once for menus recorded in full."""
         row = self._full.get(menu.tobytes())
         if row is not None:
             return (float(np.where(menu, self._given.values[row], 0.0) @ values),) * 2
-        try:
-            asked = LinearFunctionals(menu[None], np.where(menu, values, 0.0)[None, None], np.zeros(1))
-            lower, upper, _ = find_bounds(self.fit, asked)
-        except GraphTooLargeError:
-            return np.nan, np.nan
+        asked = LinearFunctionals(menu[None], np.where(menu, values, 0.0)[None, None], np.zeros(1))
+        lower, upper, _ = find_bounds(self.fit, asked)
         return float(lower[0]), float(upper[0])
 
     def cheapest(self, worth: Array, taken: Any, row: Ints, item: Ints) -> Array:
@@ -86,7 +89,7 @@ class Fitted:
         return found
 
 
-class NotRejected:
+class NotRejected(Populations):
     """The populations of a band; `empty` where there is none, `nearest` says how far its ranges must be stretched then."""
 
     def __init__(self, fit: Projection, band: Band) -> None:
@@ -104,13 +107,6 @@ class NotRejected:
         asked = np.where((cells.membership == menu).all(axis=1)[:, None] & menu, values, 0.0)
         solution, (types, _) = programs.minimiser(cells.to_table(asked))
         return solution, self.fit.model.orders(cells, types)
-
-    def range(self, menu: Mask, values: Array) -> tuple[float, float]:
-        """The least and the most that a menu earns."""
-        try:
-            return self.worst(menu, values)[0].bound, -self.worst(menu, -values)[0].bound
-        except GraphTooLargeError:
-            return np.nan, np.nan
 
     def cheapest(self, worth: Array, taken: Any, row: Ints, item: Ints) -> Array:
         """Shares of types with the least worth."""

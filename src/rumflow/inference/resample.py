@@ -275,10 +275,7 @@ def make_sampler(sample: Sample, groups: Sequence[ChoiceData], resample: str, cl
         raise InputError(
             "some groups have weighted rows and others counts only: give all of them as rows, or all as counts"
         )
-    columns = [_columns(sample, group, g, rows[g]) for g, group in enumerate(groups)]
-    unit = np.concatenate([c[1] for c in columns])
-    weight = np.concatenate([c[2] for c in columns])
-    slot = np.concatenate([c[0] for c in columns])
+    slot, unit, weight, _ = _columns(sample, groups, rows)
     _, strata = np.unique(unit if resample == "menu" else sample.unit_group[unit], return_inverse=True)
     table = _table(sample, np.arange(len(unit)), slot, unit, weight)
     return UnitSampler(sample, table, strata, np.bincount(unit).astype(float), draws, resample == "row")
@@ -300,9 +297,8 @@ def _clusters(sample: Sample, groups: Sequence[ChoiceData], rows: Sequence[Any],
         if len(given) != len(groups):
             raise InputError(f"cluster: {len(given)} arrays of ids for {len(groups)} groups; one per group is needed")
     ids: list[NDArray[Any]] = []
-    columns = []
-    for g, (group, own) in enumerate(zip(groups, given, strict=True)):
-        if rows[g] is None:
+    for own, choices in zip(given, rows, strict=True):
+        if choices is None:
             raise InputError(
                 "cluster: the data are counts, without one row per choice, so whole subjects cannot be resampled; "
                 "build them from rows (ChoiceData.from_frame, from_csv)"
@@ -310,18 +306,16 @@ def _clusters(sample: Sample, groups: Sequence[ChoiceData], rows: Sequence[Any],
         array = np.asarray(own)
         if isinstance(own, str):
             raise InputError(
-                f"cluster={own!r}: one id for each of the {len(rows[g].menu)} rows is needed, or True for the subjects that "
+                f"cluster={own!r}: one id for each of the {len(choices.menu)} rows is needed, or True for the subjects that "
                 "were read with the data (subject= of ChoiceData.from_frame and from_csv)"
             )
-        if array.shape != (len(rows[g].menu),):
+        if array.shape != (len(choices.menu),):
             raise InputError(
-                f"cluster: one id for each of the {len(rows[g].menu)} rows is needed; got shape {array.shape}"
+                f"cluster: one id for each of the {len(choices.menu)} rows is needed; got shape {array.shape}"
             )
-        slot, unit, weight, keep = _columns(sample, group, g, rows[g])
-        columns.append((slot, unit, weight))
-        ids.append(array[keep])
-    label, who = np.unique(np.concatenate([i.astype(str) for i in ids]), return_inverse=True)
-    slot, unit, weight = (np.concatenate([c[k] for c in columns]) for k in range(3))
+        ids.append(array.astype(str))
+    slot, unit, weight, keep = _columns(sample, groups, rows)
+    label, who = np.unique(np.concatenate(ids)[keep], return_inverse=True)
     group_of = sample.unit_group[unit]
     # Subjects of one group only are drawn within their group; where one is in several, all are drawn together.
     strata = np.full(len(label), -1)
@@ -343,19 +337,25 @@ def _labels(rows: Any) -> ArrayLike:
     return np.array([str(name) for name in names])[subject] if len(names) else subject
 
 
-def _columns(sample: Sample, group: ChoiceData, g: int, rows: Any) -> tuple[Ints, Ints, Array, NDArray[np.bool_]]:
-    """Slot (-1: not recorded), unit and weight of each row from a menu of two or more; and which rows those are."""
-    unit_of = np.full(len(group.totals), -1)
-    unit_of[unit_menus(group, sample.items).rows] = np.flatnonzero(sample.unit_group == g)
-    unit = unit_of[np.asarray(rows.menu)]
+def _columns(
+    sample: Sample, groups: Sequence[ChoiceData], rows: Sequence[Any]
+) -> tuple[Ints, Ints, Array, NDArray[np.bool_]]:
+    """Slot (-1: not recorded), unit and weight of each row of all groups from a unit; and which rows those are."""
+    units, items, weights = [], [], []
+    for g, (group, own) in enumerate(zip(groups, rows, strict=True)):
+        unit_of = np.full(len(group.totals), -1)
+        unit_of[unit_menus(group, sample.items).rows] = np.flatnonzero(sample.unit_group == g)
+        units.append(unit_of[np.asarray(own.menu)])
+        items.append(places(group.items, sample.items)[np.asarray(own.choice)])
+        weights.append(np.ones(len(own.menu)) if own.weight is None else np.asarray(own.weight, float))
+    unit, item, weight = (np.concatenate(column) for column in (units, items, weights))
     keep = unit >= 0
-    unit, item = unit[keep], places(group.items, sample.items)[np.asarray(rows.choice)[keep]]
+    unit, item = unit[keep], item[keep]
     stride = len(sample.items) + 1
     key = sample.unit * stride + np.where(sample.item < 0, stride - 1, sample.item)
     at = np.minimum(np.searchsorted(key, unit * stride + item), len(key) - 1)
     slot = np.where(key[at] == unit * stride + item, at, -1)
-    weight = np.ones(len(unit)) if rows.weight is None else np.asarray(rows.weight, float)[keep]
-    return slot, unit, weight, keep
+    return slot, unit, weight[keep], keep
 
 
 def _table(sample: Sample, row: Ints, slot: Ints, unit: Ints, weight: Array) -> sparse.csr_matrix:

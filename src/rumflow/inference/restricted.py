@@ -29,7 +29,7 @@ from rumflow.check import MOST_SPREAD
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.data.menus import find_menus
 from rumflow.errors import InputError
-from rumflow.inference.sample import Sample, find_cells, inner_point
+from rumflow.inference.sample import Sample, find_cells, find_centre
 
 _HEAVY = 2e4
 _LIGHT = 1e-3
@@ -79,11 +79,7 @@ class Restricted:
         j, x = np.nonzero(coefficients)
         self._c = np.zeros(len(new.menu))
         np.add.at(self._c, find_cells(new, asked[j], x), coefficients[j, x])
-        self._inner = (
-            inner_point(new.cells.membership, new.menu, new.item, "rankings")
-            if new.model.all_rankings
-            else new.inner_point()
-        )
+        self._inner = find_centre(new, "rankings")
         single = np.count_nonzero(self._c) == 1 and spread * _HEAVY <= MOST_SPREAD
         self._cell = int(np.flatnonzero(self._c)[0]) if single else -1
         self._extremes = [self._extreme(sign) for sign in (-1.0, 1.0)]

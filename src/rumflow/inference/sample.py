@@ -28,7 +28,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, check_items, format_menu
 from rumflow.data.menus import labels_of, masks_of
 from rumflow.errors import InputError
-from rumflow.inference.convention import WEIGHTS, Convention, inequality
+from rumflow.inference.convention import WEIGHTS, Convention, Tau, find_taus, inequality
 from rumflow.models.model import Model
 from rumflow.output.names import list_menu
 from rumflow.projection.inputs import check_weights
@@ -109,6 +109,10 @@ class Sample:
         thins = own.draws == "null" and own.thin > 0 and self.by_counts and len(self.centre) <= MOST_CELLS
         return inequality(np.bincount(self.unit_menu, n_independent).astype(np.float64)) if thins else 0.0
 
+    def taus(self, tau: Tau, n_independent: Array) -> tuple[float, ...]:
+        """The values of tau asked for: see `find_taus`."""
+        return find_taus(tau, n_independent, self.menu_sizes, self.convention, self.unequal(n_independent))
+
     def part(self, slots: Ints, model: Model | None, drop_items: bool) -> Sample:
         """Some slots of a sample of one group, as a sample of its own with another model.
 
@@ -136,7 +140,7 @@ class Sample:
             frequency=self.frequency[slots],
             weights=self.weights[slots],
             column=np.arange(len(slots)),
-            centre=find_centre(projector, self.convention),
+            centre=find_centre(projector, self.convention.centre),
             projector=projector,
         )
 
@@ -203,7 +207,7 @@ def build_sample(
     every = menus.to_table(np.True_, False)
     cells = Cells(every, None if recorded.all() else menus.to_table(recorded, False), items)
     projector = Projector(cells, model, route, convention.set == "cone", bool(partly.any()))
-    centre = find_centre(projector, convention)
+    centre = find_centre(projector, convention.centre)
     sample = Sample(
         items=items,
         names=names,
@@ -250,11 +254,11 @@ def named_groups(
     return names, groups
 
 
-def find_centre(projector: Projector, convention: Convention) -> Array:
-    """(C,): the probabilities of the cells at the inner point r."""
+def find_centre(projector: Projector, kind: str) -> Array:
+    """(C,): the probabilities of the cells at the inner point r; `kind`: `Convention.centre`."""
     if not projector.model.all_rankings:
         return projector.inner_point()
-    return inner_point(projector.cells.membership, projector.menu, projector.item, convention.centre)
+    return inner_point(projector.cells.membership, projector.menu, projector.item, kind)
 
 
 def inner_point(menus: Mask, menu: Ints, item: Ints, kind: str) -> Array:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike
 
 from rumflow.data.choices import ChoiceData
-from rumflow.inference.convention import Convention, find_convention, find_taus, reduces_tau
+from rumflow.inference.convention import Convention, find_convention, reduces_tau
 from rumflow.inference.notes import find_notes
 from rumflow.inference.plan import Plan
 from rumflow.inference.resample import Sampler, UnitSampler, make_sampler
@@ -44,8 +44,7 @@ class Source:
 
     def taus(self, sample: Sample, sampler: Sampler, plan: Plan) -> tuple[float, ...]:
         """How far the set is tightened."""
-        n_independent = sampler.n_independent
-        return find_taus(plan.tau, n_independent, sample.menu_sizes, plan.convention, sample.unequal(n_independent))
+        return sample.taus(plan.tau, sampler.n_independent)
 
     def resampled(self, sampler: Sampler, plan: Plan) -> str:
         """What is resampled, for the result."""

@@ -28,7 +28,7 @@ from rumflow.core.threads import run_threads, thread_count
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
-from rumflow.inference.convention import Convention, find_taus
+from rumflow.inference.convention import Convention
 from rumflow.inference.replicate import Distances, Replicator, distances, make_replicator
 from rumflow.inference.resample import generators, make_sampler
 from rumflow.inference.sample import Sample, build_sample, testable
@@ -151,8 +151,7 @@ class Subset:
             else select(self.whole, self.kept, len(self.sample.items) < self.whole.n)
         )
         sampler = make_sampler(self.sample, [data], "menu", self.sampling.cluster or None)
-        own, n_independent = self.sample, sampler.n_independent
-        taus = find_taus(["auto"], n_independent, own.menu_sizes, own.convention, own.unequal(n_independent))
+        taus = self.sample.taus(["auto"], sampler.n_independent)
         return make_replicator(self.sample, sampler, taus, _TOL, self.sampling.seed)
 
 
