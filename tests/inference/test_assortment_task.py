@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rumflow as rf
+from rumflow.inference.assortment_inputs import find_items
 from rumflow.inference.assortment_task import Line, Task
 from rumflow.inference.bounds import exact_fit
 from rumflow.inference.populations import Fitted
@@ -23,8 +24,9 @@ def test_what_a_menu_may_as_well_have():
         revenue = rng.integers(1, 4, n).astype(float)
         revenue[0] = 0.0
         fit = rf.project(data, model=rf.RandomUtility(above=above))
-        task = Task(fit, revenue, 0, None, (), [(4, 5)] if rng.random() < 0.3 else [])
-        apart = {4, 5} if len(task._space._limits.apart) else set()
+        apart = {4, 5} if rng.random() < 0.3 else set()
+        groups = [find_items(fit.items, apart, "never_together")] if apart else []
+        task = Task(fit, revenue, 0, None, np.zeros(n, bool), groups)
         over = {x: {a for a, b in above if b == x} for x in range(n)}
         for x in range(n):
             over[x] |= {a for b in over[x] for a in over[b]}
@@ -43,7 +45,8 @@ def test_what_a_menu_may_as_well_have():
 
 
 def task(data=SHOP, revenue=None, outside="out", size=None, must=(), apart=()):
-    return Task(exact_fit(data), revenue or {"a": 3.0, "b": 4.0}, outside, size, must, apart)
+    needed, groups = (find_items(data.items, must), [find_items(data.items, group) for group in apart])
+    return Task(exact_fit(data), revenue or {"a": 3.0, "b": 4.0}, outside, size, needed, groups)
 
 
 def test_a_task_by_hand():

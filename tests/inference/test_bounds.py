@@ -9,7 +9,8 @@ from scipy.optimize import linprog
 
 import rumflow as rf
 from rumflow.inference import bounds, sharp
-from rumflow.inference.bounds import ask_functional, ask_functionals, bound_functionals, exact_fit
+from rumflow.inference.bounds import ask_functional, ask_functionals, bound_asked, exact_fit
+from rumflow.inference.confidence import BoundsOptions
 from tests.reference.bounds import TIGHT, choices, few_menus, incomplete
 from tests.reference.enumeration import Enumeration, random_data
 from tests.reference.examples import DECOY, FITS
@@ -234,7 +235,8 @@ def test_bounds_of_functionals(n):
             "pair": f.prefers(everything[2], everything[0]),
             "better": f.better_off(everything[:2], (everything[0], everything[2])),
         }
-        together = bound_functionals(world.fit, asked)
+        options = BoundsOptions(confidence=None)
+        together = bound_asked(world.fit, ask_functionals(everything, asked.values()), tuple(asked), options)
         for name, functional in asked.items():
             expected = world.range(world.value(functional))
             assert rf.bounds(world.fit, functional=functional).interval == pytest.approx(expected, abs=1e-7)

@@ -17,20 +17,13 @@ less; all of them are in the table with their ranges.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.check import (
-    as_menu,
-    check_level,
-    check_replicates,
-    check_seconds,
-    check_seed,
-    check_whole,
-)
+from rumflow.check import check_level, check_replicates, check_seconds, check_seed, check_whole
 from rumflow.core.compile import clock
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.seeds import Seed
@@ -138,12 +131,15 @@ def best_assortment(
     seconds = check_seconds(max_seconds)
     check_replicates(n_boot)
     check_seed(seed)
-    must, never_together = _check_items(item_labels(data), revenue, outside_option, must, never_together)
+    items = item_labels(data)
+    check_revenue(items, revenue, outside_option)
+    apart = [find_items(items, group, "never_together") for group in never_together]
+    needed = find_items(items, must, "must")
     max_size = None if max_size is None else check_whole(max_size, "max_size")
     fit = exact_fit(data, weights, model, route)
     if not fit.model.is_random_utility:
         raise InputError(f"model: assortments need rankings, RandomUtility(), not {fit.model!r}")
-    task = Task(fit, revenue, outside_option, max_size, must, never_together)
+    task = Task(fit, revenue, outside_option, max_size, needed, apart)
     deadline = np.inf if seconds is None else begin + seconds
     line = Line(progress)
     notes = []
@@ -183,23 +179,6 @@ def best_assortment(
         notes=tuple(notes),
         projection=fit,
     )
-
-
-def _check_items(
-    items: Sequence[Item],
-    revenue: Mapping[Item, float] | ArrayLike,
-    outside_option: Item | None,
-    must: Iterable[Item],
-    never_together: Iterable[Iterable[Item]],
-) -> tuple[tuple[Item, ...], list[tuple[Item, ...]]]:
-    """Items and revenues, checked before anything is solved; `must` and `never_together` as tuples."""
-    check_revenue(items, revenue, outside_option)
-    apart = [as_menu(group, "never_together", least=0) for group in never_together]
-    needed = as_menu(must, "must", least=0)
-    for group in apart:
-        find_items(items, group, "never_together")
-    find_items(items, needed, "must")
-    return needed, apart
 
 
 def _search(task: Task, point: Found, deadline: float, line: Line) -> Found:

@@ -6,7 +6,7 @@ Inside, items are numbered by falling revenue (places); menus that come and go a
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.compile import clock
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
-from rumflow.inference.assortment_inputs import find_items, find_outside, find_revenue
+from rumflow.inference.assortment_inputs import find_outside, find_revenue
 from rumflow.inference.assortment_search import (
     Found,
     Limits,
@@ -57,8 +57,8 @@ class Task:
         revenue: Mapping[Item, float] | ArrayLike,
         outside_option: Item | None,
         max_size: int | None,
-        must: Iterable[Item],
-        never_together: Iterable[Iterable[Item]],
+        must: Mask,
+        never_together: Sequence[Mask],
     ) -> None:
         self.fit, self.given = fit, fixed_by(fit)
         self.outside = find_outside(fit, self.given.menus, outside_option)
@@ -66,11 +66,10 @@ class Task:
         self._tol = _TOL * float(np.abs(self.values).max())
         self._order: Ints = np.argsort(-self.values, kind="stable")  # the item at each place
         self._place = np.argsort(self._order)
-        apart = np.array([find_items(fit.items, group, "never_together") for group in never_together], np.bool_)
-        apart = apart.reshape(-1, fit.n)
+        apart = np.array(never_together, np.bool_).reshape(-1, fit.n)
         if (apart[:, self.outside]).any():
             raise InputError(f"never_together: the outside option {fit.items[self.outside]!r} is on every menu")
-        needed = find_items(fit.items, must, "must")
+        needed = must.copy()
         needed[self.outside] = True
         size = fit.n if max_size is None else max_size
         limits = Limits(needed[self._order], size, apart[:, self._order])

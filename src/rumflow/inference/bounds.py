@@ -278,16 +278,6 @@ def item_labels(data: ChoiceData | ArrayLike | Projection | BudgetData) -> tuple
     return tuple(range(items_from_shape(as_floats(data, "data").shape)))
 
 
-def bound_functionals(
-    data: ChoiceData | ArrayLike | Projection,
-    functionals: Mapping[Item, Mapping[Any, float]],
-    options: BoundsOptions = BoundsOptions(),  # noqa: B008 -- it is frozen
-    fit: Projection | None = None,
-) -> Bounds:
-    """`bounds` for several functionals at once, one per name: the names stand where the items of a menu would."""
-    return bound_asked(data, ask_functionals(item_labels(data), functionals.values()), tuple(functionals), options, fit)
-
-
 def ask_functionals(items: Sequence[Item], functionals: Iterable[Mapping[Any, float]]) -> LinearFunctionals:
     """Functionals by label, over the menus of all of them."""
     tables = [_labelled(items, functional) for functional in functionals]

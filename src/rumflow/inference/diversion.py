@@ -24,10 +24,10 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.inference.assortment_inputs import find_items
-from rumflow.inference.bounds import Bounds, ask_functionals, bound_functionals, exact_fit, item_labels
+from rumflow.inference.bounds import Bounds, ask_functionals, bound_asked, exact_fit, item_labels
 from rumflow.inference.confidence import BoundsOptions
 from rumflow.inference.functionals import Functional, change, combine, share
-from rumflow.inference.sharp import fixed_by, least_ratios
+from rumflow.inference.sharp import find_bounds, fixed_by, least_ratios
 from rumflow.models.model import Model
 from rumflow.output.frames import make_frame
 from rumflow.output.tables import Table
@@ -205,19 +205,11 @@ def diversion(
     rest = tuple(other for other in members if other != item)
     gains = {other: change(members, rest, other) for other in rest}
     own = share(members, item)
-    found = bound_functionals(data, gains, settings, fit)
-    taken = bound_functionals(fit, {item: own}, BoundsOptions(confidence=None))
-    low, high = _ratios(fit, gains, own, found, float(taken.lower[0]), float(taken.upper[0]))
-    return Diversion(
-        item,
-        members,
-        bool((menus == row).all(axis=1).any()),
-        (float(taken.lower[0]), float(taken.upper[0])),
-        found,
-        low,
-        high,
-        fit,
-    )
+    found = bound_asked(data, ask_functionals(items, gains.values()), rest, settings, fit)
+    (least,), (most,), _ = find_bounds(fit, ask_functionals(items, [own]))
+    low, high = _ratios(fit, gains, own, found, float(least), float(most))
+    observed = bool((menus == row).all(axis=1).any())
+    return Diversion(item, members, observed, (float(least), float(most)), found, low, high, fit)
 
 
 def _ratios(

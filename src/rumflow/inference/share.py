@@ -139,7 +139,7 @@ def rationalizable_share(
     """
     observations, types_of = observe(data, model)
     items = observations.items
-    if not (observations.membership.sum(axis=1) >= 2).any():
+    if not (observations.menus.sizes >= 2).any():
         menus, sure = np.empty((0, len(items)), np.bool_), (np.empty((1, 0), np.int32), np.ones(1))
         return RationalShare(1.0, 1.0, items, menus, np.empty(menus.shape), types_of, None, sure)
     cells, frequencies = observations.cells, observations.frequencies[observations.rows]
