@@ -34,10 +34,10 @@ def test_the_newest_populations_are_kept(monkeypatch):
     cases = WorstCases(menus, menus, np.zeros((3, 3), np.bool_), np.array([2.0, 1.0, 0.0]), cheapest)
     cases.learn(np.array(list(permutations(range(3)))))
     nothing = np.zeros((0, 3), np.bool_)
-    space = Space(cases.types._revenue, Limits(np.array([False, False, True]), 3, nothing), np.zeros((3, 3), np.bool_))
+    space = Space(cases.types.revenue, Limits(np.array([False, False, True]), 3, nothing), np.zeros((3, 3), np.bool_))
     for count in range(1, 5):
         cases.bound(space, space.root(), -1.0)
-        assert [id(kept) for kept in cases._populations] == [id(own) for own in asked[-min(count, 2) :]]
+        assert [id(kept) for kept in cases.populations] == [id(own) for own in asked[-min(count, 2) :]]
 
 
 def plain_above(taken, membership, known):
@@ -314,9 +314,9 @@ def test_types_are_learnt_once():
     menus = np.array([[True, True, True], [True, False, True]])
     cases = WorstCases(menus, menus, np.zeros((3, 3), bool), np.array([2.0, 1.0, 0.0]), None)
     cases.learn(np.array([[0, 1, 2], [1, 0, 2], [0, 2, 1]]))
-    assert cases._matrix.toarray().tolist() == [[1, 0], [0, 1], [0, 0], [1, 1], [0, 0]]
+    assert cases.matrix.toarray().tolist() == [[1, 0], [0, 1], [0, 0], [1, 1], [0, 0]]
     cases.learn(np.array([[0, 2, 1], [2, 1, 0]]))
-    assert cases._matrix.shape == (5, 3)
+    assert cases.matrix.shape == (5, 3)
     assert len(cases.types.above) == 3
     # Whoever takes 1 from all and 0 from {0, 2}: 1 is above 0 and 2, and 0 above 2.
     assert cases.types.above[1, :, 0].tolist() == [0b010, 0b000, 0b011]

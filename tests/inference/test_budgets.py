@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 import rumflow as rf
-from rumflow.inference.budgets import HouseholdSampler, _note_on_types
+from rumflow.inference.budgets import HouseholdSampler, note_on_types
 from rumflow.inference.resample import generators
 from tests.reference.budget_samples import PRICES, demand, households
 from tests.reference.budgets import cone_distance, matrix_of, random_prices, rational_types, simplex_distance
@@ -196,7 +196,7 @@ def test_budgets_that_rule_out_little(rng):
     every = np.prod(np.bincount(three.budget))
     assert found.n_types < 0.75 * every
     assert not any("types are rational" in note for note in found.notes)
-    hardly = _note_on_types(three, int(0.9 * every) + 1)
+    hardly = note_on_types(three, int(0.9 * every) + 1)
     assert hardly[0].startswith("These budgets hardly cross (")
     assert hardly[0].endswith(f" of {every} types are rational): the test can find almost nothing.")
 

@@ -220,10 +220,10 @@ def test_pvalues_of_a_pair_by_hand():
     test = Inversion(PAIR, 0.9, BoundsOptions(n_boot=39, seed=5, threads=1))
     assert test.level == pytest.approx(0.1)
     assert test.level > 0.1
-    assert test._tau == pytest.approx(2 * 0.525 * 40**-0.2)
+    assert test.tau == pytest.approx(2 * 0.525 * 40**-0.2)
     own = Restricted(test.sample, np.array([[True, True]]), np.array([[1.0, 0.0]]))
     told = []
-    test._advance = told.append
+    test.advance = told.append
     for theta in (0.6, 0.72, 0.9):
         far = []
         for i in range(39):
@@ -238,8 +238,8 @@ def test_replicates_are_drawn_while_they_matter():
     """21 replicates at 90 %: after 20, none of them as far, the last one changes nothing."""
     test = Inversion(PAIR, 0.9, BoundsOptions(n_boot=21, seed=5, threads=1))
     own = Restricted(test.sample, np.array([[True, True]]), np.array([[1.0, 0.0]]))
-    drawn, draw = [], test._sampler.draw
-    test._sampler.draw = lambda generators, centre: (drawn.append(len(generators)), draw(generators, centre))[1]
+    drawn, draw = [], test.sampler.draw
+    test.sampler.draw = lambda generators, centre: (drawn.append(len(generators)), draw(generators, centre))[1]
     assert test.pvalue_at(own, 0.1, whole=False) == 1 / 22
     assert drawn == [20]
     drawn.clear()
@@ -249,7 +249,7 @@ def test_replicates_are_drawn_while_they_matter():
     assert test.pvalue_at(own, 0.75) == 1.0
     assert drawn == [21]
     more = Inversion(PAIR, 0.9, BoundsOptions(n_boot=99, seed=5, threads=1))
-    more._sampler.draw = test._sampler.draw
+    more.sampler.draw = test.sampler.draw
     drawn.clear()
     assert more.pvalue_at(own, 0.1, whole=False) == 1 / 100
     assert drawn == [20, 40, 39]  # after 60 the other 39 could still turn it

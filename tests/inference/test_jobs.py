@@ -174,7 +174,7 @@ def test_an_interrupt_ends_a_test_with_what_is_done(monkeypatch):
 @pytest.mark.parametrize(("size", "rows"), [(1, 100), (1 << 14, 100), (30_000, 69), (1 << 18, 8), (1 << 30, 4)])
 def test_replicates_in_a_piece(size, rows):
     replicator = SimpleNamespace(sample=SimpleNamespace(projector=SimpleNamespace(size=size)))
-    assert jobs._piece_size(replicator) == rows
+    assert jobs.piece_size(replicator) == rows
 
 
 def test_memory_of_a_test_is_asked_for(monkeypatch):

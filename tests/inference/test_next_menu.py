@@ -7,7 +7,7 @@ import pytest
 
 import rumflow as rf
 from rumflow.core.graph import GraphTooLargeError
-from rumflow.inference.next_menu import _candidates
+from rumflow.inference.next_menu import default_candidates
 from tests.reference.enumeration import random_data
 from tests.reference.examples import FITS
 
@@ -40,10 +40,10 @@ def test_next_menu_for_a_functional():
     assert found.menus[0] == ("a", "b")  # asking the question itself
     assert found.shrinks[0] == pytest.approx(0.2)
     assert found.shrinks[1] < 0.2
-    rows, left = _candidates(np.array([[1, 1, 1, 0, 0], [0, 0, 0, 1, 1]], bool), 100)
+    rows, left = default_candidates(np.array([[1, 1, 1, 0, 0], [0, 0, 0, 1, 1]], bool), 100)
     assert {tuple(np.flatnonzero(row).tolist()) for row in rows} >= {(0, 1), (0, 1, 2, 3, 4), (0, 4)}
     assert left == 0
-    assert _candidates(np.array([[1, 1, 1, 0, 0]], bool), 2)[1] > 0
+    assert default_candidates(np.array([[1, 1, 1, 0, 0]], bool), 2)[1] > 0
     with pytest.raises(rf.InputError, match="at least 2 items are needed"):
         rf.next_menu(data, [("a",)])
 
@@ -51,7 +51,7 @@ def test_next_menu_for_a_functional():
 def test_next_menu_keeps_what_is_done(monkeypatch):
     data = random_data(5, 1)
     module = import_module("rumflow.inference.next_menu")
-    true_worth, calls = module._worth, []
+    true_worth, calls = module.worth_of_menu, []
 
     def interrupt(*arguments):
         calls.append(1)
@@ -59,7 +59,7 @@ def test_next_menu_keeps_what_is_done(monkeypatch):
             raise KeyboardInterrupt
         return true_worth(*arguments)
 
-    monkeypatch.setattr(module, "_worth", interrupt)
+    monkeypatch.setattr(module, "worth_of_menu", interrupt)
     found = rf.next_menu(data)
     assert len(found.menus) == 3
     assert "Interrupted" in found.summary()
@@ -81,14 +81,14 @@ def test_candidates_that_are_given():
 
 def test_menus_whose_graph_is_too_large(monkeypatch):
     module = import_module("rumflow.inference.next_menu")
-    true_worth = module._worth
+    true_worth = module.worth_of_menu
 
     def large(fit, row, *rest):
         if not row[0]:
             raise GraphTooLargeError("too large", 1, 1, 1, 1)
         return true_worth(fit, row, *rest)
 
-    monkeypatch.setattr(module, "_worth", large)
+    monkeypatch.setattr(module, "worth_of_menu", large)
     found = rf.next_menu(FITS)
     assert found.menus == (("a", "c"),)
     assert (found.skipped, found.reason) == (1, "For 1 of them the graph of all menus is too large.")
@@ -112,13 +112,13 @@ def test_candidates_in_their_order():
     """Less one item; unions and intersections; pairs. Small menus first, then by bit mask; none twice, none observed."""
     menus = np.array([[1, 1, 1, 0], [0, 1, 1, 1], [1, 1, 0, 0]], bool)
     expected = [0b101, 0b110, 0b1010, 0b1100, 0b1111, 0b1001]
-    rows, left = _candidates(menus, 10)
+    rows, left = default_candidates(menus, 10)
     assert [int(row @ [1, 2, 4, 8]) for row in rows] == expected
     assert left == 0
-    rows, left = _candidates(menus, 4)
+    rows, left = default_candidates(menus, 4)
     assert [int(row @ [1, 2, 4, 8]) for row in rows] == expected[:4]
     assert left == 2
-    assert _candidates(np.ones((1, 2), bool), 6)[0].shape == (0, 2)
+    assert default_candidates(np.ones((1, 2), bool), 6)[0].shape == (0, 2)
 
 
 def test_menus_to_ask_have_the_outside_option():

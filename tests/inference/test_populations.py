@@ -17,7 +17,7 @@ def test_ranges_where_the_graph_is_too_large(monkeypatch):
     own = Fitted(exact_fit(SHOP))
     full, new = np.array([True, True, True]), np.array([True, False, True])
     values = np.array([0.0, 3.0, 4.0])
-    assert own._fitted == pytest.approx(np.array([[0.6, 0.4, 0.0], [0.5, 0.3, 0.2]]))
+    assert own.fitted == pytest.approx(np.array([[0.6, 0.4, 0.0], [0.5, 0.3, 0.2]]))
     monkeypatch.setattr(populations, "find_bounds", fail)
     assert own.range(full, values) == pytest.approx((1.7, 1.7))  # recorded in full: no search
     assert np.isnan(own.range(new, values)).all()

@@ -10,7 +10,7 @@ from rumflow.check import check_replicates
 from rumflow.data.counted import Rows
 from rumflow.inference import resample, rum_test
 from rumflow.inference.convention import Convention
-from rumflow.inference.resample import CellSampler, UnitSampler, _columns, generators, make_sampler
+from rumflow.inference.resample import CellSampler, UnitSampler, generators, locate_rows, make_sampler
 from rumflow.inference.sample import build_sample
 from tests.reference.examples import SECOND
 
@@ -253,8 +253,8 @@ def test_groups_share_subjects_or_not():
     together = build_sample([one, two], None, Convention())
     shared = make_sampler(together, [one, two], "menu", True)
     apart = make_sampler(build_sample([one, other], None, Convention()), [one, other], "menu", True)
-    assert [len(m) for m in shared._members] == [12]
-    assert [len(m) for m in apart._members] == [12, 12]
+    assert [len(m) for m in shared.strata] == [12]
+    assert [len(m) for m in apart.strata] == [12, 12]
     assert 0 < rum_test([one, two], n_boot=19, cluster=True, seed=0).pvalue <= 1
 
 
@@ -358,7 +358,7 @@ def test_the_sizes_of_menus_are_drawn_by_row():
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 1, "b": 3}, ("a", "b", "c"): {"a": 4, "b": 2, "c": 2}})
     sample = build_sample([data, data], None, Convention())
     sampler = CellSampler(sample, "row", "null")
-    found = sampler._draw_sizes(np.random.default_rng(3))
+    found = sampler.draw_sizes(np.random.default_rng(3))
     rng = np.random.default_rng(3)
     expected = [rng.multinomial(12, [1 / 3, 2 / 3]) for _ in range(2)]
     assert found.tolist() == np.concatenate(expected).tolist()
@@ -368,18 +368,18 @@ def test_the_sizes_of_menus_are_drawn_by_row():
 def test_when_observed_choices_are_listed(monkeypatch):
     whole = rf.ChoiceData.from_counts({("a", "b"): {"a": 1, "b": 3}})
     sample = build_sample(whole, None, Convention(draws="empirical"))
-    assert CellSampler(sample, "menu", "empirical")._observed.tolist() == [0, 1, 1, 1]
-    assert CellSampler(sample, "menu", "null")._observed is None
+    assert CellSampler(sample, "menu", "empirical").observed.tolist() == [0, 1, 1, 1]
+    assert CellSampler(sample, "menu", "null").observed is None
     monkeypatch.setattr(resample, "_SINGLY", 4)
-    assert CellSampler(sample, "menu", "empirical")._observed is not None
+    assert CellSampler(sample, "menu", "empirical").observed is not None
     monkeypatch.setattr(resample, "_SINGLY", 3)
-    assert CellSampler(sample, "menu", "empirical")._observed is None
+    assert CellSampler(sample, "menu", "empirical").observed is None
     monkeypatch.undo()
     fractions = build_sample(whole, None, Convention(draws="empirical"), 10)  # 2.5 and 7.5 choices
-    assert CellSampler(fractions, "menu", "empirical")._observed is None
+    assert CellSampler(fractions, "menu", "empirical").observed is None
     partly = build_sample(SECOND, None, Convention(draws="empirical"))  # the last place is what was not recorded
     assert (
-        CellSampler(partly, "menu", "empirical")._observed.tolist() == [0] * 5 + [1] * 15 + [0] * 4 + [1] * 2 + [2] * 4
+        CellSampler(partly, "menu", "empirical").observed.tolist() == [0] * 5 + [1] * 15 + [0] * 4 + [1] * 2 + [2] * 4
     )
 
 
@@ -411,7 +411,7 @@ def test_rows_find_their_slots():
     counts = np.array([[1.0, np.nan, np.nan], [2.0, 0.5, np.nan], [np.nan, 3.0, 1.5]])
     data = rf.ChoiceData(("a", "b", "c"), member, counts, np.array([1.0, 2.5, 4.5]), Rows(menu, choice, weight, None))
     sample = build_sample(data, None, Convention())
-    slot, unit, own, keep = resample._columns(sample, [data], [data.rows])
+    slot, unit, own, keep = resample.locate_rows(sample, [data], [data.rows])
     assert keep.tolist() == [False, True, True, True, True]
     assert unit.tolist() == [0, 1, 1, 0]
     assert slot.tolist() == [1, 3, 2, 0]
@@ -419,7 +419,7 @@ def test_rows_find_their_slots():
     sampler = make_sampler(sample, [data], "menu", None)
     assert sampler.n_units == 4
     assert sampler.n_independent.tolist() == [2.0, 2.0]
-    table = sampler._table.toarray()
+    table = sampler.table.toarray()
     assert table[:, :4].tolist() == [[0, 0.5, 0, 0], [0, 0, 0, 1.5], [0, 0, 3.0, 0], [2.0, 0, 0, 0]]
     assert table[:, 4:].tolist() == [[0.5, 0], [0, 1.5], [0, 3.0], [2.0, 0]]
 
@@ -430,6 +430,6 @@ def test_choices_that_were_not_recorded_are_in_no_slot():
     rows = Rows(np.zeros(4, np.int32), np.array([0, 1, 2, 0], np.int16), np.array([0.5, 1.0, 1.0, 1.5]), np.arange(4))
     data = rf.ChoiceData(("a", "b", "c"), member, np.array([[2.0, np.nan, 1.0]]), np.array([4.0]), rows)
     sample = build_sample(data, "counts", Convention())
-    assert _columns(sample, [data], [rows])[0].tolist() == [0, -1, 1, 0]
-    table = make_sampler(sample, [data], "menu", None)._table.toarray()
+    assert locate_rows(sample, [data], [rows])[0].tolist() == [0, -1, 1, 0]
+    table = make_sampler(sample, [data], "menu", None).table.toarray()
     assert table.tolist() == [[0.5, 0, 0.5], [0, 0, 1.0], [0, 1.0, 1.0], [1.5, 0, 1.5]]

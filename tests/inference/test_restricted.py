@@ -58,7 +58,7 @@ def test_projection_with_a_functional_given(name, tau, route):
     p = np.stack([sample.frequency, [0.1, 0.9, 0.3, 0.3, 0.4]])
     for part in (0.1, 0.4, 0.7):
         theta = c.min() + part * (c.max() - c.min())
-        inner = own.inner(theta)[own._column]
+        inner = own.inner(theta)[own.column]
         # The inner point is a mixture of rankings with this value.
         heavy = np.vstack([rows, 1e4 * c, np.full(6, 1e4)])
         assert nnls(heavy, np.concatenate([inner, [1e4 * theta, 1e4]]))[1] == pytest.approx(0, abs=1e-6)
@@ -99,7 +99,7 @@ def test_the_inner_point_has_every_ranking_and_the_value_asked_for(values):
     orders = np.array(list(permutations(range(5))))
     rank = np.argsort(orders, axis=1)
     takes = np.where(menu, rank, 9).argmin(axis=1)
-    cells = own._projector
+    cells = own.projector
     best = np.where(cells.cells.membership[cells.menu], rank[:, None, :], 9).argmin(axis=2) == cells.item
     for theta in (own.least, own.least + 0.01, 0.3 * own.least + 0.7 * own.most, own.most):
         shares = tilted_shares(c[:4], theta)
@@ -149,12 +149,12 @@ def test_weights_too_far_apart_have_no_intervals(monkeypatch):
     sample = build_sample(TWO, "counts", Convention())  # 40 and 100 choices: a spread of 2.5
     menu, c = np.array([[True, False, True]]), np.array([[1.0, 0.0, 0.0]])
     monkeypatch.setattr(restricted, "MOST_SPREAD", 2.5e3 + 1e-6)
-    assert Restricted(sample, menu, c)._cell < 0  # no room for a heavy cell
+    assert Restricted(sample, menu, c).cell < 0  # no room for a heavy cell
     monkeypatch.setattr(restricted, "MOST_SPREAD", 2.4e3)
     with pytest.raises(rf.InputError, match=r"differ by a factor of 2, and intervals need one below 2e\+00"):
         Restricted(sample, menu, c)
     monkeypatch.setattr(restricted, "MOST_SPREAD", 2.5 * 2e4)
-    assert Restricted(sample, menu, c)._cell >= 0
+    assert Restricted(sample, menu, c).cell >= 0
     with pytest.raises(rf.InputError, match="one group at a time"):
         Restricted(build_sample([TWO, TWO], None, Convention()), menu, c)
 

@@ -1,15 +1,22 @@
 """How choices become slots, with their sizes, weights and remainders."""
 
+import tracemalloc
 from itertools import permutations
 
 import numpy as np
 import pytest
 
 import rumflow as rf
+from rumflow.core.graph_cells import Cells
+from rumflow.core.menus import Menus
 from rumflow.data.menus import masks_of, membership_of
 from rumflow.inference import rum_test
+from rumflow.inference.conflicts.small import SmallConflicts
+from rumflow.inference.conflicts.subsets import Sampling, Subsets, half_samples
 from rumflow.inference.convention import Convention
+from rumflow.inference.resample import CellSampler, generators
 from rumflow.inference.sample import build_sample, inner_point
+from rumflow.projection.projector import Projector
 from tests.reference.examples import FIRST, SECOND
 
 
@@ -172,3 +179,27 @@ def test_the_centre_is_a_point_of_the_model():
     assert known[[1, 3]].tolist() == [0.0, 0.0]
     assert known[:2].sum() == pytest.approx(1)
     assert known[2:].sum() == pytest.approx(1)
+
+
+def test_samples_and_draws_are_as_large_as_their_cells():
+    """1,000 pairs of 2,000 items: a table of numbers would have 16 MB. The cells of the projector are one, nothing else is."""
+    pairs = np.arange(2000).reshape(-1, 2)
+    menus, _ = Menus.from_cells(np.repeat(np.arange(1000), 2), pairs.reshape(-1).astype(np.int32), 1000, 2000)
+    data = rf.ChoiceData.from_cells(tuple(range(2000)), menus, np.full(2000, 5.0), np.full(1000, 10.0))
+    table = np.asarray(menus.to_table(np.True_, False))
+
+    def peak(function):
+        tracemalloc.start()
+        found = function()
+        high = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return high, found
+
+    alone, _ = peak(lambda: Projector(Cells(table)))
+    high, sample = peak(lambda: build_sample(data, "counts", Convention()))
+    assert high < alone + 4e6  # the table of truth values itself, 2 MB
+    sampler = CellSampler(sample, "menu", "null")
+    assert peak(lambda: sampler.draw(generators(0, (), range(10)), sample.frequency))[0] < 2e6
+    assert peak(lambda: Subsets(data, None, Sampling(0.05, 39, 0, False), 1))[0] < 1e6
+    assert peak(lambda: SmallConflicts(data.offered))[0] < 1e6
+    assert peak(lambda: list(half_samples(data, False, 0, 1)))[0] < 1e6

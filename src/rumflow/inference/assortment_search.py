@@ -159,14 +159,14 @@ class TypePool:
     """A pool of types, with what each likes better than what."""
 
     def __init__(self, above: Words, revenue: Array) -> None:
-        self.above, self._revenue = above, revenue
+        self.above, self.revenue = above, revenue
 
     def worth(self, node: Node, types: Ints | slice = slice(None)) -> Array:
         """w for the types."""
         above = self.above[types]
         worth = np.empty(len(above))
         allowed = as_words(~node.outside[None])[0]
-        least_revenues(above, np.flatnonzero(node.inside), allowed, self._revenue, worth)
+        least_revenues(above, np.flatnonzero(node.inside), allowed, self.revenue, worth)
         return worth
 
 
@@ -305,8 +305,8 @@ class WorstCases:
         words = self._known.shape[1]
         self.types = TypePool(np.empty((0, len(revenue), words), np.uint64), revenue)
         self._seen: set[bytes] = set()
-        self._matrix: Any = sparse.csc_matrix((len(self._menu), 0))
-        self._populations: list[Array] = []
+        self.matrix: Any = sparse.csc_matrix((len(self._menu), 0))
+        self.populations: list[Array] = []
 
     def learn(self, orders: Ints) -> None:
         """Take the types of a population into the pool; the first must be one that counts."""
@@ -319,20 +319,20 @@ class WorstCases:
             relate(new, self._membership, self._known, above)
             self.types.above = np.concatenate([self.types.above, above])
             columns = sparse.csc_matrix((new[:, self._menu] == self._item).astype(float).T)
-            self._matrix = sparse.hstack([self._matrix, columns], "csc")
+            self.matrix = sparse.hstack([self.matrix, columns], "csc")
 
     def bound(self, space: Space, node: Node, beat: float) -> tuple[float, int]:
         """An upper bound on the worst case of the menus of a node, and the item to split by."""
         worth = self.types.worth(node)
-        for place in range(len(self._populations) - 1, -1, -1):
-            population = self._populations[place]
+        for place in range(len(self.populations) - 1, -1, -1):
+            population = self.populations[place]
             here = float(population @ worth[: len(population)])
             if here <= beat:
-                self._populations.append(self._populations.pop(place))  # what has helped is asked first
+                self.populations.append(self.populations.pop(place))  # what has helped is asked first
                 return here, 0
-        population = self._cheapest(worth, self._matrix)
-        self._populations.append(population)  # it bounds other nodes, too
-        del self._populations[:-_MOST_POPULATIONS]
+        population = self._cheapest(worth, self.matrix)
+        self.populations.append(population)  # it bounds other nodes, too
+        del self.populations[:-_MOST_POPULATIONS]
         here = float(population @ worth)
         decided = bool((node.inside | node.outside).all())
         if decided or here <= beat:

@@ -149,7 +149,7 @@ class BudgetTest(RumTest):
         """Return a test of the choices of budgets as a test of the budgets."""
         own = {one.name: getattr(test, one.name) for one in fields(test)}
         found = cls(**own, budgets=budgets)
-        return replace(found, notes=(*test.notes, *budgets.notes, *_note_on_types(budgets, found.n_types)))
+        return replace(found, notes=(*test.notes, *budgets.notes, *note_on_types(budgets, found.n_types)))
 
     @property
     def n_types(self) -> int:
@@ -183,7 +183,7 @@ class BudgetTest(RumTest):
         return self.budgets.describe(items.index(str(item))) if item in items else None  # None: padding
 
 
-def _note_on_types(budgets: BudgetData, rational: int) -> tuple[str, ...]:
+def note_on_types(budgets: BudgetData, rational: int) -> tuple[str, ...]:
     """What to say of budgets that cross so little that hardly any behaviour is ruled out."""
     every = prod(np.bincount(budgets.budget).tolist())
     if 4 * rational < 3 * every:

@@ -24,7 +24,7 @@ from rumflow.core.memory import require_memory
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
-from rumflow.inference.convention import Convention, Tau, check_taus
+from rumflow.inference.convention import Convention, Tau, check_taus, find_taus
 from rumflow.inference.replicate import distances, make_replicator
 from rumflow.inference.resample import Sampler, generators, make_sampler, require_replicates_for
 from rumflow.inference.restricted import Restricted
@@ -99,14 +99,14 @@ class Inversion:
         options: BoundsOptions,
         advance: Callable[[int], None] | None = None,
     ) -> None:
-        self._advance = advance  # is told of every value that was tested
+        self.advance = advance  # is told of every value that was tested
         n_boot = options.n_boot
         self.level = 1 - confidence + 1e-12  # 1 - 0.9 is less than 0.1
         self.sample: Sample = build_sample(
             data, options.weights_for(data), PLAIN, None, options.model, options.route, remainders=False
         )
-        self._sampler: Sampler = make_sampler(self.sample, [data], "menu", options.cluster)
-        self._tau = interval_tau(options.tau, self.sample, self._sampler.n_independent)
+        self.sampler: Sampler = make_sampler(self.sample, [data], "menu", options.cluster)
+        self.tau = interval_tau(options.tau, self.sample, self.sampler.n_independent)
         # Drawn, shifted, projected and fitted at once.
         require_memory(
             48.0 * n_boot * len(self.sample.unit), f"intervals with {n_boot:,} replicates", "take fewer replicates"
@@ -119,25 +119,25 @@ class Inversion:
 
         whole   False: only as many replicates as decide on which side of the level it is; the rest count as smaller.
         """
-        p, tau = self.sample.frequency, self._tau
+        p, tau = self.sample.frequency, self.tau
         statistic = float(restricted.measure(p[None], theta, 0.0, self._threads).statistic[0])
         centre = restricted.measure(p[None], theta, tau, self._threads).nearest[0]
         found, rejected = 0.0, self.level * (1 + self._n_boot) - 1  # so many as large, and no more, reject
         begin, size = 0, self._n_boot if whole else _FIRST_PIECE
         while begin < self._n_boot and (whole or found <= rejected < found + self._n_boot - begin):
             piece = range(begin, min(begin + size, self._n_boot))
-            drawn = self._sampler.draw(generators(self.seed, (), piece), centre)
+            drawn = self.sampler.draw(generators(self.seed, (), piece), centre)
             null = restricted.measure(drawn, theta, tau, self._threads).statistic
             found += float((null >= statistic - 1e-7 * max(float(null.max()), 1e-300)).sum())
             begin, size = piece.stop, 2 * size
-        if self._advance is not None:
-            self._advance(1)
+        if self.advance is not None:
+            self.advance(1)
         return (1 + found) / (1 + self._n_boot)
 
     def model_pvalue(self) -> float:
         """The p-value of the model itself, at the tau of the intervals."""
         observed = distances(self.sample, self.sample.frequency[None], 0.0, _TOL, threads=self._threads)
-        replicator = make_replicator(self.sample, self._sampler, (self._tau,), _TOL, self.seed)
+        replicator = make_replicator(self.sample, self.sampler, (self.tau,), _TOL, self.seed)
         null = replicator(range(self._n_boot)).statistic[0]
         return pvalue(float(observed.statistic[0]), null, float(observed.rounding[0]))
 
@@ -191,7 +191,7 @@ def _end(accepted: Callable[[float], bool], inner: float, outer: float) -> float
 
 def interval_tau(tau: Tau, sample: Sample, n_independent: Array) -> float:
     """The tau of intervals: what was asked for, or more than that of the test of equal menus. Their fits are not thinned."""
-    found = sample.taus(tau, n_independent)[0]
+    found = find_taus(tau, n_independent, sample.menu_sizes, sample.convention)[0]
     return min(MORE_ROOM * found, 0.9) if isinstance(tau, str) and tau == "auto" else found
 
 

@@ -128,7 +128,7 @@ def run(replicators: Sequence[Replicator], n_boot: int, jobs: JobOptions) -> lis
     for r in replicators:
         if r.sample.projector.geometry.has_all_menus:
             n, menus = r.sample.projector.n, len(r.sample.projector.cells.membership)
-            rows = min(_piece_size(r), int(n_boot))
+            rows = min(piece_size(r), int(n_boot))
             require_memory(test_bytes(n, menus, rows, thread_count(threads)), f"the test for n = {n} items")
     collected = [
         Collected(
@@ -146,7 +146,7 @@ def run(replicators: Sequence[Replicator], n_boot: int, jobs: JobOptions) -> lis
     pieces = [
         _Piece(i, range(first, min(first + size, n_boot)))
         for i, (r, one) in enumerate(zip(replicators, collected, strict=True))
-        for size in [_piece_size(r)]
+        for size in [piece_size(r)]
         for first in range(0, n_boot, size)
         if not one.done[first : first + size].all()
     ]
@@ -221,7 +221,7 @@ def _in_joblib(
     yield from stream
 
 
-def _piece_size(replicator: Replicator) -> int:
+def piece_size(replicator: Replicator) -> int:
     """Replicates in a piece: about 16 MiB of cells, and some tens of milliseconds where problems are small."""
     return int(np.clip((1 << 21) // replicator.sample.projector.size, 4, 100))
 

@@ -234,7 +234,7 @@ def next_menu(
     given = fixed_by(fit)
     outside = None if outside_option is None else find_outside(fit, given.menus, outside_option)
     if asked_menus is None:
-        rows, left = _candidates(given.menus, most, outside)
+        rows, left = default_candidates(given.menus, most, outside)
     else:
         rows, left = np.array(asked_menus, np.bool_).reshape(-1, fit.n), 0
         seen = {row.tobytes() for row in given.menus[(given.seen == given.menus).all(axis=1)]}
@@ -255,7 +255,7 @@ def next_menu(
     try:
         for row in rows:
             try:
-                found.append(_worth(fit, row, asked, before, np.random.default_rng(number)))
+                found.append(worth_of_menu(fit, row, asked, before, np.random.default_rng(number)))
                 kept.append(row)
             except GraphTooLargeError:
                 large += 1
@@ -284,7 +284,7 @@ def next_menu(
     )
 
 
-def _worth(
+def worth_of_menu(
     fit: Projection, row: Mask, asked: LinearFunctionals | None, before: float | None, rng: np.random.Generator
 ) -> tuple[float, float, float]:
     """Width, chance to refute, and shrinkage of the functional (0 without one)."""
@@ -339,7 +339,7 @@ def _row(items: Sequence[Item], menu: Iterable[Item], outside: Item | None) -> M
     return row
 
 
-def _candidates(menus: Mask, most: int, outside: int | None = None) -> tuple[Mask, int]:
+def default_candidates(menus: Mask, most: int, outside: int | None = None) -> tuple[Mask, int]:
     """The default list, and how many more there are."""
     n = menus.shape[1]
     kinds: list[list[Mask]] = [[], [], []]

@@ -70,7 +70,7 @@ class Fitted(Populations):
     def cheapest(self, worth: Array, taken: Any, row: Ints, item: Ints) -> Array:
         """Shares of types with the least worth."""
         one: Any = sparse.csc_matrix(np.ones((1, len(worth))))
-        values = np.append(self._fitted[row, item], 1.0)
+        values = np.append(self.fitted[row, item], 1.0)
         return np.asarray(solve_program(worth, equal=(sparse.vstack([taken, one], "csc"), values)).x, np.float64)
 
     @cached_property
@@ -80,7 +80,7 @@ class Fitted(Populations):
         return {given.menus[row].tobytes(): int(row) for row in full}
 
     @cached_property
-    def _fitted(self) -> Array:
+    def fitted(self) -> Array:
         """(m, n): shares of the mixture itself, so that its types have exactly these."""
         menus = self._given.menus
         found = np.zeros(menus.shape)

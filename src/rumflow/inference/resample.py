@@ -139,7 +139,7 @@ class CellSampler:
         self._unit = sample.unit
         self._frequency = sample.frequency
         self._first = np.concatenate([[0], np.cumsum(self._sizes)])
-        self._observed = self._list_choices() if draws == "empirical" else None
+        self.observed = self._list_choices() if draws == "empirical" else None
 
     def _list_choices(self) -> NDArray[np.int32] | None:
         """The observed choices one by one, where the counts are whole and not too many."""
@@ -173,19 +173,19 @@ class CellSampler:
         counts = np.empty((len(generators), *shares.shape), np.int64)
         totals = np.empty((len(generators), len(self._sizes)), np.int64)
         for i, rng in enumerate(generators):
-            totals[i] = self._sizes if self._groups is None else self._draw_sizes(rng)
+            totals[i] = self._sizes if self._groups is None else self.draw_sizes(rng)
             number = int(totals[i].sum())
             if number > most:
                 counts[i] = rng.multinomial(totals[i], shares)
-            elif self._observed is not None:
-                _repeat_choices(rng.random(number), self._observed, self._first, totals[i], counts[i])
+            elif self.observed is not None:
+                _repeat_choices(rng.random(number), self.observed, self._first, totals[i], counts[i])
             else:
                 _search_choices(rng.random(number), cumulative, totals[i], counts[i])
         with np.errstate(invalid="ignore"):
             frequencies: Array = counts[:, self._unit, self._place] / totals[:, self._unit]
         return frequencies if null else frequencies - self._frequency + centre
 
-    def _draw_sizes(self, rng: np.random.Generator) -> Ints:
+    def draw_sizes(self, rng: np.random.Generator) -> Ints:
         """How many of a group's choices come from each menu, where that is random."""
         assert self._groups is not None
         sizes = np.empty_like(self._sizes)
@@ -208,10 +208,10 @@ class UnitSampler:
         draws: str,
         both: bool = False,
     ) -> None:
-        self._table = table  # (units drawn, slots + menus): what a unit adds to the count of a slot and of its menu
+        self.table = table  # (units drawn, slots + menus): what a unit adds to the count of a slot and of its menu
         self._unit = sample.unit
         self._frequency = sample.frequency
-        self._members = [np.flatnonzero(strata == s) for s in range(int(strata.max()) + 1)]
+        self.strata = [np.flatnonzero(strata == s) for s in range(int(strata.max()) + 1)]
         self.n_independent = n_independent
         self.draws = draws
         self._both = both
@@ -221,7 +221,7 @@ class UnitSampler:
     @property
     def n_units(self) -> int:
         """How many units there are."""
-        return int(self._table.shape[0])
+        return int(self.table.shape[0])
 
     def draw(self, generators: Sequence[np.random.Generator], centre: Array) -> Array:
         """(b, S) frequencies."""
@@ -232,7 +232,7 @@ class UnitSampler:
             if null and not self._both:
                 signs[:] = _signs(rng, len(signs))
                 continue
-            for members in self._members:
+            for members in self.strata:
                 count = len(members)
                 drawn = rng.integers(count, size=count)
                 row[members] = np.bincount(drawn, minlength=count)
@@ -249,7 +249,7 @@ class UnitSampler:
 
     def _sums(self, times: Array) -> tuple[Array, Array]:
         """(b, S) each: what units so many times make of the count of every slot, and of its menu."""
-        sums = np.asarray(self._table.T.dot(times.T)).T
+        sums = np.asarray(self.table.T.dot(times.T)).T
         slots = len(self._unit)
         return sums[:, :slots], sums[:, slots:][:, self._unit]
 
@@ -275,7 +275,7 @@ def make_sampler(sample: Sample, groups: Sequence[ChoiceData], resample: str, cl
         raise InputError(
             "some groups have weighted rows and others counts only: give all of them as rows, or all as counts"
         )
-    slot, unit, weight, _ = _columns(sample, groups, rows)
+    slot, unit, weight, _ = locate_rows(sample, groups, rows)
     _, strata = np.unique(unit if resample == "menu" else sample.unit_group[unit], return_inverse=True)
     table = _table(sample, np.arange(len(unit)), slot, unit, weight)
     return UnitSampler(sample, table, strata, np.bincount(unit).astype(float), draws, resample == "row")
@@ -314,7 +314,7 @@ def _clusters(sample: Sample, groups: Sequence[ChoiceData], rows: Sequence[Any],
                 f"cluster: one id for each of the {len(choices.menu)} rows is needed; got shape {array.shape}"
             )
         ids.append(array.astype(str))
-    slot, unit, weight, keep = _columns(sample, groups, rows)
+    slot, unit, weight, keep = locate_rows(sample, groups, rows)
     label, who = np.unique(np.concatenate(ids)[keep], return_inverse=True)
     group_of = sample.unit_group[unit]
     # Subjects of one group only are drawn within their group; where one is in several, all are drawn together.
@@ -337,7 +337,7 @@ def _labels(rows: Any) -> ArrayLike:
     return np.array([str(name) for name in names])[subject] if len(names) else subject
 
 
-def _columns(
+def locate_rows(
     sample: Sample, groups: Sequence[ChoiceData], rows: Sequence[Any]
 ) -> tuple[Ints, Ints, Array, NDArray[np.bool_]]:
     """Slot (-1: not recorded), unit and weight of each row of all groups from a unit; and which rows those are."""

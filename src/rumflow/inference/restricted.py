@@ -64,10 +64,10 @@ class Restricted:
             )
         rows = find_menus(new.cells.membership, np.vstack([old.cells.membership, menus]))
         own, asked = rows[: len(old.cells.membership)], rows[len(old.cells.membership) :]
-        self._projector = new
-        self._column: Ints = find_cells(new, own[old.menu], old.item)[sample.column]
+        self.projector = new
+        self.column: Ints = find_cells(new, own[old.menu], old.item)[sample.column]
         self._w = np.zeros(len(new.menu))
-        self._w[self._column] = sample.weights
+        self._w[self.column] = sample.weights
         self._slot_weights, self._scale = sample.weights, sample.scale
         spread = float(self._w.max() / self._w[self._w > 0].min())
         if spread > MOST_SPREAD * _LIGHT:
@@ -81,7 +81,7 @@ class Restricted:
         np.add.at(self._c, find_cells(new, asked[j], x), coefficients[j, x])
         self._inner = find_centre(new, "rankings")
         single = np.count_nonzero(self._c) == 1 and spread * _HEAVY <= MOST_SPREAD
-        self._cell = int(np.flatnonzero(self._c)[0]) if single else -1
+        self.cell = int(np.flatnonzero(self._c)[0]) if single else -1
         self._extremes = [self._extreme(sign) for sign in (-1.0, 1.0)]
         self.least, self.most = (float(self._c @ e) for e in self._extremes)
         self._given: tuple[Array, Array] | None = None
@@ -95,7 +95,7 @@ class Restricted:
     def _extreme(self, sign: float) -> Array:
         """A point of the model where sign <c, rho> is largest: the projection of one far away."""
         far = self._inner + sign * _FAR * self._c / np.abs(self._c).max()
-        return np.asarray(self._projector.solve(far[None], np.ones(len(far))).fitted[0], np.float64)
+        return np.asarray(self.projector.solve(far[None], np.ones(len(far))).fitted[0], np.float64)
 
     def inner(self, theta: float) -> Array:
         """A point inside R_theta, cell by cell."""
@@ -112,17 +112,17 @@ class Restricted:
         """Statistics of frequencies (b, S) against tau r_theta + (1 - tau) R_theta, and the nearest points."""
         inner = self.inner(theta)
         target = np.zeros((len(p), len(inner)))
-        target[:, self._column] = (p - tau * inner[self._column]) / (1 - tau)
-        find = self._by_weight if self._cell >= 0 else self._by_multiplier
-        nearest = (tau * inner + (1 - tau) * find(target, theta, inner, threads))[:, self._column]
+        target[:, self.column] = (p - tau * inner[self.column]) / (1 - tau)
+        find = self._by_weight if self.cell >= 0 else self._by_multiplier
+        nearest = (tau * inner + (1 - tau) * find(target, theta, inner, threads))[:, self.column]
         return Measured(self._scale * ((p - nearest) ** 2 @ self._slot_weights), nearest)
 
     def _by_weight(self, target: Array, theta: float, inner: Array, threads: int | None) -> Array:
         heavy = _HEAVY * float(self._w.max())
-        weights, moved, c = self._w.copy(), target.copy(), self._cell
+        weights, moved, c = self._w.copy(), target.copy(), self.cell
         weights[c] += heavy
         moved[:, c] = (self._w[c] * target[:, c] + heavy * theta / self._c[c]) / weights[c]
-        return self._projector.solve(moved, weights / weights.max(), tol=_TOL, threads=threads).fitted
+        return self.projector.solve(moved, weights / weights.max(), tol=_TOL, threads=threads).fitted
 
     def _by_multiplier(self, target: Array, theta: float, inner: Array, threads: int | None) -> Array:
         c = self._c
@@ -135,7 +135,7 @@ class Restricted:
 
         def excess(rows: Ints, multiplier: Array) -> Array:
             moved = target[rows] - multiplier[:, None] * push
-            nearest[rows] = self._projector.solve(moved, weights, tol=_TOL, threads=threads).fitted
+            nearest[rows] = self.projector.solve(moved, weights, tol=_TOL, threads=threads).fitted
             return np.asarray(nearest[rows] @ c - theta, np.float64)
 
         find_roots(excess, len(target), 1.0 / float(c @ push), 1e-6 * (self.most - self.least))

@@ -89,7 +89,7 @@ def test_standard_errors_of_an_inequality():
     ],
 )
 def test_whole_coefficients(given, expected):
-    assert inequality._tidy(np.array(given)).tolist() == expected
+    assert inequality.tidy(np.array(given)).tolist() == expected
 
 
 def test_what_counts_of_a_menu_in_words():
@@ -101,22 +101,22 @@ def test_what_counts_of_a_menu_in_words():
         ([0, 0, 0, 0], ""),
         ([0, 2, 2, 0], "2 x (anything but d from {b, c, d})"),
     ]:
-        assert inequality._choice(DATA, inside, np.array(c, float)) == text
+        assert inequality.choice_in_words(DATA, inside, np.array(c, float)) == text
     four = np.ones(4, bool)
-    assert inequality._choice(DATA, four, np.array([1.0, 0.0, 1.0, 0.0])) == "a or c from {a, b, c, d}"
+    assert inequality.choice_in_words(DATA, four, np.array([1.0, 0.0, 1.0, 0.0])) == "a or c from {a, b, c, d}"
 
 
 def test_inequalities_in_words():
     terms = tuple((f"t{k}", 0.1) for k in range(10))
-    assert inequality._words(terms, True, 3.0, 3.25, "with a ranking") == (
+    assert inequality.inequality_in_words(terms, True, 3.0, 3.25, "with a ranking") == (
         "Of these 10 choices nobody with a ranking makes more than 3: t0; t1; t2; t3; t4; t5; t6; t7; and 2 more. Their shares "
         "can therefore add up to at most 3; they add up to 3.25."
     )
-    assert "and" not in inequality._words(terms[:8], False, 1.5, 2.0, "here").split("Nobody")[0]
-    assert inequality._words(terms[:2], False, 1.5, 2.0, "here") == (
+    assert "and" not in inequality.inequality_in_words(terms[:8], False, 1.5, 2.0, "here").split("Nobody")[0]
+    assert inequality.inequality_in_words(terms[:2], False, 1.5, 2.0, "here") == (
         "Add up: t0; t1. Nobody here comes to more than 1.5, nor does any population of them; the data come to 2."
     )
-    assert inequality._words(terms[:1], True, 0.0, 0.2, "here") == (
+    assert inequality.inequality_in_words(terms[:1], True, 0.0, 0.2, "here") == (
         "Nobody here takes t0, so that its share is at most 0; it is 0.2."
     )
 

@@ -32,13 +32,13 @@ def test_deletion_ends_with_an_irreducible_set(rng):
         planted = [rng.choice(30, size, replace=False).tolist() for _ in range(2)]
         search = object.__new__(Search)
         search.subsets = oracle = Oracle(planted, [])
-        found = set(search._shrink(rng.permutation(40)))
+        found = set(search.shrink(rng.permutation(40)))
         assert oracle.asked < 120
         assert found in oracle.conflicts
         assert not any(oracle.of_menus(found - {row}).is_conflict for row in found)
     # What cannot be left out at first may be left out later: 7 only after 8.
     search.subsets = Oracle([{0, 1}], [(7, 8)])
-    assert search._shrink(np.array([7, 0, 8, 1])) == [0, 1]
+    assert search.shrink(np.array([7, 0, 8, 1])) == [0, 1]
 
 
 def test_the_smallest_set_of_several_orders_is_taken():
@@ -49,7 +49,7 @@ def test_the_smallest_set_of_several_orders_is_taken():
     oracle.whole = SimpleNamespace(contributions=np.array([9.0] * 5 + [1.0] * 6 + [2.0]))
     search = object.__new__(Search)
     search.subsets = oracle
-    found = search._several_orders(np.arange(12))
+    found = search.shrink_in_orders(np.arange(12))
     assert [set(rows) for rows in found] == [{0, 1, 2, 3, 4}, {5, 6}]  # and then it is small
 
 
@@ -130,7 +130,7 @@ def test_how_long_is_searched(monkeypatch):
     """Six pairs of menus that are in conflict, and nothing else: each search finds the first that is left."""
     own = object.__new__(search.Search)
     own.subsets = SimpleNamespace(data=SimpleNamespace(totals=np.ones(12)))
-    own._rank = lambda menus: menus
+    own.rank = lambda menus: menus
     searched = []
 
     def first(allowed):
@@ -159,8 +159,8 @@ def test_a_set_of_three_is_small_enough():
     own = object.__new__(search.Search)
     own.subsets = Subsets(DECOY, None, None, 1)
     for size, tried in ((3, 1), (4, 3)):
-        own._shrink = lambda rows, size=size: [0] * size
-        assert len(own._several_orders(np.array([0, 1]))) == tried
+        own.shrink = lambda rows, size=size: [0] * size
+        assert len(own.shrink_in_orders(np.array([0, 1]))) == tried
 
 
 def test_the_search_keeps_only_what_is_needed():
@@ -173,6 +173,6 @@ def test_the_search_keeps_only_what_is_needed():
     assert search.first(np.array([1])) is None
     assert search.first(np.array([], np.int64)) is None
     assert search.alone == []
-    assert sorted(search._shrink(np.array([0, 1]))) == [0, 1]
+    assert sorted(search.shrink(np.array([0, 1]))) == [0, 1]
     found = search.several(3, [])
     assert (found.menus, found.complete) == ([(0, 1)], True)

@@ -75,7 +75,7 @@ def make_inequality(
     raw = np.where(inside, raw - np.where(inside, raw, np.inf).min(axis=1, keepdims=True), 0.0)
     known = np.asarray(menus.to_table(np.where(kept, data.shares, 0.0)[cells], 0.0), np.float64)
     left = np.maximum(1.0 - known.sum(axis=1), 0.0)
-    for c in (_tidy(raw), raw / raw.max()):  # a distance of nearly 0 may not survive the rounding
+    for c in (tidy(raw), raw / raw.max()):  # a distance of nearly 0 may not survive the rounding
         bound = highest(menus, c[inside], data.items, model)
         # What is not kept of a menu has one coefficient, and the rest of the choices.
         rest = np.where(inside & ~used, c, 0.0).max(axis=1)
@@ -84,7 +84,7 @@ def make_inequality(
         if value > bound:
             break
     error = None
-    choices = [_choice(data, row, own) for row, own in zip(inside, c, strict=True)]
+    choices = [choice_in_words(data, row, own) for row, own in zip(inside, c, strict=True)]
     terms = tuple((text, float(own)) for text, own in zip(choices, mean, strict=True) if text)
     if sampled:
         # One choice more, divided evenly over the menu: a share of 0 or 1 is not known for sure.
@@ -101,7 +101,7 @@ def make_inequality(
     full[cells] = c[inside]
     plain = set(np.unique(c[inside])) <= {0.0, 1.0}
     words = (RandomUtility() if model is None else model).words()
-    text = _words(terms, plain, bound, value, words.chooser)
+    text = inequality_in_words(terms, plain, bound, value, words.chooser)
     return Inequality(coefficients, bound, value, error, terms, text), full
 
 
@@ -115,7 +115,7 @@ def highest(menus: Menus, c: Array, items: tuple[Item, ...], model: Model | None
     return 0.0 - geometry.cheapest(cells.to_table(menus.to_table(-c, 0.0)))
 
 
-def _tidy(c: Array) -> Array:
+def tidy(c: Array) -> Array:
     """Whole numbers where the coefficients are such up to scale, else the largest is 1 and they have three digits."""
     scaled = c / c.max()
     for largest in range(1, _LARGEST + 1):
@@ -127,7 +127,10 @@ def _tidy(c: Array) -> Array:
     return rounded
 
 
-def _words(terms: tuple[tuple[str, float], ...], plain: bool, bound: float, value: float, chooser: str) -> str:
+def inequality_in_words(
+    terms: tuple[tuple[str, float], ...], plain: bool, bound: float, value: float, chooser: str
+) -> str:
+    """The inequality as a sentence, from what counts of each menu; `plain`: all coefficients are 0 or 1."""
     listed = "; ".join(text for text, _ in terms[:MOST_TERMS])
     if len(terms) > MOST_TERMS:
         listed += f"; and {len(terms) - MOST_TERMS} more"
@@ -144,7 +147,7 @@ def _words(terms: tuple[tuple[str, float], ...], plain: bool, bound: float, valu
     )
 
 
-def _choice(data: ChoiceData, inside: Mask, c: Array) -> str:
+def choice_in_words(data: ChoiceData, inside: Mask, c: Array) -> str:
     """What counts of one menu."""
     menu = labels_of(data.items, inside)
     name = list_menu(data.items, menu)

@@ -75,19 +75,19 @@ class Search:
             return None
         for menus in tried:
             if subsets.of_menus(menus).is_conflict:  # of other models than random utility even part of it may be one
-                return menus if subsets.model is None else tuple(sorted(self._shrink(np.array(menus))))
+                return menus if subsets.model is None else tuple(sorted(self.shrink(np.array(menus))))
         if not subsets.of_menus(rows).is_conflict:
             return None
-        found: list[int] = min(self._several_orders(rows), key=len)
+        found: list[int] = min(self.shrink_in_orders(rows), key=len)
         return tuple(sorted(found))
 
-    def _several_orders(self, rows: Ints) -> list[list[int]]:
+    def shrink_in_orders(self, rows: Ints) -> list[list[int]]:
         """What deletion leaves of a conflict, in one order after the other until it is small."""
         size = self.subsets.data.offered.sizes[rows]
         carried = self.subsets.whole.contributions[rows]
         found: list[list[int]] = []
         for order in (carried, -size, size):  # what carries least first; large menus first; small menus first
-            found.append(self._shrink(rows[np.argsort(order, kind="stable")]))
+            found.append(self.shrink(rows[np.argsort(order, kind="stable")]))
             if len(found[-1]) <= SMALL:
                 break
         return found
@@ -119,14 +119,14 @@ class Search:
                 if (child := gone | {menu}) not in seen:
                     seen.add(child)
                     queue.append(child)
-        return Found(sorted(found, key=self._rank), not queue)
+        return Found(sorted(found, key=self.rank), not queue)
 
-    def _rank(self, menus: tuple[int, ...]) -> tuple[float, ...]:
+    def rank(self, menus: tuple[int, ...]) -> tuple[float, ...]:
         """Few menus first, then a small p-value, then a large distance."""
         subset = self.subsets.of_menus(menus)
         return len(menus), 0.0 if self.subsets.exact else subset.pvalue, -subset.distance
 
-    def _shrink(self, rows: Ints) -> list[int]:
+    def shrink(self, rows: Ints) -> list[int]:
         """Deletion, from a conflict; `rows` in the order in which they are left out."""
         rows = self._support(rows)
         chunk = max(len(rows) // 2, 1)
