@@ -7,22 +7,26 @@ not recorded, the *remainder*, is one further cell of weight 0. A number per cel
 * table  (m, width): row = menu, column = its recorded items in ascending order, then the remainder if there is one, then
   padding with 0. What the kernels see; cell (j, c) has the number `j * width + c`.
 
-A *type* takes one cell from every menu: a row of m columns.
+A *type* takes one cell from every menu: a row of m columns. The menus are held as lists of items, so pairs among thousands of
+items take no more than their cells; (m, n) arrays are made when they are asked for, by the kernels that build graphs.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rumflow.core.arrays import Array, Ints, Mask, Paths
+from rumflow.core.menus import Menus
 from rumflow.errors import InputError
 
 _NAMED = 6  # items of a menu that an error message lists
+_AT_ONCE = 4_000_000  # ranks compared at once where rankings choose
 
 
 class Cells:
@@ -36,58 +40,99 @@ class Cells:
     def __init__(
         self, membership: ArrayLike, recorded: ArrayLike | None = None, items: Sequence[Hashable] | None = None
     ) -> None:
-        self.membership: Mask = np.ascontiguousarray(membership, np.bool_)
-        if self.membership.ndim != 2 or 0 in self.membership.shape:
-            raise InputError(f"membership: a (menus, items) table is needed, not shape {self.membership.shape}")
-        m, n = self.membership.shape
-        self.items: tuple[Hashable, ...] = tuple(range(n)) if items is None else tuple(items)
-        if len(self.items) != n:
-            raise InputError(f"items: {n} labels are needed, one per column of membership, not {len(self.items)}")
-        empty = ~self.membership.any(axis=1)
-        if empty.any():
-            raise InputError(f"menu {int(empty.argmax())} is empty: every menu must offer at least one item")
-        self.recorded: Mask = self.membership if recorded is None else np.ascontiguousarray(recorded, np.bool_)
-        if self.recorded.shape != (m, n):
-            raise InputError(f"recorded: shape {(m, n)} is needed, as that of membership, not {self.recorded.shape}")
-        outside = self.recorded & ~self.membership
+        table = np.asarray(membership, np.bool_)
+        if table.ndim != 2 or 0 in table.shape:
+            raise InputError(f"membership: a (menus, items) table is needed, not shape {table.shape}")
+        offered, entry = Menus.from_table(table)
+        if recorded is None:
+            self._hold(offered, None, items)
+            return
+        own = np.asarray(recorded, np.bool_)
+        if own.shape != table.shape:
+            raise InputError(f"recorded: shape {table.shape} is needed, as that of membership, not {own.shape}")
+        self._hold(offered, own.reshape(-1)[entry], items)
+        outside = own & ~table
         if outside.any():
             j, x = map(int, np.argwhere(outside)[0])
             raise InputError(f"menu {self.name(j)}: item {self.items[x]!r} is recorded but not in the menu")
-        partly = (self.recorded != self.membership).any(axis=1)
-        known = self.recorded.sum(axis=1)
-        self.remainder: Ints = np.where(partly, known, -1).astype(np.int64)  # (m,): its column, -1 where there is none
-        self.count: Ints = (known + partly).astype(np.int64)  # (m,): cells of each menu
-        self.width = int(self.count.max())
-        place = np.cumsum(self.recorded, axis=1) - 1
-        place = np.where(self.recorded, place, self.remainder[:, None])
-        self.column: Paths = np.where(self.membership, place, -1).astype(np.int32)  # (m, n): -1 outside the menu
 
-    def __reduce__(self) -> tuple[type[Cells], tuple[Mask, Mask, tuple[Hashable, ...]]]:
-        return Cells, (self.membership, self.recorded, self.items)
+    @classmethod
+    def of_menus(cls, offered: Menus, known: Mask | None = None, items: Sequence[Hashable] | None = None) -> Self:
+        """From menus as lists of items; `known`: which of what was offered was recorded, None for everything."""
+        own = cls.__new__(cls)
+        own._hold(offered, known, items)
+        return own
+
+    def _hold(self, offered: Menus, known: Mask | None, items: Sequence[Hashable] | None) -> None:
+        n, sizes = offered.n_items, offered.sizes
+        self.offered = offered
+        self.items: tuple[Hashable, ...] = tuple(range(n)) if items is None else tuple(items)
+        if len(self.items) != n:
+            raise InputError(f"items: {n} labels are needed, one per column of membership, not {len(self.items)}")
+        if (sizes == 0).any():
+            raise InputError(f"menu {int((sizes == 0).argmax())} is empty: every menu must offer at least one item")
+        self.all_recorded = known is None or bool(known.all())
+        self.known: Mask = np.ones(len(offered.item), np.bool_) if known is None else known  # of what was offered
+        recorded = np.cumsum(self.known)
+        before = np.append(0, recorded)[offered.start]
+        number = before[1:] - before[:-1]
+        self.remainder: Ints = np.where(number < sizes, number, -1)  # (m,): its column, -1 where there is none
+        self.count: Ints = number + (number < sizes)  # (m,): cells of each menu
+        self.width = int(self.count.max())
+        #: Of what was offered: the column in tables.
+        self.place: Paths = np.where(
+            self.known, recorded - 1 - before[offered.menu], self.remainder[offered.menu]
+        ).astype(np.int32)
+
+    def __reduce__(self) -> tuple[Callable[..., Cells], tuple[Menus, Mask, tuple[Hashable, ...]]]:
+        return Cells.of_menus, (self.offered, self.known, self.items)
+
+    def __len__(self) -> int:
+        """Number of menus."""
+        return len(self.offered)
+
+    @cached_property
+    def membership(self) -> Mask:
+        """(m, n): the menus."""
+        return np.asarray(self.offered.to_table(True, False), np.bool_)
+
+    @cached_property
+    def recorded(self) -> Mask:
+        """(m, n): what was recorded of them."""
+        return self.membership if self.all_recorded else np.asarray(self.offered.to_table(self.known, False), np.bool_)
+
+    @cached_property
+    def column(self) -> Paths:
+        """(m, n): the columns of items in tables; -1 outside the menu."""
+        column = np.full((len(self), self.n_items), -1, np.int32)
+        column.reshape(-1)[self.offered.entry] = self.place
+        return column
+
+    def columns(self, menu: Ints, item: Ints) -> Paths:
+        """The columns of pairs (menu, item of that menu)."""
+        return self.place[self.offered.cells_of(menu, item)]
 
     @cached_property
     def key(self) -> tuple[Hashable, ...]:
         """Tells these cells from others."""
-        parts = (np.packbits(self.membership).tobytes(), np.packbits(self.recorded).tobytes())
-        return (self.items, self.membership.shape, *(hashlib.sha256(part).digest() for part in parts))
+        parts = (self.offered.start, self.offered.item, np.packbits(self.known))
+        return (self.items, *(hashlib.sha256(part.tobytes()).digest() for part in parts))
 
     @property
     def shape(self) -> tuple[int, int]:
         """(menus, width): the shape of tables."""
-        return len(self.membership), self.width
+        return len(self), self.width
 
     @property
     def n_items(self) -> int:
         """Number of items."""
-        return int(self.membership.shape[1])
+        return self.offered.n_items
 
     @cached_property
     def item(self) -> Ints:
         """(menus, width): the item of each cell; -1 for the remainder, -2 for padding."""
         item = np.full(self.shape, -2, np.int64)
-        item[np.arange(self.width) == self.remainder[:, None]] = -1
-        menu, x = np.nonzero(self.recorded)
-        item[menu, self.column[menu, x]] = x
+        item[self.offered.menu, self.place] = np.where(self.known, self.offered.item, -1)
         return item
 
     @cached_property
@@ -97,47 +142,52 @@ class Cells:
 
     def name(self, menu: int) -> str:
         """A menu in words."""
-        members = [str(self.items[x]) for x in np.flatnonzero(self.membership[menu])]
+        members = [str(label) for label in self.offered.labels_of(menu, self.items)]
         more = f", ... {len(members)} items" if len(members) > _NAMED else ""
         return f"{menu} {{{', '.join(members[:_NAMED])}{more}}}"
 
     def to_table(self, array: ArrayLike) -> Array:
         """A number per recorded cell, from an (m, n) array; 0 on remainders and padding."""
-        values = np.asarray(array, np.float64)
         table = np.zeros(self.shape)
-        menu, item = np.nonzero(self.recorded)
-        table[menu, self.column[menu, item]] = values[menu, item]
+        menu, item, column = self._recorded_cells
+        table[menu, column] = np.asarray(array, np.float64)[menu, item]
         return table
 
     def to_array(self, table: ArrayLike) -> Array:
         """The way back: (m, n), NaN on what was not recorded."""
-        values = np.asarray(table, np.float64)
-        array = np.full(self.membership.shape, np.nan)
-        menu, item = np.nonzero(self.recorded)
-        array[menu, item] = values[menu, self.column[menu, item]]
+        array = np.full((len(self), self.n_items), np.nan)
+        menu, item, column = self._recorded_cells
+        array[menu, item] = np.asarray(table, np.float64)[menu, column]
         return array
+
+    @cached_property
+    def _recorded_cells(self) -> tuple[Ints, Paths, Paths]:
+        known = self.known
+        return self.offered.menu[known], self.offered.item[known], self.place[known]
 
     def items_of_types(self, types: Paths) -> Ints:
         """(k, m): the item each type takes from each menu, -1 for an item that was not recorded."""
-        return self.item[np.arange(len(self.membership)), types]
+        return self.item[np.arange(len(self)), types]
 
     def types_of_orders(self, orders: Ints) -> Paths:
         """(k, m): what rankings, given as rows of items best first, take from every menu."""
         k, n = orders.shape
-        rank = np.empty((k, n), np.int64)
-        np.put_along_axis(rank, orders, np.broadcast_to(np.arange(n), (k, n)), axis=1)
-        types = np.empty((k, len(self.membership)), np.int32)
-        for j, members in enumerate(self.membership):
-            offered = np.flatnonzero(members)
-            types[:, j] = self.column[j, offered[rank[:, offered].argmin(axis=1)]]
+        types = np.empty((k, len(self)), np.int32)
+        step = max(1, _AT_ONCE // len(self.place))
+        for begin in range(0, k, step):
+            own = orders[begin : begin + step]
+            rank = np.empty(own.shape, np.int32)
+            np.put_along_axis(rank, own, np.arange(n, dtype=np.int32)[None], axis=1)
+            offered = rank[:, self.offered.item]
+            best = np.minimum.reduceat(offered, self.offered.start[:-1], axis=1)
+            row, cell = np.nonzero(offered == best[:, self.offered.menu])
+            types[begin + row, self.offered.menu[cell]] = self.place[cell]
         return types
 
     def same(self, other: Cells) -> bool:
         """Are the menus, and what was recorded of them, the same?"""
         return (
-            self.items == other.items
-            and np.array_equal(self.membership, other.membership)
-            and np.array_equal(self.recorded, other.recorded)
+            self.items == other.items and self.offered.same(other.offered) and np.array_equal(self.known, other.known)
         )
 
     def cut(self, table: Array, menus: Ints) -> Array:
@@ -146,4 +196,5 @@ class Cells:
 
     def part(self, menus: Ints) -> Cells:
         """Some of the menus; their columns stay."""
-        return Cells(self.membership[menus], self.recorded[menus], self.items)
+        offered, cells = self.offered.take(menus)
+        return Cells.of_menus(offered, self.known[cells], self.items)
