@@ -37,11 +37,14 @@ if TYPE_CHECKING:
     from rumflow.models.random_utility import RandomUtility
     from rumflow.models.single_peaked import SinglePeaked
     from rumflow.models.types import Types
-    from rumflow.projection.batch import ProjectionBatch, project_many
+    from rumflow.projection.batch import project_many
+    from rumflow.projection.batch_results import ProjectionBatch
     from rumflow.projection.cost import estimate_cost
-    from rumflow.projection.results import Projection, Rankings, Status
+    from rumflow.projection.fitted import Rankings
+    from rumflow.projection.results import Projection
     from rumflow.projection.save import load
     from rumflow.projection.single import block_marschak, is_rum, project
+    from rumflow.projection.status import Status
 
 __all__ = [
     "BudgetData",
@@ -95,11 +98,14 @@ _HOMES = {
     "models.random_utility": "RandomUtility",
     "models.single_peaked": "SinglePeaked",
     "models.types": "Types",
-    "projection.batch": "ProjectionBatch project_many",
+    "projection.batch": "project_many",
+    "projection.batch_results": "ProjectionBatch",
     "projection.cost": "estimate_cost",
-    "projection.results": "Projection Rankings Status",
+    "projection.fitted": "Rankings",
+    "projection.results": "Projection",
     "projection.save": "load",
     "projection.single": "block_marschak is_rum project",
+    "projection.status": "Status",
     "inference": (
         "Convention best_assortment bounds compare_groups compare_models diversion explain fit_likelihood functionals "
         "next_menu rationalizable_share rum_test rum_test_many"

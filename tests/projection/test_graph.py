@@ -119,31 +119,6 @@ def test_start_time_limit_and_progress():
     assert rf.project(data, start=rf.project(other)).objective == pytest.approx(fit.objective, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("start", "message"),
-    [
-        ("fit", "an earlier fit or its rankings"),
-        (rf.Rankings(np.zeros((2, 3), int), np.ones(2), (0, 1, 2)), r"\(k, 12\)"),
-        (rf.Rankings(np.zeros((1, 12), int), np.ones(1), tuple(range(12))), "each of the items 0 to 11 once"),
-        (rf.Rankings(np.arange(12)[None], -np.ones(1), tuple(range(12))), "0 or more"),
-    ],
-)
-def test_starts_that_are_refused(start, message):
-    with pytest.raises(rf.InputError, match=message):
-        rf.project(simulate.random_menus(12, 20, 4, seed=0), start=start)
-
-
-def test_a_start_must_be_of_the_model():
-    data = simulate.random_menus(10, 25, 4, seed=5)
-    fit = rf.project(data, route="graph")
-    model = rf.RandomUtility(above=[(0, 1), (2, 3)])
-    with pytest.raises(rf.InputError, match="types are not possible in RandomUtility"):
-        rf.project(data, model=model, start=fit)
-    narrow = rf.project(data, model=model)
-    assert rf.project(data, start=narrow, route="graph").objective == pytest.approx(fit.objective, rel=1e-9)
-    assert rf.project(data, model=rf.RandomUtility(above=[(0, 1), (2, 3)]), start=narrow).iterations <= 3
-
-
 def numeric_derivative(data, fit, t, weights=None, **options):
     """Central differences of the fit, by moving the frequencies."""
     h = 1e-6

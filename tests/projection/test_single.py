@@ -130,18 +130,6 @@ def test_jvp_inside_restores_the_menu_sums():
     assert fit.vjp(t) == pytest.approx(expected, abs=1e-12)
 
 
-def test_warm_start_ends_at_the_same_point():
-    rho = rf.simulate.noisy_rankings(9, seed=4)
-    cold = rf.project(rho)
-    warm = rf.project(rho, start=cold.rankings)
-    assert warm.iterations <= 2
-    assert warm.objective == pytest.approx(cold.objective, rel=1e-12)
-    other = rf.project(rf.simulate.noisy_rankings(9, seed=5), start=cold.rankings)
-    assert_certified(other)
-    repeated = rf.Rankings(np.repeat(cold.rankings.orders, 2, 0), np.repeat(cold.rankings.weights, 2), cold.items)
-    assert rf.project(rho, start=repeated).objective == pytest.approx(cold.objective, rel=1e-12)
-
-
 def test_threads_do_not_change_a_bit():
     rho = rf.simulate.noisy_rankings(13, seed=0)
     one, three = (rf.project(rho, tol=1e-3, threads=t) for t in (1, 3))

@@ -11,8 +11,8 @@ from rumflow.cli.answers import answer, check_out, columns_of, records_of, table
 from rumflow.cli.arguments import Checked, add_json, add_out, add_seed, whole_number
 from rumflow.core.threads import thread_count
 from rumflow.data import simulate
-from rumflow.projection.results import Status
 from rumflow.projection.single import project
+from rumflow.projection.status import Status
 from rumflow.version import __version__
 
 EXAMPLE = "rumflow bench --max-n 12"

@@ -55,8 +55,8 @@ def _facts(data: BudgetData) -> dict[str, Any]:
 
 def project_budgets(arguments: argparse.Namespace) -> int:
     """The nearest rational demand."""
-    from rumflow.projection.results import Status
     from rumflow.projection.single import project
+    from rumflow.projection.status import Status
 
     data = read_budgets(arguments)
     weights = None if arguments.weights == "none" else arguments.weights

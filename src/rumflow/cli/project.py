@@ -15,8 +15,9 @@ from rumflow.cli.reading import parts_of, read_data
 from rumflow.data.choices import ChoiceData
 from rumflow.output.names import WRAPPED, name_menu, name_order
 from rumflow.output.tables import Table
-from rumflow.projection.results import Projection, Status
+from rumflow.projection.results import Projection
 from rumflow.projection.single import project
+from rumflow.projection.status import Status
 
 EXAMPLE = "rumflow project choices.csv --out fitted.csv"
 

@@ -30,8 +30,9 @@ from rumflow.output.progress import Reporter
 from rumflow.output.tables import Table
 from rumflow.projection.cost import find_geometry
 from rumflow.projection.observations import observe
-from rumflow.projection.results import Projection, Status
+from rumflow.projection.results import Projection
 from rumflow.projection.single import fit_observations
+from rumflow.projection.status import Status
 from rumflow.solvers.resources import Progress, Resources
 
 

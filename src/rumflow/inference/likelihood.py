@@ -17,19 +17,16 @@ bounds how far L(rho) is below the maximum: one dynamic programme, whatever the 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from rumflow.check import check_absolute_tol, check_menu, check_replicates, check_whole
-from rumflow.core.arrays import Array
-from rumflow.core.lattice import Lattice
+from rumflow.check import check_absolute_tol, check_replicates, check_whole
+from rumflow.core.arrays import Array, Mask, Mixture
 from rumflow.core.seeds import Seed, entropy
 from rumflow.core.threads import run_threads, thread_count
-from rumflow.core.transforms import zeta
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
@@ -39,13 +36,13 @@ from rumflow.inference.resample import generators
 from rumflow.inference.result import pvalue
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model
-from rumflow.models.rankings import choice_probabilities
 from rumflow.output.progress import Counter
-from rumflow.projection.results import Rankings, Score, score_choices
+from rumflow.projection.fitted import Fitted
+from rumflow.solvers.geometry import Geometry
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LikelihoodFit:
+class LikelihoodFit(Fitted):
     """The most likely member of a model, with its certificate.
 
     On menus that were not observed its probabilities are one value among many; on observed cells with choices they are
@@ -108,73 +105,31 @@ class LikelihoodFit:
     @cached_property
     def _fitted(self) -> Array:
         """(cells,): the same by cell."""
-        return self._cells.gather(self._cells.geometry.rho(self._point))
+        return self._cells.gather(self.geometry.rho(self._point))
 
     @cached_property
     def _flow(self) -> Array:
-        return self._cells.geometry.flow(self._point)
+        return self.geometry.flow(self._point)
 
     @cached_property
-    def rho(self) -> Array:
-        """(2^n, n): fitted probabilities, 0 outside the menu; on a graph only for random utility with at most 22 items."""
-        flow = self._flow
-        return Lattice(len(flow)).from_internal(zeta(flow.copy()))
+    def mixture(self) -> Mixture:
+        """Types in the form of the geometry, and their weights. One mixture among many with these probabilities."""
+        return self.geometry.mixture(self._point)
 
-    @cached_property
-    def flow(self) -> Array:
-        """(2^n, n): Block-Marschak polynomials of the fit, every entry >= 0; available where `rho` is."""
-        flow = self._flow
-        return Lattice(len(flow)).from_internal(flow)
-
-    @cached_property
-    def rankings(self) -> Rankings:
-        """A mixture of rankings with these probabilities. One among many when n >= 4."""
-        types, weights = self._cells.geometry.mixture(self._point)
-        heaviest = np.argsort(-weights, kind="stable")
-        return Rankings(self._cells.geometry.orders(types[heaviest]), weights[heaviest], self.items)
-
-    def probabilities(self, menu: Iterable[Item]) -> dict[Item, float]:
-        """Return the fitted choice probabilities of one menu, observed or not, by label.
-
-        Parameters
-        ----------
-        menu : iterable
-            Labels of its items.
-
-        Returns
-        -------
-        dict
-            {item: probability}.
-
-        Raises
-        ------
-        InputError
-            If an item is unknown or appears twice.
-        """
-        row = np.zeros((1, len(self.items)), np.bool_)
-        row[0, check_menu(menu, self.items)] = True
-        values = choice_probabilities(self.rankings.orders, self.rankings.weights, row)[0]
-        return {self.items[x]: float(values[x]) for x in np.flatnonzero(row[0])}
-
-    def score(self, data: ChoiceData) -> Score:
-        """Score how well the fit predicts other choices, also from menus that were not observed.
-
-        Parameters
-        ----------
-        data : ChoiceData
-            The other choices.
-
-        Returns
-        -------
-        Score
-            As for `Projection.score`.
-        """
-        return score_choices(self.items, self.probabilities, data)
+    @property
+    def geometry(self) -> Geometry:
+        """The model on the observed menus."""
+        return self._cells.geometry
 
     @property
     def items(self) -> tuple[Item, ...]:
         """The labels of the items."""
         return self.data.items
+
+    @property
+    def membership(self) -> Mask:
+        """(m, n): the observed menus, as rows of truth values."""
+        return self.data.membership
 
     def lr_test(
         self, n_boot: int = 999, seed: Seed = None, *, threads: int | None = None, progress: bool = False
@@ -222,7 +177,7 @@ class LikelihoodFit:
         shares /= shares.sum(axis=1, keepdims=True)
         null = np.empty(n_boot)
         gaps = np.empty(n_boot)
-        start = self._cells.geometry.mixture(self._point)
+        start = self.mixture
         counter = Counter(progress, n_boot, "replicates")
 
         def replicate(i: int) -> None:

@@ -29,8 +29,8 @@ from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.models.model import Model
 from rumflow.projection.cost import find_geometry
+from rumflow.projection.fitted import Rankings
 from rumflow.projection.observations import observe
-from rumflow.projection.results import Rankings
 from rumflow.projection.single import fit_observations
 from rumflow.solvers.graph import MOST_ITEMS_OF_ARRAYS
 from rumflow.solvers.linear_programs import TypePrograms

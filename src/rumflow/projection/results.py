@@ -2,124 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rumflow.check import check_menu, check_whole
+from rumflow.check import check_whole
 from rumflow.core.arrays import Array, Ints, Mask, Mixture
 from rumflow.core.certificate import Certificate
 from rumflow.core.graph_cells import Cells
 from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.membership import inside_tolerance
 from rumflow.core.paths import orders_from_paths, sample
-from rumflow.core.problem import Stop
 from rumflow.core.seeds import Seed, generator
-from rumflow.core.transforms import moebius, zeta
+from rumflow.core.transforms import moebius
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Item, format_menu
+from rumflow.data.labels import Item
 from rumflow.data.menus import labels_of
 from rumflow.errors import InputError
 from rumflow.models.model import Model
-from rumflow.models.rankings import choice_probabilities
 from rumflow.output.frames import make_frame
+from rumflow.projection.fitted import Fitted
 from rumflow.projection.observations import Observations
 from rumflow.projection.pack import save
+from rumflow.projection.status import Status, status_of
 from rumflow.projection.table import fit_table
 from rumflow.solvers.derivatives import FaceTangent, InteriorTangent, Tangent, jvp, vjp
 from rumflow.solvers.geometry import Fits
 from rumflow.solvers.interior.ipm import IpmResult
 
 
-class Status(StrEnum):
-    """How a projection ended.
-
-    OPTIMAL: the gap is within the tolerance. BOUNDED: the graph is too large, and only bounds were computed. STALLED:
-    rounding stopped the solver. MAX_SECONDS: the time limit came first. INTERRUPTED: stopped by Ctrl-C.
-
-    Examples
-    --------
-    >>> import rumflow as rf
-    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
-    >>> rf.project(data).status is rf.Status.OPTIMAL
-    True
-    """
-
-    OPTIMAL = "optimal"
-    BOUNDED = "bounded"
-    STALLED = "stalled"
-    MAX_SECONDS = "max_seconds"
-    INTERRUPTED = "interrupted"
-
-    @property
-    def explanation(self) -> str:
-        """The cause, and what to do about it."""
-        return {
-            Status.OPTIMAL: "the certified gap is within the tolerance",
-            Status.BOUNDED: "the graph of these menus is too large, and the bound computed instead leaves a gap above "
-            "the tolerance: ask for a larger tol, allow more time with max_seconds, or leave out menus or items",
-            Status.STALLED: "rounding stopped the progress before the tolerance was met: ask for a larger tol, "
-            "or bring the weights closer together",
-            Status.MAX_SECONDS: "the time limit max_seconds came first: allow more time, ask for a larger tol, "
-            "or pass the rankings so far as start",
-            Status.INTERRUPTED: "it was interrupted: pass the rankings so far as start to continue",
-        }[self]
-
-
-class Rankings(NamedTuple):
-    """A mixture of rankings, heaviest first. One among many that give the same probabilities when n >= 4.
-
-    Attributes
-    ----------
-    orders : ndarray of shape (k, n)
-        Item numbers, best first.
-    weights : ndarray of shape (k,)
-        Shares of the rankings.
-    items : tuple
-        Labels of the items.
-
-    Examples
-    --------
-    >>> import rumflow as rf
-    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
-    >>> rankings = rf.project(data).rankings
-    >>> for order, share in rankings.labelled(2):
-    ...     print(" > ".join(order), round(share, 3))
-    a > c > b 0.386
-    b > a > c 0.357
-    """
-
-    orders: NDArray[np.int64]
-    weights: Array
-    items: tuple[Item, ...]
-
-    def labelled(self, count: int | None = None) -> list[tuple[tuple[Item, ...], float]]:
-        """Return the heaviest rankings with labels, and their weights.
-
-        Parameters
-        ----------
-        count : int, optional
-            How many; None: all.
-
-        Returns
-        -------
-        list of (tuple, float)
-            The items, best first, and the weight.
-        """
-        return [
-            (tuple(self.items[x] for x in order), float(weight))
-            for order, weight in zip(self.orders[:count], self.weights[:count], strict=True)
-        ]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Projection:
+class Projection(Fitted):
     """The nearest point of a model to what was observed, with its certificate.
 
     On menus that were not observed the fit is what the returned mixture gives; other values fit the data as well.
@@ -226,8 +143,7 @@ class Projection:
     @property
     def complete(self) -> bool:
         """Whether every cell of every menu was observed."""
-        geometry = self.geometry
-        return bool(geometry.has_all_menus and geometry.complete)
+        return bool(self.geometry.complete)
 
     @property
     def weighted(self) -> bool:
@@ -280,17 +196,6 @@ class Projection:
         return self.fits.mixture(self.index)
 
     @cached_property
-    def rankings(self) -> Rankings:
-        """A mixture of rankings with these probabilities, heaviest first. One among many when n >= 4.
-
-        The order of items between which no observed menu decides is not identified; `rumflow.models.rankings` says how it is
-        chosen.
-        """
-        types, weights = self.mixture
-        heaviest = np.argsort(-weights, kind="stable")
-        return Rankings(self.geometry.orders(types[heaviest]), weights[heaviest], self.items)
-
-    @cached_property
     def types(self) -> Ints:
         """(k, m): the item each type takes from each observed menu, heaviest type first; -1 for one that was not recorded."""
         types, weights = self.mixture
@@ -308,22 +213,12 @@ class Projection:
     def _flow(self) -> Array:
         return self.fits.flow(self.index)
 
+    def _rho(self) -> Array:
+        return self.fits.rho_of(self.index)
+
     def _require_all_menus(self) -> None:
         if not self.geometry.has_all_menus:
             self._flow  # noqa: B018  # an error where there is none
-
-    @cached_property
-    def rho(self) -> Array:
-        """(2^n, n): fitted probabilities, 0 outside the menu; the data themselves where they are RUM already."""
-        own = getattr(self.fits, "rho_of", None)
-        rows = own(self.index) if own is not None else zeta(self._flow.copy())
-        return Lattice(self.n).from_internal(rows)
-
-    @cached_property
-    def flow(self) -> Array:
-        """(2^n, n): Block-Marschak polynomials of the fit, every entry >= 0."""
-        flow = self._flow
-        return Lattice(self.n).from_internal(flow)
 
     @property
     def interior(self) -> IpmResult | None:
@@ -353,74 +248,6 @@ class Projection:
         share = self.rankings.weights / self.rankings.weights.sum()
         drawn: NDArray[np.int64] = self.rankings.orders[rng.choice(len(share), size, p=share)]
         return drawn
-
-    def members(self, menu: Iterable[Item]) -> Ints:
-        """Return the item numbers of a menu given by labels.
-
-        Parameters
-        ----------
-        menu : iterable
-            Labels of its items.
-
-        Returns
-        -------
-        ndarray of int
-
-        Raises
-        ------
-        InputError
-            If an item is unknown or appears twice.
-        """
-        return check_menu(menu, self.items)
-
-    def menu_mask(self, menu: Iterable[Item]) -> int:
-        """Return the bit mask of a menu given by labels.
-
-        Parameters
-        ----------
-        menu : iterable
-            Labels of its items.
-
-        Returns
-        -------
-        int
-
-        Raises
-        ------
-        InputError
-            If an item is unknown or appears twice.
-        """
-        return sum(1 << int(x) for x in self.members(menu))
-
-    def probabilities(self, menu: Iterable[Item]) -> dict[Item, float]:
-        """Return the fitted choice probabilities of one menu, observed or not, by label.
-
-        Parameters
-        ----------
-        menu : iterable
-            Labels of its items.
-
-        Returns
-        -------
-        dict
-            {item: probability}.
-
-        Raises
-        ------
-        InputError
-            If an item is unknown or appears twice.
-        """
-        members = np.sort(self.members(menu))
-        if self.geometry.has_all_menus:
-            known = self.rho[int((np.int64(1) << members).sum())]
-            return {self.items[x]: float(known[x]) for x in members}
-        row = np.zeros((1, self.n), np.bool_)
-        row[0, members] = True
-        same = np.flatnonzero((self.membership == row).all(axis=1))
-        known = self.fitted[same[0]] if len(same) else np.full(self.n, np.nan)
-        if np.isnan(known[members]).any():
-            known = choice_probabilities(self.rankings.orders, self.rankings.weights, row)[0]
-        return {self.items[x]: float(known[x]) for x in members}
 
     def misfits(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float, float]]:
         """List the observed cells furthest from the fit, worst first: menu, item, observed, fitted.
@@ -580,21 +407,6 @@ class Projection:
         """
         return make_frame(fit_table(self, data, menus), backend)
 
-    def score(self, data: ChoiceData) -> Score:
-        """Score how well the fit predicts other choices, also from menus that were not observed.
-
-        Parameters
-        ----------
-        data : ChoiceData
-            The other choices.
-
-        Returns
-        -------
-        Score
-            Log-likelihood, squared error, number of choices, and number of choices that have probability 0 in the fit.
-        """
-        return score_choices(self.items, self.probabilities, data)
-
     def save(self, path: str | Path) -> None:
         """Write the fit with its data, model and certificate to one file, which `rumflow.load` reads.
 
@@ -626,80 +438,3 @@ class Projection:
             f"Projection(n={self.n}, distance={self.distance:.6g}, objective={self.objective:.6g}, "
             f"gap={self.gap:.2g}, status={self.status.value!r}, method={self.method!r}, seconds={self.seconds:.2g})"
         )
-
-
-class Score(NamedTuple):
-    """How well a fit predicts choices.
-
-    Attributes
-    ----------
-    loglik : float
-        Sum of count * log p; minus infinity where something chosen has probability 0.
-    squared_error : float
-        Sum over the cells of (share - p)^2, on average over the choices.
-    n_observations : float
-        Number of choices.
-    n_impossible : float
-        Choices that have probability 0 in the fit.
-
-    Examples
-    --------
-    >>> import rumflow as rf
-    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 10}})
-    >>> score = rf.project(data).score(data)
-    >>> round(float(score.loglik), 3), score.n_observations
-    (-22.493, 40.0)
-    """
-
-    loglik: float
-    squared_error: float
-    n_observations: float
-    n_impossible: float
-
-
-def score_choices(
-    items: Sequence[Item], predict: Callable[[tuple[Item, ...]], dict[Item, float]], data: ChoiceData
-) -> Score:
-    """The score of `predict(menu)`, which gives the probabilities of a menu over `items`, on other choices."""
-    known, start = set(items), data.offered.start.tolist()
-    for x in np.unique(data.offered.item).tolist():
-        if data.items[x] not in known:
-            raise InputError(f"item {data.items[x]!r} is not among the items of the fit: {format_menu(items)}")
-    loglik = square = impossible = 0.0
-    for j, (menu, total) in enumerate(zip(data.menus, data.totals.tolist(), strict=True)):
-        fitted = predict(menu)
-        for label, count in zip(menu, data.count[start[j] : start[j + 1]].tolist(), strict=True):
-            if not np.isnan(count):
-                p = fitted[label]
-                square += total * (count / total - p) ** 2
-                if count > 0 and p > 0:
-                    loglik += count * float(np.log(p))
-                elif count > 0:
-                    impossible += count
-    return Score(-np.inf if impossible else loglik, square / data.n_observations, data.n_observations, impossible)
-
-
-def rankings_of(start: Rankings | Projection, n: int) -> tuple[Ints, Array]:
-    """The rankings of an earlier fit and their shares, checked."""
-    given = start.rankings if isinstance(start, Projection) else start
-    if not hasattr(given, "orders") or not hasattr(given, "weights"):
-        raise InputError(f"start: an earlier fit or its rankings are needed, not {type(start).__name__}")
-    orders, weights = np.asarray(given.orders), np.asarray(given.weights, np.float64)
-    if orders.ndim != 2 or orders.shape[1] != n or len(orders) != len(weights) or len(weights) == 0:
-        raise InputError(
-            f"start: orders of shape (k, {n}) and k weights are needed, k >= 1; got {orders.shape}, {weights.shape}"
-        )
-    if not (np.sort(orders, axis=1) == np.arange(n)).all():
-        raise InputError(f"start: every ranking must hold each of the items 0 to {n - 1} once")
-    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
-        raise InputError("start: the weights must be 0 or more, and not all 0")
-    keep = weights > 0
-    return orders[keep].astype(np.int64), weights[keep] / weights.sum()
-
-
-def status_of(certificate: Certificate, tol: float, reason: str) -> Status:
-    """Converged means certified, whatever the solver thought."""
-    if certificate.is_optimal(Stop(tol)):
-        return Status.OPTIMAL
-    ends = {"max_seconds": Status.MAX_SECONDS, "interrupted": Status.INTERRUPTED, "bounded": Status.BOUNDED}
-    return ends.get(reason, Status.STALLED)

@@ -23,9 +23,12 @@ from rumflow.data.labels import Item, check_items
 from rumflow.errors import InputError
 from rumflow.models.describe import make_model
 from rumflow.output.archive import read_archive
+from rumflow.projection.fitted import Rankings
 from rumflow.projection.observations import Observations
 from rumflow.projection.pack import SAVED_KIND, SAVED_VERSION
-from rumflow.projection.results import Projection, Rankings, Status, rankings_of
+from rumflow.projection.results import Projection
+from rumflow.projection.starts import rankings_of
+from rumflow.projection.status import Status
 from rumflow.solvers.batch.kernels import FACE, INSIDE
 from rumflow.solvers.batch.result import LatticeFits
 from rumflow.solvers.bounded.geometry import BoundedGeometry

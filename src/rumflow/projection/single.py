@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rumflow.check import as_floats, check_number, check_option, check_seconds, check_seed, check_threads, check_tol
-from rumflow.core.arrays import Array, Mixture
+from rumflow.core.arrays import Array
 from rumflow.core.compile import clock
 from rumflow.core.lattice import Lattice
-from rumflow.core.paths import paths_from_orders
 from rumflow.core.problem import NO_WEIGHTS, Stop
 from rumflow.core.seeds import Seed, entropy
 from rumflow.core.transforms import moebius
@@ -27,9 +26,12 @@ from rumflow.errors import InputError, NotConvergedError
 from rumflow.models.model import Model
 from rumflow.output.progress import Reporter
 from rumflow.projection.cost import find_geometry
+from rumflow.projection.fitted import Rankings
 from rumflow.projection.inputs import items_from_shape
 from rumflow.projection.observations import Observations, observe
-from rumflow.projection.results import Projection, Rankings, Status, rankings_of
+from rumflow.projection.results import Projection
+from rumflow.projection.starts import known_bound, mixture_of
+from rumflow.projection.status import Status
 from rumflow.solvers.dispatch import METHODS
 from rumflow.solvers.geometry import Geometry, Keep, SolveOptions
 from rumflow.solvers.resources import ALL_THREADS, ONE_THREAD, Progress, Resources
@@ -172,7 +174,7 @@ def fit_observations(
     starts = None
     if start is not None:
         starts = [mixture_of(start, own)]
-        options = options._replace(lower=_known_bound(start, own, target))
+        options = options._replace(lower=known_bound(start, own, target))
     fits = own.solve(target[None], Stop(tol), starts=starts, options=options, resources=resources)
     return Projection(observations, fits, 0, tol, time.perf_counter() - begin)
 
@@ -189,43 +191,6 @@ def project_exact(
     observations, own = observe(data, model)
     geometry = find_geometry(observations, own, route, exact=True)
     return fit_observations(observations, geometry, weights, tol, resources=Resources(None))
-
-
-def mixture_of(start: Rankings | Projection, geometry: Geometry) -> Mixture:
-    """An earlier fit as types of a geometry, all of them types of its model."""
-    if geometry.has_all_menus:
-        orders, shares = rankings_of(start, geometry.shape[0])
-        return paths_from_orders(orders), shares
-    cells = geometry.cells  # type: ignore[attr-defined]
-    if _same_cells(start, geometry):
-        assert isinstance(start, Projection)
-        types, weights = start.mixture  # also of models whose types are no rankings
-        if start.model is geometry.model:
-            return types, weights
-    else:
-        orders, shares = rankings_of(start, cells.n_items)
-        types, place = np.unique(cells.types_of_orders(orders), axis=0, return_inverse=True)
-        weights = np.bincount(place.reshape(-1), shares).astype(np.float64)
-    types = np.ascontiguousarray(types, np.int32)
-    foreign = 0 if geometry.model.all_rankings else geometry.count_foreign(types)  # type: ignore[attr-defined]
-    if foreign:
-        raise InputError(f"start: {foreign} of its {len(types)} types are not possible in {geometry.model!r}")
-    return types, weights
-
-
-def _same_cells(start: Rankings | Projection, geometry: Geometry) -> bool:
-    if not isinstance(start, Projection) or start.geometry.has_all_menus or geometry.has_all_menus:
-        return False
-    return bool(start.geometry.cells.same(geometry.cells))  # type: ignore[attr-defined]
-
-
-def _known_bound(start: Rankings | Projection, geometry: Geometry, target: Array) -> float:
-    """The lower bound of the objective that an earlier fit of the same data has certified."""
-    if not (_same_cells(start, geometry) and isinstance(start, Projection) and start.model == geometry.model):
-        return 0.0
-    same = np.array_equal(start.fits.targets[start.index], target)
-    same = same and np.array_equal(start.geometry.weights, geometry.weights)
-    return max(start.objective - start.gap, 0.0) if same else 0.0
 
 
 def block_marschak(rho: ChoiceData | ArrayLike) -> Array:

@@ -23,8 +23,9 @@ from rumflow.output import plots
 from rumflow.output.files import check_target, write_whole
 from rumflow.output.frames import optional
 from rumflow.output.names import WRAPPED, name_menu, name_order
-from rumflow.projection.results import Projection, Status
+from rumflow.projection.results import Projection
 from rumflow.projection.single import project
+from rumflow.projection.status import Status
 from rumflow.report.assortment import DOUBTFUL, assortment_content, find_assortment
 from rumflow.report.budgets import make_budget_report
 from rumflow.report.explanation import explain_data, explanation_content, is_quick

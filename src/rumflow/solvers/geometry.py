@@ -28,6 +28,7 @@ from rumflow.core.arrays import Array, Ints, Mask, Mixture, Paths
 from rumflow.core.certificate import Certificate
 from rumflow.core.graph_cells import Cells
 from rumflow.core.problem import Stop
+from rumflow.core.transforms import zeta
 from rumflow.models.model import Model
 from rumflow.solvers.resources import ONE_THREAD, Resources
 
@@ -108,6 +109,7 @@ class Geometry(ABC):
     route: str
     exact: bool  # the price of the cheapest type is known, not only bounded
     has_all_menus: bool  # the layout has every menu of the items
+    complete = False  # every cell of every menu of the items counts, on the simplex
     keep_to_start: Keep  # what has to be kept of a stack for `Fits.starts`
     model: Model
     cone: bool  # mixtures of any total instead of 1
@@ -253,6 +255,10 @@ class Fits(ABC):
     @abstractmethod
     def flow(self, i: int) -> Array:
         """The fit of problem i as a flow on the lattice, (n, 2^(n-1)); an InputError where there is none."""
+
+    def rho_of(self, i: int) -> Array:
+        """The probabilities of problem i over all menus, (n, 2^(n-1)); an InputError where there is no flow."""
+        return zeta(self.flow(i).copy())
 
     @property
     @abstractmethod

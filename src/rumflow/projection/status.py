@@ -1,0 +1,51 @@
+"""How a projection ended, in words."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from rumflow.core.certificate import Certificate
+from rumflow.core.problem import Stop
+
+
+class Status(StrEnum):
+    """How a projection ended.
+
+    OPTIMAL: the gap is within the tolerance. BOUNDED: the graph is too large, and only bounds were computed. STALLED:
+    rounding stopped the solver. MAX_SECONDS: the time limit came first. INTERRUPTED: stopped by Ctrl-C.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
+    >>> rf.project(data).status is rf.Status.OPTIMAL
+    True
+    """
+
+    OPTIMAL = "optimal"
+    BOUNDED = "bounded"
+    STALLED = "stalled"
+    MAX_SECONDS = "max_seconds"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def explanation(self) -> str:
+        """The cause, and what to do about it."""
+        return {
+            Status.OPTIMAL: "the certified gap is within the tolerance",
+            Status.BOUNDED: "the graph of these menus is too large, and the bound computed instead leaves a gap above "
+            "the tolerance: ask for a larger tol, allow more time with max_seconds, or leave out menus or items",
+            Status.STALLED: "rounding stopped the progress before the tolerance was met: ask for a larger tol, "
+            "or bring the weights closer together",
+            Status.MAX_SECONDS: "the time limit max_seconds came first: allow more time, ask for a larger tol, "
+            "or pass the rankings so far as start",
+            Status.INTERRUPTED: "it was interrupted: pass the rankings so far as start to continue",
+        }[self]
+
+
+def status_of(certificate: Certificate, tol: float, reason: str) -> Status:
+    """Converged means certified, whatever the solver thought."""
+    if certificate.is_optimal(Stop(tol)):
+        return Status.OPTIMAL
+    ends = {"max_seconds": Status.MAX_SECONDS, "interrupted": Status.INTERRUPTED, "bounded": Status.BOUNDED}
+    return ends.get(reason, Status.STALLED)
