@@ -11,6 +11,7 @@ from rumflow.core.problem import (
     is_rum_distance,
     least_weight,
     rounding_floor,
+    weight_range,
 )
 
 
@@ -33,3 +34,14 @@ def test_sizes_and_floors_by_hand():
     assert problem.n == 3
     assert not problem.complete
     assert Problem(np.zeros((3, 4))).complete
+
+
+def test_ranges_of_weights_equal_those_of_numpy(rng):
+    for shape in ((1, 1), (3, 4), (6, 32)):
+        weights = np.where(rng.random(shape) < 0.3, 0.0, rng.lognormal(0, 5, shape))
+        weights[0, 0] = 1.0
+        seen = weights[weights > 0]
+        assert weight_range(weights) == (len(seen), seen.min(), seen.max())
+        assert weight_range(weights.T) == weight_range(weights)
+    assert weight_range(np.zeros((2, 2))) == (0, np.inf, 0.0)
+    assert weight_range(NO_WEIGHTS) == (0, np.inf, 0.0)

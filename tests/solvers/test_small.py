@@ -241,6 +241,15 @@ def test_a_start_of_more_rankings_than_there_is_space_for(rng):
     assert certify(problem, warm).objective == pytest.approx(certify(problem, cold).objective)
 
 
+def test_arrays_of_a_workspace_begin_where_lines_of_the_cache_do():
+    for n in (1, 3, 8):
+        made = workspace.make_workspace(n)
+        assert all(array.ctypes.data % 64 == 0 for array in made)
+        assert not made.inverse.any()
+        made.columns[2, 3] = 7
+        assert made.words[2] == 7 << 24
+
+
 def test_weights_far_apart_are_left_to_the_factor():
     assert workspace.is_small(8, NO_WEIGHTS)
     assert not workspace.is_small(9, NO_WEIGHTS)

@@ -36,7 +36,7 @@ from rumflow.core.paths import (
     squeeze,
     uniform_flow,
 )
-from rumflow.core.problem import NO_WEIGHTS, Problem, Stop, is_complete
+from rumflow.core.problem import NO_WEIGHTS, Problem, Stop, is_complete, weight_range
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.core.transforms import zeta, zeta_adjoint
 from rumflow.models.model import Model
@@ -77,6 +77,12 @@ def _small_lattice(n: int, cone: bool) -> LatticeGeometry:
     return LatticeGeometry(n, NO_WEIGHTS, cone)
 
 
+@lru_cache(maxsize=MOST_ITEMS)
+def _no_starts(n: int) -> tuple[Ints, Start]:
+    """Of a single problem without a start."""
+    return join(None, 1, n)
+
+
 class LatticeGeometry(Geometry):
     """All menus of n items; see `rumflow.solvers.geometry.Geometry`."""
 
@@ -89,7 +95,7 @@ class LatticeGeometry(Geometry):
         self.shape = (n, 1 << (n - 1))
         self.n_nodes, self.n_arcs = 1 << n, n << (n - 1)
         self.complete = not cone and is_complete(weights)
-        self._tolerance, self._no_starts = inside_tolerance(n), join(None, 1, n)
+        self._tolerance = inside_tolerance(n)
         # Lattices of few items share their workspaces: fits that are kept would keep one each.
         self.small_workspaces, self.workspaces = _SHARED[n] if n <= MOST_ITEMS else _make_spares(n)
 
@@ -98,7 +104,7 @@ class LatticeGeometry(Geometry):
 
     def weighted(self, weights: Array) -> LatticeGeometry:
         """The same with other weights; none at all where all are 1."""
-        plain = not len(weights) or (not self.cone and bool((weights == 1.0).all()))
+        plain = not len(weights) or (not self.cone and weight_range(weights) == (weights.size, 1.0, 1.0))
         return plain_lattice(self.n, self.cone) if plain else LatticeGeometry(self.n, weights, self.cone)
 
     def blank(self, single: float) -> Array:
@@ -129,8 +135,7 @@ class LatticeGeometry(Geometry):
 
     def positions(self, menu: Ints, item: Ints, cells: Cells) -> Ints:
         """Where cells are in the flattened layout."""
-        masks = cells.membership @ (np.int64(1) << np.arange(self.n, dtype=np.int64))
-        where: Ints = (item << (self.n - 1)) + squeeze.py_func(masks[menu], item)
+        where: Ints = (item << (self.n - 1)) + squeeze.py_func(cells.offered.masks()[menu], item)
         return where
 
     def solve(
@@ -278,7 +283,7 @@ class LatticeGeometry(Geometry):
         fits, out, stop, size = part.fits, part.out, part.stop, len(part.targets)
         keep, first = fits.keep, part.span.start
         small = self.small_workspaces.take()
-        begin, start = self._no_starts if part.starts is None and size == 1 else join(part.starts, size, self.n)
+        begin, start = _no_starts(self.n) if part.starts is None and size == 1 else join(part.starts, size, self.n)
         atoms = 128 * size if keep else 0
         flat = Start(
             np.empty((atoms, self.n), np.int32), np.empty(atoms), np.empty(64 * atoms if keep is Keep.FACES else 0)
@@ -307,7 +312,7 @@ class LatticeGeometry(Geometry):
         flat = Start(flat.paths[:rankings], flat.weights[:rankings], flat.factor[:numbers])
         unsolved = self._certify(part) if part.certify or out.stalled.any() else []
         fits.reasons[part.span] = ["done"] * size
-        if self.complete:
+        if self.complete and INSIDE in out.kind.tolist():
             for i, (kind, rounds) in enumerate(zip(out.kind.tolist(), out.rounds.tolist(), strict=True)):
                 if kind == INSIDE and rounds == 0:
                     fits.methods[first + i] = "moebius"

@@ -36,7 +36,7 @@ def make_problem(problem: Problem) -> KernelProblem:
     n, weights = problem.n, problem.weights
     table = zeta_adjoint(weights.copy()) if len(weights) else NO_WEIGHTS
     # c of the order of the Gram entries: a ranking's squared norm is the total weight of the cells it chooses.
-    ridge = max(float(table[:, -1].mean()), 1e-300) if len(weights) else float(1 << (n - 1))
+    ridge = max(float(table[:, -1].sum() / n), 1e-300) if len(weights) else float(1 << (n - 1))
     return KernelProblem(problem.target, weights, table, 0.0 if problem.cone else ridge, least_pivot(weights))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array
+from rumflow.core.problem import weight_range
 
 # A type whose pivot is below this share of its norm depends on the active ones. Where weights differ much, types that differ in
 # light cells only have small pivots without depending on each other.
@@ -29,8 +30,8 @@ class KernelProblem(NamedTuple):
 
 def least_pivot(weights: Array) -> float:
     """`Problem.pivot` for these weights."""
-    seen = weights[weights > 0]
-    return SPREAD_PIVOT if len(seen) and float(seen.max()) > _SPREAD * float(seen.min()) else PIVOT
+    _, least, largest = weight_range(weights)
+    return SPREAD_PIVOT if largest > _SPREAD * least else PIVOT
 
 
 class Active(NamedTuple):
