@@ -113,10 +113,11 @@ def check_weights(lattice: Lattice, weights: ArrayLike, items: tuple[Item, ...])
     if array.shape != lattice.shape:
         raise InputError(f"weights: an array of shape {lattice.shape} is needed, not {array.shape}")
     given = lattice.to_internal(array)
-    require_weights(given, lambda i: _cell_name(items, *divmod(i, given.shape[1])))
+    require_weights(given, lambda i: cell_name(items, *divmod(i, given.shape[1])))
     return given
 
 
-def _cell_name(items: tuple[Item, ...], x: int, column: int) -> str:
+def cell_name(items: tuple[Item, ...], x: int, column: int) -> str:
+    """A cell of the lattice in words, given by its place in the internal layout."""
     menu = unsqueeze.py_func(column, x)
     return f"menu {format_menu(items[y] for y in items_of(menu))} (row {menu}), item {items[x]!r}"

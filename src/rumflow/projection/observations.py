@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 from rumflow.check import as_floats, check_option, require_weights
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.graph_cells import Cells
-from rumflow.core.lattice import MAX_ITEMS, Lattice, items_of
+from rumflow.core.lattice import MAX_ITEMS, Lattice
 from rumflow.core.menus import Menus
+from rumflow.core.paths import squeeze
 from rumflow.core.problem import NO_WEIGHTS, Stop
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
@@ -24,7 +25,14 @@ from rumflow.errors import InputError
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model, require_model
 from rumflow.models.random_utility import RANDOM_UTILITY
-from rumflow.projection.inputs import ALWAYS_FITS, items_from_shape, read_array, require_lattice_memory
+from rumflow.projection.inputs import (
+    ALWAYS_FITS,
+    cell_name,
+    check_weights,
+    items_from_shape,
+    read_array,
+    require_lattice_memory,
+)
 from rumflow.solvers.geometry import Geometry, SolveOptions
 from rumflow.solvers.resources import ONE_THREAD, Resources
 
@@ -192,12 +200,10 @@ class Observations:
             return self._target, NO_WEIGHTS if self._seen is None else self._seen.astype(np.float64)
         if isinstance(weights, str):
             self._refuse_named(weights)
-        given = self._array(weights)
-        lattice = Lattice(self.n)
-        rows = lattice.to_internal(given)
-        require_weights(rows, self._name)
+        rows = check_weights(Lattice(self.n), self._array(weights), self.items)
         if self._seen is not None and (unseen := (rows > 0) & ~self._seen).any():
-            self._refuse_unseen(self._name(int(unseen.argmax())), float(rows[unseen][0]))
+            x, column = np.argwhere(unseen)[0].tolist()
+            self._refuse_unseen(cell_name(self.items, x, column), float(rows[x, column]))
         return self._target, rows
 
     def weigh(self, weights: str | ArrayLike | None) -> Array:
@@ -249,12 +255,6 @@ class Observations:
     def _refuse_unseen(cell: str, weight: float) -> None:
         raise InputError(f"weights: {cell} has weight {weight:g} but was not observed; give it weight 0")
 
-    def _name(self, position: int) -> str:
-        """A cell of the lattice in words, given by its position in the internal layout."""
-        item, column = divmod(position, 1 << (self.n - 1))
-        mask = (column & ((1 << item) - 1)) | (1 << item) | ((column >> item) << (item + 1))
-        return f"menu {format_menu(self.items[x] for x in items_of(mask))} (row {mask}), item {self.items[item]!r}"
-
 
 def _spread(geometry: Geometry, position: Ints, weights: Array) -> Array:
     """Weights in the layout; a menu of one item is no news, and as light as the lightest."""
@@ -272,8 +272,7 @@ def _spread(geometry: Geometry, position: Ints, weights: Array) -> Array:
 
 def lattice_positions(n: int, masks: Ints, item: Ints) -> Ints:
     """Where cells (mask, item) lie in the flattened internal layout of the lattice."""
-    column = (masks & ((np.int64(1) << item) - 1)) | ((masks >> (item + 1)) << item)
-    where: Ints = (item << (n - 1)) + column
+    where: Ints = (item << (n - 1)) + squeeze.py_func(masks, item)
     return where
 
 

@@ -168,7 +168,7 @@ class Projection(Fitted):
     @property
     def observed(self) -> Array:
         """(2^n, n): the data over all menus; NaN where not observed, 0 outside the menu. Available where `rho` is."""
-        self._require_all_menus()
+        self._flow  # noqa: B018  # an error where there is none
         return self.observations.over_all_menus()
 
     @cached_property
@@ -215,10 +215,6 @@ class Projection(Fitted):
 
     def _rho(self) -> Array:
         return self.fits.rho_of(self.index)
-
-    def _require_all_menus(self) -> None:
-        if not self.geometry.has_all_menus:
-            self._flow  # noqa: B018  # an error where there is none
 
     @property
     def interior(self) -> IpmResult | None:
