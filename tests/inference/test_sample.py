@@ -27,9 +27,9 @@ def test_inner_point_counts_behaviours_once():
     behaviours = {
         tuple(next(y for y in order if m >> y & 1) == x for m, x in cells) for order in permutations(range(4))
     }
-    rows, row = membership_of(menus, 4), np.searchsorted(menus, mask)
-    assert inner_point(rows, row, item, "types") == pytest.approx(np.mean(list(behaviours), axis=0), abs=1e-12)
-    assert inner_point(rows, row, item, "rankings") == pytest.approx(1 / np.bitwise_count(mask))
+    offered, row = Menus.from_table(membership_of(menus, 4))[0], np.searchsorted(menus, mask)
+    assert inner_point(offered, row, item, "types") == pytest.approx(np.mean(list(behaviours), axis=0), abs=1e-12)
+    assert inner_point(offered, row, item, "rankings") == pytest.approx(1 / np.bitwise_count(mask))
 
 
 def test_inverse_variance_is_pearson(noisy):

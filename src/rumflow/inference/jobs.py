@@ -127,7 +127,7 @@ def run(replicators: Sequence[Replicator], n_boot: int, jobs: JobOptions) -> lis
     )
     for r in replicators:
         if r.sample.projector.geometry.has_all_menus:
-            n, menus = r.sample.projector.n, len(r.sample.projector.cells.membership)
+            n, menus = r.sample.projector.n, len(r.sample.projector.cells)
             rows = min(piece_size(r), int(n_boot))
             require_memory(test_bytes(n, menus, rows, thread_count(threads)), f"the test for n = {n} items")
     collected = [

@@ -91,8 +91,9 @@ def find_notes(
 def _nothing_to_test(sample: Sample) -> list[str]:
     """Menus without a common item, each in one group: whatever was chosen, some population of rankings chooses so."""
     projector = sample.projector
-    once = len(sample.unit_menu) == len(sample.menus)
-    if projector.model.all_rankings and once and (projector.cells.membership.sum(axis=0) <= 1).all():
+    offered = projector.cells.offered
+    once = len(sample.unit_menu) == len(offered)
+    if projector.model.all_rankings and once and len(np.unique(offered.item)) == len(offered.item):
         return [
             "No item is in two menus of two or more items: any choices from them are random utility, so there is nothing to test."
         ]

@@ -77,7 +77,7 @@ class Sample:
     @property
     def menu_sizes(self) -> Array:
         """(units,): the number of items of each unit's menu."""
-        sizes: Array = self.menus.sum(axis=1).astype(np.float64)[self.unit_menu]
+        sizes: Array = self.projector.cells.offered.sizes.astype(np.float64)[self.unit_menu]
         return sizes
 
     @property
@@ -204,9 +204,9 @@ def build_sample(
                 "which the lattice does not have; accepted are None, 'graph' and 'bounded'"
             )
         unit, item, frequency = _with_remainders(unit, item, frequency, np.flatnonzero(partly[unit_menu]))
-    every = menus.to_table(np.True_, False)
-    cells = Cells(every, None if recorded.all() else menus.to_table(recorded, False), items)
-    projector = Projector(cells, model, route, convention.set == "cone", bool(partly.any()))
+    projector = Projector(
+        Cells.of_menus(menus, recorded, items), model, route, convention.set == "cone", bool(partly.any())
+    )
     centre = find_centre(projector, convention.centre)
     sample = Sample(
         items=items,
@@ -258,10 +258,10 @@ def find_centre(projector: Projector, kind: str) -> Array:
     """(C,): the probabilities of the cells at the inner point r; `kind`: `Convention.centre`."""
     if not projector.model.all_rankings:
         return projector.inner_point()
-    return inner_point(projector.cells.membership, projector.menu, projector.item, kind)
+    return inner_point(projector.cells.offered, projector.menu, projector.item, kind)
 
 
-def inner_point(menus: Mask, menu: Ints, item: Ints, kind: str) -> Array:
+def inner_point(menus: Menus, menu: Ints, item: Ints, kind: str) -> Array:
     """Probabilities of the cells (menu, item) when all rankings, or all distinct behaviours over the menus, are equally likely.
 
     Let c items be in every menu, and q = n - c in some. A behaviour is a list of k of the q, in order, and the first of the c
@@ -273,12 +273,13 @@ def inner_point(menus: Mask, menu: Ints, item: Ints, kind: str) -> Array:
         full[own] = inner_point(menus, menu[own], item[own], kind)
         full[~own] = 1.0 - np.bincount(menu[own], full[own], len(menus))[menu[~own]]
         return full
-    size = menus.sum(axis=1)[menu]
-    always: Mask = np.logical_and.reduce(menus, axis=0)
+    size = menus.sizes[menu]
+    times = np.bincount(menus.item, minlength=menus.n_items)
+    always = times == len(menus)
     common = int(always.sum())
     if kind == "rankings" or common == 0:
         return np.asarray(1.0 / size, np.float64)
-    others = int(menus.any(axis=0).sum()) - common  # items in no menu make no difference
+    others = int((times > 0).sum()) - common  # items in no menu make no difference
     length = np.arange(others + 1)
     behaviours = [factorial(others) // factorial(others - k) for k in length]
     share = [number / sum(behaviours) for number in behaviours]  # of whole numbers, which may be larger than any float
@@ -405,9 +406,10 @@ def _slot_weights(sample: Sample, weights: str | ArrayLike | None, groups: Seque
 def pearson_weights(sample: Sample, fit: Array) -> Array:
     """The weights "inverse-variance" of the slots where the cells have the probabilities `fit`."""
     sizes, menu = sample.sizes[sample.unit], sample.unit_menu[sample.unit]
-    items = sample.menus.sum(axis=1)[menu]
+    cells = sample.projector.cells
+    items = cells.offered.sizes[menu]
     # One observation per item moves the fit towards uniform; a remainder has several items.
-    each = np.where(sample.item < 0, items - sample.projector.cells.recorded.sum(axis=1)[menu], 1)
+    each = np.where(sample.item < 0, items - cells.remainder[menu], 1)
     w: Array = sizes / ((sizes * fit[sample.column] + each) / (sizes + items))
     return w
 

@@ -83,8 +83,8 @@ class RandomUtility(Model):
     def parts(self, cells: Cells) -> list[Ints]:
         """The observed menus in groups without a common item and without a known preference between their items."""
         above = self.preferences(cells.items)
-        menu, item = np.nonzero(cells.membership)
-        rest = np.ones(cells.shape[0], np.bool_)
+        menu, item = cells.offered.menu, cells.offered.item
+        rest = np.ones(len(cells), np.bool_)
         groups: list[Ints] = []
         while rest.any():
             group = np.zeros(len(rest), np.bool_)

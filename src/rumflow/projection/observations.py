@@ -146,8 +146,8 @@ class Observations:
     @cached_property
     def cells(self) -> Cells:
         """The recorded cells of the menus of two items or more."""
-        recorded = np.asarray(self.menus.to_table(self._recorded, False), np.bool_)
-        return Cells(self.membership[self.rows], recorded[self.rows], self.items)
+        offered, cells = self.menus.take(self.rows)
+        return Cells.of_menus(offered, self._recorded[cells], self.items)
 
     def lay_out(
         self, geometry: Geometry, weights: str | ArrayLike | None, resources: Resources = ONE_THREAD

@@ -20,7 +20,7 @@ import numpy as np
 from rumflow.core.arrays import Array, Ints, Mask, Mixture, Paths
 from rumflow.core.graph_cells import Cells
 from rumflow.core.problem import Stop
-from rumflow.data.menus import masks_of, unique_menus
+from rumflow.data.menus import unique_menus
 from rumflow.models.model import Model, require_model
 from rumflow.models.random_utility import RANDOM_UTILITY
 from rumflow.projection.observations import lattice_positions
@@ -148,7 +148,7 @@ class Projector:
 
     def to_lattice(self, values: Array) -> Array:
         """Numbers per cell (C,) in the internal layout of the lattice, (n, 2^(n-1)); 0 elsewhere."""
-        n, masks = self.n, masks_of(self.cells.membership)
+        n, masks = self.n, self.cells.offered.masks()
         rows = np.zeros(n << (n - 1))
         own = self.item >= 0
         rows[lattice_positions(n, masks[self.menu[own]], self.item[own])] = values[own]

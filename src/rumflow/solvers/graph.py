@@ -67,7 +67,7 @@ class GraphGeometry(Geometry):
 
     def __init__(self, model: Model, cells: Cells, *, cone: bool = False, limit: Limit = DEFAULT_LIMIT) -> None:
         self.model, self.cells, self.cone = model, cells, cone
-        whole = [np.arange(len(cells.membership))]
+        whole = [np.arange(len(cells))]
         self.menus = whole if cone else model.parts(cells)
         self.parts = [cells] if len(self.menus) == 1 else [cells.part(group) for group in self.menus]
         self._prepare(limit)
@@ -127,7 +127,7 @@ class GraphGeometry(Geometry):
 
     def positions(self, menu: Ints, item: Ints, cells: Cells) -> Ints:
         """Where cells are in the flattened tables; item -1 is the remainder."""
-        column = np.where(item < 0, cells.remainder[menu], cells.column[menu, np.maximum(item, 0)])
+        column = np.where(item < 0, cells.remainder[menu], cells.columns(menu, item))
         return np.asarray(menu * self.cells.width + column, np.int64)
 
     @cached_property

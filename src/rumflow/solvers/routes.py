@@ -64,10 +64,10 @@ def find_route(
     n = cells.n_items
     edges = n << (n - 1)
     possible = model.all_rankings and not remainders and n <= LATTICE_ITEMS
-    whole = bool((cells.recorded == cells.membership).all()) and len(cells.membership) == 2**n - 1 - n
+    whole = cells.all_recorded and len(cells) == 2**n - 1 - n
     lattice = None
     if possible:
-        menus = len(cells.membership)
+        menus = len(cells)
         lattice = Cost(
             "lattice", 1 << n, edges, projection_bytes(n, not whole, pool_size(n)), _lattice_seconds(n, menus)
         )

@@ -110,7 +110,7 @@ def highest(menus: Menus, c: Array, items: tuple[Item, ...], model: Model | None
     if model is None:
         menus, used = drop_unused(menus)
         items = tuple(items[x] for x in used)
-    cells = Cells(menus.to_table(np.True_, False), None, items)
+    cells = Cells.of_menus(menus, None, items)
     geometry = GraphGeometry(RandomUtility() if model is None else model, cells)
     return 0.0 - geometry.cheapest(cells.to_table(menus.to_table(-c, 0.0)))
 

@@ -252,7 +252,7 @@ def effective_choices(data: ChoiceData, by_subject: bool) -> Array:
 
 def _all_cells(menus: Menus, items: tuple[Item, ...]) -> Cells:
     """All cells of some menus."""
-    return Cells(menus.to_table(np.True_, False), None, items)
+    return Cells.of_menus(menus, None, items)
 
 
 def half_samples(data: ChoiceData, by_subject: bool, seed: int, count: int) -> Iterator[tuple[ChoiceData, Ints]]:

@@ -39,7 +39,7 @@ class BoundedGeometry(GraphGeometry):
     def graphs(self) -> list[Graph]:
         """There are none."""
         raise InputError(
-            f"the graph of these {len(self.cells.membership)} menus is too large to build: route='bounded' gives bounds on the "
+            f"the graph of these {len(self.cells)} menus is too large to build: route='bounded' gives bounds on the "
             "distance, but no derivatives, no likelihood and no bounds on other menus; leave out menus or items"
         )
 
@@ -51,7 +51,7 @@ class BoundedGeometry(GraphGeometry):
     @property
     def n_arcs(self) -> int:
         """What a search costs, in place of arcs: the cells of all menus, once for each item of the menu."""
-        return int((self.cells.membership.sum(axis=1) ** 2).sum())
+        return int((self.cells.offered.sizes**2).sum())
 
     @property
     def n_bytes(self) -> int:
