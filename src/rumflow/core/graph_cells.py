@@ -79,6 +79,7 @@ class Cells:
         self.remainder: Ints = np.where(number < sizes, number, -1)  # (m,): its column, -1 where there is none
         self.count: Ints = number + (number < sizes)  # (m,): cells of each menu
         self.width = int(self.count.max())
+        self.n_items, self.shape = n, (len(sizes), self.width)  # (menus, width): the shape of tables
         #: Of what was offered: the column in tables.
         self.place: Paths = np.where(
             self.known, recorded - 1 - before[offered.menu], self.remainder[offered.menu]
@@ -89,7 +90,7 @@ class Cells:
 
     def __len__(self) -> int:
         """Number of menus."""
-        return len(self.offered)
+        return self.shape[0]
 
     @cached_property
     def membership(self) -> Mask:
@@ -104,7 +105,7 @@ class Cells:
     @cached_property
     def column(self) -> Paths:
         """(m, n): the columns of items in tables; -1 outside the menu."""
-        column = np.full((len(self), self.n_items), -1, np.int32)
+        column = np.full((self.shape[0], self.n_items), -1, np.int32)
         column.reshape(-1)[self.offered.entry] = self.place
         return column
 
@@ -117,16 +118,6 @@ class Cells:
         """Tells these cells from others."""
         parts = (self.offered.start, self.offered.item, np.packbits(self.known))
         return (self.items, *(hashlib.sha256(part.tobytes()).digest() for part in parts))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(menus, width): the shape of tables."""
-        return len(self), self.width
-
-    @property
-    def n_items(self) -> int:
-        """Number of items."""
-        return self.offered.n_items
 
     @cached_property
     def item(self) -> Ints:
@@ -155,7 +146,7 @@ class Cells:
 
     def to_array(self, table: ArrayLike) -> Array:
         """The way back: (m, n), NaN on what was not recorded."""
-        array = np.full((len(self), self.n_items), np.nan)
+        array = np.full((self.shape[0], self.n_items), np.nan)
         menu, item, column = self._recorded_cells
         array[menu, item] = np.asarray(table, np.float64)[menu, column]
         return array
@@ -167,7 +158,7 @@ class Cells:
 
     def items_of_types(self, types: Paths) -> Ints:
         """(k, m): the item each type takes from each menu, -1 for an item that was not recorded."""
-        return self.item[np.arange(len(self)), types]
+        return self.item[np.arange(self.shape[0]), types]
 
     def types_of_orders(self, orders: Ints) -> Paths:
         """(k, m): what rankings, given as rows of items best first, take from every menu."""

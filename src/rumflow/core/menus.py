@@ -72,7 +72,7 @@ class Menus:
     @cached_property
     def menu(self) -> Ints:
         """(cells,) the menu of each cell."""
-        return np.repeat(np.arange(len(self)), self.sizes)
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     @property
     def entry(self) -> Ints:
@@ -107,7 +107,7 @@ class Menus:
 
     def count(self, cells: Mask) -> Ints:
         """(m,) how many cells of each menu are marked."""
-        return np.bincount(self.menu[cells], minlength=len(self))
+        return np.bincount(self.menu[cells], minlength=len(self.sizes))
 
     def to_table(self, values: ArrayLike, outside: float | bool) -> NDArray[np.generic]:
         """(m, n): a value per cell, and the same one outside the menus."""
