@@ -42,6 +42,8 @@ CACHE = ROOT / ".cache" / "mutants"
 RESULTS = ROOT / "studies" / "results"
 COLUMNS = ("file", "line", "column", "kind", "before", "after", "result", "tests", "seconds")
 
+CHILD = "RUMFLOW_MUTANTS"  # set in the process of a part, whose kernels run as it asks for
+
 SLOW = 2  # CPU seconds that a test may take to be on the map
 MOST = 10.0  # CPU seconds of tests for one mutant
 
@@ -430,7 +432,7 @@ def main() -> None:
     """What the command line names."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("what", choices=["map", "run", "report"])
-    options.add_argument("--part", choices=list(PARTS), help="this folder only, in this process")
+    options.add_argument("--part", choices=list(PARTS), help="this folder only")
     options.add_argument(
         "--tests", nargs="+", default=[], help="map: these files and folders of tests/ only, after tests were added"
     )
@@ -442,12 +444,12 @@ def main() -> None:
     os.chdir(ROOT)
     if given.what == "report":
         report(results_of(given.seed))
-    elif given.part is None:
-        for name, part in PARTS.items():
-            plain = {"NUMBA_DISABLE_JIT": "1"} if part.plain else {}
+    elif CHILD not in os.environ:
+        for name in PARTS if given.part is None else [given.part]:
+            plain = {"NUMBA_DISABLE_JIT": "1"} if PARTS[name].plain else {}
             subprocess.run(
                 [sys.executable, *sys.argv, "--part", name],
-                env={**os.environ, "RUMFLOW_THREADS": "1", **plain},
+                env={**os.environ, CHILD: name, "RUMFLOW_THREADS": "1", **plain},
                 check=True,
             )
         if given.what == "run":

@@ -172,3 +172,37 @@ def test_every_phrase_is_one_of_the_library():
             texts.append("".join(str(part.value) for part in parts if isinstance(part, ast.Constant)))
     for phrase, _ in PHRASES:
         assert any(phrase in text for text in texts), phrase
+
+
+def test_labels_that_look_like_arguments_stay(capsys, tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(
+        "menu,item,count\n"
+        + "".join(
+            f"{menu},{item},{count}\n"
+            for menu, item, count in [
+                ("tea|outside_option", "tea", 30),
+                ("tea|outside_option", "outside_option", 70),
+                ("tea|outside_option|seed=1", "tea", 50),
+                ("tea|outside_option|seed=1", "outside_option", 30),
+                ("tea|outside_option|seed=1", "seed=1", 20),
+            ]
+        )
+    )
+    for words in (
+        ["test", path, "--n-boot", 99],
+        ["explain", path, "--n-boot", 99],
+        ["project", path],
+        ["assort", path, "--revenue", "tea=1", "--outside", "outside_option"],
+        ["assort", path, "--revenue", "seed=1=3", "--outside", "outside_option"],
+        ["bounds", path, "--for", "tea,max_size"],
+    ):
+        _, out, err = run(capsys, *words)
+        assert "outside_option" in out + err
+        assert "--outside-option" not in out + err
+        assert "--seed" not in out + err
+
+
+def test_menus_stay_where_labels_are_not_known():
+    text = "menu {n_boot, seed=1}: the item is unknown; pass seed=2"
+    assert shell_words(text, arguments("bounds")) == "menu {n_boot, seed=1}: the item is unknown; pass --seed 2"

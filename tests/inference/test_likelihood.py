@@ -391,3 +391,9 @@ def test_a_likelihood_that_is_cut_short():
     for wrong in (0.0, -1.0, np.nan, np.inf):
         with pytest.raises(rf.InputError, match="a positive number is needed"):
             rf.fit_likelihood(DECOY, wrong)
+
+
+def test_a_menu_of_one_item_may_lack_its_count():
+    frame = {"menu": ["a", "a;b", "a;b"], "item": ["a", "a", "b"], "count": [np.nan, 3, 4], "total": [5, 7, 7]}
+    fit = rf.fit_likelihood(rf.ChoiceData.from_frame(frame))
+    assert fit.loglik == pytest.approx(3 * np.log(3 / 7) + 4 * np.log(4 / 7))

@@ -1,7 +1,8 @@
 """What the library says to people at the shell: options of the command instead of arguments of Python.
 
 Texts of the library name its arguments as they are called there, `max_seconds` or `count='n'`; sometimes the option follows in
-brackets. All that the commands print of them, errors, notes and how data were read, passes through `shell_words`.
+brackets. All that the commands print of them, errors, notes and how data were read, passes through `shell_words`. Menus, items
+of the data and what was typed stay as they are, whatever they are called.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 import shlex
 from argparse import Namespace
 from ast import literal_eval
+from collections.abc import Sequence
 
 #: What can be done in Python only, and what is called otherwise at the shell.
 PHRASES = (
@@ -37,7 +39,7 @@ _ADVICE = {
 
 #: Arguments whose option has another name, and what of the arguments of a command is no option.
 _RENAMED = {"n_jobs": "jobs"}
-_NO_OPTIONS = {"command", "data", "family", "shell", "run", "parser", "words", "target", "target_item"}
+_NO_OPTIONS = {"command", "data", "family", "shell", "run", "parser", "words", "labels", "target", "target_item"}
 
 _VALUE = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\[\.\.\.\]|[-+\w]*(?:\.\w+)*"""
 _ENDINGS = {"": "", "[...]": "", "True": "", "False": " no", "None": " none"}
@@ -63,6 +65,13 @@ def shell_words(text: str, arguments: Namespace | None = None) -> str:
     names = [*options, *(name for name, option in _RENAMED.items() if option in options)]
     if not names:
         return text
+    kept: list[str] = []
+
+    def keep(found: re.Match[str]) -> str:
+        kept.append(found[0])
+        return f"\0{len(kept) - 1}\0"
+
+    text = re.sub(_protected(arguments, names), keep, text)
     name = rf"(?<![\w'\"-])({'|'.join(sorted(names, key=len, reverse=True))})"
     # The option itself follows where it is called otherwise: cluster='clan' (--subject).
     text = re.sub(rf"\b\w+=({_VALUE}) \((--[a-z-]+)[^(),]*\)", lambda found: found[2] + _ending(found[1]), text)
@@ -73,7 +82,17 @@ def shell_words(text: str, arguments: Namespace | None = None) -> str:
     odd = "|".join(one for one in names if "_" in one and one not in (*ROLES, *LISTS))
     if odd:
         text = re.sub(rf"(?<![\w'\"-])({odd})(?![\w.=:])( \(--[^()]*\))?", lambda found: _option(found[1]), text)
-    return re.sub(r"(--[a-z-]+), \1\b", r"\1", text)
+    text = re.sub(r"(--[a-z-]+), \1\b", r"\1", text)
+    return re.sub(r"\0(\d+)\0", lambda found: kept[int(found[1])], text)
+
+
+def _protected(arguments: Namespace | None, names: Sequence[str]) -> str:
+    """Menus in braces, and those labels of the data and words of the command line that look like arguments."""
+    words = [str(label) for label in getattr(arguments, "labels", ())]
+    words += [word for word in getattr(arguments, "words", ()) if not word.startswith("-")]
+    alike = {word for word in words if any(name in word for name in names)}
+    each = (rf"(?<!\w){re.escape(word)}(?!\w)" for word in sorted(alike, key=len, reverse=True))
+    return "|".join([r"\{[^{}]*\}", *each])
 
 
 def _option(name: str) -> str:

@@ -7,8 +7,8 @@ not recorded, the *remainder*, is one further cell of weight 0. A number per cel
 * table  (m, width): row = menu, column = its recorded items in ascending order, then the remainder if there is one, then
   padding with 0. What the kernels see; cell (j, c) has the number `j * width + c`.
 
-A *type* takes one cell from every menu: a row of m columns. The menus are held as lists of items, so pairs among thousands of
-items take no more than their cells; (m, n) arrays are made when they are asked for, by the kernels that build graphs.
+A *type* takes one cell from every menu: a row of m columns. The menus are held as lists of items, in proportion to what was
+offered; (m, n) arrays are made when they are asked for, by the kernels that build graphs.
 """
 
 from __future__ import annotations
@@ -109,9 +109,11 @@ class Cells:
         column.reshape(-1)[self.offered.entry] = self.place
         return column
 
-    def columns(self, menu: Ints, item: Ints) -> Paths:
-        """The columns of pairs (menu, item of that menu)."""
-        return self.place[self.offered.cells_of(menu, item)]
+    def columns(self, menu: Ints, item: Ints) -> Ints:
+        """The columns of pairs (menu, item of that menu); item -1 is the remainder."""
+        cells = self.offered.cells_of(menu, item)
+        assert ((cells >= 0) | (item < 0)).all(), "an item that its menu does not offer"
+        return np.where(item < 0, self.remainder[menu], self.place[cells])
 
     @cached_property
     def key(self) -> tuple[Hashable, ...]:

@@ -310,20 +310,20 @@ def maximise_likelihood(
     begin = time.perf_counter()
     cells = CountedCells(data, model, route)
     inner = cells.gather(cells.geometry.rho(cells.geometry.middle()))
-    menus = data.offered
+    menus, name = data.offered, "random utility" if model is None else repr(model)
     impossible = (np.nan_to_num(data.count) > 0) & (inner == 0)
     if impossible.any():
         cell = int(impossible.argmax())
         menu, item = menus.labels_of(int(menus.menu[cell]), data.items), data.items[menus.item[cell]]
         raise ImpossibleChoiceError(
             f"menu {format_menu(menu)}: {item!r} was chosen {data.count[cell]:g} times, but no "
-            f"type of {model!r} takes it: the likelihood is 0 whatever the mixture"
+            f"type of {name} takes it: the likelihood is 0 whatever the mixture"
         )
     rest = remainders(data)
-    for row in np.flatnonzero((rest > 0) & (menus.sums(inner) > 1 - 1e-12)):
+    for row in np.flatnonzero((rest > 0) & (menus.sizes > 1) & (menus.sums(inner) > 1 - 1e-12)):
         raise ImpossibleChoiceError(
             f"menu {format_menu(menus.labels_of(int(row), data.items))}: {rest[row]:g} choices were not recorded, but no type of "
-            f"{model!r} takes an item without a count: the likelihood is 0 whatever the mixture"
+            f"{name} takes an item without a count: the likelihood is 0 whatever the mixture"
         )
     state = maximise(data, cells, tol, most=most)
     return LikelihoodFit(
@@ -346,7 +346,7 @@ def require_converged(fit: LikelihoodFit, most: int = MOST_ROUNDS) -> None:
         raise LikelihoodError(
             f"the certified gap {fit.gap:.2g} stayed above tol={fit.tol:g} after {fit.iterations} projections: "
             f"ask for a larger tol{', or more max_iterations' if fit.iterations >= most else ''}; "
-            "the best point is the attribute `fit` of this error, or pass throw=False",
+            "the best point so far is the attribute `fit` of this error, or pass throw=False",
             fit,
         )
 

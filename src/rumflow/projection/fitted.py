@@ -148,9 +148,10 @@ class Fitted(ABC):
 
     @cached_property
     def rho(self) -> Array:
-        """(2^n, n): fitted probabilities, 0 outside the menu; the data themselves where they are RUM already.
+        """(2^n, n): fitted probabilities, 0 outside the menu.
 
-        On a graph only for random utility with at most 22 items.
+        A projection of data that are RUM already has the data themselves. On a graph only for random utility with at most 22
+        items.
         """
         rows = self._rho()
         return Lattice(len(rows)).from_internal(rows)
@@ -223,14 +224,19 @@ class Fitted(ABC):
 
     def _of_menu(self, members: Ints) -> Array:
         """(n,): those of a menu that the layout has, or that was observed; else what the rankings give."""
-        row = np.zeros((1, len(self.items)), np.bool_)
-        row[0, members] = True
         if self.geometry.has_all_menus:
             return np.asarray(self.rho[(np.int64(1) << members).sum()])
-        for i in np.flatnonzero((self.membership == row).all(axis=1)):
-            if not np.isnan(self.fitted[i, members]).any():
-                return np.asarray(self.fitted[i])
+        row = np.zeros((1, len(self.items)), np.bool_)
+        row[0, members] = True
+        i = self._row_of_menu.get(row.tobytes())
+        if i is not None and not np.isnan(self.fitted[i, members]).any():
+            return np.asarray(self.fitted[i])
         return np.asarray(choice_probabilities(self.rankings.orders, self.rankings.weights, row)[0])
+
+    @cached_property
+    def _row_of_menu(self) -> dict[bytes, int]:
+        """The observed menus by their rows of truth values."""
+        return {row.tobytes(): i for i, row in enumerate(self.membership)}
 
     def score(self, data: ChoiceData) -> Score:
         """Score how well the fit predicts other choices, also from menus that were not observed.

@@ -127,8 +127,7 @@ class GraphGeometry(Geometry):
 
     def positions(self, menu: Ints, item: Ints, cells: Cells) -> Ints:
         """Where cells are in the flattened tables; item -1 is the remainder."""
-        column = np.where(item < 0, cells.remainder[menu], cells.columns(menu, item))
-        return np.asarray(menu * self.cells.width + column, np.int64)
+        return np.asarray(menu * self.cells.width + cells.columns(menu, item), np.int64)
 
     @cached_property
     def _share(self) -> Array:

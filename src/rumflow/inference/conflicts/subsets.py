@@ -26,7 +26,6 @@ from rumflow.core.graph_cells import Cells
 from rumflow.core.menus import Menus, add_up
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.inference.convention import Convention
 from rumflow.inference.replicate import Distances, Replicator, distances, make_replicator
@@ -172,7 +171,7 @@ class Subsets:
         if model is not None:
             several = np.flatnonzero(data.offered.sizes >= 2)
             menus, _ = data.offered.take(several)
-            self.model = model.restrict(_all_cells(menus, data.items), np.searchsorted(several, self.rows))
+            self.model = model.restrict(Cells.of_menus(menus, None, data.items), np.searchsorted(several, self.rows))
         self.sampling, self.threads = sampling, thread_count(threads)
         self.recorded: Mask = ~np.isnan(self.data.count)
         self._asked = asked  # called for every new subset, for progress
@@ -205,7 +204,7 @@ class Subsets:
 
     @cached_property
     def _cells(self) -> Cells:
-        return _all_cells(self.data.offered, self.data.items)
+        return Cells.of_menus(self.data.offered, None, self.data.items)
 
     def of_menus(self, rows: Sequence[int] | Ints) -> Subset:
         """All recorded cells of some menus."""
@@ -248,11 +247,6 @@ def effective_choices(data: ChoiceData, by_subject: bool) -> Array:
     elif (weight == np.round(weight)).all():
         return data.totals  # whole weights say how many equal choices a row stands for
     return np.bincount(menu, weight, count) ** 2 / np.maximum(np.bincount(menu, weight**2, count), 1e-300)
-
-
-def _all_cells(menus: Menus, items: tuple[Item, ...]) -> Cells:
-    """All cells of some menus."""
-    return Cells.of_menus(menus, None, items)
 
 
 def half_samples(data: ChoiceData, by_subject: bool, seed: int, count: int) -> Iterator[tuple[ChoiceData, Ints]]:
