@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.memory import require_memory
-from rumflow.core.menus import MOST_MASK_ITEMS, Menus
+from rumflow.core.menus import Menus
 from rumflow.data.labels import Item
 
 
@@ -30,25 +30,20 @@ def membership_of(masks: Ints, n: int) -> Mask:
     return inside
 
 
-def sort_keys(membership: Mask) -> NDArray[np.generic]:
-    """(m,) one value per menu, ordered as the bit masks: the mask itself, or its bytes where it is too long."""
-    if membership.shape[1] <= MOST_MASK_ITEMS:
-        return masks_of(membership)
-    packed = np.packbits(membership[:, ::-1], axis=1)  # the last item first, so that bytes compare as masks do
-    return np.ascontiguousarray(packed).view(f"S{packed.shape[1]}").ravel()
-
-
 def unique_menus(membership: Mask) -> tuple[Mask, Ints]:
     """The different menus in order, and for each row the number of its menu."""
-    _, first, inverse = np.unique(sort_keys(membership), return_index=True, return_inverse=True)
-    return membership[first], inverse.astype(np.int64)
+    keys = Menus.from_table(membership)[0].keys()
+    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+    return membership[first], number.astype(np.int64)
 
 
 def find_menus(membership: Mask, wanted: Mask) -> Ints:
     """The rows of some menus among others, all of which are there."""
-    keys = sort_keys(membership)
-    order = np.argsort(keys, kind="stable")
-    return order[np.searchsorted(keys, sort_keys(wanted), sorter=order)].astype(np.int64)
+    count = len(membership)
+    _, number = unique_menus(np.vstack([membership, wanted]))
+    row = np.empty(number.max(initial=-1) + 1, np.int64)
+    row[number[:count][::-1]] = np.arange(count)[::-1]  # the first of several
+    return row[number[count:]]
 
 
 def tally(membership: Mask, menu: NDArray[np.integer], choice: NDArray[np.integer], weight: Array) -> Array:
