@@ -35,6 +35,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
 LEFT_OUT = {"rumflow/core/compile.py"}  # how kernels are compiled: not in use here
@@ -43,6 +45,8 @@ RESULTS = ROOT / "studies" / "results"
 COLUMNS = ("file", "line", "column", "kind", "before", "after", "result", "tests", "seconds")
 
 CHILD = "RUMFLOW_MUTANTS"  # set in the process of a part, whose kernels run as it asks for
+
+NOT_PLANTED = 9  # exit code where a module was loaded without its change
 
 SLOW = 2  # CPU seconds that a test may take to be on the map
 MOST = 10.0  # CPU seconds of tests for one mutant
@@ -224,9 +228,16 @@ class Plant:
     def __init__(self, mutant: Mutant) -> None:
         self.mutant = mutant
 
-    def pytest_configure(self, config):
-        """Before anything is collected."""
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_load_initial_conftests(self):
+        """Before anything of the package is imported, by a conftest or a test."""
         sys.meta_path.insert(0, Hook(self.mutant))
+
+    def pytest_configure(self, config):
+        """What was loaded without its change would survive every test: that is no result."""
+        loaded = sys.modules.get(Hook(self.mutant).name)
+        if loaded is not None and not isinstance(loaded.__loader__, Hook):
+            os._exit(NOT_PLANTED)
 
 
 # Which test runs which line -----------------------------------------------------------------------------------------------------
@@ -290,8 +301,6 @@ class Mapper:
 
 def make_map(name: str, only: list[str]) -> None:
     """Run the tests of a part once, under coverage; `only` these files, where the rest of the map is as it was."""
-    import pytest
-
     import rumflow as rf
 
     if not PARTS[name].plain:  # load what is compiled before the forks
@@ -354,14 +363,15 @@ def try_mutant(mutant: Mutant, tests: list[str], seconds: float) -> str:
             silent = os.open(os.devnull, os.O_WRONLY)
             os.dup2(silent, 1)
             os.dup2(silent, 2)
-            import pytest
-
             code = pytest.main([*tests, "-x", "-q", "-p", "no:cacheprovider", "--tb=no"], plugins=[Plant(mutant)])
             os._exit(0 if code == 0 else 1)
         except BaseException:
             os._exit(1)
     # A sleeping process uses no CPU time: the clock ends it.
-    return "survived" if wait_for(child, 20 * (LIMIT + 2 * seconds)) == 0 else "killed"
+    status = wait_for(child, 20 * (LIMIT + 2 * seconds))
+    if status is not None and os.waitstatus_to_exitcode(status) == NOT_PLANTED:
+        raise RuntimeError(f"{mutant.file} was imported before it could be changed")
+    return "survived" if status == 0 else "killed"
 
 
 def run(name: str, count: int, seed: int, minutes: float, again: bool) -> None:
