@@ -44,7 +44,8 @@ def test_interrupted_while_it_starts(module):
         timeout=300,
         check=False,
     )
-    assert done.stderr == "rumflow: interrupted\n"
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1] == "rumflow: interrupted"
     assert done.returncode in (130, -signal.SIGINT)
 
 
@@ -57,4 +58,4 @@ def test_interrupted_in_the_middle_of_a_solve(monkeypatch, capsys):
 
     monkeypatch.setattr("rumflow.cli.demo.make_demo", project_interrupted)
     assert main(["demo"]) == 130
-    assert capsys.readouterr().err == "rumflow: interrupted\n"
+    assert capsys.readouterr().err.splitlines()[-1] == "rumflow: interrupted"  # before it, what had to be compiled
