@@ -176,18 +176,10 @@ def test_every_phrase_is_one_of_the_library():
 
 def test_labels_that_look_like_arguments_stay(capsys, tmp_path):
     path = tmp_path / "data.csv"
+    pair, three = "tea|outside_option", "tea|outside_option|seed=1"
     path.write_text(
-        "menu,item,count\n"
-        + "".join(
-            f"{menu},{item},{count}\n"
-            for menu, item, count in [
-                ("tea|outside_option", "tea", 30),
-                ("tea|outside_option", "outside_option", 70),
-                ("tea|outside_option|seed=1", "tea", 50),
-                ("tea|outside_option|seed=1", "outside_option", 30),
-                ("tea|outside_option|seed=1", "seed=1", 20),
-            ]
-        )
+        f"menu,item,count\n{pair},tea,30\n{pair},outside_option,70\n"
+        f"{three},tea,50\n{three},outside_option,30\n{three},seed=1,20\n"
     )
     for words in (
         ["test", path, "--n-boot", 99],

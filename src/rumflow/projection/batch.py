@@ -29,7 +29,7 @@ from rumflow.projection.stacks import read_stack, read_weights, require_finite
 from rumflow.projection.starts import mixture_of, stack_starts
 from rumflow.projection.status import Status
 from rumflow.solvers.active_set.on_lattice import pool_size
-from rumflow.solvers.geometry import Fits, Geometry, Keep, SolveOptions
+from rumflow.solvers.geometry import USER_OPTIONS, Fits, Geometry
 from rumflow.solvers.lattice import LatticeGeometry, plain_lattice
 from rumflow.solvers.resources import Resources
 from rumflow.solvers.routes import ROUTES
@@ -158,7 +158,7 @@ def _stack(
         rows,
         Stop(tol),
         starts=stack_starts(start, count, lattice),
-        options=_OPTIONS,
+        options=USER_OPTIONS,
         resources=resources._replace(advance=counter.add),
     )
     seen = w > 0 if len(w) else None
@@ -166,9 +166,6 @@ def _stack(
         Projection(Observations.on_lattice(target, seen), fits, i, tol, 0.0) for i, target in enumerate(fits.targets)
     ]
     return views, fits, flat
-
-
-_OPTIONS = SolveOptions(keep=Keep.MIXTURES, partial=True)
 
 
 @dataclass(frozen=True)
@@ -203,7 +200,7 @@ class _DataSets:
             stacks.setdefault((key, w.tobytes()), []).append((i, observations, target))
             geometries[key, w.tobytes()] = geometries[key].weighted(w)
         found: list[Projection | None] = [None] * len(data)
-        options = _OPTIONS
+        options = USER_OPTIONS
         for key, stack in stacks.items():
             geometry = geometries[key]
             fits = geometry.solve(

@@ -33,10 +33,8 @@ from rumflow.projection.results import Projection
 from rumflow.projection.starts import known_bound, mixture_of
 from rumflow.projection.status import Status
 from rumflow.solvers.dispatch import METHODS
-from rumflow.solvers.geometry import Geometry, Keep, SolveOptions
+from rumflow.solvers.geometry import USER_OPTIONS, Geometry, SolveOptions
 from rumflow.solvers.resources import ALL_THREADS, ONE_THREAD, Progress, Resources
-
-_OPTIONS = SolveOptions(keep=Keep.MIXTURES, partial=True)
 
 
 def project(
@@ -134,7 +132,7 @@ def project(
         check_threads(threads)
     observations, own = observe(data, model)
     geometry = find_geometry(observations, own, route, method)
-    options = _OPTIONS
+    options = USER_OPTIONS
     if method != "auto" or seed != 0:
         options = options._replace(method=method, seed=entropy(seed))
     resources = ALL_THREADS
@@ -161,7 +159,7 @@ def fit_observations(
     weights: str | ArrayLike | None = None,
     tol: float = 1e-9,
     start: Rankings | Projection | None = None,
-    options: SolveOptions = _OPTIONS,
+    options: SolveOptions = USER_OPTIONS,
     resources: Resources = ONE_THREAD,
     begin: float | None = None,
 ) -> Projection:

@@ -77,6 +77,9 @@ class SolveOptions(NamedTuple):
 
 DEFAULT_OPTIONS = SolveOptions()
 
+#: Of fits for users: their mixtures are kept, and Ctrl-C leaves what there is.
+USER_OPTIONS = SolveOptions(keep=Keep.MIXTURES, partial=True)
+
 
 class Faces(NamedTuple):
     """What the derivatives of a stack need, one row per problem: types that span its face, and the factor of their matrix."""
