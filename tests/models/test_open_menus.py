@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rumflow.core.compile import clock
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
 from rumflow.models.open_menus import Limit
@@ -43,5 +44,7 @@ def test_a_graph_that_is_too_large_says_how_far_it_got():
     assert found.value.arcs > found.value.done > 0
     with pytest.raises(GraphTooLargeError, match="larger than 5 MiB"):
         RandomUtility().geometry(cells, Limit(bytes=5 * 2**20))
-    with pytest.raises(GraphTooLargeError, match=r"larger than 0\.01 s"):
-        RandomUtility().geometry(cells, Limit(seconds=0.01))
+    assert not found.value.late
+    with pytest.raises(GraphTooLargeError, match="larger than can be built in the time that is left") as found:
+        RandomUtility().geometry(cells, Limit(deadline=clock()))
+    assert found.value.late

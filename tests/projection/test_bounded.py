@@ -207,7 +207,7 @@ def test_what_needs_a_graph_refuses():
     for call in (rf.fit_likelihood, rf.rationalizable_share, lambda data, **more: rf.bounds(data, (0, 1), **more)):
         with pytest.raises(rf.InputError, match=r"route.'bounded'"):
             call(data, route="bounded")
-    with pytest.raises(rf.InputError, match="SinglePeaked"):
+    with pytest.raises(rf.InputError, match="single-peaked preferences"):
         rf.project(data, route="bounded", model=rf.SinglePeaked(data.items))
     with pytest.raises(rf.InputError, match="too large"):
         _ = fit.geometry.graphs

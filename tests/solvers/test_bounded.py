@@ -89,11 +89,12 @@ def test_search_equals_its_twin(rng, pairs):
         cells = random_cells(rng, 6, int(rng.integers(2, 9)), partly=True)
         cost = np.where(cells.item >= 0, rng.integers(-9, 10, cells.shape), 0.0)  # whole numbers: ties, and no rounding
         price = by_item(cells, cost)
-        start = random_orders(rng, 3, closed(6, pairs))
+        start = random_orders(rng, 3, 6, closed(6, pairs))
         assert all(respects(pairs)(list(order)) for order in start)
         kicks = rng.random((3, 4, 2 * KICK))
         improved = start.copy()
-        types, prices = find_cheap(make_board(cells, closed(6, pairs)), price, improved, kicks, 1)
+        by_cell = price[cells.offered.menu, cells.offered.item]
+        types, prices = find_cheap(make_board(cells, closed(6, pairs)), by_cell, improved, kicks, 1)
         for s in range(3):
             expected, order = plain_search(cells, price, start[s].tolist(), kicks[s], pairs)
             assert prices[5 * s : 5 * s + 5].tolist() == expected
@@ -103,7 +104,7 @@ def test_search_equals_its_twin(rng, pairs):
 
 
 def test_random_rankings_respect_known_preferences_and_differ(rng):
-    found = random_orders(rng, 300, closed(5, PAIRS))
+    found = random_orders(rng, 300, 5, closed(5, PAIRS))
     assert {tuple(order) for order in found.tolist()} == set(orders(5, respects(PAIRS)))
 
 

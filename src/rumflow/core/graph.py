@@ -84,11 +84,14 @@ def label_graph(shape: tuple[int, int], first: Ints, head: Index, label: Index, 
 
 
 class GraphTooLargeError(InputError):
-    """A graph outgrew its limit while it was built; how many nodes and arcs it had, and how many nodes had all their arcs."""
+    """A graph outgrew its limit while it was built; how many nodes and arcs it had, and how many nodes had all their arcs.
 
-    def __init__(self, message: str, nodes: int, arcs: int, n_bytes: int, done: int) -> None:
+    late   it was the time that was over.
+    """
+
+    def __init__(self, message: str, nodes: int, arcs: int, n_bytes: int, done: int, late: bool = False) -> None:
         super().__init__(message)
-        self.nodes, self.arcs, self.bytes, self.done = nodes, arcs, n_bytes, done
+        self.nodes, self.arcs, self.bytes, self.done, self.late = nodes, arcs, n_bytes, done, late
 
 
 class Sweep(NamedTuple):

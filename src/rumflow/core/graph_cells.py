@@ -187,6 +187,15 @@ class Cells:
         """The table of these cells, given that of more menus, of which they are those numbered `menus`."""
         return np.ascontiguousarray(table[menus, : self.width])
 
+    def compact(self) -> tuple[Cells, Ints]:
+        """The same cells without the items that no menu offers, and the items that are left."""
+        found, own = np.unique(self.offered.item, return_inverse=True)
+        items = found.astype(np.int64)
+        if len(items) == self.n_items:
+            return self, items
+        menus = Menus(self.offered.start, own.reshape(-1).astype(np.int32), len(items))
+        return Cells.of_menus(menus, self.known, [self.items[x] for x in items]), items
+
     def part(self, menus: Ints) -> Cells:
         """Some of the menus; their columns stay."""
         offered, cells = self.offered.take(menus)

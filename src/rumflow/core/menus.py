@@ -74,6 +74,14 @@ class Menus:
         """(cells,) the menu of each cell."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
+    @cached_property
+    def of_items(self) -> tuple[Ints, NDArray[np.int32], Ints]:
+        """The other way round: the menus of item x, and the cells of x in them, are at first[x] .. first[x + 1] - 1."""
+        first = np.zeros(self.n_items + 1, np.int64)
+        np.cumsum(np.bincount(self.item, minlength=self.n_items), out=first[1:])
+        cell = np.argsort(self.item, kind="stable")
+        return first, self.menu[cell].astype(np.int32), cell
+
     @property
     def entry(self) -> Ints:
         """(cells,) the number of each cell in a table (m, n), counted row by row."""

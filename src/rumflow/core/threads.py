@@ -41,10 +41,13 @@ def _pool(threads: int, process: int) -> ThreadPoolExecutor:
 _inside = threading.local()  # set in the threads of a pool: a task that would wait for its own pool runs alone instead
 
 
-def run_threads(task: Callable[[Any], object], pieces: Iterable[Any], threads: int) -> None:
+def run_threads(
+    task: Callable[[Any], object], pieces: Iterable[Any], threads: int, halt: Callable[[], object] | None = None
+) -> None:
     """Run `task` on every piece and wait for all of them.
 
-    After an error or an interrupt the pieces that have not begun are dropped; it is raised when the running ones are done.
+    After an error or an interrupt the pieces that have not begun are dropped, `halt` is called, which may tell the running ones,
+    and the error is raised when they are done.
     """
     pieces = list(pieces)
     if threads <= 1 or len(pieces) <= 1 or getattr(_inside, "pool", False):
@@ -63,5 +66,7 @@ def run_threads(task: Callable[[Any], object], pieces: Iterable[Any], threads: i
     except BaseException:
         for done in waiting:
             done.cancel()
+        if halt is not None:
+            halt()
         wait(waiting)
         raise

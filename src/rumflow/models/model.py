@@ -121,6 +121,12 @@ class Model(ABC):
         """
         raise InputError(f"{self.name}: these types are not all rankings that respect known preferences")
 
+    def known(self, items: tuple[Hashable, ...]) -> Mask:
+        """Return `preferences` as kernels take them: empty, of shape (0, 0), where none are known."""
+        if self.all_rankings:
+            return np.empty((0, 0), np.bool_)
+        return np.ascontiguousarray(self.preferences(items))
+
     def parts(self, cells: Cells) -> list[Ints]:
         """Return the observed menus in groups whose types combine freely.
 

@@ -18,23 +18,24 @@ first: an arc leads to fewer open menus, so this order is that of the graph. The
 
 from __future__ import annotations
 
-import time
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Ints, Mask
-from rumflow.core.compile import kernel, leaf, popcount
+from rumflow.core.compile import clock, kernel, leaf, popcount
 from rumflow.core.graph import NO_INDEX, Graph, GraphTooLargeError, Index
 from rumflow.core.graph_cells import Cells
 from rumflow.core.memory import available_memory
 
-_ARCS_A_CALL = 1 << 20  # arcs made between two checks of limits and clock
+_WORDS_A_CALL = 1 << 25  # looked at between two checks of limits and clock, some tenths of a second
 MOST_NODES = 5_000_000
-# From so many nodes on a graph is given up where less than this share of them have their arcs: graphs of random menus that ended
-# below the limit had 0.2 and more at this point (22 to 24 items, 50 to 60 menus of 2 to 4), those far above it 0.07 to 0.13.
-_JUDGED, _HOPELESS = 500_000, 0.14
+MOST_WORDS = 2e10  # looked at while a graph is built, some minutes
+# From so many nodes, or bytes, on a graph is given up where less than this share of the nodes have their arcs: graphs of random
+# menus that ended below the limit had 0.2 and more at this point (22 to 24 items, 50 to 60 menus of 2 to 4), those far above it
+# 0.07 to 0.13.
+_JUDGED, _JUDGED_BYTES, _HOPELESS = 500_000, 1e9, 0.14
 _MOST_ARCS = 2**31 - 2**24  # arcs are numbered by 32-bit integers
 
 Words = NDArray[np.uint64]
@@ -44,8 +45,12 @@ class MenuWords(NamedTuple):
     """The observed menus as the kernel sees them: rows of words, one bit per menu."""
 
     having: Words  # (n, W): the menus that contain item x
-    blocking: Words  # (n, W): the menus that contain an item everybody prefers to x
-    linked: Words  # (m, W): the menus in the same group as menu j
+    blocking: (
+        Words  # (n, W): the menus that contain an item everybody prefers to x; (0, W) where no preferences are known
+    )
+    near: Words  # (n, W): the menus that contain x or an item of which everybody prefers one to the other
+    first: Ints  # (m + 1,): the items of menu j are items[first[j] .. first[j + 1] - 1]
+    items: Index
 
 
 class Growing(NamedTuple):
@@ -126,16 +131,18 @@ def first_menu(key):
 
 
 @leaf
-def first_group(menus, here, group, rest):
-    """The open menus of the group of the first one. `rest`: scratch."""
+def first_group(menus, here, group, rest, seen):
+    """The open menus of the group of the first one. `rest`, and `seen` by item: scratch."""
     words = here.shape[0]
     first = first_menu(here)
     for w in range(words):
         group[w] = np.uint64(0)
         rest[w] = np.uint64(0)
+    for x in range(seen.shape[0]):
+        seen[x] = False
     group[first >> 6] = rest[first >> 6] = np.uint64(1) << np.uint64(first & 63)
     while True:
-        # `rest` are the menus of the group whose links have not been followed.
+        # `rest` are the menus of the group whose items have not been followed.
         some = missing = np.uint64(0)
         for w in range(words):
             some |= rest[w]
@@ -144,23 +151,30 @@ def first_group(menus, here, group, rest):
             return
         menu = first_menu(rest)
         rest[menu >> 6] ^= np.uint64(1) << np.uint64(menu & 63)
-        for w in range(words):
-            new = menus.linked[menu, w] & here[w] & ~group[w]
-            group[w] |= new
-            rest[w] |= new
+        for i in range(menus.first[menu], menus.first[menu + 1]):
+            x = menus.items[i]
+            if not seen[x]:
+                seen[x] = True
+                for w in range(words):
+                    new = menus.near[x, w] & here[w] & ~group[w]
+                    group[w] |= new
+                    rest[w] |= new
 
 
 @leaf
 def list_arcs(menus, here, group, items, keys):
     """The items that may be taken where the menus `here` are open, and the menus they leave open; how many."""
     n, words = menus.having.shape
+    known = menus.blocking.shape[0] > 0
     count = 0
     for x in range(n):
         some = blocked = np.uint64(0)
         for w in range(words):
             some |= group[w] & menus.having[x, w]
-            blocked |= here[w] & menus.blocking[x, w]
             keys[count, w] = here[w] & ~menus.having[x, w]
+        if known:
+            for w in range(words):
+                blocked |= here[w] & menus.blocking[x, w]
         if some != np.uint64(0) and blocked == np.uint64(0):
             items[count] = x
             count += 1
@@ -168,16 +182,17 @@ def list_arcs(menus, here, group, items, keys):
 
 
 @kernel
-def expand(menus, g, most_arcs):
-    """Expand nodes until `most_arcs` more arcs are made or an array may be full; True when all is done."""
+def expand(menus, g, most_nodes):
+    """Expand nodes until `most_nodes` more have their arcs or an array may be full; True when all is done."""
     n, words = menus.having.shape
-    m = menus.linked.shape[0]
+    m = menus.first.shape[0] - 1
     group, rest = np.empty(words, np.uint64), np.empty(words, np.uint64)
+    seen = np.empty(n, np.bool_)
     keys = np.empty((n + 1, words), np.uint64)
     items, place, found = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     last = np.uint64(g.table.shape[0] - 1)
-    end = g.used[1] + most_arcs
-    while g.used[1] < end:
+    end = g.used[3] + most_nodes
+    while g.used[3] < end:
         if g.used[0] + n > g.link.shape[0] or g.used[3] >= g.head.shape[0] or g.used[2] + m > g.added.shape[0]:
             return False
         while g.top[g.used[4]] < 0:
@@ -193,7 +208,7 @@ def expand(menus, g, most_arcs):
             g.base[at] = node
             g.added_first[at + 1] = g.used[2]
             return True
-        first_group(menus, here, group, rest)
+        first_group(menus, here, group, rest, seen)
         count = list_arcs(menus, here, group, items, keys)
         # Three loops, so that the look-ups of many arcs wait for memory together.
         for t in range(count):
@@ -248,7 +263,16 @@ class Limit(NamedTuple):
 
     nodes: int = MOST_NODES
     bytes: float | None = None  # None: half of the memory that is free
-    seconds: float | None = None
+    deadline: float | None = None  # on the clock of `rumflow.core.compile.clock`
+
+    @property
+    def most_bytes(self) -> float:
+        """Memory that may be taken."""
+        return self.bytes if self.bytes is not None else 0.5 * (available_memory() or 2**34)
+
+    def late(self) -> bool:
+        """Is the time over?"""
+        return self.deadline is not None and clock() > self.deadline
 
 
 DEFAULT_LIMIT = Limit()
@@ -262,54 +286,74 @@ def as_words(rows: Mask) -> Words:
     return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
-def link_menus(membership: Mask, above: Mask) -> Mask:
-    """(m, m): menus with a common item, or with items of which everybody prefers one to the other."""
-    items = membership.astype(np.float32)
-    together = np.eye(items.shape[1], dtype=np.float32) + above + above.T
-    return np.asarray(items @ together @ items.T > 0)
+def _menu_words(cells: Cells, items: Ints, above: Mask) -> MenuWords:
+    """The menus for the kernel; `items`: those that are offered, `above`: who is preferred among them, or nobody."""
+    place = np.empty(cells.n_items, np.int32)
+    place[items] = np.arange(len(items), dtype=np.int32)
+    own = place[cells.offered.item]
+    membership = np.zeros((len(items), len(cells)), np.bool_)
+    membership[own, cells.offered.menu] = True
+    having = as_words(membership)
+    blocking, near = having[:0], having
+    if above.any():
+        blocking, near = np.zeros_like(having), having.copy()
+        for better, worse in np.argwhere(above):
+            blocking[worse] |= having[better]
+            near[worse] |= having[better]
+            near[better] |= having[worse]
+    return MenuWords(having, blocking, near, cells.offered.start, own)
 
 
 def build(cells: Cells, above: Mask, limit: Limit = DEFAULT_LIMIT) -> Graph:
     """The graph of open menus for the observed cells; `above[a, b]`: everybody prefers a to b, transitively closed.
 
-    Counts while it builds, and stops with a `GraphTooLargeError` at the limit.
+    An empty `above`: no preferences are known. Counts while it builds, and stops with a `GraphTooLargeError` at the limit.
     """
-    offered = cells.membership.any(axis=0)  # items in no menu have no arcs
-    membership, above = cells.membership[:, offered], above[np.ix_(offered, offered)]
-    m, n = membership.shape
-    menus = MenuWords(
-        as_words(membership.T),
-        as_words((membership.astype(np.float32) @ above > 0).T),
-        as_words(link_menus(membership, above)),
-    )
-    most_bytes = limit.bytes if limit.bytes is not None else 0.5 * (available_memory() or 2**34)
-    begin = time.perf_counter()
+    items: Ints = np.unique(cells.offered.item).astype(np.int64)  # the others have no arcs
+    m, n, words = len(cells), len(items), -(-len(cells) // 64)
+    most_bytes, begin = limit.most_bytes, clock()
+
+    def refuse(what: str, nodes: int, arcs: int, taken: float, done: int) -> GraphTooLargeError:
+        return GraphTooLargeError(
+            f"the graph of {m:,} menus over {n:,} items is larger than {what}: {nodes:,} nodes and {arcs:,} arcs "
+            f"after {clock() - begin:.1f} s, {done:,} of the nodes expanded",
+            nodes,
+            arcs,
+            int(taken),
+            done,
+            limit.late(),
+        )
+
+    # Where no preferences are known every menu has a node of its own: that at which it holds all items of the first group.
+    nodes = 1 if above.any() else m
+    least = nodes * (8.0 * words + 12 * n) + 13.0 * m * n  # nodes, arcs and their prices; tables over menus and items
+    if nodes > limit.nodes or least > most_bytes:
+        what = f"{limit.nodes:,} nodes" if nodes > limit.nodes else f"{most_bytes / 2**20:,.0f} MiB"
+        raise refuse(what, nodes, 0, least, 0)
+    if limit.late():
+        raise refuse("can be built in the time that is left of max_seconds", nodes, 0, least, 0)
+    menus = _menu_words(cells, items, above[np.ix_(items, items)] if above.size else above)
     g = _start(menus, m)
-    step = min(_ARCS_A_CALL, limit.nodes * n)
+    step = max(1, min(limit.nodes, _WORDS_A_CALL // ((8 + words) * n)))
     while not expand(menus, g, step):
         nodes, arcs, _, done, _ = map(int, g.used)
-        taken = sum(array.nbytes for array in g)
-        seconds = time.perf_counter() - begin
-        hopeless = nodes > _JUDGED and done < _HOPELESS * nodes
+        taken = sum(array.nbytes for array in g) + 8.0 * n * nodes
+        hopeless = (nodes > _JUDGED or taken > _JUDGED_BYTES) and done < _HOPELESS * nodes
         reached = [
             (hopeless and nodes <= limit.nodes, f"{limit.nodes:,} nodes, as far as can be seen"),
             (nodes > limit.nodes, f"{limit.nodes:,} nodes"),
             (taken > most_bytes, f"{most_bytes / 2**20:,.0f} MiB"),
             (nodes * n > _MOST_ARCS, f"{_MOST_ARCS:,} arcs"),
-            (seconds > (limit.seconds or np.inf), f"{limit.seconds} s"),
+            (float(done) * n * words > MOST_WORDS, "is worth the time"),
+            (limit.late(), "can be built in the time that is left of max_seconds"),
         ]
         for over, what in reached:
             if over:
-                raise GraphTooLargeError(
-                    f"the graph of {m} menus over {n} items is larger than {what}: {nodes:,} nodes and {arcs:,} arcs "
-                    f"after {seconds:.1f} s, {done:,} of the nodes expanded",
-                    nodes,
-                    arcs,
-                    taken,
-                    done,
-                )
+                raise refuse(what, nodes, arcs, taken, done)
         g = _grow(g, m, n)
-    return _finish(g, cells.shape, np.ascontiguousarray(cells.column[:, offered]))
+    column = np.full((m, n), -1, np.int32)
+    column[cells.offered.menu, menus.items] = cells.place
+    return _finish(g, cells.shape, column)
 
 
 def _start(menus: MenuWords, m: int) -> Growing:

@@ -47,12 +47,16 @@ class RandomUtility(Model):
         self.single_menus_bind = bool(self.above)
         known = ", ".join(f"{a} above {b}" for a, b in self.above)
         self.name = f"random utility with {known}" if known else "random utility"
+        self._known: tuple[tuple[Hashable, ...], Mask] | None = None  # what was asked for last
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and set(self.above) == set(other.above)
 
     def __hash__(self) -> int:
         return hash(frozenset(self.above))
+
+    def __reduce__(self) -> tuple[type[RandomUtility], tuple[Any]]:
+        return type(self), (self.above,)
 
     def __repr__(self) -> str:
         return f"RandomUtility(above={list(self.above)})" if self.above else "RandomUtility()"
@@ -72,33 +76,40 @@ class RandomUtility(Model):
             raise InputError(f"above: the pairs form a cycle among {names}: no ranking respects them all")
         return above
 
+    def known(self, items: tuple[Hashable, ...]) -> Mask:
+        """As `Model.known`; computed once for the same items."""
+        if self._known is None or self._known[0] != items:
+            self._known = items, super().known(items)
+        return self._known[1]
+
     def geometry(self, cells: Cells, limit: Limit = DEFAULT_LIMIT) -> Graph:
         """The graph of open menus."""
-        return build(cells, self.preferences(cells.items), limit)
+        return build(cells, self.known(cells.items), limit)
 
     def orders(self, cells: Cells, types: Paths) -> Ints:
         """(k, n): a ranking for each type, completed by the rule of `rumflow.models.rankings`."""
-        return rankings_of_types(cells, self.preferences(cells.items), types)
+        return rankings_of_types(cells, self.known(cells.items), types)
 
     def parts(self, cells: Cells) -> list[Ints]:
         """The observed menus in groups without a common item and without a known preference between their items."""
-        above = self.preferences(cells.items)
-        menu, item = cells.offered.menu, cells.offered.item
-        rest = np.ones(len(cells), np.bool_)
-        groups: list[Ints] = []
-        while rest.any():
-            group = np.zeros(len(rest), np.bool_)
-            group[rest.argmax()] = True
-            size = 0
-            while group.sum() > size:
-                size = int(group.sum())
-                items = np.bincount(item[group[menu]], minlength=cells.n_items) > 0
-                if self.above:
-                    items |= above[items].any(axis=0) | above[:, items].any(axis=1)
-                group[menu[items[item]]] = True
-            groups.append(np.flatnonzero(group))
-            rest &= ~group
-        return groups
+        above = self.known(cells.items)
+        items = np.unique(cells.offered.item)
+        better, worse = np.nonzero(above[np.ix_(items, items)]) if above.size else (items[:0], items[:0])
+        # Each group is known by its first menu, as far as is known: smaller numbers spread until none is left to spread.
+        first = np.full(cells.n_items, len(cells))
+        group = np.arange(len(cells))
+        while True:
+            np.minimum.at(first, cells.offered.item, group[cells.offered.menu])
+            low = np.minimum(first[items[better]], first[items[worse]])
+            np.minimum.at(first, items[better], low)
+            np.minimum.at(first, items[worse], low)
+            new = np.minimum.reduceat(first[cells.offered.item], cells.offered.start[:-1])
+            new = new[new]
+            if np.array_equal(new, group):
+                break
+            group = new
+        order = np.argsort(group, kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
 
     def describe(self) -> dict[str, Any]:
         """Its known preferences."""

@@ -9,6 +9,8 @@ first.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Mask, Paths
@@ -17,10 +19,28 @@ from rumflow.core.graph_cells import Cells
 from rumflow.errors import InputError
 
 
+class MenuLists(NamedTuple):
+    """Observed menus as kernels see them, in proportion to what was offered."""
+
+    first: Ints  # (m + 1,): the cells of menu j are first[j] .. first[j + 1] - 1
+    members: Paths  # (cells,): the item of each cell
+    column: Paths  # (cells,): its column in tables
+    menus_first: (
+        Ints  # (n + 1,): the menus of item x, and its cells in them, are at menus_first[x] .. menus_first[x + 1] - 1
+    )
+    menus: Paths
+    cells: Ints
+
+
+def list_menus(cells: Cells) -> MenuLists:
+    """The menus of these cells."""
+    return MenuLists(cells.offered.start, cells.offered.item, cells.place, *cells.offered.of_items)
+
+
 @leaf
 def place(item, above, placed, order, count):
     """Put an item next, after its superiors that are not placed yet; the number of items placed."""
-    n = placed.shape[0]
+    n = above.shape[0]  # 0: no preferences are known
     # `above` is closed, so an unplaced superior none of whose own superiors is unplaced may come next.
     while True:
         best = item
@@ -41,53 +61,63 @@ def place(item, above, placed, order, count):
             return count
 
 
+@leaf
+def count_superiors(lists, above, menu, step, superior):
+    """Add `step` to every item of which a menu contains a superior, once."""
+    for x in range(above.shape[0]):
+        for c in range(lists.first[menu], lists.first[menu + 1]):
+            if above[lists.members[c], x]:
+                superior[x] += step
+                break
+
+
 @kernel
-def complete_types(column, above, types, orders):
+def complete_types(lists, above, types, orders):
     """Rankings for types; the row number of the first type that is no ranking's, or -1."""
-    m, n = column.shape
+    m, n = lists.first.shape[0] - 1, orders.shape[1]
     open_menus = np.empty(n, np.int64)  # by item: open menus that contain it, and of these
     other = np.empty(n, np.int64)  # menus from which the type takes something else
     superior = np.empty(n, np.int64)  # open menus that contain a superior of it
+    every = np.zeros(n, np.int64)  # the same where all menus are open
     closed = np.empty(m, np.bool_)
     placed = np.empty(n, np.bool_)
-    blocks = np.zeros((m, n), np.bool_)
     for j in range(m):
-        for a in range(n):
-            if column[j, a] >= 0:
-                for x in range(n):
-                    blocks[j, x] |= above[a, x]
+        count_superiors(lists, above, j, 1, every)
     for i in range(types.shape[0]):
-        open_menus[:] = 0
         other[:] = 0
-        superior[:] = 0
+        superior[:] = every
         closed[:] = False
         placed[:] = False
+        for x in range(n):
+            open_menus[x] = lists.menus_first[x + 1] - lists.menus_first[x]
         for j in range(m):
-            for x in range(n):
-                superior[x] += blocks[j, x]
-                if column[j, x] >= 0:
-                    open_menus[x] += 1
-                    other[x] += column[j, x] != types[i, j]
+            for c in range(lists.first[j], lists.first[j + 1]):
+                other[lists.members[c]] += lists.column[c] != types[i, j]
         left = m
         count = 0
+        item = 0
         while left > 0:
-            item = -1
-            for x in range(n):
-                if open_menus[x] > 0 and other[x] == 0 and superior[x] == 0:
-                    item = x
-                    break
-            if item < 0:
+            while item < n and not (open_menus[item] > 0 and other[item] == 0 and superior[item] == 0):
+                item += 1
+            if item == n:
                 return i
-            for j in range(m):
-                if not closed[j] and column[j, item] >= 0:
+            lowest = item  # of the items that may come next, none is below
+            for k in range(lists.menus_first[item], lists.menus_first[item + 1]):
+                j = lists.menus[k]
+                if not closed[j]:
                     closed[j] = True
                     left -= 1
-                    for x in range(n):
-                        superior[x] -= blocks[j, x]
-                        if column[j, x] >= 0:
-                            open_menus[x] -= 1
-                            other[x] -= column[j, x] != types[i, j]
+                    if above.shape[0] > 0:
+                        count_superiors(lists, above, j, -1, superior)
+                        lowest = 0
+                    for c in range(lists.first[j], lists.first[j + 1]):
+                        x = lists.members[c]
+                        open_menus[x] -= 1
+                        other[x] -= lists.column[c] != types[i, j]
+                        if x < lowest and other[x] == 0:
+                            lowest = x
             count = place(item, above, placed, orders[i], count)
+            item = lowest
         for x in range(n):
             if not placed[x]:
                 count = place(x, above, placed, orders[i], count)
@@ -97,7 +127,7 @@ def complete_types(column, above, types, orders):
 def rankings_of_types(cells: Cells, above: Mask, types: Paths) -> Ints:
     """(k, n): for each type a ranking, items best first, that takes from every observed menu what the type takes."""
     orders = np.empty((len(types), cells.n_items), np.int64)
-    wrong = complete_types(cells.column, above, np.ascontiguousarray(types, np.int32), orders)
+    wrong = complete_types(list_menus(cells), above, np.ascontiguousarray(types, np.int32), orders)
     if wrong >= 0:
         raise InputError(f"type {wrong} is not what any ranking of the model takes from the observed menus")
     return orders

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from rumflow.check import check_option, check_tol
 from rumflow.core.arrays import Array, Mixture
+from rumflow.core.compile import clock
 from rumflow.core.lattice import Lattice
 from rumflow.core.memory import batch_bytes, require_memory
 from rumflow.core.problem import Stop
@@ -22,16 +23,17 @@ from rumflow.errors import InputError, NotConvergedError
 from rumflow.models.model import Model, require_model
 from rumflow.output.progress import Counter
 from rumflow.projection.batch_results import ProjectionBatch
-from rumflow.projection.cost import find_geometry
+from rumflow.projection.cost import find_or_stop
 from rumflow.projection.observations import Observations, observe
 from rumflow.projection.results import Projection
 from rumflow.projection.stacks import read_stack, read_weights, require_finite
 from rumflow.projection.starts import mixture_of, stack_starts
 from rumflow.projection.status import Status
 from rumflow.solvers.active_set.on_lattice import pool_size
+from rumflow.solvers.bounded.geometry import BoundedGeometry
 from rumflow.solvers.geometry import USER_OPTIONS, Fits, Geometry
 from rumflow.solvers.lattice import LatticeGeometry, plain_lattice
-from rumflow.solvers.resources import Resources
+from rumflow.solvers.resources import ONE_THREAD, Resources
 from rumflow.solvers.routes import ROUTES
 
 _ALWAYS_FITS = 1 << 16  # numbers, in whatever stack: not worth counting bytes
@@ -183,38 +185,56 @@ class _DataSets:
         """Project all of them."""
         begin = time.perf_counter()
         counter = Counter(self.progress, len(data), "projections")
-        stacks: dict[Any, list[tuple[int, Observations, Array]]] = {}
-        geometries: dict[Any, Geometry] = {}
+        same: dict[Any, list[tuple[int, Observations]]] = {}  # data sets that share a graph
+        models: dict[Any, Model] = {}
         require_model(model)
         check_option(route, "route", (None, *ROUTES))
         self._check_start(len(data))
         for i, one in enumerate(data):
             try:
                 observations, own = observe(one, model)
+                observations.weigh(weights)  # what is wrong with weights is said before anything is solved
                 key = _cells_key(observations, isinstance(one, BudgetData))
-                if key not in geometries:
-                    geometries[key] = find_geometry(observations, own, route)
-                target, w = observations.lay_out(geometries[key], weights)
             except InputError as fault:
                 raise InputError(f"data set {i}: {fault}") from None
-            stacks.setdefault((key, w.tobytes()), []).append((i, observations, target))
-            geometries[key, w.tobytes()] = geometries[key].weighted(w)
+            models.setdefault(key, own)
+            same.setdefault(key, []).append((i, observations))
         found: list[Projection | None] = [None] * len(data)
         options = USER_OPTIONS
-        for key, stack in stacks.items():
-            geometry = geometries[key]
-            fits = geometry.solve(
-                np.array([target for _, _, target in stack]),
-                Stop(self.tol),
-                starts=[self._start(i, geometry) for i, _, _ in stack],
-                options=options,
-                resources=Resources(self.threads, advance=counter.add),
-            )
-            if "interrupted" in fits.reasons:
-                options = options._replace(begin=False)
-            for k, (i, observations, _) in enumerate(stack):
-                found[i] = Projection(observations, fits, k, self.tol, time.perf_counter() - begin)
+        for key, members in same.items():
+            i = members[0][0]
+            weighing = ONE_THREAD
+            try:
+                geometry, built = self._geometry(members[0][1], models[key], route, options.begin)
+                if not built:
+                    options, weighing = options._replace(begin=False), weighing._replace(deadline=clock())
+                stacks: dict[bytes, list[tuple[int, Observations, Array, Array]]] = {}
+                for i, observations in members:
+                    target, w = observations.lay_out(geometry, weights, weighing)
+                    stacks.setdefault(w.tobytes(), []).append((i, observations, target, w))
+            except InputError as fault:
+                raise InputError(f"data set {i}: {fault}") from None
+            for stack in stacks.values():
+                own_geometry = geometry.weighted(stack[0][3])
+                fits = own_geometry.solve(
+                    np.array([target for _, _, target, _ in stack]),
+                    Stop(self.tol),
+                    starts=[self._start(i, own_geometry) for i, *_ in stack],
+                    options=options,
+                    resources=Resources(self.threads, advance=counter.add),
+                )
+                if "interrupted" in fits.reasons:
+                    options = options._replace(begin=False)
+                for k, (i, observations, _, _) in enumerate(stack):
+                    found[i] = Projection(observations, fits, k, self.tol, time.perf_counter() - begin)
         return [fit for fit in found if fit is not None]
+
+    @staticmethod
+    def _geometry(observations: Observations, model: Model, route: str | None, begin: bool) -> tuple[Geometry, bool]:
+        """Where data sets are projected, and whether they are: after Ctrl-C no graph is built that can be done without."""
+        if not begin and model.is_random_utility:
+            return BoundedGeometry(model, observations.cells), False
+        return find_or_stop(observations, model, route)
 
     def _check_start(self, count: int) -> None:
         if isinstance(self.start, ProjectionBatch) and len(self.start) != count:

@@ -11,16 +11,30 @@ from rumflow.data.choices import ChoiceData
 from rumflow.models.model import Model
 from rumflow.projection.inputs import ALWAYS_FITS, require_lattice_memory
 from rumflow.projection.observations import Observations, observe
+from rumflow.solvers.bounded.geometry import BoundedGeometry
 from rumflow.solvers.geometry import Cost, Geometry
 from rumflow.solvers.lattice import plain_lattice
-from rumflow.solvers.routes import FEW_ITEMS, LATTICE_ITEMS, check_route, find_route, require_lattice
+from rumflow.solvers.routes import (
+    FEW_ITEMS,
+    LATTICE_ITEMS,
+    check_route,
+    estimate_route,
+    find_route,
+    require_lattice,
+)
 
 
 def find_geometry(
-    observations: Observations, model: Model, route: str | None = None, method: str = "auto", exact: bool = False
+    observations: Observations,
+    model: Model,
+    route: str | None = None,
+    method: str = "auto",
+    exact: bool = False,
+    deadline: float | None = None,
 ) -> Geometry:
     """The geometry to project these observations on; an error rather than bounds where it must be `exact`.
 
+    `deadline`, on `rumflow.core.compile.clock`: when a graph must be built.
     Few items, and arrays without a gap, are for the lattice; no table of menus is made for them.
     """
     if route is not None:
@@ -35,12 +49,27 @@ def find_geometry(
                 require_lattice_memory(n, weighted=True, menus=len(observations.data.totals))
             return plain_lattice(n)
     try:
-        return find_route(observations.cells, model, route, exact=exact)[1]
+        return find_route(observations.cells, model, route, exact=exact, deadline=deadline)[1]
     except GraphTooLargeError as error:
         if not exact:
             raise
         text = f"{error}. The answer needs the whole graph: leave out menus or items, such as rare ones"
-        raise GraphTooLargeError(text, error.nodes, error.arcs, error.bytes, error.done) from None
+        raise GraphTooLargeError(text, error.nodes, error.arcs, error.bytes, error.done, error.late) from None
+
+
+def find_or_stop(
+    observations: Observations, model: Model, route: str | None, method: str = "auto", deadline: float | None = None
+) -> tuple[Geometry, bool]:
+    """The geometry, and True; after Ctrl-C one that needs no graph, which has any type at all for a fit, and False.
+
+    Ctrl-C is raised where the model has no types without a graph.
+    """
+    try:
+        return find_geometry(observations, model, route, method, deadline=deadline), True
+    except KeyboardInterrupt:
+        if not model.is_random_utility:
+            raise
+        return BoundedGeometry(model, observations.cells), False
 
 
 def estimate_cost(
@@ -60,7 +89,9 @@ def estimate_cost(
     Returns
     -------
     Cost
-        The route ("lattice", "graph" or "bounded"), nodes and arcs of the graph, bytes of memory, and seconds.
+        The route ("lattice", "graph" or "bounded"), nodes and arcs of the graph, bytes of memory, and seconds. The
+        graph is built for this, as far as a second and 250 MB go. Where it is larger, `note` says "too many to
+        estimate" and what comes in its place, the seconds are NaN, and the other numbers are what was built.
 
     Notes
     -----
@@ -78,7 +109,7 @@ def estimate_cost(
     ('graph', 160, True)
     """
     observations, own = observe(data, model)
-    cost = find_route(observations.cells, own, route)[0]
+    cost = estimate_route(observations.cells, own, route)
     return cost._replace(seconds=cost.seconds * _sample_factor(cost.route, observations))
 
 

@@ -25,7 +25,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.models.model import Model
 from rumflow.output.progress import Reporter
-from rumflow.projection.cost import find_geometry
+from rumflow.projection.cost import find_geometry, find_or_stop
 from rumflow.projection.fitted import Rankings
 from rumflow.projection.inputs import items_from_shape
 from rumflow.projection.observations import Observations, observe
@@ -130,20 +130,26 @@ def project(
     tol = check_tol(tol)
     if threads is not None:
         check_threads(threads)
-    observations, own = observe(data, model)
-    geometry = find_geometry(observations, own, route, method)
     options = USER_OPTIONS
     if method != "auto" or seed != 0:
         options = options._replace(method=method, seed=entropy(seed))
     resources = ALL_THREADS
     if threads is not None or max_seconds is not None:
         resources = Resources(threads, None if max_seconds is None else clock() + max_seconds)
+
+    def run(resources: Resources) -> Projection:
+        observations, own = observe(data, model)
+        geometry, built = find_or_stop(observations, own, route, method, resources.deadline)
+        asked = options
+        if not built:
+            asked, resources = options._replace(begin=False), resources._replace(deadline=clock())
+        return fit_observations(observations, geometry, weights, tol, start, asked, resources, begin)
+
     if progress:
         with Reporter(progress, tol) as report:
-            resources = resources._replace(report=report)
-            fit = fit_observations(observations, geometry, weights, tol, start, options, resources, begin)
+            fit = run(resources._replace(report=report))
     else:
-        fit = fit_observations(observations, geometry, weights, tol, start, options, resources, begin)
+        fit = run(resources)
     if throw and fit.fits.reasons[0] != "done" and fit.status is not Status.OPTIMAL:
         raise NotConvergedError(
             f"{fit.status.explanation} (gap {fit.gap:.2g}, objective {fit.objective:.6g}, after {fit.seconds:.1f} s); "

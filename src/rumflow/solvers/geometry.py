@@ -51,7 +51,8 @@ class Cost(NamedTuple):
     nodes: int  # 0 where there are bounds in place of a graph
     arcs: int
     bytes: int
-    seconds: float  # of one thread
+    seconds: float  # of one thread; NaN where it cannot be said
+    note: str = ""  # why not: then nodes, arcs and bytes are those of the part of the graph that was built
 
 
 class Keep(IntEnum):

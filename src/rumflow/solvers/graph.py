@@ -19,6 +19,7 @@ import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Mixture, Paths
 from rumflow.core.certificate import Certificate
+from rumflow.core.compile import clock
 from rumflow.core.graph import Graph, cells_of_types, cheapest_type, follow_type, inner_point
 from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import certify_types, plain_cheapest
@@ -167,7 +168,7 @@ class GraphGeometry(Geometry):
             workspaces = self.workspaces.take()
             begin = None if starts is None else starts[i]
             found = []
-            for p, workspace in enumerate(workspaces):
+            for p in range(len(self.parts)):
                 problem = self.part_problem(normalised[i], p)
                 start = (
                     None
@@ -176,7 +177,11 @@ class GraphGeometry(Geometry):
                     if isinstance(begin, PartStarts)
                     else restrict(begin, self.menus[p])
                 )
-                own = self._solve_part(p, problem, stop, start, workspace, one, options)
+                if p > 0 and start is None and one.deadline is not None and clock() > one.deadline:
+                    own = self._not_begun(p)._replace(reason="max_seconds")
+                else:
+                    workspace = self.workspace_of(workspaces, p)
+                    own = self._solve_part(p, problem, stop, start, workspace, one, options)
                 if own.reason == "interrupted":
                     if not partial:
                         raise KeyboardInterrupt
@@ -184,8 +189,12 @@ class GraphGeometry(Geometry):
                 if options.certify or own.reason != "done":
                     own = self._certified(p, own, targets[i])
                 if options.keep is Keep.FACES:
-                    own = own._replace(face=self.faces.of_solved(p, workspace, problem, own.mixture))
+                    own = own._replace(
+                        face=self.faces.of_solved(p, self.workspace_of(workspaces, p), problem, own.mixture)
+                    )
                 found.append(own)
+                if size == 1:
+                    workspaces[p] = None
             parts[i] = found
             if size > 1:  # a single problem leaves nothing behind
                 self.workspaces.give_back(workspaces)
@@ -197,7 +206,7 @@ class GraphGeometry(Geometry):
         except KeyboardInterrupt:
             if not partial:
                 raise
-        parts = [own or self._not_begun() for own in parts]
+        parts = [own or [self._not_begun(p) for p in range(len(self.parts))] for own in parts]
         reasons = [self._reason(own, stop) for own in parts]
         rounds = np.array([sum(one.rounds for one in own) for own in parts], np.int64)
         return GraphFits(self, targets, rounds, reasons, [self.route] * size, parts, options.keep)
@@ -227,13 +236,10 @@ class GraphGeometry(Geometry):
         short = reason == "done" and len(made) == len(parts) and not total_certificate(made).is_optimal(stop)
         return "stalled" if short else reason
 
-    def _not_begun(self) -> list[PartFit]:
-        """Any types at all, for a problem that was not begun when Ctrl-C came."""
-        found = []
-        for graph, part in zip(self.graphs, self.parts, strict=True):
-            _, row = cheapest_type(graph, np.zeros(part.shape), 1)
-            found.append(PartFit(row[None], np.ones(1), None, "interrupted", 0))
-        return found
+    def _not_begun(self, p: int) -> PartFit:
+        """Any type at all, for a part that was not begun when Ctrl-C came, or the time was over."""
+        _, row = cheapest_type(self.graphs[p], np.zeros(self.parts[p].shape), 1)
+        return PartFit(row[None], np.ones(1), None, "interrupted", 0)
 
     def part_problem(self, target: Array, p: int) -> Problem:
         """The tables of a group of menus."""
@@ -241,8 +247,17 @@ class GraphGeometry(Geometry):
         return Problem(part.cut(target, menus), part.cut(self.weights, menus), self.cone)
 
     def _make_workspaces(self) -> list[Any]:
-        """What a solve works in, one for each group of menus."""
-        return [Workspace(graph) for graph in self.graphs]
+        """What solves work in, one for each group of menus, each made when it is needed."""
+        return [None] * len(self.parts)
+
+    def workspace_of(self, workspaces: list[Any], p: int) -> Any:
+        """That of a group."""
+        if workspaces[p] is None:
+            workspaces[p] = self._make_workspace(p)
+        return workspaces[p]
+
+    def _make_workspace(self, p: int) -> Any:
+        return Workspace(self.graphs[p])
 
     def certify(self, mixture: Mixture, target: Array, lower: float | None = None) -> Certificate:
         """The certificate of a mixture of types over all menus; gaps are exact here, whatever bound is known."""

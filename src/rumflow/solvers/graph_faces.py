@@ -92,7 +92,8 @@ class GraphFaces:
             return [None] * len(self._geometry.parts)
         found: list[Face | None] = []
         workspaces = self._geometry.workspaces.take()
-        for p, workspace in enumerate(workspaces):
+        for p in range(len(workspaces)):
+            workspace = self._geometry.workspace_of(workspaces, p)
             problem, mixture = self._geometry.part_problem(fits.targets[i], p), fits.parts[i][p].mixture
             _begin(problem, workspace, mixture)
             found.append(self._span(p, workspace, problem, _difference(problem, mixture)))
@@ -134,8 +135,9 @@ class GraphFaces:
     def _factor(self, p: int, types: Paths) -> Array:
         problem = self._geometry.part_problem(np.zeros_like(self._geometry.weights), p)
         workspaces = self._geometry.workspaces.take()
-        _begin(problem, workspaces[p], (types, np.ones(len(types))))
-        factor: Array = workspaces[p].factor()
+        workspace = self._geometry.workspace_of(workspaces, p)
+        _begin(problem, workspace, (types, np.ones(len(types))))
+        factor: Array = workspace.factor()
         self._geometry.workspaces.give_back(workspaces)
         return factor
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from math import nan
 from threading import Lock
+from typing import NamedTuple
 
+from rumflow.core.compile import clock
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
 from rumflow.core.memory import projection_bytes
@@ -23,6 +26,14 @@ ROUTES = ("lattice", "graph", "bounded")
 #: Up to so many items the lattice answers before a graph is built.
 FEW_ITEMS = MOST_ITEMS
 
+# A graph is built for up to this share of the time that the lattice would take, with so much memory at least. A graph of many
+# menus has this number of nodes a menu, or many more.
+_BUILD_SHARE, _LEAST_BYTES, _NODES_A_MENU = 0.25, 2**28, 16
+_WORD_SECONDS = 1e-8  # measured: to look at 64 menus for an arc that is built
+
+#: What an estimate may take.
+ESTIMATE_SECONDS, ESTIMATE_BYTES = 1.0, 250e6
+
 #: The lattice of more items does not fit in the memory of usual machines.
 LATTICE_ITEMS = 24
 
@@ -35,7 +46,7 @@ def check_route(model: Model, route: str | None) -> None:
         raise InputError(f"route={route!r}: accepted are None, {', '.join(map(repr, ROUTES))}")
     possible = {"lattice": model.all_rankings, "bounded": model.is_random_utility}
     if not possible.get(route, True):
-        raise InputError(f"route={route!r}: {model!r} is projected on a graph; leave route out")
+        raise InputError(f"route={route!r}: the model, {model.name}, is projected on a graph; leave route out")
 
 
 def require_lattice(n: int, option: str = "route='lattice'") -> None:
@@ -46,49 +57,101 @@ def require_lattice(n: int, option: str = "route='lattice'") -> None:
         )
 
 
+class Plan(NamedTuple):
+    """What is known of the route before a graph is built."""
+
+    limit: Limit | None  # how far the graph is built; None: not at all
+    other: str | None  # the route where there is no graph, or it is larger; None: that is an error
+
+
+def plan_route(cells: Cells, model: Model, route: str | None, exact: bool, remainders: bool) -> Plan:
+    """Whether a graph is built for these cells, how far, and what comes in its place."""
+    check_route(model, route)
+    if route == "bounded":
+        if exact:
+            raise InputError("route='bounded' gives only bounds, but this call needs an exact fit; omit route")
+        return Plan(None, "bounded")
+    n, menus = cells.n_items, len(cells)
+    if route == "lattice":
+        require_lattice(n)
+    if not (model.all_rankings and not remainders and n <= LATTICE_ITEMS) or route == "graph":
+        bounds = model.is_random_utility and not exact and route is None
+        return Plan(DEFAULT_LIMIT, "bounded" if bounds else None)
+    # With so many menus the graph would have nearly all edges of the lattice, one by one.
+    dense = (cells.all_recorded and menus == 2**n - 1 - n) or 16 * menus > 1 << n
+    if route == "lattice" or dense or n <= FEW_ITEMS:
+        return Plan(None, "lattice")
+    # A node has up to n arcs, and a bit for every menu: a graph of many menus takes longer to build than the lattice to solve.
+    worth, node = _BUILD_SHARE * _lattice_seconds(n, menus), _WORD_SECONDS * n * (8 + menus / 64)
+    if _NODES_A_MENU * menus * node > max(worth, ESTIMATE_SECONDS):
+        return Plan(None, "lattice")
+    most = max(_LEAST_BYTES, lattice_cost(cells).bytes)
+    nodes = min(1 << (n - 1), DEFAULT_LIMIT.nodes, max(_NODES_A_MENU * menus, int(worth / node)))
+    return Plan(DEFAULT_LIMIT._replace(nodes=nodes, bytes=min(most, DEFAULT_LIMIT.most_bytes)), "lattice")
+
+
 def find_route(
-    cells: Cells, model: Model, route: str | None, cone: bool = False, exact: bool = False, remainders: bool = False
+    cells: Cells,
+    model: Model,
+    route: str | None,
+    cone: bool = False,
+    exact: bool = False,
+    remainders: bool = False,
+    deadline: float | None = None,
 ) -> tuple[Cost, Geometry]:
     """Lattice, graph or bounds for these cells, by cost: whichever has fewer arcs.
 
     An arc of the graph takes less time than an edge of the lattice, on which incomplete data need weights; and the graph is built
     only as far as it is worth it. The lattice ends at 24 items. Where it is impossible and the graph is too large, there are
     bounds for random utility, unless the answer must be `exact`: then that is an error. `remainders`: what was not recorded of
-    a menu counts as a cell, which the lattice does not have.
+    a menu counts as a cell, which the lattice does not have. `deadline`, on `rumflow.core.compile.clock`: where there is another
+    route, half of the time is for the graph.
     """
-    check_route(model, route)
-    if route == "bounded":
-        if exact:
-            raise InputError("route='bounded' gives only bounds, but this call needs an exact fit; omit route")
-        return _bounded(cells, model, cone)
-    n = cells.n_items
-    edges = n << (n - 1)
-    possible = model.all_rankings and not remainders and n <= LATTICE_ITEMS
-    whole = cells.all_recorded and len(cells) == 2**n - 1 - n
-    lattice = None
-    if possible:
-        menus = len(cells)
-        lattice = Cost(
-            "lattice", 1 << n, edges, projection_bytes(n, not whole, pool_size(n)), _lattice_seconds(n, menus)
-        )
-        # With so many menus the graph would have nearly all edges of the lattice, one by one.
-        dense = whole or 16 * menus > 1 << n
-        if route == "lattice" or (route is None and (dense or n <= FEW_ITEMS)):
-            return lattice, plain_lattice(n, cone)
-    elif route == "lattice":
-        require_lattice(n)
-    limit = DEFAULT_LIMIT
-    if lattice is not None and route is None:
-        limit = limit._replace(nodes=min(1 << (n - 1), limit.nodes))  # a node has up to n arcs
-    try:
-        graph = _build(cells, model, cone, limit)
-    except GraphTooLargeError:
-        if lattice is not None and route is None:
-            return lattice, plain_lattice(n, cone)
-        if exact or route == "graph" or not model.is_random_utility:
-            raise
-        return _bounded(cells, model, cone)
-    return Cost("graph", graph.n_nodes, graph.n_arcs, graph.n_bytes, _graph_seconds(graph.n_arcs)), graph
+    limit, other = plan_route(cells, model, route, exact, remainders)
+    if limit is not None:
+        if deadline is not None:
+            limit = limit._replace(deadline=deadline if other is None else (clock() + deadline) / 2)
+        try:
+            graph = _build(cells, model, cone, limit)
+            return graph_cost(graph), graph
+        except GraphTooLargeError:
+            if other is None:
+                raise
+    if other == "lattice":
+        return lattice_cost(cells), plain_lattice(cells.n_items, cone)
+    return _bounded(cells, model, cone)
+
+
+def estimate_route(cells: Cells, model: Model, route: str | None) -> Cost:
+    """The cost of a projection, within the time and the memory of an estimate."""
+    limit, other = plan_route(cells, model, route, False, False)
+    if limit is not None:
+        capped = limit._replace(deadline=clock() + ESTIMATE_SECONDS, bytes=min(limit.most_bytes, ESTIMATE_BYTES))
+        try:
+            return graph_cost(_build(cells, model, False, capped))
+        except GraphTooLargeError as error:
+            full = error.bytes > (capped.bytes or 0.0) and error.bytes <= limit.most_bytes
+            if error.late or full:
+                ways = {"lattice": "the lattice is taken", "bounded": "bounds are computed (route 'bounded')"}
+                then = f"; where it is too large {ways[other]}" if other else ""
+                note = f"too many to estimate: the graph of these menus has more than {error.nodes:,} nodes{then}"
+                return Cost("graph", error.nodes, error.arcs, error.bytes, nan, note)
+            if other is None:
+                raise
+    return lattice_cost(cells) if other == "lattice" else _bounded(cells, model, False)[0]
+
+
+def graph_cost(graph: GraphGeometry) -> Cost:
+    """Of a projection on graphs that are built."""
+    return Cost("graph", graph.n_nodes, graph.n_arcs, graph.n_bytes, _graph_seconds(graph.n_arcs))
+
+
+def lattice_cost(cells: Cells) -> Cost:
+    """Of a projection on the lattice."""
+    n, menus = cells.n_items, len(cells)
+    whole = cells.all_recorded and menus == 2**n - 1 - n
+    needed = projection_bytes(n, not whole, pool_size(n))
+    return Cost("lattice", 1 << n, n << (n - 1), needed, _lattice_seconds(n, menus))
 
 
 # The graphs that were built last are kept: what follows an estimate, or a fit, is often about the same menus.

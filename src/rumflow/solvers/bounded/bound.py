@@ -47,8 +47,9 @@ class Bounder:
 
     def __init__(self, model: Model, cells: Cells, limit: Limit = GROUP_LIMIT) -> None:
         self.model, self.cells, self._limit = model, cells, limit
-        self._above = np.ascontiguousarray(model.preferences(cells.items))
+        self._above = model.known(cells.items)
         self._menus: Ints = np.empty(0, np.int64)
+        self._items: Ints = self._menus  # of the programme
         self._program: OrderingProgram | None = None
 
     def bounds(self, cost: Array, deadline: float | None = None) -> Iterator[Bound]:
@@ -80,15 +81,19 @@ class Bounder:
         """The programme of the menus that matter, their prices by item, and what the other menus cost."""
         heavy = find_heavy(self.cells, cost)
         menus = np.sort(heavy.menus)
-        if not 0 < int(self.cells.membership[menus].any(axis=0).sum()) <= MOST_ORDERED:
+        part, items = self.cells.part(menus).compact() if len(menus) else (self.cells, menus)
+        if not 0 < len(items) <= MOST_ORDERED:
             return None, cost, heavy.rest
         from rumflow.solvers.bounded.ordering import OrderingProgram  # SciPy takes a while to load
 
         if self._program is None or not np.array_equal(menus, self._menus):
-            self._menus, self._program = menus, OrderingProgram(self.cells.part(menus), self._above)
-        return self._program, prices_by_item(self.cells.column[menus], cost[menus]), heavy.rest
+            above = self._above[np.ix_(items, items)] if self._above.size else self._above
+            self._menus, self._items, self._program = menus, items, OrderingProgram(part, above)
+        return self._program, prices_by_item(part.column, part.cut(cost, menus)), heavy.rest
 
     def _orders(self, program: OrderingProgram, y: Array) -> Ints:
-        orders = program.order(y)[None]
-        repair(self._above, orders)
+        others = np.setdiff1d(np.arange(self.cells.n_items), self._items)
+        orders = np.concatenate([self._items[program.order(y)], others])[None]
+        if self._above.size:
+            repair(self._above, orders)
         return orders

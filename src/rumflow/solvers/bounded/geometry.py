@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from rumflow.core.arrays import Array, Mixture, Paths
+from rumflow.core.arrays import Array, Ints, Mixture, Paths
 from rumflow.core.certificate import Certificate
 from rumflow.core.compile import clock
 from rumflow.core.graph import Graph, cells_of_types
 from rumflow.core.problem import Problem, Stop
 from rumflow.errors import InputError
 from rumflow.models.open_menus import Limit
+from rumflow.models.random_utility import RandomUtility
 from rumflow.solvers.bounded.bound import Bounder
 from rumflow.solvers.bounded.prices import SearchPrices
 from rumflow.solvers.bounded.search import random_orders
@@ -32,8 +34,8 @@ class BoundedGeometry(GraphGeometry):
 
     def _prepare(self, limit: Limit) -> None:
         if not self.model.is_random_utility:
-            raise InputError(f"route='bounded': it is available for RandomUtility only, not for {self.model!r}")
-        self._above = np.ascontiguousarray(self.model.preferences(self.cells.items))
+            raise InputError(f"route='bounded': it is available for RandomUtility only, not for {self.model.name}")
+        self._above = self.model.known(self.cells.items)
 
     @property
     def graphs(self) -> list[Graph]:
@@ -59,9 +61,16 @@ class BoundedGeometry(GraphGeometry):
         m, width = self.cells.shape
         return 16 * (m * width) ** 2
 
-    def _make_workspaces(self) -> list[Any]:
-        """A solver for each part."""
-        return [BoundedSolver(SearchPrices(part, self._above), Bounder(self.model, part)) for part in self.parts]
+    def _make_workspace(self, p: int) -> BoundedSolver:
+        """A solver for a part, over the items that it offers."""
+        cells, items = self.parts[p].compact()
+        above = self._above
+        if len(items) == self.cells.n_items or not above.size:
+            model = self.model
+        else:
+            above = np.ascontiguousarray(above[np.ix_(items, items)])
+            model = RandomUtility((cells.items[a], cells.items[b]) for a, b in np.argwhere(above))
+        return BoundedSolver(SearchPrices(cells, above), Bounder(model, cells))
 
     def _normalise(self, targets: Array) -> Array:
         """Bounds are those of the data as they were given."""
@@ -69,7 +78,7 @@ class BoundedGeometry(GraphGeometry):
 
     def inner_point(self) -> Array:
         """The mean of many random rankings of the model."""
-        orders = random_orders(np.random.default_rng(0), _INNER_RANKINGS, self._above)
+        orders = random_orders(np.random.default_rng(0), _INNER_RANKINGS, self.cells.n_items, self._above)
         types = self.cells.types_of_orders(orders)
         return cells_of_types(types, np.full(len(types), 1.0 / len(types)), self.cells.shape)
 
@@ -98,18 +107,28 @@ class BoundedGeometry(GraphGeometry):
         options: SolveOptions,
     ) -> PartFit:
         if resources.deadline is not None:
-            # Every part has its share of the time that is left.
-            left = (resources.deadline - clock()) / (len(self.parts) - p)
+            # Every part has its share of the time that is left, by its size.
+            sizes = self._sizes[p:]
+            left = (resources.deadline - clock()) * float(sizes[0] / sizes.sum())
             resources = resources._replace(deadline=clock() + left)
         known = options if len(self.parts) == 1 else options._replace(lower=0.0)
         solver: BoundedSolver = workspace
         return solver.solve(problem, stop, start=start, resources=resources, options=known)
 
-    def _certified(self, p: int, fit: PartFit, target: Array) -> PartFit:
-        """The solver's bounds are certificates already."""
-        return fit
+    @cached_property
+    def _sizes(self) -> Array:
+        return np.array([float(part.count.sum()) for part in self.parts])
 
-    def _not_begun(self) -> list[PartFit]:
-        """Some ranking, for a problem that was not begun when Ctrl-C came."""
-        order = random_orders(np.random.default_rng(0), 1, self._above)
-        return [PartFit(part.types_of_orders(order), np.ones(1), None, "interrupted", 0) for part in self.parts]
+    def _certified(self, p: int, fit: PartFit, target: Array) -> PartFit:
+        """The solver's bounds are certificates already; a part that was not begun has none."""
+        if fit.certificate is not None:
+            return fit
+        return fit._replace(certificate=Fitted(fit.mixture, self.part_problem(target, p)).certify(0.0))
+
+    @cached_property
+    def _any_order(self) -> Ints:
+        return random_orders(np.random.default_rng(0), 1, self.cells.n_items, self._above)
+
+    def _not_begun(self, p: int) -> PartFit:
+        """What some ranking takes."""
+        return PartFit(self.parts[p].types_of_orders(self._any_order), np.ones(1), None, "interrupted", 0)

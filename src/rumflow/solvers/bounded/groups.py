@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from rumflow.core.arrays import Array, Ints
-from rumflow.core.compile import clock
 from rumflow.core.graph import Graph, GraphTooLargeError, cheapest_type
 from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import plain_cheapest
@@ -25,6 +24,8 @@ from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 
 #: Nodes a graph of a group may have.
 GROUP_LIMIT = Limit(nodes=10_000)
+
+_MOST_PLACES = 50_000_000  # of the rankings that a bound comes with, all together
 
 _FLAT = 1e-15  # differences of prices below this share of all of them decide nothing
 
@@ -61,28 +62,33 @@ def bound_groups(
     After the deadline (on `rumflow.core.compile.clock`) the menus that are left count with their cheapest cells.
     """
     rest, total = find_heavy(cells, cost)
+    limit = limit._replace(deadline=deadline)
     orders: list[Ints] = []
+    groups = 0
     while len(rest):
-        if deadline is not None and clock() > deadline:
+        group = largest_group(model, cells, rest, limit, len(rest))
+        if group is None:
             total += float(np.where(cells.filled[rest], cost[rest], np.inf).min(axis=1).sum())
             return GroupBound(total, np.array(orders, np.int64).reshape(-1, cells.n_items), False)
-        count, graph, part = largest_group(model, cells, rest, limit, len(rest))
+        count, graph, part = group
         own, rest = rest[:count], rest[count:]
         prices = part.cut(cost, own)
         total += float(plain_cheapest(graph, prices))
-        orders.append(model.orders(part, cheapest_type(graph, prices, 1)[1][None])[0])
-    return GroupBound(total, np.array(orders, np.int64).reshape(-1, cells.n_items), len(orders) <= 1)
+        groups += 1
+        if len(orders) * cells.n_items < _MOST_PLACES:
+            orders.append(model.orders(part, cheapest_type(graph, prices, 1)[1][None])[0])
+    return GroupBound(total, np.array(orders, np.int64).reshape(-1, cells.n_items), groups <= 1)
 
 
-def largest_group(model: Model, cells: Cells, menus: Ints, limit: Limit, guess: int) -> tuple[int, Graph, Cells]:
+def largest_group(model: Model, cells: Cells, menus: Ints, limit: Limit, guess: int) -> tuple[int, Graph, Cells] | None:
     """How many of these menus, the first ones, have a graph within the limit (nearly as many as can), and that graph.
 
-    Tries start with `guess` menus.
+    Tries start with `guess` menus. None where the time was over before one fitted.
     """
     fits, fails = 0, len(menus) + 1
     found: tuple[Graph, Cells] | None = None
     trial = min(max(guess, 1), len(menus))
-    while fails - fits > 1 + fits // 16:
+    while fails - fits > 1 + fits // 16 and not limit.late():
         part = cells.part(menus[:trial])
         try:
             found = model.geometry(part, limit if trial > 1 else DEFAULT_LIMIT), part  # one menu always fits
@@ -96,5 +102,4 @@ def largest_group(model: Model, cells: Cells, menus: Ints, limit: Limit, guess: 
             trial -= 1 + (trial - 1) // 4 if trial > 1 else 0
         else:
             trial = (fits + fails) // 2
-    assert found is not None
-    return fits, *found
+    return None if found is None else (fits, *found)

@@ -59,7 +59,7 @@ class OrderingProgram:
         self._first, self._second = first, second
         self._pair = np.zeros((n, n), np.int64)  # the variable of a pair
         self._pair[first, second] = self._pair[second, first] = np.arange(len(first))
-        known = above[np.ix_(self.items, self.items)]
+        known = above[np.ix_(self.items, self.items)] if above.size else np.zeros((n, n), np.bool_)
         self.n_pairs = len(first)
         inside = member[:, self.items]
         size = inside.sum(axis=1)
@@ -191,15 +191,17 @@ class OrderingProgram:
 
 def _solve(cost: Array, matrix: Any, right: Array, equal: Any, bounds: Array, seconds: float | None) -> Any:
     solver: Any = linprog
-    return solver(
-        cost,
-        A_ub=matrix,
-        b_ub=right,
-        A_eq=equal if equal.shape[0] else None,
-        b_eq=np.ones(equal.shape[0]) if equal.shape[0] else None,
-        bounds=bounds,
-        method="highs",
-        options={} if seconds is None else {"time_limit": seconds},
+    return _in_background(
+        lambda: solver(
+            cost,
+            A_ub=matrix,
+            b_ub=right,
+            A_eq=equal if equal.shape[0] else None,
+            b_eq=np.ones(equal.shape[0]) if equal.shape[0] else None,
+            bounds=bounds,
+            method="highs",
+            options={} if seconds is None else {"time_limit": seconds},
+        )
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Mask, Paths
-from rumflow.core.graph import prices_by_item
+from rumflow.core.compile import clock
 from rumflow.core.graph_cells import Cells
 from rumflow.models.rankings import complete_types
 from rumflow.solvers.active_set.on_graph import price_cells
@@ -26,7 +26,7 @@ class SearchPrices:
     """The cost table of a mixture of types, and the cheapest types that a search has found."""
 
     def __init__(self, cells: Cells, above: Mask) -> None:
-        self.cells, self.above = cells, np.ascontiguousarray(above)
+        self.cells, self.above = cells, above
         self.board = make_board(cells, above)
         self.cost = np.empty(cells.shape)
         self.pool_size = 512
@@ -35,6 +35,7 @@ class SearchPrices:
         self.most_mass = cells.shape[0]
         self.found: Paths = np.empty((0, cells.shape[0]), np.int32)  # unique, cheapest first
         self.found_prices: Array = np.empty(0)
+        self.deadline: float | None = None  # when a search ends with what it has
         self._active: Paths = self.found
         self._extra: Paths = self.found
         self.restart(0)
@@ -48,9 +49,9 @@ class SearchPrices:
         """Types that the next sweep will look at as well."""
         self._extra = np.vstack([self._extra, types])
 
-    def by_item(self, cost: Array) -> Array:
-        """A cost table as an (m, n) array of prices by item, 0 outside menus."""
-        return prices_by_item(self.cells.column, cost)
+    def by_cell(self, cost: Array) -> Array:
+        """A cost table as prices of what was offered, menu by menu."""
+        return np.asarray(cost[self.cells.offered.menu, self.cells.place], np.float64)
 
     def evaluate(self, problem: KernelProblem, types: Paths, weights: Array, count: int, threads: int) -> float:
         """Fill the cost table for a mixture of the first `count` types; its objective."""
@@ -66,17 +67,22 @@ class SearchPrices:
         return best
 
     def sweep(self, threads: int) -> float:
-        """Search; the price of the cheapest type that was found."""
-        rng, price = self._rng, self.by_item(self.cost)
+        """Search; the price of the cheapest type that was found. After the deadline there are only the types in use."""
+        rng, price = self._rng, self.by_cell(self.cost)
         start = np.vstack([self._active, self._extra])
         self._extra = self._extra[:0]
+        if len(start) and self.deadline is not None and clock() > self.deadline:
+            self._keep(start, self.cost[np.arange(len(self.cost)), start].sum(axis=1))
+            return float(self.found_prices[0])
         lots = [
             (self.orders(start), _ACTIVE_KICKS),
-            (random_orders(rng, _RANDOM, self.above), _RANDOM_KICKS),
+            (random_orders(rng, _RANDOM, self.cells.n_items, self.above), _RANDOM_KICKS),
         ]
         types, prices = zip(
             *(
-                find_cheap(self.board, price, orders, rng.random((len(orders), kicks, 2 * KICK)), threads)
+                find_cheap(
+                    self.board, price, orders, rng.random((len(orders), kicks, 2 * KICK)), threads, self.deadline
+                )
                 for orders, kicks in lots
             ),
             strict=True,
@@ -87,7 +93,7 @@ class SearchPrices:
     def orders(self, types: Paths) -> Ints:
         """A ranking for each type."""
         orders = np.empty((len(types), self.cells.n_items), np.int64)
-        complete_types(self.cells.column, self.above, types, orders)
+        complete_types(self.board.lists, self.board.above, types, orders)
         return orders
 
     def _keep(self, types: Paths, prices: Array) -> None:

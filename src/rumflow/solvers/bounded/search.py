@@ -15,52 +15,39 @@ from typing import NamedTuple
 import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Mask, Paths
-from rumflow.core.compile import kernel, leaf
-from rumflow.core.graph import Index
+from rumflow.core.compile import clock, kernel, leaf
 from rumflow.core.graph_cells import Cells
 from rumflow.core.threads import run_threads
-from rumflow.models.rankings import place
+from rumflow.models.rankings import MenuLists, list_menus, place
 
 #: Items that a kick moves.
 KICK = 3
 
 _STARTS_A_PIECE = 16  # rankings that one thread improves at a time
+_LOOKS_A_CALL = 1 << 24  # places and cells between two checks of the clock, less than a tenth of a second
 
 
 class Board(NamedTuple):
     """The observed menus as the search sees them."""
 
-    first: Ints  # (m + 1,): the items of menu j are members[first[j] .. first[j + 1] - 1]
-    members: Index
-    menus_first: Ints  # (n + 1,): the menus of item x are menus[menus_first[x] .. menus_first[x + 1] - 1]
-    menus: Index
-    column: Index  # (m, n): the column of the cell (menu, item)
-    above: Mask  # (n, n): everybody prefers a to b
+    lists: MenuLists
+    above: Mask  # (n, n): everybody prefers a to b; (0, 0) where no preferences are known
 
 
 def make_board(cells: Cells, above: Mask) -> Board:
     """The menus of these cells, and who prefers what."""
-    member = cells.membership
-    items, menus = np.nonzero(member)[1], np.nonzero(member.T)[1]
-    ends = np.concatenate([[0], np.cumsum(member.sum(axis=1))]), np.concatenate([[0], np.cumsum(member.sum(axis=0))])
-    return Board(
-        ends[0].astype(np.int64),
-        items.astype(np.int32),
-        ends[1].astype(np.int64),
-        menus.astype(np.int32),
-        cells.column,
-        np.ascontiguousarray(above),
-    )
+    return Board(list_menus(cells), np.ascontiguousarray(above))
 
 
 @leaf
 def best_other(board, rank, menu, x):
-    """The best item of a menu beside x; -1 where there is none."""
+    """The cell of the best item of a menu beside x; -1 where there is none."""
+    lists = board.lists
     best = np.int64(-1)
-    for i in range(board.first[menu], board.first[menu + 1]):
-        y = board.members[i]
-        if y != x and (best < 0 or rank[y] < rank[best]):
-            best = np.int64(y)
+    for i in range(lists.first[menu], lists.first[menu + 1]):
+        y = lists.members[i]
+        if y != x and (best < 0 or rank[y] < rank[lists.members[best]]):
+            best = np.int64(i)
     return best
 
 
@@ -82,6 +69,8 @@ def allowed_places(board, order, rank, x):
     """The first and the last place that known preferences leave to x."""
     n = rank.shape[0]
     low, high = np.int64(0), np.int64(n - 1)
+    if board.above.shape[0] == 0:
+        return low, high
     here = rank[x]
     for p in range(here - 1, -1, -1):
         if board.above[order[p], x]:
@@ -101,12 +90,13 @@ def improve_item(board, price, order, rank, x, change, least):
     here = rank[x]
     for q in range(n):
         change[q] = 0.0
-    for i in range(board.menus_first[x], board.menus_first[x + 1]):
-        menu = board.menus[i]
-        t = best_other(board, rank, menu, x)
-        if t >= 0:
-            at = rank[t] - 1 if rank[t] > here else rank[t]  # among the items without x
-            change[at] += price[menu, x] - price[menu, t]
+    lists = board.lists
+    for i in range(lists.menus_first[x], lists.menus_first[x + 1]):
+        best_cell = best_other(board, rank, lists.menus[i], x)
+        if best_cell >= 0:
+            at = rank[lists.members[best_cell]]
+            at = at - 1 if at > here else at  # among the items without x
+            change[at] += price[lists.cells[i]] - price[best_cell]
     low, high = allowed_places(board, order, rank, x)
     total = 0.0
     best, best_place = np.inf, here
@@ -124,14 +114,19 @@ def improve_item(board, price, order, rank, x, change, least):
 
 
 @leaf
-def descend(board, price, order, rank, change, least):
-    """Move items to better places until none has one."""
+def descend(board, price, order, rank, change, least, at, most):
+    """Move items to better places until none has one, or until `most` were looked at; how many were.
+
+    `at[2]`: items in a row that stayed where they were; `at[3]`: the next item.
+    """
     n = rank.shape[0]
-    quiet = 0  # items in a row that stayed where they were
-    x = 0
-    while quiet < n:
-        quiet = 0 if improve_item(board, price, order, rank, x, change, least) > 0.0 else quiet + 1
-        x = x + 1 if x + 1 < n else 0
+    looked = 0
+    while at[2] < n and looked < most:
+        x = at[3]
+        at[2] = 0 if improve_item(board, price, order, rank, x, change, least) > 0.0 else at[2] + 1
+        at[3] = x + 1 if x + 1 < n else 0
+        looked += 1
+    return looked
 
 
 @leaf
@@ -139,28 +134,37 @@ def take(board, price, rank, row):
     """Write the type of a ranking into `row`; its price."""
     total = 0.0
     for menu in range(row.shape[0]):
-        x = best_other(board, rank, menu, -1)
-        row[menu] = board.column[menu, x]
-        total += price[menu, x]
+        best = best_other(board, rank, menu, -1)
+        row[menu] = board.lists.column[best]
+        total += price[best]
     return total
 
 
+class Searched(NamedTuple):
+    """How far a search has come, so that it can go on from there."""
+
+    at: Ints  # (4,): the ranking and its round, and `descend`'s place in it; -1 before the round has begun
+    trial: Ints  # (n,): the ranking that is being improved
+    rank: Ints  # (n,): its places
+    change: Array  # (n,): scratch
+
+
 @kernel
-def search(board, price, orders, kicks, least, types, prices):
+def search(board, price, orders, kicks, least, found, most, types, prices):
     """Improve each ranking in place, by descent and as many kicks as there are random numbers for.
 
     Every ranking that no move improves is written down, as a type with its price: (1 + number of kicks) rows a ranking.
-    `kicks`: (rankings, kicks, 2 KICK) numbers in [0, 1). `price`: (m, n).
+    `kicks`: (rankings, kicks, 2 KICK) numbers in [0, 1). `price`: by cell. Returns after a look at `most` items, True when all
+    is done.
     """
     count, n = orders.shape
-    rounds = kicks.shape[1]
-    rank = np.empty(n, np.int64)
-    trial = np.empty(n, np.int64)
-    change = np.empty(n)
-    for s in range(count):
+    rounds = kicks.shape[1] + 1
+    at, trial, rank, change = found
+    while at[0] < count and most > 0:
+        s, r = at[0], at[1]
         order = orders[s]
-        best = np.inf
-        for r in range(rounds + 1):
+        if at[2] < 0:
+            at[2] = at[3] = 0
             for p in range(n):
                 trial[p] = order[p]
                 rank[trial[p]] = p
@@ -169,13 +173,27 @@ def search(board, price, orders, kicks, least, types, prices):
                     x = np.int64(kicks[s, r - 1, 2 * t] * n)
                     low, high = allowed_places(board, trial, rank, x)
                     move(trial, rank, x, low + np.int64(kicks[s, r - 1, 2 * t + 1] * (high - low + 1)))
-            descend(board, price, trial, rank, change, least)
-            at = s * (rounds + 1) + r
-            prices[at] = take(board, price, rank, types[at])
-            if prices[at] < best:
-                best = prices[at]
-                for p in range(n):
-                    order[p] = trial[p]
+        most -= descend(board, price, trial, rank, change, least, at, most)
+        if at[2] < n:
+            break
+        row = s * rounds + r
+        prices[row] = take(board, price, rank, types[row])
+        best = np.inf
+        for t in range(s * rounds, row):
+            best = min(best, prices[t])
+        if prices[row] < best:
+            for p in range(n):
+                order[p] = trial[p]
+        at[2] = -1
+        at[1] = r + 1 if r + 1 < rounds else 0
+        at[0] = s + (r + 1 == rounds)
+    return at[0] == count
+
+
+@kernel
+def write_trial(board, price, found, types, prices, row):
+    """Write down the ranking that is being improved as it is."""
+    prices[row] = take(board, price, found.rank, types[row])
 
 
 @kernel
@@ -193,24 +211,45 @@ def repair(above, orders):
                 count = place(given[p], above, placed, orders[s], count)
 
 
-def random_orders(rng: np.random.Generator, count: int, above: Mask) -> Ints:
-    """Random rankings that respect known preferences."""
-    orders = np.argsort(rng.random((count, len(above))), axis=1)
-    repair(above, orders)
+def random_orders(rng: np.random.Generator, count: int, n: int, above: Mask) -> Ints:
+    """Random rankings of n items that respect known preferences."""
+    orders = np.argsort(rng.random((count, n)), axis=1)
+    if above.size:
+        repair(above, orders)
     return orders
 
 
-def find_cheap(board: Board, price: Array, orders: Ints, kicks: Array, threads: int) -> tuple[Paths, Array]:
-    """Search from each ranking, `orders` being improved in place; types that were found, and their prices."""
+def find_cheap(
+    board: Board, price: Array, orders: Ints, kicks: Array, threads: int, deadline: float | None = None
+) -> tuple[Paths, Array]:
+    """Search from each ranking, `orders` being improved in place; types that were found, and their prices.
+
+    `price`: by cell. After the deadline, on `rumflow.core.compile.clock`, those found so far: at least one of each thread.
+    """
     rounds = kicks.shape[1] + 1
-    types = np.empty((len(orders) * rounds, len(price)), np.int32)
+    n, m = orders.shape[1], len(board.lists.first) - 1
+    types = np.empty((len(orders) * rounds, m), np.int32)
     prices = np.empty(len(types))
+    known = np.zeros(len(types), np.bool_)
     least = 1e-13 * float(np.abs(price).sum())
+    most = max(
+        1, _LOOKS_A_CALL // (n + len(price) // n)
+    )  # items, each of which takes a look at its menus and all places
+    stopped: list[bool] = []
 
     def task(first: int) -> None:
         last = min(first + _STARTS_A_PIECE, len(orders))
         out = slice(first * rounds, last * rounds)
-        search(board, price, orders[first:last], kicks[first:last], least, types[out], prices[out])
+        found = Searched(np.array([0, 0, -1, 0]), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n))
+        own = board, price, orders[first:last], kicks[first:last], least, found
+        while not search(*own, most, types[out], prices[out]) and not stopped:
+            if deadline is not None and clock() > deadline:
+                stopped.append(True)
+        row = int(found.at[0]) * rounds + int(found.at[1])
+        if found.at[2] >= 0:
+            write_trial(board, price, found, types[out], prices[out], row)
+            row += 1
+        known[out][:row] = True
 
-    run_threads(task, range(0, len(orders), _STARTS_A_PIECE), threads)
-    return types, prices
+    run_threads(task, range(0, len(orders), _STARTS_A_PIECE), threads, lambda: stopped.append(True))
+    return (types, prices) if not stopped else (types[known], prices[known])

@@ -84,6 +84,7 @@ class BoundedSolver:
             limit = deadline
             if deadline is not None and not only_upper:
                 limit = clock() + _SEARCH_SHARE * max(deadline - clock(), 0.0)
+            self.prices.deadline = limit
             found = solve_rankings(
                 make_graph_problem(problem),
                 self._workspace,
@@ -144,6 +145,6 @@ class BoundedSolver:
         prices = self.prices
         orders = bound.orders.copy()
         none = np.empty((len(orders), 0, 2 * KICK))
-        types, found = find_cheap(prices.board, prices.by_item(now.cost), orders, none, 1)
+        types, found = find_cheap(prices.board, prices.by_cell(now.cost), orders, none, 1, prices.deadline)
         prices.offer(types)
         return len(found) > 0 and now.gap(float(found.min())) > max(tol * now.objective, 0.0)

@@ -21,11 +21,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rumflow.core.arrays import Array, Ints, Mask, Mixture
+from rumflow.core.arrays import Array, Ints, Mixture
 from rumflow.core.compile import clock
 from rumflow.core.graph import Graph, cells_of_types
 from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import certify_types
+from rumflow.core.menus import Menus
 from rumflow.core.problem import Problem, Stop
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.models.model import Model
@@ -64,9 +65,10 @@ class Split:
         """Better and better lower bounds of the optimum; without a deadline, those of the first cuts."""
         while len(self._cuts) < _MOST_CUTS:
             for _ in range(max(len(self._cuts), _CUTS)):
-                if deadline is not None and clock() > deadline and self._cuts:
+                cut = self._cut(deadline)
+                if cut is None:
                     return
-                self._cuts.append(self._cut())
+                self._cuts.append(cut)
             new = len(self._cuts) - len(self._tables)
             self._tables = np.concatenate([self._tables, np.repeat(self._problem.target[None], new, axis=0)])
             self._seconds *= 2
@@ -80,7 +82,10 @@ class Split:
         momentum, best = 1.0, -np.inf
         while deadline is None or clock() + self._seconds <= deadline:
             begin = clock()
-            value, fitted = self._project(here, threads)
+            projected = self._project(here, threads, deadline)
+            if projected is None:
+                return
+            value, fitted = projected
             self._seconds = clock() - begin
             yield value
             gain = value - best
@@ -94,14 +99,18 @@ class Split:
             here = after + (momentum - 1.0) / ahead * (after - before)
             before, momentum = after, ahead
 
-    def _project(self, tables: Array, threads: int) -> tuple[float, Array]:
-        """The bound for these tables, and their projections group by group."""
+    def _project(self, tables: Array, threads: int, deadline: float | None) -> tuple[float, Array] | None:
+        """The bound for these tables, and their projections group by group; None where the time was over."""
         count = len(tables)
         target, weights, cone = self._problem
         fitted = tables.copy()  # menus without weight stay as they are
         values = [np.zeros(len(groups)) for groups in self._cuts]
+        late: list[bool] = []
 
         def task(place: tuple[int, int]) -> None:
+            if late or (deadline is not None and clock() > deadline):
+                late.append(True)
+                return
             k, i = place
             menus, part, graph = self._cuts[k][i]
             problem = Problem(part.cut(tables[k], menus), part.cut(weights, menus), cone)
@@ -114,34 +123,52 @@ class Split:
             values[k][i] = max(certificate.objective - certificate.gap, 0.0)
             fitted[k][menus, : part.width] = cells_of_types(*mixture, graph.shape)
 
-        run_threads(task, [(k, i) for k, groups in enumerate(self._cuts) for i in range(len(groups))], threads)
+        places = [(k, i) for k, groups in enumerate(self._cuts) for i in range(len(groups))]
+        run_threads(task, places, threads, lambda: late.append(True))
+        if late:
+            return None
         away = 0.5 * float((weights * (tables - target) ** 2).sum())
         return (float(sum(one.sum() for one in values)) - away) / count, fitted
 
-    def _cut(self) -> list[_Group]:
-        """All menus in groups, each grown from a random menu by the menus that bring the fewest new items."""
+    def _cut(self, deadline: float | None) -> list[_Group] | None:
+        """All menus in groups, each grown from a random menu by the menus that bring the fewest new items.
+
+        None where the time was over before.
+        """
         rest = self._rng.permutation(self._menus)
         groups: list[_Group] = []
-        guess = len(rest)
+        guess, limit = len(rest), SPLIT_LIMIT._replace(deadline=deadline)
         while len(rest):
-            order = rest[_by_overlap(self._cells.membership[rest])]
-            guess, graph, part = largest_group(self._model, self._cells, order, SPLIT_LIMIT, guess)
+            # Without known preferences a graph has a node for every menu, or more.
+            most = limit.nodes if self._model.all_rankings else len(rest)
+            order = rest[_by_overlap(self._cells.offered.take(rest)[0], most, limit)]
+            group = largest_group(self._model, self._cells, order, limit, guess) if len(order) else None
+            if group is None:
+                return None
+            guess, graph, part = group
             groups.append(_Group(order[:guess], part, graph))
             rest = rest[~np.isin(rest, order[:guess])]
         return groups
 
 
-def _by_overlap(membership: Mask) -> Ints:
-    """An order of menus: the first, then always the one with the fewest items that are new."""
-    unseen = np.ones(membership.shape[1], np.bool_)
-    news = membership.sum(axis=1)
-    order = np.empty(len(membership), np.int64)
+def _by_overlap(menus: Menus, most: int, limit: Limit) -> Ints:
+    """An order of at most so many menus: the first, then always the one with the fewest items that are new.
+
+    None of them where the time was over before.
+    """
+    first, at_menu, _ = menus.of_items
+    seen = np.zeros(menus.n_items, np.bool_)
+    news = menus.sizes.copy()
+    order = np.empty(min(most, len(menus)), np.int64)
     at = 0
     for i in range(len(order)):
+        if limit.late():
+            return order[:0]
         order[i] = at
-        fresh = membership[at] & unseen
-        unseen &= ~fresh
-        news -= membership[:, fresh].sum(axis=1)
-        news[at] = membership.size + 1  # taken
+        own = menus.items_of(at)
+        for x in own[~seen[own]]:
+            news[at_menu[first[x] : first[x + 1]]] -= 1
+        seen[own] = True
+        news[at] = len(menus.item) + 1  # taken
         at = int(news.argmin())
     return order
