@@ -68,7 +68,13 @@ def say_cost(
     if arguments.quiet or arguments.json or data.n <= FEW_ITEMS:
         return
     cost = estimate_cost(data, model, route)
-    if cost.route == "bounded":
+    if cost.note:
+        print(
+            f"rumflow: {cost.note}" + ("; --max-seconds limits the time" if hasattr(arguments, "max_seconds") else ""),
+            file=sys.stderr,
+            flush=True,
+        )
+    elif cost.route == "bounded":
         print(
             "rumflow: the graph of these menus is too large, or not wanted: rankings by search, and bounds, about "
             f"{cost.seconds * projections:.2g} s or more"

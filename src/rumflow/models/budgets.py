@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike
 from rumflow.core.arrays import Array, Ints
 from rumflow.core.graph import Graph, GraphTooLargeError, label_graph
 from rumflow.core.graph_cells import Cells
-from rumflow.core.memory import available_memory
 from rumflow.core.rational_types import TypeCount, count_types, link_budgets, sets_below
 from rumflow.data.budgets import BudgetData
 from rumflow.data.labels import plain_label
@@ -30,7 +29,7 @@ from rumflow.errors import InputError
 from rumflow.models.model import Model, Wording
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 
-_AT_ONCE = 1 << 22  # pairs (node, patch) looked at together
+_AT_ONCE = 1 << 21  # pairs (node, patch) looked at together
 _BYTES_OF_ARC = 28  # tail and head while the graph is built, its arrays and one sweep
 
 
@@ -160,7 +159,7 @@ def _place_group(
     n, under = signs.shape[1], sets_below(signs)
     own = np.uint64(1) << budget.astype(np.uint64)
     shared = len(np.unique(label)) < len(label)
-    memory = limit.bytes if limit.bytes is not None else (available_memory() or 1 << 62) / 2
+    memory = limit.most_bytes
     sets = np.zeros(1, np.uint64)
     begin, tails, heads, labels = 0, [], [], []
     for _ in range(n):
@@ -171,14 +170,18 @@ def _place_group(
             row, patch = np.nonzero(((under & ~some) == 0) & ((own & some) == 0))
             found.append((row + low, patch))
             arcs += len(row)
-            if nodes + begin + len(sets) > limit.nodes or arcs * _BYTES_OF_ARC > memory:
+            late = limit.late()
+            if nodes + begin + len(sets) > limit.nodes or arcs * _BYTES_OF_ARC > memory or late:
+                why = "could not be built in the time that is left of max_seconds: allow more time, or"
                 raise GraphTooLargeError(
                     f"the graph of {n} budgets that cross each other, with {len(under):,} patches, has more than "
-                    f"{nodes + begin + len(sets):,} nodes and {arcs:,} arcs, which do not fit: take fewer budgets",
+                    f"{nodes + begin + len(sets):,} nodes and {arcs:,} arcs, which "
+                    f"{why if late else 'do not fit:'} take fewer budgets",
                     nodes + begin + len(sets),
                     arcs,
                     arcs * _BYTES_OF_ARC,
                     nodes + begin,
+                    late,
                 )
         row, patch = (np.concatenate(parts) for parts in zip(*found, strict=True))
         if len(row) == 0:

@@ -15,12 +15,14 @@ import numpy as np
 
 from rumflow.check import check_different, check_item
 from rumflow.core.arrays import Ints, Mask, Paths
-from rumflow.core.graph import Graph, follow_type, label_graph
+from rumflow.core.graph import Graph, GraphTooLargeError, follow_type, label_graph
 from rumflow.core.graph_cells import Cells
 from rumflow.data.labels import plain_label
 from rumflow.errors import InputError
 from rumflow.models.model import Model, Wording
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
+
+_BYTES_OF_ARC = 60  # while the graph is built, its arrays and one sweep
 
 
 class SinglePeaked(Model):
@@ -69,6 +71,16 @@ class SinglePeaked(Model):
         """The graph of intervals: n (n + 1) / 2 + 1 nodes, n^2 arcs."""
         items = self._items(cells)
         n = len(items)
+        nodes, needed = n * (n + 1) // 2 + 1, _BYTES_OF_ARC * n * n
+        if needed > limit.most_bytes:
+            raise GraphTooLargeError(
+                f"the graph of {n:,} items on the axis has {nodes:,} nodes and {n * n:,} arcs, which do not fit into memory: "
+                "take fewer items",
+                nodes,
+                n * n,
+                needed,
+                0,
+            )
         after, before, parent, cell = _chains(cells, items)
         tails, heads, labels = [np.zeros(n, np.int64)], [1 + np.arange(n)], [after[np.arange(n), np.arange(n)]]
         for length in range(1, n):
@@ -84,7 +96,6 @@ class SinglePeaked(Model):
             heads.append(head[possible])
             labels.append(label[possible])
         tail, head, label = (np.concatenate(parts) for parts in (tails, heads, labels))
-        nodes = n * (n + 1) // 2 + 1
         first = np.searchsorted(tail, np.arange(nodes + 1)).astype(np.int64)
         return label_graph(cells.shape, first, head.astype(np.int32), label.astype(np.int32), parent, cell)
 

@@ -122,6 +122,11 @@ class GraphGeometry(Geometry):
         return sum(graph.n_arcs for graph in self.graphs)
 
     @property
+    def n_places(self) -> int:
+        """What a sweep passes over: arcs, and in graphs of rows also those that a node does not have."""
+        return sum(len(graph.head) for graph in self.graphs)
+
+    @property
     def n_bytes(self) -> int:
         """Memory of all graphs and of one sweep over each."""
         return sum(graph.n_bytes for graph in self.graphs)

@@ -143,7 +143,7 @@ def estimate_route(cells: Cells, model: Model, route: str | None) -> Cost:
 
 def graph_cost(graph: GraphGeometry) -> Cost:
     """Of a projection on graphs that are built."""
-    return Cost("graph", graph.n_nodes, graph.n_arcs, graph.n_bytes, _graph_seconds(graph.n_arcs))
+    return Cost("graph", graph.n_nodes, graph.n_arcs, graph.n_bytes, _graph_seconds(graph.n_places))
 
 
 def lattice_cost(cells: Cells) -> Cost:
@@ -188,9 +188,9 @@ def _lattice_seconds(n: int, menus: int) -> float:
     return 4e-5 + (1.75e-6 if 2 * menus > 1 << n else 1.1e-6) * edges
 
 
-def _graph_seconds(arcs: int) -> float:
-    """Sweeps over the arcs, and the active set, which ends with some 10 arcs^0.28 types."""
-    return float(8e-4 + 2.1e-7 * arcs + 3.2e-5 * arcs**0.56)
+def _graph_seconds(places: int) -> float:
+    """Sweeps over the places of arcs, and the active set, which ends with some 10 places^0.28 types."""
+    return float(8e-4 + 2.1e-7 * places + 3.2e-5 * places**0.56)
 
 
 def _bounded(cells: Cells, model: Model, cone: bool) -> tuple[Cost, Geometry]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rumflow.core.arrays import Array, Ints, Mixture, Paths
+from rumflow.core.arrays import Array, Mixture, Paths
 from rumflow.core.certificate import Certificate
 from rumflow.core.compile import clock
 from rumflow.core.graph import Graph, cells_of_types
@@ -126,9 +126,9 @@ class BoundedGeometry(GraphGeometry):
         return fit._replace(certificate=Fitted(fit.mixture, self.part_problem(target, p)).certify(0.0))
 
     @cached_property
-    def _any_order(self) -> Ints:
-        return random_orders(np.random.default_rng(0), 1, self.cells.n_items, self._above)
+    def _any_type(self) -> Paths:
+        return self.cells.types_of_orders(random_orders(np.random.default_rng(0), 1, self.cells.n_items, self._above))
 
     def _not_begun(self, p: int) -> PartFit:
         """What some ranking takes."""
-        return PartFit(self.parts[p].types_of_orders(self._any_order), np.ones(1), None, "interrupted", 0)
+        return PartFit(self._any_type[:, self.menus[p]], np.ones(1), None, "interrupted", 0)

@@ -97,9 +97,11 @@ class SearchPrices:
         return orders
 
     def _keep(self, types: Paths, prices: Array) -> None:
-        unique, place = np.unique(types, axis=0, return_index=True)
-        order = np.argsort(prices[place], kind="stable")
-        self.found, self.found_prices = unique[order], prices[place][order]
+        # Columns are not negative: with their highest bytes first, rows are in the order of their bytes.
+        rows = types.astype(">i4").view(np.dtype((np.void, 4 * types.shape[1]))).reshape(-1)
+        place = np.unique(rows, return_index=True)[1]
+        place = place[np.argsort(prices[place], kind="stable")]
+        self.found, self.found_prices = types[place], prices[place]
 
     def fill_pool(self, pool: Pool, nu: float) -> int:
         """The types found, those violated by a tenth of the worst or more; how many."""
