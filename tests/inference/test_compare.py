@@ -7,6 +7,7 @@ import pytest
 
 import rumflow as rf
 from rumflow import simulate
+from rumflow.inference.likelihood import maximise_likelihood
 from tests.reference.examples import DECOY
 
 
@@ -38,6 +39,21 @@ def test_a_choice_that_no_type_makes_has_likelihood_0():
     shares = np.log([30 / 40, 10 / 40, 5 / 20, 15 / 20])
     assert found.table["loglik"] == pytest.approx([shares @ [30, 10, 5, 15], -np.inf], abs=1e-5)
     assert "log-likelihood" in found.summary()
+
+
+def test_a_likelihood_that_is_not_found_leaves_one_cell_empty(monkeypatch):
+    """All else of the comparison is kept, and nothing is advised that cannot be done."""
+    found = maximise_likelihood
+
+    def short(data, model=None, *rest):
+        return found(data, model, *rest, **({} if model is None else {"most": 0}))
+
+    monkeypatch.setattr("rumflow.inference.compare.maximise_likelihood", short)
+    comparison = rf.compare_models(DECOY, {"all": None, "axis": rf.SinglePeaked(["a", "b", "c"])}, n_boot=9)
+    assert list(comparison.fits) == list(comparison.tests) == ["all", "axis"]
+    assert comparison.table["loglik"] == [pytest.approx(rf.fit_likelihood(DECOY).loglik), None]
+    assert "Log-likelihood left empty: not found to a certified 1e-6 for axis." in comparison.summary()
+    assert "tol" not in comparison.summary()
 
 
 def test_every_model_is_tested():

@@ -1,5 +1,7 @@
 """Cells, steps and remainders of the likelihood, by hand; the maximum itself is tried in `test_likelihood.py`."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ import rumflow as rf
 from rumflow.core.graph_cells import Cells
 from rumflow.core.paths import paths_from_orders
 from rumflow.core.problem import Stop
-from rumflow.inference.likelihood_solver import CountedCells, State, remainders
+from rumflow.inference.likelihood_solver import CountedCells, State, maximise, remainders
 from rumflow.solvers.geometry import Keep, SolveOptions
 from tests.reference.examples import FIRST, SECOND
 
@@ -64,13 +66,15 @@ def test_what_was_not_recorded():
     assert remainders(tiny).tolist() == [0.0, 0.0]
     small = rf.ChoiceData(PARTLY.items, PARTLY.membership, PARTLY.counts, np.array([10.0, 3.0 + 1e-6]))
     assert remainders(small)[1] == pytest.approx(1e-6)
+    whole = rf.ChoiceData(PARTLY.items, PARTLY.membership, 1e11 * PARTLY.counts, np.array([1e12, 3e11 + 2]))
+    assert remainders(whole).tolist() == [0.0, 2.0]
 
 
 @pytest.mark.parametrize("route", ["lattice", "graph"])
 def test_the_likelihood_at_the_middle(route):
     """From {a, b} 24 and 16, from {a, b, c} 50, 30, 20: uniform chances at first."""
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 24, "b": 16}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
-    state = State(data, CountedCells(data, None, route))
+    state = State(data, CountedCells(data, None, route), 1e-6)
     assert state.value == pytest.approx(40 * np.log(1 / 2) + 100 * np.log(1 / 3))
     saturated = sum(k * np.log(p) for k, p in ((24, 0.6), (16, 0.4), (50, 0.5), (30, 0.3), (20, 0.2)))
     assert state.saturated == pytest.approx(saturated)
@@ -83,3 +87,33 @@ def test_the_likelihood_at_the_middle(route):
     assert state.rounds == 1
     assert state.value == pytest.approx(saturated, abs=1e-6)  # the frequencies are those of a model
     assert state.certify() <= 1e-4
+
+
+@pytest.mark.parametrize("route", ["lattice", "graph"])
+def test_a_type_that_only_a_small_cell_needs(route):
+    """Beside a million choices of a before b before c: one of c from {a, b, c}. The first types do not take it."""
+    menus = {("a", "b"): {"a": 10**6, "b": 0}, ("a", "b", "c"): {"a": 10**6, "b": 0, "c": 1}}
+    data = rf.ChoiceData.from_counts(menus)
+    cells = CountedCells(data, None, route)
+    state = State(data, cells, 1e-6)
+    order = np.array([[0, 1, 2]])
+    types = paths_from_orders(order) if route == "lattice" else Cells(data.membership).types_of_orders(order)
+    state.mixture = types, np.ones(1)
+    taken = cells.takes(types)
+    assert state.counts.reshape(-1)[taken].tolist() == [[10**6, 10**6]]
+    assert state.enter()
+    assert state.rounds == 1
+    assert state.certify() <= 1e-6
+    # {a, b}: c before a before b leaves a. So only {a, b, c} has a choice to explain, and its frequencies are rational.
+    assert state.value == pytest.approx(10**6 * np.log(10**6 / (10**6 + 1)) - np.log(10**6 + 1), abs=1e-9)
+
+
+def test_the_best_point_is_kept_when_time_is_over():
+    rng = np.random.default_rng(0)
+    inside = rf.Lattice(4).membership[3:]
+    inside = inside[inside.sum(axis=1) > 1]
+    counts = np.where(inside, np.floor(10 ** rng.uniform(0, 9, inside.shape)), np.nan)
+    data = rf.ChoiceData(tuple("abcd"), inside, counts, np.nansum(counts, axis=1))
+    cells = CountedCells(data, None, None)
+    gaps = [maximise(data, cells, 1e-6, most=most).gap for most in range(12)]
+    assert all(later <= earlier for earlier, later in pairwise(gaps))

@@ -86,7 +86,11 @@ def test_prices_by_hand(route):
     ):
         cost = own.blank(0.0)
         cost.reshape(-1)[own.positions(menu, item, CELLS)] = prices
-        assert own.cheapest(cost) == least
+        whole = cost.reshape(-1).copy()
+        assert own.cheapest(cost.copy()) == least
+        row = own.choices(own.cheapest_type(cost)[None], CELLS)[0]
+        taken = CELLS.items_of_types(row[None])[0]
+        assert whole[own.positions(np.arange(len(CELLS)), taken, CELLS)].sum() == least
 
 
 @pytest.mark.parametrize("route", ROUTES)

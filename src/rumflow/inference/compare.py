@@ -18,7 +18,7 @@ from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
-from rumflow.inference.likelihood import ImpossibleChoiceError, maximise_likelihood, require_converged
+from rumflow.inference.likelihood import ImpossibleChoiceError, maximise_likelihood
 from rumflow.inference.plan import JobOptions, Plan
 from rumflow.inference.result import RumTest
 from rumflow.inference.source import Source
@@ -46,7 +46,8 @@ class ModelComparison(NamedTuple):
     tests : dict of str to RumTest
         Of each model; empty where no replicates were asked for.
     logliks : dict of str to float
-        The largest log-likelihood of each model; empty where it was not asked for or does not exist.
+        The largest log-likelihood of each model: None where no certified value was found, no entry where it was not asked for
+        or does not exist.
 
     Examples
     --------
@@ -58,7 +59,7 @@ class ModelComparison(NamedTuple):
 
     fits: dict[str, Projection]
     tests: dict[str, RumTest]
-    logliks: dict[str, float]
+    logliks: dict[str, float | None]
 
     @property
     def table(self) -> dict[str, list[Any]]:
@@ -106,6 +107,9 @@ class ModelComparison(NamedTuple):
             if np.isfinite(worst)
             else ""
         )
+        unknown = [name for name, value in self.logliks.items() if value is None]
+        if unknown:
+            note += f" Log-likelihood left empty: not found to a certified 1e-6 for {', '.join(unknown)}."
         if any(value == -np.inf for value in self.logliks.values()):
             note += " Log-likelihood -inf: a choice was made that no type of the model makes."
         menus = how_many(len(first.membership), "menu")
@@ -168,8 +172,8 @@ def compare_models(
         Of the tests.
     likelihood : bool, default True
         Compute also the largest log-likelihood of each model, where the data are counts, the projection ended in time, and
-        (for menus recorded in part) the graph is not too large. It is -inf where a choice was made that no type makes, and
-        is certified to 1e-6 of a unit.
+        (for menus recorded in part) the graph is not too large. It is -inf where a choice was made that no type makes,
+        certified to 1e-6 of a unit (as by `fit_likelihood`) elsewhere, and None where that was not reached.
     cluster : bool or array_like, optional
         As for `rumflow.rum_test`: True keeps the choices of a subject together in the replicates.
 
@@ -196,7 +200,7 @@ def compare_models(
         raise InputError("n_boot: a test needs ChoiceData; an array of probabilities has no sample sizes")
     fits: dict[str, Projection] = {}
     tests: dict[str, RumTest] = {}
-    logliks: dict[str, float] = {}
+    logliks: dict[str, float | None] = {}
     counted = likelihood and isinstance(data, ChoiceData)
     for name, model in models.items():
         if model is not None and not hasattr(model, "geometry"):
@@ -223,8 +227,7 @@ def compare_models(
         if counted and fit.geometry.exact and isinstance(data, ChoiceData) and fit.status is Status.OPTIMAL:
             try:
                 most_likely = maximise_likelihood(data, model)
-                require_converged(most_likely)
-                logliks[str(name)] = most_likely.loglik
+                logliks[str(name)] = most_likely.loglik if most_likely.converged else None
             except ImpossibleChoiceError:
                 logliks[str(name)] = -np.inf
             except GraphTooLargeError:  # menus recorded in part need it, also where the projection does not

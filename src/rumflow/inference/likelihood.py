@@ -11,7 +11,9 @@ L is concave, and is maximised by weighted projections (`rumflow.inference.likel
 
     gap = (dearest type for the prices count / rho of the cells) - n_observations
 
-bounds how far L(rho) is below the maximum: one dynamic programme, whatever the solver did.
+bounds how far L(rho) is below the maximum: one dynamic programme, whatever the solver did. It is computed to about
+64 eps n_observations, and a fit has converged where it is at most the tolerance or that, whichever is larger: `State.goal` of
+`rumflow.inference.likelihood_solver`, the only place that says so.
 """
 
 from __future__ import annotations
@@ -61,7 +63,8 @@ class LikelihoodFit(Fitted):
     converged : bool
         Whether gap <= tol.
     tol : float
-        The tolerance that was asked for.
+        The tolerance that was asked for, or 1.4e-14 of the number of choices where that is larger: the log-likelihood is not
+        known better.
     seconds : float
         Time taken.
     data : ChoiceData
@@ -176,7 +179,7 @@ class LikelihoodFit(Fitted):
         shares[:, -1] = np.where(partly, np.maximum(1.0 - shares.sum(axis=1), 0.0), 0.0)
         shares /= shares.sum(axis=1, keepdims=True)
         null = np.empty(n_boot)
-        gaps = np.empty(n_boot)
+        failed = np.empty(n_boot, np.bool_)
         start = self.mixture
         counter = Counter(progress, n_boot, "replicates")
 
@@ -186,7 +189,7 @@ class LikelihoodFit(Fitted):
             data = ChoiceData.from_cells(self.items, menus, counts, sizes)
             state = maximise(data, self._cells, max(self.tol, 1e-5), start)
             null[i] = 2 * max(state.saturated - state.value, 0.0)
-            gaps[i] = state.gap
+            failed[i] = not state.converged
             counter.add(1)
 
         run_threads(replicate, range(n_boot), workers)
@@ -196,7 +199,7 @@ class LikelihoodFit(Fitted):
             pvalue(statistic, null, 2 * max(self.gap, 0.0) + 1e-9),
             null,
             number,
-            int((gaps > max(self.tol, 1e-5)).sum()),
+            int(failed.sum()),
             time.perf_counter() - begin,
         )
 
@@ -262,7 +265,9 @@ def fit_likelihood(
     data : ChoiceData or BudgetData
         Menus may have been recorded in part, if their totals are known; what is missing counts as one cell.
     tol : float, default 1e-6
-        Stop when the certified gap, maximum - loglik, is at most tol (in units of the log-likelihood).
+        Stop when the certified gap, maximum - loglik, is at most tol (in units of the log-likelihood). Rounding leaves 1.4e-14
+        of the number of choices open: where that is larger (more than 7e7 choices, for the default) it is used in place of
+        tol. The attribute `tol` of the result has the one that was used.
     max_iterations : int, default 200
         The largest number of projections.
     throw : bool, default True
@@ -298,8 +303,13 @@ def fit_likelihood(
     if not isinstance(data, ChoiceData):
         raise InputError(f"data: a ChoiceData with counts is needed, not {type(data).__name__}")
     fit = maximise_likelihood(data, model, route, tol, most)
-    if throw:
-        require_converged(fit, most)
+    if throw and not fit.converged:
+        more = ", or more max_iterations" if fit.iterations >= most else ""
+        raise LikelihoodError(
+            f"the certified gap {fit.gap:.2g} stayed above tol={fit.tol:g} after {fit.iterations} projections: "
+            f"ask for a larger tol{more}; the best point so far is the attribute `fit` of this error, or pass throw=False",
+            fit,
+        )
     return fit
 
 
@@ -331,24 +341,13 @@ def maximise_likelihood(
         loglik_saturated=state.saturated,
         gap=state.gap,
         iterations=state.rounds,
-        converged=bool(state.gap <= max(tol, 64 * float(np.finfo(float).eps) * state.total)),
-        tol=tol,
+        converged=state.converged,
+        tol=state.goal,
         seconds=time.perf_counter() - begin,
         data=data,
         _cells=cells,
         _point=state.point,
     )
-
-
-def require_converged(fit: LikelihoodFit, most: int = MOST_ROUNDS) -> None:
-    """Raise where the tolerance was not met."""
-    if not fit.converged:
-        raise LikelihoodError(
-            f"the certified gap {fit.gap:.2g} stayed above tol={fit.tol:g} after {fit.iterations} projections: "
-            f"ask for a larger tol{', or more max_iterations' if fit.iterations >= most else ''}; "
-            "the best point so far is the attribute `fit` of this error, or pass throw=False",
-            fit,
-        )
 
 
 class ImpossibleChoiceError(InputError):

@@ -8,8 +8,13 @@ A concave function on a polytope. Two second-order models of L at the current po
     Newton           weights count / rho_k^2,     target 2 rho_k  (cells never chosen have weight 0)
 
 A few rounds of the first, robust far from the optimum, then the second, which is quadratic near it: -L is self-concordant, so
-steps cut by a line search always get there. Both are solved over the whole polytope, so faces take care of themselves. All this
+steps cut by a line search get there. Both are solved over the whole polytope, so faces take care of themselves. All this
 is the same on the lattice of all menus and on a choice graph.
+
+The rounding of a projection is that of its largest cells. Where probabilities, or counts, are many powers of ten apart, that
+hides types which only small cells need, and leaves prices count / rho of these cells wrong in their first digits although L is
+right to its last. Then, instead of another projection, the dearest type is taken in, and the weights of all types are found by a
+method that has no such trouble (`rumflow.inference.mixture_weights`).
 """
 
 from __future__ import annotations
@@ -18,11 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from rumflow.core.arrays import Array, Mixture
+from rumflow.core.arrays import Array, Ints, Mixture, Paths
 from rumflow.core.memory import likelihood_bytes, require_memory
 from rumflow.core.problem import Stop
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
+from rumflow.inference.mixture_weights import most_likely_weights
 from rumflow.models.model import Model
 from rumflow.projection.cost import find_geometry
 from rumflow.projection.observations import observe
@@ -35,6 +41,7 @@ MOST_ROUNDS = 200
 
 _SCORING_ROUNDS = 4
 _TOL = 1e-14  # relative; the accuracy asked for ends a projection earlier
+_MOST_NUMBERS = 1 << 25  # types times cells, where weights are found beside the projections
 _OPTIONS = SolveOptions(keep=Keep.MIXTURES, certify=False)
 
 
@@ -73,6 +80,13 @@ class CountedCells:
             values[partly, own.remainder[partly]] = rest[self._observations.rows[partly]]
         return values
 
+    def takes(self, types: Paths) -> Ints:
+        """(k, m): where in the flattened layout the cell is that each type takes from each menu of two items or more."""
+        own = self._observations.cells
+        item = own.items_of_types(self.geometry.choices(types, own).astype(np.int32))
+        menu = np.broadcast_to(np.arange(len(own)), item.shape)
+        return self.geometry.positions(menu.reshape(-1), item.reshape(-1), own).reshape(item.shape)
+
     def gather(self, rho: Array) -> Array:
         """The way back: (cells,), NaN on what was not recorded, 1 on menus of one item."""
         menus = self._observations.menus
@@ -82,10 +96,10 @@ class CountedCells:
 
 
 class State:
-    """A point of the polytope, its likelihood and its certificate."""
+    """A point of the polytope, its likelihood and its certificate; `goal`: the gap that is small enough."""
 
-    def __init__(self, data: ChoiceData, cells: CountedCells) -> None:
-        self.geometry = cells.geometry
+    def __init__(self, data: ChoiceData, cells: CountedCells, tol: float) -> None:
+        self._cells, self.geometry = cells, cells.geometry
         rest = remainders(data)
         self.counts = cells.spread(data.count, rest)
         self.sizes = cells.spread(data.totals[data.offered.menu], data.totals)
@@ -97,7 +111,13 @@ class State:
         self.rounds = 0
         self.mixture: Mixture | None = None
         self.gap = np.inf
+        self.goal = max(tol, 64 * float(np.finfo(float).eps) * self.total)  # N choices: no gap is known better
         self.put(self.geometry.middle())
+
+    @property
+    def converged(self) -> bool:
+        """Is the gap as small as was asked for?"""
+        return bool(self.gap <= self.goal)
 
     def put(self, point: Any) -> None:
         """Go to a point."""
@@ -115,6 +135,29 @@ class State:
         cost[self.chosen] = -self.counts[self.chosen] / self.rho[self.chosen]
         self.gap = max(-self.geometry.cheapest(cost) - self.total, 0.0)
         return self.gap
+
+    def enter(self) -> bool:
+        """Take in the dearest type and find the most likely weights of all; False where that takes too much memory."""
+        types, weights = self.geometry.mixture(self.point) if self.mixture is None else self.mixture
+        if len(types) * int(self.chosen.sum()) > _MOST_NUMBERS:
+            return False
+        while True:
+            rho = self.geometry.rho(self.geometry.point_of((types, weights)))
+            missing = self.chosen & (rho == 0)
+            prices = np.zeros_like(rho)
+            np.divide(self.counts, rho, out=prices, where=self.chosen & (rho > 0))
+            new = self.geometry.cheapest_type(-missing.astype(np.float64) if missing.any() else -prices)
+            # A first share: what was chosen has a probability of count / N at least, or who takes it would cost more than N.
+            counts = self.counts.reshape(-1)[self._cells.takes(new[None])[0]]
+            share = 0.5 * float(counts[counts > 0].min()) / self.total
+            types, weights = np.vstack([types, new[None]]), np.append((1 - share) * weights, share)
+            if not missing.any():
+                break
+        weights = most_likely_weights(self._cells.takes(types), self.counts.reshape(-1), weights, 0.5 * self.goal)
+        self.mixture = types, weights
+        self.rounds += 1
+        self.put(self.geometry.point_of(self.mixture))
+        return True
 
     def move(self, weights: Array, target: Array, accuracy: float) -> None:
         """Project, then go as far that way as the likelihood rises."""
@@ -143,7 +186,7 @@ def maximise(
     data: ChoiceData, cells: CountedCells, tol: float, start: Mixture | None = None, most: int = MOST_ROUNDS
 ) -> State:
     """The best point after at most so many projections, or the first whose gap is at most `tol`; `start`: where to begin."""
-    state = State(data, cells)
+    state = State(data, cells, tol)
     if state.total == 0:
         state.gap = 0.0
         return state
@@ -152,14 +195,16 @@ def maximise(
         own = cells.geometry
         state.put(own.blend(own.point_of(start), state.point, 0.1))
         state.mixture = start
-    floor = 64 * float(np.finfo(float).eps) * state.total
-    goal = max(tol, floor)
-    best, last, still = np.inf, -np.inf, 0
+    goal = state.goal
+    best, highest, still, nearest = np.inf, -np.inf, 0, state.point
     while state.certify() > goal and state.rounds < most and still < 8:
-        # Rounding ends it where neither gap falls nor likelihood rises although Newton steps are as exact as they can be.
-        better = state.gap < 0.9 * best or state.value > last + 1e-3 * goal
+        better = state.gap < 0.9 * best or state.value > highest + max(1e-3 * goal, 1e-7 * state.gap)
+        nearest = state.point if state.gap <= best else nearest
         still = 0 if better else still + (state.rounds > _SCORING_ROUNDS)
-        best, last = min(best, state.gap), state.value
+        best, highest = min(best, state.gap), max(highest, state.value)
+        # Newton steps that gain nothing worth the gap have met the rounding of their projections.
+        if still and state.enter():
+            continue
         accuracy = max(min(1e-3 * state.gap, 1.0), 0.05 * goal)
         if state.rounds < _SCORING_ROUNDS:
             low = 0.5 / np.maximum(state.sizes, 1.0)
@@ -170,6 +215,9 @@ def maximise(
             weights[state.chosen] = state.counts[state.chosen] / state.rho[state.chosen] ** 2
             target[state.chosen] = 2.0 * state.rho[state.chosen]
             state.move(weights, target, accuracy)
+    if state.gap > best:
+        state.put(nearest)
+        state.certify()
     return state
 
 
@@ -177,4 +225,5 @@ def remainders(data: ChoiceData) -> Array:
     """(m,): how many choices from each menu were not recorded; 0 where all were."""
     left = np.maximum(data.totals - data.offered.sums(data.count), 0.0)
     partly = data.offered.count(np.isnan(data.count)) > 0
-    return np.where(partly & (left > 1e-9 * data.totals), left, 0.0)  # a smaller one is rounding
+    rounding = (left <= 1e-9 * data.totals) & ((left < 1) | (left != np.round(left)))  # of shares that were multiplied
+    return np.where(partly & ~rounding, left, 0.0)

@@ -182,6 +182,10 @@ class Geometry(ABC):
     def cheapest(self, cost: Array) -> float:
         """The price of the cheapest type, computed as certificates do; `cost` may be used up."""
 
+    @abstractmethod
+    def cheapest_type(self, cost: Array) -> Paths:
+        """The cheapest type itself; `cost` may be used up."""
+
     # A point of the model that need not be a mixture of few types: where the likelihood is maximised.
 
     @abstractmethod

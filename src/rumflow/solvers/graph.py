@@ -310,6 +310,13 @@ class GraphGeometry(Geometry):
         groups = zip(self.graphs, self.parts, self.menus, strict=True)
         return float(sum(plain_cheapest(graph, part.cut(cost, menus)) for graph, part, menus in groups))
 
+    def cheapest_type(self, cost: Array) -> Paths:
+        """The cheapest type, as a row of columns."""
+        row = np.empty(self.shape[0], np.int32)
+        for graph, part, menus in zip(self.graphs, self.parts, self.menus, strict=True):
+            row[menus] = cheapest_type(graph, part.cut(cost, menus), 1)[1]
+        return row
+
     def middle(self) -> Point:
         """The flow that divides evenly at every node."""
         return Point(np.empty((0, self.shape[0]), np.int32), np.empty(0), 1.0)

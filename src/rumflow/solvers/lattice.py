@@ -31,6 +31,7 @@ from rumflow.core.membership import inside_tolerance
 from rumflow.core.paths import (
     cheapest_below,
     decompose,
+    extract_path,
     flow_from_paths,
     orders_from_paths,
     squeeze,
@@ -246,6 +247,13 @@ class LatticeGeometry(Geometry):
     def cheapest(self, cost: Array) -> float:
         """The price of the cheapest ranking for prices of cells, which are used up."""
         return float(cheapest_below(zeta_adjoint(cost), 1)[-1])
+
+    def cheapest_type(self, cost: Array) -> Paths:
+        """The cheapest ranking, as a path."""
+        prices, path = zeta_adjoint(cost), np.empty(self.n, np.int32)
+        below = cheapest_below(prices, 1)
+        extract_path(prices, below, below, self.n, len(below) - 1, path)
+        return path
 
     # Points are flows.
 
