@@ -134,7 +134,7 @@ def test_an_interrupt_ends_the_groups(capsys, tmp_path, monkeypatch):
     )
     monkeypatch.setattr(command, "project", lambda *_, **__: interrupted)
     code, printed, _ = run(capsys, "project", path, "--by", "group", "--json")
-    assert code == 2
+    assert code == 130
     assert len(json.loads(printed)["results"]) == 1
 
 

@@ -28,8 +28,7 @@ def test_statuses_advise_what_the_command_can_do(command, status):
     for name in ("tol", "max_seconds"):
         option = f"--{name.replace('_', '-')}"
         assert option not in text or hasattr(given, name)
-    if status is not rf.Status.MAX_SECONDS or hasattr(given, "max_seconds"):
-        assert not PYTHON.search(text), text
+    assert not PYTHON.search(text), text
     assert not re.search(r"[:,;] *$|: or |, ,", text), text
 
 
@@ -198,3 +197,29 @@ def test_labels_that_look_like_arguments_stay(capsys, tmp_path):
 def test_menus_stay_where_labels_are_not_known():
     text = "menu {n_boot, seed=1}: the item is unknown; pass seed=2"
     assert shell_words(text, arguments("bounds")) == "menu {n_boot, seed=1}: the item is unknown; pass --seed 2"
+
+
+def test_a_time_limit_is_named_only_where_it_was_given():
+    text = rf.Status.MAX_SECONDS.explanation
+    given = arguments("project")
+    assert shell_words(text, given) == "time was up: allow more of it with --max-seconds, or ask for a larger --tol"
+    given.max_seconds = 3.0
+    assert shell_words(text, given).startswith("the time limit --max-seconds came first: allow more time, or")
+    assert shell_words(text, arguments("bounds")) == "time was up"
+
+
+def test_what_can_be_named_in_python_only_is_not_advised(capsys, tmp_path):
+    given = arguments("bounds")
+    assert shell_words("3 further candidates were left out; a larger most takes more.", given) == (
+        "3 further candidates were left out."
+    )
+    households, prices = tmp_path / "households.csv", tmp_path / "prices.csv"
+    households.write_text("year,share_food,share_fuel\n1,0.5,0.5\n2,0.4,0.6\n")
+    prices.write_text("year,p_food,p_fuel,p_rent\n1,1,2,3\n2,2,1,3\n")
+    code, _, said = run(capsys, "test", households, "--prices", prices, "--n-boot", 9)
+    assert code == 1
+    assert said.splitlines()[-1].endswith("for 2 goods (share_food, share_fuel); leave the other columns out")
+    prices.write_text("year,p_food,p_rent\n1,1,2\n2,2,1\n")
+    code, _, said = run(capsys, "test", households, "--prices", prices, "--n-boot", 9)
+    assert code == 1
+    assert said.splitlines()[-1].endswith("have fuel; give both the same names")

@@ -312,11 +312,9 @@ width: how open its answer is; refutes: chance that an arbitrary answer would re
         "shrinks: expected, of the functional's bounds, which are 0.3 wide now."
     )
     fewer = rf.next_menu(FITS, most=1)
-    assert (fewer.skipped, fewer.reason) == (1, "1 further candidates were left out; in Python `most=` takes more.")
+    assert (fewer.skipped, fewer.reason) == (1, "1 further candidates were left out; a larger most takes more.")
     assert fewer.summary().splitlines()[0] == "What to ask next: 1 of 1 unseen menus"
-    assert fewer.summary().endswith(
-        "refute the model. 1 further candidates were left out; in Python `most=` takes more."
-    )
+    assert fewer.summary().endswith("refute the model. 1 further candidates were left out; a larger most takes more.")
     assert found.as_table(1).title == "What to ask next: 1 of 2 unseen menus"
 
 

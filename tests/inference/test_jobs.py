@@ -12,6 +12,7 @@ import pytest
 import rumflow as rf
 from rumflow.inference import jobs, rum_test
 from rumflow.inference.replicate import Replicator
+from rumflow.solvers.active_set import solve as active_set
 from tests.reference.examples import FIRST
 from tests.reference.interrupts import Interrupted
 from tests.reference.samples import make_data
@@ -118,8 +119,78 @@ def test_interruption_gives_the_result_so_far(alone, monkeypatch):
 
 def test_interruption_before_anything_is_raised(monkeypatch):
     interrupt_after(monkeypatch, 0)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match="interrupted before the first replicate was done"):
         rum_test(make_data(0), n_boot=250, seed=7, threads=1)
+
+
+def test_interruption_of_the_statistic_is_raised(monkeypatch):
+    Interrupted(monkeypatch, 1)
+    data = rf.ChoiceData.from_matrix(np.round(100 * rf.simulate.noisy_rankings(9, seed=0)))
+    with pytest.raises(KeyboardInterrupt, match="interrupted at the statistic: there is no result yet"):
+        rum_test(data, n_boot=250, seed=7, threads=1)
+
+
+def test_interruption_of_many_tests_keeps_those_that_were_begun(monkeypatch):
+    whole = rf.rum_test_many([make_data(0), make_data(1)], n_boot=150, seed=7, threads=1)
+    interrupt_after(monkeypatch, 1)
+    found = rf.rum_test_many([make_data(0), make_data(1)], n_boot=150, seed=7, threads=1)
+    first, second = found.tests
+    assert (first.n_boot, second.n_boot) == (100, 0)
+    assert first.interrupted
+    assert second.interrupted
+    assert (first.null_distribution == whole[0].null_distribution[:100]).all()
+    assert second.statistic == whole[1].statistic
+    assert second.pvalue == 1.0
+    assert "before this test had a replicate: its p-value says nothing" in second.summary()
+    assert "smallest" not in second.summary()
+
+
+class Elsewhere:
+    """A main thread that hears Ctrl-C once the others are in the middle of a solve, which would never end."""
+
+    def __init__(self, monkeypatch, calls):
+        self.plain, self.calls = active_set.kernels.measure, calls
+        self.inside = threading.Event()
+        monkeypatch.setattr(active_set.kernels, "measure", self)
+        monkeypatch.setattr(jobs, "wait", self.wait)
+
+    def __call__(self, *arguments):
+        if threading.current_thread() is not threading.main_thread():
+            self.calls -= 1
+            if self.calls <= 0:
+                self.inside.set()
+                _, nu = self.plain(*arguments)
+                return 1e300, nu  # as if it had got nowhere
+        return self.plain(*arguments)
+
+    def wait(self, running, **_):
+        while not self.inside.is_set():
+            done = [future for future in running if future.done()]
+            if done:
+                return done, ()
+            time.sleep(0.001)
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_ends_replicates_in_the_middle(monkeypatch, tmp_path):
+    """The checkpoint has the pieces that were done, and goes on to the same p-value."""
+    data = rf.simulate.random_menus(12, 10, 4, 50, 100, seed=2)
+    options = {"n_boot": 6, "seed": 1, "route": "graph", "tau": 0.1, "threads": 2}
+    monkeypatch.setattr(jobs, "piece_size", lambda _: 1)
+    whole = rum_test(data, **options)
+    file = tmp_path / "run.npz"
+    with monkeypatch.context() as patch:
+        Elsewhere(patch, 20)
+        found = rum_test(data, checkpoint=file, **options)
+    assert found.interrupted
+    assert 0 < found.n_boot < 6
+    assert set(found.null_distribution) <= set(whole.null_distribution)
+    assert f"{file} keeps the replicates so far: the same call goes on from there." in found.notes
+    again = rum_test(data, checkpoint=file, **options)
+    assert not again.interrupted
+    assert (again.null_distribution == whole.null_distribution).all()
+    assert again.pvalue == whole.pvalue
+    assert again.notes == whole.notes
 
 
 def test_checkpoint_resumes(alone, monkeypatch, tmp_path):
@@ -171,7 +242,9 @@ def test_an_interrupt_ends_a_test_with_what_is_done(monkeypatch):
     assert (found.null_distribution == first.null_distribution).all()
 
 
-@pytest.mark.parametrize(("size", "rows"), [(1, 100), (1 << 14, 100), (30_000, 69), (1 << 18, 8), (1 << 30, 4)])
+@pytest.mark.parametrize(
+    ("size", "rows"), [(1, 100), (1 << 14, 100), (30_000, 69), (1 << 18, 8), (1 << 20, 2), (1 << 30, 1)]
+)
 def test_replicates_in_a_piece(size, rows):
     replicator = SimpleNamespace(sample=SimpleNamespace(projector=SimpleNamespace(size=size)))
     assert jobs.piece_size(replicator) == rows

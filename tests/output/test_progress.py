@@ -1,11 +1,12 @@
 """What is counted while it runs, and that it is counted once."""
 
+import time
 from importlib import import_module
 
 import pytest
 
 import rumflow as rf
-from rumflow.output.progress import Counter
+from rumflow.output.progress import Counter, Stage
 from tests.reference.examples import DECOY, FITS
 
 
@@ -74,3 +75,61 @@ def test_menus_left_out_and_half_samples_are_counted(counters):
     rf.explain(DECOY, n_boot=19, halves=2)
     assert counters[0][:3] == [False, None, "sets of menus tried"]
     assert counters[1:] == [[False, 2, "menus left out", 1, 1], [False, 2, "half-samples", 1, 1]]
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr("rumflow.output.progress._SILENCE", 0.01)
+
+
+def wait_for(capsys, text):
+    """What was written so far, as soon as it has this text."""
+    seen = ""
+    end = time.monotonic() + 60
+    while text not in seen:
+        assert time.monotonic() < end, seen
+        time.sleep(0.005)
+        seen += capsys.readouterr().err
+    return seen
+
+
+def test_a_line_says_what_is_done_although_nothing_is_counted(capsys, impatient):
+    with Stage(True, "the graph") as stage:
+        wait_for(capsys, "\rrumflow: the graph, 0 s so far   ")
+        stage.say("the statistic")
+        wait_for(capsys, "\rrumflow: the statistic, 0 s so far   ")
+    end = capsys.readouterr().err
+    assert end.endswith(" \r")  # the line is taken away
+    with Counter(True, 9, "menus") as counter:
+        wait_for(capsys, "\rrumflow: 0 of 9 menus, 0 s so far   ")
+        counter.add(4)
+        wait_for(capsys, "\rrumflow: 4 of 9 menus, 0 s to go   ")
+    assert capsys.readouterr().err.endswith("\n")
+    time.sleep(0.05)
+    assert capsys.readouterr().err == ""  # nobody writes any more
+    with Stage(False, "nothing"), Counter(False, 9, "menus"):
+        time.sleep(0.05)
+    assert capsys.readouterr().err == ""
+
+
+def test_an_interrupt_says_where_it_came():
+    with (
+        pytest.raises(KeyboardInterrupt, match=r"^interrupted at the graph: there is no result yet$"),
+        Stage(False, "the graph"),
+    ):
+        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt, match=r"^something else$"), Stage(False, "the graph"):
+        raise KeyboardInterrupt("something else")
+    with pytest.raises(ValueError, match=r"^x$"), Stage(False, "the graph"):
+        raise ValueError("x")
+
+
+def test_stages_of_a_test(monkeypatch):
+    said = []
+    monkeypatch.setattr(Stage, "say", lambda self, what: said.append(what))
+    rf.rum_test(DECOY, 3, 0.1, seed=0)
+    stages = ["the graph of the menus", "the statistic", "the fit that replicates are drawn from"]
+    assert said == stages
+    said.clear()
+    rf.rum_test_many([DECOY, FITS], 3, 0.1, seed=0)
+    assert said == [f"test {k} of 2: {what}" for k in (1, 2) for what in stages]

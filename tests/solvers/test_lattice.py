@@ -10,9 +10,10 @@ from rumflow.core.paths import flow_from_paths
 from rumflow.core.problem import NO_WEIGHTS, Stop
 from rumflow.solvers import lattice as module
 from rumflow.solvers.dispatch import Dispatcher
-from rumflow.solvers.geometry import Keep, SolveOptions
+from rumflow.solvers.geometry import USER_OPTIONS, Keep, SolveOptions
 from rumflow.solvers.lattice import LatticeGeometry, plain_lattice
 from rumflow.solvers.resources import Resources
+from tests.reference.interrupts import Interrupted
 
 
 def stack(n, count):
@@ -154,3 +155,16 @@ def test_what_an_interrupt_leaves_is_certified_as_it_is(monkeypatch, rough):
         assert certificate == plain_lattice(5).certifier(flow, target)
     with pytest.raises(KeyboardInterrupt):
         plain_lattice(5).solve(targets, Stop(1e-9))
+
+
+def test_an_interrupted_problem_is_raised_or_marked(monkeypatch):
+    """Also where it stands alone: half a solution is nobody's statistic."""
+    rho = rf.Lattice(9).to_internal(rf.simulate.dirichlet(9, seed=0))[None]
+    geometry = plain_lattice(9)
+    with monkeypatch.context() as patch:
+        Interrupted(patch, 2)
+        with pytest.raises(KeyboardInterrupt):
+            geometry.solve(rho, Stop(1e-9))
+    with monkeypatch.context() as patch:
+        Interrupted(patch, 2)
+        assert geometry.solve(rho, Stop(1e-9), options=USER_OPTIONS).reasons == ["interrupted"]

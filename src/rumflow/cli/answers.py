@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rumflow.data.choices import ChoiceData
     from rumflow.inference.bounds import Bounds
 
-OK, BAD_INPUT, NOT_CONVERGED = 0, 1, 2  # 130 where Ctrl-C ends a command without an answer
+OK, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 0, 1, 2, 130
 
 
 def print_json(content: Mapping[str, Any]) -> None:
@@ -45,10 +45,11 @@ def answer(
     parts: Callable[[], Sequence[Table | str]],
     table: Mapping[str, list[Any]] | None = None,
     good: bool = True,
+    interrupted: bool = False,
 ) -> int:
     """Print a result, as JSON or as tables and paragraphs, and write the file of `--out`.
 
-    The exit code is returned; `good`: all of it converged.
+    The exit code is returned; `good`: all of it converged; `interrupted`: Ctrl-C ended it, and this is what was done by then.
     """
     if arguments.json:
         print_json(document())
@@ -56,6 +57,9 @@ def answer(
         show([_reword(part, arguments) for part in parts()])
     if table is not None:
         write_out(table, arguments)
+    if interrupted:
+        print("rumflow: interrupted; the answer is what was done by then", file=sys.stderr)
+        return INTERRUPTED
     return OK if good else NOT_CONVERGED
 
 
@@ -137,7 +141,8 @@ def answer_bounds(
     for item, reason in zip(columns["item"], found.notes, strict=False):
         note += f" {item}: {reason}{'' if reason.endswith('?') else '.'}" if reason else ""
     document = facts | level_of(found) | {"bounds": records_of(columns), "seconds": seconds}
-    return answer(arguments, lambda: document, lambda: [table_of(title, columns, note)], columns)
+    parts = [table_of(title, columns, note)]
+    return answer(arguments, lambda: document, lambda: parts, columns, interrupted=found.interrupted)
 
 
 def level_of(found: Bounds) -> dict[str, Any]:

@@ -82,7 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
         "assortments": records_of(found.table),
     }
     table = found.table | {"menu": [format_menu(menu) for menu in found.table["menu"]]}
-    return answer(arguments, lambda: document, lambda: [found.summary()], table, good=not found.reason)
+    stopped = found.reason == "interrupted"
+    return answer(arguments, lambda: document, lambda: [found.summary()], table, not found.reason, stopped)
 
 
 def add_revenue(parser: argparse.ArgumentParser, purpose: str = "", required: bool = False) -> None:

@@ -105,7 +105,8 @@ def _remove(data: ChoiceData, arguments: argparse.Namespace, options: dict[str, 
     found = diversion(data, item, menu, **options)
     document = {name: getattr(found, name) for name in ("item", "menu", "observed", "share")}
     document |= level_of(found.gains) | {"gains": records_of(found.table)}
-    return answer(arguments, lambda: document, lambda: [found.as_table()], found.table)
+    stopped = found.gains.interrupted
+    return answer(arguments, lambda: document, lambda: [found.as_table()], found.table, interrupted=stopped)
 
 
 def _ask_next(data: ChoiceData, arguments: argparse.Namespace) -> int:
@@ -125,7 +126,7 @@ def _ask_next(data: ChoiceData, arguments: argparse.Namespace) -> int:
     )
     document = {"menus": records_of(found.table), "before": found.before, "left_out": found.skipped}
     table = found.table | {"menu": [format_menu(menu) for menu in found.menus]}
-    return answer(arguments, lambda: document, lambda: [found.as_table()], table)
+    return answer(arguments, lambda: document, lambda: [found.as_table()], table, interrupted=found.interrupted)
 
 
 def _confidence(value: object, name: str) -> float | str | None:

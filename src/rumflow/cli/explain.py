@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         lambda: found.to_dict() | {"understood": data.understood},
         lambda: [*found.parts(), *([] if isinstance(data, ChoiceData) else _patches(data, found))],
         found.to_frame("dict"),
-        good=not found.interrupted,
+        interrupted=found.interrupted,
     )
 
 

@@ -52,8 +52,8 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt:
-        print("rumflow: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        _complain(str(stop) or "interrupted", arguments)
         return 130
     except NotConvergedError as error:
         # Ctrl-C in the middle of a solve ends a command that has no use for half an answer like Ctrl-C elsewhere.

@@ -56,6 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         lambda: fit_tables(fit, data, arguments.top),
         fit.to_frame(data, backend="dict") if arguments.out else None,
         good=fit.status is Status.OPTIMAL,
+        interrupted=fit.status is Status.INTERRUPTED,
     )
 
 
@@ -89,6 +90,7 @@ def _project_each(data: ChoiceData, arguments: argparse.Namespace) -> int:
         lambda: [table_of(title, columns)],
         columns,
         good=all(status == "optimal" for status in columns["status"]),
+        interrupted="interrupted" in columns["status"],
     )
 
 

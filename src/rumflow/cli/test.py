@@ -97,8 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _answer_test(result: RumTest, arguments: argparse.Namespace, document: Callable[[], dict[str, Any]]) -> int:
     draws = {f"tau_{t:g}": list(d) for t, d in zip(result.taus, result.null_distributions, strict=True)}
-    good = not (result.interrupted or result.failed)
-    return answer(arguments, document, lambda: [result.summary()], draws, good)
+    return answer(arguments, document, lambda: [result.summary()], draws, not result.failed, result.interrupted)
 
 
 def _taus(arguments: argparse.Namespace) -> Any:
@@ -118,6 +117,8 @@ def _test_each(parts: dict[str, ChoiceData], arguments: argparse.Namespace, opti
         "adjusted_p": holm(values).tolist(),
         "tau": [r.tau for r in results],
     }
+    if any(r.interrupted for r in results):
+        columns |= {"replicates": [r.n_boot for r in results]}
     if len(results[0].taus) > 1:  # how much hangs on tau
         columns |= {"lowest_p": [float(r.pvalues.min()) for r in results]}
         columns |= {"highest_p": [float(r.pvalues.max()) for r in results]}
@@ -133,7 +134,8 @@ def _test_each(parts: dict[str, ChoiceData], arguments: argparse.Namespace, opti
         lambda: {"by": arguments.by, "seed": seed, "results": records_of(columns | several)},
         lambda: [table_of(title, columns, note)],
         columns,
-        good=not any(r.interrupted or r.failed for r in results),
+        good=not any(r.failed for r in results),
+        interrupted=any(r.interrupted for r in results),
     )
 
 

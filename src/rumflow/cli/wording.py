@@ -29,13 +29,19 @@ PHRASES = (
     ("leave route out", "omit --route"),
     ("omit route", "omit --route"),
     ("larger tol", "larger --tol"),
+    ("name them with price=, or leave the other columns out", "leave the other columns out"),
+    (", or name the price columns in the order of the goods, price=[...]", ""),
 )
 
 #: Advice that a command without the option cannot follow.
 _ADVICE = {
     "tol": r"(, or )?ask for a larger --tol(, (or )?)?",
-    "max_seconds": r"allow more time with max_seconds, (or )?",
+    "max_seconds": r"allow more time with max_seconds, (or )?|(?<=time was up): allow more of it",
+    "most": r"; a larger most takes more",
 }
+
+#: What is said of a time limit that nobody has set at the shell: the library has its own for what may take for ever.
+_LIMIT = "the time limit max_seconds came first: allow more time"
 
 #: Arguments whose option has another name, and what of the arguments of a command is no option.
 _RENAMED = {"n_jobs": "jobs"}
@@ -57,6 +63,9 @@ def shell_words(text: str, arguments: Namespace | None = None) -> str:
         text = text.replace(python, shell)
     text = text.removesuffix(", or None")
     options = set() if arguments is None else vars(arguments).keys() - _NO_OPTIONS
+    if getattr(arguments, "max_seconds", None) is None:
+        more = " with max_seconds" if "max_seconds" in options else ""
+        text = text.replace(_LIMIT, f"time was up: allow more of it{more}")
     for name, advice in _ADVICE.items():
         if name not in options:
             text = re.sub(advice, "", text)

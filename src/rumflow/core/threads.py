@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from rumflow.check import MOST_THREADS, check_threads
+from rumflow.core.patience import under
 from rumflow.errors import InputError
 
 
@@ -46,8 +47,8 @@ def run_threads(
 ) -> None:
     """Run `task` on every piece and wait for all of them.
 
-    After an error or an interrupt the pieces that have not begun are dropped, `halt` is called, which may tell the running ones,
-    and the error is raised when they are done.
+After an error or an interrupt the pieces that have not begun are dropped, and the running ones are told to stop
+    (`rumflow.core.patience`; `halt` is called, too); it is raised when they have.
     """
     pieces = list(pieces)
     if threads <= 1 or len(pieces) <= 1 or getattr(_inside, "pool", False):
@@ -59,11 +60,14 @@ def run_threads(
         _inside.pool = True
         task(piece)
 
-    waiting = [_pool(threads, os.getpid()).submit(work, piece) for piece in pieces]
+    stop = threading.Event()
+    patient = under(stop, work)
+    waiting = [_pool(threads, os.getpid()).submit(patient, piece) for piece in pieces]
     try:
         for done in waiting:
             done.result()
     except BaseException:
+        stop.set()
         for done in waiting:
             done.cancel()
         if halt is not None:

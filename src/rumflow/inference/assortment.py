@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 from rumflow.check import check_level, check_replicates, check_seconds, check_seed, check_whole
 from rumflow.core.compile import clock
 from rumflow.core.graph import GraphTooLargeError
+from rumflow.core.patience import OutOfTimeError, limited
 from rumflow.core.seeds import Seed
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
@@ -33,7 +34,7 @@ from rumflow.errors import InputError
 from rumflow.inference.assortment_inputs import check_revenue, find_items
 from rumflow.inference.assortment_result import BestAssortment
 from rumflow.inference.assortment_search import Found
-from rumflow.inference.assortment_task import Line, Row, Task
+from rumflow.inference.assortment_task import Row, SearchLine, Task
 from rumflow.inference.bounds import exact_fit, item_labels
 from rumflow.inference.confidence import BoundsOptions, has_counts
 from rumflow.inference.plausible import find_band
@@ -42,6 +43,7 @@ from rumflow.inference.resample import require_replicates_for
 from rumflow.models.model import Model
 from rumflow.projection.results import Projection
 
+_FIT_SECONDS = 1.0  # that the projection is given, however short the limit: without it there is no answer
 _POINT_SECONDS = 10.0  # for the best menu of the fit, which only stands beside
 _COMPARED = 5  # past assortments whose ranges at the level are computed
 
@@ -88,7 +90,8 @@ def best_assortment(
     weights, model, route : optional
         Of the projection, see `bounds`; the model must be random utility.
     max_seconds : float, optional
-        Stop with the best so far and its gap, as Ctrl-C does.
+        Stop with the best so far and its gap, as Ctrl-C does. Without a projection there is nothing yet: one that is not done
+        by then raises a NotConvergedError.
     n_boot : int, default 999
         Samples drawn for the level.
     cluster : bool or array_like, optional
@@ -136,31 +139,39 @@ def best_assortment(
     apart = [find_items(items, group, "never_together") for group in never_together]
     needed = find_items(items, must, "must")
     max_size = None if max_size is None else check_whole(max_size, "max_size")
-    fit = exact_fit(data, weights, model, route)
+    deadline = np.inf if seconds is None else begin + seconds
+    with limited(max(deadline, begin + _FIT_SECONDS)):
+        fit = exact_fit(data, weights, model, route, progress)
     if not fit.model.is_random_utility:
         raise InputError(f"model: assortments need rankings, RandomUtility(), not {fit.model!r}")
     task = Task(fit, revenue, outside_option, max_size, needed, apart)
-    deadline = np.inf if seconds is None else begin + seconds
-    line = Line(progress)
     notes = []
-    point = task.search_fit(min(deadline, clock() + _POINT_SECONDS))
-    if point.reason:
-        notes.append("The best assortment of the fit was not searched to its end; there may be a better one for it.")
-    if point.reason == "interrupted":
-        deadline = -np.inf
-    found = _search(task, point, deadline, line)
-    if point.reason == "interrupted":
-        found = found._replace(reason=point.reason)
-    rows = task.rows(found.menu, point.menu)
     level: _Level | None = None
-    if confidence is not None and isinstance(data, ChoiceData):
-        level = _Level(task, confidence, rows, found)
-        asked = BoundsOptions("counts", confidence, n_boot, seed=seed, cluster=cluster, model=model, route=route)
-        level.search(data, deadline, line, asked)
-        notes += [level.note] if level.note else []
-        found, rows = level.found, level.rows
-    line.end()
-    table = task.table(rows)
+    with SearchLine(progress) as line:
+        point = task.search_fit(min(deadline, clock() + _POINT_SECONDS))
+        if point.reason:
+            notes.append(
+                "The best assortment of the fit was not searched to its end; there may be a better one for it."
+            )
+        if point.reason == "interrupted":
+            deadline = -np.inf
+        with limited(deadline):
+            found = _search(task, point, deadline, line)
+            if point.reason == "interrupted":
+                found = found._replace(reason=point.reason)
+            rows = task.rows(found.menu, point.menu)
+            if confidence is not None and isinstance(data, ChoiceData):
+                level = _Level(task, confidence, rows, found)
+                asked = BoundsOptions(
+                    "counts", confidence, n_boot, seed=seed, cluster=cluster, model=model, route=route
+                )
+                level.search(data, deadline, line, asked)
+                notes += [level.note] if level.note else []
+                found, rows = level.found, level.rows
+    with limited(-np.inf if found.reason == "interrupted" else deadline):
+        table = task.table(rows)
+    if np.isnan(table["lower"][0]) and not (level is not None and level.ends):  # there was no time to find it again
+        table["lower"][0] = found.value
     low, high = "lower", "upper"
     if level is not None and level.ends:
         low, high = "from", "to"
@@ -181,7 +192,7 @@ def best_assortment(
     )
 
 
-def _search(task: Task, point: Found, deadline: float, line: Line) -> Found:
+def _search(task: Task, point: Found, deadline: float, line: SearchLine) -> Found:
     """The best menu over the populations equal to the fit: none promises more than the best of the fit, which is one of them."""
     start = next(((row, lower) for row, lower, _ in task.past if task.allows(row) and np.isfinite(lower)), None)
     # What goes wrong with the best of the fit teaches the search.
@@ -197,7 +208,7 @@ class _Level:
         self.ends: list[tuple[float, float]] = []
         self.note = ""
 
-    def search(self, data: ChoiceData, deadline: float, line: Line, options: BoundsOptions) -> None:
+    def search(self, data: ChoiceData, deadline: float, line: SearchLine, options: BoundsOptions) -> None:
         """Find the best menu, and the ranges of those it is compared with."""
         percent = f"{100 * self._confidence:g} %"
         reason = self.found.reason
@@ -206,6 +217,8 @@ class _Level:
                 reason = self._find(data, deadline, line, options)
         except KeyboardInterrupt:
             reason = "interrupted"
+        except OutOfTimeError:
+            reason = "max_seconds"
         except GraphTooLargeError:
             reason = "too large"
         if reason == "rejected":
@@ -214,7 +227,7 @@ class _Level:
             self.note = f"Nothing is said about {percent}, for the search ended before: ranges are over best-fitting populations."
             self.found = self.found._replace(reason=reason)
 
-    def _find(self, data: ChoiceData, deadline: float, line: Line, options: BoundsOptions) -> str:
+    def _find(self, data: ChoiceData, deadline: float, line: SearchLine, options: BoundsOptions) -> str:
         task, fit = self._task, self._task.fit
         band = find_band(data, task.given.menus, task.given.seen, task.values, options)
         populations = NotRejected(fit, band)
@@ -226,7 +239,8 @@ class _Level:
         compared = [k for k, row in enumerate(self.rows) if row.allowed][: 2 + _COMPARED]
         menus = [self.rows[k].menu for k in compared]
         found = task.search(populations, None, menus, ceiling, deadline, line.show)
-        own = task.range(populations, found.menu)
+        least, most = task.range(populations, found.menu)
+        own = found.value if np.isnan(least) else least, most
         best = Row(f"best at {100 * self._confidence:g} %", found.menu, True)
         self.found, self.rows, self.ends = found, [best, *self.rows], [own, *([(np.nan, np.nan)] * len(self.rows))]
         for k, menu in zip(compared, menus, strict=True):  # these only stand beside

@@ -37,6 +37,7 @@ from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.compile import clock, kernel, leaf
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
+from rumflow.core.patience import OutOfTimeError
 from rumflow.models.open_menus import Words, as_words
 
 _CANDIDATES = 12  # items tried before a node is split
@@ -252,6 +253,8 @@ def search(
             pending = -np.inf
             if report is not None:
                 report(nodes, best, max(-heap[0][0] if heap else best, best))
+    except OutOfTimeError:
+        reason = "max_seconds"
     except (KeyboardInterrupt, GraphTooLargeError) as stop:
         if not np.isfinite(best):
             raise

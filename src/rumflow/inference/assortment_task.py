@@ -5,7 +5,7 @@ Inside, items are numbered by falling revenue (places); menus that come and go a
 
 from __future__ import annotations
 
-import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rumflow.core.arrays import Array, Ints, Mask
-from rumflow.core.compile import clock
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.inference.assortment_inputs import find_outside, find_revenue
@@ -31,6 +30,7 @@ from rumflow.inference.assortment_search import (
 from rumflow.inference.populations import Fitted, Populations
 from rumflow.inference.sharp import fixed_by
 from rumflow.models.rankings import choice_probabilities
+from rumflow.output.progress import Stage
 from rumflow.projection.results import Projection
 
 _TOL = 1e-6  # of the largest revenue: menus closer than this are equally good
@@ -61,6 +61,7 @@ class Task:
         never_together: Sequence[Mask],
     ) -> None:
         self.fit, self.given = fit, fixed_by(fit)
+        self._ranges: dict[bytes, tuple[float, float]] = {}  # of menus, over the populations equal to the fit
         self.outside = find_outside(fit, self.given.menus, outside_option)
         self.values = find_revenue(fit.items, revenue, outside_option)
         self._tol = _TOL * float(np.abs(self.values).max())
@@ -139,8 +140,10 @@ class Task:
         begin = None if start is None else (start[0][self._order], start[1])
         menus = [menu[self._order] for menu in first]
         found = search(self._space, bound, value, begin, SearchGoal(self._tol, deadline, ceiling), menus, report)
-        if not np.isfinite(found.value):  # time was up before anything was valued
-            found = found._replace(menu=menus[0], value=value(menus[0]))
+        if not np.isfinite(
+            found.value
+        ):  # time was up before anything was valued: whatever is taken earns at least this
+            found = found._replace(menu=menus[0], value=float(self._revenue[menus[0]].min()))
         upper = min(max(found.upper, highest), float(self._revenue.max()))
         return found._replace(menu=found.menu[self._place], upper=upper)
 
@@ -160,7 +163,12 @@ class Task:
         """The least and the most that a menu earns in some populations."""
         if menu.sum() == 1:
             return (float(self.values[menu][0]),) * 2
-        return populations.range(menu, self.values)
+        if populations is not self._fitted:
+            return populations.range(menu, self.values)
+        key = menu.tobytes()
+        if key not in self._ranges or np.isnan(self._ranges[key][0]):
+            self._ranges[key] = populations.range(menu, self.values)
+        return self._ranges[key]
 
     @cached_property
     def past(self) -> list[tuple[Mask, float, float]]:
@@ -195,20 +203,15 @@ class Task:
         }
 
 
-class Line:
+class SearchLine(Stage):
     """Progress of the search on standard error."""
 
-    def __init__(self, progress: bool) -> None:
-        self._progress, self._last, self._open = progress, clock(), False
+    def __init__(self, show: bool) -> None:
+        super().__init__(show, "the value of the first assortments")
 
     def show(self, nodes: int, best: float, upper: float) -> None:
         """After every node."""
-        if self._progress and clock() - self._last > 0.2:
-            self._last, self._open = clock(), True
-            sys.stderr.write(f"\rrumflow: {nodes} sets of menus, best {best:.6g}, none above {upper:.6g}   ")
-            sys.stderr.flush()
-
-    def end(self) -> None:
-        """Leave the line."""
-        if self._open:
-            sys.stderr.write("\n")
+        with self._lock:
+            self._what = f"{nodes} sets of menus, best {best:.6g}, none above {upper:.6g}"
+            if self._show and time.perf_counter() - self._last > 0.2:
+                self._write()

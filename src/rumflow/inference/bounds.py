@@ -14,6 +14,7 @@ with a given probability is the confidence interval (`rumflow.inference.confiden
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,7 +38,7 @@ from rumflow.inference.convention import Tau
 from rumflow.inference.restricted import Restricted
 from rumflow.inference.sharp import LinearFunctionals, find_bounds
 from rumflow.models.model import Model
-from rumflow.output.progress import Counter
+from rumflow.output.progress import Counter, Stage
 from rumflow.projection.inputs import items_from_shape
 from rumflow.projection.results import Projection
 from rumflow.projection.single import project_exact
@@ -72,6 +73,8 @@ class Bounds:
         The projection that the bounds start from.
     seed : int or None
         Seed of the intervals: the same seed gives the same ones.
+    interrupted : bool
+        Whether Ctrl-C came before all intervals were found; those that are missing have NaN for ends, and a note.
 
     Examples
     --------
@@ -94,6 +97,7 @@ class Bounds:
     notes: tuple[str, ...] = ()
     fit: Projection | None = None
     seed: int | None = None
+    interrupted: bool = False
 
     def __getitem__(self, item: Item) -> tuple[float, float]:
         if item not in self.items:
@@ -301,6 +305,7 @@ def exact_fit(
     weights: str | ArrayLike | None = "auto",
     model: Model | None = None,
     route: str | None = None,
+    progress: bool = False,
 ) -> Projection:
     """A fit good enough to start from: the projection of the data, or the one that is given."""
     item_labels(data)
@@ -309,7 +314,8 @@ def exact_fit(
         raise InputError("data: a Projection already has weights, model and route; omit these, or give the data")
     if not isinstance(fit, Projection):
         chosen = BoundsOptions(weights).weights_for(data)
-        fit = project_exact(data, chosen, 1e-12, model=model, route=route)  # type: ignore[arg-type]
+        with Stage(progress, "the projection"):
+            fit = project_exact(data, chosen, 1e-12, model=model, route=route)  # type: ignore[arg-type]
     elif not fit.geometry.exact:
         raise InputError(
             "bounds need the graph of the menus, which is too large here (the fit has route 'bounded'); leave out menus"
@@ -330,24 +336,26 @@ def bound_asked(
 ) -> Bounds:
     """Bounds and intervals of what is asked, by its names, at the fit given or that of the data."""
     level = options.level_for(data)
-    fit = exact_fit(data, options.weights, options.model, options.route) if fit is None else fit
+    fit = exact_fit(data, options.weights, options.model, options.route, options.progress) if fit is None else fit
     lower, upper, gap = find_bounds(fit, asked, options.progress)
     intervals: list[Interval] = []
     number: int | None = None
+    missing = 0
     if level is not None and isinstance(data, ChoiceData):
         # Three values inside, and for each end up to four steps and the halvings.
         most = len(asked.coefficients) * (3 + 2 * (4 + HALVINGS))
-        counter = Counter(options.progress, most, "values tested at most")
-        test = Inversion(data, level, options, counter.add)
-        number = test.seed
-        for k, (row_of_c, constant) in enumerate(zip(asked.coefficients, asked.constant, strict=True)):
-            if not row_of_c.any():
-                intervals.append(Interval(constant, constant))
-                continue
-            restricted = Restricted(test.sample, asked.menus, row_of_c)
-            found = test.interval(restricted, lower[k] - constant, upper[k] - constant)
-            intervals.append(Interval(found.low + constant, found.high + constant, found.note))
-        counter.end()
+        with Counter(options.progress, most, "values tested at most") as counter, suppress(KeyboardInterrupt):
+            test = Inversion(data, level, options, counter.add)
+            number = test.seed
+            for k, (row_of_c, constant) in enumerate(zip(asked.coefficients, asked.constant, strict=True)):
+                if not row_of_c.any():
+                    intervals.append(Interval(constant, constant))
+                    continue
+                restricted = Restricted(test.sample, asked.menus, row_of_c)
+                found = test.interval(restricted, lower[k] - constant, upper[k] - constant)
+                intervals.append(Interval(found.low + constant, found.high + constant, found.note))
+        missing = len(asked.coefficients) - len(intervals)
+        intervals += missing * [Interval(np.nan, np.nan, "no interval, because the run was interrupted")]
     return Bounds(
         menu=(),
         items=names,
@@ -361,6 +369,7 @@ def bound_asked(
         notes=tuple(i.note for i in intervals),
         fit=fit,
         seed=number,
+        interrupted=missing > 0,
     )
 
 

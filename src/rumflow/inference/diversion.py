@@ -30,6 +30,7 @@ from rumflow.inference.functionals import Functional, change, combine, share
 from rumflow.inference.sharp import find_bounds, fixed_by, least_ratios
 from rumflow.models.model import Model
 from rumflow.output.frames import make_frame
+from rumflow.output.progress import Stage
 from rumflow.output.tables import Table
 from rumflow.projection.results import Projection
 
@@ -53,7 +54,7 @@ class Diversion:
     gains : Bounds
         Sharp bounds and intervals of the gain of every other item.
     ratio_lower, ratio_upper : ndarray
-        Range of the gain divided by the item's share; 0 and 1 where possibly nobody takes the item.
+        Range of the gain divided by the item's share; 0 and 1 where possibly nobody takes the item, NaN after Ctrl-C.
     projection : Projection or None
         The projection that the bounds start from.
 
@@ -191,7 +192,7 @@ def diversion(
         menu = as_menu(menu, least=2)
         check_menu(menu, items)
     settings = BoundsOptions(weights=weights, model=model, route=route, **options)
-    fit = exact_fit(data, weights, model, route)
+    fit = exact_fit(data, weights, model, route, settings.progress)
     menus = fixed_by(fit).menus
     if menu is None:
         having = menus[menus[:, fit.items.index(item)]]
@@ -205,9 +206,12 @@ def diversion(
     rest = tuple(other for other in members if other != item)
     gains = {other: change(members, rest, other) for other in rest}
     own = share(members, item)
+    (least,), (most,), _ = find_bounds(fit, ask_functionals(items, [own]), settings.progress)
     found = bound_asked(data, ask_functionals(items, gains.values()), rest, settings, fit)
-    (least,), (most,), _ = find_bounds(fit, ask_functionals(items, [own]))
-    low, high = _ratios(fit, gains, own, found, float(least), float(most))
+    low = high = np.full(len(rest), np.nan)
+    if not found.interrupted:
+        with Stage(settings.progress, "ratios of diversion"):
+            low, high = _ratios(fit, gains, own, found, float(least), float(most))
     observed = bool((menus == row).all(axis=1).any())
     return Diversion(item, members, observed, (float(least), float(most)), found, low, high, fit)
 

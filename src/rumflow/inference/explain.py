@@ -117,25 +117,25 @@ def explain(
             )
         model, data = model_of_budgets(data, model), data.choices
     own, sampling = _check(data, level, n_boot, cluster, seed)
-    counter = Counter(progress, None, "sets of menus tried")
-    subsets = Subsets(
-        own, None if model is None or model.all_rankings else model, sampling, threads, lambda: counter.add(1)
-    )
-    if not subsets.whole.sample.projector.exact:
-        raise InputError(
-            "explain needs exact distances, but the graph of these menus is too large, so there are only bounds "
-            "(route 'bounded'); leave out menus or items, such as rare ones"
+    with Counter(progress, None, "sets of menus tried") as counter:
+        subsets = Subsets(
+            own, None if model is None or model.all_rankings else model, sampling, threads, lambda: counter.add(1)
         )
-    run = _Stages(subsets, most, halves if sampling is not None else 0, progress)
+        if not subsets.whole.sample.projector.exact:
+            raise InputError(
+                "explain needs exact distances, but the graph of these menus is too large, so there are only bounds "
+                "(route 'bounded'); leave out menus or items, such as rare ones"
+            )
+        run = _Stages(subsets, most, halves if sampling is not None else 0, progress)
+        try:
+            run.find()
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("interrupted before the first conflict was found: there is no result yet") from None
     try:
-        run.find()
-        counter.end()
         if not run.interrupted:
             run.leave_out()
             run.repeat()
     except KeyboardInterrupt:
-        if not run.conflicts:
-            raise
         run.interrupted = True
     return Explanation(
         conflicts=tuple(run.conflicts),
@@ -197,9 +197,18 @@ class _Stages:
                 self.interrupted = True
                 found = Found(sorted(menus_so_far, key=len), False)
             for menus in found.menus:
-                self.conflicts.append(_describe(search, menus, self.has_terms))
+                self.conflicts.append(self._describe(menus))
                 self.found.append(menus)
         self.complete = found.complete
+
+    def _describe(self, menus: tuple[int, ...]) -> Conflict:
+        """A conflict in full; after Ctrl-C as far as it is known."""
+        if not self.interrupted:
+            try:
+                return _describe(self.search, menus, self.has_terms)
+            except KeyboardInterrupt:
+                self.interrupted = True
+        return _describe(self.search, menus, self.has_terms, brief=True)
 
     @property
     def has_terms(self) -> bool:
@@ -214,30 +223,30 @@ class _Stages:
         order = np.argsort(-self.share, kind="stable")
         carrying = [int(row) for row in order if self.share[row] > NOTHING][:MOST_LEFT_OUT]
         tested = {row for menus in self.found for row in menus} | set(carrying[:MOST_TESTED])
-        counter = Counter(self.progress, len(carrying), "menus left out")
-        for row in carrying:
-            rest = np.delete(np.arange(len(self.share)), row)
-            left = subsets.of_menus(rest) if len(rest) else None
-            p = None
-            if row in tested and not subsets.exact:
-                p = 1.0 if left is None else left.pvalue
-            self.without[row] = 0.0 if left is None else left.distance, p
-            counter.add(1)
+        with Counter(self.progress, len(carrying), "menus left out") as counter:
+            for row in carrying:
+                rest = np.delete(np.arange(len(self.share)), row)
+                left = subsets.of_menus(rest) if len(rest) else None
+                p = None
+                if row in tested and not subsets.exact:
+                    p = 1.0 if left is None else left.pvalue
+                self.without[row] = 0.0 if left is None else left.distance, p
+                counter.add(1)
 
     def repeat(self) -> None:
         """How often each menu is named in half of the choices."""
         data, sampling = self.subsets.data, self.subsets.sampling
         if not self.halves or sampling is None:
             return
-        counter = Counter(self.progress, self.halves, "half-samples")
-        for half, rows in half_samples(data, sampling.cluster, sampling.seed, self.halves):
-            subsets = Subsets(half, self.subsets.model_on(rows), sampling, self.subsets.threads)
-            menus = Search(subsets, self.search.small).first()
-            if menus is not None:
-                self.rejected += 1
-                self.named[rows[subsets.rows[list(menus)]]] += 1
-            self.done += 1
-            counter.add(1)
+        with Counter(self.progress, self.halves, "half-samples") as counter:
+            for half, rows in half_samples(data, sampling.cluster, sampling.seed, self.halves):
+                subsets = Subsets(half, self.subsets.model_on(rows), sampling, self.subsets.threads)
+                menus = Search(subsets, self.search.small).first()
+                if menus is not None:
+                    self.rejected += 1
+                    self.named[rows[subsets.rows[list(menus)]]] += 1
+                self.done += 1
+                counter.add(1)
 
     def influence(self) -> dict[str, list[Any]]:
         """The table by menu. A menu that carries nothing leaves the distance as it is."""
@@ -256,10 +265,10 @@ class _Stages:
         }
 
 
-def _describe(search: Search, menus: tuple[int, ...], has_terms: bool) -> Conflict:
-    """A conflict with its cells, inequality and pattern."""
+def _describe(search: Search, menus: tuple[int, ...], has_terms: bool, brief: bool = False) -> Conflict:
+    """A conflict with its cells, inequality and pattern; `brief`: with all cells of its menus, and nothing is tested any more."""
     subsets, data = search.subsets, search.subsets.data
-    kept = search.cells(menus)
+    kept = subsets.of_menus(menus).kept if brief else search.cells(menus)
     # Standard errors are those of single choices, which repeated or weighted ones are not.
     weighted = data.rows is not None and bool((data.rows.weight != 1.0).any())
     single = subsets.sampling is not None and not subsets.sampling.cluster and not weighted
@@ -281,7 +290,7 @@ def _describe(search: Search, menus: tuple[int, ...], has_terms: bool) -> Confli
         pattern=find_pattern(data, menus, coefficients) if inequality.value > bound else None,
         distance=own.distance,
         pvalue=None if subsets.exact else own.pvalue,
-        irreducible=search.is_irreducible(menus),
+        irreducible=not brief and search.is_irreducible(menus),
         block_marschak=tuple(slack_terms(data, coefficients, TOLERANCE)) if has_terms else None,
     )
 

@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,9 @@ from rumflow.inference.plan import JobOptions, Plan
 from rumflow.inference.result import RumTest
 from rumflow.inference.sample import Sizes, named_groups, own_sizes
 from rumflow.inference.source import Source
-from rumflow.inference.test import finish_test, prepare_test, run_test
+from rumflow.inference.test import GRAPH, finish_test, prepare_test, run_test
 from rumflow.models.model import Model
+from rumflow.output.progress import Stage
 
 
 def holm(pvalues: ArrayLike) -> Array:
@@ -239,15 +241,21 @@ def _run_tests(data: Sequence[ChoiceData] | Mapping[Any, ChoiceData], plan: Plan
     begin = time.perf_counter()
     names, sets = named_groups(data)
     prepared = []
-    for d, (name, one, own) in enumerate(zip(names, sets, own_sizes(names, plan.sizes), strict=True)):
-        try:
-            prepared.append(prepare_test(Source({name: one}), replace(plan, sizes=own), (d,)))
-        except InputError as fault:
-            raise InputError(f"data set {name!r}: {fault}") from None
+    with Stage(jobs.progress, GRAPH) as stage:
+        for d, (name, one, own) in enumerate(zip(names, sets, own_sizes(names, plan.sizes), strict=True)):
+            say = partial(_say, stage, f"test {d + 1} of {len(sets)}")
+            try:
+                prepared.append(prepare_test(Source({name: one}), replace(plan, sizes=own), (d,), say))
+            except InputError as fault:
+                raise InputError(f"data set {name!r}: {fault}") from None
     collected = run([p.replicator for p in prepared], plan.n_boot, jobs)
     seconds = time.perf_counter() - begin
     tests = tuple(finish_test(p, c, seconds / len(prepared)) for p, c in zip(prepared, collected, strict=True))
     return RumTests(names, tests, plan.seed, seconds)
+
+
+def _say(stage: Stage, which: str, what: str) -> None:
+    stage.say(f"{which}: {what}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

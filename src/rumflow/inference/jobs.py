@@ -14,6 +14,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from threading import Event
 from typing import Any
 from zipfile import BadZipFile
 
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array
 from rumflow.core.memory import require_memory, test_bytes
+from rumflow.core.patience import under
 from rumflow.core.threads import thread_count
 from rumflow.errors import InputError
 from rumflow.inference.plan import JobOptions
@@ -41,6 +43,7 @@ class Collected:
     certified: NDArray[np.bool_]
     vanished: NDArray[np.int64]
     interrupted: bool = False
+    kept: Path | None = None  # the checkpoint that has them, after an interrupt
 
     @property
     def done(self) -> NDArray[np.bool_]:
@@ -117,7 +120,7 @@ def run(replicators: Sequence[Replicator], n_boot: int, jobs: JobOptions) -> lis
     """All replicates of all tests.
 
     n_jobs = 1 runs in threads of this process; anything else goes through joblib, to whatever backend is active there.
-    Ctrl-C ends the run and marks what there is as interrupted, unless a test has no replicate yet.
+    Ctrl-C ends the run, in the middle of replicates, and marks what there is as interrupted; it raises where that is nothing.
     """
     threads, checkpoint = jobs.threads, jobs.checkpoint
     require_memory(
@@ -150,23 +153,24 @@ def run(replicators: Sequence[Replicator], n_boot: int, jobs: JobOptions) -> lis
         for first in range(0, n_boot, size)
         if not one.done[first : first + size].all()
     ]
-    counter = Counter(jobs.progress, len(replicators) * n_boot, "replicates")
-    counter.add(len(replicators) * n_boot - sum(len(p.indices) for p in pieces))
     stream = (
         _in_threads(replicators, pieces, threads) if jobs.n_jobs == 1 else _in_joblib(replicators, pieces, jobs.n_jobs)
     )
     try:
-        for piece, draws in stream:
-            one, span = collected[piece.test], slice(piece.indices.start, piece.indices.stop)
-            one.statistic[:, span], one.certified[:, span], one.vanished[span] = draws
-            counter.add(len(piece.indices))
-            store.save(collected)
+        with Counter(jobs.progress, len(replicators) * n_boot, "replicates") as counter:
+            counter.add(len(replicators) * n_boot - sum(len(p.indices) for p in pieces))
+            for piece, draws in stream:
+                one, span = collected[piece.test], slice(piece.indices.start, piece.indices.stop)
+                one.statistic[:, span], one.certified[:, span], one.vanished[span] = draws
+                counter.add(len(piece.indices))
+                store.save(collected)
     except KeyboardInterrupt:
+        if not any(one.done.any() for one in collected):
+            raise KeyboardInterrupt("interrupted before the first replicate was done: there is no result yet") from None
         store.save(collected, force=True)
-        if not all(one.done.any() for one in collected):
-            raise
         for one in collected:
             one.interrupted = not one.done.all()
+            one.kept = store.path
         return collected
     finally:
         stream.close()
@@ -182,13 +186,13 @@ def _in_threads(
         for piece in pieces:
             yield piece, replicators[piece.test](piece.indices)
         return
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="rumflow-replicates")
+    pool, stop = ThreadPoolExecutor(workers, thread_name_prefix="rumflow-replicates"), Event()
     queue = iter(pieces)
     running: dict[Future[Draws], _Piece] = {}
     try:
         while True:
             for piece in queue:
-                running[pool.submit(replicators[piece.test], piece.indices)] = piece
+                running[pool.submit(under(stop, replicators[piece.test].__call__), piece.indices)] = piece
                 if len(running) > workers:
                     break
             if not running:
@@ -197,6 +201,7 @@ def _in_threads(
             for future in finished:
                 yield running.pop(future), future.result()
     finally:
+        stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
 
 
@@ -222,8 +227,8 @@ def _in_joblib(
 
 
 def piece_size(replicator: Replicator) -> int:
-    """Replicates in a piece: about 16 MiB of cells, and some tens of milliseconds where problems are small."""
-    return int(np.clip((1 << 21) // replicator.sample.projector.size, 4, 100))
+    """Replicates in a piece: one where it takes long, else about 16 MiB of cells, and some tens of milliseconds."""
+    return int(np.clip((1 << 21) // replicator.sample.projector.size, 1, 100))
 
 
 def _fingerprint(replicators: Sequence[Replicator]) -> str:

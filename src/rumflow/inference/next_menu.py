@@ -70,6 +70,8 @@ class NextMenus:
         Why, in words; "" where none was left out.
     items : tuple
         All items.
+    interrupted : bool
+        Whether Ctrl-C came before all candidates were judged.
 
     Examples
     --------
@@ -87,6 +89,7 @@ class NextMenus:
     skipped: int
     reason: str
     items: tuple[Item, ...] = ()
+    interrupted: bool = False
 
     @property
     def menu(self) -> tuple[Item, ...]:
@@ -230,7 +233,7 @@ def next_menu(
         check_item(outside_option, items, "outside_option")
     asked_menus = None if candidates is None else [_row(items, menu, outside_option) for menu in candidates]
     asked = None if functional is None else ask_functionals(items, [functional])
-    fit = exact_fit(data, weights, model, route)
+    fit = exact_fit(data, weights, model, route, progress)
     given = fixed_by(fit)
     outside = None if outside_option is None else find_outside(fit, given.menus, outside_option)
     if asked_menus is None:
@@ -242,30 +245,30 @@ def next_menu(
         if len(rows) and not fresh:
             raise InputError("candidates: all of these menus were observed; give menus that were not")
         rows = np.array(list(fresh.values()), np.bool_).reshape(-1, fit.n)
-    reason = f"{left} further candidates were left out; in Python `most=` takes more." if left else ""
+    reason = f"{left} further candidates were left out; a larger most takes more." if left else ""
     before = None
     if asked is not None:
-        lower, upper, _ = find_bounds(fit, asked)
+        lower, upper, _ = find_bounds(fit, asked, progress)
         before = float(upper[0] - lower[0])
     number = entropy(seed)
     kept: list[Mask] = []
     found: list[tuple[float, float, float]] = []
-    large = 0
-    counter = Counter(progress, len(rows), "menus")
+    large, interrupted = 0, False
     try:
-        for row in rows:
-            try:
-                found.append(worth_of_menu(fit, row, asked, before, np.random.default_rng(number)))
-                kept.append(row)
-            except GraphTooLargeError:
-                large += 1
-            counter.add(1)
+        with Counter(progress, len(rows), "menus") as counter:
+            for row in rows:
+                try:
+                    found.append(worth_of_menu(fit, row, asked, before, np.random.default_rng(number)))
+                    kept.append(row)
+                except GraphTooLargeError:
+                    large += 1
+                counter.add(1)
     except KeyboardInterrupt:
         if not found:
-            raise
+            raise KeyboardInterrupt("interrupted before the first menu was judged: there is no result yet") from None
         left += len(rows) - len(kept) - large
         reason = f"Interrupted: {left} candidates were left out."
-    counter.end()
+        interrupted = True
     if large:
         left += large
         reason += f" For {large} of them the graph of all menus is too large."
@@ -281,6 +284,7 @@ def next_menu(
         left,
         reason.strip(),
         fit.items,
+        interrupted,
     )
 
 

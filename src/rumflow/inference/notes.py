@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -125,13 +126,22 @@ def _name(sample: Sample, n_independent: Array, menus: np.ndarray) -> str:
     return named + (", ..." if len(menus) > _NAMED else "")
 
 
-def unfinished(failed: int, interrupted: bool) -> list[str]:
-    """What to say of replicates that were not solved, or not made."""
+def kept_in(checkpoint: Path | None) -> list[str]:
+    """What to say of a checkpoint after Ctrl-C."""
+    return (
+        [] if checkpoint is None else [f"{checkpoint} keeps the replicates so far: the same call goes on from there."]
+    )
+
+
+def unfinished(failed: int, interrupted: bool, done: int = 1) -> list[str]:
+    """What to say of replicates that were not solved, or not made; `done`: how many were."""
     lines = []
     if failed:
         one = "1 replicate lacks a certified optimum; it is an upper bound"
         many = f"{failed} replicates lack a certified optimum; they are upper bounds"
         lines.append(f"{one if failed == 1 else many}, which raises the p-value.")
     if interrupted:
-        lines.append("The run was interrupted: these are the replicates so far.")
+        some = "The run was interrupted: these are the replicates so far."
+        none = "The run was interrupted before this test had a replicate: its p-value says nothing."
+        lines.append(some if done else none)
     return lines

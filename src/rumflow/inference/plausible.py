@@ -30,6 +30,7 @@ from scipy import sparse, special
 
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.memory import require_memory
+from rumflow.core.patience import check_patience
 from rumflow.core.seeds import entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import find_menus
@@ -73,6 +74,7 @@ def find_band(
     sampler = make_sampler(sample, [data], "menu", cluster)
     tau = sample.taus("auto", sampler.n_independent)[0]
     centre, _ = tightened_centre(sample, tau, _TOL)
+    check_patience()
     rows = find_menus(menus, sample.menus)[sample.unit_menu]
     number = rows[sample.unit] * menus.shape[1] + sample.item
     used = np.flatnonzero(seen.reshape(-1)[number])
@@ -83,6 +85,7 @@ def find_band(
     drawn = np.empty((n_boot, sums.shape[0]))
     number_of_seed = entropy(options.seed)
     for first in range(0, n_boot, _PIECE):
+        check_patience()
         piece = range(first, min(first + _PIECE, n_boot))
         noise = np.nan_to_num(sampler.draw(generators(number_of_seed, (), piece), centre) - centre)
         drawn[first : piece.stop] = (sums @ noise.T).T

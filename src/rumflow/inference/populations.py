@@ -11,6 +11,7 @@ from scipy import sparse
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
+from rumflow.core.patience import OutOfTimeError, check_patience
 from rumflow.inference.plausible import Band
 from rumflow.inference.sharp import LinearFunctionals, find_bounds, fixed_by, independent, lay_out, worst_case
 from rumflow.projection.results import Projection
@@ -31,10 +32,10 @@ class Populations:
         raise NotImplementedError
 
     def range(self, menu: Mask, values: Array) -> tuple[float, float]:
-        """The least and the most that a menu earns; NaN where the graph is too large."""
+        """The least and the most that a menu earns; NaN where the graph is too large, or time is up."""
         try:
             return self._range(menu, values)
-        except GraphTooLargeError:
+        except (GraphTooLargeError, OutOfTimeError):
             return np.nan, np.nan
 
     def _range(self, menu: Mask, values: Array) -> tuple[float, float]:
@@ -121,6 +122,7 @@ class NotRejected(Populations):
 
     def _programs(self, menu: Mask) -> tuple[Cells, RangePrograms]:
         """Programmes on the recorded menus and another one, where it has items."""
+        check_patience()
         layout = lay_out(self._given, menu[None] if menu.any() else menu[None][:0])
         asked = np.zeros(layout.menus.shape, np.bool_)
         asked[layout.new] = menu

@@ -336,7 +336,7 @@ class RumTest:
             )
         verdict = "is rejected" if self.rejects(level) else "is not rejected"
         lines.append(f"{words.hypothesis} {verdict} at the {100 * level:g} % level (tau = {self.tau:.4g}).")
-        if self.pvalues[0] <= 1.5 / (1 + self.n_boot):
+        if self.n_boot and self.pvalues[0] <= 1.5 / (1 + self.n_boot):
             lines.append(
                 f"No replicate was as large: the p-value is the smallest that {self.n_boot} replicates can give."
             )
@@ -361,7 +361,7 @@ class RumTest:
             lines.append(
                 f"In {how_many(self.vanished, 'replicate')} some menu vanished; they were measured on the menus left."
             )
-        return "\n".join(lines + unfinished(self.failed, self.interrupted))
+        return "\n".join(lines + unfinished(self.failed, self.interrupted, self.n_boot))
 
     def _facts(self) -> list[str]:
         """The data, in words."""

@@ -28,10 +28,12 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.models.model import Model
+from rumflow.output.progress import Stage
 from rumflow.projection.cost import find_geometry
 from rumflow.projection.fitted import Rankings
 from rumflow.projection.observations import observe
 from rumflow.projection.single import fit_observations
+from rumflow.solvers.geometry import Keep, SolveOptions
 from rumflow.solvers.graph import MOST_ITEMS_OF_ARRAYS
 from rumflow.solvers.linear_programs import TypePrograms
 from rumflow.solvers.resources import Resources
@@ -110,7 +112,11 @@ class RationalShare:
 
 
 def rationalizable_share(
-    data: ChoiceData | BudgetData | ArrayLike, *, model: Model | None = None, route: str | None = None
+    data: ChoiceData | BudgetData | ArrayLike,
+    *,
+    model: Model | None = None,
+    route: str | None = None,
+    progress: bool = False,
 ) -> RationalShare:
     """Compute the largest share of the population whose behaviour a model can explain, whatever the rest does.
 
@@ -120,6 +126,8 @@ def rationalizable_share(
         An array has shape (2^n, n), with NaN for what was not observed.
     model, route : optional
         As for `project`; None: random utility.
+    progress : bool, default False
+        Show a line on standard error that says what is done.
 
     Returns
     -------
@@ -143,13 +151,17 @@ def rationalizable_share(
         menus, sure = np.empty((0, len(items)), np.bool_), (np.empty((1, 0), np.int32), np.ones(1))
         return RationalShare(1.0, 1.0, items, menus, np.empty(menus.shape), types_of, None, sure)
     cells, frequencies = observations.cells, observations.frequencies[observations.rows]
-    geometry = find_geometry(observations, types_of, route, exact=True)
-    fit = fit_observations(observations, geometry, resources=Resources(None))
-    types = geometry.choices(fit.mixture[0], cells).astype(np.int32)
-    table = cells.to_table(frequencies)
-    menu = np.flatnonzero(cells.remainder >= 0)
-    table[menu, cells.remainder[menu]] = np.maximum(1.0 - table[menu].sum(axis=1), 0.0)
-    menu, column = np.nonzero(cells.item >= -1)
-    found, mixture = TypePrograms(types_of.geometry(cells), menu, column, table[menu, column], types).pack()
+    with Stage(progress, "the graph of the menus") as stage:
+        geometry = find_geometry(observations, types_of, route, exact=True)
+        stage.say("the projection")
+        options = SolveOptions(keep=Keep.MIXTURES)  # Ctrl-C raises
+        fit = fit_observations(observations, geometry, options=options, resources=Resources(None))
+        types = geometry.choices(fit.mixture[0], cells).astype(np.int32)
+        table = cells.to_table(frequencies)
+        menu = np.flatnonzero(cells.remainder >= 0)
+        table[menu, cells.remainder[menu]] = np.maximum(1.0 - table[menu].sum(axis=1), 0.0)
+        menu, column = np.nonzero(cells.item >= -1)
+        stage.say("the largest share")
+        found, mixture = TypePrograms(types_of.geometry(cells), menu, column, table[menu, column], types).pack()
     upper = min(max(found.bound, found.value), 1.0)
     return RationalShare(min(found.value, 1.0), upper, items, cells.membership, frequencies, types_of, cells, mixture)

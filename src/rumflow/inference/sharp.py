@@ -13,9 +13,10 @@ import numpy as np
 from rumflow.core.arrays import Array, Ints, Mask, Mixture
 from rumflow.core.graph import Graph, cells_of_types, cheapest_type
 from rumflow.core.graph_cells import Cells
+from rumflow.core.patience import check_patience
 from rumflow.data.menus import unique_menus
 from rumflow.errors import InputError
-from rumflow.output.progress import Counter
+from rumflow.output.progress import Counter, Stage
 from rumflow.projection.results import Projection
 from rumflow.solvers.linear_programs import Solution, TypePrograms
 
@@ -81,19 +82,19 @@ def find_bounds(fit: Projection, asked: LinearFunctionals, progress: bool = Fals
     # What menus without a link to those asked for take is independent of what these take.
     linked = np.sort(np.concatenate([part for part in model.parts(whole) if wanted[part].any()]))
     cells = whole.part(linked)
-    programs = make_programs(fit, cells, fixed[linked], normal[linked])
+    with Stage(progress, "the graph of all menus"):
+        programs = make_programs(fit, cells, fixed[linked], normal[linked])
     gap = 0.0
-    counter = Counter(progress, 2 * len(open_costs), "linear programmes")
-    for k in open_costs:
-        outside = asked.constant[k] + float((costs[k] * rho)[~np.isin(np.arange(len(menus)), linked)].sum())
-        cost = cells.to_table(costs[k][linked])
-        low = programs.minimise(cost)
-        counter.add(1)
-        high = programs.minimise(-cost)
-        counter.add(1)
-        lower[k], upper[k] = outside + low.bound, outside - high.bound
-        gap = max(gap, low.value - low.bound, high.value - high.bound)
-    counter.end()
+    with Counter(progress, 2 * len(open_costs), "linear programmes") as counter:
+        for k in open_costs:
+            outside = asked.constant[k] + float((costs[k] * rho)[~np.isin(np.arange(len(menus)), linked)].sum())
+            cost = cells.to_table(costs[k][linked])
+            low = programs.minimise(cost)
+            counter.add(1)
+            high = programs.minimise(-cost)
+            counter.add(1)
+            lower[k], upper[k] = outside + low.bound, outside - high.bound
+            gap = max(gap, low.value - low.bound, high.value - high.bound)
     return lower, upper, gap
 
 
@@ -137,6 +138,7 @@ def make_programs(
     fit: Projection, cells: Cells, fixed: Mask, normal: Array, mixture: Mixture | None = None
 ) -> TypePrograms:
     """Programmes over the model on `cells` whose `fixed` ones have the fitted values, or those of a mixture of types."""
+    check_patience()
     graph = fit.model.geometry(cells)
     types, shares = _types_of_fit(fit, cells, graph) if mixture is None else mixture
     table = cells_of_types(types, shares, cells.shape)

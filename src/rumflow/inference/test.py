@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +35,7 @@ from rumflow.errors import InputError
 from rumflow.inference.budgets import budget_source
 from rumflow.inference.convention import Convention, Tau
 from rumflow.inference.jobs import Collected, run
+from rumflow.inference.notes import kept_in
 from rumflow.inference.plan import JobOptions, Plan
 from rumflow.inference.replicate import Distances, Replicator, distances, make_replicator
 from rumflow.inference.result import RumTest, make_result
@@ -42,6 +43,10 @@ from rumflow.inference.sample import Sizes, named_groups
 from rumflow.inference.source import Source
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model
+from rumflow.output.progress import Stage
+
+#: What is done first, as the line of progress says it.
+GRAPH = "the graph of the menus"
 
 
 class Prepared(NamedTuple):
@@ -97,7 +102,7 @@ def rum_test(
     n_jobs : int, default 1
         1: threads of this process. Otherwise joblib workers, in whatever backend joblib's `parallel_config` names.
     progress : bool, default False
-        Show a line on standard error that counts the replicates.
+        Show a line on standard error that says what is done, and counts the replicates.
     draws : {"auto", "null", "empirical"}, default "auto"
         "auto": the draws of the convention. "null" (the default convention): replicate choices are drawn from the tightened
         fit, menu by menu. "empirical": from the observed choices, recentred on that fit; it rejects true models too often
@@ -128,7 +133,8 @@ def rum_test(
     Returns
     -------
     RumTest
-        A `BudgetTest` for BudgetData. Ctrl-C returns the test with the replicates done so far, marked `interrupted`.
+        A `BudgetTest` for BudgetData. Ctrl-C returns the test with the replicates done so far, marked `interrupted`, or
+        raises where there is none yet; a checkpoint keeps them.
 
     Raises
     ------
@@ -170,17 +176,23 @@ def rum_test(
 def run_test(source: Source, plan: Plan, jobs: JobOptions) -> RumTest:
     """The steps of a test, whatever its data are."""
     begin = time.perf_counter()
-    prepared = prepare_test(source, plan)
+    with Stage(jobs.progress, GRAPH) as stage:
+        prepared = prepare_test(source, plan, say=stage.say)
     collected = run([prepared.replicator], plan.n_boot, jobs)[0]
     return finish_test(prepared, collected, time.perf_counter() - begin)
 
 
-def prepare_test(source: Source, plan: Plan, key: tuple[int, ...] = ()) -> Prepared:
-    """Everything up to the replicates, which draw from the child `key` of the seed."""
+def prepare_test(
+    source: Source, plan: Plan, key: tuple[int, ...] = (), say: Callable[[str], None] = lambda what: None
+) -> Prepared:
+    """Everything up to the replicates, which draw from the child `key` of the seed; `say` is told what is being done."""
+    say(GRAPH)
     sample = source.sample(plan)
     sampler = source.sampler(sample, plan)
+    say("the statistic")
     observed = distances(sample, sample.frequency[None], 0.0, plan.tol, threads=None)
     observed = observed._replace(rounding=np.maximum(observed.rounding, source.rounding))
+    say("the fit that replicates are drawn from")
     taus = source.taus(sample, sampler, plan)
     replicator = make_replicator(sample, sampler, taus, max(plan.tol, source.replicate_tol), plan.seed, key)
     return Prepared(source, plan, replicator, observed)
@@ -191,5 +203,5 @@ def finish_test(prepared: Prepared, collected: Collected, seconds: float) -> Rum
     source, plan, replicator, observed = prepared
     sample, sampler = replicator.sample, replicator.sampler
     words = source.resampled(sampler, plan), source.describe(plan.chosen_weights)
-    notes = source.notes(sample, sampler, replicator.taus[0], plan)
+    notes = (*source.notes(sample, sampler, replicator.taus[0], plan), *kept_in(collected.kept))
     return source.result(make_result(replicator, observed, collected, *words, notes, seconds))

@@ -207,6 +207,8 @@ class LatticeGeometry(Geometry):
             stopped.append(True)
         if stopped:
             self._give_up(fits, options.partial)
+        elif size == 1 and fits.reasons[0] == "interrupted" and not options.partial:
+            raise KeyboardInterrupt
         return fits
 
     def _give_up(self, fits: LatticeFits, partial: bool) -> None:

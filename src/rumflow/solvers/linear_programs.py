@@ -18,7 +18,7 @@ face is ever taken into use. Flows use only the arcs of such types, often a smal
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,9 +26,10 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from rumflow.core.arrays import Array, Ints, Mixture, Paths
-from rumflow.core.compile import kernel
+from rumflow.core.compile import clock, kernel
 from rumflow.core.graph import Graph, fill_cells, make_sweep, run_sweep
 from rumflow.core.graph_certificate import plain_cheapest
+from rumflow.core.patience import OutOfTimeError, check_patience, deadline, listen
 from rumflow.errors import RumflowError
 from rumflow.solvers.active_set.on_graph import fill_pool
 from rumflow.solvers.active_set.state import make_pool
@@ -44,6 +45,7 @@ _MOST_ROUNDS = 400
 _COLUMNS_A_ROUND = 300
 _LOOSE = 1e-6  # a bound by flows further off than this, where coefficients are about 1, is sought again by columns
 _STEEP = 1e3  # the largest price of the anchor, where coefficients are about 1
+_QUICK = 1_000  # programmes of fewer variables take no time that anybody would notice
 _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
@@ -317,10 +319,11 @@ def solve_program(
     most: tuple[Any, Array] | None = None,
 ) -> Any:
     """Minimise <cost, x> over x >= 0 with equations and upper limits, by HiGHS: the answer of SciPy's `linprog`."""
-    solver: Any = linprog
-    # The fitted values are feasible only up to rounding. Where the tight tolerances do not allow for that, take the usual ones.
-    for options in (_OPTIONS, {}):
-        answer = solver(
+    check_patience()
+
+    def solve(options: dict[str, float]) -> Any:
+        solver: Any = linprog
+        return solver(
             cost,
             A_ub=None if most is None else most[0],
             b_ub=None if most is None else most[1],
@@ -330,6 +333,14 @@ def solve_program(
             method="highs",
             options=options,
         )
+
+    limit = {} if np.isinf(deadline()) else {"time_limit": max(deadline() - clock(), 0.01)}
+    # The fitted values are feasible only up to rounding. Where the tight tolerances do not allow for that, take the usual ones.
+    for tolerances in (_OPTIONS, {}):
+        call = partial(solve, tolerances | limit)
+        answer = call() if len(cost) < _QUICK else listen(call)
         if answer.status == 0:
             return answer
+        if limit and answer.status == 1:
+            raise OutOfTimeError("the time is up")
     raise RumflowError(f"the linear programme was not solved: {answer.message}")

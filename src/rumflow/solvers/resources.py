@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Generic, NamedTuple, TypeVar
+
+from rumflow.core.patience import deadline
 
 Workspace = TypeVar("Workspace")
 
@@ -26,6 +29,11 @@ class Resources(NamedTuple):
     deadline: float | None = None  # on the clock of `rumflow.core.compile.clock`
     report: Callable[[Progress], None] | None = None  # after every round of a single problem
     advance: Callable[[int], None] | None = None  # how many more problems of a stack are done
+
+    @property
+    def until(self) -> float:
+        """When to stop: at the deadline, or when the time of the whole call is up."""
+        return min(math.inf if self.deadline is None else self.deadline, deadline())
 
 
 ONE_THREAD, ALL_THREADS = Resources(), Resources(None)

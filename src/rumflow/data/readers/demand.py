@@ -141,9 +141,9 @@ def _read(
 def _named(source: Source, given: Any, known: Sequence[str], role: str, needed: bool = True) -> Any:
     if given is not None:
         if given not in source.columns:
-            option = {"cluster": "--subject", "price": "in Python only"}.get(role, f"--{role}")
+            option = {"cluster": " (--subject)", "price": ""}.get(role, f" (--{role})")
             raise InputError(
-                f"{role}={given!r} ({option}): {source.name} has no such column; it has {', '.join(source.columns)}"
+                f"{role}={given!r}{option}: {source.name} has no such column; it has {', '.join(source.columns)}"
             )
         return given
     names = {plain(name): name for name in reversed(source.columns)}
@@ -175,7 +175,7 @@ def _price_columns(source: Source, given: Any, key: str, goods: Sequence[str]) -
     if len(columns) != len(goods):
         raise InputError(
             f"{source.name}: {len(columns)} columns of prices ({', '.join(columns)}) for {len(goods)} goods "
-            f"({', '.join(goods)}); name them with price= (in Python), or leave the other columns out"
+            f"({', '.join(goods)}); name them with price=, or leave the other columns out"
         )
     if given is None:
         by_name = {_suffix(name, PRICES): name for name in columns}
@@ -189,6 +189,6 @@ def _price_columns(source: Source, given: Any, key: str, goods: Sequence[str]) -
             ]
             raise InputError(
                 f"{source.name}: prices are for {alone[0]}, the goods of the households have {alone[1]}; give both the same "
-                "names, or name the price columns in the order of the goods (in Python, price=[...])"
+                "names, or name the price columns in the order of the goods, price=[...]"
             )
     return columns

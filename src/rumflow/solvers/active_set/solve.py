@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rumflow.core.arrays import Array, Mixture, Paths
 from rumflow.core.compile import clock
 from rumflow.core.graph import Graph
+from rumflow.core.patience import check_interrupt
 from rumflow.core.problem import RELATIVE_RUM_TOLERANCE, SOLVER_FLOOR
 from rumflow.core.threads import thread_count
 from rumflow.solvers.active_set import kernels
@@ -182,6 +183,7 @@ def solve_rankings(
     """
     prices, (tol, floor, enough) = workspace.prices, wanted
     begin = time.perf_counter()
+    until = resources.until
     count = thread_count(resources.threads) if prices.threaded else 1
     rounds = stalled = small = 0
     best, work, size = np.inf, 0.0, prices.pool_size
@@ -198,6 +200,7 @@ def solve_rankings(
         workspace.reserve(len(start[1]))
         kernels.start_from(problem, workspace.active, *start)
         while True:
+            check_interrupt()
             k = int(workspace.active.count[0])
             if k + size + kernels.ENTERING > len(workspace.active.weights):
                 workspace.grow()
@@ -225,7 +228,7 @@ def solve_rankings(
             if stalled > kernels.STALL_ROUNDS:
                 reason = "stalled"
                 break
-            if resources.deadline is not None and clock() > resources.deadline:
+            if clock() > until:
                 reason = "max_seconds"
                 break
             work += steps * k * (k + size)

@@ -40,6 +40,7 @@ import numpy as np
 
 from rumflow.core.arrays import Array
 from rumflow.core.compile import clock, kernel, reduction
+from rumflow.core.patience import check_interrupt
 from rumflow.core.problem import NO_WEIGHTS, Stop
 from rumflow.core.reduced import add_largest, fill_largest
 from rumflow.core.residual import weighted_square
@@ -299,6 +300,7 @@ def pcg(
         if iterations >= max_iterations:
             status = "max_iterations"
             break
+        check_interrupt()
         if clock() > deadline:
             status = "deadline"
             break

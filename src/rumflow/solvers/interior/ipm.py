@@ -208,7 +208,7 @@ def solve_ipm(
     far is returned.
     """
     begin = clock()
-    deadline = math.inf if resources.deadline is None else resources.deadline
+    deadline = resources.until
     flow = uniform_flow(problem.n)
     if start_flow is not None:
         flow *= 0.1

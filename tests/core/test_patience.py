@@ -1,0 +1,103 @@
+"""Ctrl-C in threads that do not hear it, and time limits of whole calls."""
+
+import math
+import threading
+import time
+
+import pytest
+
+from rumflow.core.compile import clock
+from rumflow.core.patience import (
+    OutOfTimeError,
+    check_interrupt,
+    check_patience,
+    deadline,
+    limited,
+    listen,
+    under,
+)
+from rumflow.core.threads import run_threads
+
+
+def test_a_limit_holds_inside_and_the_nearer_one_counts():
+    assert deadline() == math.inf
+    check_patience()
+    now = clock()
+    with limited(now + 100.0):
+        assert deadline() == now + 100.0
+        with limited(now + 200.0):
+            assert deadline() == now + 100.0
+        with pytest.raises(OutOfTimeError), limited(now - 1.0):
+            check_patience()
+        assert deadline() == now + 100.0
+        check_patience()
+    assert deadline() == math.inf
+
+
+def test_work_in_another_thread_keeps_to_flag_and_limit():
+    stop, seen = threading.Event(), []
+
+    def look(name):
+        seen.append((name, deadline()))
+        check_interrupt()
+        seen.append("goes on")
+        return name
+
+    with limited(5.0):
+        work = under(stop, look)
+    thread = threading.Thread(target=work, args=("a",))
+    thread.start()
+    thread.join()
+    assert seen == [("a", 5.0), "goes on"]
+    stop.set()
+    with pytest.raises(KeyboardInterrupt):
+        work("b")
+    assert deadline() == math.inf  # that of this thread is as it was
+    check_interrupt()
+
+
+def test_work_handed_on_ends_with_either_flag():
+    outer, inner = threading.Event(), threading.Event()
+    handed = []
+
+    def hand_on():
+        handed.append(under(inner, check_interrupt))
+
+    under(outer, hand_on)()
+    handed[0]()
+    outer.set()
+    with pytest.raises(KeyboardInterrupt):
+        handed[0]()
+
+
+def test_an_error_in_one_piece_stops_the_others():
+    begun = threading.Barrier(2)
+    ended = []
+
+    def task(piece):
+        begun.wait(60)
+        if piece == 0:
+            raise ValueError("this one")
+        try:
+            while True:  # for ever, unless it is told to stop
+                check_interrupt()
+                time.sleep(0.001)
+        finally:
+            ended.append(piece)
+
+    with pytest.raises(ValueError, match="this one"):
+        run_threads(task, range(2), 2)
+    assert ended == [1]
+
+
+def test_what_does_not_look_up_is_left_to_itself():
+    assert listen(lambda: 7) == 7
+    with pytest.raises(ZeroDivisionError):
+        listen(lambda: 1 // 0)
+    over, stop = threading.Event(), threading.Event()
+    stop.set()
+    with pytest.raises(KeyboardInterrupt):
+        under(stop, listen)(lambda: over.wait(60))
+    with pytest.raises(OutOfTimeError), limited(clock() - 1.0):
+        listen(lambda: over.wait(60))
+    over.set()
