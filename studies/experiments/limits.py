@@ -1,0 +1,165 @@
+"""`python -m studies.experiments.limits --out FOLDER`: do time limits hold, does Ctrl-C end a call soon, and is there progress?
+
+Every function with `max_seconds` or `progress`, on five sizes, each call in a process of its own:
+
+    limit    max_seconds: seconds asked for and taken
+    Ctrl-C   the seconds from the signal to the end of the process, when the first line of progress came, and what was kept
+
+What holds: limits within max(2 s, 20 %), Ctrl-C within 2 s, progress within 5 s of the start. Some twenty minutes on two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from studies.experiments.clocked import READY, Clocked, run_clocked
+from studies.experiments.files import Row, append_csv, markdown_table, origin, read_csv
+
+SECONDS = 2.0  # asked for
+SIGNAL = 3.0  # seconds after which Ctrl-C comes
+
+#: Sizes by name, and the data of each.
+SIZES = {
+    "8 items, all menus": "counted(rf.simulate.noisy_rankings(8, seed=0))",
+    "13 items, all menus": "counted(rf.simulate.noisy_rankings(13, seed=0))",
+    "16 items, 40 menus of 4": "rf.simulate.random_menus(16, 40, 4, 9, 30, seed=0)",
+    "24 items, 44 menus of 2 to 5": "mixed(24, 44)",
+    "200 items, 400 pairs": "rf.simulate.random_menus(200, 400, 2, 9, 30, seed=0)",
+}
+
+_SET_UP = f"""
+import numpy as np, rumflow as rf
+
+def counted(rho):
+    return rf.ChoiceData.from_matrix(np.random.default_rng(0).poisson(20 * np.clip(rho, 0, 1)) + (rho > 0))
+
+def mixed(n, m):
+    rng, counts = np.random.default_rng(0), dict()
+    while len(counts) < m:
+        menu = tuple(sorted(rng.choice(n, rng.integers(2, 6), replace=False).tolist()))
+        counts[menu] = dict(zip(menu, rng.multinomial(100, rng.dirichlet(np.ones(len(menu)))).tolist()))
+    return rf.ChoiceData.from_counts(counts)
+
+data = DATA
+items = data.items
+menu, revenue = items[:3], dict(zip(items, range(len(items), 0, -1)))
+halves = [data, data]
+print("{READY}", flush=True)
+"""
+
+#: Calls by name: of all functions with progress, and of those with a limit.
+CALLS = {
+    "project": "rf.project(data, tol=1e-13, progress=True, throw=False, **limit)",
+    "project_many": "rf.project_many([data] * 200, progress=True, throw=False)",
+    "rum_test": "rf.rum_test(data, 9999, seed=1, progress=True)",
+    "rum_test_many": "rf.rum_test_many(halves, 9999, seed=1, progress=True)",
+    "compare_groups": "rf.compare_groups(halves, 9999, seed=1, progress=True)",
+    "bounds": "rf.bounds(data, menu, n_boot=999, seed=1, progress=True)",
+    "diversion": "rf.diversion(data, items[0], n_boot=999, seed=1, progress=True)",
+    "explain": "rf.explain(data, n_boot=999, progress=True)",
+    "next_menu": "rf.next_menu(data, progress=True)",
+    "best_assortment": "rf.best_assortment(data, revenue, items[-1], confidence=0.9, progress=True, **limit)",
+    "compare_models": "rf.compare_models(data, {'all': None, 'a > b': rf.RandomUtility([items[:2]])}, n_boot=999, progress=True, **limit)",
+    "fit_likelihood": "rf.fit_likelihood(data, progress=True)",
+    "lr_test": "rf.fit_likelihood(data).lr_test(9999, 1, progress=True)",
+    "rationalizable_share": "rf.rationalizable_share(data, progress=True)",
+}
+LIMITED = [name for name, call in CALLS.items() if "**limit" in call]
+
+_RUN = """
+limit = {limit}
+try:
+    found = {call}
+except BaseException as stop:
+    print(f"{{type(stop).__name__}}: {{stop}}")
+else:
+    print(repr(found)[:200].replace(chr(10), " "))
+"""
+
+
+def measure(function: str, size: str, kind: str) -> Row:
+    """A row of the table."""
+    limit = {"max_seconds": SECONDS} if kind == "limit" else {}
+    code = _SET_UP.replace("DATA", SIZES[size]) + _RUN.format(limit=limit, call=CALLS[function])
+    found = run_clocked(code, None if limit else SIGNAL)
+    early = kind == "Ctrl-C" and found.taken < SIGNAL
+    asked = SECONDS if limit else SIGNAL
+    taken = found.taken if limit or early else (found.since_signal or 0.0)
+    row: Row = {"function": function, "size": size, "kind": kind, "asked": asked, "taken": round(taken, 2)}
+    row["first_line"] = "" if found.first_line is None else round(found.first_line, 2)
+    row["ended"] = "before" if early else "limit" if limit else "Ctrl-C"
+    row["holds"] = holds(found, kind, early)
+    row["answer"] = found.out[:160] or found.err.strip()[-160:]
+    return row | origin()
+
+
+def holds(found: Clocked, kind: str, early: bool) -> bool:
+    """Is the rule kept? A call that ended by itself need not have shown a line."""
+    if kind == "limit":
+        return found.taken <= SECONDS + max(2.0, 0.2 * SECONDS)
+    shown = found.first_line is not None and found.first_line <= 5.0
+    return early or (shown and found.since_signal is not None and found.since_signal <= 2.0)
+
+
+def run_limits(out: Path, functions: list[str], again: bool = False) -> list[Row]:
+    """Rows that are not in `limits.csv` yet, and the page; `again`: those of these functions are measured anew."""
+    path = out / "limits.csv"
+    out.mkdir(parents=True, exist_ok=True)
+    cases = [(function, size, "limit") for function in LIMITED for size in SIZES]
+    cases += [(function, size, "Ctrl-C") for function in CALLS for size in SIZES]
+    old = read_csv(path) if path.exists() else []
+    kept = {(r["function"], r["size"], r["kind"]): r for r in old if not (again and r["function"] in functions)}
+    path.unlink(missing_ok=True)
+    for case in cases:
+        row = kept.get(case)
+        if row is None and case[0] in functions:
+            row = measure(*case)
+            print(*(row[name] for name in ("function", "size", "kind", "taken", "first_line", "ended", "holds", "answer")), flush=True)
+        if row is not None:
+            append_csv(path, row)
+    render_limits(out)
+    return read_csv(path)
+
+
+def render_limits(out: Path) -> None:
+    """`limits.md` from `limits.csv`."""
+    rows = read_csv(out / "limits.csv")
+    parts = [
+        "# Limits, asked and taken",
+        f"""Every function with `max_seconds` or `progress` on five sizes, each call in a process of its own, on two shared cores
+(`python -m studies.experiments.limits`). *max_seconds*: seconds taken where {SECONDS:g} s were asked for. *Ctrl-C*: seconds from the
+signal, {SIGNAL:g} s after the start, to the end of the process; in brackets when the first line of progress came. *done*: the call ended
+before the signal. In **bold** what does not hold: limits within 2 s or 20 %, Ctrl-C within 2 s, progress within 5 s of the start.""",
+    ]
+    for kind, title in (("limit", "max_seconds"), ("Ctrl-C", "Ctrl-C")):
+        own = [row for row in rows if row["kind"] == kind]
+        functions, sizes = (list(dict.fromkeys(row[name] for row in own)) for name in ("function", "size"))
+        cells = {(row["function"], row["size"]): _cell(row) for row in own}
+        table = [[f"`{function}`", *(cells.get((function, size), "") for size in sizes)] for function in functions]
+        parts += [f"## {title}", markdown_table(["function", *sizes], table)]
+    (out / "limits.md").write_text("\n\n".join(parts).rstrip() + "\n", encoding="utf-8")
+
+
+def _cell(row: Row) -> str:
+    if row["ended"] == "before":
+        return "done"
+    text = f"{float(row['taken']):.1f}"
+    if row["kind"] == "Ctrl-C":
+        text += f" ({float(row['first_line']):.1f})" if row["first_line"] != "" else " (none)"
+    return text if str(row["holds"]) == "True" else f"**{text}**"
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Measure and draw."""
+    parser = argparse.ArgumentParser(prog="python -m studies.experiments.limits", description="Do limits hold?")
+    parser.add_argument("functions", nargs="*", default=list(CALLS), help=f"which of {', '.join(CALLS)} (default all)")
+    parser.add_argument("--again", action="store_true", help="measure anew what is in the file")
+    parser.add_argument("--out", default="results", type=Path, metavar="FOLDER", help="where to write (default results)")
+    arguments = parser.parse_args(argv)
+    rows = run_limits(arguments.out, arguments.functions, arguments.again)
+    print(f"{len(rows)} rows, {sum(str(row['holds']) != 'True' for row in rows)} that do not hold: see {arguments.out}")
+
+
+if __name__ == "__main__":
+    main()
