@@ -60,7 +60,7 @@ CALLS = {
     "explain": "rf.explain(data, n_boot=999, progress=True)",
     "next_menu": "rf.next_menu(data, progress=True)",
     "best_assortment": "rf.best_assortment(data, revenue, items[-1], confidence=0.9, progress=True, **limit)",
-    "compare_models": "rf.compare_models(data, {'all': None, 'a > b': rf.RandomUtility([items[:2]])}, n_boot=999, progress=True, **limit)",
+    "compare_models": "rf.compare_models(data, {'all': None}, n_boot=0 if limit else 999, progress=True, **limit)",
     "fit_likelihood": "rf.fit_likelihood(data, progress=True)",
     "lr_test": "rf.fit_likelihood(data).lr_test(9999, 1, progress=True)",
     "rationalizable_share": "rf.rationalizable_share(data, progress=True)",
@@ -115,7 +115,13 @@ def run_limits(out: Path, functions: list[str], again: bool = False) -> list[Row
         row = kept.get(case)
         if row is None and case[0] in functions:
             row = measure(*case)
-            print(*(row[name] for name in ("function", "size", "kind", "taken", "first_line", "ended", "holds", "answer")), flush=True)
+            print(
+                *(
+                    row[name]
+                    for name in ("function", "size", "kind", "taken", "first_line", "ended", "holds", "answer")
+                ),
+                flush=True,
+            )
         if row is not None:
             append_csv(path, row)
     render_limits(out)
@@ -128,9 +134,10 @@ def render_limits(out: Path) -> None:
     parts = [
         "# Limits, asked and taken",
         f"""Every function with `max_seconds` or `progress` on five sizes, each call in a process of its own, on two shared cores
-(`python -m studies.experiments.limits`). *max_seconds*: seconds taken where {SECONDS:g} s were asked for. *Ctrl-C*: seconds from the
-signal, {SIGNAL:g} s after the start, to the end of the process; in brackets when the first line of progress came. *done*: the call ended
-before the signal. In **bold** what does not hold: limits within 2 s or 20 %, Ctrl-C within 2 s, progress within 5 s of the start.""",
+(`python -m studies.experiments.limits`). *max_seconds*: seconds taken where {SECONDS:g} s were asked for. *Ctrl-C*: seconds
+from the signal, {SIGNAL:g} s after the start, to the end of the process; in brackets when the first line of progress came.
+*done*: the call ended before the signal. In **bold** what does not hold: limits within 2 s or 20 %, Ctrl-C within 2 s, progress
+within 5 s of the start.""",
     ]
     for kind, title in (("limit", "max_seconds"), ("Ctrl-C", "Ctrl-C")):
         own = [row for row in rows if row["kind"] == kind]
@@ -155,7 +162,9 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m studies.experiments.limits", description="Do limits hold?")
     parser.add_argument("functions", nargs="*", default=list(CALLS), help=f"which of {', '.join(CALLS)} (default all)")
     parser.add_argument("--again", action="store_true", help="measure anew what is in the file")
-    parser.add_argument("--out", default="results", type=Path, metavar="FOLDER", help="where to write (default results)")
+    parser.add_argument(
+        "--out", default="results", type=Path, metavar="FOLDER", help="where to write (default results)"
+    )
     arguments = parser.parse_args(argv)
     rows = run_limits(arguments.out, arguments.functions, arguments.again)
     print(f"{len(rows)} rows, {sum(str(row['holds']) != 'True' for row in rows)} that do not hold: see {arguments.out}")

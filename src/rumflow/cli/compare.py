@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         lambda: [found.as_table()],
         found.table,
         good=all(status == "optimal" for status in found.table["status"]),
-        interrupted="interrupted" in found.table["status"],
+        interrupted=found.interrupted,
     )
     if arguments.picture:
         figure = found.plot().get_figure()

@@ -42,13 +42,11 @@ def _pool(threads: int, process: int) -> ThreadPoolExecutor:
 _inside = threading.local()  # set in the threads of a pool: a task that would wait for its own pool runs alone instead
 
 
-def run_threads(
-    task: Callable[[Any], object], pieces: Iterable[Any], threads: int, halt: Callable[[], object] | None = None
-) -> None:
+def run_threads(task: Callable[[Any], object], pieces: Iterable[Any], threads: int) -> None:
     """Run `task` on every piece and wait for all of them.
 
-After an error or an interrupt the pieces that have not begun are dropped, and the running ones are told to stop
-    (`rumflow.core.patience`; `halt` is called, too); it is raised when they have.
+    After an error or an interrupt the pieces that have not begun are dropped, and the running ones are told to stop
+    (`rumflow.core.patience`); it is raised when they have.
     """
     pieces = list(pieces)
     if threads <= 1 or len(pieces) <= 1 or getattr(_inside, "pool", False):
@@ -70,7 +68,5 @@ After an error or an interrupt the pieces that have not begun are dropped, and t
         stop.set()
         for done in waiting:
             done.cancel()
-        if halt is not None:
-            halt()
         wait(waiting)
         raise

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from rumflow.check import check_replicates, check_seconds, check_threads, check_tol
 from rumflow.core.compile import clock
 from rumflow.core.graph import GraphTooLargeError
+from rumflow.core.patience import OutOfTimeError, limited
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
@@ -26,13 +27,14 @@ from rumflow.inference.test import run_test
 from rumflow.models.model import Model
 from rumflow.output.frames import make_frame
 from rumflow.output.names import how_many
-from rumflow.output.progress import Reporter
+from rumflow.output.progress import Reporter, Stage
 from rumflow.output.tables import Table
-from rumflow.projection.cost import find_geometry
+from rumflow.projection.cost import find_or_stop
 from rumflow.projection.observations import observe
 from rumflow.projection.results import Projection
 from rumflow.projection.single import fit_observations
 from rumflow.projection.status import Status
+from rumflow.solvers.geometry import USER_OPTIONS
 from rumflow.solvers.resources import Progress, Resources
 
 
@@ -48,6 +50,8 @@ class ModelComparison(NamedTuple):
     logliks : dict of str to float
         The largest log-likelihood of each model: None where no certified value was found, no entry where it was not asked for
         or does not exist.
+    interrupted : bool
+        Whether Ctrl-C came before all was computed; the other models have what was done by then.
 
     Examples
     --------
@@ -60,6 +64,7 @@ class ModelComparison(NamedTuple):
     fits: dict[str, Projection]
     tests: dict[str, RumTest]
     logliks: dict[str, float | None]
+    interrupted: bool = False
 
     @property
     def table(self) -> dict[str, list[Any]]:
@@ -112,6 +117,9 @@ class ModelComparison(NamedTuple):
             note += f" Log-likelihood left empty: not found to a certified 1e-6 for {', '.join(unknown)}."
         if any(value == -np.inf for value in self.logliks.values()):
             note += " Log-likelihood -inf: a choice was made that no type of the model makes."
+        for name, test in self.tests.items():
+            if test.interrupted:
+                note += f" Interrupted: the test of {name} has only {how_many(test.n_boot, 'replicate')}."
         menus = how_many(len(first.membership), "menu")
         title = f"Distance of the data to {how_many(len(rows), 'model')} ({first.n} items, {menus}{unit})"
         words = {"pvalue": "p-value", "loglik": "log-likelihood"}
@@ -161,7 +169,8 @@ def compare_models(
     tol : float, default 1e-9
         As for `rumflow.project`.
     max_seconds : float, optional
-        For each projection; the table has what was computed by then, with its gap and status.
+        For each model, its projection and its likelihood; the table has what was computed by then, with its gap and status.
+        Tests take as long as their replicates do.
     progress : bool or callable, default False
         As for `rumflow.project`.
     threads : int, optional
@@ -202,34 +211,63 @@ def compare_models(
     tests: dict[str, RumTest] = {}
     logliks: dict[str, float | None] = {}
     counted = likelihood and isinstance(data, ChoiceData)
+    interrupted = False
     for name, model in models.items():
         if model is not None and not hasattr(model, "geometry"):
             raise InputError(f"models: {name!r} is a {type(model).__name__}, not a model such as RandomUtility()")
+        deadline = None if max_seconds is None else clock() + max_seconds
         try:
-            observations, own = observe(data, model)
-            geometry = find_geometry(observations, own)
             with Reporter(progress, tol) as report:
-                deadline = None if max_seconds is None else clock() + max_seconds
-                resources = Resources(threads, deadline, report)
-                fit = fit_observations(observations, geometry, weights, tol, resources=resources)
+                fit = _fit(data, model, weights, tol, Resources(threads, deadline, report))
+            fits[str(name)] = fit
+            interrupted = fit.status is Status.INTERRUPTED
+            if n_boot and isinstance(data, ChoiceData) and not interrupted:
+                chosen = "auto" if weights is None else weights
+                plan = Plan(n_boot, weights=chosen, cluster=cluster, seed=number, model=model)
+                test = run_test(Source({0: data}), plan, JobOptions(threads=threads, progress=progress is True))
+                tests[str(name)], interrupted = test, test.interrupted
+            exact = fit.geometry.exact and fit.status is Status.OPTIMAL
+            if counted and exact and isinstance(data, ChoiceData) and not interrupted:
+                with limited(np.inf if deadline is None else deadline), Stage(progress is True, "the likelihood"):
+                    logliks[str(name)] = _loglik(data, model)
         except InputError as fault:
             raise InputError(f"model {name!r}: {fault}") from None
-        fits[str(name)] = fit
-        if fit.status is Status.INTERRUPTED:
+        except KeyboardInterrupt:
+            if not fits:
+                raise KeyboardInterrupt("interrupted before the first projection: there is no result yet") from None
+            interrupted = True
+        if interrupted:
             break
-        if n_boot and isinstance(data, ChoiceData):
-            chosen = "auto" if weights is None else weights
-            plan = Plan(n_boot, weights=chosen, cluster=cluster, seed=number, model=model)
-            test = run_test(Source({0: data}), plan, JobOptions(threads=threads))
-            if test.interrupted:
-                break
-            tests[str(name)] = test
-        if counted and fit.geometry.exact and isinstance(data, ChoiceData) and fit.status is Status.OPTIMAL:
-            try:
-                most_likely = maximise_likelihood(data, model)
-                logliks[str(name)] = most_likely.loglik if most_likely.converged else None
-            except ImpossibleChoiceError:
-                logliks[str(name)] = -np.inf
-            except GraphTooLargeError:  # menus recorded in part need it, also where the projection does not
-                pass
-    return ModelComparison(fits, tests, logliks)
+    found = {name: value for name, value in logliks.items() if value is None or not np.isnan(value)}
+    return ModelComparison(fits, tests, found, interrupted)
+
+
+def _fit(
+    data: ChoiceData | ArrayLike,
+    model: Model | None,
+    weights: str | ArrayLike | None,
+    tol: float,
+    resources: Resources,
+) -> Projection:
+    """The projection onto a model, as far as it comes in time."""
+    observations, own = observe(data, model)
+    geometry, built = find_or_stop(observations, own, None, deadline=resources.deadline)
+    options = USER_OPTIONS
+    if not built:
+        options, resources = options._replace(begin=False), resources._replace(deadline=clock())
+    return fit_observations(observations, geometry, weights, tol, options=options, resources=resources)
+
+
+def _loglik(data: ChoiceData, model: Model | None) -> float | None:
+    """The largest log-likelihood; None where it is not found, NaN where there is none to be found."""
+    try:
+        found = maximise_likelihood(data, model)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        return found.loglik if found.converged else None
+    except ImpossibleChoiceError:
+        return -np.inf
+    except OutOfTimeError:
+        return None
+    except GraphTooLargeError as fault:  # menus recorded in part need it, also where the projection does not
+        return None if fault.late else np.nan

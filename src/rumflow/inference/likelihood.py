@@ -38,7 +38,7 @@ from rumflow.inference.resample import generators
 from rumflow.inference.result import pvalue
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model
-from rumflow.output.progress import Counter
+from rumflow.output.progress import Counter, Stage
 from rumflow.projection.fitted import Fitted
 from rumflow.solvers.geometry import Geometry
 
@@ -62,6 +62,8 @@ class LikelihoodFit(Fitted):
         Number of weighted projections.
     converged : bool
         Whether gap <= tol.
+    interrupted : bool
+        Whether Ctrl-C came before that.
     tol : float
         The tolerance that was asked for, or 1.4e-14 of the number of choices where that is larger: the log-likelihood is not
         known better.
@@ -89,6 +91,7 @@ class LikelihoodFit(Fitted):
     data: ChoiceData
     _cells: CountedCells
     _point: Any
+    interrupted: bool = False
 
     @property
     def loglik_gap(self) -> float:
@@ -178,21 +181,30 @@ class LikelihoodFit(Fitted):
         partly = menus.count(~known) > 0
         shares[:, -1] = np.where(partly, np.maximum(1.0 - shares.sum(axis=1), 0.0), 0.0)
         shares /= shares.sum(axis=1, keepdims=True)
-        null = np.empty(n_boot)
-        failed = np.empty(n_boot, np.bool_)
+        null = np.full(n_boot, np.nan)
+        failed = np.zeros(n_boot, np.bool_)
         start = self.mixture
-        counter = Counter(progress, n_boot, "replicates")
 
         def replicate(i: int) -> None:
             rng = generators(number, (), [i])[0]
             counts = np.where(known, rng.multinomial(sizes.astype(np.int64), shares)[place], np.nan)
             data = ChoiceData.from_cells(self.items, menus, counts, sizes)
             state = maximise(data, self._cells, max(self.tol, 1e-5), start)
+            if state.interrupted:
+                raise KeyboardInterrupt
             null[i] = 2 * max(state.saturated - state.value, 0.0)
             failed[i] = not state.converged
             counter.add(1)
 
-        run_threads(replicate, range(n_boot), workers)
+        interrupted = False
+        with Counter(progress, n_boot, "replicates") as counter:
+            try:
+                run_threads(replicate, range(n_boot), workers)
+            except KeyboardInterrupt:
+                interrupted = True
+        null = null[~np.isnan(null)]
+        if not len(null):
+            raise KeyboardInterrupt("interrupted before the first replicate was done: there is no result yet")
         statistic = self.lr_statistic
         return LikelihoodRatioTest(
             statistic,
@@ -201,6 +213,7 @@ class LikelihoodFit(Fitted):
             number,
             int(failed.sum()),
             time.perf_counter() - begin,
+            interrupted,
         )
 
     def __repr__(self) -> str:
@@ -228,6 +241,8 @@ class LikelihoodRatioTest:
         Replicates whose certificate stayed above the tolerance.
     seconds : float
         Time taken.
+    interrupted : bool
+        Whether Ctrl-C stopped the test; it has the replicates done by then.
 
     Examples
     --------
@@ -243,6 +258,7 @@ class LikelihoodRatioTest:
     seed: int
     failed: int
     seconds: float
+    interrupted: bool = False
 
     def __repr__(self) -> str:
         count = len(self.null_distribution)
@@ -257,6 +273,7 @@ def fit_likelihood(
     throw: bool = True,
     model: Model | None = None,
     route: str | None = None,
+    progress: bool = False,
 ) -> LikelihoodFit:
     """Fit the most likely random utility model to choice counts.
 
@@ -274,6 +291,8 @@ def fit_likelihood(
         Raise where the tolerance is not met in `max_iterations` projections; False returns the best point with its gap.
     model, route : optional
         As for `project`.
+    progress : bool, default False
+        Show a line on standard error that says what is done.
 
     Returns
     -------
@@ -284,7 +303,7 @@ def fit_likelihood(
     InputError
         If the data are not counts, or a choice was made that no type of the model makes.
     LikelihoodError
-        If `throw` is True and the tolerance is not met; its attribute `fit` holds the best point.
+        If `throw` is True and the tolerance is not met, or Ctrl-C came first; its attribute `fit` holds the best point.
 
     Examples
     --------
@@ -302,8 +321,15 @@ def fit_likelihood(
         model, data = model_of_budgets(data, model), data.choices
     if not isinstance(data, ChoiceData):
         raise InputError(f"data: a ChoiceData with counts is needed, not {type(data).__name__}")
-    fit = maximise_likelihood(data, model, route, tol, most)
+    with Stage(progress, "the likelihood"):
+        fit = maximise_likelihood(data, model, route, tol, most)
     if throw and not fit.converged:
+        if fit.interrupted:
+            raise LikelihoodError(
+                f"it was interrupted after {fit.iterations} projections (gap {fit.gap:.2g}); the best point so far is the "
+                "attribute `fit` of this error, or pass throw=False",
+                fit,
+            )
         more = ", or more max_iterations" if fit.iterations >= most else ""
         raise LikelihoodError(
             f"the certified gap {fit.gap:.2g} stayed above tol={fit.tol:g} after {fit.iterations} projections: "
@@ -347,6 +373,7 @@ def maximise_likelihood(
         data=data,
         _cells=cells,
         _point=state.point,
+        interrupted=state.interrupted,
     )
 
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Mixture, Paths
 from rumflow.core.memory import likelihood_bytes, require_memory
+from rumflow.core.patience import check_patience
 from rumflow.core.problem import Stop
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
@@ -111,6 +112,7 @@ class State:
         self.rounds = 0
         self.mixture: Mixture | None = None
         self.gap = np.inf
+        self.interrupted = False  # by Ctrl-C: this is the best point by then
         self.goal = max(tol, 64 * float(np.finfo(float).eps) * self.total)  # N choices: no gap is known better
         self.put(self.geometry.middle())
 
@@ -197,24 +199,28 @@ def maximise(
         state.mixture = start
     goal = state.goal
     best, highest, still, nearest = np.inf, -np.inf, 0, state.point
-    while state.certify() > goal and state.rounds < most and still < 8:
-        better = state.gap < 0.9 * best or state.value > highest + max(1e-3 * goal, 1e-7 * state.gap)
-        nearest = state.point if state.gap <= best else nearest
-        still = 0 if better else still + (state.rounds > _SCORING_ROUNDS)
-        best, highest = min(best, state.gap), max(highest, state.value)
-        # Newton steps that gain nothing worth the gap have met the rounding of their projections.
-        if still and state.enter():
-            continue
-        accuracy = max(min(1e-3 * state.gap, 1.0), 0.05 * goal)
-        if state.rounds < _SCORING_ROUNDS:
-            low = 0.5 / np.maximum(state.sizes, 1.0)
-            weights = state.sizes / np.maximum(state.rho, low)
-            state.move(weights, state.observed, accuracy)
-        else:
-            weights, target = np.zeros_like(state.rho), np.zeros_like(state.rho)
-            weights[state.chosen] = state.counts[state.chosen] / state.rho[state.chosen] ** 2
-            target[state.chosen] = 2.0 * state.rho[state.chosen]
-            state.move(weights, target, accuracy)
+    try:
+        while state.certify() > goal and state.rounds < most and still < 8:
+            check_patience()
+            better = state.gap < 0.9 * best or state.value > highest + max(1e-3 * goal, 1e-7 * state.gap)
+            nearest = state.point if state.gap <= best else nearest
+            still = 0 if better else still + (state.rounds > _SCORING_ROUNDS)
+            best, highest = min(best, state.gap), max(highest, state.value)
+            # Newton steps that gain nothing worth the gap have met the rounding of their projections.
+            if still and state.enter():
+                continue
+            accuracy = max(min(1e-3 * state.gap, 1.0), 0.05 * goal)
+            if state.rounds < _SCORING_ROUNDS:
+                low = 0.5 / np.maximum(state.sizes, 1.0)
+                weights = state.sizes / np.maximum(state.rho, low)
+                state.move(weights, state.observed, accuracy)
+            else:
+                weights, target = np.zeros_like(state.rho), np.zeros_like(state.rho)
+                weights[state.chosen] = state.counts[state.chosen] / state.rho[state.chosen] ** 2
+                target[state.chosen] = 2.0 * state.rho[state.chosen]
+                state.move(weights, target, accuracy)
+    except KeyboardInterrupt:
+        state.interrupted = True
     if state.gap > best:
         state.put(nearest)
         state.certify()

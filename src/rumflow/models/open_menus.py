@@ -28,6 +28,8 @@ from rumflow.core.compile import clock, kernel, leaf, popcount
 from rumflow.core.graph import NO_INDEX, Graph, GraphTooLargeError, Index
 from rumflow.core.graph_cells import Cells
 from rumflow.core.memory import available_memory
+from rumflow.core.patience import check_interrupt
+from rumflow.core.patience import deadline as call_deadline
 
 _WORDS_A_CALL = 1 << 25  # looked at between two checks of limits and clock, some tenths of a second
 MOST_NODES = 5_000_000
@@ -272,7 +274,7 @@ class Limit(NamedTuple):
 
     def late(self) -> bool:
         """Is the time over?"""
-        return self.deadline is not None and clock() > self.deadline
+        return clock() > (call_deadline() if self.deadline is None else min(self.deadline, call_deadline()))
 
 
 DEFAULT_LIMIT = Limit()
@@ -336,6 +338,7 @@ def build(cells: Cells, above: Mask, limit: Limit = DEFAULT_LIMIT) -> Graph:
     g = _start(menus, m)
     step = max(1, min(limit.nodes, _WORDS_A_CALL // ((8 + words) * n)))
     while not expand(menus, g, step):
+        check_interrupt()
         nodes, arcs, _, done, _ = map(int, g.used)
         taken = sum(array.nbytes for array in g) + 8.0 * n * nodes
         hopeless = (nodes > _JUDGED or taken > _JUDGED_BYTES) and done < _HOPELESS * nodes

@@ -21,8 +21,6 @@ so the multipliers that HiGHS returns are taken, and this sum is computed from t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from threading import Thread
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +30,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.compile import clock
 from rumflow.core.graph_cells import Cells
-from rumflow.errors import RumflowError
+from rumflow.core.patience import listen
 
 _VIOLATED = 1e-6  # from here on an inequality of three items is added
 _MOST_ROUNDS = 40
@@ -147,7 +145,7 @@ class OrderingProgram:
         if self._equal.shape[0]:
             rules.append(LinearConstraint(self._equal, 1.0, 1.0))
         whole = np.concatenate([np.ones(self.n_pairs), np.zeros(self.n_variables - self.n_pairs)])
-        answer = _in_background(
+        answer = listen(
             lambda: milp(
                 scale * cost,
                 integrality=whole,
@@ -191,7 +189,7 @@ class OrderingProgram:
 
 def _solve(cost: Array, matrix: Any, right: Array, equal: Any, bounds: Array, seconds: float | None) -> Any:
     solver: Any = linprog
-    return _in_background(
+    return listen(
         lambda: solver(
             cost,
             A_ub=matrix,
@@ -203,15 +201,3 @@ def _solve(cost: Array, matrix: Any, right: Array, equal: Any, bounds: Array, se
             options={} if seconds is None else {"time_limit": seconds},
         )
     )
-
-
-def _in_background(call: Callable[[], Any]) -> Any:
-    """Run something long that does not listen to Ctrl-C, and listen meanwhile."""
-    done: list[Any] = []
-    thread = Thread(target=lambda: done.append(call()), daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(0.05)
-    if not done:
-        raise RumflowError("the integer programme was not solved")
-    return done[0]

@@ -17,6 +17,7 @@ import numpy as np
 from rumflow.core.arrays import Array, Ints, Mask, Paths
 from rumflow.core.compile import clock, kernel, leaf
 from rumflow.core.graph_cells import Cells
+from rumflow.core.patience import check_interrupt
 from rumflow.core.threads import run_threads
 from rumflow.models.rankings import MenuLists, list_menus, place
 
@@ -243,6 +244,7 @@ def find_cheap(
         found = Searched(np.array([0, 0, -1, 0]), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n))
         own = board, price, orders[first:last], kicks[first:last], least, found
         while not search(*own, most, types[out], prices[out]) and not stopped:
+            check_interrupt()
             if deadline is not None and clock() > deadline:
                 stopped.append(True)
         row = int(found.at[0]) * rounds + int(found.at[1])
@@ -251,5 +253,5 @@ def find_cheap(
             row += 1
         known[out][:row] = True
 
-    run_threads(task, range(0, len(orders), _STARTS_A_PIECE), threads, lambda: stopped.append(True))
+    run_threads(task, range(0, len(orders), _STARTS_A_PIECE), threads)
     return (types, prices) if not stopped else (types[known], prices[known])

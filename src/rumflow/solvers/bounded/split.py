@@ -27,6 +27,7 @@ from rumflow.core.graph import Graph, cells_of_types
 from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import certify_types
 from rumflow.core.menus import Menus
+from rumflow.core.patience import check_interrupt
 from rumflow.core.problem import Problem, Stop
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.models.model import Model
@@ -108,6 +109,7 @@ class Split:
         late: list[bool] = []
 
         def task(place: tuple[int, int]) -> None:
+            check_interrupt()
             if late or (deadline is not None and clock() > deadline):
                 late.append(True)
                 return
@@ -124,7 +126,7 @@ class Split:
             fitted[k][menus, : part.width] = cells_of_types(*mixture, graph.shape)
 
         places = [(k, i) for k, groups in enumerate(self._cuts) for i in range(len(groups))]
-        run_threads(task, places, threads, lambda: late.append(True))
+        run_threads(task, places, threads)
         if late:
             return None
         away = 0.5 * float((weights * (tables - target) ** 2).sum())
