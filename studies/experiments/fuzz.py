@@ -5,6 +5,8 @@ Every round draws its own generator from (seed, round) and is one of
     reader     a table of choices, often with broken bytes, read; what is read is written and read back
     command    a random command line
     problem    a random projection, by `project` and by `project_many`: same status, values equal to rounding
+    clock      a call in a process of its own, with a limit of time or Ctrl-C: does it end in time, and does a test that was
+               interrupted go on to the same p-value?
 
 Rounds run in a process of their own; one that is silent for 20 seconds (no answer, and no step of the progress that a user would
 see) is a hang, or for up to a minute while others keep the processor busy and it has had less than 20 seconds of it: it is
@@ -26,6 +28,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
+from math import comb
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -35,6 +38,7 @@ import numpy as np
 import rumflow as rf
 from rumflow.cli.main import main as run_command
 from rumflow.output.progress import Counter
+from studies.experiments.clocked import run_clocked
 
 HANG = 20.0  # seconds
 _START = 300.0  # seconds for a new process: kernels may have to be compiled
@@ -357,9 +361,80 @@ def describe(weights: Any, hidden: Any) -> str:
     return f"{int(hidden.any(axis=1).sum())} menus hidden, {spread}"
 
 
+# Clocks.
+
+#: Calls that take long on large data; `limit` is max_seconds, or nothing.
+CALLS = [
+    "rf.project(data, tol=1e-13, throw=False, **limit)",
+    "rf.best_assortment(data, dict(zip(data.items, range(99))), data.items[0], confidence=0.9, **limit)",
+    "rf.compare_models(data, {'all': None}, **limit)",
+    "rf.rum_test_many([data, data], 9999, seed=1)",
+    "rf.bounds(data, data.items[:3], n_boot=999, seed=1)",
+    "rf.diversion(data, data.items[0], n_boot=999, seed=1)",
+    "rf.explain(data, n_boot=999)",
+    "rf.next_menu(data)",
+    "rf.fit_likelihood(data).lr_test(9999, 1)",
+    "rf.rationalizable_share(data)",
+]
+LATE = 4.0  # seconds after the signal, or above the limit: twice what is promised, for others use the machine as well
+
+_CLOCKED = """
+import rumflow as rf
+data = rf.simulate.random_menus({sizes}, 9, 30, seed={seed})
+limit = {limit}
+print("ready", flush=True)
+try:
+    {call}
+except (KeyboardInterrupt, rf.RumflowError):
+    pass
+"""
+
+
+def fuzz_clock(rng: Rng, folder: Path) -> str:
+    """A limit of time or Ctrl-C, at a random moment of a random call."""
+    n, size = int(rng.integers(5, 23)), int(rng.integers(2, 5))
+    menus = int(rng.integers(3, min(comb(n, size), 2 * n)))
+    sizes, seed, seconds = f"{n}, {menus}, {size}", int(rng.integers(1 << 30)), float(rng.uniform(0.2, 3.0))
+    if rng.random() < 0.4:
+        return interrupt_test(sizes, seed, seconds, folder / "run.npz")
+    call = pick(rng, CALLS)
+    limited = "**limit" in call and rng.random() < 0.5
+    code = _CLOCKED.format(sizes=sizes, seed=seed, call=call, limit={"max_seconds": seconds} if limited else {})
+    found = run_clocked(code, None if limited else seconds)
+    what = f"{call} of random_menus({sizes}, 9, 30, seed={seed})"
+    if "Traceback" in found.err:
+        raise Disagreement(f"{what}: {found.err[-300:]}")
+    late = found.taken - seconds if limited else found.since_signal
+    if late is not None and late > LATE:
+        raise Disagreement(f"{what}: {'limit' if limited else 'Ctrl-C'} after {seconds:.2f} s, ended {late:.1f} s later")
+    return "limit" if limited else "ended before" if late is None else "Ctrl-C"
+
+
+def interrupt_test(sizes: str, seed: int, seconds: float, file: Path) -> str:
+    """A test that is interrupted goes on from its checkpoint to the same p-value."""
+    call = f"rf.rum_test(data, 60, seed=1, checkpoint={str(file)!r})"
+    found = run_clocked(_CLOCKED.format(sizes=sizes, seed=seed, call=call, limit={}), seconds)
+    what = f"rum_test of random_menus({sizes}, 9, 30, seed={seed}), Ctrl-C after {seconds:.2f} s"
+    if found.since_signal is not None and found.since_signal > LATE:
+        raise Disagreement(f"{what}, ended {found.since_signal:.1f} s later")
+    n, menus, size = map(int, sizes.split(","))
+    data = rf.simulate.random_menus(n, menus, size, 9, 30, seed=seed)
+    done = file.exists()
+    again = rf.rum_test(data, 60, seed=1, checkpoint=file)
+    whole = rf.rum_test(data, 60, seed=1)
+    if (again.null_distributions != whole.null_distributions).any() or again.pvalue != whole.pvalue:
+        raise Disagreement(f"{what}: p = {again.pvalue} with the checkpoint, {whole.pvalue} without")
+    return "test gone on" if done else "test interrupted before a replicate"
+
+
 # Rounds.
 
-KINDS: dict[str, Callable[[Rng, Path], str]] = {"reader": fuzz_reader, "command": fuzz_command, "problem": fuzz_problem}
+KINDS: dict[str, Callable[[Rng, Path], str]] = {
+    "reader": fuzz_reader,
+    "command": fuzz_command,
+    "problem": fuzz_problem,
+    "clock": fuzz_clock,
+}
 
 
 def run_round(seed: int, number: int, kinds: list[str]) -> tuple[str, str]:
@@ -424,7 +499,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--minutes", type=float, default=10.0, help="how long (default 10)")
     parser.add_argument("--seed", type=int, default=0, help="seed of all rounds (default 0)")
-    parser.add_argument("--kinds", default=",".join(KINDS), help="reader,command,problem: which, in turn (default all)")
+    parser.add_argument("--kinds", default=",".join(KINDS), help="reader,command,problem,clock: which, in turn (default all)")
     parser.add_argument("--round", type=int, help="run only this round, in this process")
     arguments = parser.parse_args(argv)
     kinds = arguments.kinds.split(",")
