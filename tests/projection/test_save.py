@@ -8,6 +8,7 @@ import pytest
 
 import rumflow as rf
 from rumflow import simulate
+from rumflow.core.transforms import moebius
 from rumflow.output.archive import read_archive, write_archive
 
 PAIRS = {("a", "b"): {"a": 6, "b": 4}, ("a", "c"): {"a": 3, "c": 7}, ("b", "c"): {"b": 9, "c": 1}}
@@ -129,7 +130,29 @@ def change(path, **changes):
         ({"frequencies": lambda f: f[:, ::-1].copy()}, "damaged"),
         ({"frequencies": lambda f: f * 0.9}, "certificate says objective"),
         ({"shares": lambda s: s[::-1].copy()}, "certificate says objective"),
-        ({"shares": lambda s: -s}, "positive numbers"),
+        ({"shares": lambda s: -s}, "shares: numbers that are not finite, or below 0"),
+        ({"shares": lambda s: s / 2}, "positive numbers that add up to 1"),
+        ({"shares": lambda s: s.astype(">f8")}, "not numbers in the usual order of bytes"),
+        ({"shares": lambda s: s + 1j}, "not numbers in the usual order of bytes"),
+        ({"shares": lambda s: s.astype(int)}, "where .* is needed"),
+        ({"weights": lambda w: w * np.inf}, "weights: numbers that are not finite"),
+        ({"weights": lambda w: -w}, "weights: numbers that are not finite, or below 0"),
+        ({"frequencies": lambda f: f + np.inf}, "frequencies: numbers that are not finite"),
+        ({"sizes": lambda s: s * np.nan}, "sizes: numbers that are not finite"),
+        ({"tol": 2.0}, "tol=2.0"),
+        ({"seconds": -1.0}, "seconds=-1"),
+        ({"iterations": 2.5}, "iterations=2.5"),
+        ({"tol": float("inf")}, "its header holds Infinity"),
+        ({"certificate": [float("nan")] * 7}, "its header holds NaN"),
+        ({"certificate": ["1"] * 7}, "certificate='1'"),
+        ({"certificate": [0.0] * 7}, "certificate says objective 0, but its mixture and data give"),
+        ({"certificate": [1e300, 0.0, 1e300, 0.0, 0.0, 1e300, 1e300]}, "certificate says objective 1e"),
+        (
+            {"model": {"name": "ChoiceGraph", "n_nodes": 10**14, "arcs": []}},
+            "100,000,000,000,000 nodes, but only 0 arcs",
+        ),
+        ({"model": [[]] * 3}, "damaged"),
+        ({"items": None}, "damaged"),
         ({"types": lambda t: t + 100}, "no menu offers"),
         ({"types": lambda t: np.zeros_like(t[:, 1:])}, "shape"),
         ({"types": lambda t: 3 - t}, "damaged"),
@@ -166,6 +189,88 @@ def test_damaged_files_of_the_lattice(name, tmp_path):
         change(path, **{key: damages[key]})
         with pytest.raises(rf.InputError, match="damaged"):
             rf.load(path)
+
+
+def old_file(fit, path):
+    """As it was written before: with `inside`, and flow and probabilities of data that are those of a population."""
+    fit.save(path)
+    header, arrays = read_archive(path, "rumflow fit")
+    if fit.method == "moebius":
+        arrays |= {"flow": fit.fits.flow(0), "rho": fit.fits.rho_of(0)}
+    write_archive(path, header | {"inside": fit.inside}, arrays)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_files_of_earlier_versions(name, tmp_path):
+    fit, path = FITS[name](), tmp_path / "fit"
+    old_file(fit, path)
+    back = rf.load(path)
+    assert (back.method, back.status, back.inside) == (fit.method, fit.status, fit.inside)
+    assert back.certificate == pytest.approx(fit.certificate, rel=1e-6, abs=fit.certificate.floor)
+    assert np.nanmax(np.abs(back.fitted - fit.fitted)) < 1e-14
+
+
+def test_what_a_file_says_of_the_result_is_not_believed(tmp_path):
+    path = tmp_path / "fit"
+    rational, other = FITS["inside"](), FITS["complete array"]()
+    old_file(rational, path)
+    change(path, rho=np.zeros_like, inside=False)
+    back = rf.load(path)
+    assert back.inside
+    assert np.abs(back.rho - rational.rho).max() < 1e-14
+    other.save(path)
+    change(path, inside=True)
+    assert not rf.load(path).inside
+    assert not rf.load(path).fits.inside[0]
+    change(path, method="moebius")
+    with pytest.raises(rf.InputError, match="those of a population, which they are not"):
+        rf.load(path)
+    change(path, method="guess")
+    with pytest.raises(rf.InputError, match="method 'guess' is unknown"):
+        rf.load(path)
+    # A flow of the data themselves, whose objective is 0, but which is none of a population.
+    header, arrays = read_archive(path, "rumflow fit")
+    flow = moebius(arrays["target"].copy())
+    del arrays["orders"], arrays["shares"]
+    write_archive(path, header | {"method": "ipm", "certificate": [0.0] * 7}, arrays | {"flow": flow})
+    with pytest.raises(rf.InputError, match="flow: numbers that are not finite, or below 0"):
+        rf.load(path)
+    write_archive(path, header | {"method": "ipm", "certificate": [0.0] * 7}, arrays | {"flow": np.zeros_like(flow)})
+    with pytest.raises(rf.InputError, match="the probabilities of a menu miss 1"):
+        rf.load(path)
+
+
+def test_a_share_of_0_is_dropped(tmp_path):
+    """Rounding can leave one; it is not written, and not read from older files."""
+    path = tmp_path / "fit"
+    for name, types in (("graph", "types"), ("data on the lattice", "orders")):
+        fit = FITS[name]()
+        fit.save(path)
+        before = len(rf.load(path).mixture[1])
+        header, arrays = read_archive(path, "rumflow fit")
+        more = {types: np.vstack([arrays[types], arrays[types][:1]]), "shares": np.append(arrays["shares"], 0.0)}
+        write_archive(path, header, arrays | more)
+        assert len(rf.load(path).mixture[1]) == before
+    fit = FITS["graph"]()
+    own = fit.fits.mixtures[0]
+    fit.fits.mixtures = [(np.vstack([own[0], own[0][:1]]), np.append(own[1], 0.0))]
+    fit.save(path)
+    assert (read_archive(path, "rumflow fit")[1]["shares"] > 0).all()
+
+
+def test_a_bound_that_cannot_be_derived_is_not_believed(tmp_path):
+    """The lower bound of a fit by bounds alone is computed again: never better than it is, never better than it was."""
+    data = simulate.stock_outs(30, 20, seed=1)
+    fit = rf.project(data, route="bounded", max_seconds=1, throw=False)
+    path = tmp_path / "fit"
+    fit.save(path)
+    assert fit.gap * (1 - 1e-9) <= rf.load(path).gap <= fit.objective
+    header, arrays = read_archive(path, "rumflow fit")
+    write_archive(path, header | {"certificate": [fit.objective, 0.0, *header["certificate"][2:]]}, arrays)
+    back = rf.load(path)
+    assert back.objective - back.gap <= rf.project(data, route="graph").objective
+    assert back.gap > 0
+    assert back.status is not rf.Status.OPTIMAL
 
 
 def test_foreign_files(tmp_path):

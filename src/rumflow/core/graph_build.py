@@ -61,6 +61,10 @@ def _order(n_nodes: int, arcs: Sequence[Arc]) -> list[int]:
     """The nodes so that every arc leads to a later one; the first is 0, the last n_nodes - 1."""
     if n_nodes < 2:
         raise InputError(f"a graph needs at least 2 nodes, the first and the last, not {n_nodes}")
+    if n_nodes > len(arcs) + 1:
+        raise InputError(
+            f"{n_nodes:,} nodes, but only {len(arcs):,} arcs: some node is on no path from the first to the last"
+        )
     out: list[list[int]] = [[] for _ in range(n_nodes)]
     back: list[list[int]] = [[] for _ in range(n_nodes)]
     for i, (tail, head, _) in enumerate(arcs):
@@ -109,6 +113,10 @@ def _check_menus(
 ) -> None:
     """Every path decides every menu exactly once. Sets of menus are whole numbers, one bit per menu."""
     m, width = shape
+    if n_nodes > len(arcs) + 1:
+        raise InputError(
+            f"{n_nodes:,} nodes, but only {len(arcs):,} arcs: some node is on no path from the first to the last"
+        )
     out: list[list[int]] = [[] for _ in range(n_nodes)]
     for i, arc in enumerate(arcs):
         out[arc[0]].append(i)

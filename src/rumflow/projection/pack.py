@@ -33,13 +33,13 @@ def save(fit: Any, path: str | Path) -> None:
         "iterations": fit.iterations,
         "seconds": fit.seconds,
         "tol": fit.tol,
-        "inside": fit.inside,
     }
     write_archive(path, header | words, arrays)
 
 
 def _pack_graph(fit: Any) -> tuple[dict[str, Any], Arrays]:
     types, shares = fit.mixture
+    types, shares = types[shares > 0], shares[shares > 0]  # rounding can leave a share of 0
     arrays = {
         "membership": fit.membership,
         "frequencies": fit.frequencies,
@@ -64,10 +64,10 @@ def _pack_lattice(fit: Any) -> tuple[dict[str, Any], Arrays]:
             arrays["weights"] = weights
     if fit.observations.data is not None:
         arrays["masks"] = fit.observations.masks
-    if len(fit.fits.mixtures[fit.index][1]):
-        arrays |= {"orders": fit.rankings.orders, "shares": fit.rankings.weights}
-    else:
-        arrays["flow"] = fit.fits.flow(fit.index)
-    if fit.method == "moebius":
-        arrays["rho"] = fit.fits.rho_of(fit.index)
+    if fit.method != "moebius":  # where the data are RUM, they say all
+        if len(fit.fits.mixtures[fit.index][1]):
+            orders, shares = fit.rankings.orders, fit.rankings.weights
+            arrays |= {"orders": orders[shares > 0], "shares": shares[shares > 0]}
+        else:
+            arrays["flow"] = fit.fits.flow(fit.index)
     return {"complete": fit.complete}, arrays
