@@ -425,7 +425,7 @@ NO_OPTION = {
     ),
     "words that the parser lists": "--weights test.--draws --route --form --family",
     "files, titles and switches": (
-        "--out --picture --title --json --quiet --help --clean --together --cluster --next --at-median --revenue"
+        "--out --picture --title --json --quiet --help --clean --together --no-cluster --next --at-median --revenue"
     ),
     "chains of items, terms and prices; items in them are refused as by --for": "--above --axis --functional --outside",
 }  # fmt: skip

@@ -15,7 +15,7 @@ def test_intervals_by_subject(capsys, tmp_path):
     rows = [(menu, menu[(s + k) % 3 == 0], s) for s in range(24) for k, menu in enumerate(("ab", "bc"))]
     path.write_text("menu,choice,subject\n" + "".join(f"{m},{x},{s}\n" for m, x, s in rows for _ in range(4)))
     widths = []
-    for more in ([], ["--cluster"]):
+    for more in (["--no-cluster"], []):
         asked = ["--for", "a,b", "--item", "a", "--seed", "3", "--n-boot", "99", "--json", *more]
         code, out, _ = run(capsys, "bounds", path, *asked)
         answer = json.loads(out)

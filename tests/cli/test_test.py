@@ -76,15 +76,21 @@ def test_memory_of_many_tests_is_asked_for_first(counts, monkeypatch):
 
 
 @pytest.mark.parametrize("command", ["test", "explain", "bounds", "assort", "report", "compare"])
-def test_subjects_that_are_not_resampled_whole_are_pointed_out(capsys, tmp_path, command):
+def test_how_subjects_are_resampled_is_said(capsys, tmp_path, command):
     path = tmp_path / "subjects.csv"
     path.write_text("menu,choice,subject\n" + "".join(f"a|b,{x},{s}\na|b|c,{x},{s}\n" for s in range(4) for x in "ab"))
     more = {"bounds": ["--for", "a,c"], "assort": ["--revenue", "b=1,c=2", "--outside", "a", "--confidence", 0.9]}
     more |= {"report": ["-o", tmp_path / "page.html"], "explain": ["--halves", 2]}
     words = [command, path, *more.get(command, []), "--n-boot", 19]
-    hint = "--cluster keeps those of a subject together" if command == "test" else "--cluster resamples whole subjects"
+    hint = (
+        "; --no-cluster takes choices as independent"
+        if command == "test"
+        else "--no-cluster resamples choices one by one"
+    )
     _, text, err = run(capsys, *words)
     assert hint in (text if command == "test" else err)
-    assert "--cluster" not in "".join(run(capsys, *words, "--cluster")[1:])
+    assert "--no-cluster" not in "".join(run(capsys, *words, "--cluster")[1:])
+    singly = "".join(run(capsys, *words, "--no-cluster")[1:])
+    assert ("; --cluster keeps the choices of a subject together" in singly) == (command == "test")
     if command == "test":  # of one subject there is nothing to resample whole
-        assert "--cluster resamples" not in run(capsys, *words, "--by", "subject")[2]
+        assert "--no-cluster" not in run(capsys, *words, "--by", "subject")[2]

@@ -1,9 +1,11 @@
 """Spellings of labels that are merged when asked for."""
 
+import numpy as np
 import pytest
 
 import rumflow as rf
 from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import label_order
 
 
 def test_clean_merges_spellings():
@@ -12,3 +14,13 @@ def test_clean_merges_spellings():
     assert data.items == ("milk", "tea")
     with pytest.raises(rf.InputError, match=r"differ only by blanks or case.*clean=True"):
         ChoiceData.from_frame(table)
+
+
+def test_an_order_of_labels_that_does_not_depend_on_the_list():
+    labels = ["item 10", "b", 7, "item 9", ("x", 1), 2.5, "a1", "item 09", True, "a"]
+    order = [labels[k] for k in label_order(labels)]
+    assert order == [True, 2.5, 7, "a", "a1", "b", "item 09", "item 9", "item 10", ("x", 1)]
+    for seed in range(5):
+        shuffled = [labels[k] for k in np.random.default_rng(seed).permutation(len(labels))]
+        assert [shuffled[k] for k in label_order(shuffled)] == order
+    assert label_order([np.int64(3), "9" * 5000, 2]) == [2, 0, 1]

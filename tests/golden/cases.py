@@ -230,9 +230,15 @@ def tests() -> Iterator[Case]:
         yield f"budgets projected {seed}", lambda d=budgets: _fit(rf.project(d, "counts"))
     for seed in range(3):
         groups = _panel(seed, 40).split()
-        yield f"groups {seed}", lambda g=groups, s=seed: _test(rf.rum_test(g, 29, seed=s))
-        yield f"many {seed}", lambda g=groups, s=seed: _numbers(p=rf.rum_test_many(g, 29, seed=s).pvalues)
-        yield f"compared groups {seed}", lambda g=groups, s=seed: _compared(rf.compare_groups(g, 19, seed=s))
+        yield f"groups {seed}", lambda g=groups, s=seed: _test(rf.rum_test(g, 29, seed=s, cluster=False))
+        yield (
+            f"many {seed}",
+            lambda g=groups, s=seed: _numbers(p=rf.rum_test_many(g, 29, seed=s, cluster=False).pvalues),
+        )
+        yield (
+            f"compared groups {seed}",
+            lambda g=groups, s=seed: _compared(rf.compare_groups(g, 19, seed=s, cluster=False)),
+        )
     for seed in range(4):
         data = _choices(4, 0.8, 40, seed)
         models = {"all": None, "above": _model(0, data, seed), "peaked": _model(1, data, seed)}

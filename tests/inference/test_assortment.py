@@ -119,7 +119,7 @@ def test_level_labels_table_and_summary():
     assert higher.lower < found.lower < rf.best_assortment(DATA, REVENUE, "none").lower
     again = rf.best_assortment(DATA, REVENUE, "none", confidence=0.9)
     assert (again.menu, again.lower) == (found.menu, found.lower)
-    other = rf.best_assortment(DATA, REVENUE, "none", confidence=0.9, seed=1)
+    other = rf.best_assortment(DATA, REVENUE, "none", confidence=0.9, seed=2)
     assert other.lower != found.lower
     assert other.lower == pytest.approx(found.lower, rel=0.03)
 

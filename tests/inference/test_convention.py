@@ -122,7 +122,12 @@ def test_values_of_tau():
 
 def test_conventions_by_name():
     assert find_convention(None) == Convention() == find_convention("default")
-    assert find_convention("recentred") == Convention(weights=None, draws="empirical", tau="smallest")
+    assert find_convention("recentred") == Convention(
+        weights=None, draws="empirical", tau="smallest", as_published=True
+    )
+    assert {name for name, own in CONVENTIONS.items() if not own.as_published} == {"default"}
+    with pytest.raises(rf.InputError, match="as_published='yes': accepted are True and False"):
+        Convention(as_published="yes")
     abkk = find_convention("abkk")
     assert (abkk.set, abkk.cells, abkk.scale, abkk.centre) == ("cone", "drop-last", "group", "types")
     assert (abkk.weights, abkk.draws, abkk.tau) == (None, "empirical", "smallest")

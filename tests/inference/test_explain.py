@@ -225,7 +225,8 @@ def test_what_an_explanation_remembers():
     assert found.inequality.error is None  # of repeated choices it is not known
     assert found.items == ("a", "b", "c")
     assert not found.interrupted
-    single = rf.explain(data, n_boot=39, halves=0)
+    assert rf.explain(data, n_boot=39, halves=0, seed=5).pvalue == found.pvalue  # subjects chose several times
+    single = rf.explain(data, n_boot=39, halves=0, cluster=False)
     assert not single.by_subject
     assert single.n_independent == {("a", "b"): 40.0, ("a", "b", "c"): 40.0}
     assert single.inequality.error > 0

@@ -56,43 +56,44 @@ def notes_on(counts, tau=0.1, weights="counts", draws="auto", **names):
 
 def test_tiny_and_unequal_menus():
     ab, ac, bc, abc = ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")
-    assert notes_on({ab: (3, 2), ac: (40, 9)}) == ()
-    assert notes_on({ab: (2, 2), ac: (4, 5)}) == (
-        "1 of 2 menus have fewer than 5 choices: {a, b} (4). They count by their size: they do no harm, but say little.",
+    assert notes_on({ab: (3, 2), abc: (20, 20, 9)}) == ()
+    assert notes_on({ab: (2, 2), abc: (2, 2, 5)}) == (
+        "1 of 2 menus have fewer than 5 choices: {a, b} (4). They count by their size and say little, but "
+        "a p-value that rests on them is rough.",
     )
-    assert notes_on({ab: (2, 2), ac: (4, 5)}, weights="1 on every cell") == (
+    assert notes_on({ab: (2, 2), abc: (2, 2, 5)}, weights="1 on every cell") == (
         "1 of 2 menus have fewer than 5 choices: {a, b} (4).",
     )
     assert notes_on({ab: (1, 3), ac: (1, 1), bc: (3, 0), abc: (1, 0, 0)}) == (
         "Every menu has fewer than 5 choices: {a, b, c} (1), {a, c} (2), {b, c} (3), ....",
     )
-    assert notes_on({ab: (2, 2), ac: (4, 5)}, draws="empirical") == (
+    assert notes_on({ab: (2, 2), abc: (2, 2, 5)}, draws="empirical") == (
         "1 of 2 menus have fewer than 5 choices: {a, b} (4). Resampling what was observed gives such menus too little noise, and "
         "true models are rejected too often; draws='null' does not.",
     )
     # Means of 5 and 50: 27.5, harmonic 1 / 0.11, so u = 1 - 1 / (27.5 * 0.11) = 0.669.
     unequal = "Menus are unequal, with 5 to 50 choices (inequality 0.67): "
-    assert notes_on({ab: (3, 2), ac: (40, 10)}) == (f"{unequal}samples are drawn from a thinned fit.",)
+    assert notes_on({ab: (3, 2), abc: (20, 20, 10)}) == (f"{unequal}samples are drawn from a thinned fit.",)
     less = f"{unequal}tau is 0.67 of what it is for equal menus, and samples are drawn from a thinned fit."
-    data = rf.ChoiceData.from_counts({ab: {"a": 3, "b": 2}, ac: {"a": 40, "c": 10}})
+    data = rf.ChoiceData.from_counts({ab: {"a": 3, "b": 2}, abc: {"a": 20, "b": 20, "c": 10}})
     for tau in ("auto", "thinned", ["thinned", 0.1]):
         assert rf.rum_test(data, 9, tau, seed=0).notes[0] == less
     for tau in (0.1, "mean", [0.1, "thinned"]):
         assert rf.rum_test(data, 9, tau, seed=0).notes[0] == f"{unequal}samples are drawn from a thinned fit."
     assert rf.rum_test(data, 9, seed=0, draws="empirical").notes[0] == "Menus are unequal, with 5 to 50 choices."
-    assert notes_on({ab: (3, 2), ac: (40, 10)}, weights="1 on every cell") == (
+    assert notes_on({ab: (3, 2), abc: (20, 20, 10)}, weights="1 on every cell") == (
         "Menus are unequal, with 5 to 50 choices. Each counts the same here; weights='counts' gives more to the larger.",
     )
 
 
 def test_a_large_tau():
-    ab, ac = ("a", "b"), ("a", "c")
-    assert notes_on({ab: (30, 20), ac: (40, 10)}, tau=0.25) == ()
-    assert notes_on({ab: (30, 20), ac: (40, 10)}, tau=0.3) == (
+    ab, abc = ("a", "b"), ("a", "b", "c")
+    assert notes_on({ab: (30, 20), abc: (20, 20, 10)}, tau=0.25) == ()
+    assert notes_on({ab: (30, 20), abc: (20, 20, 10)}, tau=0.3) == (
         "tau = 0.3 is large: with 50 choices a menu replicates come from a population moved 30 % of the way to one in which "
         "every ranking is equally likely.",
     )
-    assert "with 50 to 60 choices a menu" in notes_on({ab: (30, 20), ac: (40, 20)}, tau=0.3)[0]
+    assert "with 50 to 60 choices a menu" in notes_on({ab: (30, 20), abc: (20, 20, 20)}, tau=0.3)[0]
 
 
 def test_few_subjects():
@@ -140,15 +141,20 @@ def test_rest_without_a_weight_is_named():
     )
 
 
-def test_nothing_to_test_where_no_item_is_in_two_menus():
-    note = "No item is in two menus of two or more items: any choices from them are random utility, so there is nothing to test."
+def test_nothing_to_test_where_no_menu_can_contradict_another():
+    note = "No menu can contradict another here, so these choices are random utility, and there is nothing to test."
     assert notes_on({("a", "b"): (20, 30), ("c", "d"): (25, 25)}) == (note,)
     assert notes_on({("a", "b"): (20, 30)}) == (note,)
-    assert notes_on({("a", "b"): (20, 30), ("b", "c"): (25, 25)}) == ()
+    assert notes_on({("a", "b"): (20, 30), ("b", "c"): (25, 25)}) == (note,)  # tied by one item only
+    assert notes_on({("a", "b"): (20, 30), ("b", "c"): (25, 25), ("a", "c"): (25, 25)}) == ()
+    assert notes_on({("a", "b", "c"): (20, 30, 0), ("b", "c"): (25, 25)}) == ()
+    assert notes_on({("a", "b", "x"): (20, 30, 0), ("b", "x"): (50, 0)}) == (
+        note,
+    )  # without x everybody takes b from the second
     apart = rf.ChoiceData.from_counts({("a", "b"): {"a": 20, "b": 30}, ("c", "d"): {"c": 25, "d": 25}})
     assert note in rf.rum_test(apart, n_boot=9, seed=1).summary()
-    peaked = rf.rum_test(apart, n_boot=9, seed=1, model=rf.RandomUtility(above=[("a", "b")]))
-    assert note not in peaked.notes  # some of these choices contradict the known preference
+    known = rf.rum_test(apart, n_boot=9, seed=1, model=rf.RandomUtility(above=[("a", "b")]))
+    assert note not in known.notes  # some of these choices contradict the known preference
     groups = rf.rum_test({"here": apart, "there": apart}, n_boot=9, seed=1)
     assert note not in groups.notes  # one population for both
     pairs = [{("a", "b"): {"a": 20, "b": 30}}, {("c", "d"): {"c": 25, "d": 25}}]
@@ -156,20 +162,37 @@ def test_nothing_to_test_where_no_item_is_in_two_menus():
     assert note in rf.rum_test({"here": here, "there": there}, n_boot=9, seed=1).notes
 
 
-def test_subjects_that_are_not_kept_together_are_named():
+def test_a_p_value_may_rest_on_tiny_menus():
+    """The likeliest rational population makes these choices with probability .105, so a p-value below .05 is too small."""
+    counts = {("a", "b"): {"a": 1, "b": 0}, ("b", "c"): {"b": 5000, "c": 0}, ("a", "c"): {"a": 0, "c": 3}}
+    result = rf.rum_test(rf.ChoiceData.from_counts(counts), n_boot=99, seed=1)
+    assert any("a p-value that rests on them is rough" in note for note in result.notes)
+    assert not any("no harm" in note for note in result.notes)
+
+
+def test_subjects_that_made_several_choices_are_named_both_ways():
     table = {"menu": ["a,b", "a,b,c", "b,c"] * 20, "choice": ["a", "b", "c"] * 20, "subject": np.repeat(range(30), 2)}
     data = rf.ChoiceData.from_frame(table)
-    note = (
-        "30 subjects made 60 choices, and replicates treat choices as independent; cluster=True (--cluster in the shell) keeps "
-        "those of a subject together."
+    together = notes.note_on_subjects(30, 60, True)
+    assert together == (
+        "30 subjects made 60 choices, so whole subjects are resampled; cluster=False (--no-cluster in the shell) takes choices "
+        "as independent."
     )
-    assert note in rf.rum_test(data, n_boot=9, seed=1).notes
-    assert note not in rf.rum_test(data, n_boot=9, seed=1, cluster=True).notes
+    singly = notes.note_on_subjects(30, 60, False)
+    assert singly.startswith("30 subjects made 60 choices, and replicates take choices as independent: ")
+    assert singly.endswith("cluster=True (--cluster in the shell) keeps the choices of a subject together.")
+    default = rf.rum_test(data, n_boot=9, seed=1)
+    assert default.resample == "subject"
+    assert default.notes[0] == together
+    assert rf.rum_test(data, n_boot=9, seed=1, cluster=False).notes[0] == singly
+    assert not any(
+        "made 60" in one for one in rf.rum_test(data, n_boot=9, seed=1, cluster=True).notes
+    )  # as was asked for
     alone = rf.ChoiceData.from_frame({**table, "subject": range(60)})
     assert not any("subjects" in one for one in rf.rum_test(alone, n_boot=9, seed=1).notes)
     single = rf.ChoiceData.from_frame({**table, "subject": ["she"] * 60})
     assert not any("subjects" in one for one in rf.rum_test(single, n_boot=9, seed=1).notes)  # nobody else to draw
-    both = rf.rum_test({"first": data, "second": data}, n_boot=9, seed=1).notes
+    both = rf.rum_test({"first": data, "second": data}, n_boot=9, seed=1, cluster=None).notes
     assert any(one.startswith("30 subjects made 120 choices") for one in both)  # the same people in both groups
     forced = {"menu": ["a,b", "a"] * 30, "choice": ["a", "a"] * 30, "subject": np.repeat(range(30), 2)}
     assert not any("subjects" in one for one in rf.rum_test(rf.ChoiceData.from_frame(forced), n_boot=9, seed=1).notes)

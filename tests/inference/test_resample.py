@@ -10,7 +10,15 @@ from rumflow.check import check_replicates
 from rumflow.data.counted import Rows
 from rumflow.inference import resample, rum_test
 from rumflow.inference.convention import Convention
-from rumflow.inference.resample import CellSampler, UnitSampler, generators, locate_rows, make_sampler
+from rumflow.inference.resample import (
+    CellSampler,
+    UnitSampler,
+    generators,
+    locate_rows,
+    make_sampler,
+    repeated_choices,
+    resolve_cluster,
+)
 from rumflow.inference.sample import build_sample
 from tests.reference.examples import SECOND
 
@@ -377,9 +385,10 @@ def test_when_observed_choices_are_listed(monkeypatch):
     monkeypatch.undo()
     fractions = build_sample(whole, None, Convention(draws="empirical"), 10)  # 2.5 and 7.5 choices
     assert CellSampler(fractions, "menu", "empirical").observed is None
-    partly = build_sample(SECOND, None, Convention(draws="empirical"))  # the last place is what was not recorded
+    # Items in the order of labels, a, b, c, so that {b, c} comes before {a, b, c}; the last place is what was not recorded.
+    partly = build_sample(SECOND, None, Convention(draws="empirical"))
     assert (
-        CellSampler(partly, "menu", "empirical").observed.tolist() == [0] * 5 + [1] * 15 + [0] * 4 + [1] * 2 + [2] * 4
+        CellSampler(partly, "menu", "empirical").observed.tolist() == [0] * 15 + [1] * 5 + [0] * 2 + [1] * 4 + [2] * 4
     )
 
 
@@ -433,3 +442,31 @@ def test_choices_that_were_not_recorded_are_in_no_slot():
     assert locate_rows(sample, [data], [rows])[0].tolist() == [0, -1, 1, 0]
     table = make_sampler(sample, [data], "menu", None).table.toarray()
     assert table.tolist() == [[0.5, 0, 0.5], [0, 0, 1.0], [0, 1.0, 1.0], [1.5, 0, 1.5]]
+
+
+def test_whole_subjects_where_they_chose_several_times():
+    rng = np.random.default_rng(0)
+    menu, subject = rng.integers(4, size=60), np.repeat(np.arange(20), 3)
+    choice = [rng.choice(np.flatnonzero(MASKS[j] >> np.arange(3) & 1)) for j in menu]
+    panel, once = from_rows(menu, choice, subject), from_rows(menu, choice, np.arange(60))
+    assert repeated_choices([panel]) == (20, 60.0)
+    assert repeated_choices([panel, panel]) == (20, 120.0)  # the same people
+    assert repeated_choices([once]) is None
+    assert repeated_choices([panel, from_rows(menu, choice)]) is None  # not known of all
+    assert repeated_choices([from_rows(menu, choice, np.zeros(60, int))]) is None  # one subject
+    assert (resolve_cluster("auto", [panel]), resolve_cluster("auto", [once])) == (True, None)
+    for given in (True, False, None):
+        assert resolve_cluster(given, [panel]) is given
+    automatic, asked = rf.rum_test(panel, 19, seed=1), rf.rum_test(panel, 19, seed=1, cluster=True)
+    assert automatic.resample == asked.resample == "subject"
+    assert automatic.pvalues.tolist() == asked.pvalues.tolist()
+    for options in ({"cluster": False}, {"cluster": None}, {"convention": "recentred"}, {"convention": "abkk"}):
+        assert rf.rum_test(panel, 19, seed=1, **options).resample == "menu"
+    assert rf.rum_test(panel, 19, seed=1, resample="row").resample == "row"
+    assert rf.rum_test(panel, 19, seed=1, convention="recentred", cluster=True).resample == "subject"
+    assert rf.rum_test(once, 19, seed=1).resample == "menu"
+    with pytest.raises(rf.InputError, match=r"cluster='always': one id for each of the 60 rows is needed, .* or 'auto'"):
+        rf.rum_test(panel, 19, seed=1, cluster="always")
+    many = rf.rum_test_many({"panel": panel, "once": once}, 19, seed=1)
+    assert [test.resample for test in many.tests] == ["subject", "menu"]
+    assert rf.compare_models(panel, {"RUM": None}, n_boot=19).tests["RUM"].resample == "subject"

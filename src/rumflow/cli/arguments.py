@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
+from argparse import Action, ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
 from collections.abc import Callable
 from typing import Any
 
@@ -172,7 +172,12 @@ def add_sampling(
         metavar="B",
         help=f"{what} (default {n_boot})",
     )
-    parser.add_argument("--cluster", action="store_true", help="resample whole subjects")
+    parser.add_argument(
+        "--cluster",
+        action=BooleanOptionalAction,
+        default="auto",
+        help="resample whole subjects (default: where they are known and made several choices)",
+    )
     add_seed(parser, seed)
 
 

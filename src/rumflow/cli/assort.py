@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, search, print."""
     check_out(arguments)
     data = read_data(arguments)
-    if arguments.cluster and arguments.confidence is None:
+    if arguments.cluster is True and arguments.confidence is None:
         raise InputError("--cluster says how samples are drawn for a level: give --confidence, too")
     if arguments.confidence is not None:
         say_resampling(data, arguments)
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         confidence=arguments.confidence,
         max_seconds=arguments.max_seconds,
         n_boot=arguments.n_boot,
-        cluster=arguments.cluster or None,
+        cluster=arguments.cluster,
         seed=arguments.seed,
         progress=show_progress(arguments),
     )

@@ -66,9 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, bound, print."""
     check_out(arguments)
     options: dict[str, Any] = {"confidence": arguments.confidence, "seed": arguments.seed}
-    options |= {"n_boot": arguments.n_boot, "progress": show_progress(arguments)}
-    if arguments.cluster:
-        options["cluster"] = True
+    options |= {"n_boot": arguments.n_boot, "cluster": arguments.cluster, "progress": show_progress(arguments)}
     if arguments.prices:
         if arguments.next or arguments.remove is not None:
             raise InputError("--next and --remove are about menus of items, not about budgets with --prices")
@@ -113,7 +111,7 @@ def _ask_next(data: ChoiceData, arguments: argparse.Namespace) -> int:
     """Which menu to offer next."""
     if arguments.target is not None or arguments.remove is not None or arguments.target_item is not None:
         raise InputError("--next goes with --functional alone, not with --for, --item or --remove")
-    if arguments.confidence not in ("auto", None) or arguments.n_boot != N_BOOT or arguments.cluster:
+    if arguments.confidence not in ("auto", None) or arguments.n_boot != N_BOOT or arguments.cluster is True:
         raise InputError(
             "--next orders menus by sharp bounds, without intervals: --confidence, --n-boot and --cluster do not go with it"
         )

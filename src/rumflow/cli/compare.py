@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, project, print."""
     check_out(arguments)
-    if arguments.cluster and not arguments.n_boot:
+    if arguments.cluster is True and not arguments.n_boot:
         raise InputError("--cluster: there is nothing to resample without tests; --n-boot 199 tests each model")
     kind = arguments.picture.rpartition(".")[2].lower() if arguments.picture else ""
     if arguments.picture:
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         show_progress(arguments),
         n_boot=arguments.n_boot,
         seed=arguments.seed,
-        cluster=arguments.cluster or None,
+        cluster=arguments.cluster,
     )
     document = {"items": list(data.items), "menus": len(data.totals), "n_boot": arguments.n_boot}
     code = answer(

@@ -99,11 +99,14 @@ def _narrow(data: ChoiceData, arguments: argparse.Namespace) -> ChoiceData:
 
 
 def say_resampling(data: ChoiceData, arguments: argparse.Namespace) -> None:
-    """Where subjects are known and not resampled whole: that they could be."""
-    known = data.rows is not None and data.rows.subject is not None and len(data.rows.subjects) > 1
+    """Where nobody said how, and subjects made several choices: that they are resampled whole."""
+    from rumflow.inference.resample import repeated_choices
+
     apart = "subject" in (getattr(arguments, "by", None) or "")
-    if known and not apart and not (arguments.cluster or arguments.quiet or arguments.json):
-        print("choices are resampled one by one; --cluster resamples whole subjects", file=sys.stderr)
+    if apart or arguments.cluster != "auto" or arguments.quiet or arguments.json:
+        return
+    if repeated_choices([data]) is not None:
+        print("whole subjects are resampled; --no-cluster resamples choices one by one", file=sys.stderr)
 
 
 def parts_of(data: ChoiceData, by: str) -> dict[str, ChoiceData]:

@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_out(arguments)
     if arguments.prices and arguments.revenue is not None:
         raise InputError("--revenue does not go with --prices: assortments are of items, not of budgets")
-    if arguments.prices and arguments.cluster:
+    if arguments.prices and arguments.cluster is True:
         raise InputError("--cluster does not go with --prices on a page; rumflow test resamples whole households")
     if arguments.outside is not None and arguments.revenue is None:
         raise InputError("--outside is for the section on the best assortment, which needs --revenue, too")

@@ -19,7 +19,7 @@ from rumflow.inference import holm, rum_test, rum_test_many
 from rumflow.inference.convention import CONVENTIONS, DRAWS, check_tau, find_convention
 from rumflow.inference.result import RumTest
 
-EXAMPLE = "rumflow test choices.csv --n-boot 999 --cluster --seed 1"
+EXAMPLE = "rumflow test choices.csv --n-boot 999 --seed 1"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     }
     if arguments.prices:
         budgets = read_budgets(arguments)
-        result = rum_test(budgets, cluster=arguments.cluster or None, **options)
+        result = rum_test(budgets, cluster=arguments.cluster, **options)
         return _answer_test(result, arguments, lambda: budget_test_as_dict(result, budgets, arguments.convention))
     files = {path: read_data(arguments, path) for path in arguments.data}
     data = next(iter(files.values()))
@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     if len(parts) > 1 and not arguments.together:
         say_resampling(data, arguments)  # where there is one test, its notes say so
         return _test_each(parts, arguments, options)
-    result = rum_test(parts if arguments.together else data, cluster=arguments.cluster or None, **options)
+    result = rum_test(parts if arguments.together else data, cluster=arguments.cluster, **options)
     return _answer_test(result, arguments, lambda: test_as_dict(result, data))
 
 
@@ -124,6 +124,7 @@ def _test_each(parts: dict[str, ChoiceData], arguments: argparse.Namespace, opti
         columns |= {"highest_p": [float(r.pvalues.max()) for r in results]}
     seed = options["seed"]
     several = {"taus": [list(r.taus) for r in results], "pvalues": [r.pvalues.tolist() for r in results]}
+    several |= {"resample": [r.resample for r in results], "left_out": [_left_out(r) for r in results]}
     title = f"Test of random utility by {arguments.by or 'file'}; {arguments.n_boot} replicates each, seed {seed}"
     note = "adjusted: Holm's correction for all of them together"
     if "lowest_p" in columns:
@@ -139,13 +140,18 @@ def _test_each(parts: dict[str, ChoiceData], arguments: argparse.Namespace, opti
     )
 
 
+def _left_out(result: RumTest) -> dict[str, Any]:
+    return {"menus": [list(menu) for menu in result.left_out.menus], "items": list(result.left_out.items)}
+
+
 def test_as_dict(result: RumTest, data: ChoiceData) -> dict[str, Any]:
     """A test for machines."""
     return {
         "items": list(data.items),
         "menus": len(data.totals),
-        "choices": result.sample.n_observations,
-        "groups": result.sample.n_groups,
+        "choices": result.whole.n_observations,
+        "groups": result.whole.n_groups,
+        "left_out": _left_out(result),
         "statistic": result.statistic,
         "pvalue": result.pvalue,
         "tau": result.tau,

@@ -24,6 +24,7 @@ PHRASES = (
     (", or whole sample sizes as sizes=", ", or whole sample sizes"),
     ("ChoiceData with counts", "counts of choices"),
     (" (rows=True keeps every row)", ""),
+    ("cluster=False (--no-cluster in the shell)", "--no-cluster"),
     ("accepted with set='cone' is", "accepted with this --convention is"),
     ("max_size, must", "max_size, --must"),
     ("leave route out", "omit --route"),

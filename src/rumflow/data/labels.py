@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+import re
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import combinations
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +36,26 @@ def all_subsets(items: Iterable[Item]) -> list[tuple[Item, ...]]:
     """Every subset, the empty one first, by size and then in order: the order in which published files often number menus."""
     labels = tuple(items)
     return [menu for size in range(len(labels) + 1) for menu in combinations(labels, size)]
+
+
+def label_order(labels: Sequence[Item]) -> list[int]:
+    """The numbers of labels in an order that does not depend on how they are listed: numbers, texts, anything else by its text.
+
+    Numbers within texts count as numbers.
+
+    >>> label_order(["item 10", 7, "item 9"])
+    [1, 2, 0]
+    """
+    return sorted(range(len(labels)), key=lambda x: _sort_key(labels[x]))
+
+
+def _sort_key(label: Item) -> tuple[Any, ...]:
+    if isinstance(label, Real):
+        return (0, label)
+    text = label if isinstance(label, str) else repr(label)
+    parts = re.split("([0-9]+)", text)  # text, number, text, ...
+    parts[1::2] = [f"{len(part.lstrip('0')):09d}{part.lstrip('0')}" for part in parts[1::2]]
+    return (1 if isinstance(label, str) else 2, parts, text)
 
 
 def check_items(items: Iterable[Item]) -> tuple[Item, ...]:

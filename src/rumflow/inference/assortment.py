@@ -62,7 +62,7 @@ def best_assortment(
     route: str | None = None,
     max_seconds: float | None = None,
     n_boot: int = 999,
-    cluster: Any = None,
+    cluster: Any = "auto",
     seed: Seed = 0,
     progress: bool = False,
 ) -> BestAssortment:
@@ -94,8 +94,8 @@ def best_assortment(
         by then raises a NotConvergedError.
     n_boot : int, default 999
         Samples drawn for the level.
-    cluster : bool or array_like, optional
-        For the level: True, or one id per row, draws whole subjects.
+    cluster : {"auto"}, bool, None or array_like, default "auto"
+        For the level: True, or one id per row, draws whole subjects; "auto" where they are known and made several choices.
     seed : int or numpy.random.Generator, default 0
         For the level.
     progress : bool, default False
@@ -129,7 +129,7 @@ def best_assortment(
         require_replicates_for(check_level(confidence, "confidence", also=", or None"), check_replicates(n_boot))
         if not has_counts(data):
             raise InputError(f"confidence={confidence!r}: a level needs ChoiceData with counts")
-    elif cluster is not None and cluster is not False:
+    elif not (cluster is None or cluster is False or (isinstance(cluster, str) and cluster == "auto")):
         raise InputError("cluster: subjects matter for a level only; give confidence=, such as 0.95, too")
     seconds = check_seconds(max_seconds)
     check_replicates(n_boot)

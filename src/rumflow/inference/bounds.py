@@ -35,7 +35,6 @@ from rumflow.inference.assortment_inputs import find_items
 from rumflow.inference.budget_bounds import place_budget
 from rumflow.inference.confidence import HALVINGS, BoundsOptions, Interval, Inversion
 from rumflow.inference.convention import Tau
-from rumflow.inference.restricted import Restricted
 from rumflow.inference.sharp import LinearFunctionals, find_bounds
 from rumflow.models.model import Model
 from rumflow.output.progress import Counter, Stage
@@ -180,7 +179,7 @@ def bounds(
     n_boot: int = 199,
     tau: Tau = "auto",
     seed: Seed = None,
-    cluster: Any = None,
+    cluster: Any = "auto",
     threads: int | None = None,
     model: Model | None = None,
     route: str | None = None,
@@ -211,7 +210,7 @@ def bounds(
         Of the test; "auto" is twice that of `rum_test`, which intervals need.
     seed : int or numpy.random.Generator, optional
         Of the test. It is kept in the result; None draws one.
-    cluster : bool or array_like, optional
+    cluster : {"auto"}, bool, None or array_like, default "auto"
         Of the test, see `rum_test`.
     threads : int, optional
         Number of threads.
@@ -345,13 +344,13 @@ def bound_asked(
         # Three values inside, and for each end up to four steps and the halvings.
         most = len(asked.coefficients) * (3 + 2 * (4 + HALVINGS))
         with Counter(options.progress, most, "values tested at most") as counter, suppress(KeyboardInterrupt):
-            test = Inversion(data, level, options, counter.add)
+            test = Inversion(data, level, options, counter.add, asked.menus)
             number = test.seed
             for k, (row_of_c, constant) in enumerate(zip(asked.coefficients, asked.constant, strict=True)):
                 if not row_of_c.any():
                     intervals.append(Interval(constant, constant))
                     continue
-                restricted = Restricted(test.sample, asked.menus, row_of_c)
+                restricted = test.restricted(asked.menus, row_of_c)
                 found = test.interval(restricted, lower[k] - constant, upper[k] - constant)
                 intervals.append(Interval(found.low + constant, found.high + constant, found.note))
         missing = len(asked.coefficients) - len(intervals)

@@ -234,7 +234,7 @@ class BudgetHouseholds(BudgetChoices):
                 f"draws={draws!r}: smoothed demand has no choices to draw under the null; accepted is 'empirical'"
             )
         if convention is None or convention == "default":
-            convention = replace(CONVENTIONS[PUBLISHED], set="simplex")
+            convention = replace(CONVENTIONS[PUBLISHED], set="simplex", as_published=False)
         kind = replace(find_convention(convention), draws="empirical")
         if kind.scale in (None, "total"):
             kind = replace(kind, scale=self.data.n_observations / max(self.data.degree, 1))
@@ -249,6 +249,11 @@ class BudgetHouseholds(BudgetChoices):
         """What draws households."""
         given = plan.cluster is not None and plan.cluster is not False
         return HouseholdSampler(self.data, sample, plan.cluster if given else plan.by_cluster)
+
+    def repeats(self, sample: Sample) -> bool:
+        """Are there clusters of several households?"""
+        own = self.data.households
+        return own is not None and own.cluster is not None and 1 < len(np.unique(own.cluster)) < len(own.cluster)
 
     def taus(self, sample: Sample, sampler: Sampler, plan: Plan) -> tuple[float, ...]:
         """The values asked for; rules look at the effective sizes, which are drawn only where a rule is asked for."""

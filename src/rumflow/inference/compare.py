@@ -154,7 +154,7 @@ def compare_models(
     n_boot: int = 0,
     seed: Seed = 0,
     likelihood: bool = True,
-    cluster: Any = None,
+    cluster: Any = "auto",
 ) -> ModelComparison:
     """Project the data onto each of several models, and test each.
 
@@ -183,7 +183,7 @@ def compare_models(
         Compute also the largest log-likelihood of each model, where the data are counts, the projection ended in time, and
         (for menus recorded in part) the graph is not too large. It is -inf where a choice was made that no type makes,
         certified to 1e-6 of a unit (as by `fit_likelihood`) elsewhere, and None where that was not reached.
-    cluster : bool or array_like, optional
+    cluster : {"auto"}, bool, None or array_like, default "auto"
         As for `rumflow.rum_test`: True keeps the choices of a subject together in the replicates.
 
     Returns

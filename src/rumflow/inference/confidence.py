@@ -19,17 +19,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rumflow.check import check_level, check_replicates, check_seed, check_threads
-from rumflow.core.arrays import Array
+from rumflow.core.arrays import Array, Mask
 from rumflow.core.memory import require_memory
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.inference.convention import Convention, Tau, check_taus, find_taus
+from rumflow.inference.relevant import relevant_part
 from rumflow.inference.replicate import distances, make_replicator
-from rumflow.inference.resample import Sampler, generators, make_sampler, require_replicates_for
+from rumflow.inference.resample import Sampler, generators, make_sampler, require_replicates_for, resolve_cluster
 from rumflow.inference.restricted import Restricted
 from rumflow.inference.result import pvalue
-from rumflow.inference.sample import Sample, build_sample
+from rumflow.inference.sample import Sample, build_sample, places
 from rumflow.models.model import Model
 
 MORE_ROOM = 2.0  # tau of an interval to that of the test
@@ -56,7 +57,7 @@ class BoundsOptions:
     n_boot: int = 199
     tau: Tau = "auto"
     seed: Seed = None
-    cluster: Any = None
+    cluster: Any = "auto"
     threads: int | None = None
     model: Model | None = None
     route: str | None = None
@@ -90,7 +91,10 @@ class BoundsOptions:
 
 
 class Inversion:
-    """A test of the data at any value of a functional."""
+    """A test of the data at any value of a functional.
+
+    asked   (q, n): the menus of the functionals; what has no influence on them, nor on the distance, leaves. None: all stays.
+    """
 
     def __init__(
         self,
@@ -98,14 +102,18 @@ class Inversion:
         confidence: float,
         options: BoundsOptions,
         advance: Callable[[int], None] | None = None,
+        asked: Mask | None = None,
     ) -> None:
         self.advance = advance  # is told of every value that was tested
         n_boot = options.n_boot
         self.level = 1 - confidence + 1e-12  # 1 - 0.9 is less than 0.1
-        self.sample: Sample = build_sample(
+        whole = build_sample(
             data, options.weights_for(data), PLAIN, None, options.model, options.route, remainders=False
         )
-        self.sampler: Sampler = make_sampler(self.sample, [data], "menu", options.cluster)
+        self.sample: Sample = whole if asked is None else relevant_part(whole, asked)
+        self._columns = places(self.sample.items, whole.items)
+        cluster = resolve_cluster(options.cluster, [data], self.sample)
+        self.sampler: Sampler = make_sampler(self.sample, [data], "menu", cluster)
         self.tau = interval_tau(options.tau, self.sample, self.sampler.n_independent)
         # Drawn, shifted, projected and fitted at once.
         require_memory(
@@ -113,6 +121,10 @@ class Inversion:
         )
         self.seed = entropy(options.seed)
         self._n_boot, self._threads = n_boot, options.threads
+
+    def restricted(self, menus: Mask, coefficients: Array) -> Restricted:
+        """The model with the value of a functional given: menus asked for and coefficients, (q, n) over the items of the data."""
+        return Restricted(self.sample, menus[:, self._columns], coefficients[:, self._columns])
 
     def pvalue_at(self, restricted: Restricted, theta: float, whole: bool = True) -> float:
         """The p-value of "some member of the model with this value of the functional generated the data".

@@ -51,6 +51,11 @@ class Convention:
         (`rumflow.inference.thin`), at whatever tau. Other weights may give most to menus that are known least, where such
         a move is a large one. 0: none are removed. Nor are they where more than 2,500 cells were recorded: it would take
         longer than the replicates.
+    as_published : bool, default False
+        Whether data are taken as they are. False: on the simplex, menus and items that have no influence on the distance
+        leave before anything else is computed (`rumflow.models.relevance`), and cluster="auto" resamples by subject where
+        subjects made several choices. True, as in the conventions that reproduce a published test: all menus and items
+        stay, and subjects are resampled only where that is asked for. On the cone all stay: its total ties all menus.
 
     Raises
     ------
@@ -86,6 +91,7 @@ class Convention:
     draws: str = "auto"
     tau: str | float = "thinned"
     thin: float = 0.6
+    as_published: bool = False
 
     def __post_init__(self) -> None:
         if self.draws == "auto":
@@ -99,6 +105,8 @@ class Convention:
         }
         for name, values in accepted.items():
             check_option(getattr(self, name), f"convention: {name}", values)
+        if not isinstance(self.as_published, bool):
+            raise InputError(f"convention: as_published={self.as_published!r}: accepted are True and False")
         if isinstance(self.scale, str):
             check_option(self.scale, "convention: scale", ("total", "group", "smallest", "mean", None), "a number")
         elif self.scale is not None:
@@ -119,9 +127,9 @@ class Convention:
 #: Aguiar, Boccardi, Kashaev and Kim (2023). "kitamura-stoye": Kitamura and Stoye (2018).
 CONVENTIONS = {
     "default": Convention(),
-    "recentred": Convention(weights=None, draws="empirical", tau="smallest"),
-    "abkk": Convention("cone", "drop-last", "group", "types", None, "empirical", "smallest"),
-    "kitamura-stoye": Convention("cone", "all", "total", "rankings", None, "empirical", "smallest"),
+    "recentred": Convention(weights=None, draws="empirical", tau="smallest", as_published=True),
+    "abkk": Convention("cone", "drop-last", "group", "types", None, "empirical", "smallest", as_published=True),
+    "kitamura-stoye": Convention("cone", "all", "total", "rankings", None, "empirical", "smallest", as_published=True),
 }
 
 

@@ -32,6 +32,7 @@ from rumflow.inference.conflicts.patterns import find_pattern
 from rumflow.inference.conflicts.result import Conflict, Explanation
 from rumflow.inference.conflicts.search import Found, Search
 from rumflow.inference.conflicts.subsets import TOLERANCE, Sampling, Subsets, by_item, half_samples
+from rumflow.inference.resample import resolve_cluster
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model, require_model
 from rumflow.output.progress import Counter
@@ -54,7 +55,7 @@ def explain(
     *,
     most: int = 3,
     halves: int = 20,
-    cluster: bool = False,
+    cluster: bool | str = "auto",
     seed: Seed = 0,
     model: Model | None = None,
     threads: int | None = None,
@@ -77,8 +78,8 @@ def explain(
     halves : int, default 20
         Half-samples in which the search is repeated, to say how often each menu is named; 0: none. They are not bootstrap
         samples, which are rejected too often: see `rumflow.inference.conflicts.subsets.half_samples`.
-    cluster : bool, default False
-        True: whole subjects are drawn, in tests and half-samples.
+    cluster : bool or "auto", default "auto"
+        True: whole subjects are drawn, in tests and half-samples. "auto": where they are known and made several choices.
     seed : int or numpy.random.Generator, default 0
         The result is the same for any number of threads.
     model : Model, optional
@@ -299,7 +300,7 @@ def _check(
     data: ChoiceData | ArrayLike,
     level: float | None,
     n_boot: int,
-    cluster: bool,
+    cluster: bool | str,
     seed: Seed,
 ) -> tuple[ChoiceData, Sampling | None]:
     """The data, and how they are sampled: None for exact shares."""
@@ -308,8 +309,9 @@ def _check(
         check_level(level, below=0.5, also=", or None for exact shares")
     check_replicates(n_boot)
     check_seed(seed)
+    cluster = bool(resolve_cluster(cluster, [own])) if isinstance(cluster, str) and cluster == "auto" else cluster
     if not isinstance(cluster, bool):
-        raise InputError(f"cluster={cluster!r}: accepted are True (by the subjects of the data) and False")
+        raise InputError(f"cluster={cluster!r}: accepted are True (by the subjects of the data), False and 'auto'")
     if cluster and (own.rows is None or own.rows.subject is None):
         raise InputError("cluster=True: these data have no subjects; name their column with subject= when reading them")
     if level is None or not isinstance(data, ChoiceData) or not has_counts(data):

@@ -192,7 +192,7 @@ def rum_test_many(
     n_boot: int = 999,
     tau: Tau = "auto",
     weights: str | ArrayLike | None = "auto",
-    cluster: bool = False,
+    cluster: bool | str = "auto",
     seed: Seed = None,
     n_jobs: int = 1,
     progress: bool = False,
@@ -213,8 +213,8 @@ def rum_test_many(
     ----------
     data : sequence or mapping of ChoiceData
         The keys of a mapping name the tests.
-    cluster : bool, default False
-        True: resample by the subject ids of the data.
+    cluster : bool or "auto", default "auto"
+        True: resample by the subject ids of the data; "auto" decides for each data set, as `rum_test` does.
     n_boot, tau, weights, seed, n_jobs, progress, draws, resample, convention, sizes, tol, threads, checkpoint, model, route
         As for `rum_test`. Data set number d draws from the d-th child of the seed: its p-value does not depend on the
         workers, nor on the data sets after it.
@@ -321,7 +321,7 @@ def compare_groups(
     n_boot: int = 999,
     tau: Tau = "auto",
     weights: str | ArrayLike | None = "auto",
-    cluster: bool = False,
+    cluster: bool | str = "auto",
     seed: Seed = None,
     n_jobs: int = 1,
     progress: bool = False,

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from rumflow.core.arrays import Array
-from rumflow.data.choices import ChoiceData
+from rumflow.inference.relevant import nothing_to_test
 from rumflow.inference.resample import Sampler, UnitSampler
 from rumflow.inference.sample import Sample
 
@@ -31,12 +31,11 @@ def find_notes(
     by_subject: bool,
     weights: str,
     reduced: bool = False,
-    groups: Sequence[ChoiceData] = (),
 ) -> tuple[str, ...]:
     """Sentences about these data, none where there is nothing to say; `reduced`: tau falls with their inequality."""
     n_independent, what = sampler.n_independent, "subjects" if by_subject else "choices"
     empirical = sample.convention.draws == "empirical"
-    notes = _nothing_to_test(sample) + ([] if by_subject else _several_by_one_subject(groups))
+    notes = _nothing_to_test(sample)
     limit = FEW_PER_MENU if by_subject else TINY
     tiny = np.flatnonzero(n_independent < limit)
     if len(tiny):
@@ -52,7 +51,7 @@ def find_notes(
         elif by_subject:
             note += " The noise of a menu is learnt from its subjects, so that of these menus is known only roughly."
         elif weights == "counts" and len(tiny) < len(n_independent):
-            note += " They count by their size: they do no harm, but say little."
+            note += " They count by their size and say little, but a p-value that rests on them is rough."
         notes.append(note[0].upper() + note[1:])
     if n_independent.max() >= UNEQUAL * n_independent.min():
         note = f"Menus are unequal, with {n_independent.min():g} to {n_independent.max():g} {what}"
@@ -90,34 +89,24 @@ def find_notes(
 
 
 def _nothing_to_test(sample: Sample) -> list[str]:
-    """Menus without a common item, each in one group: whatever was chosen, some population of rankings chooses so."""
-    projector = sample.projector
-    offered = projector.cells.offered
-    once = len(sample.unit_menu) == len(offered)
-    if projector.model.all_rankings and once and len(np.unique(offered.item)) == len(offered.item):
+    """No menu could contradict another: some population chooses so."""
+    if nothing_to_test(sample):
         return [
-            "No item is in two menus of two or more items: any choices from them are random utility, so there is nothing to test."
+            "No menu can contradict another here, so these choices are random utility, and there is nothing to test."
         ]
     return []
 
 
-def _several_by_one_subject(groups: Sequence[ChoiceData]) -> list[str]:
-    """Subjects are known, some made several choices, and choices are drawn one by one."""
-    choices, people = 0.0, set[str]()
-    for data in groups:
-        rows = data.rows
-        if rows is not None and rows.subject is not None:
-            real = (data.offered.sizes >= 2)[np.asarray(rows.menu)]
-            weight = np.asarray(rows.weight)[real]
-            choices += weight.sum() if (weight == np.round(weight)).all() else len(weight)
-            numbers = np.unique(np.asarray(rows.subject)[real]).tolist()
-            people |= {str(rows.subjects[k] if rows.subjects else k) for k in numbers}  # groups may share subjects
-    if not 1 < len(people) < choices:
-        return []
-    return [
-        f"{len(people):,} subjects made {choices:,.0f} choices, and replicates treat choices as independent; cluster=True "
-        "(--cluster in the shell) keeps those of a subject together."
-    ]
+def note_on_subjects(people: int, choices: float, by_subject: bool) -> str:
+    """Subjects made several choices each: what is resampled, and what the other way would do."""
+    made = f"{people:,} subjects made {choices:,.0f} choices"
+    if by_subject:
+        return f"{made}, so whole subjects are resampled; cluster=False (--no-cluster in the shell) takes choices as independent."
+    return (
+        f"{made}, and replicates take choices as independent: true models are rejected too often where a subject chose from one "
+        "menu again and again, false ones too seldom where everybody chose once from many; cluster=True (--cluster in the shell) "
+        "keeps the choices of a subject together."
+    )
 
 
 def _name(sample: Sample, n_independent: Array, menus: np.ndarray) -> str:

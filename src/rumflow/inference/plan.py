@@ -23,7 +23,7 @@ class Plan:
     n_boot: int = 999
     tau: Tau = "auto"
     weights: str | ArrayLike | None = "auto"  # "auto": the convention's
-    cluster: Any = None
+    cluster: Any = "auto"
     resample: str = "menu"
     convention: Convention = CONVENTIONS["default"]
     tol: float = 1e-9
@@ -31,6 +31,7 @@ class Plan:
     model: Model | None = None
     route: str | None = None
     sizes: Sizes = None
+    automatic: bool = False  # cluster was "auto" and is now True
 
     def __post_init__(self) -> None:
         check_replicates(self.n_boot)

@@ -37,7 +37,7 @@ from rumflow.data.menus import find_menus
 from rumflow.inference.confidence import PLAIN, BoundsOptions
 from rumflow.inference.conflicts.subsets import effective_choices
 from rumflow.inference.replicate import tightened_centre
-from rumflow.inference.resample import CellSampler, generators, make_sampler
+from rumflow.inference.resample import CellSampler, generators, make_sampler, resolve_cluster
 from rumflow.inference.sample import build_sample, testable
 
 _TOL = 1e-9
@@ -68,7 +68,7 @@ def find_band(
 
     Of the options the level, the replicates with their seed and clusters, model and route are used.
     """
-    confidence, n_boot, cluster = options.level_for(data), options.n_boot, options.cluster
+    confidence, n_boot, cluster = options.level_for(data), options.n_boot, resolve_cluster(options.cluster, [data])
     assert confidence is not None
     sample = build_sample(data, "counts", PLAIN, None, options.model, options.route, remainders=False)
     sampler = make_sampler(sample, [data], "menu", cluster)

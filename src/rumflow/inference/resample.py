@@ -19,6 +19,9 @@ UnitSampler   whole units (rows with weights, or all the choices of a subject). 
 
 Resampling the observed choices gives no noise to a menu with one choice, which draws from the null do.
 A menu whose choices all fail to be drawn *vanishes*: its frequencies are NaN in that replicate.
+
+Choices are drawn group by group, and within a group menu by menu and item by item in the order of their labels, however the
+items of the data are listed: the same seed then gives the same replicates.
 """
 
 from __future__ import annotations
@@ -34,9 +37,11 @@ from scipy import sparse
 from rumflow.check import check_option
 from rumflow.core.arrays import Array, Ints
 from rumflow.core.compile import kernel
+from rumflow.core.menus import Menus
 from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import label_order
 from rumflow.errors import InputError
-from rumflow.inference.sample import Sample, places, unit_menus
+from rumflow.inference.sample import Sample, places
 
 RESAMPLE = ("menu", "row", "cluster")
 
@@ -131,12 +136,16 @@ class CellSampler:
             )
         self.draws = draws
         self.n_independent = sample.sizes
-        self._sizes = sample.sizes.astype(np.int64)
-        self._groups = sample.unit_group if by == "row" else None
-        # Slots of a unit side by side; the last column is what was not recorded.
-        first = np.searchsorted(sample.unit, np.arange(len(sample.sizes)))
-        self._place = np.arange(len(sample.unit)) - first[sample.unit]
-        self._unit = sample.unit
+        # Units in the order in which they are drawn, with their slots side by side; the last column is what was not recorded.
+        rank, position = drawing_order(sample)
+        order = np.argsort(position)
+        self._sizes = sample.sizes[order].astype(np.int64)
+        self._groups = sample.unit_group[order] if by == "row" else None
+        self._unit = position[sample.unit]
+        slots = np.lexsort((np.append(rank, len(rank))[sample.item], self._unit))  # item -1, a remainder, comes last
+        first = np.searchsorted(self._unit[slots], np.arange(len(order)))
+        self._place = np.empty(len(slots), np.int64)
+        self._place[slots] = np.arange(len(slots)) - first[self._unit[slots]]
         self._frequency = sample.frequency
         self._first = np.concatenate([[0], np.cumsum(self._sizes)])
         self.observed = self._list_choices() if draws == "empirical" else None
@@ -258,8 +267,47 @@ def _signs(rng: np.random.Generator, count: int) -> Array:
     return np.asarray(2.0 * rng.integers(2, size=count) - 1.0)
 
 
+def drawing_order(sample: Sample) -> tuple[Ints, Ints]:
+    """(n,) and (units,): the place of each item in the order of labels, and of each unit among those drawn."""
+    menus = sample.projector.cells.offered
+    rank = np.argsort(label_order(sample.items))
+    keys = Menus.from_cells(menus.menu, rank[menus.item], len(menus), menus.n_items)[0].keys()
+    return rank, np.argsort(np.lexsort((keys[sample.unit_menu], sample.unit_group)))
+
+
+def repeated_choices(groups: Sequence[ChoiceData], sample: Sample | None = None) -> tuple[int, float] | None:
+    """How many subjects made how many choices from menus of a sample (None: from menus of two or more items).
+
+    None where that is not known of all choices, where there is one subject only, and where nobody chose twice.
+    """
+    choices, people = 0.0, set[str]()
+    for g, data in enumerate(groups):
+        rows = data.rows
+        if rows is None or rows.subject is None:
+            return None
+        counts = data.offered.sizes >= 2
+        if sample is not None:
+            counts = np.zeros(len(counts), np.bool_)
+            counts[sample.unit_row[sample.unit_group == g]] = True
+        here = counts[np.asarray(rows.menu)]
+        weight = np.asarray(rows.weight)[here]
+        choices += weight.sum() if (weight == np.round(weight)).all() else len(weight)
+        people |= set(np.unique(np.asarray(_labels(rows))[here]).astype(str).tolist())  # groups may share subjects
+    return (len(people), choices) if 1 < len(people) < choices else None
+
+
+def resolve_cluster(cluster: Any, groups: Sequence[ChoiceData], sample: Sample | None = None) -> Any:
+    """What is resampled whole: "auto" is True where subjects are known and made several choices, else None."""
+    if not (isinstance(cluster, str) and cluster == "auto"):
+        return cluster
+    return None if repeated_choices(groups, sample) is None else True
+
+
 def make_sampler(sample: Sample, groups: Sequence[ChoiceData], resample: str, cluster: Any) -> Sampler:
-    """The sampler for data, by menu, by row, or by cluster; how it draws is said by the sample's convention."""
+    """The sampler for data, by menu, by row, or by cluster; how it draws is said by the sample's convention.
+
+    cluster   True, False, None or ids, see `resolve_cluster` for "auto".
+    """
     draws = sample.convention.draws
     if cluster is not None and cluster is not False:
         resample = "cluster"
@@ -276,7 +324,8 @@ def make_sampler(sample: Sample, groups: Sequence[ChoiceData], resample: str, cl
             "some groups have weighted rows and others counts only: give all of them as rows, or all as counts"
         )
     slot, unit, weight, _ = locate_rows(sample, groups, rows)
-    _, strata = np.unique(unit if resample == "menu" else sample.unit_group[unit], return_inverse=True)
+    menu = drawing_order(sample)[1]
+    _, strata = np.unique(menu[unit] if resample == "menu" else sample.unit_group[unit], return_inverse=True)
     table = _table(sample, np.arange(len(unit)), slot, unit, weight)
     return UnitSampler(sample, table, strata, np.bincount(unit).astype(float), draws, resample == "row")
 
@@ -307,7 +356,8 @@ def _clusters(sample: Sample, groups: Sequence[ChoiceData], rows: Sequence[Any],
         if isinstance(own, str):
             raise InputError(
                 f"cluster={own!r}: one id for each of the {len(choices.menu)} rows is needed, or True for the subjects that "
-                "were read with the data (subject= of ChoiceData.from_frame and from_csv)"
+                "were read with the data (subject= of ChoiceData.from_frame and from_csv), or 'auto' for these where they "
+                "made several choices, or False"
             )
         if array.shape != (len(choices.menu),):
             raise InputError(
@@ -344,7 +394,8 @@ def locate_rows(
     units, items, weights = [], [], []
     for g, (group, own) in enumerate(zip(groups, rows, strict=True)):
         unit_of = np.full(len(group.totals), -1)
-        unit_of[unit_menus(group, sample.items).rows] = np.flatnonzero(sample.unit_group == g)
+        of_group = np.flatnonzero(sample.unit_group == g)
+        unit_of[sample.unit_row[of_group]] = of_group
         units.append(unit_of[np.asarray(own.menu)])
         items.append(places(group.items, sample.items)[np.asarray(own.choice)])
         weights.append(np.ones(len(own.menu)) if own.weight is None else np.asarray(own.weight, float))
@@ -354,7 +405,7 @@ def locate_rows(
     stride = len(sample.items) + 1
     key = sample.unit * stride + np.where(sample.item < 0, stride - 1, sample.item)
     at = np.minimum(np.searchsorted(key, unit * stride + item), len(key) - 1)
-    slot = np.where(key[at] == unit * stride + item, at, -1)
+    slot = np.where((item >= 0) & (key[at] == unit * stride + item), at, -1)
     return slot, unit, weight[keep], keep
 
 

@@ -20,7 +20,8 @@ from rumflow.errors import InputError
 from rumflow.inference.convention import Convention
 from rumflow.inference.jobs import Collected
 from rumflow.inference.notes import unfinished
-from rumflow.inference.replicate import Distances, Replicator
+from rumflow.inference.relevant import LeftOut, left_out
+from rumflow.inference.replicate import Distances, Replicator, distances
 from rumflow.inference.sample import Sample
 from rumflow.output.names import WRAPPED, how_many, name_menu, name_range
 from rumflow.solvers.geometry import Fits
@@ -43,6 +44,8 @@ _DRAWN = {
     ),
 }
 
+
+_TOL = 1e-9  # of the fit to all data, where a part was tested
 
 #: How the cells of the fit weigh, by the weights of the test.
 _WEIGHTED = {
@@ -108,7 +111,9 @@ class RumTest:
     seconds : float
         Time taken.
     sample : Sample
-        The data in the form of the test.
+        What was tested, in the form of the test.
+    whole : Sample
+        All data in that form. `sample` is a part of it where menus or items have no influence on the test.
 
     Examples
     --------
@@ -134,7 +139,8 @@ class RumTest:
     gap: float
     seconds: float
     sample: Sample
-    _fits: Fits
+    whole: Sample
+    _fits: Fits  # of `sample`
     _words: ClassVar[Words] = Words(
         "Test of random utility: do these choices come from a population of utility maximisers?",
         "set of RUMs",
@@ -179,18 +185,30 @@ class RumTest:
         return Lattice(len(flow)).from_internal(flow)
 
     @cached_property
+    def left_out(self) -> LeftOut:
+        """Menus and items that have no influence on the distance, and were left out before anything else was computed."""
+        return left_out(self.whole, self.sample)
+
+    @cached_property
+    def _whole_fits(self) -> Fits:
+        """The nearest point to all data; that of the part tested is found with the test."""
+        if self.whole is self.sample:
+            return self._fits
+        return distances(self.whole, self.whole.frequency[None], 0.0, _TOL, threads=None, only_upper=True).fits
+
+    @cached_property
     def _flow(self) -> Array:
-        return self._fits.flow(0)
+        return self._whole_fits.flow(0)
 
     @property
     def membership(self) -> Mask:
         """(m, n): the different menus of two or more items of all groups, as rows of truth values."""
-        return self.sample.menus
+        return self.whole.menus
 
     @property
     def fitted(self) -> Array:
         """(m, n): probabilities of these menus at the nearest point of the model, NaN on cells that no group recorded."""
-        return self.sample.projector.to_array(self._fits.fitted[0])
+        return self.whole.projector.to_array(self._whole_fits.fitted[0])
 
     @property
     def draws(self) -> str:
@@ -289,10 +307,10 @@ class RumTest:
         The flow through such an edge is 0, and the statistic would fall at the rate of the multiplier if it could be
         negative. Multipliers come from the potentials of the cheapest ways down from each menu: one choice among several.
         """
-        sample, lattice = self.sample, Lattice(len(self._flow))
+        sample, lattice = self.whole, Lattice(len(self._flow))
         flow = lattice.internal_to_cells(self._flow)
         means, _, total = sample.pool(sample.frequency[None], sample.weights)
-        gradient = 2 * sample.scale * total * (self._fits.fitted[0] - means[0])
+        gradient = 2 * self.sample.scale * total * (self._whole_fits.fitted[0] - means[0])
         cost = zeta_adjoint(sample.projector.to_lattice(gradient))
         below = cheapest_below(cost)
         mask, item = lattice.cells.T
@@ -365,11 +383,12 @@ class RumTest:
 
     def _facts(self) -> list[str]:
         """The data, in words."""
-        sample = self.sample
+        sample = self.whole
         groups = "" if sample.n_groups == 1 else f" in {sample.n_groups} groups, explained by one distribution"
         return [
             f"  data         {len(sample.items)} items, {how_many(len(sample.sizes), 'menu')} of two or more, "
-            f"{sample.n_observations:g} choices ({name_range(sample.sizes)} a menu){groups}"
+            f"{sample.n_observations:g} choices ({name_range(sample.sizes)} a menu){groups}",
+            *([f"  left out     {self.left_out.describe(sample.items)}"] if self.left_out else []),
         ]
 
     def _remarks(self, level: float) -> list[str]:
@@ -422,8 +441,9 @@ def make_result(
     weights: str,
     notes: tuple[str, ...],
     seconds: float,
+    whole: Sample | None = None,
 ) -> RumTest:
-    """Put a result together from the replicates that were done."""
+    """Put a result together from the replicates that were done; `whole`: all data, None if the replicator has them."""
     done = collected.done
     null = collected.statistic[:, done]
     statistic = float(observed.statistic[0])
@@ -450,5 +470,6 @@ def make_result(
         gap=float(observed.gap[0]),
         seconds=seconds,
         sample=replicator.sample,
+        whole=replicator.sample if whole is None else whole,
         _fits=observed.fits,
     )

@@ -50,6 +50,7 @@ class Sample:
     # One entry per unit, a menu of a group:
     unit_group: Ints
     unit_menu: Ints  # row of `menus`
+    unit_row: Ints  # number of the menu in the data of its group
     sizes: Array
     # One entry per slot, units in order:
     unit: Ints
@@ -62,7 +63,7 @@ class Sample:
     projector: Projector
     scale: float
     convention: Convention
-    by_counts: bool = False  # the weights are the menus' sample sizes
+    weighting: str  # "counts", "inverse-variance", "given", or "equal" for 1 on every cell
 
     @property
     def n_groups(self) -> int:
@@ -106,7 +107,7 @@ class Sample:
         n_independent   the number of independent draws behind each unit.
         """
         own = self.convention
-        thins = own.draws == "null" and own.thin > 0 and self.by_counts and len(self.centre) <= MOST_CELLS
+        thins = own.draws == "null" and own.thin > 0 and self.weighting == "counts" and len(self.centre) <= MOST_CELLS
         return inequality(np.bincount(self.unit_menu, n_independent).astype(np.float64)) if thins else 0.0
 
     def taus(self, tau: Tau, n_independent: Array) -> tuple[float, ...]:
@@ -134,6 +135,7 @@ class Sample:
             items=items,
             unit_group=np.zeros(len(rows), np.int64),
             unit_menu=np.arange(len(rows)),
+            unit_row=np.arange(len(rows)),
             sizes=self.sizes[rows],
             unit=unit,
             item=item,
@@ -213,6 +215,7 @@ def build_sample(
         names=names,
         unit_group=unit_group,
         unit_menu=unit_menu,
+        unit_row=np.concatenate([part.rows for part in parts]),
         sizes=unit_size,
         unit=unit,
         item=item,
@@ -223,7 +226,7 @@ def build_sample(
         projector=projector,
         scale=1.0,
         convention=convention,
-        by_counts=isinstance(weights, str) and weights == "counts",
+        weighting="equal" if weights is None else weights if isinstance(weights, str) else "given",
     )
     w = _slot_weights(sample, weights, groups)
     if convention.cells == "drop-last":
@@ -231,7 +234,7 @@ def build_sample(
         w = np.where(item == last[unit_menu[unit]], 0.0, w)
     if not (w > 0).any():
         raise InputError("weights: every recorded cell has weight 0, so there is nothing to test")
-    return replace(sample, weights=w, scale=_scale(sample, convention.scale, weights))
+    return replace(sample, weights=w, scale=find_scale(sample))
 
 
 def named_groups(
@@ -350,9 +353,9 @@ def unit_menus(data: ChoiceData, items: tuple[Item, ...]) -> UnitMenus:
 
 
 def places(labels: Sequence[Item], items: Sequence[Item]) -> Ints:
-    """The numbers of some labels among all items."""
+    """The numbers of some labels among all items; -1 for one that is not there."""
     number = {label: x for x, label in enumerate(items)}
-    return np.array([number[label] for label in labels], np.int64)
+    return np.array([number.get(label, -1) for label in labels], np.int64)
 
 
 def join_menus(parts: Sequence[Menus]) -> Menus:
@@ -421,9 +424,11 @@ def fitted(sample: Sample) -> Array:
     return np.asarray(simplex.solve(means, total, threads=None, only_upper=True).fitted[0], np.float64)
 
 
-def _scale(sample: Sample, scale: str | float | None, weights: str | ArrayLike | None) -> float:
+def find_scale(sample: Sample) -> float:
+    """What multiplies the squared distance."""
+    scale = sample.convention.scale
     if scale is None:
-        scale = 1.0 if isinstance(weights, str) else "total"
+        scale = 1.0 if sample.weighting in ("counts", "inverse-variance") else "total"
     if isinstance(scale, str):
         total = float(sample.sizes.sum())
         return {

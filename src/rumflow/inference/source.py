@@ -7,15 +7,16 @@ own way to resample, are in `rumflow.inference.budgets`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
 from rumflow.data.choices import ChoiceData
 from rumflow.inference.convention import Convention, find_convention, reduces_tau
-from rumflow.inference.notes import find_notes
+from rumflow.inference.notes import find_notes, note_on_subjects
 from rumflow.inference.plan import Plan
-from rumflow.inference.resample import Sampler, UnitSampler, make_sampler
+from rumflow.inference.resample import Sampler, UnitSampler, make_sampler, repeated_choices
 from rumflow.inference.result import RumTest
 from rumflow.inference.sample import Sample, build_sample
 
@@ -42,6 +43,18 @@ class Source:
         """What draws replicates."""
         return make_sampler(sample, list(self.groups.values()), plan.resample, plan.cluster)
 
+    def resolve(self, plan: Plan, sample: Sample) -> Plan:
+        """The plan with cluster="auto" replaced: published conventions and resampling by row have no clusters unless asked."""
+        if not (isinstance(plan.cluster, str) and plan.cluster == "auto"):
+            return plan
+        free = plan.resample == "menu" and not plan.convention.as_published
+        by_subject = free and self.repeats(sample)
+        return replace(plan, cluster=True if by_subject else None, automatic=by_subject)
+
+    def repeats(self, sample: Sample) -> bool:
+        """Are subjects known, and did some of them choose more than once?"""
+        return repeated_choices(list(self.groups.values()), sample) is not None
+
     def taus(self, sample: Sample, sampler: Sampler, plan: Plan) -> tuple[float, ...]:
         """How far the set is tightened."""
         return sample.taus(plan.tau, sampler.n_independent)
@@ -57,7 +70,12 @@ class Source:
     def notes(self, sample: Sample, sampler: Sampler, tau: float, plan: Plan) -> tuple[str, ...]:
         """What the reader should know about these data."""
         weights, reduced = self.describe(plan.chosen_weights), reduces_tau(plan.tau, plan.convention)
-        return find_notes(sample, sampler, tau, plan.by_cluster, weights, reduced, list(self.groups.values()))
+        panel = [] if plan.by_cluster and not plan.automatic else self._panel(sample, plan.automatic)
+        return (*panel, *find_notes(sample, sampler, tau, plan.by_cluster, weights, reduced))
+
+    def _panel(self, sample: Sample, automatic: bool) -> list[str]:
+        found = repeated_choices(list(self.groups.values()), sample)
+        return [] if found is None else [note_on_subjects(*found, automatic)]
 
     def describe(self, weights: str | ArrayLike | None) -> str:
         """How the weights were given, in words."""

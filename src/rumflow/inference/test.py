@@ -7,7 +7,8 @@ The null hypothesis is that the choice probabilities of the population lie in th
 a squared distance in the norm of the weights. Its distribution under the null depends on where in R the truth lies, so replicates
 are drawn from the point of the tightened set tau r + (1 - tau) R nearest to the data (r: uniform rankings), or a simpler one near
 it where menus are unequal, and measured to that same set: see `rumflow.inference.replicate`, `rumflow.inference.thin` and
-`rumflow.inference.resample`. Other models take the place of R as they are.
+`rumflow.inference.resample`. Other models take the place of R as they are. Menus and items that have no influence on J leave
+before tau and everything after it is computed: see `rumflow.inference.relevant`.
 
 Departures from the printed algorithm, which centres at P(pi - tau r) + tau r:
 1. that point has menus that add up to 1 + tau, outside R; here the centre is tau r + (1 - tau) P((pi - tau r) / (1 - tau));
@@ -37,9 +38,10 @@ from rumflow.inference.convention import Convention, Tau
 from rumflow.inference.jobs import Collected, run
 from rumflow.inference.notes import kept_in
 from rumflow.inference.plan import JobOptions, Plan
+from rumflow.inference.relevant import relevant_part
 from rumflow.inference.replicate import Distances, Replicator, distances, make_replicator
 from rumflow.inference.result import RumTest, make_result
-from rumflow.inference.sample import Sizes, named_groups
+from rumflow.inference.sample import Sample, Sizes, named_groups
 from rumflow.inference.source import Source
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model
@@ -54,6 +56,7 @@ class Prepared(NamedTuple):
 
     source: Source
     plan: Plan
+    whole: Sample  # all data; what the replicator has may be a part of it
     replicator: Replicator
     observed: Distances
 
@@ -63,7 +66,7 @@ def rum_test(
     n_boot: int = 999,
     tau: Tau = "auto",
     weights: str | ArrayLike | None = "auto",
-    cluster: Any = None,
+    cluster: Any = "auto",
     seed: Seed = None,
     n_jobs: int = 1,
     progress: bool = False,
@@ -95,8 +98,10 @@ def rum_test(
         probability, moved towards uniform by one observation per item, so that the statistic is Pearson's, with what was
         not recorded of a menu as a separate cell; the same weights for all replicates. Or a (2^n, n) array, or one shaped
         like `data.frequencies`. Only with "counts" are fits thinned (`Convention.thin`).
-    cluster : bool or array_like, optional
-        Resample whole subjects: True for the subject ids of the data, or one id per row.
+    cluster : {"auto"}, bool, None or array_like, default "auto"
+        Resample whole subjects: True for the subject ids of the data, or one id per row. False or None: choices are
+        independent. "auto": True where the data say who made every choice, and some made several from the menus tested;
+        False for conventions that reproduce a published test, and with resample="row". The summary says so.
     seed : int or numpy.random.Generator, optional
         The result is the same for any n_jobs, threads, or backend. None draws one, which is kept in the result.
     n_jobs : int, default 1
@@ -187,7 +192,9 @@ def prepare_test(
 ) -> Prepared:
     """Everything up to the replicates, which draw from the child `key` of the seed; `say` is told what is being done."""
     say(GRAPH)
-    sample = source.sample(plan)
+    whole = source.sample(plan)
+    sample = relevant_part(whole)
+    plan = source.resolve(plan, sample)
     sampler = source.sampler(sample, plan)
     say("the statistic")
     observed = distances(sample, sample.frequency[None], 0.0, plan.tol, threads=None)
@@ -195,13 +202,13 @@ def prepare_test(
     say("the fit that replicates are drawn from")
     taus = source.taus(sample, sampler, plan)
     replicator = make_replicator(sample, sampler, taus, max(plan.tol, source.replicate_tol), plan.seed, key)
-    return Prepared(source, plan, replicator, observed)
+    return Prepared(source, plan, whole, replicator, observed)
 
 
 def finish_test(prepared: Prepared, collected: Collected, seconds: float) -> RumTest:
     """The result, from the replicates that were done."""
-    source, plan, replicator, observed = prepared
+    source, plan, whole, replicator, observed = prepared
     sample, sampler = replicator.sample, replicator.sampler
     words = source.resampled(sampler, plan), source.describe(plan.chosen_weights)
     notes = (*source.notes(sample, sampler, replicator.taus[0], plan), *kept_in(collected.kept))
-    return source.result(make_result(replicator, observed, collected, *words, notes, seconds))
+    return source.result(make_result(replicator, observed, collected, *words, notes, seconds, whole))

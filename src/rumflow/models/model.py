@@ -14,6 +14,7 @@ import numpy as np
 from rumflow.core.arrays import Array, Ints, Mask, Paths
 from rumflow.core.graph import Graph
 from rumflow.core.graph_cells import Cells
+from rumflow.core.menus import Menus
 from rumflow.errors import InputError
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 
@@ -158,6 +159,28 @@ class Model(ABC):
             The model itself, unless its types are given menu by menu.
         """
         return self
+
+    def relevant(self, menus: Menus, times: Ints, taken: Mask, even: Mask) -> Mask | None:
+        """Return which cells a test must look at: whatever is left out has no influence on any distance to the model.
+
+        Parameters
+        ----------
+        menus : Menus
+            The different menus of two or more items.
+        times : ndarray of int, shape (m,)
+            How many groups each was offered to.
+        taken : ndarray of bool, shape (cells,)
+            Whether the item was ever chosen from the menu.
+        even : ndarray of bool, shape (m,)
+            Whether all items of the menu were recorded, in every group, and count with the same weight.
+
+        Returns
+        -------
+        ndarray of bool, shape (cells,), or None
+            False for all cells of a menu that leaves, and for an item that leaves its menu. None: nothing leaves, and
+            menus and items keep their order, as models need whose types are given menu by menu.
+        """
+        return None
 
     def inner_point(self, cells: Cells) -> Array | None:
         """Return a table in the relative interior of the model.

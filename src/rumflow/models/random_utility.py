@@ -11,11 +11,13 @@ from rumflow.check import check_item
 from rumflow.core.arrays import Ints, Mask, Paths
 from rumflow.core.graph import Graph
 from rumflow.core.graph_cells import Cells
+from rumflow.core.menus import Menus
 from rumflow.data.labels import plain_label
 from rumflow.errors import InputError
 from rumflow.models.model import Model, Wording
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit, build
 from rumflow.models.rankings import rankings_of_types
+from rumflow.models.relevance import relevant_cells
 
 
 class RandomUtility(Model):
@@ -110,6 +112,10 @@ class RandomUtility(Model):
             group = new
         order = np.argsort(group, kind="stable")
         return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+
+    def relevant(self, menus: Menus, times: Ints, taken: Mask, even: Mask) -> Mask:
+        """What may have an influence: see `rumflow.models.relevance`. Known preferences tie menus in other ways: all stay."""
+        return np.ones(len(menus.item), np.bool_) if self.above else relevant_cells(menus, times, taken, even)
 
     def describe(self) -> dict[str, Any]:
         """Its known preferences."""

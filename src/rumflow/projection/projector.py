@@ -122,6 +122,11 @@ class Projector:
             seen[row] |= own
         return Projector(Cells(menus, seen, cells.items), model, route, cone)
 
+    def on_cells(self, cells: Cells) -> Projector:
+        """The same on other cells."""
+        _, model, route, cone, remainders = self._asked
+        return Projector(cells, model, route, cone, remainders)
+
     def on_simplex(self) -> Projector:
         """The same with mixtures that add up to 1."""
         cells, model, route, cone, remainders = self._asked

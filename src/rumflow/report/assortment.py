@@ -29,7 +29,7 @@ def find_assortment(
     outside_option: Item | None,
     sampled: bool,
     seed: int,
-    cluster: bool,
+    cluster: bool | str,
     progress: bool,
 ) -> BestAssortment:
     """The best assortment, or the best that is found in time; with `sampled` over all populations that are not rejected."""
@@ -41,7 +41,7 @@ def find_assortment(
         confidence=level,
         max_seconds=MOST_SECONDS,
         seed=seed,
-        cluster=True if cluster and level is not None else None,
+        cluster=cluster if level is not None else None,
         progress=progress,
     )
     if found.reason == "interrupted":

@@ -32,7 +32,7 @@ def is_quick(fit: Projection) -> bool:
     return bool(fit.geometry.exact and fit.geometry.n_arcs <= MOST_ARCS)
 
 
-def explain_data(data: ChoiceData, n_boot: int, seed: int, cluster: bool, progress: bool) -> Explanation:
+def explain_data(data: ChoiceData, n_boot: int, seed: int, cluster: bool | str, progress: bool) -> Explanation:
     """The conflicts of the data; of the shares as they are where no test is asked for."""
     level = 0.05 if n_boot else None
     replicates = max(n_boot, LEAST_REPLICATES)
@@ -43,7 +43,7 @@ def explain_data(data: ChoiceData, n_boot: int, seed: int, cluster: bool, progre
         most=MOST_CONFLICTS,
         halves=0,
         seed=seed,
-        cluster=cluster and n_boot > 0,
+        cluster=cluster if n_boot else False,
         progress=progress,
     )
     if found.interrupted:

@@ -47,7 +47,7 @@ def make_report(
     title: str = "Choices",
     n_boot: int = 499,
     seed: int = 0,
-    cluster: bool = False,
+    cluster: bool | str = "auto",
     command: str = "",
     progress: bool = False,
     inputs: Iterable[str | os.PathLike[str]] = (),
@@ -57,7 +57,7 @@ def make_report(
     """Write the page; the main numbers are returned. Ctrl-C ends it without a page; an old one stays as it is.
 
     n_boot    bootstrap replicates of the test; 0 leaves the test out.
-    cluster   resample whole subjects; for choices.
+    cluster   resample whole subjects, for choices; "auto": where they are known and made several.
     command   how the page was made, for the section on reproducing it.
     inputs    files that the page must not overwrite, such as that of the data.
     revenue, outside_option   for a section on the best assortment, see `rumflow.best_assortment`.
@@ -68,10 +68,12 @@ def make_report(
     check_seed(seed)
     words = (
         command
-        or f"rumflow.report.make_report(data, {str(path)!r}, n_boot={n_boot}, seed={seed}{', cluster=True' if cluster else ''})"
+        or f"rumflow.report.make_report(data, {str(path)!r}, n_boot={n_boot}, seed={seed}"
+        + ("" if cluster == "auto" else f", cluster={cluster}")
+        + ")"
     )
     if isinstance(data, BudgetData):
-        if revenue is not None or cluster:
+        if revenue is not None or cluster is True:
             raise InputError("revenue and cluster are for choices from menus, not for budgets")
         return make_budget_report(data, path, title, n_boot, seed, words, progress, inputs)
     if revenue is not None:
@@ -87,7 +89,7 @@ def make_report(
         raise
     test = None
     if n_boot and has_counts(data):  # probabilities without sample sizes cannot be tested
-        test = rum_test(data, n_boot=n_boot, seed=seed, cluster=cluster or None, progress=progress)
+        test = rum_test(data, n_boot=n_boot, seed=seed, cluster=cluster, progress=progress)
     if test is not None and test.interrupted:
         raise KeyboardInterrupt
     reasons = explain_data(data, n_boot, seed, cluster, progress) if is_quick(fit) else None
@@ -319,6 +321,7 @@ def _test_text(test: Any) -> str:
         f"the data: the p-value is (1 + {reached}) / (1 + {test.n_boot}) = {test.pvalue:.3g}. A small value speaks "
         "against random utility. "
         + " ".join(f"With tau = {t:.3g} it is {p:.3g}." for t, p in zip(test.taus[1:], test.pvalues[1:], strict=True))
+        + (f" Left out of the test: {test.left_out.describe(test.whole.items)}." if test.left_out else "")
         + "".join(f" {note}" for note in test.notes)
     )
 

@@ -28,6 +28,7 @@ from rumflow.core.threads import run_threads, thread_count
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.inference.convention import Convention
+from rumflow.inference.relevant import relevant_part
 from rumflow.inference.replicate import Distances, Replicator, distances, make_replicator
 from rumflow.inference.resample import generators, make_sampler
 from rumflow.inference.sample import Sample, build_sample, testable
@@ -149,9 +150,10 @@ class Subset:
             if self.whole.rows is None
             else select(self.whole, self.kept, len(self.sample.items) < self.whole.n)
         )
-        sampler = make_sampler(self.sample, [data], "menu", self.sampling.cluster or None)
-        taus = self.sample.taus(["auto"], sampler.n_independent)
-        return make_replicator(self.sample, sampler, taus, _TOL, self.sampling.seed)
+        sample = relevant_part(self.sample)
+        sampler = make_sampler(sample, [data], "menu", self.sampling.cluster or None)
+        taus = sample.taus(["auto"], sampler.n_independent)
+        return make_replicator(sample, sampler, taus, _TOL, self.sampling.seed)
 
 
 class Subsets:
