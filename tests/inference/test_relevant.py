@@ -118,7 +118,10 @@ def test_a_result_has_fits_of_all_data():
     assert np.nanmax(np.abs(found.fitted - fit.fitted)) < 1e-7
     assert found.rho.shape == found.flow.shape == (64, 6)
     assert (found.flow >= 0).all()
-    assert found.misfits() == plain.misfits()
+    assert [(set(own[0]), *own[1:]) for own in found.misfits()] == [
+        ({*own[0], "x"}, *own[1:]) for own in plain.misfits()
+    ]
+    assert "a from {x, c, b, a}: observed 0.500, fitted 0.471" in found.summary()  # as it was offered
     assert found.left_out == LeftOut((("q", "p"),), ("x",))
     assert found.binding() != []
     assert "  data         6 items, 5 menus of two or more, 407 choices (7 to 100 a menu)" in found.summary()

@@ -465,7 +465,9 @@ def test_whole_subjects_where_they_chose_several_times():
     assert rf.rum_test(panel, 19, seed=1, resample="row").resample == "row"
     assert rf.rum_test(panel, 19, seed=1, convention="recentred", cluster=True).resample == "subject"
     assert rf.rum_test(once, 19, seed=1).resample == "menu"
-    with pytest.raises(rf.InputError, match=r"cluster='always': one id for each of the 60 rows is needed, .* or 'auto'"):
+    with pytest.raises(
+        rf.InputError, match=r"cluster='always': one id for each of the 60 rows is needed, .* or 'auto'"
+    ):
         rf.rum_test(panel, 19, seed=1, cluster="always")
     many = rf.rum_test_many({"panel": panel, "once": once}, 19, seed=1)
     assert [test.resample for test in many.tests] == ["subject", "menu"]

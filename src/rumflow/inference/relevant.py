@@ -19,7 +19,7 @@ from rumflow.core.arrays import Ints, Mask
 from rumflow.core.graph_cells import Cells
 from rumflow.core.menus import Menus
 from rumflow.data.labels import Item, label_order
-from rumflow.inference.sample import Sample, find_cells, find_centre, find_scale, join_menus
+from rumflow.inference.sample import Sample, Shown, find_cells, find_centre, find_scale, join_menus
 from rumflow.output.names import how_many, list_menu
 
 _NAMED = 3  # menus and items that a summary names
@@ -175,5 +175,6 @@ def _rebuild(sample: Sample, kept: Mask, order: Ints) -> Sample:
         column=find_cells(projector, unit_menu[unit], item),
         centre=find_centre(projector, sample.convention.centre),
         projector=projector,
+        shown=Shown(sample.items, tuple(old.labels_of(j, sample.items) for j in sample.unit_menu[units].tolist())),
     )
     return replace(found, scale=find_scale(found))

@@ -397,7 +397,7 @@ class RumTest:
 
     def _name_cell(self, menu: tuple[Item, ...], item: Item, group: Item) -> str | None:
         """A cell in words; None for one that is not to be named."""
-        sample = self.sample
+        sample = self.whole
         return f"{item} from {name_menu(sample.items, menu, WRAPPED)}" + (
             "" if sample.n_groups == 1 else f" of {group}"
         )

@@ -41,6 +41,13 @@ MOST_CELLS = 2500
 Sizes = float | ArrayLike | Mapping[Any, Any] | None
 
 
+class Shown(NamedTuple):
+    """The items of the data, and the menu of each unit, as they were given: what texts name."""
+
+    items: tuple[Item, ...]
+    menus: tuple[tuple[Item, ...], ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Sample:
     """Frequencies, weights and sizes of one or several groups, slot by slot."""
@@ -64,6 +71,7 @@ class Sample:
     scale: float
     convention: Convention
     weighting: str  # "counts", "inverse-variance", "given", or "equal" for 1 on every cell
+    shown: Shown | None = None  # where items left or are in another order
 
     @property
     def n_groups(self) -> int:
@@ -87,12 +95,12 @@ class Sample:
         return float(self.sizes.sum())
 
     def members(self, unit: int) -> tuple[Item, ...]:
-        """The labels of a unit's menu."""
-        return labels_of(self.items, self.menus[self.unit_menu[unit]])
+        """The labels of a unit's menu, as it was offered."""
+        return self.shown.menus[unit] if self.shown else labels_of(self.items, self.menus[self.unit_menu[unit]])
 
     def menu_name(self, unit: int) -> str:
         """A unit as text: its menu, and its group where there are several."""
-        menu = list_menu(self.items, self.members(unit))
+        menu = list_menu(self.shown.items if self.shown else self.items, self.members(unit))
         return menu if self.n_groups == 1 else f"{menu} of {self.names[int(self.unit_group[unit])]}"
 
     @property
