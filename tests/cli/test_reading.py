@@ -117,8 +117,8 @@ def test_one_group_alone_and_items_left_out(capsys, tmp_path):
         1,
         15,
     )  # {a, b, none} and {a, b} are one
-    assert "only group south: 2 menus, 15 choices" in answer["understood"]
-    assert "without none: 2 items, 1 menu, 15 choices" in answer["understood"]
+    assert "only group south: 2 menus, 15 choices" in answer["understood"]["notes"]
+    assert "without none: 2 items, 1 menu, 15 choices" in answer["understood"]["notes"]
     for command in ("explain", "report", "test", "bounds", "compare"):
         more = {"report": ["-o", tmp_path / "page.html"], "bounds": ["--for", "a,b"], "test": ["--n-boot", 19]}
         code, _, err = run(capsys, command, path, "--only", "north", *more.get(command, []))

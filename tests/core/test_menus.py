@@ -15,6 +15,7 @@ from rumflow.data import choices, interop, simulate
 from rumflow.data.choices import ChoiceData
 from rumflow.data.counted import Rows
 from rumflow.data.menus import tally, unique_menus
+from rumflow.data.understood import Understood
 
 N, M = 5_000, 20_000
 MOST_BYTES = 100e6
@@ -231,9 +232,9 @@ def test_cells_are_checked():
 def test_replace():
     data = random_data(1)
     names = tuple(f"item {x}" for x in data.items)
-    other = data.replace(items=names, understood="renamed")
+    other = data.replace(items=names, understood=Understood("renamed"))
     assert other.items == names
-    assert other.understood == "renamed"
+    assert str(other.understood) == "renamed"
     assert other.replace(items=data.items).equals(data)
     assert data.replace(counts=2 * data.count, totals=2 * data.totals).equals(
         data.replace(counts=2 * data.counts, totals=2 * data.totals)

@@ -26,7 +26,7 @@ def test_quantities_shares_files_and_median_prices(rng, tmp_path):
     three = rf.BudgetData.from_csv(file, price_file)
     assert three.goods == ("c", "b", "a")
     assert three.probabilities.tolist() == pytest.approx(one.probabilities.tolist(), abs=1e-9)
-    assert "share_c, share_b, share_a: shares" in three.understood
+    assert "shares = 'share_c, share_b, share_a'" in str(three.understood)
     frame = {
         "year": years[budget],
         "quantity_a": amounts[:, 0],
@@ -64,7 +64,7 @@ def test_goods_and_prices_that_share_some_names_only(tmp_path):
     named = rf.BudgetData.from_csv(
         tmp_path / "h.csv", tmp_path / "p.csv", price=["price_food", "price_energy"], degree=0
     )
-    assert "prices price_food, price_energy" in named.understood
+    assert "prices = 'price_food, price_energy'" in str(named.understood)
 
 
 def test_budgets_of_one_patch_are_padded():

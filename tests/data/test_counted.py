@@ -7,6 +7,7 @@ import rumflow as rf
 from rumflow.data import simulate
 from rumflow.data.choices import ChoiceData
 from rumflow.data.counted import Rows
+from rumflow.data.understood import Understood
 
 ROWS = {"menu": ["a,b", "a,b", "b,c"], "choice": ["a", "b", "c"], "subject": [7, 8, 7], "weight": [1, 2, 3]}
 
@@ -17,7 +18,7 @@ ROWS = {"menu": ["a,b", "a,b", "b,c"], "choice": ["a", "b", "c"], "subject": [7,
 )  # fmt: skip
 def test_data_differ_in_any_part(change):
     data, other = (ChoiceData.from_frame(table) for table in (ROWS, ROWS | change))
-    assert data.equals(ChoiceData.from_frame(ROWS).replace(understood="read elsewhere"))
+    assert data.equals(ChoiceData.from_frame(ROWS).replace(understood=Understood("elsewhere")))
     assert not data.equals(other)
     assert not other.equals(data)
     assert not data.equals(data.replace(rows=None))

@@ -169,7 +169,7 @@ def test_prices_that_may_not_be_divided_by_expenditure(rng):
     for degree in (0, 2):
         as_paid = rf.BudgetData.from_shares(prices, budget, shares, spent, degree)
         assert as_paid.notes == as_paid.select([0, 1]).notes == (note,)
-        assert as_paid.understood.splitlines()[-1] == note
+        assert str(as_paid.understood).splitlines()[-1] == note
         assert note in rf.rum_test(as_paid, 9, 0.1, seed=0).summary().splitlines()
     amounts = shares * spent[:, None] / prices[budget]
     assert rf.BudgetData.from_quantities(prices, budget, amounts, 2).notes == (note,)

@@ -93,7 +93,7 @@ def show_progress(arguments: argparse.Namespace) -> bool:
 def say_understood(data: ChoiceData | BudgetData, arguments: argparse.Namespace) -> str:
     """How the data were read, on standard error unless it is not wanted; what was said is returned."""
     arguments.labels = data.items
-    said = "" if arguments.quiet or arguments.json else shell_words(data.understood, arguments)
+    said = "" if arguments.quiet or arguments.json else shell_words(str(data.understood), arguments)
     if said:
         print(said, file=sys.stderr)
     return said

@@ -49,7 +49,7 @@ def _facts(data: BudgetData) -> dict[str, Any]:
         "patches": len(data.patches),
         "households": data.n_observations,
         "degree": data.degree,
-        "understood": data.understood,
+        "understood": data.understood.to_dict(),
     }
 
 

@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     return answer(
         arguments,
-        lambda: found.to_dict() | {"understood": data.understood},
+        lambda: found.to_dict() | {"understood": data.understood.to_dict()},
         lambda: [*found.parts(), *([] if isinstance(data, ChoiceData) else _patches(data, found))],
         found.to_frame("dict"),
         interrupted=found.interrupted,

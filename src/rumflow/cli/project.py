@@ -166,5 +166,5 @@ def fit_as_dict(fit: Projection, data: ChoiceData, top: int) -> dict[str, Any]:
         "misfits": [{"menu": list(m), "item": i, "observed": o, "fitted": f} for m, i, o, f in fit.misfits(top)],
         "rankings": [{"order": list(o), "weight": w} for o, w in fit.rankings.labelled()],
         "rankings_note": "one mixture among many that give the same probabilities when n >= 4",
-        "understood": data.understood,
+        "understood": data.understood.to_dict(),
     }

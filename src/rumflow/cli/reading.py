@@ -79,7 +79,7 @@ def _codes(text: str) -> list[str]:
 
 def _narrow(data: ChoiceData, arguments: argparse.Namespace) -> ChoiceData:
     """What `--only` and `--leave-out` leave of the data."""
-    told = [data.understood]
+    understood, told = data.understood, []
     if arguments.only is not None:
         rows = data.rows
         kind = "subject" if rows is not None and rows.group is None and rows.subject is not None else "group"
@@ -95,7 +95,7 @@ def _narrow(data: ChoiceData, arguments: argparse.Namespace) -> ChoiceData:
         data = data.without(menu_of_data(data, "--leave-out", arguments.leave_out))
         menus = how_many(len(data.totals), "menu")
         told.append(f"without {arguments.leave_out}: {data.n} items, {menus}, {data.n_observations:g} choices")
-    return data.replace(understood="\n".join(told)) if len(told) > 1 else data
+    return data.replace(understood=understood.noting(told)) if told else data
 
 
 def say_resampling(data: ChoiceData, arguments: argparse.Namespace) -> None:

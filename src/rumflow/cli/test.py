@@ -170,5 +170,5 @@ def test_as_dict(result: RumTest, data: ChoiceData) -> dict[str, Any]:
             {"menu": list(m), "item": i, "observed": o, "fitted": f, "contribution": c}
             for m, i, _, o, f, c in result.misfits(20)
         ],
-        "understood": data.understood,
+        "understood": data.understood.to_dict(),
     }

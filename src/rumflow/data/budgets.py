@@ -46,6 +46,7 @@ from rumflow.data.households import Households, cut_budgets
 from rumflow.data.labels import Item
 from rumflow.data.readers.demand import read_demand
 from rumflow.data.readers.sources import FrameSource, Source, open_source
+from rumflow.data.understood import UNREAD, Understood
 from rumflow.errors import InputError
 from rumflow.output.frames import make_frame
 
@@ -76,8 +77,8 @@ class BudgetData:
         Budget, patch, shares and expenditure of every household.
     pieces : Patches or None
         The patches with their corners, where prices are known.
-    understood : str
-        How the tables were read, in words.
+    understood : Understood
+        How the tables were read: roles of the columns, unused columns, notes.
     notes : tuple of str
         What may be wrong with how they were read.
 
@@ -101,7 +102,7 @@ class BudgetData:
     degree: int = 0
     households: Households | None = field(default=None, repr=False)
     pieces: Patches | None = field(default=None, repr=False)
-    understood: str = field(default="", repr=False)
+    understood: Understood = field(default=UNREAD, repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
 
     @classmethod
@@ -182,7 +183,7 @@ class BudgetData:
         sizes = np.bincount(found.households.budget, minlength=len(labels)).astype(np.float64)
         how = f"smoothed at median expenditure with degree {found.degree}" if found.degree else "plain frequencies"
         size = f"{len(labels)} budgets of {len(goods)} goods, {len(found.probabilities)} patches, {len(who.budget)} households"
-        understood = "\n".join(["; ".join([f"{size}, {how}", *found.notes]), *warnings])
+        understood = Understood(notes=(f"{size}, {how}", *found.notes), warnings=warnings)
         return cls(
             labels,
             found.pieces.signs,
@@ -336,9 +337,8 @@ class BudgetData:
     def _from_source(cls, source: Source, prices: Any, options: dict[str, Any]) -> BudgetData:
         found = read_demand(source, prices, options)
         data = cls.from_shares(**found.arguments)
-        understood = f"{found.understood}; {data.understood}"
-        understood += f"\nnot used: {', '.join(found.unused)}" if found.unused else ""
-        return replace(data, understood=understood)
+        said = data.understood
+        return replace(data, understood=replace(found.understood, notes=said.notes, warnings=said.warnings))
 
     @property
     def budget(self) -> Ints:

@@ -20,6 +20,7 @@ from rumflow.data.labels import Item
 from rumflow.data.menus import make_table
 from rumflow.data.parts import in_order
 from rumflow.data.readers import FrameSource, ParquetSource, make_options, open_source, read
+from rumflow.data.understood import UNREAD, Understood
 from rumflow.errors import InputError
 
 #: Tables (menus, items) of at most this many entries are kept once they were asked for; larger ones are made each time.
@@ -45,8 +46,8 @@ class ChoiceData(Counted):
         Sample size of each menu.
     rows : Rows, optional
         The single choices; None where only counts are known.
-    understood : str, default ""
-        How a table was read, in words.
+    understood : Understood, optional
+        How a table was read: an empty one where none was.
 
     Attributes
     ----------
@@ -60,8 +61,8 @@ class ChoiceData(Counted):
         Sample size of each menu.
     rows : Rows or None
         The single choices.
-    understood : str
-        How a table was read, in words.
+    understood : Understood
+        How a table was read: layout, roles of the columns, coding, unused columns, notes.
 
     Notes
     -----
@@ -87,7 +88,7 @@ class ChoiceData(Counted):
         counts: Array,
         totals: Array,
         rows: Rows | None = None,
-        understood: str = "",
+        understood: Understood = UNREAD,
     ) -> None:
         m, n = len(totals), len(items)
         if membership.dtype != np.bool_ or not membership.shape == counts.shape == (m, n):
@@ -101,6 +102,8 @@ class ChoiceData(Counted):
     def _set(self, data: Counted) -> None:
         """Hold these data, whose menus are in order."""
         check_totals(data.items, data.offered, data.totals)
+        if not isinstance(data.understood, Understood):
+            raise InputError(f"understood={data.understood!r}: an Understood is needed, as in data.understood")
         count = np.asarray(data.count, np.float64).view()
         count.flags.writeable = False
         held = {field.name: getattr(data, field.name) for field in fields(Counted)}
@@ -121,7 +124,7 @@ class ChoiceData(Counted):
         counts: Array,
         totals: Array,
         rows: Rows | None = None,
-        understood: str = "",
+        understood: Understood = UNREAD,
     ) -> ChoiceData:
         """Make choice data from menus by item number, in any order, and a count per cell.
 
@@ -139,8 +142,8 @@ class ChoiceData(Counted):
             Sample size of each menu.
         rows : Rows, optional
             The single choices.
-        understood : str, default ""
-            How a table was read, in words.
+        understood : Understood, optional
+            How a table was read: an empty one where none was.
 
         Returns
         -------

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rumflow.core.arrays import Array, Ints
 from rumflow.core.menus import MOST_MASK_ITEMS, Menus
 from rumflow.data.labels import LARGEST_TOTAL, Item, format_menu
+from rumflow.data.understood import UNREAD, Understood
 from rumflow.errors import InputError
 
 
@@ -78,7 +79,7 @@ class Counted:
     count: Array  # (cells,): NaN where not observed
     totals: Array  # (m,)
     rows: Rows | None = None
-    understood: str = ""
+    understood: Understood = UNREAD
 
     @property
     def n(self) -> int:

@@ -77,7 +77,7 @@ def _content(data: BudgetData, fit: Projection, test: Any) -> dict[str, Any]:
             "status": f"{fit.status}: {fit.status.explanation}",
         },
         "smoothing": smoothing,
-        "understood": data.understood or repr(data),
+        "understood": str(data.understood) or repr(data),
     }
 
 

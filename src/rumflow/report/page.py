@@ -153,7 +153,7 @@ def _content(data: ChoiceData, fit: Projection, test: Any) -> dict[str, Any]:
             "menu_error": f"{certificate.menu_error:.0e}",
             "status": f"{fit.status}: {fit.status.explanation}",
         },
-        "understood": data.understood or repr(data),
+        "understood": str(data.understood) or repr(data),
     }
 
 

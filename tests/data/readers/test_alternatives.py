@@ -15,7 +15,7 @@ def test_one_row_an_alternative():
             table["choice"].append(int(item == pick))
     data = ChoiceData.from_frame(table, items=ITEMS)
     same_counts(data, expected(menus, picks))
-    assert "one row an alternative" in data.understood
+    assert "one row per alternative" in str(data.understood)
 
 
 @both

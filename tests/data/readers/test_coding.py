@@ -40,7 +40,7 @@ def test_codes_for_missing_choices(tmp_path, kind):
     data = read(table, tmp_path, kind, missing=0)
     assert data.items == ("TRAIN", "SM", "CAR")
     assert data.n_observations == 3
-    assert "2 rows without a recorded choice are left out" in data.understood
+    assert "2 rows without a recorded choice are left out" in str(data.understood)
     with pytest.raises(rf.InputError, match="missing=0"):
         read(table, tmp_path, kind, base=1)
     texts = {"menu": ["a,b", "a,b", "a,b"], "choice": ["a", "?", "refused"]}

@@ -19,7 +19,7 @@ def test_the_choice_as_a_position_among_the_columns(tmp_path, kind, base):
     table["choice"] = [*place, 2 + base]
     data = read(table, tmp_path, kind, menu=["a1", "a2", "a3"], items=ITEMS)
     same_data(data, counted(menus, picks))
-    assert f"positions in the menu, counted from {base}" in data.understood
+    assert f"positions in the menu, counted from {base}" in str(data.understood)
 
 
 @both

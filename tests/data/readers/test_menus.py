@@ -18,7 +18,7 @@ def test_menus_as_text(tmp_path, separator, delimiter):
     data = ChoiceData.from_csv(write(tmp_path / "a.csv", ["menu", "choice"], rows, delimiter), items=ITEMS)
     same_counts(data, expected(menus, picks))
     assert len(data.rows.menu) == len(rows)
-    assert "menu = 'menu'" in data.understood
+    assert "menu = 'menu'" in str(data.understood)
 
 
 @pytest.mark.parametrize("style", [json.dumps, str, lambda m: "{" + ", ".join(m) + "}"])
@@ -52,7 +52,7 @@ def test_availability_beside_other_flags():
     data = ChoiceData.from_frame(table)
     assert data.items == ("CAR", "SM", "TRAIN")
     plain = {"pick": ["x", "y", "x"], "x": [1, 1, 1], "y": [1, 1, 0], "z": [1, 0, 1]}
-    assert "never chosen: z" in ChoiceData.from_frame(plain, choice="pick").understood
+    assert "never chosen: z" in str(ChoiceData.from_frame(plain, choice="pick").understood)
 
 
 def test_bit_masks(tmp_path):
@@ -94,7 +94,7 @@ def test_text_menus_with_whole_choices():
     assert lists.items == (5, 7, 9)
     position = ChoiceData.from_frame({"menu": ["tea,milk", "milk,juice", "tea,juice"], "choice": [1, 2, 2]})
     assert np.nansum(position.counts) == 3
-    assert "counted from 1" in position.understood
+    assert "counted from 1" in str(position.understood)
     assert dict(zip(position.items, np.nansum(position.counts, axis=0), strict=True)) == {
         "tea": 1,
         "juice": 2,
@@ -113,4 +113,4 @@ def test_menus_by_id_are_the_items_in_their_rows(tmp_path, kind):
             table["count"].append(counts[ITEMS.index(item)])
     data = read(table, tmp_path, kind, items=ITEMS)
     same_data(data, whole)
-    assert "the items in the rows of its 'menu_id'" in data.understood
+    assert "the items in the rows of its 'menu_id'" in str(data.understood)

@@ -38,7 +38,7 @@ def test_pipe(tmp_path, packed):
     data = ChoiceData.from_csv(pipe)
     thread.join(10)
     assert data.n_observations == 50_003
-    assert str(pipe) in data.understood
+    assert str(pipe) in str(data.understood)
 
 
 def test_parquet_through_a_pipe(tmp_path):

@@ -25,15 +25,13 @@ from rumflow.data.readers.labels import Distinct
 from rumflow.data.readers.roles import SHARES, Options, Roles, plain
 from rumflow.data.readers.sources import Chunk, Coded, Source
 from rumflow.data.readers.texts import numbers_if_whole
+from rumflow.data.understood import Understood
 from rumflow.errors import InputError
 from rumflow.output.names import how_many
 
 #: Rows are kept one by one up to this number, unless the caller says otherwise.
 KEEP_ROWS = 5_000_000
 MAX_DIFFERENT = 1 << 20
-
-#: Columns that are named as not used.
-MOST_UNUSED = 12
 
 
 def read(source: Source, options: Options) -> Counted:
@@ -46,12 +44,15 @@ def read(source: Source, options: Options) -> Counted:
         return _read_matrix(source, options)
     if roles.form == "alternatives":
         data: Counted = read(*collect_alternatives(source, roles, options))
-        first = (
-            f"{source.name}: one row an alternative; observation = {roles.observation!r}, alternative = {roles.menu!r}, "
-            f"chosen = {roles.choice!r}"
+        known = {"observation": roles.observation, "alternative": roles.menu, "choice": roles.choice}
+        known |= {"weight": roles.weight, "subject": roles.subject}
+        understood = replace(
+            data.understood,
+            layout="one row per alternative",
+            roles={role: column for role, column in known.items() if column},
+            unused=_unused(source, roles),
         )
-        lines = [first, *data.understood.splitlines()[1:], *_unused(source, roles)]
-        return replace(data, understood="\n".join(lines))
+        return replace(data, understood=understood)
     if roles.choice is None and not roles.choice_columns:
         raise InputError(f"{source.name}: no choice column found; name it with choice= (--choice)")
     table = _Accumulator(source, roles, options)
@@ -338,8 +339,8 @@ class _Accumulator:
             return tuple(zip(*(numbers_if_whole(part) for part in zip(*names, strict=True)), strict=True))
         return tuple(numbers_if_whole(names))
 
-    def _describe(self, meaning: Meaning, menus: int, total: float, rows: Rows | None) -> str:
-        """What was understood, as text."""
+    def _describe(self, meaning: Meaning, menus: int, total: float, rows: Rows | None) -> Understood:
+        """What was understood."""
         roles = self.roles
         forms = {
             "choices": "one row per choice",
@@ -347,14 +348,11 @@ class _Accumulator:
             "availability": f"one row per choice, {len(roles.available)} availability columns",
             "losers": "one row per choice: winner and losers",
         }
-        named = {"menu": roles.menu or ", ".join(roles.menu_columns), roles.extra: roles.extra_column}
-        named["choice"] = roles.choice or ", ".join(list(roles.choice_columns)[:6])
-        named |= {"total": roles.total, "subject": roles.subject, "group": ", ".join(roles.group) or None}
+        named = {"menu": roles.menu or tuple(roles.menu_columns), roles.extra: roles.extra_column}
+        named |= {"choice": roles.choice or tuple(roles.choice_columns), "available": tuple(roles.available)}
+        named |= {"total": roles.total, "subject": roles.subject, "group": tuple(roles.group)}
         named["count" if roles.counted else "weight"] = roles.weight
-        lines = [
-            f"{self.source.name}: {forms[roles.form]}; " + ", ".join(f"{k} = {v!r}" for k, v in named.items() if v)
-        ]
-        lines += meaning.notes
+        lines, doubts = list(meaning.notes), []
         lines.append(
             f"{len(meaning.items)} items {format_menu(meaning.items)}, {how_many(menus, 'menu')}, {total:g} choices in "
             f"{self.n_rows:,} rows"
@@ -372,18 +370,24 @@ class _Accumulator:
                 f"{self.n_rows:,} rows; is it a group? Name others with group=, or none with group=False (--group no)"
             )
             warnings.warn(text, UserWarning, stacklevel=5)
-            lines.append(text)
+            doubts.append(text)
         if not self.keep and self.n_rows > KEEP_ROWS and roles.form != "counts":
             lines.append(f"more than {KEEP_ROWS:,} rows: only counts are kept (rows=True keeps every row)")
-        return "\n".join([*lines, *_unused(self.source, roles)])
+        return Understood(
+            self.source.name,
+            forms[roles.form],
+            {role: column for role, column in named.items() if column},
+            meaning.coding,
+            _unused(self.source, roles),
+            tuple(lines),
+            tuple(doubts),
+        )
 
 
-def _unused(source: Source, roles: Roles) -> list[str]:
-    """A line on the columns that no role took, where there are any."""
+def _unused(source: Source, roles: Roles) -> tuple[str, ...]:
+    """The columns that no role took."""
     used = set(roles.columns())
-    rest = [str(name) for name in source.columns if name not in used]
-    more = f", ... {len(rest) - MOST_UNUSED} more" if len(rest) > MOST_UNUSED else ""
-    return [f"not used: {', '.join(rest[:MOST_UNUSED])}{more}"] if rest else []
+    return tuple(str(name) for name in source.columns if name not in used)
 
 
 def _listed(column: Any) -> Any:
@@ -414,6 +418,6 @@ def _read_matrix(source: Source, options: Options) -> Counted:
         data = from_matrix(matrix, source.columns if options.items is None else options.items)
     except InputError as error:
         raise InputError(f"{source.name}: {error}") from None
-    text = f"{source.name}: a matrix of counts, one row per menu (bit mask), one column per item\n"
-    text += f"{n} items {format_menu(data.items)}, {how_many(len(data.totals), 'menu')}, {data.totals.sum():g} choices"
-    return replace(data, understood=text)
+    size = f"{n} items {format_menu(data.items)}, {how_many(len(data.totals), 'menu')}, {data.totals.sum():g} choices"
+    layout = "a matrix of counts, one row per menu (bit mask), one column per item"
+    return replace(data, understood=Understood(source.name, layout, notes=(size,)))

@@ -17,6 +17,7 @@ from rumflow.data.readers.coding import Coder, to_numbers
 from rumflow.data.readers.roles import plain
 from rumflow.data.readers.sources import FrameSource, Source, open_source
 from rumflow.data.readers.texts import numbers_if_whole
+from rumflow.data.understood import Understood
 from rumflow.errors import InputError
 
 BUDGET = ("budget", "year", "period", "market", "month", "quarter")
@@ -32,8 +33,7 @@ class Demand(NamedTuple):
     """What the tables hold."""
 
     arguments: dict[str, Any]  # of `BudgetData.from_shares`
-    understood: str
-    unused: list[str]  # columns of the households that no role took
+    understood: Understood
 
 
 def read_demand(households: Source, price_table: Any, options: dict[str, Any]) -> Demand:
@@ -87,14 +87,20 @@ def read_demand(households: Source, price_table: Any, options: dict[str, Any]) -
             expenditure = None
     names = [_suffix(name, GOODS) for name in goods]
     names = [f"good {name}" if name.isdigit() else name for name in names]
-    understood = (
-        f"{key}: the budget; {', '.join(goods)}: {'shares' if shares else 'quantities'}"
-        + (f"; {spent}: expenditure" if spent else "")
-        + f"; prices {', '.join(price_columns)}"
-        + (f"; {cluster}: clusters" if cluster else "")
-    )
+    roles = {
+        "budget": key,
+        "shares" if shares else "quantities": tuple(goods),
+        "expenditure": spent,
+        "cluster": cluster,
+    }
+    roles |= {"prices": tuple(price_columns)}
     used = {key, *goods, spent, cluster}
-    unused = [str(name) for name in households.columns if name not in used]
+    understood = Understood(
+        households.name,
+        f"households, with prices in {prices.name}",
+        {role: column for role, column in roles.items() if column},
+        unused=tuple(str(name) for name in households.columns if name not in used),
+    )
     unordered = np.empty(len(labels), object)
     unordered[:] = labels
     kind = unordered.astype(np.int64) if all(isinstance(label, int) for label in set(labels)) else unordered.astype(str)
@@ -108,7 +114,7 @@ def read_demand(households: Source, price_table: Any, options: dict[str, Any]) -
         "expenditure": expenditure,
     }
     arguments |= {"cluster": coder, "goods": names, "degree": degree, "at_median": at_median, "where": where}
-    return Demand(arguments, understood, unused)
+    return Demand(arguments, understood)
 
 
 def _read(

@@ -30,6 +30,7 @@ class Meaning:
     item: Ints
     cell: Ints
     notes: list[str]
+    coding: dict[Any, Item]  # by code of a choice its label, where choices are codes
 
     def name(self, menu: int) -> str:
         """A menu as text."""
@@ -165,7 +166,8 @@ class Interpreter(MenuReader):
                 "counted from 0 or from 1, and both fit; say base=0 or base=1 (--base)"
             )
         base = fits[0][1]
-        self.notes.append(f"choices are column numbers counted from {base}: {base} is {labels[0]}")
+        self.notes.append(f"choices are column numbers counted from {base}")
+        self.coding = {k + base: label for k, label in enumerate(labels)}
         return [
             None if n is None else labels[n - base] if 0 <= n - base < len(labels) else self.label(n) for n in numbers
         ]
@@ -219,7 +221,7 @@ class Interpreter(MenuReader):
         if (cell < 0).any():
             k = int(np.argmax(cell < 0))
             self._report(k, members[key_menu[k]], choices[k])
-        return Meaning(items, menus, menu, item, cell, self.notes)
+        return Meaning(items, menus, menu, item, cell, self.notes, self.coding)
 
     def _report(self, k: int, menu: Menu, choice: Item | None) -> None:
         """Say what is wrong with a key."""

@@ -41,6 +41,7 @@ class Labels:
     def __init__(self, name: str, text: bool, roles: Roles, options: Options, table: Distinct) -> None:
         self.name, self.text, self.roles, self.options, self.table = name, text, roles, options, table
         self.notes: list[str] = []
+        self.coding: dict[Any, Item] = {}  # by code of a choice, or number of a bit, its label
         self.as_text = False  # labels of a frame are compared as texts
         self.ordered: list[Menu] = []  # menus as they stand, gaps included, where a choice may be a position in them
         self.outside = self.read_outside()

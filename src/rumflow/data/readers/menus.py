@@ -88,9 +88,8 @@ class MenuReader(Labels):
                 )
         else:
             labels = self._mask_labels(values, at, width, str(column))
-        self.notes.append(
-            f"column {column!r} holds bit masks: bit 0 is {labels[0]}, bit {len(labels) - 1} is {labels[-1]}"
-        )
+        self.notes.append(f"column {column!r} holds bit masks; the codes are the numbers of the bits")
+        self.coding = dict(enumerate(labels))
         return [tuple(labels[x] for x in range(width) if value >> x & 1) for value in values], labels
 
     def _mask_labels(self, values: list[int], at: int, width: int, column: str) -> list[Item]:
