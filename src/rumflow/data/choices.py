@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from rumflow.core.arrays import Array, Mask
 from rumflow.core.lattice import MAX_ITEMS
 from rumflow.core.menus import Menus
-from rumflow.data import mappings, matrix, parts, writers
+from rumflow.data import mappings, matrix, parts, rankings, writers
 from rumflow.data.counted import Counted, Rows, check_totals
 from rumflow.data.labels import Item
 from rumflow.data.menus import make_table
 from rumflow.data.parts import in_order
+from rumflow.data.preflib import is_preflib, read_preflib
 from rumflow.data.readers import FrameSource, ParquetSource, make_options, open_source, read
 from rumflow.data.understood import UNREAD, Understood
 from rumflow.errors import InputError
@@ -281,7 +282,7 @@ class ChoiceData(Counted):
     ) -> ChoiceData:
         """Read choice data from a file: delimited text (also gzip) or Parquet, recognised by content.
 
-        The file is read in pieces, so it may be larger than memory; a pipe is copied to a temporary file first.
+        Files of orders from preflib.org are recognised by their ending and read by `from_preflib`. The file is read in pieces, so it may be larger than memory; a pipe is copied to a temporary file first.
         `understood` says how it was read.
 
         Parameters
@@ -304,6 +305,8 @@ class ChoiceData(Counted):
         InputError
             If the file cannot be read; the message names the file, the line and what is accepted.
         """
+        if is_preflib(path):
+            return cls.from_preflib(path, encoding=encoding, **options)
         chosen = make_options(options)
         return cls._of(read(open_source(path, delimiter, encoding), chosen))
 
@@ -403,6 +406,98 @@ class ChoiceData(Counted):
         [[1.0, 2.0]]
         """
         return cls.from_frame(mappings.table_of_pairs(choices), **options)
+
+    @classmethod
+    def from_rankings(
+        cls,
+        orders: Any,
+        menus: str | Iterable[Iterable[Item]] = "pairs",
+        *,
+        items: Sequence[Item] | None = None,
+        counts: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        ties: str | None = None,
+        unranked: str = "below",
+        form: str = "orders",
+    ) -> ChoiceData:
+        """Derive choices from rankings: from each of the menus every ranking takes its best item.
+
+        Each ranking is one subject, so that tests can resample its choices together.
+
+        Parameters
+        ----------
+        orders : sequence, array or data frame
+            A row for each ranking with its labels, the best first; rows may be of different lengths, or filled up with None
+            or NaN. Items that tie are given as a list or a set in their place: `["tea", ["milk", "juice"], "water"]`.
+        menus : {"pairs", "all"} or list of menus, default "pairs"
+            The menus that every ranking is asked about. Choices by stages (the first place from all items, the second from
+            what is left, ...) are refused: see Notes.
+        items : sequence, optional
+            All items in the order to use; None: those that are ranked by somebody.
+        counts : array_like of whole numbers, optional
+            How many people gave each ranking; each of them is a subject.
+        weights : array_like, optional
+            The weight of each ranking, of which there is one subject.
+        ties : {None, "half", "drop"}, optional
+            What to do with a menu whose best items tie in some ranking. None: it is left out ("pairs" and "all"), or is an
+            error (in a list). "half": they get equal parts of the choice. "drop": the menu is derived from the other rankings.
+        unranked : {"below", "not offered"}, default "below"
+            Items that a ranking leaves out are below all that it has (the best k of all items were asked for), or were not shown
+            to that person, who is then not asked about menus that contain them.
+        form : {"orders", "ranks"}, default "orders"
+            "ranks": `orders` is a table with a column for each item, and its rank in each row (1: the best; equal ranks are ties;
+            0 or NaN: not ranked).
+
+        Returns
+        -------
+        ChoiceData
+
+        Notes
+        -----
+        Populations of rankings are random utility by definition, and the choices derived here are theirs as long as the menus a
+        ranking is asked about do not depend on it: all rankings and all menus; with ties="half" as well, since breaking ties by
+        lot makes rankings of them; with unranked="not offered" where the items shown were drawn independently of tastes. With
+        ties="drop" they do depend on it, and so they do where a ranking is exploded into choices by stages, as the rank-ordered
+        logit does: only those who like tea best choose from the menu without tea.
+
+        Examples
+        --------
+        >>> data = ChoiceData.from_rankings([["tea", "milk", "juice"], ["juice", "tea", "milk"]], menus=[("tea", "milk", "juice")])
+        >>> data.counts.tolist(), data.items
+        ([[1.0, 0.0, 1.0]], ('juice', 'milk', 'tea'))
+        """
+        read_in = rankings.read_orders(orders, items, form, unranked)
+        size = len(read_in.place)
+        times = rankings.read_numbers(counts, "counts", size, whole=True).astype(np.int64)
+        each = rankings.read_numbers(weights, "weights", size, whole=False)
+        return cls._of(in_order(rankings.derive_choices(read_in, menus, ties, times, each)))
+
+    @classmethod
+    def from_preflib(cls, path: str | Path, *, encoding: str = "utf-8", **options: Any) -> ChoiceData:
+        """Derive choices from the orders of a file from preflib.org: .soc, .soi, .toc or .toi.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        encoding : str, default "utf-8"
+            Of the text.
+        **options
+            `menus`, `ties` and `unranked`, as for `from_rankings`. Complete orders have no unranked items; files that end in
+            .soi or .toi may: say whether these are "below" those that are ranked or were "not offered".
+
+        Returns
+        -------
+        ChoiceData
+        """
+        accepted = ("menus", "ties", "unranked")
+        for name, value in options.items():
+            if name not in accepted and value not in (None, False):
+                raise InputError(f"{name}= is not an option for files of orders; accepted are {', '.join(accepted)}")
+        file = read_preflib(path, encoding)
+        chosen = {name: options[name] for name in accepted if options.get(name) is not None}
+        data = cls.from_rankings(file.orders, items=file.items, counts=file.counts, **chosen)
+        return data.replace(understood=f"{file.name}: {len(file.orders):,} different orders\n{data.understood}")
 
     def split(self, by: str | Sequence[str] = "group") -> dict[Any, ChoiceData]:
         """Return the data of each group, over the same items.
