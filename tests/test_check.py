@@ -318,6 +318,7 @@ def test_every_public_name_is_tried():
         "load",
         "__version__",
         "functionals",
+        "datasets",
         "simulate",
         "ChoiceGraph",
         "Model",

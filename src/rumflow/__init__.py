@@ -1,8 +1,8 @@
 """rumflow: are these choices rational, how far are they from rational, and what is the nearest rational model?
 
-Public are the names in `__all__` (with the modules `simulate` and `functionals`), the result classes that these functions
-return, and the packages `rumflow.torch`, `rumflow.jax` and `rumflow.sklearn`. The reference lists all of them. Everything
-else is private and may change in any version.
+Public are the names in `__all__` (with the modules `datasets`, `simulate` and `functionals`), the result classes that these
+functions return, and the packages `rumflow.torch`, `rumflow.jax` and `rumflow.sklearn`. The reference lists all of them.
+Everything else is private and may change in any version.
 """
 
 from importlib import import_module
@@ -14,7 +14,7 @@ from rumflow.version import __version__
 if TYPE_CHECKING:
     from rumflow.core.certificate import Certificate
     from rumflow.core.lattice import Lattice
-    from rumflow.data import simulate
+    from rumflow.data import datasets, simulate
     from rumflow.data.budgets import BudgetData
     from rumflow.data.choices import ChoiceData
     from rumflow.inference import (
@@ -70,6 +70,7 @@ __all__ = [
     "bounds",
     "compare_groups",
     "compare_models",
+    "datasets",
     "diversion",
     "estimate_cost",
     "explain",
@@ -111,12 +112,13 @@ _HOMES = {
         "next_menu rationalizable_share rum_test rum_test_many"
     ),
 }
+_MODULES = {"datasets": "rumflow.data.datasets", "simulate": "rumflow.data.simulate"}
 _HOME = {name: f"rumflow.{module}" for module, names in _HOMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "simulate":
-        value = import_module("rumflow.data.simulate")
+    if name in _MODULES:
+        value = import_module(_MODULES[name])
     elif name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
     else:

@@ -406,7 +406,9 @@ def fuzz_clock(rng: Rng, folder: Path) -> str:
         raise Disagreement(f"{what}: {found.err[-300:]}")
     late = found.taken - seconds if limited else found.since_signal
     if late is not None and late > LATE:
-        raise Disagreement(f"{what}: {'limit' if limited else 'Ctrl-C'} after {seconds:.2f} s, ended {late:.1f} s later")
+        raise Disagreement(
+            f"{what}: {'limit' if limited else 'Ctrl-C'} after {seconds:.2f} s, ended {late:.1f} s later"
+        )
     return "limit" if limited else "ended before" if late is None else "Ctrl-C"
 
 
@@ -499,7 +501,9 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--minutes", type=float, default=10.0, help="how long (default 10)")
     parser.add_argument("--seed", type=int, default=0, help="seed of all rounds (default 0)")
-    parser.add_argument("--kinds", default=",".join(KINDS), help="reader,command,problem,clock: which, in turn (default all)")
+    parser.add_argument(
+        "--kinds", default=",".join(KINDS), help="reader,command,problem,clock: which, in turn (default all)"
+    )
     parser.add_argument("--round", type=int, help="run only this round, in this process")
     arguments = parser.parse_args(argv)
     kinds = arguments.kinds.split(",")

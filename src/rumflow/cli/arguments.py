@@ -66,7 +66,7 @@ def _by(text: str) -> str:
 
 def add_data(parser: ArgumentParser, by: bool = False, several: bool = False, budgets: bool = False) -> None:
     """What to read and how."""
-    text = "a CSV (also .gz) or Parquet file; - for CSV from standard input"
+    text = "a CSV (also .gz) or Parquet file, or orders (.soc .soi .toc .toi); datasets:NAME; - for CSV from standard input"
     if several:
         parser.add_argument("data", nargs="+", help=text + "; several are tested separately, or --together")
     else:

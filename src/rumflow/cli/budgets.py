@@ -10,6 +10,7 @@ from typing import Any
 from rumflow.cli.answers import answer, answer_bounds, say_understood, show_progress
 from rumflow.cli.arguments import READING
 from rumflow.cli.reading import column_or_none, delimiter_of, given_options, split_labels
+from rumflow.data.accept import DATASET, as_data
 from rumflow.data.budgets import BudgetData
 from rumflow.errors import InputError
 from rumflow.inference.result import RumTest
@@ -35,7 +36,12 @@ def read_budgets(arguments: argparse.Namespace) -> BudgetData:
     options |= {name: getattr(arguments, name) for name in ("degree", "at_median", "encoding")}
     if arguments.subject is not None:
         options["cluster"] = arguments.subject
-    data = BudgetData.from_csv(files[0], arguments.prices, **options)
+    if files[0].startswith(DATASET):
+        data = as_data(files[0])
+        if not isinstance(data, BudgetData) or arguments.prices != files[0]:
+            raise InputError(f"--prices {arguments.prices}: the prices of {files[0]} are not in a file of their own")
+    else:
+        data = BudgetData.from_csv(files[0], arguments.prices, **options)
     if arguments.only is not None:
         by_text = {str(label): label for label in data.labels}
         data = data.select([by_text.get(text, text) for text in split_labels(arguments.only)])

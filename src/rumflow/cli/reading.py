@@ -20,6 +20,9 @@ from rumflow.output.names import how_many
 if TYPE_CHECKING:
     from rumflow.data.choices import ChoiceData
 
+#: What stands before the name of a data set in place of a file.
+DATASET = "datasets:"
+
 
 def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceData:
     """The file named on the command line (or `path`); how it was read goes to standard error."""
@@ -33,10 +36,13 @@ def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceD
     meanings |= {"missing": _codes, "menus": _menus, "base": number_or_text, "outside_option": str, "separator": str}
     meanings["delimiter"] = delimiter_of
     options = given_options(arguments, meanings)
+    name = arguments.data if path is None else path
+    if name.startswith(DATASET):
+        return _load(name, arguments, options)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         data = ChoiceData.from_csv(
-            arguments.data if path is None else path,
+            name,
             encoding=arguments.encoding,
             clean=arguments.clean,
             **options,
@@ -46,6 +52,21 @@ def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceD
     for text in dict.fromkeys(shell_words(str(one.message), arguments) for one in caught):
         if text not in said:
             print(f"rumflow: {text}", file=sys.stderr)
+    return data
+
+
+def _load(name: str, arguments: argparse.Namespace, options: Mapping[str, Any]) -> ChoiceData:
+    """A data set that the package knows."""
+    from rumflow.data.accept import as_data
+    from rumflow.data.budgets import BudgetData
+
+    for option in options:
+        raise InputError(f"--{option.replace('_', '-')} is for files; {name} needs no options to be read")
+    data = as_data(name)
+    if isinstance(data, BudgetData):
+        raise InputError(f"{name} are households and prices; add --prices {name}")
+    data = _narrow(data, arguments)
+    say_understood(data, arguments)
     return data
 
 

@@ -42,6 +42,7 @@ from rumflow.data.budget_inputs import (
 )
 from rumflow.data.choices import ChoiceData
 from rumflow.data.demand import DemandEstimator
+from rumflow.data.description import Description
 from rumflow.data.households import Households, cut_budgets
 from rumflow.data.labels import Item
 from rumflow.data.readers.demand import read_demand
@@ -81,6 +82,8 @@ class BudgetData:
         How the tables were read: roles of the columns, unused columns, notes.
     notes : tuple of str
         What may be wrong with how they were read.
+    description : Description or None
+        What the data set is, with citation and licence, for those of `rumflow.datasets`.
 
     Examples
     --------
@@ -104,6 +107,7 @@ class BudgetData:
     pieces: Patches | None = field(default=None, repr=False)
     understood: Understood = field(default=UNREAD, repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
+    description: Description | None = field(default=None, repr=False)
 
     @classmethod
     def from_shares(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from rumflow.core.lattice import MAX_ITEMS
 from rumflow.core.menus import Menus
 from rumflow.data import mappings, matrix, parts, rankings, writers
 from rumflow.data.counted import Counted, Rows, check_totals
+from rumflow.data.description import Description
 from rumflow.data.labels import Item
 from rumflow.data.menus import make_table
 from rumflow.data.parts import in_order
@@ -64,6 +65,8 @@ class ChoiceData(Counted):
         The single choices.
     understood : Understood
         How a table was read: layout, roles of the columns, coding, unused columns, notes.
+    description : Description or None
+        What the data set is, with citation and licence, for those of `rumflow.datasets`.
 
     Notes
     -----
@@ -126,6 +129,7 @@ class ChoiceData(Counted):
         totals: Array,
         rows: Rows | None = None,
         understood: Understood = UNREAD,
+        description: Description | None = None,
     ) -> ChoiceData:
         """Make choice data from menus by item number, in any order, and a count per cell.
 
@@ -145,6 +149,8 @@ class ChoiceData(Counted):
             The single choices.
         understood : Understood, optional
             How a table was read: an empty one where none was.
+        description : Description, optional
+            What the data set is.
 
         Returns
         -------
@@ -155,7 +161,7 @@ class ChoiceData(Counted):
                 f"{len(menus)} menus of {menus.n_items} items with {len(menus.item)} cells need as many labels, totals and "
                 f"counts; there are {len(items)} labels, {len(totals)} totals and counts of shape {counts.shape}"
             )
-        return cls._of(in_order(Counted(items, menus, counts, totals, rows, understood)))
+        return cls._of(in_order(Counted(items, menus, counts, totals, rows, understood, description)))
 
     def replace(self, **changes: Any) -> ChoiceData:
         """Return the same data with some parts replaced.
@@ -163,7 +169,7 @@ class ChoiceData(Counted):
         Parameters
         ----------
         **changes
-            `items` (as many as before), `counts` (per cell, or as a table), `totals`, `rows` or `understood`.
+            `items` (as many as before), `counts` (per cell, or as a table), `totals`, `rows`, `understood` or `description`.
 
         Returns
         -------
@@ -176,10 +182,10 @@ class ChoiceData(Counted):
         [('green tea', 'oat milk')]
         """
         given: dict[str, Any] = {"items": self.items, "counts": self.count, "totals": self.totals}
-        given |= {"rows": self.rows, "understood": self.understood}
+        given |= {"rows": self.rows, "understood": self.understood, "description": self.description}
         if unknown := set(changes) - set(given):
             raise InputError(
-                f"replace: {', '.join(sorted(unknown))}: accepted are items, counts, totals, rows and understood"
+                f"replace: {', '.join(sorted(unknown))}: accepted are items, counts, totals, rows, understood and description"
             )
         if "counts" in changes:
             counts = np.asarray(changes["counts"], np.float64)
@@ -282,7 +288,8 @@ class ChoiceData(Counted):
     ) -> ChoiceData:
         """Read choice data from a file: delimited text (also gzip) or Parquet, recognised by content.
 
-        Files of orders from preflib.org are recognised by their ending and read by `from_preflib`. The file is read in pieces, so it may be larger than memory; a pipe is copied to a temporary file first.
+        The file is read in pieces, so it may be larger than memory; a pipe is copied to a temporary file first. Files of
+        orders from preflib.org are recognised by their ending and read by `from_preflib`.
         `understood` says how it was read.
 
         Parameters
@@ -462,7 +469,8 @@ class ChoiceData(Counted):
 
         Examples
         --------
-        >>> data = ChoiceData.from_rankings([["tea", "milk", "juice"], ["juice", "tea", "milk"]], menus=[("tea", "milk", "juice")])
+        >>> orders = [["tea", "milk", "juice"], ["juice", "tea", "milk"]]
+        >>> data = ChoiceData.from_rankings(orders, menus=[("tea", "milk", "juice")])
         >>> data.counts.tolist(), data.items
         ([[1.0, 0.0, 1.0]], ('juice', 'milk', 'tea'))
         """
@@ -497,7 +505,7 @@ class ChoiceData(Counted):
         file = read_preflib(path, encoding)
         chosen = {name: options[name] for name in accepted if options.get(name) is not None}
         data = cls.from_rankings(file.orders, items=file.items, counts=file.counts, **chosen)
-        return data.replace(understood=f"{file.name}: {len(file.orders):,} different orders\n{data.understood}")
+        return data.replace(understood=replace(data.understood, source=file.name))
 
     def split(self, by: str | Sequence[str] = "group") -> dict[Any, ChoiceData]:
         """Return the data of each group, over the same items.

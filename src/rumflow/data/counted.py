@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array, Ints
 from rumflow.core.menus import MOST_MASK_ITEMS, Menus
+from rumflow.data.description import Description
 from rumflow.data.labels import LARGEST_TOTAL, Item, format_menu
 from rumflow.data.understood import UNREAD, Understood
 from rumflow.errors import InputError
@@ -80,6 +81,7 @@ class Counted:
     totals: Array  # (m,)
     rows: Rows | None = None
     understood: Understood = UNREAD
+    description: Description | None = None
 
     @property
     def n(self) -> int:

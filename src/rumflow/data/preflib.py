@@ -75,7 +75,9 @@ def _old(name: str, numbered: list[tuple[int, str]]) -> tuple[dict[int, str], li
     for k, line in numbered[1 : int(text) + 1]:
         number, _, label = line.partition(",")
         if not number.strip().isdecimal():
-            raise InputError(f"{name}, line {k}: {line[:40]!r}: the number of an item and its name are needed, as in '1,tea'")
+            raise InputError(
+                f"{name}, line {k}: {line[:40]!r}: the number of an item and its name are needed, as in '1,tea'"
+            )
         names[int(number)] = label.strip()
     return names, numbered[int(text) + 2 :]
 
@@ -92,7 +94,9 @@ def _split(line: str, mark: str, where: str) -> tuple[int, list[str]]:
     entries = _ENTRY.findall(order)
     left = _ENTRY.sub("", order).replace(",", "").strip()
     if not (found and number.strip().isdecimal() and int(number) > 0 and entries) or left:
-        raise InputError(f"{where}: {line[:40]!r} is not a number of people and their order, as in '5{mark} 2,{{1,3}},4'")
+        raise InputError(
+            f"{where}: {line[:40]!r} is not a number of people and their order, as in '5{mark} 2,{{1,3}},4'"
+        )
     return int(number), [entry.strip() for entry in entries if entry.strip()]
 
 

@@ -1,10 +1,9 @@
 """Choices derived from rankings: from each menu a ranking takes its best item.
 
-Everybody's ranking is asked about the same menus, so nobody's tastes decide which menus he or she is asked about, and the choices
-of a population of rankings are random utility by definition. The *exploded* way of the rank-ordered logit is another one: the
-second place is read as a choice from what the first left over. Who is asked about the menu without `a` are then those who like `a`
-best, and their choices from it are not those of the population. It is right where tastes are independent over places, as in the
-logit, and refused here.
+Every ranking is asked about the same menus, whatever it is, and so the choices of a population of rankings are random utility by
+definition. The rank-ordered logit *explodes* a ranking instead: its second place is read as a choice from what the first one left
+over. The menu without `a` is then put to those who like `a` best and to nobody else, and what they choose from it is not what the
+population would. That is right for the logit, where the two are the same, and is refused here.
 
 The best item of a menu may be tied: items that share a place, and items that were not ranked and are below all that were. A menu
 is derived where no ranking ties its best items. Beyond that, "half" gives tied items equal parts of the choice, as if ties were
@@ -16,6 +15,7 @@ All choices of a ranking are one subject's: they are not independent.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, combinations
 from typing import Any, NamedTuple
 
@@ -28,7 +28,9 @@ from rumflow.core.memory import require_memory
 from rumflow.core.menus import Menus, add_up
 from rumflow.data.counted import Counted, Rows
 from rumflow.data.labels import Item, check_items, format_menu
+from rumflow.data.understood import Understood
 from rumflow.errors import InputError
+from rumflow.output.names import how_many
 
 TIES = (None, "half", "drop")
 UNRANKED = ("below", "not offered")
@@ -86,16 +88,18 @@ def derive_choices(orders: Orders, menus: Any, ties: str | None, times: Ints, we
             dropped += int(times[tied].sum()) if ties == "drop" else 0
     if not found:
         if left_out:
-            raise _tied(orders, left_out[0], int(np.argmax(_choose(orders.place[:, left_out[0]], left_out[0], None)[1])))
+            raise _tied(
+                orders, left_out[0], int(np.argmax(_choose(orders.place[:, left_out[0]], left_out[0], None)[1]))
+            )
         raise InputError("menus: no ranking is about all items of one of these menus, so no choice can be derived")
     data = _add_up(orders.items, kept, found, times, weights)
-    lines = [
-        f"{times.sum():,} rankings, each one subject: from each menu the best item is chosen; the first is "
-        f"{format_order(orders, 0)}",
-        *_notes(orders, ties, left_out, dropped),
-        f"{len(orders.items)} items {format_menu(orders.items)}, {len(kept):,} menus, {data.n_observations:g} choices",
-    ]
-    return Counted(data.items, data.offered, data.count, data.totals, data.rows, "\n".join(lines))
+    size = (
+        f"{len(orders.items)} items {format_menu(orders.items)}, {len(kept):,} menus, {data.n_observations:g} choices"
+    )
+    notes, warnings = _notes(orders, ties, left_out), _warnings(dropped)
+    return replace(
+        data, understood=Understood("", _layout(orders, times), notes=(*notes, size), warnings=tuple(warnings))
+    )
 
 
 def _choose(place: NDArray[np.int32], menu: NDArray[np.int64], ties: str | None) -> tuple[_Derived, Mask]:
@@ -171,17 +175,33 @@ def _tied(orders: Orders, menu: NDArray[np.int64], ranking: int) -> InputError:
     names = [str(orders.items[x]) for x in menu[place == place.min()].tolist()]
     why = "does not rank" if place.min() == len(orders.items) else "ties"
     return InputError(
-        f"ranking {ranking} {why} {' and '.join(names[:4])}, the best of menu {format_menu(orders.items[x] for x in menu)}, so it "
-        "says nothing on what it would choose there; give ties='half' (tied items get equal parts of the choice, as if by lot) or "
-        "ties='drop' (such rankings are left out of the menu, which depends on tastes), or other menus"
+        f"ranking {ranking} {why} {' and '.join(names[:4])}, the best of menu {format_menu(orders.items[x] for x in menu)}, so "
+        "it does not say what it would choose there; give ties='half' (tied items get equal parts of the choice, as if by lot) "
+        "or ties='drop' (such rankings are left out of the menu, which depends on tastes), or other menus"
     )
 
 
-def _notes(orders: Orders, ties: str | None, left_out: Sequence[NDArray[np.int64]], dropped: int) -> Iterator[str]:
+def _layout(orders: Orders, times: Ints) -> str:
+    number = how_many(int(times.sum()), "ranking")
+    return f"{number}, each one subject: from each menu the best item is chosen; the first is {format_order(orders, 0)}"
+
+
+def _warnings(dropped: int) -> Iterator[str]:
+    if dropped:
+        yield (
+            f"{dropped:,} choices are left out because the best items of the menu tie; who is left out depends on tastes, so a "
+            "rejection may come from that (ties='half' is free of it)"
+        )
+
+
+def _notes(orders: Orders, ties: str | None, left_out: Sequence[NDArray[np.int64]]) -> Iterator[str]:
     n = len(orders.items)
     below = int((orders.place == n).any(axis=1).sum())
     if below:
-        yield f"{below:,} orders leave items out: these are below all that are ranked (unranked='not offered': they were not shown)"
+        yield (
+            f"{how_many(below, 'order')} leave{'s' * (below == 1)} items out: these are below all that are ranked "
+            "(unranked='not offered': they were not shown)"
+        )
     if (orders.place == NOT_OFFERED).any():
         yield "items that are not in a ranking were not shown: it is asked only about menus of items that it has"
     if left_out:
@@ -192,11 +212,6 @@ def _notes(orders: Orders, ties: str | None, left_out: Sequence[NDArray[np.int64
         )
     if ties == "half":
         yield "items that tie for the best of a menu get equal parts of the choice, as if ties were broken by lot"
-    if dropped:
-        yield (
-            f"{dropped:,} choices are left out because the best items of the menu tie; who is left out depends on tastes, so a "
-            "rejection may come from that (ties='half' is free of it)"
-        )
 
 
 def format_order(orders: Orders, ranking: int) -> str:
@@ -229,7 +244,9 @@ def _from_lists(orders: Any, items: Sequence[Item] | None) -> tuple[tuple[Item, 
     """Labels and places, -1 where not ranked."""
     if hasattr(orders, "to_numpy"):
         orders = orders.to_numpy()
-    rankings = [_groups(order, r) for r, order in enumerate(orders.tolist() if isinstance(orders, np.ndarray) else orders)]
+    rankings = [
+        _groups(order, r) for r, order in enumerate(orders.tolist() if isinstance(orders, np.ndarray) else orders)
+    ]
     seen = dict.fromkeys(label for groups in rankings for group in groups for label in group)
     labels = check_items(_sorted(seen) if items is None else items)
     number = {label: x for x, label in enumerate(labels)}
@@ -309,5 +326,6 @@ def read_numbers(values: ArrayLike | None, name: str, size: int, whole: bool) ->
     bad = ~((numbers > 0) & (numbers < np.inf)) | (whole & (numbers != np.round(numbers)))
     if bad.any():
         r = int(np.argmax(bad))
-        raise InputError(f"{name}: ranking {r} has {numbers[r]:g}; {'whole numbers from 1 on' if whole else 'positive numbers'} are accepted")
+        accepted = "whole numbers from 1 on" if whole else "positive numbers"
+        raise InputError(f"{name}: ranking {r} has {numbers[r]:g}; {accepted} are accepted")
     return numbers

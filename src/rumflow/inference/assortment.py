@@ -28,6 +28,7 @@ from rumflow.core.compile import clock
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.patience import OutOfTimeError, limited
 from rumflow.core.seeds import Seed
+from rumflow.data.accept import DataLike, as_data
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
@@ -49,7 +50,7 @@ _COMPARED = 5  # past assortments whose ranges at the level are computed
 
 
 def best_assortment(
-    data: ChoiceData | ArrayLike | Projection,
+    data: DataLike | ArrayLike | Projection,
     revenue: Mapping[Item, float] | ArrayLike,
     outside_option: Item | None = None,
     max_size: int | None = None,
@@ -125,6 +126,7 @@ def best_assortment(
     (('out', 'a', 'b'), 1.7)
     """
     begin = clock()
+    data = as_data(data)
     if confidence is not None:
         require_replicates_for(check_level(confidence, "confidence", also=", or None"), check_replicates(n_boot))
         if not has_counts(data):

@@ -26,6 +26,7 @@ from rumflow.core.arrays import Array, Mask
 from rumflow.core.lattice import MAX_ITEMS
 from rumflow.core.problem import Stop
 from rumflow.core.seeds import Seed
+from rumflow.data.accept import DataLike, as_data
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
@@ -169,7 +170,7 @@ class Bounds:
 
 
 def bounds(
-    data: ChoiceData | ArrayLike | Projection | BudgetData,
+    data: DataLike | ArrayLike | Projection,
     menu: Iterable[Item] | None = None,
     item: Item | None = None,
     *,
@@ -245,6 +246,7 @@ def bounds(
     (array([0.386, 0.257]), array([0.743, 0.614]))
     """
     options = BoundsOptions(weights, confidence, n_boot, tau, seed, cluster, threads, model, route, progress)
+    data = as_data(data)
     if isinstance(data, BudgetData):
         return _new_budget(data, menu, item, functional, options)
     if (menu is None) == (functional is None):

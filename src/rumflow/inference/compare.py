@@ -17,6 +17,7 @@ from rumflow.core.compile import clock
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.patience import OutOfTimeError, limited
 from rumflow.core.seeds import Seed, entropy
+from rumflow.data.accept import DataLike, as_data
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.inference.likelihood import ImpossibleChoiceError, maximise_likelihood
@@ -143,7 +144,7 @@ class ModelComparison(NamedTuple):
 
 
 def compare_models(
-    data: ChoiceData | ArrayLike,
+    data: DataLike | ArrayLike,
     models: Mapping[str, Model | None],
     weights: str | ArrayLike | None = None,
     tol: float = 1e-9,
@@ -205,6 +206,7 @@ def compare_models(
     check_seconds(max_seconds)
     check_threads(threads)
     number = entropy(seed)
+    data = as_data(data)
     if n_boot and not isinstance(data, ChoiceData):
         raise InputError("n_boot: a test needs ChoiceData; an array of probabilities has no sample sizes")
     fits: dict[str, Projection] = {}

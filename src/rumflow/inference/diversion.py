@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from rumflow.check import as_menu, check_item, check_menu
 from rumflow.core.arrays import Array
-from rumflow.data.choices import ChoiceData
+from rumflow.data.accept import DataLike, as_data
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.inference.assortment_inputs import find_items
@@ -150,7 +150,7 @@ class Diversion:
 
 
 def diversion(
-    data: ChoiceData | ArrayLike | Projection,
+    data: DataLike | ArrayLike | Projection,
     item: Item,
     menu: Iterable[Item] | None = None,
     *,
@@ -186,6 +186,7 @@ def diversion(
     >>> result.gains.items, result.gains.lower.round(3), result.gains.upper.round(3)
     (('a', 'b'), array([0.   , 0.257]), array([0.   , 0.257]))
     """
+    data = as_data(data)
     items = item_labels(data)
     check_item(item, items)
     if menu is not None:

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 
 from rumflow.check import check_level, check_replicates, check_seed, check_threads, check_whole
 from rumflow.core.seeds import Seed, entropy
+from rumflow.data.accept import DataLike, as_data
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
@@ -49,7 +50,7 @@ MOST_TERM_ITEMS = 16
 
 
 def explain(
-    data: ChoiceData | ArrayLike | BudgetData,
+    data: DataLike | ArrayLike,
     level: float | None = 0.05,
     n_boot: int = 199,
     *,
@@ -110,6 +111,7 @@ def explain(
     check_whole(most, "most", 1)
     check_whole(halves, "halves")
     check_threads(threads)
+    data = as_data(data)
     if isinstance(data, BudgetData):
         if data.is_smoothed and level is not None:
             raise InputError(

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from rumflow.check import check_level
 from rumflow.core.arrays import Array
 from rumflow.core.seeds import Seed, entropy
+from rumflow.data.accept import DataLike, as_data
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
@@ -188,7 +189,7 @@ class RumTests:
 
 
 def rum_test_many(
-    data: Sequence[ChoiceData] | Mapping[Any, ChoiceData],
+    data: Sequence[DataLike] | Mapping[Any, DataLike],
     n_boot: int = 999,
     tau: Tau = "auto",
     weights: str | ArrayLike | None = "auto",
@@ -233,7 +234,9 @@ def rum_test_many(
     """
     jobs = JobOptions(n_jobs, threads, checkpoint, progress)
     kind, number = find_convention(convention, draws), entropy(seed)
-    return _run_tests(data, Plan(n_boot, tau, weights, cluster, resample, kind, tol, number, model, route, sizes), jobs)
+    return _run_tests(
+        as_data(data), Plan(n_boot, tau, weights, cluster, resample, kind, tol, number, model, route, sizes), jobs
+    )
 
 
 def _run_tests(data: Sequence[ChoiceData] | Mapping[Any, ChoiceData], plan: Plan, jobs: JobOptions) -> RumTests:
@@ -317,7 +320,7 @@ class GroupComparison:
 
 
 def compare_groups(
-    groups: Sequence[ChoiceData] | Mapping[Any, ChoiceData],
+    groups: Sequence[DataLike] | Mapping[Any, DataLike],
     n_boot: int = 999,
     tau: Tau = "auto",
     weights: str | ArrayLike | None = "auto",
@@ -353,5 +356,6 @@ def compare_groups(
     jobs = JobOptions(n_jobs, options.pop("threads", None), options.pop("checkpoint", None), progress)
     kind = find_convention(options.pop("convention", None), options.pop("draws", "auto"))
     plan = Plan(n_boot, tau, weights, cluster, convention=kind, seed=entropy(seed), **options)
+    groups = as_data(groups)
     source = Source(dict(zip(*named_groups(groups), strict=True)))
     return GroupComparison(run_test(source, plan, jobs), _run_tests(groups, plan, jobs))

@@ -29,6 +29,7 @@ from rumflow.check import check_absolute_tol, check_replicates, check_whole
 from rumflow.core.arrays import Array, Mask, Mixture
 from rumflow.core.seeds import Seed, entropy
 from rumflow.core.threads import run_threads, thread_count
+from rumflow.data.accept import DataLike, as_data
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
@@ -266,7 +267,7 @@ class LikelihoodRatioTest:
 
 
 def fit_likelihood(
-    data: ChoiceData | BudgetData,
+    data: DataLike,
     tol: float = 1e-6,
     *,
     max_iterations: int = MOST_ROUNDS,
@@ -313,6 +314,7 @@ def fit_likelihood(
     [0.75, 0.25]
     """
     tol, most = check_absolute_tol(tol), check_whole(max_iterations, "max_iterations")
+    data = as_data(data)
     if isinstance(data, BudgetData):
         if data.is_smoothed:
             raise InputError(

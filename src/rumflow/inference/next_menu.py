@@ -30,7 +30,7 @@ from rumflow.core.arrays import Array, Mask
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
 from rumflow.core.seeds import Seed, entropy
-from rumflow.data.choices import ChoiceData
+from rumflow.data.accept import DataLike, as_data
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.inference.assortment_inputs import find_items, find_outside
@@ -180,7 +180,7 @@ class NextMenus:
 
 
 def next_menu(
-    data: ChoiceData | ArrayLike | Projection,
+    data: DataLike | ArrayLike | Projection,
     candidates: Iterable[Iterable[Item]] | None = None,
     functional: Mapping[Any, float] | None = None,
     *,
@@ -228,6 +228,7 @@ def next_menu(
     """
     check_whole(most, "most", 1)
     check_seed(seed)
+    data = as_data(data)
     items = item_labels(data)
     if outside_option is not None:
         check_item(outside_option, items, "outside_option")

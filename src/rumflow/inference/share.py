@@ -23,8 +23,7 @@ from rumflow.core.graph_cells import Cells
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import flow_from_paths, paths_from_orders
 from rumflow.core.transforms import zeta
-from rumflow.data.budgets import BudgetData
-from rumflow.data.choices import ChoiceData
+from rumflow.data.accept import DataLike, as_data
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.models.model import Model
@@ -112,7 +111,7 @@ class RationalShare:
 
 
 def rationalizable_share(
-    data: ChoiceData | BudgetData | ArrayLike,
+    data: DataLike | ArrayLike,
     *,
     model: Model | None = None,
     route: str | None = None,
@@ -145,7 +144,7 @@ def rationalizable_share(
     >>> round(rf.rationalizable_share(data).share, 4)
     0.8
     """
-    observations, types_of = observe(data, model)
+    observations, types_of = observe(as_data(data), model)
     items = observations.items
     if not (observations.menus.sizes >= 2).any():
         menus, sure = np.empty((0, len(items)), np.bool_), (np.empty((1, 0), np.int32), np.ones(1))

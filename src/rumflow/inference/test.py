@@ -23,15 +23,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rumflow.core.seeds import Seed, entropy
+from rumflow.data.accept import DataLike, as_data
 from rumflow.data.budgets import BudgetData
-from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.inference.budgets import budget_source
 from rumflow.inference.convention import Convention, Tau
@@ -62,7 +62,7 @@ class Prepared(NamedTuple):
 
 
 def rum_test(
-    data: ChoiceData | Sequence[ChoiceData] | Mapping[Any, ChoiceData] | BudgetData,
+    data: DataLike | Sequence[DataLike],
     n_boot: int = 999,
     tau: Tau = "auto",
     weights: str | ArrayLike | None = "auto",
@@ -165,6 +165,7 @@ def rum_test(
     (True, True)
     """
     jobs = JobOptions(n_jobs, threads, checkpoint, progress)
+    data = as_data(data)
     source: Source
     if isinstance(data, BudgetData):
         source, model = budget_source(data, convention, resample), model_of_budgets(data, model)

@@ -17,6 +17,7 @@ from rumflow.core.lattice import Lattice
 from rumflow.core.memory import batch_bytes, require_memory
 from rumflow.core.problem import Stop
 from rumflow.core.threads import thread_count
+from rumflow.data.accept import DataLike, as_data
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError, NotConvergedError
@@ -40,7 +41,7 @@ _ALWAYS_FITS = 1 << 16  # numbers, in whatever stack: not worth counting bytes
 
 
 def project_many(
-    targets: ArrayLike | ChoiceData | BudgetData | Iterable[ChoiceData],
+    targets: ArrayLike | DataLike | Iterable[DataLike],
     weights: str | ArrayLike | None = None,
     tol: float = 1e-9,
     *,
@@ -105,6 +106,7 @@ def project_many(
     """
     begin = time.perf_counter()
     tol, threads = check_tol(tol), thread_count(threads)
+    targets = as_data(targets)
     problems: Any = [targets] if isinstance(targets, ChoiceData | BudgetData) else targets
     if isinstance(problems, Iterator):
         problems = list(problems)

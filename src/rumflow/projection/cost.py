@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rumflow.core.graph import GraphTooLargeError
-from rumflow.data.budgets import BudgetData
-from rumflow.data.choices import ChoiceData
+from rumflow.data.accept import DataLike, as_data
 from rumflow.models.model import Model
 from rumflow.projection.inputs import ALWAYS_FITS, require_lattice_memory
 from rumflow.projection.observations import Observations, observe
@@ -72,9 +71,7 @@ def find_or_stop(
         return BoundedGeometry(model, observations.cells), False
 
 
-def estimate_cost(
-    data: ChoiceData | BudgetData | ArrayLike, model: Model | None = None, route: str | None = None
-) -> Cost:
+def estimate_cost(data: DataLike | ArrayLike, model: Model | None = None, route: str | None = None) -> Cost:
     """Estimate what a projection of these data will cost, before anything is solved.
 
     Parameters
@@ -108,7 +105,7 @@ def estimate_cost(
     >>> cost.route, cost.nodes, cost.seconds < 1
     ('graph', 160, True)
     """
-    observations, own = observe(data, model)
+    observations, own = observe(as_data(data), model)
     cost = estimate_route(observations.cells, own, route)
     return cost._replace(seconds=cost.seconds * _sample_factor(cost.route, observations))
 

@@ -20,6 +20,7 @@ from rumflow.core.lattice import Lattice
 from rumflow.core.problem import NO_WEIGHTS, Stop
 from rumflow.core.seeds import Seed, entropy
 from rumflow.core.transforms import moebius
+from rumflow.data.accept import DataLike, as_data
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError, NotConvergedError
@@ -38,7 +39,7 @@ from rumflow.solvers.resources import ALL_THREADS, ONE_THREAD, Progress, Resourc
 
 
 def project(
-    data: ChoiceData | BudgetData | ArrayLike,
+    data: DataLike | ArrayLike,
     weights: str | ArrayLike | None = None,
     method: str = "auto",
     tol: float = 1e-9,
@@ -56,9 +57,10 @@ def project(
 
     Parameters
     ----------
-    data : ChoiceData, BudgetData or array_like
-        An array has shape (2^n, n): row = menu bit mask, NaN = not observed. For BudgetData the result is the nearest
-        rational demand; its menus are the budgets, its items their patches.
+    data : ChoiceData, BudgetData, array_like, path, data frame or dict
+        An array has shape (2^n, n): row = menu bit mask, NaN = not observed. A path (or `"datasets:NAME"`), a data frame, a
+        dict of columns and a dict of counts are read as by `ChoiceData.from_csv`, `from_frame` and `from_counts`. For
+        BudgetData the result is the nearest rational demand; its menus are the budgets, its items their patches.
     weights : {None, "counts", "inverse-variance"} or array_like, default None
         None: 1 on every observed cell. "counts": the menu's sample size. "inverse-variance": the weights of Pearson's
         statistic, N_D / p with p the fit for "counts", moved towards uniform by one observation per item. An array
@@ -138,7 +140,7 @@ def project(
         resources = Resources(threads, None if max_seconds is None else clock() + max_seconds)
 
     def run(resources: Resources) -> Projection:
-        observations, own = observe(data, model)
+        observations, own = observe(as_data(data), model)
         geometry, built = find_or_stop(observations, own, route, method, resources.deadline)
         asked = options
         if not built:
@@ -197,7 +199,7 @@ def project_exact(
     return fit_observations(observations, geometry, weights, tol, resources=Resources(None))
 
 
-def block_marschak(rho: ChoiceData | ArrayLike) -> Array:
+def block_marschak(rho: DataLike | ArrayLike) -> Array:
     """Compute the Block-Marschak polynomials of complete choice probabilities.
 
     Parameters
@@ -221,6 +223,7 @@ def block_marschak(rho: ChoiceData | ArrayLike) -> Array:
     >>> block_marschak(rho).tolist()
     [[0.0, 0.0], [0.7, 0.0], [0.0, 0.30000000000000004], [0.3, 0.7]]
     """
+    rho = as_data(rho)
     if isinstance(rho, ChoiceData):
         array = Observations(rho).over_all_menus()
     else:
@@ -233,7 +236,7 @@ def block_marschak(rho: ChoiceData | ArrayLike) -> Array:
     return lattice.from_internal(moebius(rows))
 
 
-def is_rum(rho: ChoiceData | ArrayLike, tol: float = 1e-9) -> bool:
+def is_rum(rho: DataLike | ArrayLike, tol: float = 1e-9) -> bool:
     """Say whether probabilities are consistent with random utility.
 
     Parameters
@@ -260,7 +263,7 @@ def is_rum(rho: ChoiceData | ArrayLike, tol: float = 1e-9) -> bool:
     (True, False)
     """
     check_number(tol, "tol", 0, np.inf, "[)")
-    observations, model = observe(rho, None)
+    observations, model = observe(as_data(rho), None)
     geometry = find_geometry(observations, model)
     if geometry.has_all_menus:
         target, weights = observations.lay_out(geometry, None)

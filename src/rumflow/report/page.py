@@ -12,6 +12,7 @@ import numpy as np
 from rumflow.check import check_replicates, check_seed
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.lattice import items_of
+from rumflow.data.accept import DataLike, as_data
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
@@ -41,7 +42,7 @@ MOST_SHARES, MOST_DRAWN = 16, 16
 
 
 def make_report(
-    data: ChoiceData | BudgetData,
+    data: DataLike,
     path: str | Path,
     *,
     title: str = "Choices",
@@ -72,6 +73,7 @@ def make_report(
         + ("" if cluster == "auto" else f", cluster={cluster}")
         + ")"
     )
+    data = as_data(data)
     if isinstance(data, BudgetData):
         if revenue is not None or cluster is True:
             raise InputError("revenue and cluster are for choices from menus, not for budgets")
