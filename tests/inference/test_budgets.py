@@ -257,3 +257,17 @@ def test_demand_that_does_not_vary():
     found = rf.rum_test(demand(0, 0), 9, "smallest", seed=0, convention="kitamura-stoye")
     assert found.taus == (0.0,)
     assert found.statistic == 0.0
+
+
+def test_clusters_that_were_named_are_resampled_whole():
+    rng = np.random.default_rng(3)
+    prices, budget = np.array([[1.0, 2.0], [2.0, 1.0]]), np.repeat([0, 1], 30)
+    shares, spent = rng.dirichlet([2.0, 2.0], 60), np.exp(rng.normal(0, 0.3, 60))
+    clusters = np.arange(60) // 3
+    for expenditure, unit in ((None, "subject"), (spent, "cluster")):
+        data = rf.BudgetData.from_shares(prices, budget, shares, expenditure, cluster=clusters)
+        assert rf.rum_test(data, 9, seed=1).resample == unit
+        assert rf.rum_test(data, 9, seed=1, cluster=False).resample in ("menu", "household")
+        assert rf.rum_test(data, 9, seed=1, convention="kitamura-stoye").resample == "household"
+        single = rf.BudgetData.from_shares(prices, budget, shares, expenditure, cluster=np.arange(60))
+        assert rf.rum_test(single, 9, seed=1).resample in ("menu", "household")
