@@ -119,7 +119,6 @@ def test_a_question_for_the_class_is_noticed():
 ELSEWHERE = {
     "data/mappings.py": ("data/test_choices.py", "`ChoiceData.from_counts`"),
     "data/parts.py": ("data/test_choices.py", "`ChoiceData.split` and `without`"),
-    "data/readers/roles.py": ("data/readers/test_columns.py", "which column has which role is decided there"),
     "inference/plan.py": ("test_check.py", "which options are accepted"),
     "inference/source.py": ("inference/test_test.py", "the steps of a test that its data decide"),
     "jax/primitives.py": ("jax/test_function.py", "primitives are reached through the function"),

@@ -65,7 +65,7 @@ def test_doubts_about_the_data_are_said_once(capsys, tmp_path):
     path = tmp_path / "groups.csv"
     path.write_text("group,menu,choice\n" + "".join(f'g{k},"a,b",{"ab"[k % 2]}\n' for k in range(30)))
     for quiet in ([], ["-q"], ["--json"]):
-        code, _, err = run(capsys, "project", path, *quiet)
+        code, _, err = run(capsys, "project", path, "--group", "group", *quiet)
         assert code == 0
         assert err.count("is it a group?") == 1
         assert "UserWarning" not in err

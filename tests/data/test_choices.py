@@ -77,9 +77,9 @@ def test_without_items_keeps_single_choices():
         "subject": [1, 2, 2, 3],
         "weight": [1, 2, 3, 4],
     }
-    data = rf.ChoiceData.from_frame(frame).without(["c"])
+    data = rf.ChoiceData.from_frame(frame, weight="weight").without(["c"])
     kept = {"menu": ["a,b", "b"], "choice": ["a", "b"], "subject": [2, 2], "weight": [2, 3]}
-    other = rf.ChoiceData.from_frame(kept)
+    other = rf.ChoiceData.from_frame(kept, weight="weight")
     assert data.menus == other.menus == [("b",), ("a", "b")]
     assert np.array_equal(data.counts, other.counts, equal_nan=True)
     assert [data.rows.subjects[s] for s in data.rows.subject] == [2, 2]
@@ -94,7 +94,9 @@ def test_counts_beyond_double_precision(value):
         lambda: ChoiceData.from_counts({("a", "b"): {"a": value, "b": 1}}),
         lambda: ChoiceData.from_matrix([[1, 0], [0, 1], [value, 2]]),
         lambda: ChoiceData.from_frame({"menu": ["a,b", "a,b"], "item": ["a", "b"], "count": [value, 1]}),
-        lambda: ChoiceData.from_frame({"menu": ["a,b", "a,b"], "choice": ["a", "b"], "weight": [value, 1]}),
+        lambda: ChoiceData.from_frame(
+            {"menu": ["a,b", "a,b"], "choice": ["a", "b"], "weight": [value, 1]}, weight="weight"
+        ),
     ):
         with pytest.raises(rf.InputError, match=r"2\^53 = 9007199254740992|not a number|is needed"):
             make()

@@ -17,8 +17,8 @@ ROWS = {"menu": ["a,b", "a,b", "b,c"], "choice": ["a", "b", "c"], "subject": [7,
                {"weight": [1, 2, 4]}],
 )  # fmt: skip
 def test_data_differ_in_any_part(change):
-    data, other = (ChoiceData.from_frame(table) for table in (ROWS, ROWS | change))
-    assert data.equals(ChoiceData.from_frame(ROWS).replace(understood=Understood("elsewhere")))
+    data, other = (ChoiceData.from_frame(table, weight="weight") for table in (ROWS, ROWS | change))
+    assert data.equals(ChoiceData.from_frame(ROWS, weight="weight").replace(understood=Understood("elsewhere")))
     assert not data.equals(other)
     assert not other.equals(data)
     assert not data.equals(data.replace(rows=None))

@@ -8,13 +8,13 @@ import rumflow as rf
 from rumflow.data.understood import Understood
 
 TABLE = {
-    "tea_av": [1, 1, 1],
-    "milk_av": [1, 1, 1],
-    "juice_av": [0, 1, 1],
-    "choice": [1, 2, 3],
-    "subject": [7, 7, 8],
-    "price": [3, 4, 5],
-    "date": ["x", "y", "z"],
+    "tea_av": [1, 0, 1, 0],
+    "milk_av": [1, 1, 0, 1],
+    "juice_av": [0, 1, 1, 0],
+    "choice": [1, 2, 3, 2],
+    "subject": [7, 7, 8, 8],
+    "price": [3, 4, 5, 6],
+    "date": ["x", "y", "z", "w"],
 }
 
 

@@ -68,7 +68,7 @@ def test_rows_round_trip(tmp_path, kind):
         "domain": ["one" if k % 2 else "two" for k in range(len(picks))],
         "block": [f"b{k % 3}" for k in range(len(picks))],
     }
-    data = ChoiceData.from_frame(table, items=ITEMS)
+    data = ChoiceData.from_frame(table, items=ITEMS, weight="weight", group=["domain", "block"])
     assert len(data.split()) == 6
     assert len(data.split(("group", "subject"))) == 18
     if kind == "dict":

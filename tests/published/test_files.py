@@ -12,13 +12,20 @@ from rumflow.data.labels import all_subsets
 from tests.reference.commands import run
 
 
+def modes(path):
+    """The columns of the modes, which are in the order of their codes."""
+    with open(path) as file:
+        return next(csv.reader(file))[1:]
+
+
 def test_real_files(data_folder):
     want = {}
     with open(data_folder / "l2_distances.csv") as file:
         want = {(row["dataset"], row["group"]): float(row["d2_simplex"]) for row in csv.DictReader(file)}
     found = {}
     for name in ("SFwork", "SFshop"):
-        found["sfwork_sfshop", name] = ChoiceData.from_csv(data_folder / "sfwork_sfshop" / f"{name}.csv")
+        path = data_folder / "sfwork_sfshop" / f"{name}.csv"
+        found["sfwork_sfshop", name] = ChoiceData.from_csv(path, available=modes(path))
     for frame in ("high", "medium", "low"):
         found["abkk_lotteries", frame] = ChoiceData.from_csv(
             data_folder / "abkk_lotteries" / f"menu_choice_{frame}.csv",
@@ -64,5 +71,10 @@ def test_commands_on_real_files(capsys, data_folder):
     code, out, _ = run(capsys, "test", *frames, *reading, *options)
     found = [r["statistic"] for r in json.loads(out)["results"]]
     np.testing.assert_allclose(found, [143.76, 200.82, 130.68], atol=0.005)
-    for path in [*data_folder.glob("ranch/*.csv"), *data_folder.glob("sfwork_sfshop/*.csv")]:
+    for path in data_folder.glob("ranch/*.csv"):
         assert run(capsys, "project", path, "-q")[0] == 0
+    for path in data_folder.glob("sfwork_sfshop/*.csv"):
+        code, _, err = run(capsys, "project", path, "-q")
+        assert code == 1
+        assert "other orders fit as well" in err  # the two kinds of shared rides are always on offer together
+        assert run(capsys, "project", path, "-q", "--available", ",".join(modes(path)))[0] == 0

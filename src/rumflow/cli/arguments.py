@@ -7,18 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from rumflow.check import check_replicates, check_seconds, check_tol, check_whole
-
-#: Columns that the readers find or that are given: one, or several with commas.
-ROLES = ("count", "weight", "total", "subject", "observation", "menu_id", "status_quo")
-LISTS = {
-    "menu": "column of the menu, or one column for each place in it",
-    "choice": "column of the choice, or 0/1 columns, one for each item",
-    "group": "columns that distinguish groups",
-}
+from rumflow.data.readers.roles import ROLES
 
 #: Everything that says how to read menus and choices, and how to read budgets.
-_READING = ("available", "items", "menus", "outside_option", "leave_out", "separator", "missing", "base", "clean")
-READING = (*LISTS, *ROLES, *_READING)
+_READING = ("items", "menus", "outside_option", "leave_out", "separator", "missing", "base", "clean")
+READING = (*(role.name for role in ROLES), *_READING)
 BUDGETS = ("budget", "shares", "quantities", "expenditure", "at_median")
 
 
@@ -75,16 +68,15 @@ def add_data(parser: ArgumentParser, by: bool = False, several: bool = False, bu
         parser.add_argument(
             "--by", metavar="WHAT", type=_by, help="group, subject or group,subject: each one separately"
         )
-    group = parser.add_argument_group("reading the data (columns are recognised by name and content unless given)")
-    for role, what in LISTS.items():
-        group.add_argument(f"--{role}", metavar="COLUMNS", help=f"{what}; 'no' for none")
+    roles = parser.add_argument_group(
+        "columns",
+        "What the columns mean is recognised by name and content; who names the roles of a layout turns that off. 'no' says that "
+        "there is no such column.",
+    )
     for role in ROLES:
-        group.add_argument(
-            f"--{role.replace('_', '-')}",
-            metavar="COLUMN",
-            help=f"column of the {role.replace('_', ' ')}; 'no' for none",
-        )
-    group.add_argument("--available", metavar="COLUMNS", help="0/1 columns, one for each item")
+        metavar = "COLUMNS" if role.several else "COLUMN"
+        roles.add_argument(f"--{role.name.replace('_', '-')}", metavar=metavar, help=role.what)
+    group = parser.add_argument_group("reading the data")
     group.add_argument("--items", metavar="LABELS", help="labels in order (for bit masks: of bit 0, bit 1, ...)")
     group.add_argument(
         "--menus",

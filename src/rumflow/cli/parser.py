@@ -40,6 +40,7 @@ def make_parser(commands: Collection[str] = tuple(COMMANDS)) -> argparse.Argumen
     """The command line, with the arguments of some of the commands."""
     top = _Parser(
         prog="rumflow",
+        allow_abbrev=False,
         description="Are these choices rational, how far are they from rational, and what is the nearest rational model?",
         epilog="exit codes: 0 done, 1 wrong input or usage, 2 not converged, 130 interrupted",
     )
@@ -47,7 +48,10 @@ def make_parser(commands: Collection[str] = tuple(COMMANDS)) -> argparse.Argumen
     parsers = top.add_subparsers(dest="command", metavar="command", required=True)
     for name, text in COMMANDS.items():
         one = parsers.add_parser(
-            name, help=text, description=text[0].upper() + text[1:] + "." * (not text.endswith("?"))
+            name,
+            help=text,
+            description=text[0].upper() + text[1:] + "." * (not text.endswith("?")),
+            allow_abbrev=False,
         )
         if name in commands:
             module = import_module(f"rumflow.cli.{name}")

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from rumflow.check import check_menu
 from rumflow.cli.answers import say_understood
-from rumflow.cli.arguments import BUDGETS, LISTS, ROLES, number_or_text
+from rumflow.cli.arguments import BUDGETS, number_or_text
 from rumflow.cli.wording import shell_words
+from rumflow.data.readers.roles import ROLES
 from rumflow.errors import InputError
 from rumflow.output.names import how_many
 
@@ -31,14 +32,24 @@ def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceD
     for name in BUDGETS:
         if getattr(arguments, name, None):
             raise InputError(f"--{name.replace('_', '-')} goes with --prices, which makes the data households")
-    meanings: dict[str, Callable[[str], Any]] = dict.fromkeys(ROLES, column_or_none)
-    meanings |= dict.fromkeys(LISTS, _columns) | dict.fromkeys(("available", "items"), split_labels)
-    meanings |= {"missing": _codes, "menus": _menus, "base": number_or_text, "outside_option": str, "separator": str}
+    meanings: dict[str, Callable[[str], Any]] = {
+        role.name: columns_or_none if role.several else column_or_none for role in ROLES
+    }
+    meanings |= {
+        "items": split_labels,
+        "missing": _codes,
+        "menus": _menus,
+        "base": number_or_text,
+        "outside_option": str,
+        "separator": str,
+    }
     meanings["delimiter"] = delimiter_of
     options = given_options(arguments, meanings)
     name = arguments.data if path is None else path
     if name.startswith(DATASET):
         return _load(name, arguments, options)
+    if arguments.only is not None or "group" in (getattr(arguments, "by", None) or ""):
+        options.setdefault("group", True)  # whoever asks for groups means the columns that are called so
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         data = ChoiceData.from_csv(
@@ -89,7 +100,8 @@ def delimiter_of(text: str) -> str:
     return character
 
 
-def _columns(text: str) -> str | bool | list[str]:
+def columns_or_none(text: str) -> str | bool | list[str]:
+    """The names of one column or of several; False where there is to be none."""
     columns = split_labels(text)
     return columns if len(columns) > 1 else column_or_none(text)
 

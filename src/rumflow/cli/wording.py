@@ -48,7 +48,7 @@ _LIMIT = "the time limit max_seconds came first: allow more time"
 _RENAMED = {"n_jobs": "jobs"}
 _NO_OPTIONS = {"command", "data", "family", "shell", "run", "parser", "words", "labels", "target", "target_item"}
 
-_VALUE = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\[\.\.\.\]|[-+\w]*(?:\.\w+)*"""
+_VALUE = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\[[^\[\]]*\]|[-+\w]*(?:\.\w+)*"""
 _ENDINGS = {"": "", "[...]": "", "True": "", "False": " no", "None": " none"}
 
 
@@ -58,7 +58,7 @@ def shell_words(text: str, arguments: Namespace | None = None) -> str:
     >>> shell_words("say count='n' (--count) or clean=True, or take fewer n_boot", Namespace(count="", clean=0, n_boot=9))
     'say --count n or --clean, or take fewer --n-boot'
     """
-    from rumflow.cli.arguments import LISTS, ROLES  # loads NumPy, which `rumflow --help` does without
+    from rumflow.data.readers.roles import ROLES  # loads NumPy, which `rumflow --help` does without
 
     for python, shell in PHRASES:
         text = text.replace(python, shell)
@@ -89,7 +89,7 @@ def shell_words(text: str, arguments: Namespace | None = None) -> str:
     text = re.sub(rf"{name}=({_VALUE})", lambda found: _option(found[1]) + _ending(found[2]), text)
     text = re.sub(rf"^{name}(?=: )", lambda found: _option(found[1]), text)
     # Words that are no English and no names of columns are arguments wherever they are.
-    odd = "|".join(one for one in names if "_" in one and one not in (*ROLES, *LISTS))
+    odd = "|".join(one for one in names if "_" in one and one not in {role.name for role in ROLES})
     if odd:
         text = re.sub(rf"(?<![\w'\"-])({odd})(?![\w.=:])( \(--[^()]*\))?", lambda found: _option(found[1]), text)
     text = re.sub(r"(--[a-z-]+), \1\b", r"\1", text)
@@ -113,4 +113,7 @@ def _ending(value: str) -> str:
     """The value of an argument, as it is written behind the option."""
     if value in _ENDINGS:
         return _ENDINGS[value]
+    if value[0] == "[":
+        listed = literal_eval(value.replace(", ...", ""))
+        return " " + shlex.quote(",".join(map(str, listed)) + ",..." * (", ..." in value))
     return " " + (shlex.quote(literal_eval(value)) if value[0] in "'\"" else value)

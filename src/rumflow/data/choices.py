@@ -339,23 +339,38 @@ class ChoiceData(Counted):
     def from_frame(cls, frame: Any, **options: Any) -> ChoiceData:
         """Make choice data from a pandas, polars or Arrow frame, or a dict of columns.
 
-        Columns are recognised by name and content.
+        What the columns mean is recognised by name and content. Every role can be named: None finds its column, False says that
+        there is none, and naming the roles of a layout (menu and choice; available and choice; observation, alternative and
+        choice; menu, alternative and count) turns all guessing off. `choice` and `available` may be {column: label}.
 
         Parameters
         ----------
         frame : data frame or dict
             The table.
-        menu, choice, item, count, weight, total, subject, observation : str, None or False
-            The column with that meaning (`choice` or `item`); None finds it, False says that there is none. `menu` may be a
-            list of columns, one for each item offered; `choice` may be a list of 0/1 columns, or {column: label}.
-        menu_id : str, optional
-            With counts: a column with an id of the menu, which contains the items in the rows of that id.
-        status_quo : str, optional
-            A column with an item that is in the menu of its row, listed or not; a missing choice means it.
-        group : str or list of str, optional
-            A column or several (domain, period, ...); `split()` separates them.
-        available : list of str or dict, optional
-            The 0/1 columns, one for each item, as a list or as {column: label}.
+        menu : str, list or False, optional
+            Column: the items on offer, or one column for each place in the menu.
+        choice : str, list, dict or False, optional
+            Column: the item chosen (a row for each alternative: 1 where it was), or 0/1 columns, one for each item.
+        alternative : str or False, optional
+            Column: the item of the row, in tables of counts or with a row for each alternative.
+        observation : str, list or False, optional
+            Column: which rows are one choice, in tables with a row for each alternative.
+        available : str, list, dict or False, optional
+            Column: 0/1 columns, one for each item, in the order of the codes; one where each alternative has a row.
+        count : str or False, optional
+            Column: how often the item was chosen.
+        weight : str or False, optional
+            Column: how much a choice counts.
+        total : str or False, optional
+            Column: the number of choices from the menu, where only some counts are known.
+        subject : str or False, optional
+            Column: who chose.
+        group : str, list or False, optional
+            Column: which part of the data the row belongs to.
+        menu_id : str or False, optional
+            Column: an id of the menu, which holds the items in the rows of that id.
+        status_quo : str or False, optional
+            Column: an item that is in the menu of its row, listed or not; a missing choice means it.
         items : sequence, optional
             The labels in order; for bit masks the label of bit 0, bit 1, ...
         menus : list or mapping, optional

@@ -196,7 +196,8 @@ def from_xlogit(
     if "panels" in arrays:
         table["subject"] = arrays["panels"][keep]
     frame = {k: v if v.dtype.kind in "biuf" else v.tolist() for k, v in table.items()}
-    return ChoiceData.from_frame(frame, items=items)
+    more = {name: name for name in ("weight", "subject") if name in frame}
+    return ChoiceData.from_frame(frame, observation="id", alternative="alt", choice="choice", items=items, **more)
 
 
 def to_torch_choice(data: ChoiceData) -> dict[str, NDArray[Any]]:

@@ -36,7 +36,7 @@ def test_frames(backend, kind):
         frame = pytest.importorskip("pyarrow").table(table)
     else:
         frame = table
-    data = ChoiceData.from_frame(frame, items=ITEMS)
+    data = ChoiceData.from_frame(frame, items=ITEMS, weight="weight")
     same_counts(data, expected(menus, picks, weights))
     assert data.rows.subjects == tuple(range(7))
     parts = data.split("subject")
@@ -144,7 +144,7 @@ def test_availability_columns(tmp_path, large_shop):
     inside = large_shop.membership[large_shop.rows.menu]
     table = {str(x): inside[:, k].astype(int) for k, x in enumerate(large_shop.items)}
     table["choice"] = [large_shop.items[x] for x in large_shop.rows.choice]
-    same_shop(ChoiceData.from_frame(table), large_shop)
+    same_shop(ChoiceData.from_frame(table, available=[str(x) for x in large_shop.items]), large_shop)
 
 
 def test_a_menu_id_in_counts_and_item_numbers_that_clash():

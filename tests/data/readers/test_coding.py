@@ -37,7 +37,11 @@ def test_codes_for_missing_choices(tmp_path, kind):
         "CHOICE": [0, 1, 2, 3, 0],
         "AGE": [3, 2, 5, 4, 1],
     }
-    data = read(table, tmp_path, kind, missing=0)
+    with pytest.raises(
+        rf.InputError, match=r"by the order of the columns 1 = TRAIN, 2 = SM, 3 = CAR, but other orders fit"
+    ):
+        read(table, tmp_path, kind, missing=0)
+    data = read(table, tmp_path, kind, missing=0, available=["TRAIN_AV", "SM_AV", "CAR_AV"])
     assert data.items == ("TRAIN", "SM", "CAR")
     assert data.n_observations == 3
     assert "2 rows without a recorded choice are left out" in str(data.understood)

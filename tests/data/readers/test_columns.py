@@ -1,5 +1,6 @@
 """Which column means what; where two readings are possible, the error shows both."""
 
+import re
 import warnings
 
 import pytest
@@ -19,8 +20,11 @@ def test_columns_by_content(tmp_path):
 
 AMBIGUOUS = [
     ({"menu": ["a,b"], "menus": ["a,b"], "choice": ["a"]}, "could be column 'menu' or 'menus'; say which"),
-    ({"menu": ["a,b"], "choice": ["a"], "count": [1], "weight": [1]}, "count='count' or weight='weight'"),
-    ({"choice": [1, 1], "x": [1, 0], "y": [1, 1], "z": [1, 1]}, "no error"),
+    (
+        {"menu": ["a,b"], "choice": ["a"], "count": [1], "weight": [1]},
+        "count='count' (--count count) or weight='weight'",
+    ),
+    ({"choice": [1, 1], "x": [1, 0], "y": [1, 1], "z": [1, 1]}, "other orders fit as well"),
     ({"choice": [1, 1], "x": [1, 1], "y": [1, 1], "z": [1, 0]}, "base=0 or base=1"),
     ({"mask": [3, 7], "choice": [1, 1]}, "base=0 or base=1"),
     ({"mask": [3, 7], "choice": ["x", "y"]}, "pass items="),
@@ -30,10 +34,7 @@ AMBIGUOUS = [
 
 @pytest.mark.parametrize(("table", "message"), AMBIGUOUS)
 def test_ambiguity_shows_the_options(table, message):
-    if message == "no error":
-        assert ChoiceData.from_frame(table).items == ("x", "y", "z")
-        return
-    with pytest.raises(rf.InputError, match=message):
+    with pytest.raises(rf.InputError, match=re.escape(message)):
         ChoiceData.from_frame(table)
 
 
@@ -47,7 +48,7 @@ def test_columns_without_a_use_are_named(tmp_path):
     names = ", ".join(f"x{k}" for k in range(14))
     assert str(ChoiceData.from_frame(wide).understood).splitlines()[-1] == f"not used: {names}"
     long = {"trip": [1, 1, 2, 2], "alternative": list("abab"), "chosen": [1, 0, 0, 1], "note": list("wxyz")}
-    found = ChoiceData.from_frame(long, observation="trip", item="alternative", choice="chosen")
+    found = ChoiceData.from_frame(long, observation="trip", alternative="alternative", choice="chosen")
     assert str(found.understood).splitlines()[-1] == "not used: note"
 
 
@@ -69,12 +70,12 @@ def test_groups_nearly_as_many_as_rows(tmp_path, kind):
         "experiment": [f"e{k}" for k in range(len(PICKS))],
     }
     with pytest.warns(UserWarning, match=r"'?experiment'? has 60 different values in 60 rows"):
-        data = read(table, tmp_path, kind)
+        data = read(table, tmp_path, kind, group="experiment")
     assert "is it a group?" in str(data.understood)
     table["experiment"] = [f"e{k % 3}" for k in range(len(PICKS))]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        read(table, tmp_path, kind)
+        read(table, tmp_path, kind, group="experiment")
 
 
 def test_options_that_are_no_labels():

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import rumflow as rf
 from rumflow.data.choices import ChoiceData
 from tests.reference.choice_tables import ITEMS, choices, expected, same_counts, write
 from tests.reference.layouts import MENUS_SEEN, PICKS, both, counted, read, same_data
@@ -49,10 +50,14 @@ def test_availability_beside_other_flags():
         "SM_AV": [1, 1, 1, 0],
         "TRAIN_AV": [1, 0, 1, 1],
     }
+    table["CHOICE"] = ["CAR", "SM", "TRAIN", "TRAIN"]
     data = ChoiceData.from_frame(table)
     assert data.items == ("CAR", "SM", "TRAIN")
+    assert data.understood.unused == ("MALE",)
     plain = {"pick": ["x", "y", "x"], "x": [1, 1, 1], "y": [1, 1, 0], "z": [1, 0, 1]}
-    assert "never chosen: z" in str(ChoiceData.from_frame(plain, choice="pick").understood)
+    with pytest.raises(rf.InputError, match=r"z holds 0 and 1 but is never chosen: .* available=\['x', 'y'\]"):
+        ChoiceData.from_frame(plain, choice="pick")
+    assert ChoiceData.from_frame(plain, choice="pick", available=["x", "y", "z"]).items == ("x", "y", "z")
 
 
 def test_bit_masks(tmp_path):

@@ -17,7 +17,7 @@ from rumflow.data.counted import Counted, Rows, check_totals
 from rumflow.data.labels import MOST_ITEMS, format_menu
 from rumflow.data.matrix import from_matrix
 from rumflow.data.menus import unique_menus
-from rumflow.data.readers.alternatives import collect_alternatives
+from rumflow.data.readers.alternatives import Collected, collect_alternatives
 from rumflow.data.readers.coding import Coder, KeyCounter, to_flags, to_numbers
 from rumflow.data.readers.columns import Recogniser
 from rumflow.data.readers.interpret import Interpreter, Meaning
@@ -43,20 +43,13 @@ def read(source: Source, options: Options) -> Counted:
     if roles.form == "matrix":
         return _read_matrix(source, options)
     if roles.form == "alternatives":
-        data: Counted = read(*collect_alternatives(source, roles, options))
-        known = {"observation": roles.observation, "alternative": roles.menu, "choice": roles.choice}
-        known |= {"weight": roles.weight, "subject": roles.subject}
-        understood = replace(
-            data.understood,
-            layout="one row per alternative",
-            roles={role: column for role, column in known.items() if column},
-            unused=_unused(source, roles),
-        )
-        return replace(data, understood=understood)
+        own, inner = collect_alternatives(source, roles, options)
+        table = _Accumulator(own, inner, replace(options, base="label", missing=None), roles)
+    else:
+        table = _Accumulator(source, roles, options, roles)
     if roles.choice is None and not roles.choice_columns:
         raise InputError(f"{source.name}: no choice column found; name it with choice= (--choice)")
-    table = _Accumulator(source, roles, options)
-    for chunk in source.chunks(roles.columns()):
+    for chunk in table.source.chunks(table.roles.columns()):
         table.add(chunk)
     return table.finish()
 
@@ -73,8 +66,10 @@ class _RowBuffer:
 
 
 class _Accumulator:
-    def __init__(self, source: Source, roles: Roles, options: Options) -> None:
-        self.source, self.roles, self.options = source, roles, options
+    """Counts the rows of a source; `found` are the roles of the table as it was given, for what is said about it."""
+
+    def __init__(self, source: Source, roles: Roles, options: Options, found: Roles) -> None:
+        self.source, self.roles, self.options, self.found = source, roles, options, found
         self.menu, self.extra, self.choice, self.subject, self.group = Coder(), Coder(), Coder(), Coder(), Coder()
         self.missing_codes, self.n_missing = options.missing_codes, 0
         self.counter = KeyCounter()
@@ -217,19 +212,29 @@ class _Accumulator:
         if len(dropped):
             some = ", ".join(map(meaning.name, dropped[:3].tolist()))
             meaning.notes.append(f"{len(dropped)} menus have no choices and count as not offered: {some}")
-        if roles.form == "availability":
+        if roles.form == "availability" and not roles.ordered:
             chosen = add_up(menus.item, np.nan_to_num(counts), len(meaning.items))
-            never = [str(label) for label, total in zip(meaning.items, chosen.tolist(), strict=True) if total == 0]
-            if never:
-                meaning.notes.append(
-                    f"never chosen: {', '.join(never)} (name the 0/1 columns with available= if these are not items)"
-                )
+            self._ask_about_items(
+                [label for label, total in zip(meaning.items, chosen.tolist(), strict=True) if total == 0]
+            )
         rows = self._rows(number[meaning.menu], meaning) if self.keep else None
         text = self._describe(meaning, int(observed.sum()), float(totals.sum()), rows)
         if not observed.all():
             menus, cells = menus.take(np.flatnonzero(observed))
             counts, totals = counts[cells], totals[observed]
         return Counted(meaning.items, menus, counts, totals, rows, text)
+
+    def _ask_about_items(self, never: list[Any]) -> None:
+        """0/1 columns may be attributes: one that is never chosen, and whose name does not say that it is an item, may be one."""
+        columns = [column for column, label in self.roles.available.items() if label in never]
+        if columns and not self.roles.marked:
+            items = [column for column in self.roles.available if column not in columns]
+            raise InputError(
+                f"{self.source.name}: {', '.join(columns[:6])} {'hold' if len(columns) > 1 else 'holds'} 0 and 1 but "
+                f"{'are' if len(columns) > 1 else 'is'} never chosen: an item, or something else? Name the columns of "
+                f"the items, such as "
+                f"available={items[:8]!r} (--available)"
+            )
 
     def _totals(self, counts: Array, shown: Mask, meaning: Meaning) -> Array:
         """Sample sizes: those of the column of totals, else the sums, or 1 where some cell is missing and counts are shares.
@@ -306,7 +311,7 @@ class _Accumulator:
             positions = np.concatenate(kept.position)
             first, second = sorted((int(positions[order[k]]), int(positions[order[k + 1]])))
             menu, item = int(meaning.menu[key[order[k]]]), meaning.item[key[order[k]]]
-            unused = [column for column in self.source.columns if column not in self.roles.columns()][:6]
+            unused = self._unused()[:6]
             raise InputError(
                 f"{self.source.where(second)}: menu {meaning.name(menu)}, item "
                 f"{meaning.items[item]!r} appears twice (first in {first}); add the counts up, or name the column "
@@ -330,6 +335,11 @@ class _Accumulator:
             self._names(self.group) if kept.group else (),
         )
 
+    def _unused(self) -> tuple[str, ...]:
+        """The columns that no role took."""
+        used = set(self.found.columns())
+        return tuple(str(name) for name in self.source.columns if name not in used)
+
     def _names(self, coder: Coder) -> tuple[Any, ...]:
         """The subjects or groups; in text files whole numbers where all of them are, column by column."""
         names = coder.values
@@ -341,21 +351,18 @@ class _Accumulator:
 
     def _describe(self, meaning: Meaning, menus: int, total: float, rows: Rows | None) -> Understood:
         """What was understood."""
-        roles = self.roles
+        roles, found = self.roles, self.found
         forms = {
             "choices": "one row per choice",
             "counts": "counts by menu and item",
             "availability": f"one row per choice, {len(roles.available)} availability columns",
             "losers": "one row per choice: winner and losers",
+            "alternatives": "one row per alternative",
         }
-        named = {"menu": roles.menu or tuple(roles.menu_columns), roles.extra: roles.extra_column}
-        named |= {"choice": roles.choice or tuple(roles.choice_columns), "available": tuple(roles.available)}
-        named |= {"total": roles.total, "subject": roles.subject, "group": tuple(roles.group)}
-        named["count" if roles.counted else "weight"] = roles.weight
-        lines, doubts = list(meaning.notes), []
+        lines, doubts = list(meaning.notes), list(found.doubts)
         lines.append(
             f"{len(meaning.items)} items {format_menu(meaning.items)}, {how_many(menus, 'menu')}, {total:g} choices in "
-            f"{self.n_rows:,} rows"
+            f"{self.source.n_rows if isinstance(self.source, Collected) else self.n_rows:,} rows"
         )
         if rows is not None and rows.subject is not None:
             lines.append(f"{len(rows.subjects)} subjects")
@@ -375,19 +382,13 @@ class _Accumulator:
             lines.append(f"more than {KEEP_ROWS:,} rows: only counts are kept (rows=True keeps every row)")
         return Understood(
             self.source.name,
-            forms[roles.form],
-            {role: column for role, column in named.items() if column},
+            forms[found.form],
+            found.by_name(),
             meaning.coding,
-            _unused(self.source, roles),
+            self._unused(),
             tuple(lines),
             tuple(doubts),
         )
-
-
-def _unused(source: Source, roles: Roles) -> tuple[str, ...]:
-    """The columns that no role took."""
-    used = set(roles.columns())
-    return tuple(str(name) for name in source.columns if name not in used)
 
 
 def _listed(column: Any) -> Any:

@@ -55,6 +55,38 @@ class Coder:
         return self.index.setdefault(key, len(self.index))
 
 
+class RowCoder:
+    """Numbers for the different values of one column, or of several columns together, in order of first appearance."""
+
+    def __init__(self, width: int) -> None:
+        self.parts = [Coder() for _ in range(width)]
+        self.joins = [
+            Coder() for _ in range(width - 1)
+        ]  # each of a pair: the number so far, and that in the next column
+
+    def __len__(self) -> int:
+        return len((self.joins or self.parts)[-1])
+
+    def encode(self, columns: Sequence[Any]) -> Codes:
+        """The numbers of a chunk's rows."""
+        first, *rest = (part.encode(column) for part, column in zip(self.parts, columns, strict=True))
+        for join, more in zip(self.joins, rest, strict=True):
+            first = join.encode((first << 31) | more)
+        return first
+
+    def values(self, code: int) -> list[Any]:
+        """The values of the columns under a number."""
+        found = []
+        for join, part in zip(reversed(self.joins), reversed(self.parts), strict=False):
+            code, last = divmod(join.values[code], 1 << 31)
+            found.append(part.values[last])
+        return [self.parts[0].values[code], *reversed(found)]
+
+    def label(self, code: int) -> str:
+        """The same, for a message."""
+        return ", ".join(map(repr, self.values(code)))
+
+
 def clean_value(value: Any) -> Any:
     """A value that can be a key: numbers as Python numbers, lists as tuples, NaN as None."""
     if isinstance(value, str) or value is None:

@@ -10,6 +10,7 @@ import numpy as np
 from rumflow.core.arrays import Ints
 from rumflow.core.menus import Menus
 from rumflow.data.labels import Item, check_items, format_menu
+from rumflow.data.readers.codes import Codes, read_codes
 from rumflow.data.readers.labels import Menu
 from rumflow.data.readers.menus import MenuReader
 from rumflow.data.readers.texts import (
@@ -152,25 +153,18 @@ class Interpreter(MenuReader):
 
     def _numbered(self, numbers: list[int | None], labels: list[Item]) -> list[Item | None]:
         """Choices given as the number of an availability column, from 0 or from 1."""
-        fits = []
-        for base in self.bases():
-            bad = 0
-            for m, _, c in self.table.keys:
-                number = numbers[c]
-                bad += number is not None and number - base not in self.table.menus[m]
-            fits.append((bad, base))
-        fits.sort()
-        if len(fits) > 1 and fits[0][0] == fits[1][0] == 0:
-            raise InputError(
-                f"{self.name}: the choices in {self.roles.choice!r} are numbers of the availability columns, "
-                "counted from 0 or from 1, and both fit; say base=0 or base=1 (--base)"
-            )
-        base = fits[0][1]
-        self.notes.append(f"choices are column numbers counted from {base}")
-        self.coding = {k + base: label for k, label in enumerate(labels)}
-        return [
-            None if n is None else labels[n - base] if 0 <= n - base < len(labels) else self.label(n) for n in numbers
-        ]
+        chosen: dict[int, list[tuple[int, ...]]] = {}
+        where: dict[int, str] = {}
+        for k, (m, _, c) in enumerate(self.table.keys.tolist()):
+            number = numbers[c]
+            if number is not None:
+                chosen.setdefault(number, []).append(self.table.menus[m])
+                where.setdefault(number, self.table.where(k))
+        columns = list(self.roles.available)
+        codes = Codes(self.name, str(self.roles.choice), columns, labels, chosen, where)
+        self.coding = read_codes(codes, self.bases(), self.roles.ordered)
+        self.notes.append(f"choices are numbers of the availability columns, counted from {min(self.coding)}")
+        return [None if n is None else self.coding[n] for n in numbers]
 
     def _with_winners(self, members: list[Menu], choices: list[Item | None]) -> list[Menu]:
         menus = []

@@ -1,0 +1,26 @@
+"""Columns that look like persons: who chose several times is one draw of tastes, so tests have to know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rumflow.data.readers.content import Sample
+from rumflow.data.readers.roles import PERSONS, Roles, plain
+
+
+def point_out_persons(roles: Roles, sample: Sample, columns: Sequence[str], given: Any) -> None:
+    """Say which columns look like persons with several choices each, where no subject is known; `given` is the argument."""
+    if roles.subject is not None or given is False or roles.form == "matrix":
+        return
+    used = set(roles.columns())
+    owner = sample.joined(roles.observation) if roles.observation else np.arange(len(sample))
+    found = [c for c in columns if plain(c) in PERSONS and c not in used and sample.repeated(c, owner)]
+    for name in found[:3]:
+        roles.doubts.append(
+            f"column {name!r} looks like persons with several choices each; subject={name!r} (--subject {name}) treats "
+            f"their choices "
+            "together, subject=False (--subject no) says that all choices are independent"
+        )

@@ -1,0 +1,117 @@
+"""Counts, weights, totals and groups are used where they are named, or where the table can mean nothing else."""
+
+import pytest
+
+import rumflow as rf
+from rumflow.data.choices import ChoiceData
+
+LONG = {"id": [1, 1, 2, 2], "alt": ["a", "b", "a", "b"], "choice": [1, 0, 0, 1]}
+ROWS = {"menu": ["a|b", "a|b", "a|b", "b|c"], "choice": ["a", "b", "b", "c"]}
+
+
+@pytest.mark.parametrize("name", ["n", "freq", "count", "times", "share"])
+def test_an_attribute_of_alternatives_is_no_count(name):
+    data = ChoiceData.from_frame(LONG | {name: [5, 7, 3, 2]})
+    assert data.n_observations == 2
+    assert data.understood.unused == (name,)
+    assert f"column {name!r} is not used as a count; count={name!r} (--count {name}) would" in data.understood.warnings
+    with pytest.raises(rf.InputError, match=rf"row 1: column '{name}' is 7, but 5 in another row of observation 1"):
+        ChoiceData.from_frame(LONG | {name: [5, 7, 3, 2]}, count=name)
+    assert ChoiceData.from_frame(LONG | {name: [5, 5, 3, 3]}, count=name).n_observations == 8
+
+
+@pytest.mark.parametrize("role", ["weight", "subject", "group"])
+def test_what_differs_within_an_observation_is_an_error(role):
+    with pytest.raises(rf.InputError, match="row 3: column 'x' is 2, but 3 in another row of observation 2"):
+        ChoiceData.from_frame(LONG | {"x": [5, 5, 3, 2]}, **{role: "x"})
+    data = ChoiceData.from_frame(LONG | {"x": [5, 5, 3, 3]}, **{role: "x"})
+    assert data.understood.roles[role] == "x"
+    assert data.n_observations == (8 if role == "weight" else 2)
+    if role != "weight":
+        assert getattr(data.rows, role + "s") == (5, 3)
+        assert len(data.split(role)) == 2
+
+
+def test_weights_only_where_they_are_named():
+    table = ROWS | {"weight": [2, 3, 4, 5]}
+    data = ChoiceData.from_frame(table)
+    assert data.n_observations == 4
+    assert (
+        "column 'weight' is not used; weight='weight' (--weight weight) counts each choice so often"
+        in data.understood.warnings
+    )
+    assert ChoiceData.from_frame(table, weight="weight").n_observations == 14
+    assert ChoiceData.from_frame(table, weight=False).understood.warnings == ()
+    with pytest.raises(rf.InputError, match=r"count='n' and weight='weight' are both given"):
+        ChoiceData.from_frame(table | {"n": [1] * 4}, count="n", weight="weight")
+
+
+@pytest.mark.parametrize("values", [["heavy", 1], [-2, 1], [None, 1]])
+def test_bad_weights_name_the_row(tmp_path, values):
+    table = {"menu": ["a|b", "a|b"], "choice": ["a", "b"], "weight": values[::-1]}
+    with pytest.raises(rf.InputError, match="row 1"):
+        ChoiceData.from_frame(table, weight="weight")
+    long = LONG | {"weight": [1, 1, values[0], values[0]]}
+    with pytest.raises(rf.InputError, match="row 2"):
+        ChoiceData.from_frame(long, weight="weight")
+
+
+def test_counts_that_can_be_nothing_else():
+    items = {"menu": ["a|b", "a|b", "b|c"], "item": ["a", "b", "c"], "n": [5, 7, 3]}
+    assert ChoiceData.from_frame(items).n_observations == 15
+    different = {"menu": ["a|b", "a|b", "b|c"], "choice": ["a", "b", "c"], "n": [5, 7, 3]}
+    assert ChoiceData.from_frame(different).understood.roles["count"] == "n"
+    with pytest.raises(
+        rf.InputError, match=r"'n' may hold how often something was chosen; say count='n' .* count=False"
+    ):
+        ChoiceData.from_frame(ROWS | {"n": [5, 7, 3, 1]})
+    assert ChoiceData.from_frame(ROWS | {"n": [5, 7, 3, 1]}, count=False).n_observations == 4
+    # The layout is named: nothing is guessed, but a table that would be counts is asked about.
+    assert ChoiceData.from_frame(ROWS | {"n": [5, 7, 3, 1]}, menu="menu", choice="choice").n_observations == 4
+    with pytest.raises(rf.InputError, match="'n' may hold"):
+        ChoiceData.from_frame(different, menu="menu", choice="choice")
+    both = items | {"choice": [0, 1, 1]}
+    with pytest.raises(rf.InputError, match="'n' may hold"):
+        ChoiceData.from_frame(both)
+    ids = {"menu_id": [1, 1, 2, 2], "item": list("abbc"), "choice": [1, 0, 0, 1], "n": [5, 7, 3, 1]}
+    with pytest.raises(rf.InputError, match="'n' may hold"):
+        ChoiceData.from_frame(ids)
+
+
+def test_groups_only_where_they_are_named_or_needed():
+    data = ChoiceData.from_frame(ROWS | {"period": [1, 1, 2, 2]})
+    assert data.rows.group is None
+    assert (
+        "column 'period' is not used; group='period' (--group period) keeps the groups apart"
+        in data.understood.warnings
+    )
+    with pytest.raises(rf.InputError, match="name its column with group="):
+        data.split()
+    assert len(ChoiceData.from_frame(ROWS | {"period": [1, 1, 2, 2]}, group="period").split()) == 2
+    assert len(ChoiceData.from_frame(ROWS | {"period": [1, 1, 2, 2]}, group=True).split()) == 2
+    table = {"period": [1, 1, 2, 2], "menu": ["a|b"] * 4, "item": list("abab"), "count": [1, 2, 3, 4]}
+    data = ChoiceData.from_frame(table)
+    assert data.understood.roles["group"] == "period"
+    assert data.counts.tolist() == [[4, 6]]
+    assert (
+        ChoiceData.from_frame(table | {"menu": ["a|b"] * 2 + ["a|b|c"] * 2}).rows is None
+    )  # the menus tell the rows apart
+    with pytest.raises(rf.InputError, match="appears twice"):
+        ChoiceData.from_frame(table, group=False)
+
+
+def test_totals_go_with_counts():
+    table = {"menu": ["a|b|c"] * 2, "item": ["a", "b"], "count": [3, 4], "total": [10, 10]}
+    assert ChoiceData.from_frame(table).totals.tolist() == [10]
+    assert ChoiceData.from_frame(table, total=False).totals.tolist() == [7]
+    with pytest.raises(rf.InputError, match=r"total='total' .* goes with counts by menu and item"):
+        ChoiceData.from_frame(ROWS | {"total": [1] * 4}, total="total")
+
+
+def test_files_that_rumflow_wrote_come_back(tmp_path):
+    table = ROWS | {"w": [2, 3, 4, 5], "who": [1, 1, 2, 2], "when": [1, 2, 1, 2]}
+    data = ChoiceData.from_frame(table, weight="w", subject="who", group="when")
+    data.to_csv(tmp_path / "a.csv", "rows")
+    again = ChoiceData.from_csv(tmp_path / "a.csv")
+    assert again.equals(data)
+    assert again.understood.roles["weight"] == "weight"

@@ -1,0 +1,74 @@
+"""Roles of columns: one list, from which the options, the page and the docstring say the same; the same rules for all of them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import rumflow as rf
+from rumflow.cli.parser import make_parser
+from rumflow.data.choices import ChoiceData
+from rumflow.data.readers.roles import LAYOUTS, NAMES, PERSONS, ROLES, Options, make_options, plain
+from tests.reference.commands import run
+
+PAGE = Path(__file__).parents[3] / "docs" / "data-formats.md"
+TABLE = {"menu": ["a|b", "a|b", "b|c"], "choice": ["a", "b", "c"]}
+
+
+def test_page_docstring_options_and_arguments_are_one_list():
+    rows = [f"| `{r.name}` | `--{r.name.replace('_', '-')}` | {r.what} |" for r in ROLES]
+    assert "\n".join(["| argument | option | column |", "|---|---|---|", *rows]) + "\n\n" in PAGE.read_text()
+    words = " ".join(ChoiceData.from_frame.__doc__.split())
+    for role in ROLES:
+        assert re.search(rf" {role.name} : str[a-zA-Z, ]*, optional Column: {re.escape(role.what)}\.", words), role.name
+        assert role.name in Options.__dataclass_fields__
+    parsers = make_parser()._subparsers._group_actions[0].choices
+    for command in ("project", "test", "explain", "compare", "bounds", "assort", "report"):
+        options = {name: a for a in parsers[command]._actions for name in a.option_strings}
+        for role in ROLES:
+            assert options[f"--{role.name.replace('_', '-')}"].help == role.what
+            assert options[f"--{role.name.replace('_', '-')}"].metavar == ("COLUMNS" if role.several else "COLUMN")
+        assert not parsers[command].allow_abbrev
+
+
+def test_names_of_roles_are_plain_and_layouts_are_made_of_roles():
+    for names in [*NAMES.values(), PERSONS]:
+        assert all(plain(name) == name for name in names)
+        assert len(set(names)) == len(names)
+    assert set().union(*LAYOUTS) <= {role.name for role in ROLES}
+
+
+@pytest.mark.parametrize("role", [role.name for role in ROLES])
+def test_false_is_accepted_and_anything_else_refused(role):
+    if role not in ("menu", "choice"):
+        assert ChoiceData.from_frame(TABLE, **{role: False}).n_observations == 3
+    for bad in (3, b"x", [], object(), *([] if role == "group" else [True])):
+        with pytest.raises(rf.InputError, match=rf"{role}=.*: the name of a column is needed"):
+            ChoiceData.from_frame(TABLE, **{role: bad})
+    with pytest.raises(rf.InputError, match=rf"no column 'zz' \(given as {role}\)"):
+        ChoiceData.from_frame(TABLE, **{role: "zz"})
+
+
+def test_no_in_the_shell_is_false(capsys, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('menu,choice,subject,count\n"a,b",a,1,5\n"a,b",a,1,7\n"b,c",c,2,1\n')
+    code, _, err = run(capsys, "project", path)
+    assert code == 1
+    assert "say --count count where it does, --count no where each row is one choice" in err
+    code, _, err = run(capsys, "project", path, "--count", "no", "--subject", "no")
+    assert code == 0
+    assert "3 choices in 3 rows" in err
+    assert "not used: subject, count" in err
+    assert "persons" not in err
+    code, _, err = run(capsys, "project", path, "--item", "choice")  # was read as --items
+    assert code == 1
+    assert "unrecognized arguments: --item" in err
+
+
+def test_columns_named_twice_and_the_old_name_of_alternatives():
+    with pytest.raises(rf.InputError, match="group: column 'choice' is named twice"):
+        make_options({"group": ["choice", "choice"]})
+    long = {"id": [1, 1], "product": ["a", "b"], "choice": [1, 0]}
+    with pytest.warns(DeprecationWarning, match="item= is called alternative="):
+        data = ChoiceData.from_frame(long, item="product")
+    assert data.understood.roles["alternative"] == "product"
