@@ -188,3 +188,25 @@ def test_a_billion_choices_and_one(capsys, tmp_path):
     code, _, err = run(capsys, "test", path, "--n-boot", 39)
     assert code == 1
     assert "menu {a, b, c} has weight 9e+12 and menu {b, c} has 2;" in err
+
+
+def test_one_bad_group_does_not_end_the_table(capsys, tmp_path, monkeypatch):
+    from rumflow.cli import project as command
+
+    path = tmp_path / "groups.csv"
+    path.write_text(
+        "group,menu,item,count\n" + "".join(f"{g},ab,{x},{5 + k}\n" for k, g in enumerate("pqr") for x in "ab")
+    )
+
+    def refuse(data, *arguments, **options):
+        if data.n_observations == 12:
+            raise rf.InputError("this group is odd")
+        return rf.project(data, *arguments, **options)
+
+    monkeypatch.setattr(command, "project", refuse)
+    code, out, _ = run(capsys, "project", path, "--by", "group")
+    assert code == 0
+    assert "not projected: q (this group is odd)" in out
+    code, out, _ = run(capsys, "project", path, "--by", "group", "--json")
+    assert [r["name"] for r in json.loads(out)["results"]] == ["p", "r"]
+    assert json.loads(out)["refused"] == {"q": "this group is odd"}

@@ -94,3 +94,20 @@ def test_how_subjects_are_resampled_is_said(capsys, tmp_path, command):
     assert ("; --cluster keeps the choices of a subject together" in singly) == (command == "test")
     if command == "test":  # of one subject there is nothing to resample whole
         assert "--no-cluster" not in run(capsys, *words, "--by", "subject")[2]
+
+
+def test_one_bad_group_does_not_end_the_table(capsys, tmp_path):
+    path = tmp_path / "groups.csv"
+    rows = "north,1,a|b,a north,2,a|b,b north,1,a|c,c south,3,a|b,a south,3,a|c,a west,4,a|b,b west,5,a|c,c"
+    path.write_text("group,subject,menu,choice\n" + rows.replace(" ", "\n") + "\n")
+    code, out, _ = run(capsys, "test", path, "--by", "group", "--cluster", "--n-boot", 9, "--seed", 1)
+    assert code == 0
+    assert "Not tested: south (cluster: there is only one subject" in out
+    code, out, _ = run(capsys, "test", path, "--by", "group", "--cluster", "--n-boot", 9, "--seed", 1, "--json")
+    answer = json.loads(out)
+    assert [r["name"] for r in answer["results"]] == ["north", "west"]
+    assert list(answer["refused"]) == ["south"]
+    path.write_text("group,subject,menu,choice\n" + "".join(f"{g},1,a|b,{x}\n" for g in "pq" for x in "ab"))
+    code, _, err = run(capsys, "test", path, "--by", "group", "--cluster", "--n-boot", 9)
+    assert code == 1
+    assert "there is only one subject" in err

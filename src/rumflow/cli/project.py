@@ -13,6 +13,7 @@ from rumflow.cli.budgets import project_budgets
 from rumflow.cli.models import add_model, model_of, say_cost
 from rumflow.cli.reading import parts_of, read_data
 from rumflow.data.choices import ChoiceData
+from rumflow.errors import InputError
 from rumflow.output.names import WRAPPED, name_menu, name_order
 from rumflow.output.tables import Table
 from rumflow.projection.results import Projection
@@ -74,20 +75,28 @@ def _fit(data: ChoiceData, arguments: argparse.Namespace) -> Projection:
 
 
 def _project_each(data: ChoiceData, arguments: argparse.Namespace) -> int:
-    rows = []
+    rows: list[tuple[Any, ...]] = []
+    refused: dict[str, str] = {}
     for name, part in parts_of(data, arguments.by).items():
-        fit = _fit(part, arguments)
+        try:
+            fit = _fit(part, arguments)
+        except InputError as fault:
+            refused[name] = str(fault)
+            continue
         worst = fit.misfits(1)
         misfit = abs(worst[0][2] - worst[0][3]) if worst else 0.0
         rows.append((name, len(part.totals), part.n_observations, fit.distance, misfit, fit.gap, str(fit.status)))
         if fit.status is Status.INTERRUPTED:
             break
     columns = columns_of(("name", "menus", "choices", "distance", "largest_misfit", "gap", "status"), rows)
+    if not rows:
+        raise InputError("; ".join(f"{name}: {reason}" for name, reason in refused.items()))
     title = f"Distance to the nearest random utility model, by {arguments.by}"
+    note = "; ".join(f"not projected: {name} ({reason})" for name, reason in refused.items())
     return answer(
         arguments,
-        lambda: {"by": arguments.by, "results": records_of(columns)},
-        lambda: [table_of(title, columns)],
+        lambda: {"by": arguments.by, "results": records_of(columns), "refused": refused},
+        lambda: [table_of(title, columns, note)],
         columns,
         good=all(status == "optimal" for status in columns["status"]),
         interrupted="interrupted" in columns["status"],

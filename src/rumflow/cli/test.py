@@ -108,7 +108,15 @@ def _taus(arguments: argparse.Namespace) -> Any:
 
 
 def _test_each(parts: dict[str, ChoiceData], arguments: argparse.Namespace, options: dict[str, Any]) -> int:
-    results = rum_test_many(parts, cluster=arguments.cluster, **options).tests
+    refused: dict[str, str] = {}
+    try:
+        results = rum_test_many(parts, cluster=arguments.cluster, **options).tests
+    except InputError as fault:
+        refused = _refused(parts, arguments, options)
+        parts = {name: part for name, part in parts.items() if name not in refused}
+        if not parts or not refused:
+            raise fault from None
+        results = rum_test_many(parts, cluster=arguments.cluster, **options).tests
     values = [r.pvalue for r in results]
     columns = {
         "name": list(parts),
@@ -130,9 +138,10 @@ def _test_each(parts: dict[str, ChoiceData], arguments: argparse.Namespace, opti
     if "lowest_p" in columns:
         note += "; lowest, highest: over tau " + ", ".join(f"{t:.3g}" for t in sorted(results[0].taus))
         note += " and the like" if len({r.taus for r in results}) > 1 else ""
+    note += "".join(f". Not tested: {name} ({reason})" for name, reason in refused.items())
     return answer(
         arguments,
-        lambda: {"by": arguments.by, "seed": seed, "results": records_of(columns | several)},
+        lambda: {"by": arguments.by, "seed": seed, "results": records_of(columns | several), "refused": refused},
         lambda: [table_of(title, columns, note)],
         columns,
         good=not any(r.failed for r in results),
@@ -142,6 +151,17 @@ def _test_each(parts: dict[str, ChoiceData], arguments: argparse.Namespace, opti
 
 def _left_out(result: RumTest) -> dict[str, Any]:
     return {"menus": [list(menu) for menu in result.left_out.menus], "items": list(result.left_out.items)}
+
+
+def _refused(parts: dict[str, ChoiceData], arguments: argparse.Namespace, options: dict[str, Any]) -> dict[str, str]:
+    """The groups that cannot be tested, and why."""
+    found = {}
+    for name, part in parts.items():
+        try:
+            rum_test_many({name: part}, cluster=arguments.cluster, **options | {"n_boot": 1, "progress": False})
+        except InputError as fault:
+            found[name] = str(fault).removeprefix(f"data set {name!r}: ")
+    return found
 
 
 def test_as_dict(result: RumTest, data: ChoiceData) -> dict[str, Any]:

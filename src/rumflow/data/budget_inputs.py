@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rumflow.core.arrays import Array, Ints
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
+from rumflow.output.names import apart_from
 
 #: How far shares may be from adding up to 1.
 ROUNDING = 5e-3
@@ -75,7 +76,7 @@ def check_shares(shares: ArrayLike, goods: Sequence[str], m: int, where: Where) 
             hint = "; are they in percent? divide by 100"
         elif total[h] < 2:
             hint = ""
-        raise InputError(f"{where(h)}: shares add up to {total[h]:g}; they must add up to 1{hint}")
+        raise InputError(f"{where(h)}: shares add up to {apart_from(total[h], 1)}; they must add up to 1{hint}")
     return np.asarray(table / total[:, None], np.float64)
 
 
@@ -215,5 +216,7 @@ def check_patches(
         if not (budget == j).any():
             raise InputError(f"patches: budget {name} has none; every budget needs at least one")
         if abs(total[j] - 1) > (SMOOTHED if smoothed else ROUNDING):
-            raise InputError(f"probabilities: those of budget {name} add up to {total[j]:g}; they must add up to 1")
+            raise InputError(
+                f"probabilities: those of budget {name} add up to {apart_from(total[j], 1)}; they must add up to 1"
+            )
     return names, signs, values, counts

@@ -14,6 +14,7 @@ from rumflow.core.menus import Menus
 from rumflow.data.counted import Counted
 from rumflow.data.labels import LARGEST_TOTAL, Item, format_menu, label_items
 from rumflow.errors import InputError
+from rumflow.output.names import apart_from
 
 
 def from_matrix(a: ArrayLike, items: Sequence[Item] | None) -> Counted:
@@ -57,7 +58,7 @@ def from_matrix(a: ArrayLike, items: Sequence[Item] | None) -> Counted:
     for mask in np.flatnonzero(observed & partial & (sums > 1 + 1e-9)):
         raise InputError(
             f"menu {format_menu(labels[x] for x in items_of(mask))}: some cells are NaN, so the others are shares, "
-            f"but they add up to {sums[mask]:g}; they must add up to at most 1"
+            f"but they add up to {apart_from(sums[mask], 1)}; they must add up to at most 1"
         )
     if not observed.any():
         raise InputError("the matrix has no observed menu: every row is NaN or zero")

@@ -97,3 +97,13 @@ def _cut(labels: Sequence[Hashable], separator: str, length: int, name: Callable
             break
         shown.append(name(label))
     return separator.join([*shown, f"... {len(labels) - len(shown)} more"])
+
+
+def apart_from(value: float, other: float) -> str:
+    """A number with as many digits as it takes to see that it is not the other one.
+
+    >>> apart_from(1.5, 1), apart_from(1 + 2e-9, 1)
+    ('1.5', '1.000000002')
+    """
+    texts = (f"{value:.{digits}g}" for digits in range(6, 18))
+    return next((text for text in texts if float(text) != other), repr(float(value)))

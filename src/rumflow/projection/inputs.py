@@ -13,6 +13,7 @@ from rumflow.core.memory import projection_bytes, require_memory
 from rumflow.core.paths import squeeze, unsqueeze
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
+from rumflow.output.names import apart_from
 from rumflow.solvers.active_set.on_lattice import pool_size
 
 #: Up to this many items memory is not worth counting: a megabyte.
@@ -98,8 +99,9 @@ def read_array(n: int, array: Array, items: tuple[Item, ...]) -> tuple[Array, ND
             _INFINITE: f"{name}, item {x}: the probability is infinite; it must be from 0 to 1, or NaN for not observed",
             _NEGATIVE: f"{name}, item {x}: the probability is {array[menu, x]:g}; it must be from 0 to 1",
             _OUTSIDE: f"{name}, item {x}: the entry is {array[menu, x]:g} but the item is not in the menu; it must be 0 or NaN",
-            _SUM: f"{name}: the probabilities add up to {values.sum():g}; they must add up to 1 (NaN: not observed)",
-            _PARTIAL: f"{name}: the observed probabilities add up to {np.nansum(values):g}; they must add up to at most 1",
+            _SUM: f"{name}: the probabilities add up to {apart_from(values.sum(), 1)}; they must add up to 1 (NaN: not observed)",
+            _PARTIAL: f"{name}: the observed probabilities add up to {apart_from(np.nansum(values), 1)}; they must add up to at "
+            "most 1",
         }
         raise InputError(reason[code])
     if missing == (n << (n - 1)) - n and n > 1:

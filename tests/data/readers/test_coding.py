@@ -1,9 +1,12 @@
 """Codes for missing choices and the column of a status quo."""
 
+import re
+
 import numpy as np
 import pytest
 
 import rumflow as rf
+from rumflow.data.choices import ChoiceData
 from tests.reference.choice_tables import ITEMS
 from tests.reference.layouts import both, read, same_data
 
@@ -51,3 +54,20 @@ def test_codes_for_missing_choices(tmp_path, kind):
     assert read(texts, tmp_path, kind, missing=["?", "refused"]).n_observations == 1
     with pytest.raises(rf.InputError, match="no recorded choice"):
         read(texts, tmp_path, kind, missing=["?", "refused", "a"])
+
+
+def test_points_that_may_be_thousands_are_asked_about(tmp_path):
+    path = tmp_path / "a.csv"
+    for numbers, words in (
+        (("1.000", "2.500"), "line 2: '1.000' in column 'count' could be 1000 or 1, since files with semicolons"),
+        (("7", "2.500"), "line 3: '2.500' in column 'count' could be 2500 or 2.5"),
+        (("1.000.000", "3"), "line 2: '1.000.000' in column 'count' is not a number; write it without points"),
+    ):
+        path.write_text("menu;item;count\na|b;a;{}\na|b;b;{}\n".format(*numbers))
+        with pytest.raises(rf.InputError, match=re.escape(words)):
+            ChoiceData.from_csv(path)
+    for numbers, total in ((("0.500", "2.500"), 3), (("1.25", "2.500"), 3.75), (("1000", "2500"), 3500)):
+        path.write_text("menu;item;count\na|b;a;{}\na|b;b;{}\n".format(*numbers))
+        assert ChoiceData.from_csv(path).n_observations == total
+    path.write_text("menu,item,count\na|b,a,1.000\na|b,b,2.500\n")
+    assert ChoiceData.from_csv(path).n_observations == 3.5

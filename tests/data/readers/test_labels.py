@@ -126,3 +126,12 @@ def test_a_mark_that_cannot_be_seen_is_pointed_out():
     assert r"'te\u200ba' holds a character that cannot be seen" in str(data.understood)
     family = "\U0001f468\u200d\U0001f469"  # a joiner belongs to the picture
     assert "seen" not in str(ChoiceData.from_frame({"menu": [[family, "milk"]], "choice": ["milk"]}).understood)
+
+
+@pytest.mark.parametrize(("first", "second"), [("tea", "Tea"), ("Tea", "tea")])
+def test_two_spellings_are_named_with_their_own_lines(tmp_path, first, second):
+    (tmp_path / "a.csv").write_text(f"menu,choice\n{first}|milk,milk\nmilk|steam,milk\n{second}|milk,milk\n")
+    with pytest.raises(
+        rf.InputError, match=rf"line 4: items '{first}' \(first in .*line 2\) and '{second}' differ only"
+    ):
+        ChoiceData.from_csv(tmp_path / "a.csv")

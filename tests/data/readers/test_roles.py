@@ -72,3 +72,40 @@ def test_columns_named_twice_and_the_old_name_of_alternatives():
     with pytest.warns(DeprecationWarning, match="item= is called alternative="):
         data = ChoiceData.from_frame(long, item="product")
     assert data.understood.roles["alternative"] == "product"
+
+
+@pytest.mark.parametrize(
+    ("menus", "words"),
+    [
+        ([["a", "b", "a"]], "menus: menu 1 has item 'a' twice"),
+        ([3], "menus: menu 1 is 3; give each menu as a list of items"),
+        ([["a", "b"], None], "menus: menu 2 is None"),
+        ({"x": ["a", None]}, "menus: menu x holds None, which is no item"),
+        (3, "a list of menus is needed"),
+        ("ab", "a list of menus is needed"),
+        ([], "a list of menus is needed"),
+    ],
+)
+def test_menus_that_are_none(menus, words):
+    with pytest.raises(rf.InputError, match=re.escape(words)):
+        ChoiceData.from_frame({"m": [1, 1], "choice": ["a", "b"]}, menu="m", choice="choice", menus=menus)
+
+
+def test_menus_in_a_file_for_the_shell(capsys, tmp_path):
+    (tmp_path / "a.csv").write_text("m,c\n1,a\n1,b\n")
+    for content, words in (
+        ("[null]", "menu 1 is None"),
+        ("[[null]]", "holds None"),
+        ("[3]", "menu 1 is 3"),
+        ("null", "must hold"),
+    ):
+        (tmp_path / "menus.json").write_text(content)
+        code, _, err = run(
+            capsys, "project", tmp_path / "a.csv", "--menu", "m", "--choice", "c", "--menus", tmp_path / "menus.json"
+        )
+        assert code == 1
+        assert words in err
+        assert "Traceback" not in err
+    menus = (iter(m) for m in [["a", "b"]])
+    data = ChoiceData.from_csv(tmp_path / "a.csv", menu="m", choice="c", menus=list(menus))
+    assert data.menus == [("a", "b")]

@@ -107,3 +107,15 @@ def test_gzip_is_told_by_content(tmp_path):
     (tmp_path / "b.csv.gz").write_bytes(GOOD)
     assert ChoiceData.from_csv(tmp_path / "a.csv").n_observations == 50_003
     assert ChoiceData.from_csv(tmp_path / "b.csv.gz").n_observations == 50_003
+
+
+def test_lines_that_are_empty_without_end(tmp_path):
+    """A gzip file of a few kilobytes may hold any number of them."""
+    path = tmp_path / "empty.csv.gz"
+    path.write_bytes(gzip.compress(b"menu,choice\na|b,a\n" + b"\n" * 3_000_000))
+    begin = time.process_time()
+    with pytest.raises(rf.InputError, match=r"line 1000003: more than 1,000,000 empty lines in a row"):
+        ChoiceData.from_csv(path)
+    assert time.process_time() - begin < 20  # a second
+    path.write_bytes(gzip.compress(b"menu,choice\na|b,a\n" + b"\n" * 1_000 + b"a|b,b\n"))
+    assert ChoiceData.from_csv(path).n_observations == 2

@@ -18,12 +18,13 @@ from rumflow.data.labels import MOST_ITEMS, format_menu
 from rumflow.data.matrix import from_matrix
 from rumflow.data.menus import unique_menus
 from rumflow.data.readers.alternatives import Collected, collect_alternatives
-from rumflow.data.readers.coding import Coder, KeyCounter, to_flags, to_numbers
+from rumflow.data.readers.coding import Coder, to_flags, to_numbers
 from rumflow.data.readers.columns import Recogniser
 from rumflow.data.readers.interpret import Interpreter, Meaning
 from rumflow.data.readers.labels import Distinct
-from rumflow.data.readers.roles import SHARES, Options, Roles, plain
+from rumflow.data.readers.roles import Options, Roles
 from rumflow.data.readers.sources import Chunk, Coded, Source
+from rumflow.data.readers.sums import Sums
 from rumflow.data.readers.texts import numbers_if_whole
 from rumflow.data.understood import Understood
 from rumflow.errors import InputError
@@ -65,17 +66,16 @@ class _RowBuffer:
     position: list[NDArray[np.int64]] = field(default_factory=list)
 
 
-class _Accumulator:
+class _Accumulator(Sums):
     """Counts the rows of a source; `found` are the roles of the table as it was given, for what is said about it."""
 
     def __init__(self, source: Source, roles: Roles, options: Options, found: Roles) -> None:
-        self.source, self.roles, self.options, self.found = source, roles, options, found
+        super().__init__(source, roles, options)
+        self.found = found
         self.menu, self.extra, self.choice, self.subject, self.group = Coder(), Coder(), Coder(), Coder(), Coder()
         self.missing_codes, self.n_missing = options.missing_codes, 0
-        self.counter = KeyCounter()
         self.kept = _RowBuffer()
         self.n_rows = 0
-        self.totals: dict[int, float] = {}
         self.keep = options.rows is not False and (
             roles.form != "counts" or bool(roles.subject or roles.group) or options.rows is True
         )
@@ -202,7 +202,7 @@ class _Accumulator:
                 f"{where(int(np.argmax(hidden)))}: the count is missing; counts by subject or group must be "
                 "complete: write 0 for an item never chosen"
             )
-        totals = self._totals(counts, shown, meaning)
+        totals = self.menu_totals(counts, shown, meaning)
         check_totals(meaning.items, menus, totals, f"{self.source.name}: ")
         observed = totals > 0
         if not observed.any():
@@ -234,63 +234,6 @@ class _Accumulator:
                 f"{'are' if len(columns) > 1 else 'is'} never chosen: an item, or something else? Name the columns of "
                 f"the items, such as "
                 f"available={items[:8]!r} (--available)"
-            )
-
-    def _totals(self, counts: Array, shown: Mask, meaning: Meaning) -> Array:
-        """Sample sizes: those of the column of totals, else the sums, or 1 where some cell is missing and counts are shares.
-
-        With totals, items that have no row are not recorded in menus whose counts stay below the total. `counts` changes.
-        """
-        menus = meaning.menus
-        if self.totals and not (self.roles.subject or self.roles.group):
-            given = np.zeros(len(menus))
-            for key, total in self.totals.items():
-                given[meaning.menu[key]] = max(given[meaning.menu[key]], total)
-            if not (counts > 1).any() and ((counts > 0) & (counts < 1)).any() and (given > 1).any():
-                counts *= given[menus.menu]  # shares beside their sample sizes
-            sums = menus.sums(counts)
-            slack = 1e-6 * np.maximum(given, 1.0)
-            counts[(sums < given - slack)[menus.menu] & ~shown] = np.nan
-            known = menus.count(np.isnan(counts)) == 0
-            for m in np.flatnonzero((sums > given + slack) | (known & (sums < given - slack))).tolist():
-                raise InputError(
-                    f"{self.source.name}: menu {meaning.name(m)}: the counts add up to "
-                    f"{sums[m]:g}, but column {self.roles.total!r} says {given[m]:g}; counts must not exceed the total, "
-                    "and fill it where every item has one"
-                )
-            return np.where(known, sums, given)
-        sums = menus.sums(counts)
-        missing = menus.count(np.isnan(counts))
-        partial = missing > 0
-        if self._holds_shares():
-            self._refuse_odd_shares(sums, partial, meaning)
-            whole = (~partial & (sums > 0))[menus.menu]
-            counts[whole] /= sums[menus.menu[whole]]  # rounded ones add up to 1, too
-            sums = menus.sums(counts)
-        for m in np.flatnonzero(partial & (sums > 1 + 1e-9)).tolist():
-            first = self.counter.first[int(np.argmax((meaning.menu == m) & (self.counter.unknown > 0)))]
-            raise InputError(
-                f"{self.source.where(first)}: menu {meaning.name(m)} has items without a count, so the others must be "
-                f"shares, but they add up to {sums[m]:g}; write 0 for an item never chosen, or give the number of choices "
-                "in a column 'total'"
-            )
-        return np.where(partial, np.where(missing == menus.sizes, 0.0, 1.0), sums)
-
-    def _holds_shares(self) -> bool:
-        """Is the column of counts called a share? (By subject, group or id of a menu several shares are added up: not then.)"""
-        roles = self.roles
-        named = roles.counted and roles.weight and not self.options.count and plain(roles.weight) in SHARES
-        return bool(named) and not (roles.subject or roles.group or roles.listed)
-
-    def _refuse_odd_shares(self, sums: Array, partial: Any, meaning: Meaning) -> None:
-        """Shares of a menu add up to 1, up to two digits each."""
-        name = self.roles.weight
-        slack = 0.005 * meaning.menus.sizes + 1e-9
-        for m in np.flatnonzero(~partial & (sums > 0) & (np.abs(sums - 1.0) > slack)).tolist():
-            raise InputError(
-                f"{self.source.name}: menu {meaning.name(m)}: the shares of column "
-                f"{name!r} add up to {sums[m]:g}, not to 1; divide per cents by 100, leave the cell of a share that is not known "
-                f"empty; say count={name!r} (--count {name}) for numbers of choices, count=False where the column is no count"
             )
 
     def _refuse_duplicates(self, meaning: Meaning) -> None:

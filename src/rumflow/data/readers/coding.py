@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,9 @@ from rumflow.data.readers.sources import Coded, Source
 from rumflow.errors import InputError
 
 Codes = NDArray[np.int64]
+
+#: What may be a whole number with points between thousands.
+THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(\.[0-9]{3})+")
 
 TRUE, FALSE = {"1", "true", "yes", "y", "t", "1.0"}, {"0", "false", "no", "n", "f", "0.0"}
 
@@ -187,6 +191,8 @@ def to_flags(source: Source, column: Any, positions: Codes, name: str, wanted: s
 
 def to_numbers(source: Source, name: str, column: Any, positions: Codes, *, optional: bool) -> Array:
     """A column of weights or counts: finite and 0 or more; NaN where missing, if that is allowed."""
+    if source.text and getattr(source, "delimiter", None) == ";":
+        _refuse_thousands(source, name, column, positions)
     if isinstance(column, Coded):
         table = np.array([np.nan if v is None else v for v in [*column.values, None]], dtype=object)
         known = _floats(table)
@@ -211,6 +217,26 @@ def to_numbers(source: Source, name: str, column: Any, positions: Codes, *, opti
             f"{LARGEST_TOTAL:.0f}"
         )
     return numbers
+
+
+def _refuse_thousands(source: Source, name: str, column: Any, positions: Codes) -> None:
+    """1.000 may be a thousand where semicolons separate the fields: ask, unless another number shows what the point is."""
+    texts = [
+        str(v).strip() for v in (column.values if isinstance(column, Coded) else dict.fromkeys(column)) if v is not None
+    ]
+    pointed = [text for text in texts if "." in text]
+    if pointed and all(THOUSANDS.fullmatch(text) for text in pointed):
+        coder = Coder()
+        codes = coder.encode(column)
+        row = next(k for k, code in enumerate(codes.tolist()) if str(coder.values[code]).strip() in pointed)
+        text = str(coder.values[codes[row]]).strip()
+        begin = f"{source.where(int(positions[row]))}: {text!r} in column {name!r}"
+        if text.count(".") > 1:
+            raise InputError(f"{begin} is not a number; write it without points")
+        raise InputError(
+            f"{begin} could be {text.replace('.', '')} or {float(text):g}, since files with semicolons often have points between "
+            "thousands; write it without the point, or with other decimals (1.50)"
+        )
 
 
 def _floats(values: Any) -> Array | None:

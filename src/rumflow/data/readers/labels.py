@@ -66,12 +66,18 @@ class Labels:
         hits = np.flatnonzero(self.table.keys[:, column] == code)
         return self.table.where(int(hits[0])) if len(hits) else self.name
 
-    def where_label(self, label: str) -> str:
+    def key_of_label(self, label: str, members: list[Menu]) -> int | None:
+        """The first key with a label: in its menu (of `members`), or chosen."""
+        own = 1 if self.roles.by_mask else 0
+        for k, key in enumerate(self.table.keys.tolist()):
+            if label in members[key[own]] or label == str(self.table.choices[key[2]]):
+                return k
+        return None
+
+    def where_label(self, label: str, members: list[Menu]) -> str:
         """Where a label appears first."""
-        for k, (m, _, c) in enumerate(self.table.keys):
-            if label in str(self.table.menus[m]) or label == str(self.table.choices[c]):
-                return self.table.where(k)
-        return self.name
+        key = self.key_of_label(label, members)
+        return self.name if key is None else self.table.where(key)
 
     def bases(self) -> tuple[int, ...]:
         """What the first number may be where items are counted."""
@@ -98,17 +104,17 @@ class Labels:
             ordered = [x for x in seen if x not in known] + list(labels)
         if len(ordered) > MOST_ITEMS:
             raise InputError(
-                f"{self.where_label(str(list(seen)[MOST_ITEMS]))}: column {self.roles.menu!r} holds {len(ordered):,} "
+                f"{self.where_label(str(list(seen)[MOST_ITEMS]), members)}: column {self.roles.menu!r} holds {len(ordered):,} "
                 f"different items ({short(ordered)}); data can hold at most {MOST_ITEMS:,}: is this the menu column?"
             )
         if self.roles.extra not in ("mask", "number"):  # masks and numbers tell the items apart
-            self._refuse_variants(ordered)
+            self._refuse_variants(ordered, members)
         for label in ordered:
             if isinstance(label, str) and INVISIBLE.search(label):
                 self.notes.append(f"item {label!a} holds a character that cannot be seen (clean=True removes it)")
         return ordered
 
-    def _refuse_variants(self, labels: list[Item]) -> None:
+    def _refuse_variants(self, labels: list[Item], members: list[Menu]) -> None:
         """Two labels that look the same, or differ by blanks or case only, are most likely one."""
         seen: dict[str, str] = {}
         for label in labels:
@@ -119,9 +125,10 @@ class Labels:
                 other = seen[key]
                 plainly = "".join(label.split()).casefold() == "".join(other.split()).casefold()
                 how = "by blanks or case" if plainly else "by marks that cannot be seen or by how accents are written"
-                names = [repr(x) if plainly else ascii(x) for x in (other, label)]
+                first, second = sorted((other, label), key=lambda x: self.key_of_label(x, members) or 0)
+                one, two = (repr(x) if plainly else ascii(x) for x in (first, second))
                 raise InputError(
-                    f"{self.where_label(label)}: items {names[0]} and {names[1]} (first in {self.where_label(other)}) "
+                    f"{self.where_label(second, members)}: items {one} (first in {self.where_label(first, members)}) and {two} "
                     f"differ only {how}; make them the same, or pass clean=True (--clean)"
                 )
             seen[key] = label

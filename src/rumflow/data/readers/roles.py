@@ -159,6 +159,8 @@ class Options:
             self._check_role(role, getattr(self, role.name))
         if self.items is not None:
             check_items(self.items)
+        if self.menus is not None:
+            _check_menus(self.menus)
         if self.outside_option is not None:
             check_items([self.outside_option])
         if self.base not in (None, 0, 1, "label") or isinstance(self.base, bool):
@@ -201,6 +203,21 @@ class Options:
         return {str(clean_value(v)).strip() for v in (given if many else [given])}  # type: ignore[union-attr]
 
 
+def _check_menus(menus: Any) -> None:
+    """An error unless these are menus by id: lists of items, none of them twice or missing."""
+    if isinstance(menus, str | bytes) or not isinstance(menus, Sequence | Mapping) or not len(menus):
+        raise InputError(f"menus={str(menus)[:40]!r}: a list of menus is needed, or a mapping of ids to menus")
+    for name, menu in menus.items() if isinstance(menus, Mapping) else enumerate(menus, 1):
+        if isinstance(menu, bytes) or not isinstance(menu, str | Iterable):
+            raise InputError(f"menus: menu {name} is {menu!r}; give each menu as a list of items")
+        items = [menu] if isinstance(menu, str) else list(menu)
+        for k, item in enumerate(items):
+            if item is None or isinstance(item, list | dict | set | bool):
+                raise InputError(f"menus: menu {name} holds {item!r}, which is no item: items are texts or numbers")
+            if item in items[:k]:
+                raise InputError(f"menus: menu {name} has item {item!r} twice; list it once")
+
+
 def make_options(options: dict[str, Any]) -> Options:
     """Reading options from keyword arguments; an unknown one is an error that lists those accepted."""
     known = list(Options.__dataclass_fields__)
@@ -210,6 +227,9 @@ def make_options(options: dict[str, Any]) -> Options:
     for name in options:
         if name not in known:
             raise InputError(f"{name}= is not an option for reading data; accepted are {', '.join(known)}")
+    if isinstance(options.get("menus"), list | tuple):  # what can be read only once, too
+        lists = [list(m) if isinstance(m, Iterable) and not isinstance(m, str | bytes) else m for m in options["menus"]]
+        options = options | {"menus": lists}
     plain_lists = {name: _as_list(options[name]) for name in options if name in {role.name for role in ROLES}}
     return Options(**options | plain_lists)
 

@@ -24,6 +24,7 @@ from rumflow.errors import InputError
 from rumflow.output.frames import optional
 
 CHUNK = 100_000
+MOST_EMPTY = 1_000_000  # lines in a row
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
 
@@ -86,7 +87,7 @@ class TextSource:
         width = len(self.columns)
         with self._open() as file:
             reader = csv.reader(file, delimiter=self.delimiter, skipinitialspace=True)
-            numbered = ((row, reader.line_num) for row in reader if row)
+            numbered = self._filled(reader)
             try:
                 next(numbered, None)
                 while piece := list(islice(numbered, CHUNK)):
@@ -105,6 +106,18 @@ class TextSource:
                     f"{self.where(reader.line_num)}: {error}; check for a quotation mark that is never closed "
                     f"(a field has at most {csv.field_size_limit():,} characters)"
                 ) from None
+
+    def _filled(self, reader: Any) -> Iterator[tuple[list[str], int]]:
+        """The rows that are not empty, with their line numbers; an error where nothing but empty lines seems to follow."""
+        empty = 0
+        for row in reader:
+            if row:
+                empty = 0
+                yield row, reader.line_num
+            elif (empty := empty + 1) > MOST_EMPTY:
+                raise InputError(
+                    f"{self.where(reader.line_num)}: more than {MOST_EMPTY:,} empty lines in a row; remove them"
+                )
 
     def _report_width(self, piece: list[tuple[list[str], int]], width: int) -> None:
         row, line = next((row, line) for row, line in piece if len(row) != width)

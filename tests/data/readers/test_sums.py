@@ -1,0 +1,24 @@
+"""Totals and shares of menus."""
+
+import pytest
+
+import rumflow as rf
+from rumflow.data.choices import ChoiceData
+
+
+def test_totals_of_one_menu_that_contradict_each_other():
+    table = {"menu": ["a|b|c"] * 2, "item": ["a", "b"], "count": [3, 4], "total": [10, 12]}
+    with pytest.raises(
+        rf.InputError, match=r"row 1: menu \{a, b, c\}: column 'total' is 12, but 10 in the data frame, row 0"
+    ):
+        ChoiceData.from_frame(table)
+
+
+def test_digits_that_differ_are_shown():
+    table = {"menu": ["a|b"] * 2, "item": ["a", "b"], "count": [3, 4.00001], "total": [7, 7]}
+    with pytest.raises(rf.InputError, match=r"the counts add up to 7.00001, but column 'total' says 7"):
+        ChoiceData.from_frame(table)
+    rho = rf.simulate.dirichlet(3, seed=0)
+    rho[7] *= 1 + 3e-8
+    with pytest.raises(rf.InputError, match=r"the probabilities add up to 1.00000003; they must add up to 1"):
+        rf.project(rho)
