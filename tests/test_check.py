@@ -420,9 +420,9 @@ OPTIONS = {
 #: Options without a kind, and why.
 NO_OPTION = {
     "how to read a file: tests/data/readers": (
-        "--by --menu --choice --alternative --group --count --weight --total --subject --observation --menu-id --status-quo "
-        "--available --items --menus --only --outside-option --leave-out --separator --missing --base --delimiter --encoding "
-        "--prices --budget --shares --quantities --expenditure"
+        "--by --menu --choice --alternative --losers --group --count --weight --total --subject --observation --menu-id "
+        "--status-quo --available --items --menus --only --outside-option --leave-out --separator --missing --base --delimiter "
+        "--encoding --prices --budget --shares --quantities --expenditure"
     ),
     "words that the parser lists": "--weights test.--draws --route --form --family",
     "files, titles and switches": (

@@ -2,6 +2,7 @@
 
 Every round draws its own generator from (seed, round) and is one of
 
+    layout     known choices in one of the layouts of tables, beside misleading columns: what is read must be what was written
     reader     a table of choices, often with broken bytes, read; what is read is written and read back
     command    a random command line
     problem    a random projection, by `project` and by `project_many`: same status, values equal to rounding
@@ -39,6 +40,7 @@ import rumflow as rf
 from rumflow.cli.main import main as run_command
 from rumflow.output.progress import Counter
 from studies.experiments.clocked import run_clocked
+from studies.experiments.layouts import fuzz_layout
 
 HANG = 20.0  # seconds
 _START = 300.0  # seconds for a new process: kernels may have to be compiled
@@ -218,13 +220,14 @@ OPTIONS: dict[str, list[str]] = {
     "--remove": ["a", "b", "z"],
     "--above": ["a>b", "a>b,b>a", "a", ">"],
     "--family": ["noisy", "dirichlet"],
-    **{f"--{name}": VALUES for name in "menu choice count weight total subject observation group".split()},  # noqa: SIM905
+    **{f"--{name}": VALUES for name in ("menu", "choice", "alternative", "losers", "count", "weight", "total")},
+    **{f"--{name}": VALUES for name in ("subject", "observation", "group")},
     **{f"--{name}": VALUES for name in ("available", "outside-option", "separator", "title", "item")},
     **{f"--{name}": [] for name in ("json", "quiet", "clean", "together", "cluster", "help", "next")},
 }
 READING = (  # noqa: SIM905
-    "--menu --choice --count --weight --total --subject --group --available --items --menus --base --outside-option --separator "
-    "--clean --delimiter --encoding --quiet --json --observation --only --leave-out"
+    "--menu --choice --alternative --losers --count --weight --total --subject --group --available --items --menus --base "
+    "--outside-option --separator --clean --delimiter --encoding --quiet --json --observation --only --leave-out"
 ).split()
 COMMANDS = {
     "project": ["--by", "--weights", "--tol", "--max-seconds", "--top", *READING],
@@ -433,6 +436,7 @@ def interrupt_test(sizes: str, seed: int, seconds: float, file: Path) -> str:
 
 KINDS: dict[str, Callable[[Rng, Path], str]] = {
     "reader": fuzz_reader,
+    "layout": fuzz_layout,
     "command": fuzz_command,
     "problem": fuzz_problem,
     "clock": fuzz_clock,
@@ -502,7 +506,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=10.0, help="how long (default 10)")
     parser.add_argument("--seed", type=int, default=0, help="seed of all rounds (default 0)")
     parser.add_argument(
-        "--kinds", default=",".join(KINDS), help="reader,command,problem,clock: which, in turn (default all)"
+        "--kinds", default=",".join(KINDS), help=f"{','.join(KINDS)}: which, in turn (default all)"
     )
     parser.add_argument("--round", type=int, help="run only this round, in this process")
     arguments = parser.parse_args(argv)

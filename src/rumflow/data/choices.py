@@ -357,6 +357,8 @@ class ChoiceData(Counted):
             Column: which rows are one choice, in tables with a row for each alternative.
         available : str, list, dict or False, optional
             Column: 0/1 columns, one for each item, in the order of the codes; one where each alternative has a row.
+        losers : str or False, optional
+            Column: the items that the choice was preferred to, where there is no menu.
         count : str or False, optional
             Column: how often the item was chosen.
         weight : str or False, optional

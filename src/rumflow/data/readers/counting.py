@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from rumflow.data.readers.content import is_number
 from rumflow.data.readers.long import LongTables
-from rumflow.data.readers.roles import NAMES, Roles, plain
+from rumflow.data.readers.roles import NAMES, SHARES, Roles, plain
 from rumflow.errors import InputError
 
 
@@ -94,11 +94,12 @@ class Counting(LongTables):
             roles.doubts += [_not_counted(name) for name in names]
             return
         rows = [*roles.menu_columns, *roles.choice_columns, *roles.available]
-        rows += [c for c in (roles.menu, roles.extra_column, roles.choice, roles.subject) if c]
-        apart = self.sample.different([*rows, *roles.group])
-        groups = self.called("group") if self.options.group is None and not self.strict else []
-        if not apart and groups and not roles.group and self.sample.different([*rows, *groups]):
-            roles.group, apart = groups, True  # without them the same item of a menu would have two counts
+        rows += [c for c in (roles.menu, roles.extra_column, roles.choice) if c]
+        apart = self.sample.different(rows)  # beside persons or groups, rows of single choices may all be different
+        groups = self.called("group") if by_item and self.options.group is None and not self.strict else []
+        rows += [c for c in (roles.subject, *roles.group) if c]
+        if groups and not roles.group and not self.sample.different(rows) and self.sample.different([*rows, *groups]):
+            roles.group = groups  # without them the same item of a menu would have two counts
             roles.doubts = [text for text in roles.doubts if not any(f"group={name!r}" in text for name in groups)]
         if self.strict and not apart:
             roles.doubts += [_not_counted(name) for name in names]
@@ -106,7 +107,7 @@ class Counting(LongTables):
         weights = self.called("weight") if self.options.weight is None else []
         sure = roles.weight is None and not self.strict and (apart or by_item) and not weights
         if sure and len(names) > 1:
-            names = [c for c in names if plain(c) == NAMES["count"][0]] or names
+            names = [c for c in names if plain(c) not in SHARES] or names
         if not sure or len(names) > 1:
             raise self._ask_count(names, weights)
         roles.weight, roles.counted = names[0], True

@@ -31,6 +31,7 @@ ROLES = (
     Role("alternative", "the item of the row, in tables of counts or with a row for each alternative"),
     Role("observation", "which rows are one choice, in tables with a row for each alternative", True),
     Role("available", "0/1 columns, one for each item, in the order of the codes; one where each alternative has a row", True),
+    Role("losers", "the items that the choice was preferred to, where there is no menu"),
     Role("count", "how often the item was chosen"),
     Role("weight", "how much a choice counts"),
     Role("total", "the number of choices from the menu, where only some counts are known"),
@@ -48,6 +49,7 @@ LAYOUTS = (
     {"menu_id", "choice", "count"},
     {"observation", "alternative", "choice"},
     {"available", "choice"},
+    {"losers", "choice"},
 )
 
 # fmt: off
@@ -138,6 +140,7 @@ class Options:
     alternative: str | bool | None = None
     observation: str | Sequence[str] | bool | None = None
     available: str | Sequence[str] | Mapping[str, Item] | bool | None = None
+    losers: str | bool | None = None
     count: str | bool | None = None
     weight: str | bool | None = None
     total: str | bool | None = None

@@ -86,6 +86,6 @@ class Sums:
             raise InputError(
                 f"{self.source.name}: menu {meaning.name(m)}: the shares of column "
                 f"{name!r} add up to {apart_from(sums[m], 1)}, not to 1; divide per cents by 100, leave the cell of a share "
-                f"that is not known empty; say count={name!r} (--count {name}) for numbers of choices, count=False where the column is "
-                "no count"
+                f"that is not known empty; say count={name!r} (--count {name}) for numbers of choices, count=False where the "
+                "column is no count"
             )
