@@ -424,7 +424,7 @@ NO_OPTION = {
         "--status-quo --available --items --menus --only --outside-option --leave-out --separator --missing --base --delimiter "
         "--encoding --prices --budget --shares --quantities --expenditure"
     ),
-    "words that the parser lists": "--weights test.--draws --route --form --family",
+    "words that the parser lists": "--weights test.--draws --route --form --family --ties --what --unranked",
     "files, titles and switches": (
         "--out --picture --title --json --quiet --help --clean --together --no-cluster --next --at-median --revenue"
     ),

@@ -10,7 +10,19 @@ from rumflow.check import check_replicates, check_seconds, check_tol, check_whol
 from rumflow.data.readers.roles import ROLES
 
 #: Everything that says how to read menus and choices, and how to read budgets.
-_READING = ("items", "menus", "outside_option", "leave_out", "separator", "missing", "base", "clean")
+_READING = (
+    "items",
+    "menus",
+    "outside_option",
+    "leave_out",
+    "separator",
+    "missing",
+    "base",
+    "ties",
+    "what",
+    "unranked",
+    "clean",
+)
 READING = (*(role.name for role in ROLES), *_READING)
 BUDGETS = ("budget", "shares", "quantities", "expenditure", "at_median")
 
@@ -81,7 +93,7 @@ def add_data(parser: ArgumentParser, by: bool = False, several: bool = False, bu
     group.add_argument(
         "--menus",
         metavar="WHAT",
-        help="menus that the ids refer to: a JSON file, or subsets:1,2,3 for all subsets by size",
+        help="menus that the ids refer to: a JSON file, or subsets:1,2,3 for all subsets by size; of orders also pairs or all",
     )
     also = "; with --prices some of the budgets, with commas" if budgets else ""
     group.add_argument(
@@ -103,6 +115,17 @@ def add_data(parser: ArgumentParser, by: bool = False, several: bool = False, bu
         "--base",
         choices=["0", "1", "label"],
         help="whether choices that are numbers count from 0, from 1, or are labels",
+    )
+    group.add_argument(
+        "--ties", choices=["half", "drop"], help="what to do with ties: equal parts of the choice, or nothing"
+    )
+    group.add_argument(
+        "--what", choices=["best", "worst"], help="which choices to read where there are best and worst ones"
+    )
+    group.add_argument(
+        "--unranked",
+        choices=["below", "not offered"],
+        help="files of orders: items that an order leaves out are below the others (default), or were not offered",
     )
     group.add_argument("--clean", action="store_true", help="treat labels that differ by blanks or case as one")
     group.add_argument("--delimiter", help="between the fields of a line")

@@ -42,8 +42,11 @@ def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceD
         "base": number_or_text,
         "outside_option": str,
         "separator": str,
+        "delimiter": delimiter_of,
+        "ties": str,
+        "what": str,
+        "unranked": str,
     }
-    meanings["delimiter"] = delimiter_of
     options = given_options(arguments, meanings)
     name = arguments.data if path is None else path
     if name.startswith(DATASET):
@@ -186,6 +189,8 @@ def item_of_data(data: ChoiceData, option: str, text: str) -> Any:
 def _menus(text: str) -> Any:
     from rumflow.data.labels import all_subsets
 
+    if text in ("pairs", "all"):
+        return text
     if text.startswith("subsets:"):
         return all_subsets(split_labels(text.removeprefix("subsets:")))
     try:

@@ -386,6 +386,11 @@ class ChoiceData(Counted):
         base : {0, 1, "label"}, optional
             0 or 1: choices are numbers of columns, of bits or of positions in the menu, counted from there. "label": they
             are labels.
+        ties : {"half", "drop"}, optional
+            Of tables with a column for each place of a menu, such as pairs and who won: what to do with rows in which nobody did.
+            "half": each of the tied items gets its part of the choice. "drop": such rows are left out. None: they are an error.
+        what : {"best", "worst"}, optional
+            Of tables with best and worst choices: which of them to read. Worst choices are those of the reversed rankings.
         clean : bool, default False
             Treat labels that look the same, or differ by blanks or case, as one.
         rows : bool, optional

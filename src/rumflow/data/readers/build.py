@@ -18,10 +18,12 @@ from rumflow.data.labels import MOST_ITEMS, format_menu
 from rumflow.data.matrix import from_matrix
 from rumflow.data.menus import unique_menus
 from rumflow.data.readers.alternatives import Collected, collect_alternatives
+from rumflow.data.readers.best_worst import NOTE, choose_best_or_worst
 from rumflow.data.readers.coding import Coder, to_flags, to_numbers
 from rumflow.data.readers.columns import Recogniser
 from rumflow.data.readers.interpret import Interpreter, Meaning
 from rumflow.data.readers.labels import Distinct
+from rumflow.data.readers.places import describe_places, find_places, read_places
 from rumflow.data.readers.roles import Options, Roles
 from rumflow.data.readers.sources import Chunk, Coded, Source
 from rumflow.data.readers.sums import Sums
@@ -40,6 +42,10 @@ def read(source: Source, options: Options) -> Counted:
     sample = next(source.chunks(source.columns), None)
     if sample is None:
         raise InputError(f"{source.name}, line 2: there are no rows after the header; at least one is needed")
+    options = choose_best_or_worst(source, options)
+    if (places := find_places(source, options, sample)) is not None:
+        found: Counted = read(*read_places(source, options, places))
+        return replace(found, understood=describe_places(found.understood, options, places))
     roles = Recogniser(source, options, sample).run()
     if roles.form == "matrix":
         return _read_matrix(source, options)
@@ -302,7 +308,8 @@ class _Accumulator(Sums):
             "losers": "one row per choice: winner and losers",
             "alternatives": "one row per alternative",
         }
-        lines, doubts = list(meaning.notes), list(found.doubts)
+        worst = [NOTE] if self.options.what == "worst" else []
+        lines, doubts = [*meaning.notes, *worst], list(found.doubts)
         lines.append(
             f"{len(meaning.items)} items {format_menu(meaning.items)}, {how_many(menus, 'menu')}, {total:g} choices in "
             f"{self.source.n_rows if isinstance(self.source, Collected) else self.n_rows:,} rows"

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from rumflow.check import check_option
 from rumflow.data.labels import Item, check_items
 from rumflow.data.readers.coding import clean_value
 from rumflow.errors import InputError
@@ -154,12 +155,16 @@ class Options:
     missing: Item | Sequence[Item] | None = None
     separator: str | None = None
     base: int | str | None = None
+    ties: str | None = None
+    what: str | None = None
     clean: bool = False
     rows: bool | None = None
 
     def __post_init__(self) -> None:
         for role in ROLES:
             self._check_role(role, getattr(self, role.name))
+        check_option(self.ties, "ties", (None, "half", "drop"))
+        check_option(self.what, "what", (None, "best", "worst"))
         if self.items is not None:
             check_items(self.items)
         if self.menus is not None:

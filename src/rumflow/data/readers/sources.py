@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.data.readers.files import GZIP, Lines, LocalFile, local_file
+from rumflow.data.readers.indexed import with_index
 from rumflow.errors import InputError
 from rumflow.output.frames import optional
 
@@ -307,7 +308,7 @@ class FrameSource:
         else:
             narwhals = optional("narwhals", "data")
             try:
-                wrapped = narwhals.from_native(frame)
+                wrapped = narwhals.from_native(with_index(frame))
             except TypeError:
                 raise InputError(
                     f"a {type(frame).__name__} is not a table: give a pandas, polars or Arrow frame, or a dict of columns"
