@@ -92,17 +92,17 @@ def fetch_abkk(frame: str | None = None) -> ChoiceData:
 
 def fetch_sfwork() -> ChoiceData:
     """Return the modes of transport to work in San Francisco (Koppelman and Bhat 2006)."""
-    return _choices(fetched.read_file("sfwork"), "sfwork")
+    return _choices(fetched.read_modes("sfwork"), "sfwork")
 
 
 def fetch_sfshop() -> ChoiceData:
     """Return the modes of transport to shops in San Francisco (Koppelman and Bhat 2006)."""
-    return _choices(fetched.read_file("sfshop"), "sfshop")
+    return _choices(fetched.read_modes("sfshop"), "sfshop")
 
 
 def fetch_mg_2019() -> ChoiceData:
     """Return the choices of McCausland and Gerringer (2019), which RanCh has as an R file: only from RUMFLOW_DATA."""
-    return _choices(fetched.read_file("mg_2019"), "mg_2019")
+    return _choices(fetched.read_mg_2019(), "mg_2019")
 
 
 def _choices(data: ChoiceData, name: str) -> ChoiceData:

@@ -114,9 +114,18 @@ def read_abkk(frame: str | None) -> ChoiceData:
     )
 
 
-def read_file(name: str) -> ChoiceData:
-    """One of the files that need no options."""
-    return ChoiceData.from_csv(find_file(FILES[name]))
+def read_modes(name: str) -> ChoiceData:
+    """Modes of transport: the number of the mode chosen, counted from 1, and a 0/1 column for each mode."""
+    path = find_file(FILES[name])
+    with open(path, newline="", encoding="utf-8") as file:
+        choice, *modes = next(csv.reader(file))
+    return ChoiceData.from_csv(path, choice=choice, available=modes, base=1)
+
+
+def read_mg_2019() -> ChoiceData:
+    """Counts by domain and block."""
+    path = find_file(FILES["mg_2019"])
+    return ChoiceData.from_csv(path, menu="menu", alternative="alternative", count="count", group=["domain", "block"])
 
 
 _KOPPELMAN = (
@@ -139,7 +148,7 @@ SETS: dict[str, tuple[Callable[[], ChoiceData], Description]] = {
         ),
     ),
     "sfwork": (
-        lambda: read_file("sfwork"),
+        lambda: read_modes("sfwork"),
         Description(
             "sfwork",
             "How people in San Francisco go to work",
@@ -151,7 +160,7 @@ SETS: dict[str, tuple[Callable[[], ChoiceData], Description]] = {
         ),
     ),
     "sfshop": (
-        lambda: read_file("sfshop"),
+        lambda: read_modes("sfshop"),
         Description(
             "sfshop",
             "How people in San Francisco go shopping",
@@ -163,7 +172,7 @@ SETS: dict[str, tuple[Callable[[], ChoiceData], Description]] = {
         ),
     ),
     "mg_2019": (
-        lambda: read_file("mg_2019"),
+        read_mg_2019,
         Description(
             "mg_2019",
             "Every menu of four objects, in sixteen domains",

@@ -87,7 +87,7 @@ def _pairs(text: str, **group: str) -> Iterator[_Row]:
 
 def _read(rows: list[_Row], **options: Any) -> ChoiceData:
     table = {name: [row[name] for row in rows] for name in rows[0]}
-    return ChoiceData.from_frame(table, menu="menu", choice="item", count="count", **options)
+    return ChoiceData.from_frame(table, menu="menu", alternative="item", count="count", **options)
 
 
 def _tversky_1969() -> ChoiceData:
