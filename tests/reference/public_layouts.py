@@ -324,7 +324,9 @@ def ranch():
 
 def citations():
     table = {"player1": list("aab"), "player2": list("bcc"), "win1": [3, 5, 7], "win2": [4, 4, 1]}
-    return Layout("citations", table, None, False, None, "--menu")
+    counts = {frozenset("ab"): {"a": 3, "b": 4}, frozenset("ac"): {"a": 5, "c": 4}, frozenset("bc"): {"b": 7, "c": 1}}
+    named = dict(menu=["player1", "player2"], choice=["win1", "win2"])
+    return Layout("citations", table, counts, True, named, "", ("with the numbers of wins",))
 
 
 def matches():
