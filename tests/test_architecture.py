@@ -124,7 +124,6 @@ ELSEWHERE = {
     "jax/primitives.py": ("jax/test_function.py", "primitives are reached through the function"),
     "layers/cells.py": ("torch/test_layer.py", "cells of layers, tried in the layers"),
     "layers/checks.py": ("torch/test_layer.py", "arguments of layers, tried in the layers"),
-    "output/archive.py": ("projection/test_save.py", "files of fits, whole and damaged"),
     "output/budget_plots.py": ("report/test_budgets.py", "pictures of budgets, drawn there from the same data"),
     "output/names.py": ("output/test_plots.py", "labels of pictures; the rest are doctests"),
     "output/plot_style.py": ("output/test_plots.py", "what every picture shares"),

@@ -1,10 +1,14 @@
 """Choice data: menus in any order, items left out, hundreds of items, numbers beyond double precision."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 import rumflow as rf
+from rumflow.data import labels
 from rumflow.data.choices import ChoiceData
+from rumflow.data.counted import Rows
 from rumflow.errors import InputError
 from tests.reference.shops import same_shop
 
@@ -113,3 +117,25 @@ def test_numbers_of_thousands_of_digits():
     digits = "7" * 6000
     data = ChoiceData.from_frame({"menu": [f"1,{digits}", f"1,{digits}9"], "choice": ["1", f"{digits}9"]})
     assert data.items == ("1", digits, digits + "9")
+
+
+def test_pickles_of_other_versions():
+    """Data were tables once, and rows of choices lived in another module; what cannot be read says so at once."""
+    counted = rf.ChoiceData.from_counts({("b", "c"): {"b": 1, "c": 2}, ("a", "b"): {"a": 4, "b": 3}})
+    for data in (counted, rf.ChoiceData.from_frame({"menu": ["a;b", "a;b", "b;c"], "choice": ["a", "b", "c"]})):
+        again = pickle.loads(pickle.dumps(data))
+        assert repr(again) == repr(data)
+        state = {
+            name: getattr(data, name) for name in ("items", "membership", "counts", "totals", "rows", "understood")
+        }
+        old = ChoiceData.__new__(ChoiceData)
+        old.__setstate__(state | {"masks": data.masks})
+        assert (old.count[~np.isnan(old.count)] == data.count[~np.isnan(data.count)]).all()
+        assert rf.project(old).objective == rf.project(data).objective
+        assert (old.rows is None) == (data.rows is None)
+        del state["totals"]
+        with pytest.raises(InputError, match="pickled by another version of rumflow: read the data again"):
+            ChoiceData.__new__(ChoiceData).__setstate__(state)
+    assert labels.Rows is Rows
+    with pytest.raises(AttributeError, match="no attribute 'Columns'"):
+        labels.Columns  # noqa: B018

@@ -85,6 +85,16 @@ def test_nothing_allowed_and_everything_allowed():
     assert [len(part) for part in drop_types(gram, shares, 1e9)] == [1, 1]
 
 
+def test_types_that_do_not_matter():
+    """With tau = 1 the centre is the same for any types: G is 0."""
+    kept, found = drop_types(np.zeros((3, 3)), np.array([0.5, 0.3, 0.2]), 1.0)
+    assert len(kept) == 1
+    assert found == pytest.approx([1.0])
+    counts = {("a", "b"): {"a": 1, "b": 0}, ("b", "c"): {"b": 0, "c": 13729}, ("a", "b", "c"): {"a": 0, "b": 1, "c": 0}}
+    explanation = rf.explain(rf.ChoiceData.from_counts(counts), n_boot=19, halves=2)
+    assert not explanation.interrupted
+
+
 def test_types_that_agree_on_what_was_recorded_become_one():
     rows, shares = random_types(4, 6, 2)
     twice, halves = np.vstack([rows, rows]), np.concatenate([shares, shares]) / 2

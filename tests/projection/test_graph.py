@@ -1,9 +1,12 @@
 """`rf.project` on choice graphs: against the lattice of all menus, enumeration, finite differences and plain certificates."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import nnls
 
 import rumflow as rf
 from rumflow import simulate
@@ -294,3 +297,39 @@ def test_groups_without_a_common_item():
     assert fit.objective == pytest.approx(sum(part.objective for part in apart), rel=1e-9)
     assert_same_fit(fit, rf.project(both, "counts", route="lattice"))
     assert_certified(fit)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_groups_of_menus_that_do_not_count(seed):
+    """Two groups of items that share no menu, one of weight 0: as if its menus had been left out, through every function."""
+    rng = np.random.default_rng(seed)
+    left = [("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")]
+    right = [("d", "e"), ("e", "f"), ("d", "f"), ("d", "e", "f")]
+    counts = {menu: dict(zip(menu, rng.integers(1, 30, len(menu)).tolist(), strict=True)) for menu in [*left, *right]}
+    data = rf.ChoiceData.from_counts(counts)
+    off = [seed % 2 == (menu[0] in "abc") for menu in data.menus]
+    weights = np.where(data.membership, rng.uniform(0.5, 2.0, data.membership.shape), 0.0)
+    weights[off] = 0.0
+    kept = rf.ChoiceData.from_counts({menu: counts[menu] for menu in (right if seed % 2 else left)})
+    rows = ~np.array(off)
+    inside = data.membership[:, data.membership[rows].any(axis=0)][rows]
+    own = weights[rows][:, data.membership[rows].any(axis=0)]
+    takes = np.array(
+        [
+            [next(x for x in order if row[x]) == item for row in inside for item in np.flatnonzero(row)]
+            for order in permutations(range(3))
+        ],
+        float,
+    )
+    w, p = own[inside], (kept.counts / kept.totals[:, None])[inside]
+    heavy = 1e4
+    matrix = np.vstack([np.sqrt(w)[:, None] * takes.T, np.full(6, heavy)])
+    best = 0.5 * nnls(matrix, np.append(np.sqrt(w) * p, heavy))[1] ** 2
+    fit = rf.project(data, weights, route="graph")
+    assert fit.objective == pytest.approx(best, rel=1e-6, abs=1e-9)
+    assert rf.project(data, weights, route="lattice").objective == pytest.approx(fit.objective, rel=1e-8, abs=1e-12)
+    assert rf.project_many([data, data], weights, route="graph").objective == pytest.approx([fit.objective] * 2)
+    test = rf.rum_test(data, 9, weights=weights, seed=0)
+    assert test.statistic == pytest.approx(2 * fit.objective * data.n_observations, rel=1e-6, abs=1e-9)
+    menu = ("a", "b") if seed % 2 else ("d", "e")
+    assert rf.bounds(data, menu, weights=weights, confidence=None)[menu[0]] == pytest.approx((0.0, 1.0), abs=1e-9)

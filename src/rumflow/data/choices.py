@@ -113,6 +113,21 @@ class ChoiceData(Counted):
         held = {field.name: getattr(data, field.name) for field in fields(Counted)}
         self.__dict__.update(held | {"count": count})
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """From a pickle, also one of the time when data were tables over menus and items."""
+        names = [field.name for field in fields(Counted)]
+        if "offered" not in state:
+            names[1:3] = ["membership", "counts"]
+        if not all(name in state for name in names):
+            raise InputError(
+                "this ChoiceData was pickled by another version of rumflow: read the data again, or write them with "
+                "`to_parquet` or `to_csv`, which every version reads"
+            )
+        if "offered" in state:
+            self.__dict__.update(state)
+        else:
+            self.__init__(*(state[name] for name in names))  # type: ignore[misc]
+
     @classmethod
     def _of(cls, data: Counted) -> ChoiceData:
         """Data that hold these, whose menus are in order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Sequence
+from importlib import import_module
 from itertools import combinations
 from numbers import Real
 from typing import Any
@@ -75,3 +76,10 @@ def label_items(items: Iterable[Item] | None, n: int) -> tuple[Item, ...]:
     if len(labels) != n:
         raise InputError(f"items: {len(labels)} labels for {n} items")
     return labels
+
+
+def __getattr__(name: str) -> Any:
+    """Where pickles of earlier versions look for rows of choices."""
+    if name == "Rows":
+        return import_module("rumflow.data.counted").Rows
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -49,7 +49,7 @@ def thin_mixture(projector: Projector, mixture: Mixture, sizes: Array, allowed: 
 
 def drop_types(gram: Array, shares: Array, allowed: float) -> tuple[Ints, Array]:
     """The numbers of the types that stay, and their shares; gram: G."""
-    count, trace = len(shares), float(np.trace(gram))
+    count, trace = len(shares), float(np.trace(gram)) or 1.0  # 0 where tau is 1: no type matters then
     bordered = np.full((count + 1, count + 1), trace)
     bordered[:count, :count] = gram + _RIDGE * trace * np.eye(count)
     bordered[count, count] = 0.0
