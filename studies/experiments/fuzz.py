@@ -8,6 +8,8 @@ Every round draws its own generator from (seed, round) and is one of
     problem    a random projection, by `project` and by `project_many`: same status, values equal to rounding
     clock      a call in a process of its own, with a limit of time or Ctrl-C: does it end in time, and does a test that was
                interrupted go on to the same p-value?
+    oracle     a small data set and any function, against enumeration
+    saved      a fit in a file, sound and damaged
 
 Rounds run in a process of their own; one that is silent for 20 seconds (no answer, and no step of the progress that a user would
 see) is a hang, or for up to a minute while others keep the processor busy and it has had less than 20 seconds of it: it is
@@ -41,6 +43,7 @@ from rumflow.cli.main import main as run_command
 from rumflow.output.progress import Counter
 from studies.experiments.clocked import run_clocked
 from studies.experiments.layouts import fuzz_layout
+from studies.experiments.fuzz_fits import fuzz_oracle, fuzz_saved
 
 HANG = 20.0  # seconds
 _START = 300.0  # seconds for a new process: kernels may have to be compiled
@@ -440,6 +443,8 @@ KINDS: dict[str, Callable[[Rng, Path], str]] = {
     "command": fuzz_command,
     "problem": fuzz_problem,
     "clock": fuzz_clock,
+    "oracle": fuzz_oracle,
+    "saved": fuzz_saved,
 }
 
 
@@ -505,9 +510,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--minutes", type=float, default=10.0, help="how long (default 10)")
     parser.add_argument("--seed", type=int, default=0, help="seed of all rounds (default 0)")
-    parser.add_argument(
-        "--kinds", default=",".join(KINDS), help=f"{','.join(KINDS)}: which, in turn (default all)"
-    )
+    parser.add_argument("--kinds", default=",".join(KINDS), help="which, in turn (default all)")
     parser.add_argument("--round", type=int, help="run only this round, in this process")
     arguments = parser.parse_args(argv)
     kinds = arguments.kinds.split(",")

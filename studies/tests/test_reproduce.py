@@ -3,6 +3,7 @@
 import math
 import sys
 
+import numpy as np
 import pytest
 
 from studies.experiments import render_exp1, render_exp2, run_exp1, run_exp2
@@ -98,3 +99,20 @@ def test_some_rounds_of_the_fuzzer():
     assert {kind for kind, _ in endings} == set(KINDS)
     assert ("reader", "read") in endings
     assert ("problem", "optimal") in endings
+
+
+def test_some_questions_to_the_oracle(monkeypatch):
+    """Nothing is wrong; and where an answer is made wrong, the oracle says so."""
+    from studies.experiments import oracle
+
+    assert [wrong for _, wrong in (oracle.ask(1, number) for number in range(2 * len(oracle.DOORS))) if wrong] == []
+    case = oracle.draw_case(np.random.default_rng(3))
+    lower, upper = oracle.nearest(case.takes, case.shares, np.ones(case.takes.shape[1]))
+    assert lower <= upper <= lower * (1 + 1e-6) + 1e-12
+    own = case._replace(weights=case.recorded.astype(float))
+    assert oracle.ask_project(own, None, np.random.default_rng(0)) == ""
+    bent = own._replace(takes=np.roll(own.takes, 1, axis=1))
+    assert oracle.ask_project(bent, None, np.random.default_rng(0)) != ""
+    monkeypatch.setattr(oracle, "nearest", lambda *_: (10.0, 11.0))
+    for ask in (oracle.ask_many, oracle.ask_test):
+        assert "is not within" in ask(own, np.random.default_rng(0))

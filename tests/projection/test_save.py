@@ -136,6 +136,8 @@ def change(path, **changes):
         ({"shares": lambda s: s + 1j}, "not numbers in the usual order of bytes"),
         ({"shares": lambda s: s.astype(int)}, "where .* is needed"),
         ({"weights": lambda w: w * np.inf}, "weights: numbers that are not finite"),
+        ({"weights": lambda w: np.full(w.shape, 1e300)}, "weights: numbers that are not finite"),
+        ({"weights": lambda w: -w.astype(np.float32)}, "weights: numbers that are not finite, or below 0"),
         ({"weights": lambda w: -w}, "weights: numbers that are not finite, or below 0"),
         ({"frequencies": lambda f: f + np.inf}, "frequencies: numbers that are not finite"),
         ({"sizes": lambda s: s * np.nan}, "sizes: numbers that are not finite"),
@@ -181,6 +183,7 @@ def test_damaged_files_of_the_lattice(name, tmp_path):
         "target": lambda a: a + 0.25,
         "cells": lambda a: a + 10**6,
         "masks": lambda a: a + 1000,
+        "weights": lambda a: 0.0 * a,
         "orders": np.zeros_like,
         "flow": lambda a: a[1:],
     }
@@ -188,6 +191,11 @@ def test_damaged_files_of_the_lattice(name, tmp_path):
         fit.save(path)
         change(path, **{key: damages[key]})
         with pytest.raises(rf.InputError, match="damaged"):
+            rf.load(path)
+    if "masks" in arrays:
+        fit.save(path)
+        change(path, masks=lambda a: np.repeat(a, 2))
+        with pytest.raises(rf.InputError, match="one of its menus is there twice"):
             rf.load(path)
 
 

@@ -124,9 +124,10 @@ def _shaped(
         raise ValueError(f"{name}: an array of {array.dtype} of shape {array.shape}, where {shape} is needed")
     if kind is not np.floating:
         return np.ascontiguousarray(array)
-    if not ((array >= least) & (np.abs(array) <= LARGEST)).all():
+    numbers = np.ascontiguousarray(array, np.float64)
+    if not ((numbers >= least) & (np.abs(numbers) <= LARGEST)).all():
         raise ValueError(f"{name}: numbers that are not finite, or below {least:g}")
-    return np.ascontiguousarray(array, np.float64)
+    return numbers
 
 
 def _mixture(types: NDArray[Any], arrays: Arrays) -> tuple[NDArray[Any], Array]:
@@ -204,6 +205,8 @@ def _load_lattice(
     masks = _shaped(arrays, "masks", (None,), np.integer) if "masks" in arrays else None
     if masks is not None and ((masks < 1) | (masks >= 1 << lattice.n)).any():
         raise ValueError("one of its menus has items that are not in the list of items")
+    if masks is not None and len(np.unique(masks)) < len(masks):
+        raise ValueError("one of its menus is there twice")
     seen = weights > 0 if len(weights) else None
     observations = Observations.on_lattice(target, seen)
     observations.items = items
