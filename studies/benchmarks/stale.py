@@ -58,6 +58,7 @@ DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "mutants_2": None,
     "mutants_3": None,
     "mutants_4": None,
+    "oracle": ("projection.single", "projection.batch", "inference.test", "inference.explain", "inference.likelihood"),
     "oracles": ("inference.test",),
     "power": ("inference.test",),
     "robust_agree": None,

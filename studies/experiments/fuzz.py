@@ -42,8 +42,8 @@ import rumflow as rf
 from rumflow.cli.main import main as run_command
 from rumflow.output.progress import Counter
 from studies.experiments.clocked import run_clocked
-from studies.experiments.layouts import fuzz_layout
 from studies.experiments.fuzz_fits import fuzz_oracle, fuzz_saved
+from studies.experiments.layouts import fuzz_layout
 
 HANG = 20.0  # seconds
 _START = 300.0  # seconds for a new process: kernels may have to be compiled
