@@ -15,6 +15,7 @@ from pathlib import Path
 from studies import experiments
 from studies.benchmarks import guides, size_tables, speed_tables
 from studies.benchmarks.record import RESULTS, ROOT
+from studies.experiments import limits
 
 DOCS = ("speed", "test", "budgets", "guide-decide", "guide-explain", "guide-shops", "paper/paper")
 PAGES = (
@@ -70,7 +71,7 @@ def draw(path: Path) -> None:
 STUDIES: dict[str, Callable[[Path], object]] = {
     name: getattr(experiments, f"render_{name}")
     for name in ("budgets", "choices", "exp1", "exp2", "exp3", "explain", "hotel", "power")
-}
+} | {"limits": limits.render_limits}
 
 
 def main() -> None:

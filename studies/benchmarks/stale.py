@@ -52,6 +52,13 @@ DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "large": ("projection.single", "data.simulate"),
     "layers": ("torch.layer", "jax.function"),
     "layers_softmax": ("torch.layer", "torch.head"),
+    "limits": (
+        "inference.test",
+        "inference.explain",
+        "inference.assortment",
+        "inference.diversion",
+        "inference.compare",
+    ),
     "memory": ("inference.test", "inference.likelihood", "data.simulate"),
     "methods": ("projection.single", "data.simulate"),
     "mutants": None,

@@ -11,6 +11,7 @@ What holds: limits within max(2 s, 20 %), Ctrl-C within 2 s, progress within 5 s
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from studies.experiments.clocked import READY, Clocked, run_clocked
@@ -62,7 +63,7 @@ CALLS = {
     "best_assortment": "rf.best_assortment(data, revenue, items[-1], confidence=0.9, progress=True, **limit)",
     "compare_models": "rf.compare_models(data, {'all': None}, n_boot=0 if limit else 999, progress=True, **limit)",
     "fit_likelihood": "rf.fit_likelihood(data, progress=True)",
-    "lr_test": "rf.fit_likelihood(data).lr_test(9999, 1, progress=True)",
+    "lr_test": "rf.fit_likelihood(data, progress=True).lr_test(9999, 1, progress=True)",
     "rationalizable_share": "rf.rationalizable_share(data, progress=True)",
 }
 LIMITED = [name for name, call in CALLS.items() if "**limit" in call]
@@ -83,23 +84,25 @@ def measure(function: str, size: str, kind: str) -> Row:
     limit = {"max_seconds": SECONDS} if kind == "limit" else {}
     code = _SET_UP.replace("DATA", SIZES[size]) + _RUN.format(limit=limit, call=CALLS[function])
     found = run_clocked(code, None if limit else SIGNAL)
-    early = kind == "Ctrl-C" and found.taken < SIGNAL
-    asked = SECONDS if limit else SIGNAL
-    taken = found.taken if limit or early else (found.since_signal or 0.0)
-    row: Row = {"function": function, "size": size, "kind": kind, "asked": asked, "taken": round(taken, 2)}
-    row["first_line"] = "" if found.first_line is None else round(found.first_line, 2)
+    early = kind == "Ctrl-C" and found.since_signal is None
+    taken = found.since_signal or found.taken
+    row: Row = {"function": function, "size": size, "kind": kind, "asked": SECONDS if limit else SIGNAL}
+    row |= {"taken": round(taken.clock, 2), "processor": round(taken.processor, 2)}
+    row["first_line"] = "" if found.first_line is None else round(found.first_line.clock, 2)
     row["ended"] = "before" if early else "limit" if limit else "Ctrl-C"
-    row["holds"] = holds(found, kind, early)
+    row["holds"] = holds(found, kind)
+    row["load"] = round(os.getloadavg()[0], 1)
     row["answer"] = found.out[:160] or found.err.strip()[-160:]
     return row | origin()
 
 
-def holds(found: Clocked, kind: str, early: bool) -> bool:
-    """Is the rule kept? A call that ended by itself need not have shown a line."""
+def holds(found: Clocked, kind: str) -> bool:
+    """Is the rule kept, by the clock or by the processor? A call that ended by itself need not have shown a line."""
     if kind == "limit":
-        return found.taken <= SECONDS + max(2.0, 0.2 * SECONDS)
-    shown = found.first_line is not None and found.first_line <= 5.0
-    return early or (shown and found.since_signal is not None and found.since_signal <= 2.0)
+        return found.taken.least <= SECONDS + max(2.0, 0.2 * SECONDS)
+    if found.since_signal is None:
+        return True
+    return found.first_line is not None and found.first_line.least <= 5.0 and found.since_signal.least <= 2.0
 
 
 def run_limits(out: Path, functions: list[str], again: bool = False) -> list[Row]:
@@ -131,13 +134,15 @@ def run_limits(out: Path, functions: list[str], again: bool = False) -> list[Row
 def render_limits(out: Path) -> None:
     """`limits.md` from `limits.csv`."""
     rows = read_csv(out / "limits.csv")
+    loads = [float(row["load"]) for row in rows]
     parts = [
         "# Limits, asked and taken",
         f"""Every function with `max_seconds` or `progress` on five sizes, each call in a process of its own, on two shared cores
 (`python -m studies.experiments.limits`). *max_seconds*: seconds taken where {SECONDS:g} s were asked for. *Ctrl-C*: seconds
-from the signal, {SIGNAL:g} s after the start, to the end of the process; in brackets when the first line of progress came.
-*done*: the call ended before the signal. In **bold** what does not hold: limits within 2 s or 20 %, Ctrl-C within 2 s, progress
-within 5 s of the start.""",
+from the signal, which comes after {SIGNAL:g} s of the processor, to the end of the process; in brackets when the first line of
+progress came. *done*: the call ended before the signal. In **bold** what does not hold: limits within 2 s or 20 %, Ctrl-C within
+2 s, progress within 5 s of the start. Others used the machine at the same time ({min(loads):g} to {max(loads):g} processes ran on
+two cores), so that a rule holds where the seconds of the clock or those of the processor keep to it; `limits.csv` has both.""",
     ]
     for kind, title in (("limit", "max_seconds"), ("Ctrl-C", "Ctrl-C")):
         own = [row for row in rows if row["kind"] == kind]

@@ -95,8 +95,9 @@ def test_the_runner(tmp_path, capsys, monkeypatch):
 def test_some_rounds_of_the_fuzzer():
     from studies.experiments.fuzz import KINDS, run_round
 
-    endings = [run_round(7, number, list(KINDS)) for number in range(24)]
-    assert {kind for kind, _ in endings} == set(KINDS)
+    quick = [kind for kind in KINDS if kind != "clock"]
+    endings = [run_round(7, number, quick) for number in range(24)]
+    assert {kind for kind, _ in endings} == set(quick)
     assert ("reader", "read") in endings
     assert ("problem", "optimal") in endings
 

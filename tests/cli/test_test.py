@@ -8,6 +8,7 @@ import pytest
 import rumflow as rf
 from rumflow.data.choices import ChoiceData
 from rumflow.inference import rum_test
+from rumflow.inference.replicate import Replicator
 from rumflow.models.random_utility import RandomUtility
 from tests.reference.commands import run
 
@@ -111,3 +112,24 @@ def test_one_bad_group_does_not_end_the_table(capsys, tmp_path):
     code, _, err = run(capsys, "test", path, "--by", "group", "--cluster", "--n-boot", 9)
     assert code == 1
     assert "there is only one subject" in err
+
+
+def test_an_interrupt_prints_what_was_done(capsys, choices, monkeypatch):
+    plain, calls = Replicator.__call__, []
+
+    def call(self, indices):
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        calls.append(indices)
+        return plain(self, indices)
+
+    monkeypatch.setattr(Replicator, "__call__", call)
+    monkeypatch.setenv("RUMFLOW_THREADS", "1")
+    code, out, said = run(capsys, "test", choices, "--n-boot", 250, "--seed", 1)
+    assert code == 130
+    assert "100 replicates" in out
+    assert "The run was interrupted: these are the replicates so far." in out
+    assert said.splitlines()[-1] == "rumflow: interrupted; the answer is what was done by then"
+    code, out, said = run(capsys, "test", choices, "--n-boot", 250, "--seed", 1)
+    assert (code, out) == (130, "")
+    assert said.splitlines()[-1] == "rumflow: interrupted before the first replicate was done: there is no result yet"

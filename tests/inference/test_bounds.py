@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 import rumflow as rf
 from rumflow.inference import bounds, sharp
 from rumflow.inference.bounds import ask_functional, ask_functionals, bound_asked, exact_fit
-from rumflow.inference.confidence import BoundsOptions
+from rumflow.inference.confidence import BoundsOptions, Inversion
 from tests.reference.bounds import TIGHT, choices, few_menus, incomplete
 from tests.reference.enumeration import Enumeration, random_data
 from tests.reference.examples import DECOY, FITS
@@ -320,3 +320,29 @@ def test_sharp_bounds_and_confidence_intervals_are_told_apart():
         both.confidence_interval("d")
     with pytest.raises(rf.InputError, match="no confidence intervals were computed"):
         rf.bounds(data, ("a", "c"), confidence=None).confidence_interval("a")
+
+
+def test_an_interrupt_keeps_sharp_bounds_and_the_intervals_found(monkeypatch):
+    whole = rf.bounds(FITS, ["a", "c"], n_boot=19, seed=1)
+    plain, calls = Inversion.interval, []
+
+    def interval(self, *given):
+        calls.append(given)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return plain(self, *given)
+
+    monkeypatch.setattr(Inversion, "interval", interval)
+    found = rf.bounds(FITS, ["a", "c"], n_boot=19, seed=1)
+    assert found.interrupted
+    assert not whole.interrupted
+    assert (found.lower == whole.lower).all()
+    assert found.confidence_interval("a") == whole.confidence_interval("a")
+    assert np.isnan(found.confidence_interval("c")).all()
+    assert found.notes[1] == "no interval, because the run was interrupted"
+    calls.clear()
+    gains = rf.diversion(FITS, "c", n_boot=19, seed=1)
+    assert gains.gains.interrupted
+    assert np.isnan(gains.ratio_lower).all()
+    assert (gains.gains.lower == rf.diversion(FITS, "c", confidence=None).gains.lower).all()
+    assert "interrupted" in gains.summary()

@@ -7,6 +7,8 @@ import pytest
 
 import rumflow as rf
 from rumflow import simulate
+from rumflow.core.patience import OutOfTimeError
+from rumflow.inference import compare
 from rumflow.inference.likelihood import maximise_likelihood
 from tests.reference.examples import DECOY
 
@@ -110,3 +112,38 @@ def test_choices_that_no_type_makes():
     words = " Log-likelihood -inf: a choice was made that no type of the model makes."
     assert found.as_table().note.endswith(words)
     assert words not in rf.compare_models(DECOY, {"every": None}).as_table().note
+
+
+def test_an_interrupt_keeps_the_models_that_were_compared(monkeypatch):
+    models = {"all": None, "axis": rf.SinglePeaked(["a", "b", "c"])}
+    whole = rf.compare_models(DECOY, models)
+    plain, calls = compare.maximise_likelihood, []
+
+    def maximise(*given):
+        calls.append(given)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return plain(*given)
+
+    monkeypatch.setattr(compare, "maximise_likelihood", maximise)
+    found = rf.compare_models(DECOY, models)
+    assert (found.interrupted, whole.interrupted) == (True, False)
+    assert list(found.fits) == ["all", "axis"]
+    assert found.logliks == {"all": whole.logliks["all"]}
+
+    def stop(*given, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compare, "find_or_stop", stop)
+    with pytest.raises(KeyboardInterrupt, match="interrupted before the first projection"):
+        rf.compare_models(DECOY, models)
+
+
+def test_a_time_limit_leaves_the_likelihood_empty(monkeypatch):
+    def late(*given):
+        raise OutOfTimeError("the time is up")
+
+    monkeypatch.setattr(compare, "maximise_likelihood", late)
+    found = rf.compare_models(DECOY, {"all": None}, max_seconds=60)
+    assert found.logliks == {"all": None}
+    assert "Log-likelihood left empty" in found.summary()

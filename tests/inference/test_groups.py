@@ -8,6 +8,7 @@ import pytest
 import rumflow as rf
 from rumflow.inference import compare_groups, rum_test_many
 from rumflow.inference.groups import GroupComparison, benjamini_hochberg, holm
+from rumflow.inference.replicate import Replicator
 from tests.reference.examples import DECOY, FITS
 from tests.reference.samples import draw_data, incomplete, make_data
 
@@ -114,3 +115,28 @@ def test_adjusted_pvalues_by_hand():
     for wrong in ([[0.1]], [-0.1], [1.1], [np.nan]):
         with pytest.raises(rf.InputError, match="numbers from 0 to 1"):
             holm(wrong)
+
+
+def test_an_interrupt_ends_the_comparison(monkeypatch):
+    plain = Replicator.__call__
+    calls = []
+
+    def call(self, indices):
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        calls.append(indices)
+        return plain(self, indices)
+
+    monkeypatch.setattr(Replicator, "__call__", call)
+    found = rf.compare_groups({"p": DECOY, "q": FITS}, 150, seed=0, threads=1)
+    assert found.together.n_boot == 100
+    assert len(found.each) == 0
+    assert "Of 0 tests" in found.summary()
+
+
+def test_a_comparison_goes_on_from_its_checkpoints(tmp_path):
+    first = rf.compare_groups([DECOY, FITS], 30, seed=0, checkpoint=tmp_path / "run")
+    again = rf.compare_groups([DECOY, FITS], 30, seed=0, checkpoint=tmp_path / "run")
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "run.each"}
+    assert again.together.pvalue == first.together.pvalue
+    assert (again.each.pvalues == first.each.pvalues).all()

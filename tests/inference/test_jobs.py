@@ -243,10 +243,21 @@ def test_an_interrupt_ends_a_test_with_what_is_done(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("size", "rows"), [(1, 100), (1 << 14, 100), (30_000, 69), (1 << 18, 8), (1 << 20, 2), (1 << 30, 1)]
+    ("size", "seconds", "rows"),
+    [
+        (1, 1e-5, 100),
+        (1 << 14, 1e-3, 100),
+        (30_000, 1e-3, 69),
+        (1 << 18, 1e-2, 8),
+        (1 << 20, 1e-1, 2),
+        (1 << 30, 1e-1, 1),
+        (30_000, 0.01, 50),  # two taus: a second
+        (1, 3.0, 1),
+    ],
 )
-def test_replicates_in_a_piece(size, rows):
-    replicator = SimpleNamespace(sample=SimpleNamespace(projector=SimpleNamespace(size=size)))
+def test_replicates_in_a_piece(size, seconds, rows):
+    projector = SimpleNamespace(size=size, cost=SimpleNamespace(seconds=seconds))
+    replicator = SimpleNamespace(sample=SimpleNamespace(projector=projector), taus=(0.1, 0.2))
     assert jobs.piece_size(replicator) == rows
 
 

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 import rumflow as rf
 from rumflow.inference import LikelihoodError, fit_likelihood, likelihood
+from rumflow.inference.likelihood_solver import State
 from rumflow.solvers.graph import GraphGeometry
 from rumflow.solvers.lattice import LatticeGeometry
 from tests.reference.examples import DECOY, PAIR
@@ -455,3 +456,46 @@ def test_sparse_counts_of_any_size(first):
             ]
             price = [sum(r for r, taken in zip(ratio, column, strict=True) if taken) for column in takes.T.tolist()]
             assert max(price) - Decimal(float(total)) <= Decimal(fit.gap + fit.tol), seed
+
+
+def test_an_interrupt_keeps_the_best_point(monkeypatch):
+    plain, calls = State.move, []
+
+    def move(self, *given):
+        calls.append(given)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return plain(self, *given)
+
+    monkeypatch.setattr(State, "move", move)
+    with pytest.raises(LikelihoodError, match="it was interrupted after 1 projections") as caught:
+        fit_likelihood(DECOY)
+    fit = caught.value.fit
+    assert fit.interrupted
+    assert not fit.converged
+    calls.clear()
+    assert fit_likelihood(DECOY, throw=False).loglik == fit.loglik
+    monkeypatch.undo()
+    whole = fit_likelihood(DECOY)
+    assert not whole.interrupted
+    assert fit.loglik <= whole.loglik <= fit.loglik + fit.gap
+
+
+def test_an_interrupt_keeps_replicates_of_the_ratio(monkeypatch):
+    fit = fit_likelihood(DECOY)
+    whole = fit.lr_test(9, 1, threads=1)
+    plain, calls = likelihood.maximise, []
+
+    def maximise(*given):
+        calls.append(given)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return plain(*given)
+
+    monkeypatch.setattr(likelihood, "maximise", maximise)
+    found = fit.lr_test(9, 1, threads=1)
+    assert (found.interrupted, whole.interrupted) == (True, False)
+    assert (found.null_distribution == whole.null_distribution[:3]).all()
+    calls[:] = [None] * 3
+    with pytest.raises(KeyboardInterrupt, match="interrupted before the first replicate"):
+        fit.lr_test(9, 1, threads=1)

@@ -10,6 +10,7 @@ import rumflow as rf
 from rumflow.inference import rationalizable_share
 from tests.reference.bounds import TIGHT, choices, few_menus, incomplete
 from tests.reference.examples import DECOY
+from tests.reference.interrupts import Interrupted
 
 
 @pytest.mark.parametrize("rational", [True, False])
@@ -97,3 +98,11 @@ def test_the_rational_part_by_hand():
     assert (alone.share, alone.upper, alone.gap) == (1.0, 1.0, 0.0)
     assert alone.rankings.orders.tolist() == [[0]]
     assert alone.fitted.shape == (0, 1)
+
+
+def test_an_interrupted_share_is_raised(monkeypatch):
+    """Half a projection would have been a start like any other."""
+    data = rf.simulate.random_menus(9, 12, 3, 5, 20, seed=0)
+    Interrupted(monkeypatch, 2)
+    with pytest.raises(KeyboardInterrupt, match="interrupted at the projection: there is no result yet"):
+        rationalizable_share(data, route="graph")

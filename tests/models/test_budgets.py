@@ -67,6 +67,9 @@ def test_what_does_not_fit_is_refused(rng):
 
     with pytest.raises(GraphTooLargeError, match="11 budgets"):
         Budgets(found.signs).geometry(cells_of(found), Limit(nodes=100))
+    with pytest.raises(GraphTooLargeError, match="could not be built in the time that is left of max_seconds") as late:
+        Budgets(found.signs).geometry(cells_of(found), Limit(deadline=0.0))
+    assert late.value.late
     with pytest.raises(rf.InputError, match="take fewer budgets"):
         count_types(found.signs, found.budget, most_terms=1000)
     with pytest.raises(rf.InputError, match="too many patches"):

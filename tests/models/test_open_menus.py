@@ -1,5 +1,7 @@
 """The graph of open menus has the nodes of its plain twin, many words of menus, and a limit."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from rumflow.core.compile import clock
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
+from rumflow.models import open_menus as open_menus_module
 from rumflow.models.open_menus import Limit
 from rumflow.models.random_utility import RandomUtility
 from tests.reference.graphs import open_menus, random_cells
@@ -48,3 +51,48 @@ def test_a_graph_that_is_too_large_says_how_far_it_got():
     with pytest.raises(GraphTooLargeError, match="larger than can be built in the time that is left") as found:
         RandomUtility().geometry(cells, Limit(deadline=clock()))
     assert found.value.late
+
+
+def large(n, m, seed=0):
+    """The masks of so many menus, all different."""
+    masks = np.sort(np.random.default_rng(seed).choice(np.arange(3, 1 << n), m, replace=False))
+    masks = masks[masks & (masks - 1) != 0]
+    return Cells((masks[:, None] >> np.arange(n)) & 1 == 1)
+
+
+def test_many_menus_take_no_table_of_pairs_of_menus():
+    """Links from menu to menu would take 400 MB here, and 1.6 GB while they are made."""
+    cells = large(16, 20_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(GraphTooLargeError, match="larger than 25,000 nodes"):
+            RandomUtility().geometry(cells, Limit(nodes=25_000))
+        assert tracemalloc.get_traced_memory()[1] < 250e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_more_menus_than_nodes_are_refused_before_anything_is_made():
+    cells = large(14, 3000)
+    for limit, words in ((Limit(nodes=2000), "larger than 2,000 nodes"), (Limit(bytes=1e6), "larger than 1 MiB")):
+        with pytest.raises(GraphTooLargeError, match=words) as found:
+            RandomUtility().geometry(cells, limit)
+        assert found.value.done == 0
+        assert found.value.nodes == len(cells)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 7), st.integers(1, 12), st.sampled_from([0.2, 0.35, 0.6]))
+def test_every_menu_has_a_node(seed, n, m, size):
+    """What the refusal stands on: without known preferences there are more nodes than menus."""
+    cells = random_cells(np.random.default_rng(seed), n, m, size=size)
+    if len({tuple(row) for row in cells.membership}) == len(cells):
+        assert RandomUtility().geometry(cells).n_nodes > len(cells)
+
+
+def test_steps_between_checks_make_the_same_graph(monkeypatch):
+    cells = random_cells(np.random.default_rng(2), 9, 30, size=0.4)
+    whole = RandomUtility().geometry(cells)
+    monkeypatch.setattr(open_menus_module, "_WORDS_A_CALL", 1)
+    pieces = RandomUtility().geometry(cells)
+    assert all(np.array_equal(a, b) for a, b in zip(whole, pieces, strict=True))

@@ -1,5 +1,7 @@
 """Random utility, with and without known preferences: its types are those of the rankings that respect them."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -43,3 +45,21 @@ def test_preferences_that_follow_from_others():
     above = RandomUtility([("a", "b"), ("b", "c"), ("c", "d"), ("e", "c")]).preferences(tuple("abcdef"))
     found = {"abcdef"[a] + "abcdef"[b] for a, b in np.argwhere(above)}
     assert found == {"ab", "bc", "cd", "ec", "ac", "ad", "bd", "ed"}
+
+
+def test_no_preferences_take_no_table():
+    items = tuple(range(200_000))
+    assert RandomUtility().known(items).shape == (0, 0)
+    model = RandomUtility([("a", "b"), ("b", "c")])
+    assert model.known(tuple("abc")).tolist() == model.preferences(tuple("abc")).tolist()
+    assert model.known(tuple("abc")) is model.known(tuple("abc"))
+    assert pickle.loads(pickle.dumps(model)) == model
+
+
+def test_chains_of_pairs_are_one_part():
+    n = 3000
+    order = np.random.default_rng(0).permutation(n)
+    member = np.zeros((n - 1, n), bool)
+    member[np.arange(n - 1), order[:-1]] = member[np.arange(n - 1), order[1:]] = True
+    parts = RandomUtility().parts(Cells(member))
+    assert [part.tolist() for part in parts] == [list(range(n - 1))]

@@ -6,7 +6,9 @@ from importlib import import_module
 import pytest
 
 import rumflow as rf
+from rumflow.output import progress
 from rumflow.output.progress import Counter, Stage
+from rumflow.solvers.resources import Progress
 from tests.reference.examples import DECOY, FITS
 
 
@@ -77,9 +79,32 @@ def test_menus_left_out_and_half_samples_are_counted(counters):
     assert counters[1:] == [[False, 2, "menus left out", 1, 1], [False, 2, "half-samples", 1, 1]]
 
 
+def test_a_line_shows_that_time_passes(monkeypatch, capsys):
+    """Before the first round, while a graph is built, and in rounds that take long."""
+    monkeypatch.setattr(progress, "SILENCE", 0.02)
+    with progress.Reporter(True, 1e-9) as report:
+        time.sleep(0.5)
+        report(Progress(1, 2.0, 0.5, 3, 0.1))
+        time.sleep(0.5)
+    lines = [line.strip() for line in capsys.readouterr().err.split("\r") if line.strip()]
+    assert lines[0].endswith("s  before the first round: the route, the graph")
+    assert sum(line.endswith("relative gap 2.5e-01, wanted 1e-09  objective 2") for line in lines) > 1
+    time.sleep(0.1)
+    assert capsys.readouterr().err == ""
+
+
+def test_functions_are_called_after_rounds_only(monkeypatch):
+    monkeypatch.setattr(progress, "SILENCE", 0.01)
+    calls = []
+    with progress.Reporter(calls.append, 1e-9) as report:
+        time.sleep(0.1)
+        report(Progress(1, 2.0, 0.5, 3, 0.1))
+    assert len(calls) == 1
+
+
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr("rumflow.output.progress._SILENCE", 0.01)
+    monkeypatch.setattr("rumflow.output.progress.SILENCE", 0.01)
 
 
 def wait_for(capsys, text):
@@ -120,6 +145,10 @@ def test_an_interrupt_says_where_it_came():
         raise KeyboardInterrupt
     with pytest.raises(KeyboardInterrupt, match=r"^something else$"), Stage(False, "the graph"):
         raise KeyboardInterrupt("something else")
+    counter = Counter(False, 9, "menus")
+    counter.add(1)
+    with pytest.raises(KeyboardInterrupt, match=r"^interrupted after 1 of 9 menus: there is no"), counter:
+        raise KeyboardInterrupt
     with pytest.raises(ValueError, match=r"^x$"), Stage(False, "the graph"):
         raise ValueError("x")
 

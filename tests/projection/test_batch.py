@@ -1,10 +1,14 @@
 """Projections of stacks and data sets equal those of their members: bits, weights, cones, interrupts."""
 
+from collections import OrderedDict
+
 import numpy as np
 import pytest
 from scipy.optimize import nnls
 
 import rumflow as rf
+from rumflow.models import open_menus
+from rumflow.solvers import routes
 from tests.reference import lattice as reference
 from tests.reference.interrupts import Interrupted
 from tests.reference.stacks import random_data, same_menus, stack
@@ -216,6 +220,31 @@ def test_an_interrupt_ends_data_sets_and_keeps_what_is_done(monkeypatch, menus):
     Interrupted(monkeypatch, 2)
     with pytest.raises(rf.NotConvergedError, match="interrupted"):
         rf.project_many(data, threads=1)
+
+
+def test_an_interrupt_while_a_graph_is_built_keeps_what_is_done(monkeypatch):
+    data = [random_data(12, 9, i) for i in range(3)]
+    plain, calls = open_menus.expand, []
+
+    def interrupt(*arguments):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return plain(*arguments)
+
+    whole = rf.project_many(data)
+    monkeypatch.setattr(open_menus, "expand", interrupt)
+    monkeypatch.setattr(routes, "_kept", OrderedDict())
+    found = rf.project_many(data, throw=False)
+    assert found.status == [rf.Status.OPTIMAL, *[rf.Status.INTERRUPTED] * 2]
+    assert np.array_equal(found[0].fitted, whole[0].fitted, equal_nan=True)
+    assert ((found.objective - found.gap)[1:] <= whole.objective[1:]).all()
+    assert len(calls) == 2  # nothing is built after it
+    calls.clear()
+    routes._kept.clear()
+    with pytest.raises(rf.NotConvergedError) as error:
+        rf.project_many(data)
+    assert error.value.interrupted
 
 
 def test_what_data_sets_refuse():

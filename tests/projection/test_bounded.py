@@ -1,11 +1,15 @@
 """Projections by bounds alone: what is certified, statuses, time limits, saved fits, and what needs a graph."""
 
+import time
+from collections import OrderedDict
+
 import numpy as np
 import pytest
 
 import rumflow as rf
 from rumflow.inference.restricted import Restricted
 from rumflow.inference.sample import build_sample
+from rumflow.models import open_menus
 from rumflow.models.open_menus import Limit
 from rumflow.solvers import routes
 from rumflow.solvers.bounded.bound import Bound, Bounder
@@ -224,3 +228,50 @@ def test_starts_of_other_kinds():
     against = rf.RandomUtility([(int(order[1]), int(order[0]))])
     with pytest.raises(rf.InputError, match="not possible in"):
         rf.project(data, route="bounded", start=graph, model=against)
+
+
+def sparse_pairs(n, m):
+    """A data set of that many items which hang together: no graph, and minutes of search."""
+    return rf.simulate.random_menus(n, m, 2, draws=5, seed=0)
+
+
+@pytest.mark.parametrize(("n", "m"), [(600, 800), (1000, 3000), (3000, 4000)])
+def test_a_limit_of_time_holds_where_a_search_would_take_minutes(n, m):
+    data = sparse_pairs(n, m)
+    rf.project(sparse_pairs(40, 200), max_seconds=1, throw=False)  # kernels
+    begin = time.process_time()
+    fit = rf.project(data, max_seconds=0.5, throw=False)
+    assert time.process_time() - begin < 15
+    assert fit.status is rf.Status.MAX_SECONDS
+    assert 0 <= fit.objective - fit.gap <= fit.objective
+    assert np.nansum(fit.fitted, axis=1) == pytest.approx(np.ones(m))
+
+
+def test_a_limit_of_time_is_one_for_the_graph_too():
+    """44 menus of three of 24 items: a graph of a million nodes."""
+    data = rf.simulate.random_menus(24, 44, 3, draws=30, seed=0)
+    with pytest.raises(rf.InputError, match="larger than can be built in the time that is left of max_seconds"):
+        rf.project(data, max_seconds=0.01, route="graph")
+
+
+@pytest.mark.parametrize("weights", [None, "inverse-variance"])
+def test_ctrl_c_while_a_graph_is_built_leaves_a_fit(monkeypatch, weights):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    data = rf.simulate.random_menus(12, 20, 3, seed=0)
+    best = rf.project(data, weights)
+    monkeypatch.setattr(open_menus, "expand", interrupt)
+    monkeypatch.setattr(routes, "_kept", OrderedDict())
+    fit = rf.project(data, weights, throw=False)
+    assert fit.status is rf.Status.INTERRUPTED
+    assert fit.objective - fit.gap <= best.objective <= fit.objective
+    with pytest.raises(rf.NotConvergedError) as error:
+        rf.project(data, weights)
+    assert error.value.interrupted
+    assert error.value.fit.objective == fit.objective
+    known = rf.project(data, weights, model=rf.RandomUtility([(0, 1)]), throw=False)
+    assert known.status is rf.Status.INTERRUPTED
+    assert known.rankings.orders[0].tolist().index(0) < known.rankings.orders[0].tolist().index(1)
+    graph = rf.project(data, weights, route="graph", throw=False)  # as on the lattice, where it comes before the start
+    assert graph.status is rf.Status.INTERRUPTED

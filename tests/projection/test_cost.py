@@ -1,6 +1,7 @@
 """What a projection will cost, before anything is solved, and the geometry that goes with it."""
 
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import rumflow as rf
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.models.open_menus import Limit
-from rumflow.projection.cost import find_geometry
+from rumflow.projection.cost import find_geometry, find_or_stop
 from rumflow.projection.observations import Observations
 from rumflow.solvers import routes
 
@@ -72,3 +73,51 @@ def test_bounds_only_where_they_are_enough(monkeypatch):
         find_geometry(observations, rf.RandomUtility(), "graph")
     assert "whole graph" not in str(caught.value)
     assert np.isfinite(caught.value.nodes)
+
+
+def test_an_estimate_of_many_menus_takes_little_memory():
+    masks = np.sort(np.random.default_rng(0).choice(np.arange(3, 1 << 20), 60_000, replace=False))
+    member = (masks[(masks & (masks - 1)) != 0][:, None] >> np.arange(20)) & 1 == 1
+    counts = np.where(member & (np.cumsum(member, axis=1) == 1), 1.0, 0.0)
+    data = rf.ChoiceData(tuple(range(20)), member, counts, np.ones(len(member)))
+    tracemalloc.start()
+    try:
+        cost = rf.estimate_cost(data)
+        assert tracemalloc.get_traced_memory()[1] < 200e6
+    finally:
+        tracemalloc.stop()
+    assert cost.route == "lattice"
+    assert not cost.note
+
+
+@pytest.mark.parametrize("pairs", [[], [(0, 1)]])
+def test_an_estimate_of_many_items_makes_no_table_of_items(pairs):
+    n = 30_000 if not pairs else 300
+    data = rf.simulate.random_menus(n, 2 * n, 2, draws=1, seed=0)
+    tracemalloc.start()
+    try:
+        cost = rf.estimate_cost(data, rf.RandomUtility(pairs))
+        assert tracemalloc.get_traced_memory()[1] < 500e6
+    finally:
+        tracemalloc.stop()
+    assert cost.route == "bounded" or cost.note
+
+
+def test_an_estimate_says_when_there_is_too_much_to_estimate(monkeypatch):
+    monkeypatch.setattr(routes, "ESTIMATE_SECONDS", -1.0)
+    cost = rf.estimate_cost(rf.simulate.random_menus(30, 60, 3, seed=0))
+    assert "too many to estimate" in cost.note
+    assert np.isnan(cost.seconds)
+
+
+def test_after_ctrl_c_a_fit_needs_no_graph(monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(routes, "GraphGeometry", interrupt)
+    observations = Observations(rf.simulate.random_menus(12, 20, 3, seed=0))
+    geometry, built = find_or_stop(observations, rf.RandomUtility(), None)
+    assert geometry.route == "bounded"
+    assert not built
+    with pytest.raises(KeyboardInterrupt):
+        find_or_stop(observations, rf.SinglePeaked(range(12)), None)

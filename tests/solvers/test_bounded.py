@@ -13,16 +13,18 @@ from rumflow.core.graph_cells import Cells
 from rumflow.core.problem import Problem, Stop
 from rumflow.models.open_menus import Limit
 from rumflow.projection.observations import Observations
+from rumflow.solvers.bounded import search as search_module
 from rumflow.solvers.bounded import split as split_module
 from rumflow.solvers.bounded.bound import Bounder
 from rumflow.solvers.bounded.geometry import BoundedGeometry
-from rumflow.solvers.bounded.groups import bound_groups
+from rumflow.solvers.bounded.groups import bound_groups, largest_group
 from rumflow.solvers.bounded.ordering import OrderingProgram
 from rumflow.solvers.bounded.prices import SearchPrices
 from rumflow.solvers.bounded.search import KICK, find_cheap, make_board, random_orders
 from rumflow.solvers.bounded.solve import BoundedSolver
 from rumflow.solvers.bounded.split import Split
 from rumflow.solvers.graph import GraphGeometry
+from rumflow.solvers.resources import Resources
 from tests.reference.bounded_cases import TINY, small_data
 from tests.reference.graphs import orders, random_cells, random_tables, respects, type_of_order
 from tests.reference.solved import solve_one
@@ -229,3 +231,81 @@ def test_only_upper_bounds():
     point = geometry.inner_point()
     assert point.sum(axis=1) == pytest.approx(1)
     assert np.abs(point[:, :3] - 1 / 3).max() < 0.05
+
+
+def searched(monkeypatch, looks, deadline=None, threads=1):
+    """What a search of one problem finds, with so many looks between two checks of the clock."""
+    monkeypatch.setattr(search_module, "_LOOKS_A_CALL", looks)
+    rng = np.random.default_rng(3)
+    cells = random_cells(rng, 8, 20, size=0.4)
+    price = rng.normal(size=len(cells.place))
+    start = random_orders(rng, 40, 8, closed(8, PAIRS))
+    kicks = rng.random((40, 3, 2 * KICK))
+    found = find_cheap(make_board(cells, closed(8, PAIRS)), price, start, kicks, threads, deadline)
+    return cells, price, start, found
+
+
+def test_a_search_in_pieces_is_the_same_search(monkeypatch):
+    *_, whole, found = searched(monkeypatch, 1 << 24)
+    *_, pieces, again = searched(monkeypatch, 1)
+    np.testing.assert_array_equal(whole, pieces)
+    for a, b in zip(found, again, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_search_that_is_late_ends_with_what_it_has(monkeypatch, threads):
+    cells, price, _, (types, prices) = searched(monkeypatch, 1, clock() - 1, threads)
+    assert 0 < len(types) < 40
+    for row, own in zip(types, prices, strict=True):
+        cell = [next(c for c in range(*cells.offered.start[j : j + 2]) if cells.place[c] == row[j]) for j in range(20)]
+        assert own == pytest.approx(price[cell].sum())
+    assert GraphGeometry(rf.RandomUtility(PAIRS), cells).count_foreign(types) == 0
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6))
+def test_bounds_that_are_late_are_bounds(seed):
+    rng = np.random.default_rng(seed)
+    cells = random_cells(rng, 5, 7, size=0.4)
+    cost = some_prices(rng, cells)
+    model = rf.RandomUtility()
+    true = min(plain_price(cells, by_item(cells, cost), order) for order in orders(5))
+    late = bound_groups(model, cells, cost, TINY, clock() - 1)
+    assert late.bound <= true + 1e-12
+    assert not late.exact or late.bound == pytest.approx(true)
+    assert largest_group(model, cells, np.arange(7), TINY._replace(deadline=clock() - 1), 7) is None
+    problem = Problem(np.where(cells.filled, 0.3, 0.0), cells.filled.astype(float), False)
+    assert list(Split(model, cells, problem, 0).bounds(clock() - 1, 1)) == []
+
+
+def test_parts_have_their_own_items_and_preferences():
+    """Groups of menus are searched without the items of the others; what is found is that of the whole."""
+    member = np.zeros((6, 9), bool)
+    for row, menu in zip(member, [(0, 1), (1, 2), (0, 2), (4, 5, 6), (4, 6), (5, 6)], strict=True):
+        row[list(menu)] = True
+    cells = Cells(member)
+    model = rf.RandomUtility([(0, 8), (8, 1), (6, 5)])
+    geometry = BoundedGeometry(model, cells)
+    assert len(geometry.parts) == 2
+    rng = np.random.default_rng(0)
+    target = np.where(cells.filled, rng.random(cells.shape), 0.0)
+    found, exact = (own.solve(target[None], Stop(1e-9)) for own in (geometry, GraphGeometry(model, cells)))
+    assert found.objective[0] == pytest.approx(exact.objective[0], rel=1e-7)
+    assert found.gap[0] <= 1e-8 * found.objective[0]
+    assert geometry.workspace_of([None, None], 0).prices.cells.n_items == 3
+    assert geometry.workspace_of([None, None], 1).prices.above.tolist() == [[0, 0, 0], [0, 0, 0], [0, 1, 0]]
+
+
+def test_parts_that_the_time_did_not_reach_have_a_type():
+    member = np.zeros((400, 800), bool)
+    member[np.arange(400), 2 * np.arange(400)] = member[np.arange(400), 2 * np.arange(400) + 1] = True
+    for geometry in (
+        BoundedGeometry(rf.RandomUtility(), Cells(member)),
+        GraphGeometry(rf.RandomUtility(), Cells(member)),
+    ):
+        fits = geometry.solve(np.full((1, 400, 2), 0.5), Stop(1e-9), resources=Resources(1, clock() - 1))
+        assert fits.reasons == ["max_seconds"]
+        assert sum(one.rounds == 0 for one in fits.parts[0]) >= 399
+        assert fits.objective[0] == pytest.approx(0.25 * 400, rel=0.01)
+        assert fits.gap[0] >= fits.objective[0] * (1 - 1e-12)

@@ -16,7 +16,9 @@ from rumflow.models.random_utility import RandomUtility
 from rumflow.models.rankings import choice_probabilities
 from rumflow.models.single_peaked import SinglePeaked
 from rumflow.models.types import Types
+from rumflow.solvers import graph as graph_module
 from rumflow.solvers.active_set.solve import Workspace
+from rumflow.solvers.geometry import USER_OPTIONS
 from rumflow.solvers.graph import GraphGeometry, solve_graph
 from rumflow.solvers.graph_fits import couple
 from tests.reference.graphs import (
@@ -233,3 +235,21 @@ def test_other_weights_share_graphs_and_workspaces():
     other.workspaces.give_back(own)
     other.solve(np.zeros((1, *cells.shape)), Stop(1e-9))
     assert other.workspaces.take() is not own  # a single problem leaves nothing behind
+
+
+def test_what_was_not_begun_costs_no_sweep_each(monkeypatch):
+    """Of hundreds that Ctrl-C left: their gap is the objective, which is certified, for no distance is negative."""
+    cells = Cells(np.array([[True, True, False], [True, True, True]]), None, "abc")
+    geometry = GraphGeometry(rf.RandomUtility(), cells)
+    targets = np.random.default_rng(0).dirichlet(np.ones(3), (50, 2))
+    targets[:, 0, 2] = 0.0
+    sweeps = []
+    plain = graph_module.cheapest_type
+    monkeypatch.setattr(graph_module, "cheapest_type", lambda *given: sweeps.append(1) or plain(*given))
+    fits = geometry.solve(targets, Stop(1e-9), options=USER_OPTIONS._replace(begin=False))
+    assert set(fits.reasons) == {"interrupted"}
+    assert len(sweeps) == len(geometry.parts)
+    solved = geometry.solve(targets, Stop(1e-9))
+    for mine, best, target in zip(fits.certificates, solved.certificates, targets, strict=True):
+        assert mine.gap == mine.objective >= best.objective - 1e-12
+        assert mine.objective == pytest.approx(geometry.certify(fits.mixtures[0], target).objective)

@@ -33,6 +33,7 @@ from rumflow.core.threads import run_threads, thread_count
 from rumflow.errors import InputError
 
 _THREADED = 50_000  # arcs from which a second thread pays
+_FILLED_A_CALL = 1 << 27  # cells between two chances to hear Ctrl-C
 
 Index = NDArray[np.int32]
 
@@ -290,11 +291,10 @@ def cheapest_type(graph: Graph, cost: Array, threads: int | None = None) -> tupl
 
 
 @kernel
-def _even_types(graph, mass, table):
-    """rho = C f for the unit flow f that divides evenly at every node."""
+def _even_types(graph, mass, table, begin, end):
+    """rho = C f for the unit flow f that divides evenly at every node: what nodes begin..end-1 add to it."""
     row = np.empty(graph.shape[0], np.int32)
-    mass[0] = 1.0
-    for u in range(graph.first.shape[0] - 1):
+    for u in range(begin, end):
         count = 0
         for a in range(graph.first[u], graph.first[u + 1]):
             count += graph.head[a] < mass.shape[0]
@@ -311,8 +311,11 @@ def _even_types(graph, mass, table):
 
 def inner_point(graph: Graph) -> Array:
     """Probabilities in the relative interior of the model: those of the unit flow that divides evenly at every node."""
-    table = np.zeros(graph.shape)
-    _even_types(graph, np.zeros(graph.n_nodes), table)
+    table, mass = np.zeros(graph.shape), np.zeros(graph.n_nodes)
+    mass[0] = 1.0
+    step = max(1, _FILLED_A_CALL * graph.n_nodes // max(1, len(graph.head) * graph.shape[0]))
+    for begin in range(0, graph.n_nodes, step):  # piece by piece, so that Ctrl-C is heard
+        _even_types(graph, mass, table, begin, min(begin + step, graph.n_nodes))
     return table
 
 

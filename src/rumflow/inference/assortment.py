@@ -241,7 +241,9 @@ class _Level:
         compared = [k for k, row in enumerate(self.rows) if row.allowed][: 2 + _COMPARED]
         menus = [self.rows[k].menu for k in compared]
         found = task.search(populations, None, menus, ceiling, deadline, line.show)
-        least, most = task.range(populations, found.menu)
+        deadline = -np.inf if found.reason == "interrupted" else deadline
+        with limited(deadline):
+            least, most = task.range(populations, found.menu)
         own = found.value if np.isnan(least) else least, most
         best = Row(f"best at {100 * self._confidence:g} %", found.menu, True)
         self.found, self.rows, self.ends = found, [best, *self.rows], [own, *([(np.nan, np.nan)] * len(self.rows))]

@@ -270,7 +270,7 @@ class GroupComparison:
     together : RumTest
         Null hypothesis: one RUM for all groups.
     each : RumTests
-        Null hypotheses: a RUM for this group.
+        Null hypotheses: a RUM for this group. None of them after Ctrl-C in the first test.
 
     Examples
     --------
@@ -339,7 +339,7 @@ def compare_groups(
     n_boot, tau, weights, cluster, seed, n_jobs, progress
         As for `rum_test` and `rum_test_many`.
     **options
-        The other arguments of these.
+        The other arguments of these. A checkpoint has a second file beside it, with the ending .each.
 
     Returns
     -------
@@ -358,4 +358,9 @@ def compare_groups(
     plan = Plan(n_boot, tau, weights, cluster, convention=kind, seed=entropy(seed), **options)
     groups = as_data(groups)
     source = Source(dict(zip(*named_groups(groups), strict=True)))
-    return GroupComparison(run_test(source, plan, jobs), _run_tests(groups, plan, jobs))
+    together = run_test(source, plan, jobs)
+    if together.interrupted:
+        return GroupComparison(together, RumTests((), (), plan.seed, 0.0))
+    if jobs.checkpoint is not None:  # a file has one list of replicates
+        jobs = replace(jobs, checkpoint=f"{os.fspath(jobs.checkpoint)}.each")
+    return GroupComparison(together, _run_tests(groups, plan, jobs))

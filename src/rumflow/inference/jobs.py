@@ -227,8 +227,13 @@ def _in_joblib(
 
 
 def piece_size(replicator: Replicator) -> int:
-    """Replicates in a piece: one where it takes long, else about 16 MiB of cells, and some tens of milliseconds."""
-    return int(np.clip((1 << 21) // replicator.sample.projector.size, 1, 100))
+    """Replicates in a piece: about 16 MiB of cells, and some tens of milliseconds where problems are small.
+
+    No more than a second takes, for a piece that is interrupted is lost.
+    """
+    projector = replicator.sample.projector
+    in_a_second = 1.0 / (len(replicator.taus) * projector.cost.seconds)
+    return int(np.clip(min((1 << 21) / projector.size, in_a_second), 1, 100))
 
 
 def _fingerprint(replicators: Sequence[Replicator]) -> str:

@@ -9,7 +9,7 @@ from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Protocol, Self
 
-_SILENCE = 1.0  # seconds after which a line is written although nothing new is known
+SILENCE = 1.0  # seconds after which a line is written although nothing new is known
 
 
 class RoundLike(Protocol):
@@ -18,64 +18,6 @@ class RoundLike(Protocol):
     objective: float
     gap: float
     seconds: float
-
-
-#: Seconds after which a line that says nothing new is written again, with the time.
-SILENCE = 2.0
-
-
-class Reporter:
-    """Calls the user's function after every round, or rewrites a line on standard error.
-
-    The line also shows that time passes where a round takes long, or before the first one, while the graph is built.
-    """
-
-    def __init__(self, progress: bool | Callable[..., None], tol: float) -> None:
-        self._function = progress if callable(progress) else self._print if progress else None
-        self._shown = self._function == self._print
-        self._tol = tol
-        self._begin = time.perf_counter()
-        self._last = self._begin - 0.2  # the first round is shown
-        self._text = "before the first round: the route, the graph"
-        self._width = 0
-        self._lock, self._over = Lock(), Event()
-
-    def __enter__(self) -> Callable[..., None] | None:
-        if self._shown:
-            Thread(target=self._repeat, daemon=True).start()
-        return self._function
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._over.set()
-        with self._lock:
-            if self._width:
-                sys.stderr.write("\n")
-                sys.stderr.flush()
-                self._width = 0
-
-    def _print(self, now: RoundLike) -> None:
-        relative = now.gap / now.objective if now.objective > 0 else 0.0
-        goal = f"relative gap {relative:.1e}, wanted {self._tol:.0e}"
-        self._text = f"{goal}  objective {now.objective:.6g}"
-        self._write(0.2)
-
-    def _repeat(self) -> None:
-        while not self._over.wait(SILENCE / 4):
-            self._write(SILENCE)
-
-    def _write(self, pause: float) -> None:
-        """The line, unless the last one is younger than the pause."""
-        with self._lock:
-            now = time.perf_counter()
-            if now - self._last < pause or self._over.is_set():
-                return
-            self._last = now
-            line = f"rumflow: {now - self._begin:6.1f} s  {self._text}"
-            sys.stderr.write("\r" + line.ljust(self._width))
-            sys.stderr.flush()
-            self._width = max(self._width, len(line))
 
 
 class Line:
@@ -105,14 +47,20 @@ class Line:
         if self._ticker is not None:
             self._ticker.join()
         self.end()
+        if isinstance(value, KeyboardInterrupt) and not value.args and (where := self._where()):
+            raise KeyboardInterrupt(f"interrupted {where}: there is no result yet") from None
+
+    def _where(self) -> str:
+        """What an interrupt that ends the work is told to have interrupted."""
+        return ""
 
     def _text(self) -> str:
         raise NotImplementedError
 
     def _tick(self) -> None:
-        while not self._over.wait(_SILENCE):
+        while not self._over.wait(SILENCE):
             with self._lock:
-                if time.perf_counter() - self._last > 0.9 * _SILENCE:
+                if time.perf_counter() - self._last > 0.9 * SILENCE:
                     self._write()
 
     def _write(self, end: str = "") -> None:
@@ -131,6 +79,44 @@ class Line:
             sys.stderr.flush()
 
 
+class _Rounds(Line):
+    """What a solver reports."""
+
+    def __init__(self, show: bool, tol: float) -> None:
+        super().__init__(show)
+        self._last -= 1.0  # the first round is shown
+        self._tol = tol
+        self._news = "before the first round: the route, the graph"
+
+    def show(self, now: RoundLike) -> None:
+        """After every round."""
+        relative = now.gap / now.objective if now.objective > 0 else 0.0
+        with self._lock:
+            self._news = f"relative gap {relative:.1e}, wanted {self._tol:.0e}  objective {now.objective:.6g}"
+            if time.perf_counter() - self._last > 0.2:
+                self._write()
+
+    def _text(self) -> str:
+        return f"{time.perf_counter() - self._begin:6.1f} s  {self._news}"
+
+
+class Reporter:
+    """Calls the user's function after every round, or rewrites a line on standard error."""
+
+    def __init__(self, progress: bool | Callable[..., None], tol: float) -> None:
+        self._line = _Rounds(bool(progress) and not callable(progress), tol)
+        self._function = progress if callable(progress) else self._line.show if progress else None
+
+    def __enter__(self) -> Callable[..., None] | None:
+        self._line.__enter__()
+        return self._function
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._line.__exit__(kind, value, trace)
+
+
 class Stage(Line):
     """Says what is being done, and for how long, where nothing can be counted; so does the interrupt that ends it."""
 
@@ -138,12 +124,8 @@ class Stage(Line):
         super().__init__(show)
         self._what = what
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        super().__exit__(kind, value, trace)
-        if isinstance(value, KeyboardInterrupt) and not value.args:
-            raise KeyboardInterrupt(f"interrupted at {self._what}: there is no result yet") from None
+    def _where(self) -> str:
+        return f"at {self._what}"
 
     def say(self, what: str) -> None:
         """From now on something else is done."""
@@ -165,7 +147,7 @@ class Stage(Line):
 
 
 class Counter(Line):
-    """Counts finished pieces of work."""
+    """Counts finished pieces of work; so does the interrupt that ends it."""
 
     def __init__(self, show: bool, total: int | None, what: str) -> None:
         """`total` None: nobody knows how many there will be."""
@@ -180,6 +162,9 @@ class Counter(Line):
             last = self._total is not None and self._done >= self._total
             if self._show and (time.perf_counter() - self._last > 0.2 or last):
                 self._write("\n" if last else "")
+
+    def _where(self) -> str:
+        return f"after {self._done}{'' if self._total is None else f' of {self._total}'} {self._what}"
 
     def _text(self) -> str:
         passed = time.perf_counter() - self._begin

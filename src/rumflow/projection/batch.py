@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,14 +157,14 @@ def _stack(
     if len(w):
         rows = np.where(w > 0, rows, 0.0)
     geometry = LatticeGeometry(lattice.n, w, cone) if len(w) else plain_lattice(lattice.n, cone)
-    counter = Counter(progress, count, "projections")
-    fits = geometry.solve(
-        rows,
-        Stop(tol),
-        starts=stack_starts(start, count, lattice),
-        options=USER_OPTIONS,
-        resources=resources._replace(advance=counter.add),
-    )
+    with Counter(progress, count, "projections") as counter:
+        fits = geometry.solve(
+            rows,
+            Stop(tol),
+            starts=stack_starts(start, count, lattice),
+            options=USER_OPTIONS,
+            resources=resources._replace(advance=counter.add),
+        )
     seen = w > 0 if len(w) else None
     views = [
         Projection(Observations.on_lattice(target, seen), fits, i, tol, 0.0) for i, target in enumerate(fits.targets)
@@ -185,8 +185,18 @@ class _DataSets:
         self, data: list[Any], weights: str | ArrayLike | None, model: Model | None, route: str | None
     ) -> list[Projection]:
         """Project all of them."""
+        with Counter(self.progress, len(data), "projections") as counter:
+            return self._project(data, weights, model, route, counter.add)
+
+    def _project(
+        self,
+        data: list[Any],
+        weights: str | ArrayLike | None,
+        model: Model | None,
+        route: str | None,
+        advance: Callable[[int], None],
+    ) -> list[Projection]:
         begin = time.perf_counter()
-        counter = Counter(self.progress, len(data), "projections")
         same: dict[Any, list[tuple[int, Observations]]] = {}  # data sets that share a graph
         models: dict[Any, Model] = {}
         require_model(model)
@@ -223,7 +233,7 @@ class _DataSets:
                     Stop(self.tol),
                     starts=[self._start(i, own_geometry) for i, *_ in stack],
                     options=options,
-                    resources=Resources(self.threads, advance=counter.add),
+                    resources=Resources(self.threads, advance=advance),
                 )
                 if "interrupted" in fits.reasons:
                     options = options._replace(begin=False)

@@ -22,7 +22,7 @@ from rumflow.core.certificate import Certificate
 from rumflow.core.compile import clock
 from rumflow.core.graph import Graph, cells_of_types, cheapest_type, follow_type, inner_point
 from rumflow.core.graph_cells import Cells
-from rumflow.core.graph_certificate import certify_types, plain_cheapest
+from rumflow.core.graph_certificate import certify_types, describe_mixture, plain_cheapest, residual_of
 from rumflow.core.membership import menu_shares
 from rumflow.core.paths import flow_from_paths, paths_from_orders
 from rumflow.core.problem import SOLVER_FLOOR, Problem, Stop, data_size
@@ -183,7 +183,7 @@ class GraphGeometry(Geometry):
                     else restrict(begin, self.menus[p])
                 )
                 if p > 0 and start is None and one.deadline is not None and clock() > one.deadline:
-                    own = self._not_begun(p)._replace(reason="max_seconds")
+                    own = self._not_begun(p, targets[i])._replace(reason="max_seconds")
                 else:
                     workspace = self.workspace_of(workspaces, p)
                     own = self._solve_part(p, problem, stop, start, workspace, one, options)
@@ -211,7 +211,10 @@ class GraphGeometry(Geometry):
         except KeyboardInterrupt:
             if not partial:
                 raise
-        parts = [own or [self._not_begun(p) for p in range(len(self.parts))] for own in parts]
+        parts = [
+            own or [self._not_begun(p, target) for p in range(len(self.parts))]
+            for own, target in zip(parts, targets, strict=True)
+        ]
         reasons = [self._reason(own, stop) for own in parts]
         rounds = np.array([sum(one.rounds for one in own) for own in parts], np.int64)
         return GraphFits(self, targets, rounds, reasons, [self.route] * size, parts, options.keep)
@@ -241,10 +244,25 @@ class GraphGeometry(Geometry):
         short = reason == "done" and len(made) == len(parts) and not total_certificate(made).is_optimal(stop)
         return "stalled" if short else reason
 
-    def _not_begun(self, p: int) -> PartFit:
-        """Any type at all, for a part that was not begun when Ctrl-C came, or the time was over."""
-        _, row = cheapest_type(self.graphs[p], np.zeros(self.parts[p].shape), 1)
-        return PartFit(row[None], np.ones(1), None, "interrupted", 0)
+    def _not_begun(self, p: int, target: Array) -> PartFit:
+        """Any type at all, for a part that was not begun when Ctrl-C came, or the time was over.
+
+        No distance is negative, so its objective bounds its gap: there may be hundreds of them, and a sweep takes long.
+        """
+        mixture = self._any_type(p)[None], np.ones(1)
+        problem = self.part_problem(target, p)
+        rho = cells_of_types(*mixture, problem.target.shape)
+        objective = residual_of(rho, *problem).objective
+        certificate = describe_mixture(mixture, rho, problem, objective, objective)
+        return PartFit(*mixture, certificate, "interrupted", 0)
+
+    def _any_type(self, p: int) -> Paths:
+        """A type of a part, the same each time."""
+        known = self.__dict__.setdefault("_some_types", {})
+        if p not in known:
+            known[p] = cheapest_type(self.graphs[p], np.zeros(self.parts[p].shape), 1)[1]
+        found: Paths = known[p]
+        return found
 
     def part_problem(self, target: Array, p: int) -> Problem:
         """The tables of a group of menus."""

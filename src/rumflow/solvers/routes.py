@@ -37,6 +37,8 @@ ESTIMATE_SECONDS, ESTIMATE_BYTES = 1.0, 250e6
 #: The lattice of more items does not fit in the memory of usual machines.
 LATTICE_ITEMS = 24
 
+_LATE = 1.0  # seconds that nobody minds after a deadline
+
 
 def check_route(model: Model, route: str | None) -> None:
     """Raise where there is no such route, or none for this model."""
@@ -105,7 +107,7 @@ def find_route(
     only as far as it is worth it. The lattice ends at 24 items. Where it is impossible and the graph is too large, there are
     bounds for random utility, unless the answer must be `exact`: then that is an error. `remainders`: what was not recorded of
     a menu counts as a cell, which the lattice does not have. `deadline`, on `rumflow.core.compile.clock`: where there is another
-    route, half of the time is for the graph.
+    route, half of the time is for the graph; the other is not the lattice where that would take longer than what is left.
     """
     limit, other = plan_route(cells, model, route, exact, remainders)
     if limit is not None:
@@ -114,9 +116,12 @@ def find_route(
         try:
             graph = _build(cells, model, cone, limit)
             return graph_cost(graph), graph
-        except GraphTooLargeError:
-            if other is None:
+        except GraphTooLargeError as error:
+            if other is None or (error.late and exact):
                 raise
+            left = max(0.0 if deadline is None else deadline - clock(), _LATE)
+            if error.late and other == "lattice" and lattice_cost(cells).seconds > left:
+                other = "bounded"  # the lattice would take longer still
     if other == "lattice":
         return lattice_cost(cells), plain_lattice(cells.n_items, cone)
     return _bounded(cells, model, cone)
@@ -130,8 +135,8 @@ def estimate_route(cells: Cells, model: Model, route: str | None) -> Cost:
         try:
             return graph_cost(_build(cells, model, False, capped))
         except GraphTooLargeError as error:
-            full = error.bytes > (capped.bytes or 0.0) and error.bytes <= limit.most_bytes
-            if error.late or full:
+            full = (capped.bytes or 0.0) < error.bytes <= limit.most_bytes
+            if error.nodes <= limit.nodes and (error.late or full):
                 ways = {"lattice": "the lattice is taken", "bounded": "bounds are computed (route 'bounded')"}
                 then = f"; where it is too large {ways[other]}" if other else ""
                 note = f"too many to estimate: the graph of these menus has more than {error.nodes:,} nodes{then}"

@@ -24,6 +24,7 @@ from rumflow.solvers.graph import GraphGeometry
 from rumflow.solvers.graph_fits import PartFit, restrict
 from rumflow.solvers.resources import Resources
 
+_USUAL_TYPES = 4000  # at most, where there is no other limit than time
 _INNER_RANKINGS = 4096  # of which the inner point is the mean
 
 
@@ -57,9 +58,9 @@ class BoundedGeometry(GraphGeometry):
 
     @property
     def n_bytes(self) -> int:
-        """Memory of an active set of as many types as there can be."""
-        m, width = self.cells.shape
-        return 16 * (m * width) ** 2
+        """Memory of an active set of as many types as are usual, of what a search finds, and of the programmes for bounds."""
+        types = min(int((self.cells.count - 1).sum()) + 1, _USUAL_TYPES)
+        return int(6e7 + 25_000 * len(self.cells) + 16 * types**2)
 
     def _make_workspace(self, p: int) -> BoundedSolver:
         """A solver for a part, over the items that it offers."""
@@ -135,9 +136,12 @@ class BoundedGeometry(GraphGeometry):
         return fit._replace(certificate=Fitted(fit.mixture, self.part_problem(target, p)).certify(0.0))
 
     @cached_property
-    def _any_type(self) -> Paths:
-        return self.cells.types_of_orders(random_orders(np.random.default_rng(0), 1, self.cells.n_items, self._above))
+    def _some_type(self) -> Paths:
+        orders = random_orders(np.random.default_rng(0), 1, self.cells.n_items, self._above)
+        row: Paths = self.cells.types_of_orders(orders)[0]
+        return row
 
-    def _not_begun(self, p: int) -> PartFit:
-        """What some ranking takes."""
-        return PartFit(self._any_type[:, self.menus[p]], np.ones(1), None, "interrupted", 0)
+    def _any_type(self, p: int) -> Paths:
+        """A type of a part: that of a random ranking."""
+        row: Paths = self._some_type[self.menus[p]]
+        return row

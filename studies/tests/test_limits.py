@@ -1,0 +1,70 @@
+"""Processes with a clock, and the page of limits."""
+
+import signal
+
+import pytest
+
+from studies.experiments import fuzz, limits
+from studies.experiments.clocked import READY, run_clocked
+from studies.experiments.files import append_csv
+
+WAITS = f"""
+import sys, time
+print("{READY}", flush=True)
+print("rumflow: at work", file=sys.stderr, flush=True)
+try:
+    time.sleep(60)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    sys.exit(5)
+"""
+
+
+def test_a_process_is_interrupted_and_its_end_is_seen():
+    found = run_clocked(WAITS, 0.1)
+    assert (found.code, found.out) == (5, "interrupted")
+    assert found.first_line is not None
+    assert found.since_signal is not None
+    assert found.since_signal.clock < found.taken.clock < 50
+    assert found.since_signal.processor <= found.taken.processor < 50
+
+
+def test_a_process_that_ends_by_itself():
+    found = run_clocked(f"print('{READY}'); print(7)", 30.0)
+    assert (found.code, found.out, found.since_signal, found.first_line) == (0, "7", None, None)
+
+
+def test_a_process_that_does_not_end_is_killed():
+    found = run_clocked("import time; time.sleep(60)", None, most=0.5)
+    assert found.code == -signal.SIGKILL
+    assert found.taken.clock < 50
+
+
+def test_every_call_is_code():
+    for size in limits.SIZES.values():
+        compile(limits._SET_UP.replace("DATA", size), "set-up", "exec")
+    for call in limits.CALLS.values():
+        compile(limits._RUN.format(limit={}, call=call), "call", "exec")
+    assert limits.LIMITED == ["project", "best_assortment", "compare_models"]
+
+
+def test_the_page_marks_what_does_not_hold(tmp_path):
+    common = {"function": "f", "kind": "Ctrl-C", "asked": 3.0, "processor": 1.0, "load": 2.0}
+    for size, taken, line, ended, kept in (
+        ("small", 0.5, "", "before", True),
+        ("middle", 0.52, 1.04, "Ctrl-C", True),
+        ("large", 9.1, "", "Ctrl-C", False),
+    ):
+        row = common | {"size": size, "taken": taken, "first_line": line, "ended": ended, "holds": kept}
+        append_csv(tmp_path / "limits.csv", row)
+    append_csv(tmp_path / "limits.csv", row | {"kind": "limit", "size": "small", "taken": 2.26, "holds": True})
+    limits.render_limits(tmp_path)
+    lines = (tmp_path / "limits.md").read_text().splitlines()
+    assert "| `f` | done | 0.5 (1.0) | **9.1 (none)** |" in lines
+    assert "| `f` | 2.3 |" in lines
+
+
+@pytest.mark.slow
+def test_a_test_that_is_interrupted_goes_on(tmp_path):
+    """To the same p-value, which the function compares; how far it had come depends on the machine."""
+    assert fuzz.interrupt_test("16, 30, 3", 5, 1.5, tmp_path / "run.npz").startswith("test ")
