@@ -10,6 +10,7 @@ Every round draws its own generator from (seed, round) and is one of
                interrupted go on to the same p-value?
     oracle     a small data set and any function, against enumeration
     saved      a fit in a file, sound and damaged
+    limits     many menus or many items, with a limit of time or Ctrl-C (`studies.experiments.fuzz_limits`)
 
 Rounds run in a process of their own; one that is silent for 20 seconds (no answer, and no step of the progress that a user would
 see) is a hang, or for up to a minute while others keep the processor busy and it has had less than 20 seconds of it: it is
@@ -42,6 +43,7 @@ from rumflow.cli.main import main as run_command
 from rumflow.output.progress import Counter
 from studies.experiments.clocked import processor_seconds, run_clocked
 from studies.experiments.fuzz_fits import fuzz_oracle, fuzz_saved
+from studies.experiments.fuzz_limits import fuzz_limits
 from studies.experiments.layouts import fuzz_layout
 
 HANG = 20.0  # seconds
@@ -444,6 +446,7 @@ KINDS: dict[str, Callable[[Rng, Path], str]] = {
     "clock": fuzz_clock,
     "oracle": fuzz_oracle,
     "saved": fuzz_saved,
+    "limits": fuzz_limits,
 }
 
 
@@ -465,6 +468,9 @@ def warm_up() -> None:
             rf.project(rho, weights, max_seconds=0.1, throw=False)
             rf.project(rho, weights, "ipm", max_seconds=0.1, throw=False)
             rf.project_many([rf.simulate.noisy_rankings(n, seed=0)], weights)
+    pairs = rf.simulate.random_menus(40, 300, 2, draws=5, seed=0)
+    rf.project(pairs, max_seconds=1.0, throw=False)
+    rf.project(pairs, model=rf.RandomUtility([(0, 1)]), max_seconds=1.0, throw=False)
     with contextlib.redirect_stdout(io.StringIO()):
         run_command(["demo"])
 

@@ -34,6 +34,9 @@ BRANCH_SECONDS = 30.0
 #: More items than this make relaxations that take longer than they are worth.
 MOST_ORDERED = 80
 
+#: The same of its inequalities: of each menu, about its size squared.
+MOST_ROWS = 1_000_000
+
 
 class Bound(NamedTuple):
     """No type of the model is cheaper than this."""
@@ -82,7 +85,7 @@ class Bounder:
         heavy = find_heavy(self.cells, cost)
         menus = np.sort(heavy.menus)
         part, items = self.cells.part(menus).compact() if len(menus) else (self.cells, menus)
-        if not 0 < len(items) <= MOST_ORDERED:
+        if not 0 < len(items) <= MOST_ORDERED or (part.offered.sizes**2).sum() > MOST_ROWS:
             return None, cost, heavy.rest
         from rumflow.solvers.bounded.ordering import OrderingProgram  # SciPy takes a while to load
 

@@ -71,7 +71,11 @@ class OrderingProgram:
         z = self.n_pairs + np.arange(len(self._menu))
         self._equal = sparse.csr_matrix((np.ones(len(z)), (self._menu, z)), shape=(len(self._large), self.n_variables))
         # z(D, x) - y(x, b) <= 0
-        one, other = np.nonzero((self._menu[:, None] == self._menu) & (self._item[:, None] != self._item))
+        first = np.searchsorted(self._menu, self._menu)  # the first cell of the menu of each cell
+        sizes = np.searchsorted(self._menu, self._menu, side="right") - first
+        one = np.repeat(np.arange(len(sizes)), sizes)
+        other = first[one] + np.arange(len(one)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        one, other = one[one != other], other[one != other]
         self._base, self._base_right = self._rows(z[one], self._item[one], self._item[other])
         self._triples = np.empty((0, 3), np.int64)
 

@@ -233,9 +233,9 @@ def find_cheap(
     prices = np.empty(len(types))
     known = np.zeros(len(types), np.bool_)
     least = 1e-13 * float(np.abs(price).sum())
-    most = max(
-        1, _LOOKS_A_CALL // (n + len(price) // n)
-    )  # items, each of which takes a look at its menus and all places
+    # An item takes a look at all places, and at the cells of its menus.
+    cells = int((np.diff(board.lists.first) ** 2).sum())
+    most = max(1, _LOOKS_A_CALL // (n + cells // n))
     stopped: list[bool] = []
 
     def task(first: int) -> None:

@@ -1,0 +1,146 @@
+"""Rounds of the fuzzer about size and time: many menus (to 10^6), many items (to 10^5), limits of time and Ctrl-C.
+
+Every round draws a data set and asks one of three things of it:
+
+    estimate     of its cost: within 2 s and 500 MB, or "too many to estimate"
+    limit        a projection with `max_seconds`: within max(2 s, a fifth) of it, with its bounds
+    interrupt    a projection that Ctrl-C ends: within 2 s, with what there is
+
+Seconds count where they pass on the clock and are used by this process: others may keep the processor busy meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+import time
+from pathlib import Path
+from threading import Timer
+
+import numpy as np
+
+import rumflow as rf
+from rumflow.core.menus import Menus
+
+Rng = np.random.Generator
+
+_ESTIMATE_SECONDS, _ESTIMATE_BYTES = 2.0, 500e6
+_INTERRUPT_SECONDS = 2.0
+_LATTICE_ITEMS = 18  # projections on the lattice of more items take more memory than a fuzzer should
+
+
+class LimitBroken(Exception):
+    """Something took longer, or more memory, than it may."""
+
+
+def make_menus(rng: Rng, most_menus: float, most_items: float) -> rf.ChoiceData:
+    """Choices from menus of one of several kinds: any of few items, pairs or small menus of many, windows of an axis."""
+    kind = ("subsets", "pairs", "small", "itineraries", "windows")[int(rng.integers(5))]
+    if kind == "subsets":
+        n = int(rng.integers(10, 25))
+        m = int(min(10 ** rng.uniform(1, np.log10(most_menus)), 1 << (n - 1)))
+        masks = rng.integers(3, 1 << n, m)
+        menu, item = np.nonzero((masks[:, None] >> np.arange(n)) & 1)
+    else:
+        n = 100 if kind in ("itineraries", "windows") else int(10 ** rng.uniform(1.4, np.log10(most_items)))
+        m = int(10 ** rng.uniform(1, np.log10(min(most_menus, 1e5))))
+        size = {"pairs": 2, "small": 4}.get(kind, 30)
+        start = rng.integers(0, n, m)[:, None]
+        item = (start + np.arange(size)) % n if kind == "windows" else rng.integers(0, n, (m, size))
+        shown = np.arange(size) < rng.integers(min(5, size), size + 1, m)[:, None]
+        menu, item = np.nonzero(shown)[0], item[shown]
+    menus = Menus.from_cells(menu.astype(np.int64), item, m, n)[0].unique()[0]
+    counts = np.zeros(len(menus.item))
+    draws = 1 if rng.random() < 0.5 else 20
+    for _ in range(draws):
+        counts[menus.start[:-1] + (rng.random(len(menus)) * menus.sizes).astype(np.int64)] += 1.0
+    return rf.ChoiceData.from_cells(tuple(range(n)), menus, counts, np.full(len(menus), float(draws)))
+
+
+class Watch:
+    """Seconds that passed on the clock and that this process used, whichever is less."""
+
+    def __init__(self) -> None:
+        self._wall, self._used = time.perf_counter(), time.process_time()
+
+    def seconds(self) -> float:
+        """So far."""
+        return min(time.perf_counter() - self._wall, time.process_time() - self._used)
+
+
+def fuzz_limits(rng: Rng, folder: Path) -> str:
+    """One data set, and an estimate, a limit or an interrupt."""
+    what = ("estimate", "limit", "interrupt")[int(rng.integers(3))]
+    data = make_menus(rng, *((1e6, 1e5) if what == "estimate" else (3e4, 1e5)))
+    name = f"{len(data.totals):,} menus of {data.n:,} items"
+    if not (data.offered.sizes > 1).any():
+        return f"{what}: no choice"
+    if what == "estimate":
+        return estimate(data, name)
+    if data.n <= 24 and rf.estimate_cost(data).route == "lattice" and data.n > _LATTICE_ITEMS:
+        return f"{what}: a lattice of many items"
+    return (limit if what == "limit" else interrupt)(rng, data, name)
+
+
+def estimate(data: rf.ChoiceData, name: str) -> str:
+    """An estimate keeps to its time and memory."""
+    before, watch = peak_bytes(), Watch()
+    cost = rf.estimate_cost(data)
+    seconds, more = watch.seconds(), peak_bytes() - before
+    if seconds > _ESTIMATE_SECONDS or more > _ESTIMATE_BYTES:
+        raise LimitBroken(f"the estimate of {name} took {seconds:.1f} s and {more / 1e6:.0f} MB")
+    if np.isnan(cost.seconds) != cost.note.startswith("too many to estimate"):
+        raise LimitBroken(f"the estimate of {name} is {cost!r}")
+    return f"estimate: {cost.route}{', too many' if cost.note else ''}"
+
+
+def limit(rng: Rng, data: rf.ChoiceData, name: str) -> str:
+    """A projection ends when it is asked to, with a lower and an upper bound."""
+    asked = float(rng.choice([0.1, 0.5, 2.0]))
+    watch = Watch()
+    fit = rf.project(data, max_seconds=asked, throw=False)
+    seconds = watch.seconds()
+    if seconds > asked + max(2.0, 0.2 * asked):
+        raise LimitBroken(f"{name}, max_seconds={asked:g}: {seconds:.1f} s ({fit.method}, {fit.status})")
+    check_fit(fit, name)
+    return f"limit: {fit.method}, {fit.status}"
+
+
+def interrupt(rng: Rng, data: rf.ChoiceData, name: str) -> str:
+    """Ctrl-C is heard, and a fit comes back."""
+    heard: list[Watch] = []
+
+    def send() -> None:
+        heard.append(Watch())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = Timer(float(rng.uniform(0.0, 3.0)), send)
+    fit: rf.Projection | None = None
+    try:
+        timer.start()
+        fit = rf.project(data, max_seconds=5.0, throw=False)
+        timer.cancel()
+        timer.join()
+    except KeyboardInterrupt:  # it came after the fit, or before the function had begun
+        timer.join()
+    seconds = heard[0].seconds() if heard else 0.0
+    if seconds > _INTERRUPT_SECONDS:
+        raise LimitBroken(f"{name}: {seconds:.1f} s from Ctrl-C to the answer")
+    if fit is None:
+        return "interrupt: beside the projection"
+    check_fit(fit, name)
+    return f"interrupt: {fit.method}, {fit.status}"
+
+
+def check_fit(fit: rf.Projection, name: str) -> None:
+    """Probabilities add up, and the bounds of the distance are bounds."""
+    sums = np.nansum(fit.fitted, axis=1) if fit.fitted.size < 1e8 else np.ones(1)
+    if not (np.abs(sums - 1.0) < 1e-9).all() or not 0.0 <= fit.lower_distance <= fit.distance < np.inf:
+        raise LimitBroken(f"{name}: {fit!r} with sums of {sums.min()} to {sums.max()}")
+
+
+def peak_bytes() -> float:
+    """The most memory that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1.0 if sys.platform == "darwin" else 1024.0)

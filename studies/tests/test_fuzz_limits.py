@@ -1,0 +1,36 @@
+"""The rounds of the fuzzer about size and time notice what breaks a limit."""
+
+import time
+
+import numpy as np
+import pytest
+
+import rumflow as rf
+from studies.experiments import fuzz_limits
+
+
+def test_menus_of_all_kinds():
+    rng = np.random.default_rng(0)
+    made = [fuzz_limits.make_menus(rng, 3000, 3000) for _ in range(40)]
+    assert max(data.n for data in made) > 500
+    assert max(len(data.totals) for data in made) > 500
+    for data in made:
+        assert (data.n_observations / len(data.totals)) in (1, 20)
+
+
+def test_what_takes_too_long_is_noticed(monkeypatch):
+    data = rf.simulate.random_menus(12, 9, 3, seed=0)
+    rng = np.random.default_rng(0)
+    assert fuzz_limits.estimate(data, "nine menus") == "estimate: graph"
+    assert fuzz_limits.limit(rng, data, "nine menus") == "limit: graph, optimal"
+    assert fuzz_limits.interrupt(rng, data, "nine menus").startswith("interrupt: ")
+
+    def slow(*_, **__):
+        end = time.process_time() + 2.7
+        while time.process_time() < end:
+            pass
+        return rf.Status.OPTIMAL
+
+    monkeypatch.setattr(rf, "estimate_cost", slow)
+    with pytest.raises(fuzz_limits.LimitBroken, match="the estimate of nine menus took"):
+        fuzz_limits.estimate(data, "nine menus")
