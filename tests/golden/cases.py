@@ -74,7 +74,7 @@ def _panel(seed: int, subjects: int = 30, n: int = 4) -> rf.ChoiceData:
             rows["choice"].append("abcd"[best])
             rows["subject"].append(subject)
             rows["group"].append("early" if subject % 2 else "late")
-    return rf.ChoiceData.from_frame(rows)
+    return rf.ChoiceData.from_frame(rows, group="group")
 
 
 def _shop(seed: int) -> rf.ChoiceData:
