@@ -13,7 +13,7 @@ TESTS = Path(__file__).parent
 PACKAGE = TESTS.parent / "src" / "rumflow"
 
 LEVELS = (
-    "errors version",
+    "errors text version",
     "check",
     "core",
     "output",

@@ -426,7 +426,7 @@ NO_OPTION = {
     ),
     "words that the parser lists": "--weights test.--draws --route --form --family --ties --what --unranked",
     "files, titles and switches": (
-        "--out --picture --title --json --quiet --help --clean --together --no-cluster --next --at-median --revenue"
+        "--out --replicates --picture --title --json --quiet --help --clean --together --no-cluster --next --at-median --revenue"
     ),
     "chains of items, terms and prices; items in them are refused as by --for": "--above --axis --functional --outside",
 }  # fmt: skip

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.errors import InputError
+from rumflow.text import visible
 
 #: Numbers beyond this would overflow when squared.
 LARGEST = 1e150
@@ -143,7 +144,7 @@ def check_option(value: object, name: str, accepted: Collection[str | None], als
 
 def format_menu(menu: Iterable[Hashable]) -> str:
     """A menu as text: {tea, milk}; the middle of a very long one is left out."""
-    labels = [str(item) for item in menu]
+    labels = [visible(item) for item in menu]
     if len(labels) > 40:
         labels = [*labels[:20], f"... {len(labels) - 21} more ...", labels[-1]]
     return "{" + ", ".join(labels) + "}"

@@ -11,6 +11,7 @@ Every round draws its own generator from (seed, round) and is one of
     oracle     a small data set and any function, against enumeration
     saved      a fit in a file, sound and damaged
     limits     many menus or many items, with a limit of time or Ctrl-C (`studies.experiments.fuzz_limits`)
+    labels     odd labels through every result, in every form, and every picture (`fuzz_labels`)
 
 Rounds run in a process of their own; one that is silent for 20 seconds (no answer, and no step of the progress that a user would
 see) is a hang, or for up to a minute while others keep the processor busy and it has had less than 20 seconds of it: it is
@@ -25,6 +26,7 @@ import contextlib
 import gzip
 import io
 import multiprocessing
+import re
 import sys
 import tempfile
 import time
@@ -43,6 +45,7 @@ from rumflow.cli.main import main as run_command
 from rumflow.output.progress import Counter
 from studies.experiments.clocked import processor_seconds, run_clocked
 from studies.experiments.fuzz_fits import fuzz_oracle, fuzz_saved
+from studies.experiments.fuzz_labels import fuzz_labels
 from studies.experiments.fuzz_limits import fuzz_limits
 from studies.experiments.layouts import fuzz_layout
 
@@ -273,10 +276,11 @@ def fuzz_command(rng: Rng, folder: Path) -> str:
         values = VALUES if rng.random() < 0.1 else OPTIONS[option]
         words += [option] if not OPTIONS[option] else [option, pick(rng, values)]
     if name in ("simulate", "report") or (rng.random() < 0.3 and name not in ("demo", "completion")):
-        target = pick(rng, ["out.csv", "out.csv", "out.parquet", "out.json", "no/out.csv", ".", *words[1:2]])
+        endings = ["csv", "csv", "parquet", "json", "tex", "md", "html", "xlsx", "txt"]
+        target = pick(rng, [*(f"out.{ending}" for ending in endings), "no/out.csv", ".", *words[1:2]])
         words += ["--out", target if target.startswith("/") else str(folder / target)]
     text = make_table(rng)
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
+    with contextlib.redirect_stdout(io.StringIO()) as told, contextlib.redirect_stderr(io.StringIO()) as said:
         kept, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(text.encode()))
         try:
             code = run_command(words)
@@ -287,6 +291,9 @@ def fuzz_command(rng: Rng, folder: Path) -> str:
             sys.stdin = kept
     if code not in (0, 1, 2):
         raise Disagreement(f"exit code {code} of {words!r}: {said.getvalue()[-300:]}")
+    printed = told.getvalue() + said.getvalue()
+    if "--json" not in words and (found := re.search("[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f]", printed)):
+        raise Disagreement(f"{found[0]!r} is printed by {words!r}")
     return f"{name}: exit code {code}"
 
 
@@ -447,6 +454,7 @@ KINDS: dict[str, Callable[[Rng, Path], str]] = {
     "oracle": fuzz_oracle,
     "saved": fuzz_saved,
     "limits": fuzz_limits,
+    "labels": fuzz_labels,
 }
 
 

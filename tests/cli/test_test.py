@@ -40,13 +40,19 @@ def test_test(capsys, choices, tmp_path):
         "--tau",
         "auto",
         "--json",
-        "--out",
+        "--replicates",
         tmp_path / "null.csv",
     )
     answer = json.loads(out)
     assert len(answer["pvalues"]) == 2
     assert all(p >= 1 / 50 for p in answer["pvalues"])
     assert len((tmp_path / "null.csv").read_text().splitlines()) == 50
+    assert run(capsys, "test", choices, "--n-boot", 49, "--seed", 1, "--out", tmp_path / "test.tex")[0] == 0
+    lines = (tmp_path / "test.tex").read_text().splitlines()
+    assert lines[3] == r"tau & statistic & p-value & critical value & n boot \\"
+    assert len(lines) == 5 + 3 + 2
+    code, _, err = run(capsys, "test", choices, "--replicates", tmp_path / "null.txt")
+    assert (code, "the name must end in .csv" in err) == (1, True)
     code, _, err = run(capsys, "test", choices, "--tau", "much")
     assert code == 1
     assert "--tau='much'" in err

@@ -1,4 +1,4 @@
-"""Kernels on disk: compiled once per machine, watched for changes, quick to load, and the clock of time limits."""
+"""Kernels on disk: compiled once per environment, watched for changes, quick to load, and the clock of time limits."""
 
 import os
 import re
@@ -48,7 +48,9 @@ def test_workers_that_start_together_share_a_fresh_cache(tmp_path):
         out, err = finish(process)
         assert out.startswith(expected)
         for name in ("solve_piece", "improve"):  # each set of kernels, not the first alone
-            assert re.search(rf"compiling {name}, once per machine \(about \d+ s\) \.\.\. compiled in [\d.]+ s\n", err)
+            assert re.search(
+                rf"compiling {name}, once per environment \(about \d+ s\) \.\.\. compiled in [\d.]+ s\n", err
+            )
     out, err = finish(start(SCRIPT, NUMBA_CACHE_DIR=str(tmp_path)))
     assert out.startswith(expected)
     assert err == ""

@@ -2,6 +2,8 @@
 
 import builtins
 import io
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -146,9 +148,47 @@ def test_rankings_that_are_expected_where_none_are_given():
 )
 def test_free_memory_is_the_least_that_the_system_names(files, expected, monkeypatch):
     names = ("/proc/meminfo", "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current")
-    texts = dict(zip(names, files, strict=True))
-    monkeypatch.setattr(builtins, "open", lambda name, *_: io.StringIO(texts[name]))
+    with_files(dict(zip(names, files, strict=True)), monkeypatch)
     assert memory.available_memory() == expected
+
+
+def with_files(texts, monkeypatch):
+    def read(name, *_):
+        if name not in texts:
+            raise FileNotFoundError
+        return io.StringIO(texts[name])
+
+    monkeypatch.setattr(builtins, "open", read)
+
+
+@pytest.mark.parametrize(
+    ("own", "root", "limit", "used"),
+    [
+        ("0::/a/b", "/sys/fs/cgroup", "memory.max", "memory.current"),
+        ("9:cpu:/x\n4:memory:/a/b\n0::/", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
+    ],
+)
+def test_control_groups_around_this_process_count(own, root, limit, used, monkeypatch):
+    texts = {"/proc/meminfo": "MemAvailable: 1000 kB\n", "/proc/self/cgroup": own}
+    for folder, most in (("", "900000"), ("/a", "500000"), ("/a/b", "max")):
+        texts |= {f"{root}{folder}/{limit}": most + "\n", f"{root}{folder}/{used}": "300000\n"}
+    with_files(texts, monkeypatch)
+    assert memory.available_memory() == 200000
+    cached = "inactive_file 60000\n" if own.startswith("0") else "inactive_file 1\ntotal_inactive_file 60000\n"
+    with_files(texts | {f"{root}/a/memory.stat": f"anon 5\n{cached}"}, monkeypatch)
+    assert memory.available_memory() == 260000
+    with_files(texts | {f"{root}/a/{used}": "600000"}, monkeypatch)
+    assert memory.available_memory() == 0
+
+
+def test_the_limit_of_the_address_space_counts():
+    """In a process of its own, since the limit cannot be taken back."""
+    code = (
+        "import resource; from rumflow.core.memory import available_memory\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30)); print(available_memory())"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 0 < int(found.stdout) < 3 << 30
 
 
 def test_free_memory_where_there_are_no_such_files(monkeypatch):

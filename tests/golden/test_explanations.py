@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from rumflow.inference.notes import ASSUMPTION
 from tests.reference.results import conflict, explanation
 
 
@@ -48,6 +49,7 @@ def test_notes_on_conflicts():
     assert found.notes == [
         "It is the only conflict: without any one of its menus the rest is not rejected at 5 %.",
         "Conflict 1 rests on menus with few choices: {i0, i1, i2, m0} (4.5).",
+        ASSUMPTION,
         "P-values of sets that were searched for are not adjusted for the search.",
         "The run was interrupted: these are the results so far.",
     ]

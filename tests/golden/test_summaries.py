@@ -8,6 +8,7 @@ import rumflow as rf
 from rumflow.inference.bounds import Bounds
 from rumflow.inference.groups import GroupComparison, RumTests
 from rumflow.inference.next_menu import NextMenus
+from rumflow.inference.notes import ASSUMPTION
 from rumflow.inference.result import nothing_or
 from tests.reference.examples import DECOY, FITS, SHOP
 
@@ -64,7 +65,8 @@ def test_no_interval_where_the_model_is_rejected():
         found.summary(),
         """
 95 % confidence intervals of the functional. Sharp: over all members of the model as close to the data as the nearest (distance 1.852), without sampling error.
-  value        no value, because the model itself is rejected (p = 0.05)   (sharp: 0.3857 to 0.7429)
+  value        none   (sharp: 0.3857 to 0.7429)
+No value, because the model itself is rejected (p = 0.05).
 """,
     )
     assert np.isnan([found.confidence_lower[0], found.confidence_upper[0]]).all()
@@ -77,7 +79,8 @@ def test_bounds_where_data_do_not_matter():
         found.summary(),
         """
 Sharp bounds from {new}, over all members of the model; sampling error is not in them:
-  x            0.0000 to 1.0000; look at this
+  x            0.0000 to 1.0000
+x: look at this.
 """,
     )
     plain = Bounds((), (), one, one + 1, 0.0, 0.25)
@@ -113,6 +116,7 @@ Test of random utility: do these choices come from a population of utility maxim
   tau = 0         p-value 0.05   critical value at 0.05: {second}
   tau = 0.4077    p-value 0.05   critical value at 0.05: {third}
 Random utility is rejected at the 5 % level (tau = 0.2038).
+This takes menus to be offered independently of tastes: where people with other tastes see other menus, rational people are rejected as well.
 No replicate was as large: the p-value is the smallest that 19 replicates can give.
 Furthest from the nearest RUM (menus weighted by their choices):
   a from {{a, b, c}}: observed 0.500, fitted 0.386
@@ -160,6 +164,7 @@ Test of random utility: do these choices come from a population of utility maxim
   tau = 0         p-value 0.025   critical value at 0.05: {second}
   tau = 0.4292    p-value 0.025   critical value at 0.05: {third}
 Random utility is rejected at the 5 % level (tau = 0.2146).
+This takes menus to be offered independently of tastes: where people with other tastes see other menus, rational people are rejected as well.
 No replicate was as large: the p-value is the smallest that 39 replicates can give.
 Furthest from the nearest RUM:
   a from {{a, b}} of x: observed 0.300, fitted 0.475
@@ -177,8 +182,9 @@ def test_a_verdict_that_depends_on_tau_and_replicates_that_failed():
     changed = {**vars(found), "pvalues": np.array([0.05, 0.05, 0.15]), "failed": 2, "vanished": 3, "interrupted": True}
     changed["notes"] = ("Mind the gap.",)
     lines = type(found)(**changed).summary().splitlines()
-    assert lines[7:11] == [
+    assert lines[7:12] == [
         "Random utility is rejected at the 5 % level (tau = 0.2038).",
+        ASSUMPTION,
         "No replicate was as large: the p-value is the smallest that 19 replicates can give.",
         "The verdict depends on tau: a smaller tau rejects more, true models as well as false ones.",
         "Mind the gap.",
@@ -205,6 +211,7 @@ name    statistic   p-value      Holm        BH   p over tau
 x           3.429    0.0500    0.1000    0.1000   0.0500 to 0.0500
 yellow          0    1.0000    1.0000    1.0000   1.0000 to 1.0000
 Of 2 tests at the 5 % level, 1 reject random utility singly, 0 after Holm, 0 after Benjamini-Hochberg.
+This takes menus to be offered independently of tastes: where people with other tastes see other menus, rational people are rejected as well.
 With so few replicates no test can reject after Holm's rule: the smallest adjusted p-value is 0.1.
 """
     says(found.summary(), table)
@@ -213,7 +220,7 @@ With so few replicates no test can reject after Holm's rule: the smallest adjust
     assert found.statistics == pytest.approx([24 / 7, 0.0])
     assert found.pvalues.tolist() == [0.05, 1.0]
     assert repr(RumTests(found.names, found.tests, 1, 0.25)) == "RumTests(2 tests, seconds=0.25)"
-    says(found.summary(0.1).splitlines()[-1], "Of 2 tests at the 10 % level, 1 reject random utility singly, 1 after Holm, "
+    says(found.summary(0.1).splitlines()[-2], "Of 2 tests at the 10 % level, 1 reject random utility singly, 1 after Holm, "
          "1 after Benjamini-Hochberg.")  # fmt: skip
     with pytest.raises(rf.InputError, match=r"no test is named .z.; names are .x., .yellow.$"):
         _ = found["z"]
@@ -224,6 +231,7 @@ With so few replicates no test can reject after Holm's rule: the smallest adjust
 name  statistic   p-value      Holm        BH
 0         3.429    0.0500    0.0500    0.0500
 Of 1 tests at the 5 % level, 1 reject random utility singly, 1 after Holm, 1 after Benjamini-Hochberg.
+This takes menus to be offered independently of tastes: where people with other tastes see other menus, rational people are rejected as well.
 """,
     )
     together = rf.rum_test({"x": DECOY, "yellow": FITS}, n_boot=19, seed=1)
@@ -341,7 +349,7 @@ def test_the_best_assortment():
     assert lines[1] == "Best in the worst case: {a, b} beside out, which earns 1.7 to 1.7."
     assert lines[2].startswith("No other assortment promises more (certified")
     says(
-        "\n".join(lines[3:]),
+        "\n".join(lines[4:]),
         """
 Revenue of assortments
 assortment              menu    size   lower   upper     fit
@@ -485,7 +493,7 @@ def test_models_side_by_side():
     assert table.note.startswith(
         "A distance of 0 would mean that the model explains every observed share. Certified: no squared distance can be smaller by more than a part "
     )
-    assert table.note.endswith(" of it.")
+    assert table.note.endswith(f" of it. {ASSUMPTION}")
     plain = rf.compare_models(DECOY, {"every": None}, "counts", likelihood=False)
     assert list(plain.table) == ["model", "distance", "gap", "types", "nodes", "seconds", "status"]
     assert plain.as_table().title == "Distance of the data to 1 model (3 items, 2 menus, weighted)"

@@ -270,3 +270,16 @@ def test_the_best_in_the_worst_case_by_trying_all():
     assert apart.lower == pytest.approx(max(promised[m] for m in allowed), abs=1e-5)
     with_b = rf.best_assortment(data, revenue, "out", must=["b"])
     assert with_b.lower == pytest.approx(max(v for m, v in promised.items() if "b" in m), abs=1e-5)
+
+
+def test_a_rejected_model_is_pointed_out_without_a_level():
+    """More people take a when b is beside it: no population does that, and the ranges rest on one."""
+    counts = {("o", "a", "b"): (20, 70, 10), ("o", "a"): (80, 20), ("o", "b"): (80, 20)}
+    data = rf.ChoiceData.from_counts({m: dict(zip(m, own, strict=True)) for m, own in counts.items()})
+    found = rf.best_assortment(data, {"a": 1, "b": 2}, "o")
+    assert found.notes[0].startswith("Do not rely on it: every population is rejected at 95 %")
+    assert found.notes[0] in found.summary()
+    assert found.confidence is None
+    assert rf.best_assortment(rf.project(data), {"a": 1, "b": 2}, "o").notes == ()  # no sample is known
+    same = rf.ChoiceData.from_counts({("o", "a"): {"o": 8, "a": 2}, ("o", "a", "b"): {"o": 6, "a": 3, "b": 1}})
+    assert rf.best_assortment(same, {"a": 1, "b": 2}, "o").notes == ()

@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 
 import rumflow as rf
+from rumflow.data.design import why_untestable
 from rumflow.inference import notes, rum_test
 from rumflow.inference.convention import Convention
 from rumflow.inference.resample import UnitSampler, make_sampler
@@ -51,7 +52,8 @@ def test_the_smallest_menus_are_named():
 def notes_on(counts, tau=0.1, weights="counts", draws="auto", **names):
     data = rf.ChoiceData.from_counts({menu: dict(zip(menu, own, strict=True)) for menu, own in counts.items()})
     sample = build_sample(data, None if weights == "1 on every cell" else weights, Convention(draws=draws))
-    return notes.find_notes(sample, make_sampler(sample, [data], "menu", None), tau, False, weights)
+    found = notes.find_notes(sample, make_sampler(sample, [data], "menu", None), tau, False, weights)
+    return tuple(note for note in found if not note.startswith("Nothing can be tested"))  # has tests of its own
 
 
 def test_tiny_and_unequal_menus():
@@ -77,10 +79,10 @@ def test_tiny_and_unequal_menus():
     less = f"{unequal}tau is 0.67 of what it is for equal menus, and samples are drawn from a thinned fit."
     data = rf.ChoiceData.from_counts({ab: {"a": 3, "b": 2}, abc: {"a": 20, "b": 20, "c": 10}})
     for tau in ("auto", "thinned", ["thinned", 0.1]):
-        assert rf.rum_test(data, 9, tau, seed=0).notes[0] == less
+        assert less in rf.rum_test(data, 9, tau, seed=0).notes
     for tau in (0.1, "mean", [0.1, "thinned"]):
-        assert rf.rum_test(data, 9, tau, seed=0).notes[0] == f"{unequal}samples are drawn from a thinned fit."
-    assert rf.rum_test(data, 9, seed=0, draws="empirical").notes[0] == "Menus are unequal, with 5 to 50 choices."
+        assert f"{unequal}samples are drawn from a thinned fit." in rf.rum_test(data, 9, tau, seed=0).notes
+    assert "Menus are unequal, with 5 to 50 choices." in rf.rum_test(data, 9, seed=0, draws="empirical").notes
     assert notes_on({ab: (3, 2), abc: (20, 20, 10)}, weights="1 on every cell") == (
         "Menus are unequal, with 5 to 50 choices. Each counts the same here; weights='counts' gives more to the larger.",
     )
@@ -142,7 +144,8 @@ def test_rest_without_a_weight_is_named():
 
 
 def test_nothing_to_test_where_no_menu_can_contradict_another():
-    note = "No menu can contradict another here, so these choices are random utility, and there is nothing to test."
+    note = why_untestable(rf.ChoiceData.from_counts({("a", "b"): {"a": 1}, ("c", "d"): {"c": 1}}).offered)
+    assert note.startswith("Nothing can be tested")
     assert notes_on({("a", "b"): (20, 30), ("c", "d"): (25, 25)}) == (note,)
     assert notes_on({("a", "b"): (20, 30)}) == (note,)
     assert notes_on({("a", "b"): (20, 30), ("b", "c"): (25, 25)}) == (note,)  # tied by one item only

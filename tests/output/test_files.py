@@ -1,9 +1,12 @@
 """Files are written whole or not at all, through links, into devices, never over the input."""
 
 import csv
+import fcntl
 import json
 import os
 import stat
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -106,6 +109,8 @@ def test_every_kind_of_table(tmp_path):
         write_table(TABLE, tmp_path / name)
     assert json.loads((tmp_path / "a.json").read_text())[1] == {"menu": "c", "value": 2.5}
     assert pyarrow.read_table(tmp_path / "a.parquet").to_pydict() == {"menu": ["a,b", "c"], "value": [1.0, 2.5]}
+    with pytest.raises(rf.InputError, match=r"must end in \.csv, \.parquet"):
+        write_table(TABLE, tmp_path / "a.txt")
     write_whole(tmp_path / "a.npz", lambda file: np.savez(file, a=np.arange(3)))
     assert np.load(tmp_path / "a.npz")["a"].tolist() == [0, 1, 2]
 
@@ -122,3 +127,74 @@ def test_tables_for_people_hold_no_formulas(tmp_path):
     write_csv({"item": nasty}, tmp_path / "b.csv")
     with open(tmp_path / "b.csv", newline="") as file:
         assert [r[0] for r in csv.reader(file)][1:] == nasty
+
+
+def test_workbooks(tmp_path, monkeypatch):
+    """Texts are texts, also those that look like formulas; what is no number is empty."""
+    openpyxl = pytest.importorskip("openpyxl")
+    table = {"item": ["=1+1", "a\x1bb", "é"], "=x": [1, 2.5, None], "y": [float("nan"), float("inf"), True]}
+    write_table(table, tmp_path / "a.xlsx")
+    rows = [
+        [(cell.value, cell.data_type) for cell in row] for row in openpyxl.load_workbook(tmp_path / "a.xlsx").active
+    ]
+    assert rows[0] == [("item", "s"), ("=x", "s"), ("y", "s")]
+    assert rows[1] == [("=1+1", "s"), (1, "n"), (None, "n")]
+    assert rows[2] == [("a\\x1bb", "s"), (2.5, "n"), (None, "n")]
+    assert rows[3] == [("é", "s"), (None, "n"), (True, "b")]
+
+
+def test_workbooks_need_their_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(rf.InputError, match=r"openpyxl is needed .*rumflow\[excel\]"):
+        write_table(TABLE, tmp_path / "a.xlsx")
+
+
+def test_lone_surrogates(tmp_path):
+    """They have no code in any file; JSON and texts write them as Python does."""
+    pytest.importorskip("pyarrow")
+    table = {"item": ["tea", "a\ud800b"], "value": [1, 2]}
+    for name in ("a.csv", "a.parquet"):
+        with pytest.raises(rf.InputError, match=r"the text 'a\\ud800b' holds a character that no text has"):
+            write_table(table, tmp_path / name)
+    write_table(table, tmp_path / "a.json")
+    assert json.loads((tmp_path / "a.json").read_text())[1]["item"] == "a\ud800b"
+    for name in ("a.tex", "a.md", "a.html"):
+        write_table(table, tmp_path / name)
+        assert "ud800b" in (tmp_path / name).read_text()
+    assert sorted(os.listdir(tmp_path)) == ["a.html", "a.json", "a.md", "a.tex"]
+
+
+KILLED = """
+import os, signal, sys
+from rumflow.output.files import write_whole
+def write(file):
+    file.write(b"half")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+write_whole(sys.argv[1], write)
+"""
+
+
+def test_what_a_killed_writer_left_is_removed_at_the_next_write(tmp_path):
+    subprocess.run([sys.executable, "-c", KILLED, tmp_path / "a.csv"], check=False)
+    left = os.listdir(tmp_path)
+    assert len(left) == 1
+    assert left[0].endswith(".part")
+    (tmp_path / ".mine.part").write_text("of somebody else")
+    with open(tmp_path / ".1.2.part", "wb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)  # somebody writes at this moment
+        write_table(TABLE, tmp_path / "b.csv")
+        assert sorted(os.listdir(tmp_path)) == [".1.2.part", ".mine.part", "b.csv"]
+    write_table(TABLE, tmp_path / "b.csv")
+    assert sorted(os.listdir(tmp_path)) == [".mine.part", "b.csv"]
+
+
+def test_many_writers_of_one_folder(tmp_path):
+    """Nobody removes what another one writes."""
+    names = [tmp_path / f"{k}.csv" for k in range(8)]
+    threads = [threading.Thread(target=lambda k=k: [write_table(TABLE, names[k]) for _ in range(20)]) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(os.listdir(tmp_path)) == sorted(name.name for name in names)

@@ -1,5 +1,6 @@
 """Pictures of fits and tests: drawn for n = 3 to 8 with long labels, and no two texts overlap."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import rumflow as rf
 from rumflow.data.choices import ChoiceData
+from tests.reference.every_result import results
 from tests.reference.pictures import LONG, assert_texts_apart
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -126,3 +128,50 @@ def test_a_file_is_no_axes(tmp_path):
         drawn[0].plot(plt.figure())
     ax = plt.figure().add_subplot()
     assert drawn[0].plot(ax) is ax
+
+
+ODD = ("$5_$9 wine", "a\x1b[31m\nb", "50% {x} $\\alpha$ & #1", "\ud800 out")
+
+
+def odd_pictures():
+    """Every picture, of data with odd labels."""
+    for result in results(ODD).values():
+        if hasattr(result, "plot"):
+            yield result.plot
+    fit = rf.project(rf.simulate.dirichlet(3, seed=0))
+    whole = rf.ChoiceData.from_matrix(fit.observed, ODD[:3])
+    for draw in (plots.plot_fit, plots.plot_rankings, plots.plot_lattice, plots.plot_block_marschak):
+        yield partial(draw, rf.project(whole))
+    yield partial(
+        plots.plot_lattice, rf.project(rf.ChoiceData.from_matrix(rf.simulate.dirichlet(6, seed=0), [*ODD, "x", "y"]))
+    )
+    yield partial(plots.plot_bounds, rf.bounds(whole, ODD[:2], confidence=None))
+    yield partial(plots.plot_bounds, {(ODD[:2], ODD[0]): (0.1, 0.2), (ODD[:3], ODD[0]): (0.1, 0.2)})
+    for goods in (2, 3):
+        prices = np.eye(goods) + 1
+        bundles = np.repeat(np.eye(goods), goods, axis=0)
+        budget = list(ODD[:goods]) * goods
+        data = rf.BudgetData.from_quantities(prices, budget, bundles, degree=0, labels=ODD[:goods], goods=ODD[:goods])
+        yield data.plot
+
+
+def test_labels_are_never_tex_and_hold_nothing_unseen():
+    """Whatever matplotlib is set to: a label between dollar signs is a label."""
+    count = 0
+    for draw in odd_pictures():
+        with matplotlib.rc_context({"text.usetex": True}):  # nothing is drawn yet
+            ax = draw()
+        for text in ax.figure.findobj(Text):
+            shown = text.get_text()
+            assert not set(shown) & set("\x1b\ud800"), shown
+            if any(sign in shown for sign in ("$5", "[31m", "{x}", "ud800")):
+                count += 1
+                assert not text.get_parse_math(), shown
+                assert not text.get_usetex(), shown
+                assert "a\nb" not in shown
+        plt.close(ax.figure)
+    assert count > 60
+    for draw in odd_pictures():
+        ax = draw()
+        ax.figure.canvas.draw()
+        plt.close(ax.figure)

@@ -303,3 +303,14 @@ def test_foreign_files(tmp_path):
         rf.load(tmp_path / "plain.npy")
     with pytest.raises(rf.InputError, match="is not a rumflow fit"):
         rf.load(tmp_path)
+
+
+def test_labels_that_no_text_has(tmp_path):
+    """A lone surrogate has no code in UTF-8; JSON has an escape for it."""
+    labels = ("a\ud800", "é", "c\x1b\n")
+    data = rf.ChoiceData.from_counts({labels[:2]: {"é": 3, "a\ud800": 4}, labels: {"é": 3, "a\ud800": 5, labels[2]: 1}})
+    rf.project(data).save(tmp_path / "fit")
+    assert rf.load(tmp_path / "fit").items == rf.project(data).items
+    pytest.importorskip("pyarrow")
+    with pytest.raises(rf.InputError, match="holds a character that no text has"):
+        data.to_parquet(tmp_path / "data.parquet")

@@ -42,7 +42,19 @@ def test_the_page_leaves_long_searches_out(tmp_path, monkeypatch):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")
     monkeypatch.setattr("rumflow.report.explanation.MOST_ARCS", 3)
-    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 6, "b": 4}, ("b", "c"): {"b": 6, "c": 4}})
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 6, "b": 4}, ("a", "b", "c"): {"a": 4, "b": 3, "c": 3}})
     answer = make_report(data, tmp_path / "a.html", n_boot=0)
     assert answer["conflict"] is None
     assert "takes long for data of this size" in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+def test_one_menu_is_no_answer(tmp_path):
+    """Neither yes nor no, and nothing is wrong with the choices."""
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    make_report(rf.ChoiceData.from_counts({("a", "b"): {"a": 6, "b": 4}}), tmp_path / "a.html", n_boot=9)
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert '<p class="lead">Nothing can be tested: there is only one menu' in text
+    assert '<section class="verdict "' in text
+    assert "Yes:" not in text
+    assert "What is wrong with them?" not in text

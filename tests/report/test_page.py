@@ -103,6 +103,9 @@ def test_in_a_browser(page, tmp_path):
         tab.goto(page.as_uri())
         assert asked == [page.as_uri()]
         assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+        inside = "[...document.querySelectorAll('ul.narrow li, figcaption')].map(e => e.getBoundingClientRect().right)"
+        assert tab.evaluate(inside)
+        assert max(tab.evaluate(inside)) <= 390  # what the letters mean is not cut off
         column = "[...document.querySelectorAll('#drivers table')[1].tBodies[0].rows].map(r => Number(r.cells[4].dataset.value))"
         before = tab.evaluate(column)
         heading = tab.locator("#drivers table >> nth=1 >> th >> nth=4 >> button")

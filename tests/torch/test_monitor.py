@@ -64,3 +64,14 @@ def test_the_monitor_keeps_its_precision_and_writes_json() -> None:
     assert told["distance"][1] is None
     assert told["outlier"] == [False, True]
     assert set(told) == {"distance", "score", "outlier", "mean", "std"}
+
+
+def test_a_report_in_any_form(tmp_path):
+    report = ConflictMonitor(warmup=2)(torch.tensor([1.0, 4.0, 9.0], dtype=torch.float64))
+    assert report.to_frame(backend="dict")["distance"] == [1.0, 2.0, 3.0]
+    assert report.summary().startswith("0 of 3 samples are outliers")
+    assert "<table>" in report._repr_html_()
+    report.write(tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_text().splitlines()[0] == "distance,score,outlier"
+    distance, *_ = report
+    assert distance.tolist() == [1.0, 2.0, 3.0]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from rumflow.cli.wording import shell_words
-from rumflow.output.files import check_target, write_table
+from rumflow.output.files import check_form, check_target, json_text, write_table
 from rumflow.output.tables import Table, show
+from rumflow.text import visible_lines
 
 if TYPE_CHECKING:
     from rumflow.data.budgets import BudgetData
@@ -24,19 +23,12 @@ OK, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 0, 1, 2, 130
 
 def print_json(content: Mapping[str, Any]) -> None:
     """One JSON document on standard output; numbers that JSON does not have (infinite, not a number) are null."""
-    print(json.dumps(_plain(content), indent=2, allow_nan=False, ensure_ascii=False))
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {key if isinstance(key, str | int | float) else str(key): _plain(own) for key, own in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(own) for own in value]
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    return value if value is None or isinstance(value, str | int) else str(value)
+    text = json_text(content, 2)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:  # characters that only the escapes of JSON can write there
+        text = json_text(content, 2, ascii_only=True)
+    print(text)
 
 
 def answer(
@@ -54,7 +46,7 @@ def answer(
     if arguments.json:
         print_json(document())
     else:
-        show([_reword(part, arguments) for part in parts()])
+        show([reword(part, arguments) for part in parts()])
     if table is not None:
         write_out(table, arguments)
     if interrupted:
@@ -63,7 +55,8 @@ def answer(
     return OK if good else NOT_CONVERGED
 
 
-def _reword(part: Table | str, arguments: argparse.Namespace) -> Table | str:
+def reword(part: Table | str, arguments: argparse.Namespace) -> Table | str:
+    """A part of the answer in the words of the command."""
     if isinstance(part, str):
         return shell_words(part, arguments)
     return replace(part, note=shell_words(part.note, arguments))
@@ -80,11 +73,6 @@ def table_of(title: str, columns: Mapping[str, list[Any]], note: str = "") -> Ta
     return Table(title, [name.replace("_", " ") for name in columns], rows, note)
 
 
-def records_of(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
-    """Columns as one mapping per row."""
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
 def show_progress(arguments: argparse.Namespace) -> bool:
     """A progress line where standard error is a terminal."""
     return sys.stderr.isatty() and not arguments.quiet and not arguments.json
@@ -93,7 +81,7 @@ def show_progress(arguments: argparse.Namespace) -> bool:
 def say_understood(data: ChoiceData | BudgetData, arguments: argparse.Namespace) -> str:
     """How the data were read, on standard error unless it is not wanted; what was said is returned."""
     arguments.labels = data.items
-    said = "" if arguments.quiet or arguments.json else shell_words(str(data.understood), arguments)
+    said = "" if arguments.quiet or arguments.json else visible_lines(shell_words(str(data.understood), arguments))
     if said:
         print(said, file=sys.stderr)
     return said
@@ -103,6 +91,7 @@ def check_out(arguments: argparse.Namespace) -> None:
     """Before the work starts: can the file of `--out` be written, and is it none of those that are read?"""
     if arguments.out:
         check_target(arguments.out, inputs_of(arguments))
+        check_form(arguments.out)
 
 
 def write_out(table: Mapping[str, list[Any]], arguments: argparse.Namespace) -> None:
@@ -131,20 +120,11 @@ def answer_bounds(
     found: Bounds, arguments: argparse.Namespace, title: str, facts: dict[str, Any], seconds: float
 ) -> int:
     """Intervals and sharp bounds as a table, as JSON beside the `facts`, and in the file of `--out`."""
-    columns: dict[str, list[Any]] = {"item": list(found.items) or ["value"]}
-    if found.confidence_lower is not None and found.confidence_upper is not None:
-        columns |= {"from": found.confidence_lower.tolist(), "to": found.confidence_upper.tolist()}
-    columns |= {"lower": found.lower.tolist(), "upper": found.upper.tolist()}
+    columns = {name: column for name, column in found.table.items() if name != "note"}
     note = "lower, upper: over all members of the model that fit the data best, without sampling error."
     if found.confidence is not None:
         note = f"from, to: {100 * found.confidence:g} % confidence. {note}"
-    for item, reason in zip(columns["item"], found.notes, strict=False):
-        note += f" {item}: {reason}{'' if reason.endswith('?') else '.'}" if reason else ""
-    document = facts | level_of(found) | {"bounds": records_of(columns), "seconds": seconds}
+    note = " ".join([note, *found.remarks()])
+    document = found.to_dict() | {"notes": found.remarks()} | facts | {"seconds": seconds}
     parts = [table_of(title, columns, note)]
-    return answer(arguments, lambda: document, lambda: parts, columns, interrupted=found.interrupted)
-
-
-def level_of(found: Bounds) -> dict[str, Any]:
-    """The level of intervals and how they were made, for machines."""
-    return {"confidence": found.confidence, "seed": found.seed, "notes": [note for note in found.notes if note]}
+    return answer(arguments, lambda: document, lambda: parts, found.table, interrupted=found.interrupted)

@@ -8,6 +8,7 @@ from typing import Any
 
 from rumflow.check import check_replicates, check_seconds, check_tol, check_whole
 from rumflow.data.readers.roles import ROLES
+from rumflow.output.files import FORMS
 
 #: Everything that says how to read menus and choices, and how to read budgets.
 _READING = (
@@ -211,6 +212,5 @@ def add_json(parser: ArgumentParser) -> None:
 
 def add_out(parser: ArgumentParser, what: str, required: bool = False) -> None:
     """`--out`."""
-    parser.add_argument(
-        "--out", metavar="FILE", required=required, help=f"write {what} to a file: .csv, .parquet or .json"
-    )
+    endings = ", ".join(FORMS)
+    parser.add_argument("--out", metavar="FILE", required=required, help=f"write {what} to a file: {endings}")

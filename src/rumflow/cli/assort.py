@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rumflow.check import check_level, check_seconds
-from rumflow.cli.answers import answer, check_out, records_of, show_progress
+from rumflow.cli.answers import answer, check_out, show_progress
 from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling, whole_number
 from rumflow.cli.reading import item_of_data, menu_of_data, read_data, say_resampling, split_labels
 from rumflow.data.choices import ChoiceData
@@ -75,15 +75,9 @@ def run(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         progress=show_progress(arguments),
     )
-    facts = ("menu", "lower", "upper", "gap", "outside_option", "confidence", "nodes", "seconds", "reason", "notes")
-    document = {name: getattr(found, name) for name in facts}
-    document |= {
-        "seed": None if found.confidence is None else arguments.seed,
-        "assortments": records_of(found.table),
-    }
-    table = found.table | {"menu": [format_menu(menu) for menu in found.table["menu"]]}
+    document = found.to_dict() | {"seed": None if found.confidence is None else arguments.seed}
     stopped = found.reason == "interrupted"
-    return answer(arguments, lambda: document, lambda: [found.summary()], table, not found.reason, stopped)
+    return answer(arguments, lambda: document, found.parts, found.to_frame("dict"), not found.reason, stopped)
 
 
 def add_revenue(parser: argparse.ArgumentParser, purpose: str = "", required: bool = False) -> None:

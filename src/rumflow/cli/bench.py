@@ -7,10 +7,11 @@ import time
 
 import numpy as np
 
-from rumflow.cli.answers import answer, check_out, columns_of, records_of, table_of
+from rumflow.cli.answers import answer, check_out, columns_of, table_of
 from rumflow.cli.arguments import Checked, add_json, add_out, add_seed, whole_number
 from rumflow.core.threads import thread_count
 from rumflow.data import simulate
+from rumflow.output.result import records_of
 from rumflow.projection.single import project
 from rumflow.projection.status import Status
 from rumflow.version import __version__

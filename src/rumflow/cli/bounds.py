@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rumflow.check import check_level
-from rumflow.cli.answers import answer, answer_bounds, check_out, level_of, records_of, show_progress
+from rumflow.cli.answers import answer, answer_bounds, check_out, show_progress
 from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling
 from rumflow.cli.budgets import bound_budgets
 from rumflow.cli.reading import item_of_data, menu_of_data, read_data, say_resampling
@@ -101,10 +101,7 @@ def _remove(data: ChoiceData, arguments: argparse.Namespace, options: dict[str, 
     item = item_of_data(data, "--remove", arguments.remove)
     menu = None if arguments.target is None else menu_of_data(data, "--for", arguments.target)
     found = diversion(data, item, menu, **options)
-    document = {name: getattr(found, name) for name in ("item", "menu", "observed", "share")}
-    document |= level_of(found.gains) | {"gains": records_of(found.table)}
-    stopped = found.gains.interrupted
-    return answer(arguments, lambda: document, lambda: [found.as_table()], found.table, interrupted=stopped)
+    return answer(arguments, found.to_dict, found.parts, found.to_frame("dict"), interrupted=found.gains.interrupted)
 
 
 def _ask_next(data: ChoiceData, arguments: argparse.Namespace) -> int:
@@ -122,9 +119,8 @@ def _ask_next(data: ChoiceData, arguments: argparse.Namespace) -> int:
     found = next_menu(
         data, functional=asked, outside_option=outside, seed=arguments.seed, progress=show_progress(arguments)
     )
-    document = {"menus": records_of(found.table), "before": found.before, "left_out": found.skipped}
-    table = found.table | {"menu": [format_menu(menu) for menu in found.menus]}
-    return answer(arguments, lambda: document, lambda: [found.as_table()], table, interrupted=found.interrupted)
+    document = found.to_dict() | {"left_out": found.skipped}
+    return answer(arguments, lambda: document, found.parts, found.to_frame("dict"), interrupted=found.interrupted)
 
 
 def _confidence(value: object, name: str) -> float | str | None:

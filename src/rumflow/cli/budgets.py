@@ -61,6 +61,7 @@ def _facts(data: BudgetData) -> dict[str, Any]:
 
 def project_budgets(arguments: argparse.Namespace) -> int:
     """The nearest rational demand."""
+    from rumflow.projection.describe import nothing_to_test
     from rumflow.projection.single import project
     from rumflow.projection.status import Status
 
@@ -70,7 +71,7 @@ def project_budgets(arguments: argparse.Namespace) -> int:
     fit = project(data, weights, tol=arguments.tol, max_seconds=arguments.max_seconds, throw=False, progress=progress)
     place = {item: i for i, item in enumerate(data.items)}
     misfits = [(data.describe(place[str(item)]), seen, found) for _, item, seen, found in fit.misfits(arguments.top)]
-    words = "This demand is rational: the distance is 0."
+    words = nothing_to_test(fit) or "This demand is rational: the distance is 0."
     table = Table("Observed against fitted: the largest differences", ["patch", "observed", "fitted", "difference"])
     if not fit.inside:
         words = f"Distance to the nearest rational demand: {fit.distance:.6g} (a mixture of {len(fit.types)} types)"
@@ -101,19 +102,14 @@ def project_budgets(arguments: argparse.Namespace) -> int:
 
 def budget_test_as_dict(result: RumTest, data: BudgetData, convention: str | None) -> dict[str, Any]:
     """A test of budgets for machines."""
-    return _facts(data) | {
-        "types": str(getattr(result, "n_types", "")),
-        "statistic": result.statistic,
-        "gap": result.gap,
-        "taus": list(result.taus),
-        "pvalues": result.pvalues,
-        "n_boot": result.n_boot,
-        "failed": result.failed,
-        "notes": list(result.notes),
-        "seed": result.seed,
-        "convention": convention or "default",
-        "seconds": result.seconds,
-    }
+    return (
+        result.to_dict()
+        | _facts(data)
+        | {
+            "types": str(getattr(result, "n_types", "")),
+            "convention": convention or "default",
+        }
+    )
 
 
 def bound_budgets(arguments: argparse.Namespace, options: dict[str, Any]) -> int:

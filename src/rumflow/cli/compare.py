@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rumflow.cli.answers import answer, check_out, inputs_of, records_of, show_progress
+from rumflow.cli.answers import answer, check_out, inputs_of, show_progress
 from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling, add_stopping
 from rumflow.cli.models import known_preferences, say_cost, single_peaked
 from rumflow.cli.reading import read_data, say_resampling
@@ -82,9 +82,9 @@ def run(arguments: argparse.Namespace) -> int:
     document = {"items": list(data.items), "menus": len(data.totals), "n_boot": arguments.n_boot}
     code = answer(
         arguments,
-        lambda: document | {"models": records_of(found.table)},
-        lambda: [found.as_table()],
-        found.table,
+        lambda: document | found.to_dict(),
+        found.parts,
+        found.to_frame("dict"),
         good=all(status == "optimal" for status in found.table["status"]),
         interrupted=found.interrupted,
     )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from io import TextIOWrapper
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from rumflow.errors import NotConvergedError, RumflowError
+from rumflow.text import visible_lines
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -23,12 +25,22 @@ def _leave(number: int, frame: FrameType | None) -> None:
 def _complain(text: str, arguments: Namespace | None) -> None:
     from rumflow.cli.wording import shell_words
 
-    print(f"rumflow: {shell_words(text, arguments)}", file=sys.stderr)
+    print(f"rumflow: {visible_lines(shell_words(text, arguments))}", file=sys.stderr)
+
+
+def _prepare_streams() -> None:
+    """Let streams that are closed swallow what is written, and those of few characters write the others as Python does."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 -- until the process ends
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command; the exit code is 0, 1 (input or usage), 2 (not converged) or 130 (interrupted)."""
     arguments: Namespace | None = None
+    _prepare_streams()
     alone = argv is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     try:
         if alone:

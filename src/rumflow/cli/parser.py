@@ -15,6 +15,7 @@ from rumflow.cli.answers import BAD_INPUT
 from rumflow.version import __version__
 
 COMMANDS = {
+    "read": "how a file is read, what it holds, what could go wrong, and what to run next",
     "demo": "simulated data with a known violation, projected and explained",
     "project": "the nearest random utility model, how far it is and what drives the distance",
     "test": "bootstrap test: could these choices come from a population of utility maximisers?",

@@ -5,17 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-import numpy as np
-
-from rumflow.cli.answers import answer, check_out, columns_of, records_of, show_progress, table_of
+from rumflow.cli.answers import answer, check_out, columns_of, show_progress, table_of
 from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_stopping, whole_number
 from rumflow.cli.budgets import project_budgets
 from rumflow.cli.models import add_model, model_of, say_cost
 from rumflow.cli.reading import parts_of, read_data
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
-from rumflow.output.names import WRAPPED, name_menu, name_order
-from rumflow.output.tables import Table
+from rumflow.output.result import records_of
 from rumflow.projection.results import Projection
 from rumflow.projection.single import project
 from rumflow.projection.status import Status
@@ -54,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     return answer(
         arguments,
         lambda: fit_as_dict(fit, data, arguments.top),
-        lambda: fit_tables(fit, data, arguments.top),
+        lambda: fit.parts(arguments.top),
         fit.to_frame(data, backend="dict") if arguments.out else None,
         good=fit.status is Status.OPTIMAL,
         interrupted=fit.status is Status.INTERRUPTED,
@@ -101,59 +98,6 @@ def _project_each(data: ChoiceData, arguments: argparse.Namespace) -> int:
         good=all(status == "optimal" for status in columns["status"]),
         interrupted="interrupted" in columns["status"],
     )
-
-
-def fit_tables(fit: Projection, data: ChoiceData, top: int) -> list[Table | str]:
-    """A projection as tables."""
-    cells = int((~np.isnan(data.count) & (data.offered.sizes > 1)[data.offered.menu]).sum())
-    typical = fit.distance / np.sqrt(max(cells, 1))
-    parts: list[Table | str] = []
-    what = fit.model.name
-    if fit.inside:
-        parts.append(f"These choices are consistent with {what}: the distance is 0.")
-    else:
-        unit = " (weighted)" if fit.weighted else ""
-        parts.append(
-            f"Distance to the nearest {'random utility model' if what == 'random utility' else f'model of {what}'}: "
-            f"{fit.distance:.6g}{unit}"
-            + (f"\nTypical difference of an observed share from the fit: {typical:.4f}" if not unit else "")
-        )
-    if fit.complete and not fit.inside:
-        violations = fit.violations()
-        table = Table(
-            f"Block-Marschak inequalities that fail: {len(violations)} of {data.n << (data.n - 1)}",
-            ["menu", "item", "value"],
-            note="Each must be 0 or more for any population of rankings.",
-        )
-        for menu, item, value in violations[:top]:
-            table.add(name_menu(data.items, menu, WRAPPED), item, value)
-        parts.append(table)
-    misfits = fit.misfits(top)
-    if misfits and not fit.inside:
-        table = Table(
-            "Observed against fitted: the largest differences", ["menu", "item", "observed", "fitted", "difference"]
-        )
-        for menu, item, observed, fitted in misfits:
-            table.add(name_menu(data.items, menu, WRAPPED), item, observed, fitted, observed - fitted)
-        parts.append(table)
-    many = fit.n >= 4
-    table = Table(
-        "Rankings of the fit",
-        ["share", "best to worst"],
-        note=f"{'One mixture among many' if many else 'The mixture'} of {len(fit.rankings.weights)} rankings that give these "
-        "probabilities.",
-    )
-    for (order, weight), decided in zip(fit.rankings.labelled(top), fit.decided.tolist(), strict=False):
-        table.add(f"{weight:.1%}", name_order(order, decided))
-    parts.append(table)
-    note = "" if fit.complete else "; on menus not offered the fit is one of many (see bounds)"
-    route = " (by search and bounds, route bounded)" if fit.method == "bounded" else ""
-    objective = 0.0 if fit.inside else fit.objective
-    parts.append(
-        f"Certificate: objective {objective:.6g}, at most {fit.gap:.1e} above the least possible{route}; {fit.status}: "
-        f"{fit.status.explanation}{note}."
-    )
-    return parts
 
 
 def fit_as_dict(fit: Projection, data: ChoiceData, top: int) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from rumflow.cli.wording import shell_words
 from rumflow.data.readers.roles import ROLES
 from rumflow.errors import InputError
 from rumflow.output.names import how_many
+from rumflow.text import visible_lines
 
 if TYPE_CHECKING:
     from rumflow.data.choices import ChoiceData
@@ -65,7 +66,7 @@ def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceD
     said = say_understood(data, arguments)
     for text in dict.fromkeys(shell_words(str(one.message), arguments) for one in caught):
         if text not in said:
-            print(f"rumflow: {text}", file=sys.stderr)
+            print(f"rumflow: {visible_lines(text)}", file=sys.stderr)
     return data
 
 

@@ -7,13 +7,14 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from rumflow.cli.answers import OK, check_out, inputs_of, print_json, say_written, show_progress
+from rumflow.cli.answers import OK, inputs_of, print_json, say_written, show_progress
 from rumflow.cli.arguments import add_data, add_json, add_sampling
 from rumflow.cli.assort import add_revenue, read_revenue
 from rumflow.cli.budgets import read_budgets
 from rumflow.cli.reading import read_data, say_resampling
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
+from rumflow.output.files import check_target
 from rumflow.report.page import make_report
 
 EXAMPLE = "rumflow report choices.csv -o report.html"
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, compute, write the page."""
-    check_out(arguments)
+    check_target(arguments.out, inputs_of(arguments))
     if arguments.prices and arguments.revenue is not None:
         raise InputError("--revenue does not go with --prices: assortments are of items, not of budgets")
     if arguments.prices and arguments.cluster is True:

@@ -69,8 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Draw and write."""
     check_out(arguments)
     path = Path(arguments.out)
-    if path.suffix.lower() == ".json":
-        raise InputError("--out: choices are written as .csv or .parquet")
+    if path.suffix.lower() not in ("", ".csv", ".parquet", ".pq"):  # without an ending: a device or a pipe
+        raise InputError(f"--out {path}: choices are written as .csv or .parquet")
     data = draw(arguments)
     form = "long" if data.rows is None else "rows"
     if path.suffix.lower() in (".parquet", ".pq"):

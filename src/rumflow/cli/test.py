@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rumflow.check import check_n_jobs, check_option
-from rumflow.cli.answers import answer, check_out, records_of, show_progress, table_of
+from rumflow.cli.answers import answer, check_out, inputs_of, show_progress, table_of
 from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling, number_or_text
 from rumflow.cli.budgets import budget_test_as_dict, read_budgets
 from rumflow.cli.models import add_model, model_of, say_cost
@@ -17,7 +17,10 @@ from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.inference import holm, rum_test, rum_test_many
 from rumflow.inference.convention import CONVENTIONS, DRAWS, check_tau, find_convention
+from rumflow.inference.notes import ASSUMPTION
 from rumflow.inference.result import RumTest
+from rumflow.output.files import check_form, check_target, write_table
+from rumflow.output.result import records_of
 
 EXAMPLE = "rumflow test choices.csv --n-boot 999 --seed 1"
 
@@ -57,12 +60,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--jobs", action=Checked, check=check_n_jobs, default=1, help="worker processes (default 1: threads)"
     )
     add_json(parser)
-    add_out(parser, "the bootstrap distribution")
+    parser.add_argument(
+        "--replicates", metavar="FILE", help="write the statistics of the replicates, one column for each tau"
+    )
+    add_out(parser, "the table of the test")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, test, print."""
     check_out(arguments)
+    if arguments.replicates:
+        check_target(arguments.replicates, inputs_of(arguments))
+        check_form(arguments.replicates)
     if arguments.by and len(arguments.data) > 1:
         raise InputError("--by needs a single file; several files are groups already")
     if len(set(arguments.data)) < len(arguments.data):
@@ -96,8 +105,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _answer_test(result: RumTest, arguments: argparse.Namespace, document: Callable[[], dict[str, Any]]) -> int:
-    draws = {f"tau_{t:g}": list(d) for t, d in zip(result.taus, result.null_distributions, strict=True)}
-    return answer(arguments, document, lambda: [result.summary()], draws, not result.failed, result.interrupted)
+    table = result.to_frame("dict")
+    code = answer(arguments, document, result.parts, table, not result.failed, result.interrupted)
+    if arguments.replicates:
+        draws = {f"tau_{t:g}": list(d) for t, d in zip(result.taus, result.null_distributions, strict=True)}
+        write_table(draws, arguments.replicates, inputs_of(arguments))
+    return code
 
 
 def _taus(arguments: argparse.Namespace) -> Any:
@@ -139,6 +152,8 @@ def _test_each(parts: dict[str, ChoiceData], arguments: argparse.Namespace, opti
         note += "; lowest, highest: over tau " + ", ".join(f"{t:.3g}" for t in sorted(results[0].taus))
         note += " and the like" if len({r.taus for r in results}) > 1 else ""
     note += "".join(f". Not tested: {name} ({reason})" for name, reason in refused.items())
+    if any(r.rejects() for r in results):
+        note += f". {ASSUMPTION}"
     return answer(
         arguments,
         lambda: {"by": arguments.by, "seed": seed, "results": records_of(columns | several), "refused": refused},
@@ -166,29 +181,9 @@ def _refused(parts: dict[str, ChoiceData], arguments: argparse.Namespace, option
 
 def test_as_dict(result: RumTest, data: ChoiceData) -> dict[str, Any]:
     """A test for machines."""
-    return {
+    return result.to_dict() | {
         "items": list(data.items),
         "menus": len(data.totals),
-        "choices": result.whole.n_observations,
-        "groups": result.whole.n_groups,
         "left_out": _left_out(result),
-        "statistic": result.statistic,
-        "pvalue": result.pvalue,
-        "tau": result.tau,
-        "taus": list(result.taus),
-        "pvalues": [float(p) for p in result.pvalues],
-        "n_boot": result.n_boot,
-        "seed": result.seed,
-        "resample": result.resample,
-        "weights": result.weights,
-        "draws": result.draws,
-        "notes": list(result.notes),
-        "interrupted": result.interrupted,
-        "failed": result.failed,
-        "seconds": result.seconds,
-        "misfits": [
-            {"menu": list(m), "item": i, "observed": o, "fitted": f, "contribution": c}
-            for m, i, _, o, f, c in result.misfits(20)
-        ],
         "understood": data.understood.to_dict(),
     }

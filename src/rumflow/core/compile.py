@@ -324,7 +324,7 @@ class _Clock(event.Listener):
             seconds = self.pace * _estimate(kernel)
             if self.silent + seconds > _SILENCE:
                 name = kernel.py_func.__name__
-                _say(f"rumflow: compiling {name}, once per machine (about {max(seconds, 1.0):.0f} s) ...", end="")
+                _say(f"rumflow: compiling {name}, once per environment (about {max(seconds, 1.0):.0f} s) ...", end="")
                 self.silent, self.expected = 0.0, seconds
 
     def on_end(self, heard: Any) -> None:

@@ -79,19 +79,59 @@ def likelihood_bytes(n: int, menus: int, pool: int, rankings: int | None = None)
 
 def available_memory() -> int | None:
     """Bytes this process may still take, or None where the system does not say."""
-    free: list[int] = []
-    try:
-        with open("/proc/meminfo") as file:
-            free += [1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable:")]
-        with open("/sys/fs/cgroup/memory.max") as most, open("/sys/fs/cgroup/memory.current") as now:
-            limit = most.read().strip()
-            if limit != "max":
-                free.append(int(limit) - int(now.read()))
-    except (OSError, ValueError):
-        pass
+    lines = _read("/proc/meminfo").splitlines()
+    free = [1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
     if not free and hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
         free.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    free += [max(limit - used, 0) for limit, used in (*_group_limits(), *_address_limits())]
     return min(free) if free else None
+
+
+#: Where control groups are, by version: the folder, the limit, what is used, and which of it is cached files.
+_GROUPS = {
+    2: ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
+    1: ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+}
+
+
+def _group_limits() -> list[tuple[int, int]]:
+    """(limit, used) of the control group of this process, and of those around it: each limits what is inside."""
+    found = []
+    for line in _read("/proc/self/cgroup").splitlines() or ["0::/"]:
+        _, controllers, path = line.split(":", 2)
+        version = 1 if "memory" in controllers.split(",") else 2 if not controllers else 0
+        if not version:
+            continue
+        root, limit, used, cached = _GROUPS[version]
+        parts = [part for part in path.split("/") if part]
+        for depth in range(len(parts) + 1):
+            folder = "/".join([root, *parts[:depth]])
+            most, now = _read(f"{folder}/{limit}").strip(), _read(f"{folder}/{used}").strip()
+            if most.isdigit() and now.isdigit():  # "max": no limit
+                lines = (one.split() for one in _read(f"{folder}/memory.stat").splitlines())
+                files = sum(int(one[1]) for one in lines if one[0] == cached)  # the system gives them up
+                found.append((int(most), int(now) - files))
+    return found
+
+
+def _address_limits() -> list[tuple[int, int]]:
+    """(limit, used) of the address space, `ulimit -v`."""
+    pages = _read("/proc/self/statm").split()[:1]
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    except (ImportError, OSError):  # no such limits here
+        return []
+    return [(limit, int(pages[0]) * resource.getpagesize())] if pages and limit != resource.RLIM_INFINITY else []
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path) as file:
+            return file.read()
+    except OSError:
+        return ""
 
 
 def fits(needed: float) -> bool:

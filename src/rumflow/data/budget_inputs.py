@@ -12,6 +12,7 @@ from rumflow.core.arrays import Array, Ints
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.output.names import apart_from
+from rumflow.text import visible
 
 #: How far shares may be from adding up to 1.
 ROUNDING = 5e-3
@@ -138,7 +139,7 @@ def budget_numbers(
     for value in different.tolist():
         if value not in place:
             h = int((given == value).argmax())
-            known = ", ".join(map(str, names[:8])) + (", ..." if count > 8 else "")
+            known = ", ".join(map(visible, names[:8])) + (", ..." if count > 8 else "")
             raise InputError(f"{where(h)}: budget {value!r} has no prices; there are prices for {known}")
     return np.array([place[value] for value in different.tolist()], np.int64)[inverse.reshape(-1)], names
 

@@ -50,6 +50,7 @@ from rumflow.data.readers.sources import FrameSource, Source, open_source
 from rumflow.data.understood import UNREAD, Understood
 from rumflow.errors import InputError
 from rumflow.output.frames import make_frame
+from rumflow.text import visible
 
 
 @dataclass(frozen=True, eq=False)
@@ -389,7 +390,7 @@ class BudgetData:
             for sign, name in ((-1, "below"), (1, "above"))
             if (row == sign).any()
         ]
-        return f"{self.items[patch]} ({'; '.join(words) or 'the whole budget'})"
+        return visible(f"{self.items[patch]} ({'; '.join(words) or 'the whole budget'})")
 
     @cached_property
     def choices(self) -> ChoiceData:
@@ -443,10 +444,10 @@ class BudgetData:
         place = {label: j for j, label in enumerate(self.labels)}
         for label in labels:
             if label not in place:
-                raise InputError(f"budget {label!r} is unknown: the budgets are {', '.join(map(str, self.labels))}")
+                raise InputError(f"budget {label!r} is unknown: the budgets are {', '.join(map(visible, self.labels))}")
         chosen = np.array(sorted({place[label] for label in labels}), np.int64)
         if not len(chosen):
-            raise InputError(f"no budget is named: the budgets are {', '.join(map(str, self.labels))}")
+            raise InputError(f"no budget is named: the budgets are {', '.join(map(visible, self.labels))}")
         names = tuple(self.labels[j] for j in chosen)
         prices = None if self.prices is None else self.prices[chosen]
         if self.households is not None:

@@ -22,6 +22,7 @@ from rumflow.data.menus import make_table
 from rumflow.data.parts import in_order
 from rumflow.data.preflib import is_preflib, read_preflib
 from rumflow.data.readers import FrameSource, ParquetSource, make_options, open_source, read
+from rumflow.data.summary import DataSummary
 from rumflow.data.understood import UNREAD, Understood
 from rumflow.errors import InputError
 
@@ -581,6 +582,13 @@ class ChoiceData(Counted):
         [[3.0, 1.0]]
         """
         return ChoiceData._of(parts.without(self, items))
+
+    def summary(self) -> str:
+        """Return the data in words: how they were read, items, menus, shares, what could go wrong, what to run next."""
+        return DataSummary(self).summary()
+
+    def _repr_html_(self) -> str:
+        return DataSummary(self)._repr_html_()
 
     def to_frame(self, form: str = "long", backend: str = "pandas") -> Any:
         """Return a data frame, which `from_frame` reads back exactly.

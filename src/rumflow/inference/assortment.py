@@ -38,6 +38,7 @@ from rumflow.inference.assortment_search import Found
 from rumflow.inference.assortment_task import Row, SearchLine, Task
 from rumflow.inference.bounds import exact_fit, item_labels
 from rumflow.inference.confidence import BoundsOptions, has_counts
+from rumflow.inference.notes import ASSUMPTION
 from rumflow.inference.plausible import find_band
 from rumflow.inference.populations import Fitted, NotRejected
 from rumflow.inference.resample import require_replicates_for
@@ -46,6 +47,7 @@ from rumflow.projection.results import Projection
 
 _FIT_SECONDS = 1.0  # that the projection is given, however short the limit: without it there is no answer
 _POINT_SECONDS = 10.0  # for the best menu of the fit, which only stands beside
+_LEVEL = 0.95  # at which a model is called rejected where no level is asked for
 _COMPARED = 5  # past assortments whose ranges at the level are computed
 
 
@@ -170,6 +172,9 @@ def best_assortment(
                 level.search(data, deadline, line, asked)
                 notes += [level.note] if level.note else []
                 found, rows = level.found, level.rows
+            elif isinstance(data, ChoiceData) and has_counts(data) and not (found.reason or fit.inside):
+                asked = BoundsOptions("counts", _LEVEL, n_boot, seed=seed, model=model, route=route)
+                notes += _rejected(data, task, asked)
     with limited(-np.inf if found.reason == "interrupted" else deadline):
         table = task.table(rows)
     if np.isnan(table["lower"][0]) and not (level is not None and level.ends):  # there was no time to find it again
@@ -199,6 +204,20 @@ def _search(task: Task, point: Found, deadline: float, line: SearchLine) -> Foun
     start = next(((row, lower) for row, lower, _ in task.past if task.allows(row) and np.isfinite(lower)), None)
     # What goes wrong with the best of the fit teaches the search.
     return task.search(Fitted(task.fit), start, [point.menu], point.upper, deadline, line.show)
+
+
+def _rejected(data: ChoiceData, task: Task, options: BoundsOptions) -> list[str]:
+    """What to say where no level is asked for, but every population is rejected at the usual one; nothing in a hurry."""
+    try:
+        populations = NotRejected(task.fit, find_band(data, task.given.menus, task.given.seen, task.values, options))
+    except (GraphTooLargeError, OutOfTimeError, KeyboardInterrupt):
+        return []
+    if not populations.empty:
+        return []
+    far = f"{populations.nearest.bound:.3g} times as far off as chance explains"
+    return [
+        f"Do not rely on it: every population is rejected at {100 * _LEVEL:g} %, the nearest is {far}. {ASSUMPTION}"
+    ]
 
 
 class _Level:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
-from rumflow.data.labels import Item, format_menu
-from rumflow.output.frames import make_frame
+from rumflow.data.labels import Item
 from rumflow.output.names import WRAPPED, name_menu
 from rumflow.output.range_plots import MOST_NAME
+from rumflow.output.result import Result
 from rumflow.output.tables import Table
 from rumflow.projection.results import Projection
+from rumflow.text import visible
 
 _REASONS = {
     "max_seconds": "time was up",
@@ -24,7 +25,7 @@ MOST_NAMED = 2000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BestAssortment:
+class BestAssortment(Result):
     """The menu with the highest worst-case revenue, and what it is compared with.
 
     Attributes
@@ -64,6 +65,11 @@ class BestAssortment:
     ('out', '')
     """
 
+    _named = (
+        "menu", "lower", "upper", "gap", "outside_option", "confidence", "nodes", "seconds", "reason", "notes",
+    )  # fmt: skip
+    _listed = "assortments"
+
     menu: tuple[Item, ...]
     lower: float
     upper: float
@@ -76,20 +82,6 @@ class BestAssortment:
     reason: str
     notes: tuple[str, ...] = ()
     projection: Projection | None = None
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the table as a data frame.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
-            The kind of data frame.
-
-        Returns
-        -------
-        data frame
-        """
-        return make_frame(self.table | {"menu": [format_menu(menu) for menu in self.table["menu"]]}, backend)
 
     def as_table(self, top: int = 12) -> Table:
         """Return the first rows of the table for the terminal.
@@ -127,10 +119,10 @@ class BestAssortment:
         why = " or ".join(reasons[ok] for ok in sorted(kinds))
         return f'; "-": not computed, for the assortment {why}' if why else ""
 
-    def summary(self) -> str:
-        """Return the answer in words."""
+    def parts(self) -> list[str | Table]:
+        """Return the answer, and the table of assortments."""
         own = self._offer(self.menu, MOST_NAMED)
-        earns = f"{own} beside {self.outside_option}, which earns {self.lower:.4g} to {self.upper:.4g}"
+        earns = f"{own} beside {visible(self.outside_option)}, which earns {self.lower:.4g} to {self.upper:.4g}"
         if self.confidence is None:
             truth = "The fit is taken for the truth"
             if not self.notes:  # a level that came to nothing has a note
@@ -149,7 +141,7 @@ class BestAssortment:
             lines.append(
                 f"No other assortment promises more (certified{f' to {self.gap:.1g}' if self.gap > 0 else ''})."
             )
-        return "\n".join([*lines, *self.notes, self.as_table().text()])
+        return ["\n".join([*lines, *self.notes]), self.as_table()]
 
     def _offer(self, menu: tuple[Item, ...], length: int = WRAPPED) -> str:
         """An assortment without the outside option, in words."""

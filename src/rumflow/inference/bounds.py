@@ -39,13 +39,16 @@ from rumflow.inference.convention import Tau
 from rumflow.inference.sharp import LinearFunctionals, find_bounds
 from rumflow.models.model import Model
 from rumflow.output.progress import Counter, Stage
+from rumflow.output.result import Result
+from rumflow.output.tables import Table
 from rumflow.projection.inputs import items_from_shape
 from rumflow.projection.results import Projection
 from rumflow.projection.single import project_exact
+from rumflow.text import visible
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Bounds:
+class Bounds(Result):
     """Confidence intervals and sharp bounds for one quantity, or for every item of a menu.
 
     `lower`, `upper`, `interval` and `result[item]` are the sharp bounds, which do not include sampling error;
@@ -84,6 +87,9 @@ class Bounds:
     >>> [round(end, 3) for end in result["a"]]
     [0.386, 0.743]
     """
+
+    _named = ("menu", "gap", "distance", "confidence", "seed")
+    _listed = "bounds"
 
     menu: tuple[Item, ...]
     items: tuple[Item, ...]
@@ -139,6 +145,33 @@ class Bounds:
         i = 0 if item is None else self.items.index(item)
         return float(self.confidence_lower[i]), float(self.confidence_upper[i])
 
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """Columns item, from, to (the interval, if computed), lower, upper, and note where there is one."""
+        columns: dict[str, list[Any]] = {"item": list(self.items) or ["value"]}
+        if self.confidence_lower is not None and self.confidence_upper is not None:
+            columns |= {"from": _known(self.confidence_lower), "to": _known(self.confidence_upper)}
+        columns |= {"lower": self.lower.tolist(), "upper": self.upper.tolist()}
+        return columns | ({"note": list(self.notes)} if any(self.notes) else {})
+
+    def remarks(self) -> list[str]:
+        """Return the notes in sentences, those that several items share once."""
+        whose: dict[str, list[str]] = {}
+        for item, note in zip(self.items or ("",), self.notes, strict=False):
+            if note:
+                whose.setdefault(note, []).append(visible(item))
+        found = []
+        for note, names in whose.items():
+            whole = note if note.endswith("?") else f"{note}."
+            name = "every item" if len(names) == len(self.lower) > 1 else ", ".join(names)
+            found.append(f"{name}: {whole}" if name else whole)
+            found[-1] = found[-1] if self.items and name != "every item" else found[-1][0].upper() + found[-1][1:]
+        return found
+
+    def parts(self) -> list[str | Table]:
+        """Return the summary."""
+        return [self.summary()]
+
     def summary(self) -> str:
         """Return the bounds in words."""
         what = f"from {format_menu(self.menu)}" if self.menu else "of the functional"
@@ -151,14 +184,14 @@ class Bounds:
                 f"{100 * self.confidence:g} % confidence intervals {what}. Sharp: {sharp}, without sampling error."
             ]
         for i in range(len(self.lower)):
-            line = f"  {self.items[i] if self.items else 'value'!s:<12} "
+            line = f"  {visible(self.items[i] if self.items else 'value'):<12} "
             ends = f"{self.lower[i]:.4f} to {self.upper[i]:.4f}"
-            note = self.notes[i] if self.notes else ""
             if self.confidence_lower is not None and self.confidence_upper is not None:
-                line += note or f"{self.confidence_lower[i]:.3f} to {self.confidence_upper[i]:.3f}"
-                ends, note = f"   (sharp: {ends})", ""
-            lines.append(line + ends + (f"; {note}" if note else ""))
-        return "\n".join(lines)
+                low, high = self.confidence_lower[i], self.confidence_upper[i]
+                line += "none" if np.isnan(low) else f"{low:.3f} to {high:.3f}"
+                ends = f"   (sharp: {ends})"
+            lines.append(line + ends)
+        return "\n".join([*lines, *self.remarks()])
 
     def _away(self) -> float:
         """The distance, 0 where it is rounding."""
@@ -167,6 +200,10 @@ class Bounds:
     def __repr__(self) -> str:
         pairs = ", ".join(f"[{a:.4f}, {b:.4f}]" for a, b in zip(self.lower, self.upper, strict=True))
         return f"Bounds(menu={format_menu(self.menu)}, items={format_menu(self.items)}, {pairs})"
+
+
+def _known(values: Array) -> list[float | None]:
+    return [None if np.isnan(value) else float(value) for value in values]
 
 
 def bounds(

@@ -32,6 +32,7 @@ from rumflow.data.budgets import BudgetData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.inference.convention import CONVENTIONS, DRAWS, Convention, check_taus, find_convention, find_taus
+from rumflow.inference.notes import PRICES
 from rumflow.inference.plan import Plan
 from rumflow.inference.resample import Sampler, generators
 from rumflow.inference.result import RumTest, Words, nothing_or
@@ -142,6 +143,7 @@ class BudgetTest(RumTest):
         "Rational choice",
         "The observed demand is that of a population of utility maximisers itself.",
         "Furthest from rational demand",
+        assumption=PRICES,
     )
 
     @classmethod

@@ -7,7 +7,8 @@ explains is what a test of each model says (`rumflow.rum_test`), with the same s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,14 +22,15 @@ from rumflow.data.accept import DataLike, as_data
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.inference.likelihood import ImpossibleChoiceError, maximise_likelihood
+from rumflow.inference.notes import ASSUMPTION
 from rumflow.inference.plan import JobOptions, Plan
 from rumflow.inference.result import RumTest
 from rumflow.inference.source import Source
 from rumflow.inference.test import run_test
 from rumflow.models.model import Model
-from rumflow.output.frames import make_frame
 from rumflow.output.names import how_many
 from rumflow.output.progress import Reporter, Stage
+from rumflow.output.result import Result
 from rumflow.output.tables import Table
 from rumflow.projection.cost import find_or_stop
 from rumflow.projection.observations import observe
@@ -39,7 +41,8 @@ from rumflow.solvers.geometry import USER_OPTIONS
 from rumflow.solvers.resources import Progress, Resources
 
 
-class ModelComparison(NamedTuple):
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelComparison(Result):
     """Projections of the same data onto several models.
 
     Attributes
@@ -62,6 +65,8 @@ class ModelComparison(NamedTuple):
     ['every ranking']
     """
 
+    _listed = "models"
+
     fits: dict[str, Projection]
     tests: dict[str, RumTest]
     logliks: dict[str, float | None]
@@ -82,23 +87,9 @@ class ModelComparison(NamedTuple):
         given = {"pvalue": bool(self.tests), "loglik": bool(self.logliks)}
         return {name: column for name, column in columns.items() if given.get(name, True)}
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the table as a data frame.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
-            The kind of data frame.
-
-        Returns
-        -------
-        data frame
-        """
-        return make_frame(self.table, backend)
-
-    def summary(self) -> str:
-        """Return the comparison in words."""
-        return self.as_table().text()
+    def parts(self) -> list[str | Table]:
+        """Return the table of the summary."""
+        return [self.as_table()]
 
     def as_table(self) -> Table:
         """Return the comparison for the terminal."""
@@ -124,7 +115,12 @@ class ModelComparison(NamedTuple):
         menus = how_many(len(first.membership), "menu")
         title = f"Distance of the data to {how_many(len(rows), 'model')} ({first.n} items, {menus}{unit})"
         words = {"pvalue": "p-value", "loglik": "log-likelihood"}
+        if any(test.rejects() for test in self.tests.values()):
+            note = f"{note} {ASSUMPTION}"
         return Table(title, [words.get(name, name) for name in shown], rows, note)
+
+    def __repr__(self) -> str:
+        return f"ModelComparison({', '.join(f'{name!r}: {fit.distance:.6g}' for name, fit in self.fits.items())})"
 
     def plot(self, ax: Any = None) -> Any:
         """Plot the distances as bars.

@@ -29,16 +29,17 @@ from rumflow.inference.confidence import BoundsOptions
 from rumflow.inference.functionals import Functional, change, combine, share
 from rumflow.inference.sharp import find_bounds, fixed_by, least_ratios
 from rumflow.models.model import Model
-from rumflow.output.frames import make_frame
 from rumflow.output.progress import Stage
+from rumflow.output.result import Result
 from rumflow.output.tables import Table
 from rumflow.projection.results import Projection
+from rumflow.text import visible
 
 _RARE = 1e-9  # where nobody may take the item, nothing is known about where they turn
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Diversion:
+class Diversion(Result):
     """Gains of the other items when one is taken off a menu.
 
     Attributes
@@ -67,6 +68,9 @@ class Diversion:
     (('a', 'b', 'c'), True)
     """
 
+    _named = ("item", "menu", "observed", "share", "confidence", "seed", "notes")
+    _listed = "gains"
+
     item: Item
     menu: tuple[Item, ...]
     observed: bool
@@ -79,33 +83,30 @@ class Diversion:
     @property
     def table(self) -> dict[str, list[Any]]:
         """Columns item, lower, upper (of the gain), from, to (its interval, if computed), ratio_lower, ratio_upper."""
-        gains = self.gains
-        columns: dict[str, list[Any]] = {"item": list(gains.items)}
-        if gains.confidence_lower is not None and gains.confidence_upper is not None:
-            columns |= {"from": gains.confidence_lower.tolist(), "to": gains.confidence_upper.tolist()}
-        columns |= {"lower": gains.lower.tolist(), "upper": gains.upper.tolist()}
-        return columns | {"ratio_lower": self.ratio_lower.tolist(), "ratio_upper": self.ratio_upper.tolist()}
+        gains = {name: column for name, column in self.gains.table.items() if name != "note"}
+        return gains | {"ratio_lower": self.ratio_lower.tolist(), "ratio_upper": self.ratio_upper.tolist()}
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the table as a data frame.
+    @property
+    def confidence(self) -> float | None:
+        """The level of the intervals."""
+        return self.gains.confidence
 
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
-            The kind of data frame.
+    @property
+    def seed(self) -> int | None:
+        """The seed of the intervals."""
+        return self.gains.seed
 
-        Returns
-        -------
-        data frame
-        """
-        return make_frame(self.table, backend)
+    @property
+    def notes(self) -> list[str]:
+        """Why every value is rejected, and the like, in sentences."""
+        return self.gains.remarks()
 
     def as_table(self) -> Table:
         """Return the table for the terminal."""
         low, high = self.share
         own = f"{low:.3f}" if high - low < 5e-4 else f"{low:.3f} to {high:.3f}"
         seen = "" if self.observed else " (never offered)"
-        title = f"Who gains when {self.item} leaves {format_menu(self.menu)}{seen}; its share there is {own}"
+        title = f"Who gains when {visible(self.item)} leaves {format_menu(self.menu)}{seen}; its share there is {own}"
         rows = [list(row) for row in zip(*self.table.values(), strict=True)]
         note = (
             "lower, upper: of the gain, over all populations that fit the data best, without sampling error; "
@@ -113,13 +114,12 @@ class Diversion:
         )
         if self.gains.confidence is not None:
             note = f"from, to: {100 * self.gains.confidence:g} % confidence. {note}"
-        for item, reason in zip(self.gains.items, self.gains.notes, strict=False):
-            note += f" {item}: {reason}." if reason else ""
+        note = " ".join([note, *self.notes])
         return Table(title, [name.replace("_", " ") for name in self.table], rows, note)
 
-    def summary(self) -> str:
-        """Return the gains in words."""
-        return self.as_table().text()
+    def parts(self) -> list[str | Table]:
+        """Return the table of the summary."""
+        return [self.as_table()]
 
     def plot(self, ax: Any = None) -> Any:
         """Plot the ranges of the gains as bars.
@@ -133,13 +133,14 @@ class Diversion:
         -------
         matplotlib Axes
         """
+        from rumflow.output.plot_style import shorten
         from rumflow.output.range_plots import Interval, plot_ranges
 
         gains = self.gains
         interval = None
         if gains.confidence_lower is not None and gains.confidence_upper is not None:
             interval = Interval(gains.confidence_lower.tolist(), gains.confidence_upper.tolist())
-        title = f"Who gains when {self.item} is taken away"
+        title = f"Who gains when {shorten(self.item, 36)} is taken away"
         names = [str(item) for item in gains.items]
         return plot_ranges(
             names, (gains.lower.tolist(), gains.upper.tolist()), interval, ax=ax, title=title, label="gain in share"

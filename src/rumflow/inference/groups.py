@@ -27,6 +27,7 @@ from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.inference.convention import Convention, Tau, find_convention
 from rumflow.inference.jobs import run
+from rumflow.inference.notes import ASSUMPTION
 from rumflow.inference.plan import JobOptions, Plan
 from rumflow.inference.result import RumTest
 from rumflow.inference.sample import Sizes, named_groups, own_sizes
@@ -34,6 +35,9 @@ from rumflow.inference.source import Source
 from rumflow.inference.test import GRAPH, finish_test, prepare_test, run_test
 from rumflow.models.model import Model
 from rumflow.output.progress import Stage
+from rumflow.output.result import Result
+from rumflow.output.tables import Table
+from rumflow.text import visible
 
 
 def holm(pvalues: ArrayLike) -> Array:
@@ -93,7 +97,7 @@ def _check(pvalues: ArrayLike) -> Array:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RumTests:
+class RumTests(Result):
     """Tests of many data sets, with p-values adjusted for their number.
 
     `tests[name]` is the test of one data set.
@@ -117,6 +121,9 @@ class RumTests:
     >>> tests.names, tests["old"].pvalue
     (('young', 'old'), 0.05)
     """
+
+    _named = ("seed", "seconds")
+    _listed = "tests"
 
     names: tuple[Item, ...]
     tests: tuple[RumTest, ...]
@@ -153,6 +160,17 @@ class RumTests:
         """(m,): p-values adjusted for the false discovery rate."""
         return benjamini_hochberg(self.pvalues)
 
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """One row per test: name, statistic, pvalue, holm, benjamini_hochberg, tau, n_boot."""
+        columns = {"name": list(self.names), "statistic": self.statistics.tolist(), "pvalue": self.pvalues.tolist()}
+        columns |= {"holm": self.holm.tolist(), "benjamini_hochberg": self.benjamini_hochberg.tolist()}
+        return columns | {"tau": [test.tau for test in self.tests], "n_boot": [test.n_boot for test in self.tests]}
+
+    def parts(self) -> list[str | Table]:
+        """Return the summary at the 5 % level."""
+        return [self.summary()]
+
     def summary(self, level: float = 0.05) -> str:
         """Return a table, and how many tests reject.
 
@@ -166,17 +184,20 @@ class RumTests:
         str
         """
         level = check_level(level)
-        width = max([len(str(name)) for name in self.names] + [4])
+        names = [visible(name) for name in self.names]
+        width = max(map(len, [*names, "name"]))
         several = any(len(test.taus) > 1 for test in self.tests)
         lines = [f"{'name':<{width}}  statistic   p-value      Holm        BH" + "   p over tau" * several]
-        for name, test, h, b in zip(self.names, self.tests, self.holm, self.benjamini_hochberg, strict=True):
-            line = f"{name!s:<{width}}  {test.statistic:9.4g}  {test.pvalue:8.4f}  {h:8.4f}  {b:8.4f}"
+        for name, test, h, b in zip(names, self.tests, self.holm, self.benjamini_hochberg, strict=True):
+            line = f"{name:<{width}}  {test.statistic:9.4g}  {test.pvalue:8.4f}  {h:8.4f}  {b:8.4f}"
             lines.append(line + f"   {test.pvalues.min():.4f} to {test.pvalues.max():.4f}" * several)
         count = [int((p <= level).sum()) for p in (self.pvalues, self.holm, self.benjamini_hochberg)]
         lines.append(
             f"Of {len(self)} tests at the {100 * level:g} % level, {count[0]} reject random utility singly, "
             f"{count[1]} after Holm, {count[2]} after Benjamini-Hochberg."
         )
+        if count[0]:
+            lines.append(ASSUMPTION)
         if self.tests and (limit := len(self) / (1 + min(t.n_boot for t in self.tests))) > level:
             lines.append(
                 "With so few replicates no test can reject after Holm's rule: "
@@ -262,7 +283,7 @@ def _say(stage: Stage, which: str, what: str) -> None:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupComparison:
+class GroupComparison(Result):
     """One distribution for all groups, compared with one for each.
 
     Attributes
@@ -283,6 +304,23 @@ class GroupComparison:
 
     together: RumTest
     each: RumTests
+    _listed = "tests"
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """Columns of `RumTests.table`: a row for all groups together, without adjusted p-values, and one for each group."""
+        test, each = self.together, self.each.table
+        first = {"name": "all groups", "statistic": test.statistic, "pvalue": test.pvalue, "tau": test.tau}
+        first["n_boot"] = test.n_boot
+        return {name: [first.get(name), *column] for name, column in each.items()}
+
+    def parts(self) -> list[str | Table]:
+        """Return the summary at the 5 % level."""
+        return [self.summary()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the replicates as lists, texts and numbers, for JSON."""
+        return super().to_dict() | {"together": self.together.to_dict(), "seed": self.each.seed}
 
     def summary(self, level: float = 0.05) -> str:
         """Return what the two say together.
@@ -310,6 +348,7 @@ class GroupComparison:
             [
                 verdict,
                 f"  all groups together: statistic {together.statistic:.6g}, p-value {several}",
+                *([ASSUMPTION] if joint and not (self.each.pvalues <= level).any() else []),  # else below
                 *together.notes,
                 self.each.summary(level),
             ]

@@ -40,6 +40,7 @@ from rumflow.inference.result import pvalue
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model
 from rumflow.output.progress import Counter, Stage
+from rumflow.output.result import Result
 from rumflow.projection.fitted import Fitted
 from rumflow.solvers.geometry import Geometry
 
@@ -82,6 +83,9 @@ class LikelihoodFit(Fitted):
     (-22.493, True)
     """
 
+    _named = ("items", "loglik", "loglik_saturated", "lr_statistic", "gap", "iterations", "converged", "tol", "seconds")
+    _listed = "cells"
+
     loglik: float
     loglik_saturated: float
     gap: float
@@ -93,6 +97,23 @@ class LikelihoodFit(Fitted):
     _cells: CountedCells
     _point: Any
     interrupted: bool = False
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """Columns menu, item, count, observed and fitted, of the recorded cells."""
+        menus, known = self.data.offered, ~np.isnan(self.data.count)
+        names = self.data.menus
+        count, total = self.data.count[known], self.data.totals[menus.menu[known]]
+        columns: dict[str, list[Any]] = {"menu": [names[j] for j in menus.menu[known].tolist()]}
+        columns["item"] = [self.items[x] for x in menus.item[known].tolist()]
+        numbers = {"count": count, "observed": count / total, "fitted": self._fitted[known]}
+        return columns | {name: values.tolist() for name, values in numbers.items()}
+
+    def _title(self) -> str:
+        return (
+            f"The most likely model: log-likelihood {self.loglik:.6g}, {self.loglik_gap:.4g} below that of the shares themselves"
+            f" (certified to {self.gap:.1e})"
+        )
 
     @property
     def loglik_gap(self) -> float:
@@ -225,7 +246,7 @@ class LikelihoodFit(Fitted):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LikelihoodRatioTest:
+class LikelihoodRatioTest(Result):
     """The likelihood ratio of RUM against the saturated model, with its parametric bootstrap.
 
     Attributes
@@ -253,6 +274,8 @@ class LikelihoodRatioTest:
     LikelihoodRatioTest(statistic=0, pvalue=1, n_boot=9)
     """
 
+    _named = ("seed", "seconds")
+
     statistic: float
     pvalue: float
     null_distribution: Array
@@ -260,6 +283,15 @@ class LikelihoodRatioTest:
     failed: int
     seconds: float
     interrupted: bool = False
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """One row: statistic, pvalue, n_boot, failed."""
+        row = {"statistic": self.statistic, "pvalue": self.pvalue, "n_boot": len(self.null_distribution)}
+        return {name: [value] for name, value in (row | {"failed": self.failed}).items()}
+
+    def _title(self) -> str:
+        return "Likelihood ratio of the model against the shares themselves, with its bootstrap"
 
     def __repr__(self) -> str:
         count = len(self.null_distribution)

@@ -37,9 +37,9 @@ from rumflow.inference.assortment_inputs import find_items, find_outside
 from rumflow.inference.bounds import ask_functionals, exact_fit, item_labels
 from rumflow.inference.sharp import LinearFunctionals, find_bounds, fixed_by, lay_out, make_programs
 from rumflow.models.model import Model
-from rumflow.output.frames import make_frame
 from rumflow.output.names import WRAPPED, list_menu
 from rumflow.output.progress import Counter
+from rumflow.output.result import Result
 from rumflow.output.tables import Table
 from rumflow.projection.results import Projection
 
@@ -48,7 +48,7 @@ _ANSWERS = 4  # possible ones, for the shrinkage
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NextMenus:
+class NextMenus(Result):
     """Menus that were not observed, the most informative first.
 
     Attributes
@@ -81,6 +81,9 @@ class NextMenus:
     ('b', 'c')
     """
 
+    _named = ("before", "skipped", "reason")
+    _listed = "menus"
+
     menus: tuple[tuple[Item, ...], ...]
     width: Array
     refutes: Array
@@ -104,20 +107,6 @@ class NextMenus:
         columns: dict[str, list[Any]] = {"menu": list(self.menus)}
         columns |= {"width": self.width.tolist(), "refutes": self.refutes.tolist()}
         return columns | ({} if self.shrinks is None else {"shrinks": self.shrinks.tolist()})
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the table as a data frame.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
-            The kind of data frame.
-
-        Returns
-        -------
-        data frame
-        """
-        return make_frame(self.table | {"menu": [format_menu(menu) for menu in self.menus]}, backend)
 
     def as_table(self, top: int = 10) -> Table:
         """Return the first menus for the terminal.
@@ -143,9 +132,9 @@ class NextMenus:
         rows = [list(row) for row in zip(*shown.values(), strict=True)]
         return Table(f"What to ask next: {len(rows)} of {len(self.menus)} unseen menus", list(shown), rows, note)
 
-    def summary(self) -> str:
-        """Return the first menus in words."""
-        return self.as_table().text()
+    def parts(self) -> list[str | Table]:
+        """Return the table of the summary."""
+        return [self.as_table()]
 
     def plot(self, ax: Any = None, top: int = 15) -> Any:
         """Plot the widths as bars.

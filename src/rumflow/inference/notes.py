@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from rumflow.core.arrays import Array
+from rumflow.data.design import TINY, why_untestable
 from rumflow.inference.relevant import nothing_to_test
 from rumflow.inference.resample import Sampler, UnitSampler
 from rumflow.inference.sample import Sample
 
-#: Menus with fewer choices are called tiny, and sizes that differ by such a factor unequal.
-TINY, UNEQUAL = 5, 10
+#: Sizes of menus that differ by such a factor are called unequal.
+UNEQUAL = 10
 
 #: Fewer subjects than this, in all or behind a menu, are few; a tau above this is large.
 FEW_SUBJECTS, FEW_PER_MENU, LARGE_TAU = 30, 10, 0.25
@@ -21,6 +22,16 @@ FEW_SUBJECTS, FEW_PER_MENU, LARGE_TAU = 30, 10, 0.25
 FEW_SIGNS = 12
 
 _NAMED = 3  # menus named in a note
+
+#: What every test takes for granted, of menus and of budgets; said wherever a model is rejected.
+ASSUMPTION = (
+    "This takes menus to be offered independently of tastes: where people with other tastes see other menus, rational people are "
+    "rejected as well."
+)
+PRICES = (
+    "This takes prices to be independent of tastes: where people with other tastes face other prices, rational people are "
+    "rejected as well."
+)
 
 
 def find_notes(
@@ -90,9 +101,8 @@ def find_notes(
 def _nothing_to_test(sample: Sample) -> list[str]:
     """No menu could contradict another: some population chooses so."""
     if nothing_to_test(sample):
-        return [
-            "No menu can contradict another here, so these choices are random utility, and there is nothing to test."
-        ]
+        unused = "Nothing can be tested: without the items that nobody chose no menu can contradict another."
+        return [why_untestable(sample.projector.cells.offered) or unused]
     return []
 
 

@@ -39,6 +39,7 @@ from rumflow.core.arrays import Array, Ints
 from rumflow.core.compile import kernel
 from rumflow.core.menus import Menus
 from rumflow.data.choices import ChoiceData
+from rumflow.data.design import people_and_choices
 from rumflow.data.labels import label_order
 from rumflow.errors import InputError
 from rumflow.inference.sample import Sample, places
@@ -280,20 +281,13 @@ def repeated_choices(groups: Sequence[ChoiceData], sample: Sample | None = None)
 
     None where that is not known of all choices, where there is one subject only, and where nobody chose twice.
     """
-    choices, people = 0.0, set[str]()
-    for g, data in enumerate(groups):
-        rows = data.rows
-        if rows is None or rows.subject is None:
-            return None
-        counts = data.offered.sizes >= 2
-        if sample is not None:
-            counts = np.zeros(len(counts), np.bool_)
-            counts[sample.unit_row[sample.unit_group == g]] = True
-        here = counts[np.asarray(rows.menu)]
-        weight = np.asarray(rows.weight)[here]
-        choices += weight.sum() if (weight == np.round(weight)).all() else len(weight)
-        people |= set(np.unique(np.asarray(_labels(rows))[here]).astype(str).tolist())  # groups may share subjects
-    return (len(people), choices) if 1 < len(people) < choices else None
+    counts = None
+    if sample is not None:
+        counts = [np.zeros(len(data.offered), np.bool_) for data in groups]
+        for g, own in enumerate(counts):
+            own[sample.unit_row[sample.unit_group == g]] = True
+    people, choices = people_and_choices(groups, counts)
+    return (people, choices) if 1 < people < choices else None
 
 
 def resolve_cluster(cluster: Any, groups: Sequence[ChoiceData], sample: Sample | None = None) -> Any:

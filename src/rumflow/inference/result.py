@@ -19,12 +19,16 @@ from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.inference.convention import Convention
 from rumflow.inference.jobs import Collected
-from rumflow.inference.notes import unfinished
+from rumflow.inference.notes import ASSUMPTION, unfinished
 from rumflow.inference.relevant import LeftOut, left_out
 from rumflow.inference.replicate import Distances, Replicator, distances
 from rumflow.inference.sample import Sample
+from rumflow.output.files import plain
 from rumflow.output.names import WRAPPED, how_many, name_menu, name_range
+from rumflow.output.result import Result
+from rumflow.output.tables import Table
 from rumflow.solvers.geometry import Fits
+from rumflow.text import visible
 
 #: How replicates are drawn, by what is resampled: from the fitted model, and from the observed choices.
 _DRAWN = {
@@ -65,6 +69,7 @@ class Words(NamedTuple):
     inside: str  # what to say where the distance is 0
     furthest: str
     weighted: Mapping[str, str] = MappingProxyType({})  # how its cells weigh, by the weights of the test
+    assumption: str = ASSUMPTION  # what a rejection takes for granted
 
 
 def pvalue(statistic: float, null: Array, rounding: float = 0.0) -> float:
@@ -74,7 +79,7 @@ def pvalue(statistic: float, null: Array, rounding: float = 0.0) -> float:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RumTest:
+class RumTest(Result):
     """A bootstrap test of "these choices come from some random utility model".
 
     With several values of tau, `tau`, `pvalue` and `null_distribution` are those of the first; `taus`, `pvalues` and
@@ -141,6 +146,11 @@ class RumTest:
     sample: Sample
     whole: Sample
     _fits: Fits  # of `sample`
+    _named = (
+        "statistic", "pvalue", "tau", "taus", "pvalues", "gap", "n_boot", "failed", "vanished", "interrupted", "seed", "resample",
+        "weights", "draws", "notes", "seconds",
+    )  # fmt: skip
+    _listed = "tests"
     _words: ClassVar[Words] = Words(
         "Test of random utility: do these choices come from a population of utility maximisers?",
         "set of RUMs",
@@ -150,6 +160,27 @@ class RumTest:
         "Furthest from the nearest RUM",
         _WEIGHTED,
     )
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """One row per tau: tau, statistic, pvalue, critical_value (at the 5 % level), n_boot."""
+        count = len(self.taus)
+        columns = {"tau": list(self.taus), "statistic": [self.statistic] * count, "pvalue": self.pvalues.tolist()}
+        columns["critical_value"] = [self.critical_value(tau=tau) for tau in self.taus]
+        return columns | {"n_boot": [self.n_boot] * count}
+
+    def parts(self) -> list[str | Table]:
+        """Return the summary at the 5 % level."""
+        return [self.summary()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the replicates as lists, texts and numbers, for JSON; None for numbers that it does not have."""
+        sample = self.sample
+        facts = {"items": sample.items, "menus": len(sample.sizes), "choices": sample.n_observations}
+        names = ("menu", "item", "group", "observed", "fitted", "contribution")
+        misfits = [dict(zip(names, one, strict=True)) for one in self.misfits(20)]
+        more = plain(facts | {"groups": sample.n_groups, "misfits": misfits})
+        return super().to_dict() | more  # type: ignore[no-any-return]
 
     @property
     def tau(self) -> float:
@@ -354,6 +385,8 @@ class RumTest:
             )
         verdict = "is rejected" if self.rejects(level) else "is not rejected"
         lines.append(f"{words.hypothesis} {verdict} at the {100 * level:g} % level (tau = {self.tau:.4g}).")
+        if self.rejects(level):
+            lines.append(words.assumption)
         if self.n_boot and self.pvalues[0] <= 1.5 / (1 + self.n_boot):
             lines.append(
                 f"No replicate was as large: the p-value is the smallest that {self.n_boot} replicates can give."
@@ -398,8 +431,8 @@ class RumTest:
     def _name_cell(self, menu: tuple[Item, ...], item: Item, group: Item) -> str | None:
         """A cell in words; None for one that is not to be named."""
         sample = self.whole
-        return f"{item} from {name_menu(sample.items, menu, WRAPPED)}" + (
-            "" if sample.n_groups == 1 else f" of {group}"
+        return f"{visible(item)} from {name_menu(sample.items, menu, WRAPPED)}" + (
+            "" if sample.n_groups == 1 else f" of {visible(group)}"
         )
 
     def _drawn(self) -> str:

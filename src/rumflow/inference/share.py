@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,9 +26,11 @@ from rumflow.core.paths import flow_from_paths, paths_from_orders
 from rumflow.core.transforms import zeta
 from rumflow.data.accept import DataLike, as_data
 from rumflow.data.labels import Item
+from rumflow.data.menus import labels_of
 from rumflow.errors import InputError
 from rumflow.models.model import Model
 from rumflow.output.progress import Stage
+from rumflow.output.result import Result
 from rumflow.projection.cost import find_geometry
 from rumflow.projection.fitted import Rankings
 from rumflow.projection.observations import observe
@@ -39,7 +42,7 @@ from rumflow.solvers.resources import Resources
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RationalShare:
+class RationalShare(Result):
     """The largest share of the population that a model explains.
 
     Attributes
@@ -64,6 +67,9 @@ class RationalShare:
     (True, ('a', 'b', 'c'))
     """
 
+    _named = ("share", "upper", "gap", "items")
+    _listed = "cells"
+
     share: float
     upper: float
     items: tuple[Item, ...]
@@ -72,6 +78,20 @@ class RationalShare:
     _model: Model
     _cells: Cells | None  # None where no menu leaves a choice
     _mixture: Mixture  # of s rho
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """Columns menu, item, observed and rational, the rational part of each share."""
+        row, item = np.nonzero(self.membership & ~np.isnan(self.frequencies))
+        menus = [labels_of(self.items, inside) for inside in self.membership]
+        columns: dict[str, list[Any]] = {"menu": [menus[i] for i in row], "item": [self.items[x] for x in item]}
+        return columns | {
+            "observed": self.frequencies[row, item].tolist(),
+            "rational": self.fitted[row, item].tolist(),
+        }
+
+    def _title(self) -> str:
+        return f"At most {self.share:.1%} of these choices can be those of one random utility model"
 
     @property
     def gap(self) -> float:

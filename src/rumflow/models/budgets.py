@@ -44,6 +44,7 @@ class Budgets(Model):
     """
 
     name = "rational types on budgets"
+    single_menus_bind = False  # every patch of a budget is somebody's
 
     def __init__(self, patches: ArrayLike, items: Sequence[Hashable] | None = None) -> None:
         self.patches: Ints = np.asarray(patches, np.int64)

@@ -28,7 +28,7 @@ _MOST_MEMBERS = 100
 
 def write_archive(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write whole or not at all."""
-    text = np.frombuffer(json.dumps(header, ensure_ascii=False).encode(), np.uint8)
+    text = np.frombuffer(json.dumps(header).encode(), np.uint8)
     content: dict[str, Any] = {_HEADER: text, **arrays}
 
     def write(file: IO[bytes]) -> None:

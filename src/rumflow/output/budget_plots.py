@@ -14,7 +14,7 @@ import numpy as np
 from rumflow.core.arrays import Array
 from rumflow.errors import InputError
 from rumflow.output.frames import optional
-from rumflow.output.plot_style import CYCLE, GREY, find_axes, shorten
+from rumflow.output.plot_style import CYCLE, GREY, PLAIN, find_axes, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,9 +74,10 @@ def _lines(data: Data, ax: Axes | None, chosen: Sequence[int]) -> Axes:
         ax.plot([], [], color=colour, lw=3, label=shorten(data.labels[j]))
     ax.set_xlim(left=0)
     ax.set_ylim(bottom=0)
-    ax.set_xlabel(shorten(data.goods[0]))
-    ax.set_ylabel(shorten(data.goods[1]))
-    ax.legend(title="budget", frameon=False, fontsize=8)
+    ax.set_xlabel(shorten(data.goods[0]), **PLAIN)
+    ax.set_ylabel(shorten(data.goods[1]), **PLAIN)
+    for text in ax.legend(title="budget", frameon=False, fontsize=8).get_texts():
+        text.update(PLAIN)
     ax.set_title("Budgets, their patches, and the share of households in each", fontsize=10)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
@@ -115,12 +116,14 @@ def _triangles(data: Data, ax: Axes | None, chosen: Sequence[int]) -> Axes:
                     color="white" if depth > 0.55 else "black",
                 )
         ax.plot(*(np.vstack([shape, shape[:1]]) + origin).T, color=GREY, lw=0.8)
-        ax.text(origin[0] + 0.5, origin[1] + 0.97, shorten(data.labels[j]), ha="center", fontsize=9, weight="bold")
+        ax.text(
+            origin[0] + 0.5, origin[1] + 0.97, shorten(data.labels[j]), ha="center", fontsize=9, weight="bold", **PLAIN
+        )
         if order == 0:
             for corner, good, shift in zip(shape, data.goods, ((0.0, -0.08), (0.0, -0.08), (0.06, -0.02)), strict=True):
                 side = "left" if shift[0] else "center"
                 x, y = origin + corner + np.array(shift)
-                ax.text(x, y, shorten(good, 12), ha=side, va="center", fontsize=7, color=GREY)
+                ax.text(x, y, shorten(good, 12), ha=side, va="center", fontsize=7, color=GREY, **PLAIN)
     ax.set_xlim(-0.15, 1.3 * wide - 0.1)
     ax.set_ylim(-1.3 * (rows - 1) - 0.18, 1.1)
     ax.set_aspect("equal")

@@ -6,16 +6,25 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import stat
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from math import isfinite
 from pathlib import Path
 from typing import IO, Any, Literal
 
 from rumflow.errors import InputError
 from rumflow.output.frames import optional
+from rumflow.output.markup import to_html, to_latex, to_markdown, to_page
+from rumflow.text import visible
+
+#: What the endings of names mean.
+FORMS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".json": "json", ".tex": "tex", ".html": "html"}
+FORMS |= {".md": "md", ".xlsx": "xlsx"}
 
 #: What a spreadsheet takes for the beginning of a formula.
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
@@ -39,17 +48,53 @@ def write_whole(
                     shutil.copyfileobj(whole, device)
             return
         target = Path(os.path.realpath(path))
+        _sweep(target.parent)
         partial = target.with_name(f".{os.getpid()}.{threading.get_ident()}.part")
         try:
-            with open(partial, "wb") as file:
+            file, locked = _open_locked(partial)
+            with file:
                 write(file)
-            if mode is not None:
-                partial.chmod(stat.S_IMODE(mode))
-            os.replace(partial, target)
+                file.flush()
+                if mode is not None:
+                    partial.chmod(stat.S_IMODE(mode))
+                if locked:  # in its place before the lock ends
+                    os.replace(partial, target)
+            if not locked:
+                os.replace(partial, target)
         finally:
             partial.unlink(missing_ok=True)
     except OSError as fault:
         raise InputError(f"{path}: cannot be written ({fault.strerror or fault}); name another file") from None
+
+
+def _open_locked(path: Path) -> tuple[IO[bytes], bool]:
+    """A new file, and whether it is locked: it may be gone before it is, where somebody sweeps."""
+    while True:
+        file = open(path, "wb")  # noqa: SIM115 -- the caller closes it
+        locked = _lock(file, wait=True)
+        if not locked or (path.exists() and os.path.samestat(os.fstat(file.fileno()), os.stat(path))):
+            return file, locked
+        file.close()
+
+
+def _lock(file: IO[bytes], wait: bool) -> bool:
+    """Whether this process holds the lock of a file: it ends with the process, however that ends."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except (ImportError, OSError):  # another one writes, or the system has no locks
+        return False
+    return True
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the files that writers left here who were ended in the middle."""
+    for left in folder.glob(".*.part"):
+        if re.fullmatch(r"\.\d+\.\d+\.part", left.name):
+            with suppress(OSError), open(left, "rb") as file:
+                if _lock(file, wait=False):
+                    left.unlink()
 
 
 def check_target(path: str | Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
@@ -86,20 +131,89 @@ def _mode(path: str | Path, inputs: Iterable[str | os.PathLike[str]]) -> int | N
     return found.st_mode
 
 
+def check_form(path: str | Path) -> str:
+    """The form that the ending of a name asks for; a device or a pipe takes CSV."""
+    ending = Path(path).suffix.lower()
+    if ending in FORMS:
+        if ending == ".xlsx":
+            optional("openpyxl", "excel")
+        return FORMS[ending]
+    try:
+        regular = stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        regular = True
+    if regular:
+        raise InputError(
+            f"{path}: the name must end in {', '.join([*FORMS][:-1])} or {[*FORMS][-1]}, which says the form"
+        )
+    return "csv"
+
+
 def write_table(table: Mapping[str, Any], path: str | Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
-    """A table for people: columns as CSV, Parquet or JSON by the ending of the name.
+    """A table for people: columns in the form that the ending of the name says, see `FORMS`.
 
     In CSV a text that a spreadsheet would take for a formula is preceded by an apostrophe; `write_csv` writes texts as they are.
     """
-    kind = Path(path).suffix.lower()
-    if kind in (".parquet", ".pq"):
+    check_target(path, inputs)
+    form = check_form(path)
+    if form == "parquet":
         write_parquet(table, path, inputs)
-    elif kind == ".json":
-        rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-        text = json.dumps(rows, indent=1, default=str, ensure_ascii=False)
-        write_whole(path, lambda file: file.write(text.encode()), inputs)
+    elif form == "xlsx":
+        _write_xlsx(table, path, inputs)
+    elif form == "csv":
+        harmless_table = {harmless(name): [harmless(v) for v in column] for name, column in table.items()}
+        write_csv(harmless_table, path, inputs)
     else:
-        write_csv({harmless(name): [harmless(v) for v in column] for name, column in table.items()}, path, inputs)
+        write_text(_TEXTS[form](table), path, inputs)
+
+
+def write_text(text: str, path: str | Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
+    """A text; what has no code in UTF-8, a lone surrogate, is written as in Python and JSON."""
+    write_whole(path, lambda file: file.write(text.encode(errors="backslashreplace")), inputs)
+
+
+def _json(table: Mapping[str, Any]) -> str:
+    rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+    return json_text(rows, 1)
+
+
+def json_text(content: Any, indent: int, ascii_only: bool = False) -> str:
+    """JSON; numbers that it does not have (infinite, not a number) are null."""
+    return json.dumps(plain(content), indent=indent, allow_nan=False, ensure_ascii=ascii_only)
+
+
+def plain(value: Any) -> Any:
+    """Lists, mappings, texts and numbers, as JSON holds them."""
+    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str | int | float) else str(key): plain(own) for key, own in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(own) for own in value]
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    return value if value is None or isinstance(value, str | int) else str(value)
+
+
+_TEXTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "json": _json,
+    "tex": lambda table: to_latex(table) + "\n",
+    "html": lambda table: to_page(to_html(table)),
+    "md": lambda table: to_markdown(table) + "\n",
+}
+
+
+def _write_xlsx(table: Mapping[str, Any], path: str | Path, inputs: Iterable[str | os.PathLike[str]]) -> None:
+    book = optional("openpyxl", "excel").Workbook()
+    sheet = book.active
+    rows = [list(table), *zip(*table.values(), strict=True)]
+    for i, row in enumerate(rows, 1):
+        for j, value in enumerate(map(plain, row), 1):
+            if isinstance(value, str):
+                sheet.cell(i, j, visible(value)).data_type = "s"  # a text, also where it looks like a formula
+            else:
+                sheet.cell(i, j, value)
+    write_whole(path, book.save, inputs)
 
 
 def harmless(value: Any) -> Any:
@@ -128,16 +242,38 @@ def write_csv(
         writer.writerows(zip(*table.values(), strict=True))
         text.detach()
 
-    write_whole(path, write, inputs)
+    with _only_text(path, table):
+        write_whole(path, write, inputs)
 
 
 def write_parquet(table: Mapping[str, Any], path: str | Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
     """Columns as Parquet, with their types."""
     arrow, parquet = optional("pyarrow", "data"), optional("pyarrow.parquet", "data")
     try:
-        columns = arrow.table(dict(table))
+        with _only_text(path, table):
+            columns = arrow.table(dict(table))
     except (arrow.ArrowException, OverflowError) as fault:
         raise InputError(
             f"{path}: a column cannot be written as Parquet ({str(fault).splitlines()[0][:120]})"
         ) from None
     write_whole(path, lambda file: parquet.write_table(columns, file), inputs)
+
+
+@contextmanager
+def _only_text(path: str | Path, table: Mapping[str, Any]) -> Iterator[None]:
+    """An error that names the text that has no code in UTF-8."""
+    try:
+        yield
+    except UnicodeEncodeError:
+        texts = (text for text in _texts([*table, *table.values()]) if re.search("[\ud800-\udfff]", text))
+        named = f"'{visible(next(texts)[:60])}'"
+        raise InputError(f"{path}: the text {named} holds a character that no text has; rename it") from None
+
+
+def _texts(values: Iterable[Any]) -> Iterator[str]:
+    """All texts in lists of lists."""
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Iterable):
+            yield from _texts(value)

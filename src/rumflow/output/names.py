@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from rumflow.text import visible
+
 if TYPE_CHECKING:
     from rumflow.core.arrays import Array
 
@@ -39,7 +41,7 @@ def name_menu(
     items: Sequence[Hashable],
     menu: Iterable[Hashable],
     length: int = LENGTH,
-    name: Callable[[Hashable], str] = str,
+    name: Callable[[Hashable], str] = visible,
 ) -> str:
     """A menu in words: {tea, milk}; of more than five items "all 6 items" or "everything except tea"; a long one is cut.
 
@@ -67,7 +69,7 @@ def list_menu(items: Sequence[Hashable], menu: Sequence[Hashable], length: int =
     >>> list_menu("abcdef", "abcde"), list_menu(range(99), range(98))
     ('{a, b, c, d, e}', 'everything except 98')
     """
-    whole = "{" + ", ".join(map(str, menu)) + "}"
+    whole = "{" + ", ".join(map(visible, menu)) + "}"
     return whole if len(whole) <= length else name_menu(items, menu, length)
 
 
@@ -75,7 +77,7 @@ def name_order(
     order: Sequence[Hashable],
     decided: int | None = None,
     length: int = 100,
-    name: Callable[[Hashable], str] = str,
+    name: Callable[[Hashable], str] = visible,
     separator: str = " > ",
 ) -> str:
     """A ranking, best item first; where only the first items are `decided`, the others are not named; a long one is cut.

@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from rumflow.errors import InputError
 from rumflow.output.frames import optional
 from rumflow.output.names import name_menu
+from rumflow.text import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+#: For texts with labels in them, which are never TeX, whatever dollar signs they hold and whoever draws with TeX.
+PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}
 
 BLUE, RED, GREY, ORANGE, GREEN = "#2f6fb0", "#c8402f", "#8a8f98", "#d98c1f", "#3f9b63"
 CYCLE = [BLUE, ORANGE, GREEN, RED, "#8660b5", "#5aa9c9", "#b8729a", "#8c7a4f", GREY, "#4f6d46"]
@@ -39,8 +43,8 @@ def new_axes(width: float, height: float) -> Axes:
 
 
 def shorten(label: object, length: int = 18) -> str:
-    """A label that fits: cut in the middle of long texts, `$` made harmless."""
-    text = str(label).replace("$", r"\$")
+    """A label that fits: cut in the middle of long texts, with what cannot be seen written out."""
+    text = visible(label)
     if len(text) <= length:
         return text
     head = (length - 1) * 2 // 3
@@ -77,6 +81,12 @@ class Names:
         return [f"{self.short[x]} = {shorten(x, 28)}" for x in self.items] if self.coded else []
 
 
+def key_of(items: Sequence[Hashable]) -> list[tuple[str, str, str]]:
+    """Letter, label and colour of each item in pictures, where there are letters enough."""
+    few = len(items) <= len(ascii_uppercase)
+    return [(ascii_uppercase[k], visible(x), CYCLE[k % len(CYCLE)]) for k, x in enumerate(items)] if few else []
+
+
 def legend_below(ax: Axes, handles: list[Any], points: float = 2.0) -> None:
     """A key `points` under the picture, in as many columns as fit."""
     transforms = optional("matplotlib.transforms", "plots")
@@ -85,10 +95,12 @@ def legend_below(ax: Axes, handles: list[Any], points: float = 2.0) -> None:
     hidden = all(getattr(handle, "get_color", str)() == "none" for handle in handles)
     figure: Any = ax.get_figure()
     down = transforms.ScaledTranslation(0, -points / 72, figure.dpi_scale_trans)
-    ax.legend(
+    legend = ax.legend(
         handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=ax.transAxes + down, ncols=columns,
         frameon=False, fontsize=7.5, handlelength=0 if hidden else 1.2, handletextpad=0 if hidden else 0.6, columnspacing=1.2,
     )  # fmt: skip
+    for text in legend.get_texts():
+        text.update(PLAIN)
 
 
 def letters_below(ax: Axes, names: Names, points: float) -> None:
@@ -109,6 +121,6 @@ def patch(color: str, label: str) -> Any:
 
 def finish(ax: Axes, title: str, side: Literal["left", "right"] = "left", size: float = 11) -> Axes:
     """A title, and no frame but the two axes."""
-    ax.set_title(title, loc=side, fontsize=size)
+    ax.set_title(title, loc=side, fontsize=size, **PLAIN)
     ax.spines[["top", "right"]].set_visible(False)
     return ax

@@ -22,6 +22,7 @@ from rumflow.output.plot_style import (
     CYCLE,
     GREY,
     ORANGE,
+    PLAIN,
     RED,
     Names,
     find_axes,
@@ -92,6 +93,7 @@ def plot_fit(fit: Fit, ax: Axes | None = None, label: int = 5) -> Axes:
             fontsize=7.5,
             linespacing=1.35,
             annotation_clip=False,
+            **PLAIN,
         )
     return finish(ax, title)
 
@@ -145,7 +147,8 @@ def plot_block_marschak(
     )
     if not lines:
         head = f"none of {len(heights)} is negative"
-    ax.text(0.02, 0.97, "\n".join([head, *lines]), transform=ax.transAxes, va="top", fontsize=7.5, linespacing=1.4)
+    told = "\n".join([head, *lines])
+    ax.text(0.02, 0.97, told, transform=ax.transAxes, va="top", fontsize=7.5, linespacing=1.4, **PLAIN)
     top = float(np.sort(heights)[-1])
     ax.set_ylim(min(float(heights[0]) * 1.15, -0.02 * top), top * (1.15 + 0.09 * (len(lines) + 1)))
     ax.set(xlabel="menus and items, in order of the term", ylabel="Block-Marschak term", xticks=[])
@@ -191,7 +194,7 @@ def _draw_lattice(fit: Fit, ax: Axes | None) -> Axes:
     for mask, (across, level) in place.items():
         name = "".join(short.item(fit.items[k]) for k in items_of(mask)) or "∅"
         box = {"boxstyle": "round,pad=0.25", "facecolor": face, "edgecolor": GREY, "linewidth": 0.6}
-        ax.text(across, level, name, ha="center", va="center", fontsize=size, bbox=box, zorder=4)
+        ax.text(across, level, name, ha="center", va="center", fontsize=size, bbox=box, zorder=4, **PLAIN)
     legend_below(ax, [line(CYCLE[x], text) for x, text in enumerate(short.key())])
     ax.set(ylim=(-0.35, n + 0.35), xlim=(0, 1))
     ax.axis("off")
@@ -251,7 +254,7 @@ def plot_rankings(fit: Fit, ax: Axes | None = None, top: int = 10) -> Axes:
         for (order, _), decided in zip(found, fit.decided.tolist(), strict=False)
     ]
     letters_below(ax, short, 34)
-    ax.set_yticks(rows, texts, fontsize=8)
+    ax.set_yticks(rows, texts, fontsize=8, **PLAIN)
     ax.invert_yaxis()
     ax.set_xlim(0, max(weights) * 1.18)
     rest = f"{len(found)} of {len(fit.rankings.weights)} rankings"
@@ -306,7 +309,7 @@ def plot_bounds(bounds: Any, ax: Axes | None = None, title: str = "") -> Axes:
         text = f"{low:.3f}" if high - low < 5e-4 else f"{low:.3f} to {high:.3f}"
         draw_range(ax, row, (low, high), interval, text)
     names = [shorten(x, 36) + ("" if len(menus) == 1 else f"\nfrom {short.menu(menu or ())}") for menu, x in cells]
-    ax.set_yticks(rows, names, fontsize=8)
+    ax.set_yticks(rows, names, fontsize=8, **PLAIN)
     ax.invert_yaxis()
     ax.set(xlim=(0, 1), xlabel="probability", ylim=(len(bounds) - 0.4, -0.6))
     if len(menus) > 1 and short.coded:
@@ -328,7 +331,7 @@ def plot_models(comparison: Any, ax: Axes | None = None) -> Axes:
         what = f" {distance:.4g}" + ("" if pvalue is None else f"  (p = {pvalue:.3g})")
         what += "" if status == "optimal" else f"  {status}"
         ax.text(distance, float(row), what, va="center", fontsize=8)
-    ax.set_yticks(rows, [shorten(name, 36) for name in table["model"]], fontsize=9)
+    ax.set_yticks(rows, [shorten(name, 36) for name in table["model"]], fontsize=9, **PLAIN)
     ax.invert_yaxis()
     ax.set(xlim=(0, most * 1.3), xlabel="distance of the data")
     return finish(ax, "How far the data are from each model")

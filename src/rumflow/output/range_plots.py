@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rumflow.errors import InputError
-from rumflow.output.plot_style import BLUE, GREY, ORANGE, find_axes, finish, legend_below, line, shorten
+from rumflow.output.plot_style import BLUE, GREY, ORANGE, PLAIN, find_axes, finish, legend_below, line, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +57,7 @@ def plot_ranges(
     for name, values in (marks or {}).items():
         ax.plot(values[:count], rows, color=ORANGE, marker="o", markersize=4, linewidth=0, zorder=3)
         handles.append(line(ORANGE, name))
-    ax.set_yticks(rows, [shorten(name, MOST_NAME) for name in names[:count]], fontsize=8)
+    ax.set_yticks(rows, [shorten(name, MOST_NAME) for name in names[:count]], fontsize=8, **PLAIN)
     ax.set_ylim(count - 0.4, -0.6)
     ax.set_xlabel(label + (f" (the first {count} of {len(names)} rows)" if count < len(names) else ""))
     if handles:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TextIO
+
+from rumflow.text import visible, visible_lines
 
 #: Lines of a cell that is wrapped; what is longer is cut.
 MOST_LINES = 6
@@ -36,11 +39,11 @@ class Table:
         if excess > 0 and texts:
             widest = max(texts, key=lambda j: widths[j])
             widths[widest] = max(12, widths[widest] - excess)
-        lines = [self.title, _line(self.columns, widths, right), "  ".join("-" * w for w in widths)]
+        lines = [visible_lines(self.title), _line(self.columns, widths, right), "  ".join("-" * w for w in widths)]
         for row in cells:
             parts = [_wrap(cell, w) for cell, w in zip(row, widths, strict=True)]
             lines += [_line(line, widths, right) for line in zip_longest(*parts, fillvalue="")]
-        return "\n".join([*lines, *([self.note] if self.note else [])])
+        return "\n".join([*lines, *([visible_lines(self.note)] if self.note else [])])
 
 
 def show(parts: Sequence[Table | str], stream: TextIO | None = None) -> None:
@@ -48,7 +51,7 @@ def show(parts: Sequence[Table | str], stream: TextIO | None = None) -> None:
     out = sys.stdout if stream is None else stream
     if out.isatty() and _show_rich(parts, out):
         return
-    print("\n\n".join(part if isinstance(part, str) else part.text() for part in parts), file=out)
+    print("\n\n".join(visible_lines(part) if isinstance(part, str) else part.text() for part in parts), file=out)
 
 
 def _show_rich(parts: Sequence[Table | str], out: TextIO) -> bool:
@@ -64,7 +67,7 @@ def _show_rich(parts: Sequence[Table | str], out: TextIO) -> bool:
         if k:
             console.print()
         if isinstance(part, str):
-            console.print(Text(part), soft_wrap=True)
+            console.print(Text(visible_lines(part)), soft_wrap=True)
             continue
         table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
         for j, name in enumerate(part.columns):
@@ -72,10 +75,10 @@ def _show_rich(parts: Sequence[Table | str], out: TextIO) -> bool:
             table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
         for row in part.rows:
             table.add_row(*(Text(_cell(value)) for value in row))
-        console.print(Text(part.title, style="bold"), soft_wrap=True)
+        console.print(Text(visible_lines(part.title), style="bold"), soft_wrap=True)
         console.print(table)
         if part.note:
-            console.print(Text(part.note, style="dim"), soft_wrap=True)
+            console.print(Text(visible_lines(part.note), style="dim"), soft_wrap=True)
     return True
 
 
@@ -94,7 +97,8 @@ def _wrap(cell: str, width: int) -> list[str]:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) or value is None or (isinstance(value, str) and value.endswith("%"))
+    percent = isinstance(value, str) and re.fullmatch(r"[-+]?[\d.]+ ?%", value) is not None
+    return isinstance(value, int | float) or value is None or percent
 
 
 def _cell(value: object) -> str:
@@ -106,4 +110,4 @@ def _cell(value: object) -> str:
         if value.is_integer() and 10 <= abs(value) < 1e15:
             return f"{value:.0f}"
         return f"{value:.4f}" if 1e-4 <= abs(value) < 1e5 or value == 0 else f"{value:.3g}"
-    return str(value)
+    return visible(value)

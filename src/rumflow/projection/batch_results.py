@@ -14,6 +14,7 @@ from rumflow.core.arrays import Array, Mask, Mixture
 from rumflow.core.certificate import Certificate
 from rumflow.core.lattice import Lattice
 from rumflow.errors import InputError
+from rumflow.output.result import Result
 from rumflow.projection.results import Projection
 from rumflow.projection.stacks import read_stack, write_stack
 from rumflow.projection.status import Status
@@ -22,7 +23,7 @@ from rumflow.solvers.geometry import Fits
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProjectionBatch:
+class ProjectionBatch(Result):
     """The projections of many problems; `batch[i]` is the i-th as a `Projection`.
 
     For a stack of arrays, `rho` and `flow` have the form of the input: (B, 2^n, n) or (B, N).
@@ -46,6 +47,9 @@ class ProjectionBatch:
 
     seconds: float
     cone: bool
+    _named = ("seconds", "cone")
+    _listed = "projections"
+
     _projections: list[Projection] = field(repr=False)
     _fits: Fits | None = field(default=None, repr=False)  # of a stack of arrays
     _flat: bool = field(default=False, repr=False)  # it came as cells
@@ -55,6 +59,13 @@ class ProjectionBatch:
 
     def __getitem__(self, i: int) -> Projection:
         return self._projections[i]
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """One row per problem: problem (its number), distance, objective, gap, inside, iterations, status."""
+        columns: dict[str, Any] = {"problem": np.arange(len(self)), "distance": self.distance}
+        columns |= {"objective": self.objective, "gap": self.gap, "inside": self.inside, "iterations": self.iterations}
+        return {name: column.tolist() for name, column in columns.items()} | {"status": list(map(str, self.status))}
 
     @property
     def certificates(self) -> list[Certificate]:

@@ -18,9 +18,17 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.models.rankings import choice_probabilities
+from rumflow.output.names import how_many
+from rumflow.output.result import Result
 
 
-class Rankings(NamedTuple):
+class _Rankings(NamedTuple):
+    orders: NDArray[np.int64]
+    weights: Array
+    items: tuple[Item, ...]
+
+
+class Rankings(Result, _Rankings):
     """A mixture of rankings, heaviest first. One among many that give the same probabilities when n >= 4.
 
     Attributes
@@ -43,9 +51,18 @@ class Rankings(NamedTuple):
     b > a > c 0.357
     """
 
-    orders: NDArray[np.int64]
-    weights: Array
-    items: tuple[Item, ...]
+    __slots__ = ()
+    _named = ("items",)
+    _listed = "rankings"
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """Columns weight and ranking, the items best first."""
+        orders = self.labelled()
+        return {"weight": [weight for _, weight in orders], "ranking": [order for order, _ in orders]}
+
+    def _title(self) -> str:
+        return f"A mixture of {how_many(len(self.weights), 'ranking')}"
 
     def labelled(self, count: int | None = None) -> list[tuple[tuple[Item, ...], float]]:
         """Return the heaviest rankings with labels, and their weights.
@@ -66,7 +83,14 @@ class Rankings(NamedTuple):
         ]
 
 
-class Score(NamedTuple):
+class _Score(NamedTuple):
+    loglik: float
+    squared_error: float
+    n_observations: float
+    n_impossible: float
+
+
+class Score(Result, _Score):
     """How well a fit predicts choices.
 
     Attributes
@@ -89,13 +113,18 @@ class Score(NamedTuple):
     (-22.493, 40.0)
     """
 
-    loglik: float
-    squared_error: float
-    n_observations: float
-    n_impossible: float
+    __slots__ = ()
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """One row: loglik, squared_error, n_observations, n_impossible."""
+        return {name: [value] for name, value in self._asdict().items()}
+
+    def _title(self) -> str:
+        return "How well the fit predicts these choices"
 
 
-class Fitted(ABC):
+class Fitted(Result, ABC):
     """A fit of a model to choices from menus, by distance or by likelihood.
 
     On menus that were not observed its probabilities are what the returned mixture gives; other values fit the data as well.

@@ -24,7 +24,11 @@ from rumflow.data.labels import Item
 from rumflow.data.menus import labels_of
 from rumflow.errors import InputError
 from rumflow.models.model import Model
+from rumflow.output.files import plain
 from rumflow.output.frames import make_frame
+from rumflow.output.result import as_texts
+from rumflow.output.tables import Table
+from rumflow.projection.describe import describe_fit
 from rumflow.projection.fitted import Fitted
 from rumflow.projection.observations import Observations
 from rumflow.projection.pack import save
@@ -66,6 +70,12 @@ class Projection(Fitted):
     >>> round(fit.distance, 3), fit.gap <= 1e-9 * fit.objective
     (0.185, True)
     """
+
+    _named = (
+        "items", "distance", "lower_distance", "objective", "gap", "inside", "complete", "weighted", "method", "iterations",
+        "tol", "seconds",
+    )  # fmt: skip
+    _listed = "cells"
 
     observations: Observations
     fits: Fits = field(repr=False)
@@ -383,7 +393,9 @@ class Projection(Fitted):
         array[self.observations.rows] = self.geometry.cells.to_array(table)
         return array
 
-    def to_frame(self, data: ChoiceData | None = None, menus: str = "all", backend: str = "pandas") -> Any:
+    def to_frame(  # type: ignore[override]  # beside `backend` it takes what its rows are
+        self, data: ChoiceData | None = None, menus: str = "all", backend: str = "pandas"
+    ) -> Any:
         """Return a data frame of menus, items, observed and fitted probabilities.
 
         Parameters
@@ -401,7 +413,33 @@ class Projection(Fitted):
             Columns menu_mask, menu, item, observed (None where not observed), fitted, flow on the lattice; menu_id, menu,
             item, observed, fitted on a graph.
         """
-        return make_frame(fit_table(self, data, menus), backend)
+        return make_frame(as_texts(fit_table(self, data, menus)), backend)
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """Observed and fitted probabilities: the columns of `to_frame`, of the observed menus."""
+        return fit_table(self, menus="observed")
+
+    def parts(self, top: int = 8) -> list[str | Table]:
+        """Return the paragraphs and tables of the summary.
+
+        Parameters
+        ----------
+        top : int, default 8
+            The largest number of rows of a table.
+
+        Returns
+        -------
+        list of str and Table
+        """
+        return describe_fit(self, top)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as lists, texts and numbers, for JSON; None for numbers that JSON does not have."""
+        found = super().to_dict() | {"model": self.model.name, "status": str(self.status)}
+        found["rankings"] = self.rankings.to_dict()["rankings"] if self.model.types_are_rankings else None
+        found["certificate"] = plain(self.certificate._asdict())
+        return found
 
     def save(self, path: str | Path) -> None:
         """Write the fit with its data, model and certificate to one file, which `rumflow.load` reads.

@@ -10,7 +10,6 @@ from rumflow.check import check_option
 from rumflow.core.arrays import Array
 from rumflow.core.lattice import items_of
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import format_menu
 from rumflow.errors import InputError
 
 #: Tables over every menu of more items than this are refused: they would have millions of rows.
@@ -31,7 +30,7 @@ def fit_table(fit: Any, data: ChoiceData | None = None, menus: str = "all") -> d
 
 def _over_observed(fit: Any, data: ChoiceData | None) -> dict[str, list[Any]]:
     row, item = np.nonzero(fit.membership & (fit.membership.sum(axis=1, keepdims=True) > 1))
-    names = [format_menu(menu) for menu in fit.menus]
+    names = fit.menus
     columns: dict[str, list[Any]] = {
         "menu_id": row.tolist(),
         "menu": [names[i] for i in row],
@@ -60,7 +59,7 @@ def _over_all_menus(fit: Any, data: ChoiceData | None, menus: str) -> dict[str, 
         members = items_of(mask)
         if len(members) < 2 or (menus == "observed" and not seen[mask, members].any()):
             continue
-        name = format_menu(fit.items[x] for x in members)
+        name = tuple(fit.items[x] for x in members)
         for x in members:
             known = bool(seen[mask, x])
             row = (

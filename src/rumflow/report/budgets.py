@@ -11,9 +11,11 @@ import numpy as np
 
 from rumflow.data.budgets import BudgetData
 from rumflow.inference import rum_test
+from rumflow.inference.notes import PRICES
 from rumflow.output import plots
 from rumflow.output.budget_plots import MOST_TRIANGLES, plot_budgets
 from rumflow.output.files import check_target, write_whole
+from rumflow.projection.describe import nothing_to_test
 from rumflow.projection.results import Projection
 from rumflow.projection.single import project
 from rumflow.report.render import PageTable, render
@@ -66,6 +68,7 @@ def _content(data: BudgetData, fit: Projection, test: Any) -> dict[str, Any]:
         )
     return {
         "verdict": _verdict(fit, test),
+        "assumption": PRICES,
         "facts": facts,
         "patches": _patches(data),
         "misfits": _misfits(data, fit),
@@ -82,6 +85,8 @@ def _content(data: BudgetData, fit: Projection, test: Any) -> dict[str, Any]:
 
 
 def _verdict(fit: Projection, test: Any) -> dict[str, str]:
+    if reason := nothing_to_test(fit):
+        return {"kind": "", "text": reason}
     if fit.inside:
         return {"kind": "good", "text": "Yes: a population of utility maximisers explains every share exactly."}
     if test is None:

@@ -20,10 +20,13 @@ from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference import bounds, rum_test
 from rumflow.inference.assortment_inputs import check_revenue
 from rumflow.inference.confidence import has_counts
+from rumflow.inference.notes import ASSUMPTION
 from rumflow.output import plots
 from rumflow.output.files import check_target, write_whole
 from rumflow.output.frames import optional
 from rumflow.output.names import WRAPPED, name_menu, name_order
+from rumflow.output.plot_style import Names, key_of
+from rumflow.projection.describe import nothing_to_test
 from rumflow.projection.results import Projection
 from rumflow.projection.single import project
 from rumflow.projection.status import Status
@@ -95,7 +98,10 @@ def make_report(
     if test is not None and test.interrupted:
         raise KeyboardInterrupt
     reasons = explain_data(data, n_boot, seed, cluster, progress) if is_quick(fit) else None
-    content = _content(data, fit, test) | {"explanation": None if reasons is None else explanation_content(reasons)}
+    content = _content(data, fit, test)
+    idle = bool(nothing_to_test(fit))
+    content["explanation"] = None if reasons is None or idle else explanation_content(reasons)
+    content["idle"] = idle
     best = (
         None if revenue is None else find_assortment(data, revenue, outside_option, n_boot > 0, seed, cluster, progress)
     )
@@ -133,6 +139,7 @@ def _content(data: ChoiceData, fit: Projection, test: Any) -> dict[str, Any]:
     predictions, text = _predictions(data, fit)
     return {
         "verdict": _verdict(fit, test, has_counts(data)),
+        "assumption": ASSUMPTION,
         "facts": _facts(data, fit, test),
         "about": _about(data),
         "menus": _menus(data),
@@ -142,6 +149,8 @@ def _content(data: ChoiceData, fit: Projection, test: Any) -> dict[str, Any]:
         "drivers": _drivers(data, fit),
         "cells": _cells(data, fit),
         "pictures": _pictures(fit, test),
+        "key": key_of(data.items),
+        "letters": key_of(data.items) if Names(data.items).coded else [],
         "complete": fit.complete,
         "lattice_text": ""
         if data.n <= MOST_DRAWN
@@ -164,6 +173,8 @@ def _distance(fit: Projection) -> str:
 
 
 def _verdict(fit: Projection, test: Any, counted: bool) -> dict[str, str]:
+    if reason := nothing_to_test(fit):
+        return {"kind": "", "text": reason}
     if fit.inside:
         return {
             "kind": "good",

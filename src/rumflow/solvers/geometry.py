@@ -30,6 +30,8 @@ from rumflow.core.graph_cells import Cells
 from rumflow.core.problem import Stop
 from rumflow.core.transforms import zeta
 from rumflow.models.model import Model
+from rumflow.output.result import Result
+from rumflow.output.tables import Table
 from rumflow.solvers.resources import ONE_THREAD, Resources
 
 #: Stop when the gap is within this share of the objective, where the caller says nothing.
@@ -44,15 +46,33 @@ ENDED = ("max_seconds", "interrupted")
 _FACTOR_BYTES = 1 << 30
 
 
-class Cost(NamedTuple):
-    """What a projection will cost."""
-
+class _Cost(NamedTuple):
     route: str  # "lattice", "graph" or "bounded"
     nodes: int  # 0 where there are bounds in place of a graph
     arcs: int
     bytes: int
     seconds: float  # of one thread; NaN where it cannot be said
     note: str = ""  # why not: then nodes, arcs and bytes are those of the part of the graph that was built
+
+
+class Cost(Result, _Cost):
+    """What a projection will cost."""
+
+    __slots__ = ()
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """One row: route, nodes, arcs, bytes, seconds."""
+        return {name: [value] for name, value in self._asdict().items()}
+
+    def parts(self) -> list[str | Table]:
+        """Return a sentence."""
+        if self.route == "bounded":
+            return [f"Route bounded: rankings by search, and bounds, in about {self.seconds:.2g} s or more."]
+        return [
+            f"Route {self.route}: {self.nodes:,} nodes, {self.arcs:,} arcs, {self.bytes / 1e6:,.0f} MB, about "
+            f"{self.seconds:.2g} s."
+        ]
 
 
 class Keep(IntEnum):

@@ -11,9 +11,18 @@ import torch
 from torch import Tensor, nn
 
 from rumflow.check import check_number, check_whole
+from rumflow.output.result import Result
 
 
-class ConflictReport(NamedTuple):
+class _ConflictReport(NamedTuple):
+    distance: Tensor
+    score: Tensor
+    outlier: Tensor
+    mean: float
+    std: float
+
+
+class ConflictReport(Result, _ConflictReport):
     """What a `ConflictMonitor` says about a batch.
 
     Attributes
@@ -37,11 +46,16 @@ class ConflictReport(NamedTuple):
     (tensor([1., 2.], dtype=torch.float64), tensor([False, False]))
     """
 
-    distance: Tensor
-    score: Tensor
-    outlier: Tensor
-    mean: float
-    std: float
+    __slots__ = ()
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """One row per sample: distance, score, outlier."""
+        return {name: getattr(self, name).tolist() for name in ("distance", "score", "outlier")}
+
+    def _title(self) -> str:
+        found = f"{int(self.outlier.sum())} of {len(self.outlier)} samples are outliers"
+        return f"{found}; baseline {self.mean:.4g}, standard deviation {self.std:.4g}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and lists, for JSON; None for what is not a finite number."""

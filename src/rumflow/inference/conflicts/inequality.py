@@ -33,6 +33,7 @@ from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.output.names import list_menu
 from rumflow.solvers.graph import GraphGeometry
+from rumflow.text import visible
 
 #: The terms of up to this many menus are listed in words.
 MOST_TERMS = 8
@@ -153,8 +154,8 @@ def choice_in_words(data: ChoiceData, inside: Mask, c: Array) -> str:
     name = list_menu(data.items, menu)
     texts = []
     for level in sorted(set(c[inside]) - {0.0}):
-        own = [str(data.items[x]) for x in np.flatnonzero(inside & (c == level))]
-        others = [str(data.items[x]) for x in np.flatnonzero(inside & (c != level))]
+        own = [visible(data.items[x]) for x in np.flatnonzero(inside & (c == level))]
+        others = [visible(data.items[x]) for x in np.flatnonzero(inside & (c != level))]
         what = " or ".join(own)
         if len(own) > 1 and len(others) < len(own):
             what = "anything but " + " or ".join(others)

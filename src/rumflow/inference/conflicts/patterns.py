@@ -33,6 +33,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.inference.conflicts.subsets import by_item
 from rumflow.output.names import list_menu
+from rumflow.text import visible
 
 #: Items that were added and are named one by one.
 MOST_NAMED = 4
@@ -64,9 +65,9 @@ def _nested(data: ChoiceData, small: int, large: int) -> Pattern | None:
         return None
     target = data.items[x]
     added = [z for z in after if z not in before]
-    more = _and([str(data.items[z]) for z in added]) if len(added) <= MOST_NAMED else f"{len(added)} more items"
+    more = _and([visible(data.items[z]) for z in added]) if len(added) <= MOST_NAMED else f"{len(added)} more items"
     text = (
-        f"{target} is taken by {_percent(before[x])} from {_name(data, small)}, but by {_percent(after[x])} "
+        f"{visible(target)} is taken by {_percent(before[x])} from {_name(data, small)}, but by {_percent(after[x])} "
         f"when {more} {'is' if len(added) == 1 else 'are'} on offer as well"
     )
     plain = Pattern("regularity", {"target": target}, text + ": more on offer made it more popular.")
@@ -76,7 +77,7 @@ def _nested(data: ChoiceData, small: int, large: int) -> Pattern | None:
     extra, won = data.items[z], after[z]
     third = _pair_of(data, x, z) if len(after) == 3 else None
     if third is not None and after[x] > (alone := by_item(data, data.shares, third)[x]):
-        text += f"; and from {_name(data, third)} it is taken by {_percent(alone)}. {target} gains whichever of the "
+        text += f"; and from {_name(data, third)} it is taken by {_percent(alone)}. {visible(target)} gains whichever of the "
         text += "other two is added, as an item between two extremes does."
         return Pattern("compromise", {"target": target, "added": extra}, text)
     if all(won < after[y] for y in before):
@@ -86,10 +87,10 @@ def _nested(data: ChoiceData, small: int, large: int) -> Pattern | None:
     if not rivals:
         return plain
     y = min(rivals, key=rise.__getitem__)
-    rival = data.items[y]
+    rival = visible(data.items[y])
     text += f", which wins {_percent(won)} and costs {rival} more than that: {rival} falls from {_percent(before[y])} "
     text += f"to {_percent(after[y])}."
-    return Pattern("similarity", {"target": target, "added": extra, "rival": rival}, text)
+    return Pattern("similarity", {"target": target, "added": extra, "rival": data.items[y]}, text)
 
 
 def _reversal(data: ChoiceData, menus: tuple[int, ...], coefficients: Array, common: set[int]) -> Pattern:
@@ -97,7 +98,7 @@ def _reversal(data: ChoiceData, menus: tuple[int, ...], coefficients: Array, com
         tuple(data.items[x] for x, c in by_item(data, coefficients, menu).items() if c > 0 and x in common)
         for menu in menus
     )
-    names = [" or ".join(map(str, labels)) for labels in (first, second)]
+    names = [" or ".join(map(visible, labels)) for labels in (first, second)]
     text = (
         f"{names[0]} is taken from {_name(data, menus[0])} and {names[1]} from {_name(data, menus[1])}, though all of them "
         "are on both: too many people would have to change their mind."
@@ -124,7 +125,7 @@ def _cycle(data: ChoiceData, menus: tuple[int, ...], coefficients: Array) -> Pat
         return None
     labels = tuple(data.items[x] for x in order)
     steps = ", ".join(
-        f"{a} over {b} by {_percent(shares[x])}"
+        f"{visible(a)} over {visible(b)} by {_percent(shares[x])}"
         for x, a, b in zip(order, labels, (*labels[1:], labels[0]), strict=True)
     )
     text = f"Preferences form a cycle: {steps}. No ranking agrees with all {len(order)} of these choices."

@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from rumflow.data.labels import Item, format_menu
+from rumflow.data.design import TINY
+from rumflow.data.labels import Item
 from rumflow.inference.conflicts.inequality import Inequality, Term
 from rumflow.inference.conflicts.patterns import Pattern
-from rumflow.inference.notes import TINY
+from rumflow.inference.notes import ASSUMPTION
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
-from rumflow.output.frames import make_frame
+from rumflow.output.files import plain
 from rumflow.output.names import WRAPPED, list_menu, name_menu
+from rumflow.output.result import Result
 from rumflow.output.tables import Table
+from rumflow.text import visible
 
 #: Rows of the table in the summary; menus of a conflict, and shares of a menu, that it names.
 MOST_ROWS, MOST_MENUS, MOST_SHARES = 10, 8, 6
@@ -70,7 +73,7 @@ class Conflict:
             largest = sorted(shares.items(), key=lambda one: -one[1])[:MOST_SHARES]
             left = len(shares) - len(largest)
             rest = "" if not left else ", 1 other" if left == 1 else f", {left} others"
-            text = ", ".join(f"{item} {100 * share:.1f} %" for item, share in largest)
+            text = ", ".join(f"{visible(item)} {100 * share:.1f} %" for item, share in largest)
             found.append(f"  {list_menu(items, menu)}: {text}{rest}")
         if len(self.menus) > MOST_MENUS:
             found.append(f"  ... and {len(self.menus) - MOST_MENUS} more menus")
@@ -81,12 +84,14 @@ class Conflict:
         found.append(f"  {self.inequality.text[:-1]}{beyond}.")
         for menu, item, multiplier, value in (self.block_marschak or ())[:3]:
             times = "" if multiplier == 1 else f"{multiplier:g} x "
-            found.append(f"  Block-Marschak term: {times}{item} from {list_menu(items, menu)}: {value:.4g} < 0")
+            found.append(
+                f"  Block-Marschak term: {times}{visible(item)} from {list_menu(items, menu)}: {value:.4g} < 0"
+            )
         return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
+class Explanation(Result):
     """Which menus are in conflict with each other, and how much each of them matters.
 
     Attributes
@@ -143,6 +148,12 @@ class Explanation:
     >>> explanation.pattern, explanation.complete
     ('attraction', True)
     """
+
+    _named = (
+        "verdict", "items", "distance", "pvalue", "level", "n_boot", "halves", "seed", "complete", "leads", "notes",
+        "interrupted", "seconds",
+    )  # fmt: skip
+    _listed = "influence"
 
     conflicts: tuple[Conflict, ...]
     complete: bool
@@ -201,9 +212,10 @@ class Explanation:
         these = "these menus alone" if count == 1 else f"each of these {count} sets of menus alone"
         return f"{words.name} is rejected ({p}), and so it is for {these}."
 
-    def summary(self) -> str:
-        """Return the explanation in words."""
-        return "\n\n".join(part if isinstance(part, str) else part.text() for part in self.parts())
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """The influence of the menus."""
+        return self.influence
 
     def parts(self) -> list[str | Table]:
         """Return paragraphs, and the table of influence unless the distance is 0."""
@@ -242,6 +254,7 @@ class Explanation:
                 found.append("There may be more conflicts than those listed.")
             found += [note for number, one in enumerate(self.conflicts, 1) for note in self._thin_ice(number, one)]
             if self.level is not None:
+                found.append(ASSUMPTION)
                 found.append("P-values of sets that were searched for are not adjusted for the search.")
         if self.interrupted:
             found.append("The run was interrupted: these are the results so far.")
@@ -304,50 +317,15 @@ class Explanation:
         title = f"Influence of the menus on the distance, {self.distance:.4g} with all of them{unit}"
         return Table(title, [words[name] for name in shown], [list(r) for r in zip(*shown.values(), strict=True)], note)
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the influence of the menus as a data frame.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
-            The kind of data frame.
-
-        Returns
-        -------
-        data frame
-        """
-        table = dict(self.influence)
-        table["menu"] = [format_menu(menu) for menu in table["menu"]]
-        table["conflicts"] = [", ".join(map(str, numbers)) for numbers in table["conflicts"]]
-        return make_frame(table, backend)
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything as lists, texts and numbers, for JSON."""
-        influence = [
-            dict(zip(self.influence, row, strict=True)) | {"menu": list(row[0])}
-            for row in zip(*self.influence.values(), strict=True)
-        ]
-        return {
-            "verdict": self.verdict,
-            "items": list(self.items),
-            "distance": self.distance,
-            "pvalue": self.pvalue,
-            "level": self.level,
-            "n_boot": self.n_boot,
-            "halves": self.halves,
+        terms = self.block_marschak
+        more = {
             "halves_rejected": self.rejected,
-            "seed": self.seed,
             "conflicts": [_as_dict(one) for one in self.conflicts],
-            "complete": self.complete,
-            "leads": [[list(menu) for menu in menus] for menus in self.leads],
-            "block_marschak": None
-            if self.block_marschak is None
-            else [{"menu": list(menu), "item": item, "value": value} for menu, item, value in self.block_marschak],
-            "influence": influence,
-            "notes": self.notes,
-            "interrupted": self.interrupted,
-            "seconds": self.seconds,
+            "block_marschak": None if terms is None else [{"menu": m, "item": x, "value": v} for m, x, v in terms],
         }
+        return super().to_dict() | plain(more)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         p = "" if self.pvalue is None else f", pvalue={self.pvalue:.3g}"

@@ -1,0 +1,86 @@
+"""A fit in words and tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rumflow.data.design import why_untestable
+from rumflow.output.names import WRAPPED, name_menu, name_order
+from rumflow.output.tables import Table
+
+
+def describe_fit(fit: Any, top: int) -> list[str | Table]:
+    """Paragraphs and tables about a projection, with at most `top` rows each."""
+    parts: list[str | Table] = [_answer(fit)]
+    if fit.complete and not fit.inside:
+        parts.append(_violations(fit, top))
+    misfits = [] if fit.inside else fit.misfits(top)
+    if misfits:
+        table = Table(
+            "Observed against fitted: the largest differences", ["menu", "item", "observed", "fitted", "difference"]
+        )
+        for menu, item, observed, fitted in misfits:
+            table.add(name_menu(fit.items, menu, WRAPPED), item, observed, fitted, observed - fitted)
+        parts.append(table)
+    parts.append(
+        _rankings(fit, top) if fit.model.types_are_rankings else f"The fit is a mixture of {len(fit.types)} types."
+    )
+    note = "" if fit.complete else "; on menus not offered the fit is one of many (see bounds)"
+    route = " (by search and bounds, route bounded)" if fit.method == "bounded" else ""
+    objective = 0.0 if fit.inside else fit.objective
+    parts.append(
+        f"Certificate: objective {objective:.6g}, at most {fit.gap:.1e} above the least possible{route}; {fit.status}: "
+        f"{fit.status.explanation}{note}."
+    )
+    return parts
+
+
+def nothing_to_test(fit: Any) -> str:
+    """Why no choices from the menus of a fit contradict its model, in a sentence; "" where some do."""
+    model = fit.model
+    if model.all_rankings:
+        return why_untestable(fit.observations.menus)
+    if not model.single_menus_bind and all(len(part) == 1 for part in model.parts(fit.observations.cells)):
+        return f"Nothing can be tested: whatever is chosen here, some population of {model.words().people} chooses so."
+    return ""
+
+
+def _answer(fit: Any) -> str:
+    what = fit.model.name
+    if fit.inside:
+        return nothing_to_test(fit) or f"These choices are consistent with {what}: the distance is 0."
+    unit = " (weighted)" if fit.weighted else ""
+    nearest = "random utility model" if what == "random utility" else f"model of {what}"
+    text = f"Distance to the nearest {nearest}: {fit.distance:.6g}{unit}"
+    if unit:
+        return text
+    cells = int((~np.isnan(fit.frequencies))[fit.membership.sum(axis=1) > 1].sum())
+    typical = fit.distance / np.sqrt(max(cells, 1))
+    return f"{text}\nTypical difference of an observed share from the fit: {typical:.4f}"
+
+
+def _violations(fit: Any, top: int) -> Table:
+    violations = fit.violations()
+    table = Table(
+        f"Block-Marschak inequalities that fail: {len(violations)} of {fit.n << (fit.n - 1)}",
+        ["menu", "item", "value"],
+        note="Each must be 0 or more for any population of rankings.",
+    )
+    for menu, item, value in violations[:top]:
+        table.add(name_menu(fit.items, menu, WRAPPED), item, value)
+    return table
+
+
+def _rankings(fit: Any, top: int) -> Table:
+    many = fit.n >= 4
+    table = Table(
+        "Rankings of the fit",
+        ["share", "best to worst"],
+        note=f"{'One mixture among many' if many else 'The mixture'} of {len(fit.rankings.weights)} rankings that give these "
+        "probabilities.",
+    )
+    for (order, weight), decided in zip(fit.rankings.labelled(top), fit.decided.tolist(), strict=False):
+        table.add(f"{weight:.1%}", name_order(order, decided))
+    return table

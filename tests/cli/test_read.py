@@ -1,0 +1,56 @@
+"""The command `read`: words, JSON, tables and a page; what it says to run can be run."""
+
+import json
+import shlex
+
+from tests.reference.commands import run
+
+
+def write(path):
+    menus = ["a|b", "a|b|c"]
+    rows = [f"{who};{menu};{menu[2 * ((who + k) % 2)]};{who}" for who in range(30) for k, menu in enumerate(menus)]
+    path.write_text("Person;Shown;Took;Price\n" + "\n".join(rows) + "\n")
+    return path
+
+
+ROLES = ("--subject", "Person", "--menu", "Shown", "--choice", "Took")
+
+
+def test_what_a_file_holds(capsys, tmp_path):
+    path = write(tmp_path / "odd name.csv")
+    code, out, err = run(capsys, "read", path, *ROLES)
+    assert (code, err) == (0, "")
+    for words in (
+        "How it was read",
+        "3 items, 2 menus, 60 choices",
+        "not used: Price",
+        "30 subjects",
+        "What could go wrong",
+    ):
+        assert words in out
+    told = [line.strip() for line in out.splitlines() if line.startswith("  rumflow ")]
+    assert any("--cluster" in line for line in told)
+    for line in told:
+        words = shlex.split(line)
+        more = ["--n-boot", "39"] if words[1] in ("test", "explain") else []
+        if words[1] != "report":
+            assert run(capsys, *words[1:], *more)[0] == 0
+
+
+def test_forms(capsys, tmp_path):
+    path = write(tmp_path / "choices.csv")
+    code, out, _ = run(capsys, "read", path, *ROLES, "--json", "--out", tmp_path / "a.csv")
+    answer = json.loads(out)
+    assert code == 0
+    assert answer["items"] == ["a", "b", "c"]
+    assert answer["understood"]["unused"] == ["Price"]
+    assert answer["next"][0]["shell"] == "rumflow project FILE"
+    assert len((tmp_path / "a.csv").read_text().splitlines()) == 1 + len(answer["cells"])
+    code, out, err = run(capsys, "read", path, *ROLES, "--out", tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "<h1>choices.csv</h1>" in page
+    assert "test by subject with --cluster." in page
+    assert f"written: {tmp_path / 'a.html'}" in err
+    assert run(capsys, "read", path, *ROLES, "--out", tmp_path / "a.pdf")[0] == 1
+    assert run(capsys, "read", tmp_path / "no.csv")[0] == 1

@@ -1,0 +1,40 @@
+"""A fit in words: how far, where, what it is a mixture of; one menu is no evidence."""
+
+import pytest
+
+import rumflow as rf
+
+DECOY = {("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}}
+
+
+def test_the_summary_of_a_fit():
+    fit = rf.project(rf.ChoiceData.from_counts(DECOY))
+    text = fit.summary()
+    assert text.startswith("Distance to the nearest random utility model: 0.185164\nTypical difference")
+    for words in (
+        "{a, b, c}  a       0.5000  0.3857      0.1143",
+        "a > the others",
+        "Certificate: objective 0.0171429",
+    ):
+        assert words in text
+    assert sum("0." in line for line in fit.parts(top=1)[1].text().splitlines()) == 1
+    every = rf.project(rf.simulate.dirichlet(3, seed=0))
+    assert "Block-Marschak inequalities that fail" in every.summary()
+
+
+def test_other_models():
+    data = rf.ChoiceData.from_counts(DECOY)
+    assert "model of single-peaked preferences" in rf.project(data, model=rf.SinglePeaked("abc")).summary()
+    types = rf.Types([["a", "a"], ["b", "b"], ["b", "c"]])
+    assert "a mixture of" in rf.project(data, model=types).summary()
+
+
+@pytest.mark.parametrize("route", ["lattice", "graph"])
+def test_one_menu_is_no_evidence(route):
+    one = rf.project(rf.ChoiceData.from_counts({("a", "b"): {"a": 3, "b": 7}}), route=route)
+    assert one.summary().startswith("Nothing can be tested: there is only one menu")
+    several = rf.ChoiceData.from_counts({("a", "b"): {"a": 3, "b": 7}, ("a", "b", "c"): {"a": 3, "b": 6, "c": 1}})
+    assert rf.project(several, route=route).summary().startswith("These choices are consistent with random utility")
+    known = rf.RandomUtility([("b", "a")])
+    agreed = rf.project(rf.ChoiceData.from_counts({("a", "b"): {"a": 0, "b": 7}}), model=known)
+    assert "Nothing can be tested" not in agreed.summary()
