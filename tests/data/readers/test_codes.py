@@ -19,12 +19,11 @@ def tables(draw):
 
 
 def codes_of(n, rows, base=1):
-    chosen, where = {}, {}
+    chosen = {}
     for mask, code in rows:
         chosen.setdefault(code + base, []).append(tuple(x for x in range(n) if mask >> x & 1))
-        where.setdefault(code + base, "a.csv, line 2")
     columns = [f"c{x}_av" for x in range(n)]
-    return Codes("a.csv", "choice", columns, [f"c{x}" for x in range(n)], chosen, where)
+    return Codes("a.csv", "choice", columns, [f"c{x}" for x in range(n)], chosen, lambda code: "a.csv, line 2")
 
 
 @given(tables())

@@ -263,8 +263,8 @@ class _Accumulator(Sums):
             unused = self._unused()[:6]
             raise InputError(
                 f"{self.source.where(second)}: menu {meaning.name(menu)}, item "
-                f"{meaning.items[item]!r} appears twice (first in {first}); add the counts up, or name the column "
-                f"that tells the two apart as group= or subject= (--group, --subject)"
+                f"{meaning.items[item]!r} appears twice (first in {self.source.where(first)}); add the counts up, or name "
+                f"the column that tells the two apart as group= or subject= (--group, --subject)"
                 + (f"; columns without a use are {', '.join(unused)}" if unused else "")
             )
 

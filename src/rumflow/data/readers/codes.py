@@ -6,7 +6,7 @@ the order of the columns is certain where the caller gave it, or where no other 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rumflow.data.labels import Item
@@ -21,7 +21,7 @@ class Codes(NamedTuple):
     columns: list[str]  # of availability
     labels: list[Item]  # of the columns
     chosen: dict[int, list[tuple[int, ...]]]  # by code, the columns that were 1 in each of its rows
-    where: dict[int, str]  # by code, a row
+    where: Callable[[int], str]  # by code, a row
 
     def fitting(self, code: int) -> set[int]:
         """The columns that are 1 wherever the code was chosen."""
@@ -114,7 +114,7 @@ def _explain(codes: Codes, bases: Sequence[int], ordered: bool) -> str:
     base = min(bases, key=lambda b: (len(codes.beyond(b)), len(codes.misfits(b)), -b))
     n, beyond, misfits = len(codes.columns), codes.beyond(base), codes.misfits(base)
     first = (beyond or misfits)[0]
-    text = f"{codes.where[first]}: the choices in {codes.choice!r} are codes"
+    text = f"{codes.where(first)}: the choices in {codes.choice!r} are codes"
     if beyond:
         shown = ", ".join(map(str, beyond[:6]))
         text += (
@@ -127,7 +127,7 @@ def _explain(codes: Codes, bases: Sequence[int], ordered: bool) -> str:
         text += (
             f"{'. Then' if beyond else ':'} {code} would be {codes.labels[code - base]}, which was not available "
             f"everywhere it was chosen "
-            f"({codes.where[code]})"
+            f"({codes.where(code)})"
         )
         order = None if ordered else _some_order(codes, base)
         text += "; correct the rows" if ordered else ""

@@ -39,10 +39,12 @@ class Coder:
     def encode(self, column: Any) -> Codes:
         """The numbers of a chunk's values; missing values are the value None."""
         if isinstance(column, Coded):
-            used = np.unique(column.codes)
+            used = np.flatnonzero(np.bincount(column.codes + 1, minlength=len(column.values) + 1)) - 1
             table = np.zeros(len(column.values) + 1, np.int64)  # the last entry is code -1: missing
-            for code in used:
-                table[code] = self._one(None if code < 0 else column.values[code])
+            index, values = self.index, column.values
+            for code in used.tolist():
+                value = None if code < 0 else values[code]
+                table[code] = index.setdefault(value, len(index)) if type(value) is str else self._one(value)
             return table[column.codes]
         if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
             different, inverse = np.unique(column, return_inverse=True)

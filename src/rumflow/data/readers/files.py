@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from rumflow.errors import InputError
 
 LONGEST_LINE = 1 << 24  # bytes
+MOST_EMPTY_BYTES = 1 << 22  # bytes of nothing but line ends in a row
 GZIP = b"\x1f\x8b"
 
 
@@ -66,7 +67,7 @@ class Lines(io.RawIOBase):
     """A binary stream that refuses a line without end before it fills the memory."""
 
     def __init__(self, stream: Any, name: str) -> None:
-        self.stream, self.name, self.length = stream, name, 0
+        self.stream, self.name, self.length, self.empty = stream, name, 0, 0
 
     def readable(self) -> bool:
         """Yes."""
@@ -76,6 +77,9 @@ class Lines(io.RawIOBase):
         """The next bytes."""
         piece = self.stream.read(len(buffer))
         buffer[: len(piece)] = piece
+        self.empty = self.empty + len(piece) if not piece.strip(b"\r\n") else 0
+        if self.empty > MOST_EMPTY_BYTES:
+            raise InputError(f"{self.name}: more than {MOST_EMPTY_BYTES:,} bytes of empty lines in a row; remove them")
         end = piece.rfind(b"\n")
         self.length = self.length + len(piece) if end < 0 else len(piece) - end - 1
         if self.length > LONGEST_LINE:

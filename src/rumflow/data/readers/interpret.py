@@ -154,14 +154,16 @@ class Interpreter(MenuReader):
     def _numbered(self, numbers: list[int | None], labels: list[Item]) -> list[Item | None]:
         """Choices given as the number of an availability column, from 0 or from 1."""
         chosen: dict[int, list[tuple[int, ...]]] = {}
-        where: dict[int, str] = {}
+        first: dict[int, int] = {}
         for k, (m, _, c) in enumerate(self.table.keys.tolist()):
             number = numbers[c]
             if number is not None:
                 chosen.setdefault(number, []).append(self.table.menus[m])
-                where.setdefault(number, self.table.where(k))
+                first.setdefault(number, k)
         columns = list(self.roles.available)
-        codes = Codes(self.name, str(self.roles.choice), columns, labels, chosen, where)
+        codes = Codes(
+            self.name, str(self.roles.choice), columns, labels, chosen, lambda code: self.table.where(first[code])
+        )
         self.coding = read_codes(codes, self.bases(), self.roles.ordered)
         self.notes.append(f"choices are numbers of the availability columns, counted from {min(self.coding)}")
         return [None if n is None else self.coding[n] for n in numbers]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import importlib.util
 import io
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -72,39 +73,92 @@ class TextSource:
         self.name = self.file.name
         self.encoding = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
         self._refuse_binary()
+        self.skipped = 0  # empty lines before the header
         with self._open() as file:
             first = self._header_line(file)
+        self.plain = self.skipped == 0 and first.count('"') % 2 == 0
         self.delimiter = self._delimiter(first) if delimiter is None else delimiter
         self.columns = [name.strip() for name in self._parse(first)]
         self._check_columns(first)
 
     def where(self, position: int) -> str:
-        """`choices.csv, line 17`."""
-        return f"{self.name}, line {position}"
+        """`choices.csv, line 17`: the line of a row, for which the file is read again."""
+        with self._open() as file:
+            reader = csv.reader(file, delimiter=self.delimiter, skipinitialspace=True)
+            next(islice((row for row in reader if row), position + 1, None), None)
+            return self._at(reader.line_num)
+
+    def _at(self, line: int) -> str:
+        return f"{self.name}, line {line}"
 
     def chunks(self, wanted: Sequence[str]) -> Iterator[Chunk]:
-        """The rows, checked to have as many fields as the header."""
+        """The rows: by Arrow where it is installed and reads what `csv` reads, from there on row by row."""
+        done = 0
+        for chunk in self._by_arrow(wanted):
+            yield chunk
+            done += len(chunk)
+        yield from self._by_row(wanted, done)
+
+    def _by_arrow(self, wanted: Sequence[str]) -> Iterator[Chunk]:
+        """Chunks until something is wrong, or not as `csv` would read it: that is for the other reader, which names the line."""
+        usable = self.plain and self.encoding == "utf-8-sig" and len(self.delimiter.encode()) == 1 and len(wanted) > 0
+        if not usable or importlib.util.find_spec("pyarrow") is None:
+            return
+        arrow, reader = optional("pyarrow", "data"), optional("pyarrow.csv", "data")
+        kinds = dict.fromkeys(self.columns, arrow.string())
+        options = {
+            "read_options": reader.ReadOptions(
+                use_threads=False, block_size=1 << 22, column_names=self.columns, skip_rows=1
+            ),
+            "parse_options": reader.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            "convert_options": reader.ConvertOptions(
+                column_types=kinds, include_columns=list(wanted), strings_can_be_null=False
+            ),
+        }
+        done, last = 0, False
+        with self._bytes() as stream:
+            try:
+                batches = iter(reader.open_csv(arrow.PythonFile(stream, mode="r"), **options))
+                held = arrow.table({name: arrow.array([], arrow.string()) for name in wanted})
+                while not last:
+                    while held.num_rows < CHUNK and not last:
+                        batch = next(batches, None)
+                        last = batch is None
+                        held = held if batch is None else arrow.concat_tables([held, arrow.Table.from_batches([batch])])
+                    while held.num_rows >= CHUNK or (last and held.num_rows):
+                        piece, held = held.slice(0, CHUNK), held.slice(CHUNK)
+                        columns = {name: from_arrow(piece.column(name).combine_chunks()) for name in wanted}
+                        if any(value.startswith(" ") for column in columns.values() for value in column.values):
+                            return
+                        yield Chunk(columns, np.arange(done, done + piece.num_rows))
+                        done += piece.num_rows
+            except (arrow.ArrowException, OSError, ValueError, EOFError, zlib.error):
+                return
+
+    def _by_row(self, wanted: Sequence[str], done: int) -> Iterator[Chunk]:
+        """The rows after the first ones, checked to have as many fields as the header."""
         index = [self.columns.index(name) for name in wanted]
         width = len(self.columns)
         with self._open() as file:
             reader = csv.reader(file, delimiter=self.delimiter, skipinitialspace=True)
             numbered = self._filled(reader)
             try:
-                next(numbered, None)
+                next(islice(numbered, done, None), None)
                 while piece := list(islice(numbered, CHUNK)):
                     rows = [row for row, _ in piece]
                     if set(map(len, rows)) != {width}:
                         self._report_width(piece, width)
                     columns = list(zip(*rows, strict=True))
-                    lines = np.fromiter((line for _, line in piece), np.int64, len(piece))
-                    yield Chunk({name: columns[i] for name, i in zip(wanted, index, strict=True)}, lines)
+                    values = {name: columns[i] for name, i in zip(wanted, index, strict=True)}
+                    yield Chunk(values, np.arange(done, done + len(piece)))
+                    done += len(piece)
             except UnicodeDecodeError as error:
                 raise self._decode_error(error) from None
             except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                raise InputError(f"{self.where(reader.line_num)}: the gzip file is cut or damaged ({error})") from None
+                raise InputError(f"{self._at(reader.line_num)}: the gzip file is cut or damaged ({error})") from None
             except csv.Error as error:
                 raise InputError(
-                    f"{self.where(reader.line_num)}: {error}; check for a quotation mark that is never closed "
+                    f"{self._at(reader.line_num)}: {error}; check for a quotation mark that is never closed "
                     f"(a field has at most {csv.field_size_limit():,} characters)"
                 ) from None
 
@@ -117,13 +171,13 @@ class TextSource:
                 yield row, reader.line_num
             elif (empty := empty + 1) > MOST_EMPTY:
                 raise InputError(
-                    f"{self.where(reader.line_num)}: more than {MOST_EMPTY:,} empty lines in a row; remove them"
+                    f"{self._at(reader.line_num)}: more than {MOST_EMPTY:,} empty lines in a row; remove them"
                 )
 
     def _report_width(self, piece: list[tuple[list[str], int]], width: int) -> None:
         row, line = next((row, line) for row, line in piece if len(row) != width)
         raise InputError(
-            f"{self.where(line)}: {len(row)} field{'s' * (len(row) != 1)}, but the header has {width} "
+            f"{self._at(line)}: {len(row)} field{'s' * (len(row) != 1)}, but the header has {width} "
             f"({', '.join(self.columns[:8])}{', ...' if width > 8 else ''}); fields are separated by "
             f"{DELIMITERS.get(self.delimiter, repr(self.delimiter))}: put quotation marks around a menu that holds one, "
             "or name another delimiter"
@@ -161,7 +215,9 @@ class TextSource:
     def _header_line(self, file: IO[str]) -> str:
         try:
             for line in islice(file, 1000):
-                if line.strip():
+                if not line.strip():
+                    self.skipped += 1
+                else:
                     if len(line) > 100_000:
                         raise InputError(
                             f"{self.name}, line 1: the header has {len(line):,} characters; is this a table?"
@@ -185,9 +241,9 @@ class TextSource:
                         found = f" (byte 0x{content[wrong.start]:02x})"
                         break
         except (EOFError, zlib.error, gzip.BadGzipFile) as damage:
-            return InputError(f"{self.where(line)}: the gzip file is cut or damaged ({damage})")
+            return InputError(f"{self._at(line)}: the gzip file is cut or damaged ({damage})")
         return InputError(
-            f"{self.where(line)}: not {self.encoding.removesuffix('-sig')} text{found}; save the file as UTF-8, or pass "
+            f"{self._at(line)}: not {self.encoding.removesuffix('-sig')} text{found}; save the file as UTF-8, or pass "
             "encoding='latin-1' (--encoding latin-1)"
         )
 
@@ -319,7 +375,7 @@ class FrameSource:
             for key in wrapped.columns:
                 series = wrapped[key]
                 numeric = series.dtype.is_float() and not series.is_null().any()
-                self._columns[str(key)] = series.to_numpy() if numeric else series.to_list()
+                self._columns[str(key)] = series.to_numpy() if numeric else _in_arrow(series)
             if len(self._columns) != len(wrapped.columns):
                 raise InputError(f"{name}: two columns have the same name; rename one of them")
         self.columns = list(self._columns)
@@ -338,7 +394,26 @@ class FrameSource:
         """Pieces of the frame."""
         for begin in range(0, self._length, CHUNK):
             end = min(begin + CHUNK, self._length)
-            yield Chunk({name: self._columns[name][begin:end] for name in wanted}, np.arange(begin, end))
+            yield Chunk({name: _piece(self._columns[name], begin, end) for name in wanted}, np.arange(begin, end))
+
+
+def _in_arrow(series: Any) -> Any:
+    """A column of texts, whole numbers or truth values in Arrow, where it is installed; a list of the values otherwise."""
+    if importlib.util.find_spec("pyarrow") is None:
+        return series.to_list()
+    arrow, types = optional("pyarrow", "data"), optional("pyarrow.types", "data")
+    try:
+        array = series.to_arrow()
+    except (arrow.ArrowException, TypeError, ValueError, OverflowError):  # values of several kinds
+        return series.to_list()
+    array = array.combine_chunks() if isinstance(array, arrow.ChunkedArray) else array
+    kind = array.type
+    known = types.is_string(kind) or types.is_large_string(kind) or types.is_integer(kind) or types.is_boolean(kind)
+    return array if known else series.to_list()
+
+
+def _piece(column: Any, begin: int, end: int) -> Any:
+    return from_arrow(column.slice(begin, end - begin)) if hasattr(column, "dictionary_encode") else column[begin:end]
 
 
 def _sequence(name: str, key: object, values: Any) -> Any:
