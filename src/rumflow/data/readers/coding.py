@@ -44,7 +44,8 @@ class Coder:
             index, values = self.index, column.values
             for code in used.tolist():
                 value = None if code < 0 else values[code]
-                table[code] = index.setdefault(value, len(index)) if type(value) is str else self._one(value)
+                plain = type(value) is str or type(value) is int  # as they come from Arrow
+                table[code] = index.setdefault(value, len(index)) if plain else self._one(value)
             return table[column.codes]
         if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
             different, inverse = np.unique(column, return_inverse=True)
