@@ -25,7 +25,7 @@ def defaults(function):
                                   "progress": False}),
         (rf.next_menu, (DECOY, [("z",)]), {"most": 60, "seed": 0, "progress": False}),
         (rf.best_assortment, (DECOY, {}), {"n_boot": 999, "seed": 0, "progress": False}),
-        (rf.fit_likelihood, (None,), {"tol": 1e-6, "max_iterations": 200, "throw": True}),
+        (rf.fit_likelihood, (None,), {"tol": 1e-6, "max_iterations": 200, "throw": True, "progress": False}),
         (rf.compare_models, (DECOY, {}), {"tol": 1e-9, "progress": False, "n_boot": 0, "seed": 0, "likelihood": True}),
     ],
 )  # fmt: skip
