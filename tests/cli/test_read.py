@@ -29,7 +29,7 @@ def test_what_a_file_holds(capsys, tmp_path):
     ):
         assert words in out
     told = [line.strip() for line in out.splitlines() if line.startswith("  rumflow ")]
-    assert any("--cluster" in line for line in told)
+    assert any("rumflow test" in line for line in told)
     for line in told:
         words = shlex.split(line)
         more = ["--n-boot", "39"] if words[1] in ("test", "explain") else []
@@ -50,7 +50,7 @@ def test_forms(capsys, tmp_path):
     page = (tmp_path / "a.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
     assert "<h1>choices.csv</h1>" in page
-    assert "test by subject with --cluster." in page
+    assert "tests resample whole subjects; --no-cluster takes choices as independent." in page
     assert f"written: {tmp_path / 'a.html'}" in err
     assert run(capsys, "read", path, *ROLES, "--out", tmp_path / "a.pdf")[0] == 1
     assert run(capsys, "read", tmp_path / "no.csv")[0] == 1

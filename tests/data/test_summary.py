@@ -74,7 +74,7 @@ def test_nothing_goes_wrong_with_sound_data():
 
 def test_what_to_run_next():
     steps = [step.shell for step in next_steps(panel(20, who=np.repeat(np.arange(10), 4).tolist()))]
-    assert "rumflow test FILE --cluster" in steps
+    assert "rumflow test FILE" in steps
     assert [step.shell for step in next_steps(rf.ChoiceData.from_counts({("a", "b"): {"a": 1}}))] == [
         "rumflow bounds FILE --next"
     ]

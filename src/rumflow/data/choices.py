@@ -116,18 +116,21 @@ class ChoiceData(Counted):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """From a pickle, also one of the time when data were tables over menus and items."""
-        names = [field.name for field in fields(Counted)]
+        needed = ["items", "offered", "count", "totals"]
         if "offered" not in state:
-            names[1:3] = ["membership", "counts"]
-        if not all(name in state for name in names):
+            needed = ["items", "membership", "counts", "totals"]
+        if not all(name in state for name in needed):
             raise InputError(
                 "this ChoiceData was pickled by another version of rumflow: read the data again, or write them with "
                 "`to_parquet` or `to_csv`, which every version reads"
             )
+        later = {field.name: state.get(field.name, field.default) for field in fields(Counted)[len(needed) :]}
+        if not isinstance(later["understood"], Understood):  # it was a text
+            later["understood"] = UNREAD.noting([later["understood"]])
         if "offered" in state:
-            self.__dict__.update(state)
+            self.__dict__.update(state | later)
         else:
-            self.__init__(*(state[name] for name in names))  # type: ignore[misc]
+            self.__init__(*(state[name] for name in needed), later["rows"], later["understood"])  # type: ignore[misc]
 
     @classmethod
     def _of(cls, data: Counted) -> ChoiceData:
