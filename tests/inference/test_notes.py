@@ -146,14 +146,18 @@ def test_rest_without_a_weight_is_named():
 def test_nothing_to_test_where_no_menu_can_contradict_another():
     note = why_untestable(rf.ChoiceData.from_counts({("a", "b"): {"a": 1}, ("c", "d"): {"c": 1}}).offered)
     assert note.startswith("Nothing can be tested")
-    assert notes_on({("a", "b"): (20, 30), ("c", "d"): (25, 25)}) == (note,)
-    assert notes_on({("a", "b"): (20, 30)}) == (note,)
-    assert notes_on({("a", "b"): (20, 30), ("b", "c"): (25, 25)}) == (note,)  # tied by one item only
-    assert notes_on({("a", "b"): (20, 30), ("b", "c"): (25, 25), ("a", "c"): (25, 25)}) == ()
-    assert notes_on({("a", "b", "c"): (20, 30, 0), ("b", "c"): (25, 25)}) == ()
-    assert notes_on({("a", "b", "x"): (20, 30, 0), ("b", "x"): (50, 0)}) == (
-        note,
-    )  # without x everybody takes b from the second
+
+    def idle(counts):
+        data = rf.ChoiceData.from_counts({menu: dict(zip(menu, own, strict=True)) for menu, own in counts.items()})
+        return [own for own in rf.rum_test(data, 9, seed=1).notes if own.startswith("Nothing can be tested")]
+
+    assert idle({("a", "b"): (20, 30), ("c", "d"): (25, 25)}) == [note]
+    assert "only one menu" in idle({("a", "b"): (20, 30)})[0]
+    assert idle({("a", "b"): (20, 30), ("b", "c"): (25, 25)}) == [note]  # tied by one item only
+    assert idle({("a", "b"): (20, 30), ("b", "c"): (25, 25), ("a", "c"): (25, 25)}) == []
+    assert idle({("a", "b", "c"): (20, 30, 0), ("b", "c"): (25, 25)}) == []
+    # Without x everybody takes b from the second.
+    assert "items that nobody chose" in idle({("a", "b", "x"): (20, 30, 0), ("b", "x"): (50, 0)})[0]
     apart = rf.ChoiceData.from_counts({("a", "b"): {"a": 20, "b": 30}, ("c", "d"): {"c": 25, "d": 25}})
     assert note in rf.rum_test(apart, n_boot=9, seed=1).summary()
     known = rf.rum_test(apart, n_boot=9, seed=1, model=rf.RandomUtility(above=[("a", "b")]))

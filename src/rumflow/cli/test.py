@@ -145,7 +145,7 @@ def _test_each(parts: dict[str, ChoiceData], arguments: argparse.Namespace, opti
         columns |= {"highest_p": [float(r.pvalues.max()) for r in results]}
     seed = options["seed"]
     several = {"taus": [list(r.taus) for r in results], "pvalues": [r.pvalues.tolist() for r in results]}
-    several |= {"resample": [r.resample for r in results], "left_out": [_left_out(r) for r in results]}
+    several |= {"resample": [r.resample for r in results], "left_out": [r.to_dict()["left_out"] for r in results]}
     title = f"Test of random utility by {arguments.by or 'file'}; {arguments.n_boot} replicates each, seed {seed}"
     note = "adjusted: Holm's correction for all of them together"
     if "lowest_p" in columns:
@@ -164,10 +164,6 @@ def _test_each(parts: dict[str, ChoiceData], arguments: argparse.Namespace, opti
     )
 
 
-def _left_out(result: RumTest) -> dict[str, Any]:
-    return {"menus": [list(menu) for menu in result.left_out.menus], "items": list(result.left_out.items)}
-
-
 def _refused(parts: dict[str, ChoiceData], arguments: argparse.Namespace, options: dict[str, Any]) -> dict[str, str]:
     """The groups that cannot be tested, and why."""
     found = {}
@@ -184,6 +180,5 @@ def test_as_dict(result: RumTest, data: ChoiceData) -> dict[str, Any]:
     return result.to_dict() | {
         "items": list(data.items),
         "menus": len(data.totals),
-        "left_out": _left_out(result),
         "understood": data.understood.to_dict(),
     }

@@ -175,8 +175,9 @@ class RumTest(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the replicates as lists, texts and numbers, for JSON; None for numbers that it does not have."""
-        sample = self.sample
-        facts = {"items": sample.items, "menus": len(sample.sizes), "choices": sample.n_observations}
+        sample = self.whole
+        left = {"menus": [list(menu) for menu in self.left_out.menus], "items": list(self.left_out.items)}
+        facts = {"items": sample.items, "menus": len(sample.sizes), "choices": sample.n_observations, "left_out": left}
         names = ("menu", "item", "group", "observed", "fitted", "contribution")
         misfits = [dict(zip(names, one, strict=True)) for one in self.misfits(20)]
         more = plain(facts | {"groups": sample.n_groups, "misfits": misfits})

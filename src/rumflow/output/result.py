@@ -101,7 +101,7 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
 def as_texts(table: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
     """The table with menus, rankings and lists of numbers as texts."""
     return {
-        name: [_TEXTS[name](value) if name in _TEXTS and isinstance(value, tuple) else value for value in column]
+        name: [_TEXTS[name](value) if name in _TEXTS and isinstance(value, tuple | list) else value for value in column]
         for name, column in table.items()
     }
 
