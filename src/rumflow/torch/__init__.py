@@ -16,9 +16,11 @@ except ImportError as error:  # pragma: no cover - depends on what is installed
     ) from error
 
 from rumflow.torch.cells import Cells
+from rumflow.torch.flow import FlowRUM
 from rumflow.torch.head import MenuSoftmax
 from rumflow.torch.layer import AxiomLayer, RUMLayer, project_cells
 from rumflow.torch.likelihood import ChoiceLikelihood
+from rumflow.torch.mixture import MixtureRUM
 from rumflow.torch.monitor import ConflictMonitor, ConflictReport
 from rumflow.torch.warm import WarmStarts
 
@@ -28,7 +30,9 @@ __all__ = [
     "ChoiceLikelihood",
     "ConflictMonitor",
     "ConflictReport",
+    "FlowRUM",
     "MenuSoftmax",
+    "MixtureRUM",
     "RUMLayer",
     "WarmStarts",
     "project_cells",

@@ -1,0 +1,276 @@
+"""`FlowRUM`: choice probabilities that are a random utility model by construction, whatever the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from rumflow.core.arrays import Ints
+from rumflow.core.lattice import Lattice
+from rumflow.core.memory import cell_bytes, require_memory
+from rumflow.errors import InputError
+from rumflow.layers.cells import label_menus
+from rumflow.layers.engines import graph_cells
+from rumflow.layers.flows import Flows, Level, graph_flows, lattice_flows
+from rumflow.models.model import Model, require_model
+from rumflow.models.random_utility import RANDOM_UTILITY
+from rumflow.solvers.routes import LATTICE_ITEMS
+
+
+class FlowRUM(nn.Module):
+    """Scores to choice probabilities that are a random utility model by construction: no solver, no projection.
+
+    The layer has no parameters to train. It consists of operations of PyTorch, so it runs in any precision, on any device,
+    under `compile`, `export` and the transforms of `torch.func`, and has derivatives of every order.
+
+    Parameters
+    ----------
+    n : int
+        Number of items; the last axis runs over the cells of all their menus. `FlowRUM.of` is for fewer menus, and for other
+        models.
+
+    Attributes
+    ----------
+    cells : ndarray of shape (M, 2)
+        Menu and item of each probability; the menu is its bit mask, with `of` its number in the list.
+    arcs : ndarray of shape (A, 2)
+        Node and item of each score: what is left to take (a bit mask), and what is taken. For all menus the arcs are the
+        cells. With `of`, the node's number in the model's graph; the item is -1 where an arc takes several or none.
+
+    Raises
+    ------
+    InputError
+        If an argument is not accepted.
+
+    Notes
+    -----
+    Read a ranking from its best item down: with the items E left, the next one is x with the probability of a softmax of
+    scores, `p(E, x)`. What arrives at E is divided so, and the flow k gives the probabilities::
+
+        k(E, x) = k(E) p(E, x),   k(E) = sum over y outside E of k(E + y, y),   k(all items) = 1
+        rho(D, x) = sum over E >= D of k(E, x)
+
+    Every positive flow k is that of the scores log k, so every random utility model is a limit. Scores that depend on the
+    item alone, `layer(utilities)`, give Luce's rule, the logit, in every menu; `layer(utilities, residuals)` is a logit and
+    what departs from it, and a penalty on the residuals shrinks towards it. On graphs the same holds for
+    `RandomUtility()`. With other models equal scores at every node give each type a weight by its paths, not an equal one,
+    and utilities do not give Luce's rule; where an arc takes several items it gets the mean of their utilities.
+
+    Examples
+    --------
+    >>> import torch
+    >>> rho = FlowRUM(2)(torch.tensor([0.0, 1.0]).double())
+    >>> rho
+    tensor([1.0000, 1.0000, 0.2689, 0.7311], dtype=torch.float64)
+    >>> layer = FlowRUM.of(None, [("a", "b"), ("a", "b", "c")], items="abc")
+    >>> layer(torch.zeros(3))
+    tensor([0.5000, 0.5000, 0.3333, 0.3333, 0.3333])
+    """
+
+    order: Tensor
+    heads: Tensor
+    items: Tensor  # of arcs
+    rows: Tensor  # all menus
+    places: Tensor
+    entry_arc: Tensor  # graphs
+    entry_cell: Tensor
+    item_arc: Tensor
+    share: Tensor
+    single: Tensor
+
+    def __init__(self, n: int) -> None:
+        super().__init__()
+        lattice = Lattice(n)
+        if n > LATTICE_ITEMS:
+            raise InputError(
+                f"n = {n}: all menus of at most {LATTICE_ITEMS} items are possible; FlowRUM.of(None, menus, n) takes the "
+                "menus that are needed"
+            )
+        require_memory(12 * cell_bytes(lattice.n), f"the flow over all menus of {n} items", "FlowRUM.of takes fewer")
+        flows = lattice_flows(lattice.n)
+        position = np.empty(lattice.n_cells, np.int64)
+        position[flows.order] = np.arange(lattice.n_cells)
+        self._set(lattice.n, lattice.cells, lattice.cells, flows)
+        # From the order of the flow to items by rows, where the zeta transform works bit by bit, and on to cells.
+        self._keep(rows=position[np.argsort(lattice.cell_index)], places=lattice.cell_index, items=lattice.cells[:, 1])
+        self.model: Model = RANDOM_UTILITY
+        self._on_lattice = True
+
+    @classmethod
+    def of(
+        cls,
+        model: Model | None,
+        menus: Iterable[Iterable[Hashable]],
+        items: Sequence[Hashable] | int | None = None,
+    ) -> Self:
+        """Make the layer of any model on some menus.
+
+        Parameters
+        ----------
+        model : Model, optional
+            As for `rumflow.project`; None: random utility.
+        menus : iterable of menus
+            Collections of items.
+        items : sequence or int, optional
+            The labels of all items in their order, or how many there are; None: 0 to the largest number in the menus.
+
+        Returns
+        -------
+        FlowRUM
+            Its scores are those of `arcs`, its probabilities those of the cells of `menus`, menu after menu, in each the
+            items ascending (`cells`).
+
+        Raises
+        ------
+        InputError
+            If an argument is not accepted, or the model's graph is too large.
+        """
+        require_model(model)
+        own = cls.__new__(cls)
+        nn.Module.__init__(own)
+        own.model, own._on_lattice = model or RANDOM_UTILITY, False
+        numbers, labels = label_menus(menus, items)
+        cells = np.array([(j, x) for j, menu in enumerate(numbers) for x in menu], np.int64)
+        sizes = np.array([len(menu) for menu in numbers])
+        several = sizes > 1
+        if not several.any():
+            raise InputError("menus: at least one menu of two items or more is needed")
+        observed = graph_cells(numbers, labels)
+        graph = own.model.geometry(observed)
+        item = np.zeros(observed.shape, np.int64)
+        row, column = observed.offered.menu, observed.columns(observed.offered.menu, observed.offered.item)
+        item[row, column] = observed.offered.item
+        found = graph_flows(graph, item.reshape(-1))
+        # Cells of the graph's tables to cells of the layer; menus of one item are not in the graph.
+        cell = np.full(observed.shape, -1, np.int64)
+        cell[row, column] = np.flatnonzero(several[cells[:, 0]])
+        own._set(len(labels), cells, found.arcs, found.flows)
+        own._keep(
+            entry_arc=found.entry_arc,
+            entry_cell=cell.reshape(-1)[found.entry_cell],
+            item_arc=found.item_arc,
+            items=found.item,
+            share=1.0 / np.bincount(found.item_arc, minlength=len(found.arcs))[found.item_arc],
+            single=np.flatnonzero(~several[cells[:, 0]]),
+        )
+        return own
+
+    def _set(self, n: int, cells: NDArray[np.int64], arcs: Ints, flows: Flows) -> None:
+        self.n, self.cells, self.arcs, self._levels = n, cells, arcs, flows.levels
+        self._keep(order=flows.order, heads=flows.heads)
+
+    def _keep(self, **arrays: NDArray[Any]) -> None:
+        # From arrays, not by functions that make tensors: those obey `with torch.device("meta")`.
+        for name, array in arrays.items():
+            self.register_buffer(name, torch.from_numpy(np.array(array)), persistent=False)
+
+    def forward(self, scores: Tensor, residuals: Tensor | None = None) -> Tensor:
+        """Compute probabilities.
+
+        Parameters
+        ----------
+        scores : Tensor of shape (..., A) or (..., n)
+            A score for every arc, or a utility for every item.
+        residuals : Tensor of shape (..., A), optional
+            What is added to the utilities, arc by arc.
+
+        Returns
+        -------
+        Tensor of shape (..., M)
+        """
+        z = self._scores(scores, residuals)
+        flat = z.reshape(-1, z.shape[-1]).t().index_select(0, self.order)
+        rho = self._probabilities(_push(flat, self._levels, self.heads))
+        return rho.t().reshape(*z.shape[:-1], len(self.cells))
+
+    def _scores(self, scores: Tensor, residuals: Tensor | None) -> Tensor:
+        """The score of every arc."""
+        arcs = len(self.arcs)
+        for name, given in (("scores", scores), ("residuals", residuals)):
+            if given is not None and not isinstance(given, Tensor):
+                raise InputError(f"{name}: a tensor of PyTorch is needed, not {type(given).__name__}")
+            if given is not None and not given.dtype.is_floating_point:
+                raise InputError(f"{name}: the dtype is {given.dtype}; a floating point tensor is needed")
+        last = scores.shape[-1] if scores.ndim else 0
+        if residuals is None and last == arcs:
+            return scores
+        if last != self.n:
+            also = "" if residuals is not None else f", or over the {arcs} scores of arcs"
+            raise InputError(
+                f"the last axis must run over the utilities of {self.n} items{also}; the input has shape "
+                f"{tuple(scores.shape)}"
+            )
+        z = self._of_items(scores)
+        if residuals is None:
+            return z
+        if residuals.ndim == 0 or residuals.shape[-1] != arcs:
+            raise InputError(
+                f"residuals: the last axis must run over the {arcs} arcs; the input has shape {tuple(residuals.shape)}"
+            )
+        return z + residuals
+
+    def _of_items(self, utilities: Tensor) -> Tensor:
+        """The utilities of items as scores of arcs."""
+        taken = utilities[..., self.items]
+        if self._on_lattice or (len(self.items) == len(self.arcs) and bool((self.arcs[:, 1] >= 0).all())):
+            return taken
+        zeros = utilities.new_zeros(*utilities.shape[:-1], len(self.arcs))
+        return zeros.index_add(-1, self.item_arc, taken * self.share.to(taken.dtype))
+
+    def _probabilities(self, flow: Tensor) -> Tensor:
+        """rho = C k, one column per sample."""
+        if self._on_lattice:
+            return _zeta(flow.index_select(0, self.rows), self.n).index_select(0, self.places)
+        rho = flow.new_zeros(len(self.cells), flow.shape[1])
+        rho = rho.index_add(0, self.entry_cell, flow.index_select(0, self.entry_arc))
+        return rho.index_fill(0, self.single, 1.0)
+
+    def extra_repr(self) -> str:
+        """Return what `print(layer)` shows."""
+        model = "" if self._on_lattice else f"{self.model!r}, "
+        return f"{model}n={self.n}, arcs={len(self.arcs)}, cells={len(self.cells)}"
+
+
+def _push(z: Tensor, levels: tuple[Level, ...], heads: Tensor) -> Tensor:
+    """The flow of the arcs, one column per sample, from their scores; both in the order of the levels."""
+    samples = z.shape[1]
+    arriving = z.new_ones(1, samples)  # at the nodes from this level on, as far as any arc so far leads
+    flows = []
+    sizes = [level.arcs for level in levels]
+    for level, scores, head in zip(levels, z.split(sizes), heads.split(sizes), strict=True):
+        here, ahead = arriving.split([level.nodes, arriving.shape[0] - level.nodes])
+        nodes = here.split([count for count, _ in level.groups])
+        groups = scores.split([count * size for count, size in level.groups])
+        parts = [
+            (node[:, None] * group.view(count, size, samples).softmax(1)).view(count * size, samples)
+            for (count, size), node, group in zip(level.groups, nodes, groups, strict=True)
+        ]
+        flow = parts[0] if len(parts) == 1 else torch.cat(parts)
+        flows.append(flow)
+        if level.reach:
+            # What reaches the sink is added to a row of its own.
+            more = level.reach + level.ends - ahead.shape[0]
+            arriving = nn.functional.pad(ahead, (0, 0, 0, more)).index_add(0, head, flow)[: level.reach]
+    return torch.cat(flows)
+
+
+def _zeta(a: Tensor, n: int) -> Tensor:
+    """Z on columns of n rows of 2^(n-1) numbers, two bits at a time: each pass copies everything once.
+
+    Out of place, so that every transform of PyTorch can see through it; in place it would take about half the time, which is
+    a small part of the whole.
+    """
+    samples, bit = a.shape[1], (n - 1) % 2
+    if bit:
+        lower, upper = a.view(n, -1, 2, 1, samples).unbind(2)
+        a = torch.stack((lower + upper, upper), 2)
+    for done in range(bit, n - 1, 2):
+        neither, first, second, both = a.view(n, -1, 4, 1 << done, samples).unbind(2)
+        with_first = first + both
+        a = torch.stack((neither + second + with_first, with_first, second + both, both), 2)
+    return a.view(-1, samples)
