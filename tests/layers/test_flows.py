@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import rumflow as rf
-from rumflow.layers.flows import arrange, graph_flows, lattice_flows
-from tests.reference.graphs import arcs_of, random_cells
+from rumflow.layers.engines import graph_cells
+from rumflow.layers.flows import FlowTables, arrange, lattice_flows
+from tests.reference.graphs import arcs_of
 
 
 def push(flows, share):
@@ -76,18 +77,19 @@ def test_the_lattice_has_a_level_for_every_size_of_menu(n) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_arcs_of_a_graph_know_their_cells_and_items(seed) -> None:
     rng = np.random.default_rng(seed)
-    cells = random_cells(rng, 4, 4)
-    model = rf.RandomUtility() if seed % 2 else rf.SinglePeaked(cells.items)
-    graph = model.geometry(cells)
-    item = np.zeros(cells.shape, np.int64)
-    item[cells.offered.menu, cells.columns(cells.offered.menu, cells.offered.item)] = cells.offered.item
-    found = graph_flows(graph, item.reshape(-1))
+    menus = [(3,), *{tuple(sorted(rng.permutation(4)[: rng.integers(2, 5)].tolist())) for _ in range(4)}]
+    model = rf.RandomUtility() if seed % 2 else rf.SinglePeaked(range(4))
+    found = FlowTables.of_model(model, menus, 4)
+    arrays = found.arrays
+    graph = model.geometry(graph_cells(menus, range(4)))
     listed = arcs_of(graph)
     assert len(found.arcs) == len(listed)
-    position = np.argsort(found.flows.order)
+    assert found.cells[arrays["single"]].tolist() == [[0, 3]]
+    position = np.argsort(arrays["order"])
     for a, (tail, _, filled) in enumerate(listed):
-        own = found.entry_cell[found.entry_arc == position[a]]
-        assert sorted(own.tolist()) == sorted(menu * cells.width + column for menu, column in filled.items())
-        items = set(item.reshape(-1)[own].tolist())
+        own = found.cells[arrays["entry_cell"][arrays["entry_arc"] == position[a]]]
+        assert sorted(own.tolist()) == sorted([menu + 1, menus[menu + 1][column]] for menu, column in filled.items())
+        items = set(own[:, 1].tolist())
+        assert set(arrays["items"][arrays["item_arc"] == a].tolist()) == items
+        assert arrays["share"][arrays["item_arc"] == a].tolist() == [1 / len(items) for _ in items]
         assert found.arcs[a].tolist() == [tail, items.pop() if len(items) == 1 else -1]
-        assert set(found.item[found.item_arc == a].tolist()) == set(item.reshape(-1)[own].tolist())

@@ -15,7 +15,8 @@ except ImportError as error:  # pragma: no cover - depends on what is installed
         'rumflow.jax needs JAX, which is not installed: pip install "rumflow[jax]" (or pip install jax)'
     ) from error
 
+from rumflow.jax.flow import FlowRUM
 from rumflow.jax.function import project_cells
 from rumflow.layers.cells import Cells
 
-__all__ = ["Cells", "project_cells"]
+__all__ = ["Cells", "FlowRUM", "project_cells"]

@@ -15,15 +15,22 @@ inside a level in groups of equal numbers of arcs, so that the softmax of a grou
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rumflow.core.arrays import Ints
 from rumflow.core.compile import kernel
 from rumflow.core.graph import Graph, fill_cells
 from rumflow.core.lattice import Lattice
-from rumflow.core.memory import require_memory
+from rumflow.core.memory import cell_bytes, require_memory
+from rumflow.errors import InputError
+from rumflow.layers.cells import label_menus
+from rumflow.layers.engines import graph_cells
+from rumflow.models.model import Model
+from rumflow.solvers.routes import LATTICE_ITEMS
 
 
 class Level(NamedTuple):
@@ -96,19 +103,111 @@ def lattice_flows(n: int) -> Flows:
     return flows._replace(order=order[flows.order])
 
 
-class GraphFlows(NamedTuple):
-    """The same for a choice graph, with the cells that its arcs fill."""
+class FlowTables(NamedTuple):
+    """All that a layer of flows needs, whatever library it is written in.
 
-    flows: Flows
-    arcs: Ints  # (arcs, 2): node, and the item that is taken there, -1 where it is not one
-    entry_arc: Ints  # for every cell that an arc fills: the arc, in the order of the flow
-    entry_cell: Ints  # and the number of the cell in tables of the graph's shape, ascending
-    item_arc: Ints  # for every item that an arc takes somewhere: the arc, in the user's order, ascending
-    item: Ints
+    `arrays` are the index arrays, by name:
+
+        order, heads             as in `Flows`
+        items                    the item of each arc; on graphs those of `item_arc`
+        rows, places             all menus: flows to rows of items, where the zeta transform works bit by bit; rows to cells
+        entry_arc, entry_cell    graphs: for every cell that an arc fills, the arc (in the order of the flow) and the cell
+        item_arc, share          graphs: for every item that an arc takes, the arc, and 1 / how many items it takes
+        single                   graphs: the cells of menus of one item, which are not in the graph
+    """
+
+    n: int
+    cells: Ints  # (M, 2): menu and item of each probability
+    arcs: Ints  # (A, 2): node and item of each score; -1 where an arc does not take just one item
+    levels: tuple[Level, ...]
+    arrays: dict[str, NDArray[Any]]
+
+    @property
+    def has_all_menus(self) -> bool:
+        """Whether this is the lattice of all menus."""
+        return "rows" in self.arrays
+
+    @property
+    def takes_one_item(self) -> bool:
+        """Whether every arc takes just one item."""
+        return bool((self.arcs[:, 1] >= 0).all())
+
+    def takes_utilities(self, scores: tuple[int, ...], residuals: tuple[int, ...] | None) -> bool:
+        """Whether inputs of these shapes are utilities of items, and not scores of arcs; an error where they are neither."""
+        arcs, last = len(self.arcs), scores[-1] if scores else 0
+        if residuals is None and last == arcs:
+            return False
+        if last != self.n:
+            also = "" if residuals is not None else f", or over the {arcs} scores of arcs"
+            raise InputError(
+                f"the last axis must run over the utilities of {self.n} items{also}; the input has shape {scores}"
+            )
+        if residuals is not None and residuals[-1:] != (arcs,):
+            raise InputError(f"residuals: the last axis must run over the {arcs} arcs; the input has shape {residuals}")
+        return True
+
+    @classmethod
+    def of_all_menus(cls, n: int) -> FlowTables:
+        """All menus of n items; scores and probabilities are those of `Lattice(n).cells`."""
+        lattice = Lattice(n)
+        n = lattice.n
+        if n > LATTICE_ITEMS:
+            raise InputError(
+                f"n = {n}: all menus of at most {LATTICE_ITEMS} items are possible; FlowRUM.of(None, menus, n) takes the "
+                "menus that are needed"
+            )
+        require_memory(12 * cell_bytes(n), f"the flow over all menus of {n} items", "FlowRUM.of takes fewer menus")
+        flows = lattice_flows(n)
+        position = np.argsort(flows.order)
+        arrays = {
+            "order": flows.order,
+            "heads": flows.heads,
+            "items": lattice.cells[:, 1],
+            "rows": position[np.argsort(lattice.cell_index)],
+            "places": lattice.cell_index,
+        }
+        return cls(n, lattice.cells, lattice.cells, flows.levels, arrays)
+
+    @classmethod
+    def of_model(
+        cls, model: Model, menus: Iterable[Iterable[Hashable]], items: Sequence[Hashable] | int | None
+    ) -> FlowTables:
+        """Some menus; scores are those of the arcs of the model's graph."""
+        numbers, labels = label_menus(menus, items)
+        cells = np.array([(j, x) for j, menu in enumerate(numbers) for x in menu], np.int64)
+        several = np.array([len(menu) > 1 for menu in numbers])[cells[:, 0]]
+        if not several.any():
+            raise InputError("menus: at least one menu of two items or more is needed")
+        observed = graph_cells(numbers, labels)
+        graph = model.geometry(observed)
+        tail, head, entry_arc, entry = _arcs_and_cells(graph)
+        flows = arrange(tail, head, graph.n_nodes)
+        # The item of each cell of the graph's tables, and its number among the cells of the layer.
+        row, item = observed.offered.menu, observed.offered.item.astype(np.int64)
+        column = observed.columns(row, item)
+        item_of, cell_of = np.zeros(observed.shape, np.int64), np.zeros(observed.shape, np.int64)
+        item_of[row, column], cell_of[row, column] = item, np.flatnonzero(several)
+        pairs = np.unique(np.stack([entry_arc, item_of.reshape(-1)[entry]], axis=1), axis=0)
+        taken = np.bincount(pairs[:, 0], minlength=len(tail))
+        single = np.full(len(tail), -1, np.int64)
+        alone = taken[pairs[:, 0]] == 1
+        single[pairs[alone, 0]] = pairs[alone, 1]
+        by_cell = np.argsort(entry, kind="stable")
+        arrays = {
+            "order": flows.order,
+            "heads": flows.heads,
+            "items": pairs[:, 1],
+            "item_arc": pairs[:, 0],
+            "share": 1.0 / taken[pairs[:, 0]],
+            "entry_arc": np.argsort(flows.order)[entry_arc[by_cell]],
+            "entry_cell": cell_of.reshape(-1)[entry[by_cell]],
+            "single": np.flatnonzero(~several),
+        }
+        return cls(len(labels), cells, np.stack([tail, single], axis=1), flows.levels, arrays)
 
 
-def graph_flows(graph: Graph, items: Ints) -> GraphFlows:
-    """A choice graph; `items`: the item of every cell of tables of the graph's shape."""
+def _arcs_and_cells(graph: Graph) -> tuple[Ints, Ints, Ints, Ints]:
+    """Tails and heads of the arcs; for every cell that an arc fills, the arc and the number of the cell in the graph's tables."""
     there = np.flatnonzero(graph.head < graph.n_nodes)
     tail = np.repeat(np.arange(graph.n_nodes), np.diff(graph.first))[there]
     n_entries = int(_count_cells(graph, there))
@@ -119,18 +218,7 @@ def graph_flows(graph: Graph, items: Ints) -> GraphFlows:
     )
     arc, cell = np.empty(n_entries, np.int64), np.empty(n_entries, np.int64)
     _list_cells(graph, there, arc, cell)
-    flows = arrange(tail, graph.head[there].astype(np.int64), graph.n_nodes)
-    pairs = np.unique(np.stack([arc, items[cell]], axis=1), axis=0)
-    taken = np.bincount(pairs[:, 0], minlength=len(there))
-    single = np.full(len(there), -1, np.int64)
-    alone = taken[pairs[:, 0]] == 1
-    single[pairs[alone, 0]] = pairs[alone, 1]
-    position = np.empty(len(there), np.int64)
-    position[flows.order] = np.arange(len(there))
-    by_cell = np.argsort(cell, kind="stable")
-    return GraphFlows(
-        flows, np.stack([tail, single], axis=1), position[arc[by_cell]], cell[by_cell], pairs[:, 0], pairs[:, 1]
-    )
+    return tail, graph.head[there].astype(np.int64), arc, cell
 
 
 @kernel

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from rumflow.core.arrays import Ints
-from rumflow.core.lattice import Lattice
-from rumflow.core.memory import cell_bytes, require_memory
 from rumflow.errors import InputError
-from rumflow.layers.cells import label_menus
-from rumflow.layers.engines import graph_cells
-from rumflow.layers.flows import Flows, Level, graph_flows, lattice_flows
+from rumflow.layers.flows import FlowTables, Level
 from rumflow.models.model import Model, require_model
 from rumflow.models.random_utility import RANDOM_UTILITY
-from rumflow.solvers.routes import LATTICE_ITEMS
 
 
 class FlowRUM(nn.Module):
@@ -85,21 +78,7 @@ class FlowRUM(nn.Module):
 
     def __init__(self, n: int) -> None:
         super().__init__()
-        lattice = Lattice(n)
-        if n > LATTICE_ITEMS:
-            raise InputError(
-                f"n = {n}: all menus of at most {LATTICE_ITEMS} items are possible; FlowRUM.of(None, menus, n) takes the "
-                "menus that are needed"
-            )
-        require_memory(12 * cell_bytes(lattice.n), f"the flow over all menus of {n} items", "FlowRUM.of takes fewer")
-        flows = lattice_flows(lattice.n)
-        position = np.empty(lattice.n_cells, np.int64)
-        position[flows.order] = np.arange(lattice.n_cells)
-        self._set(lattice.n, lattice.cells, lattice.cells, flows)
-        # From the order of the flow to items by rows, where the zeta transform works bit by bit, and on to cells.
-        self._keep(rows=position[np.argsort(lattice.cell_index)], places=lattice.cell_index, items=lattice.cells[:, 1])
-        self.model: Model = RANDOM_UTILITY
-        self._on_lattice = True
+        self._set(RANDOM_UTILITY, FlowTables.of_all_menus(n))
 
     @classmethod
     def of(
@@ -133,40 +112,14 @@ class FlowRUM(nn.Module):
         require_model(model)
         own = cls.__new__(cls)
         nn.Module.__init__(own)
-        own.model, own._on_lattice = model or RANDOM_UTILITY, False
-        numbers, labels = label_menus(menus, items)
-        cells = np.array([(j, x) for j, menu in enumerate(numbers) for x in menu], np.int64)
-        sizes = np.array([len(menu) for menu in numbers])
-        several = sizes > 1
-        if not several.any():
-            raise InputError("menus: at least one menu of two items or more is needed")
-        observed = graph_cells(numbers, labels)
-        graph = own.model.geometry(observed)
-        item = np.zeros(observed.shape, np.int64)
-        row, column = observed.offered.menu, observed.columns(observed.offered.menu, observed.offered.item)
-        item[row, column] = observed.offered.item
-        found = graph_flows(graph, item.reshape(-1))
-        # Cells of the graph's tables to cells of the layer; menus of one item are not in the graph.
-        cell = np.full(observed.shape, -1, np.int64)
-        cell[row, column] = np.flatnonzero(several[cells[:, 0]])
-        own._set(len(labels), cells, found.arcs, found.flows)
-        own._keep(
-            entry_arc=found.entry_arc,
-            entry_cell=cell.reshape(-1)[found.entry_cell],
-            item_arc=found.item_arc,
-            items=found.item,
-            share=1.0 / np.bincount(found.item_arc, minlength=len(found.arcs))[found.item_arc],
-            single=np.flatnonzero(~several[cells[:, 0]]),
-        )
+        own._set(model or RANDOM_UTILITY, FlowTables.of_model(model or RANDOM_UTILITY, menus, items))
         return own
 
-    def _set(self, n: int, cells: NDArray[np.int64], arcs: Ints, flows: Flows) -> None:
-        self.n, self.cells, self.arcs, self._levels = n, cells, arcs, flows.levels
-        self._keep(order=flows.order, heads=flows.heads)
-
-    def _keep(self, **arrays: NDArray[Any]) -> None:
+    def _set(self, model: Model, tables: FlowTables) -> None:
+        self.model, self.n, self.cells, self.arcs = model, tables.n, tables.cells, tables.arcs
+        self._tables = tables
         # From arrays, not by functions that make tensors: those obey `with torch.device("meta")`.
-        for name, array in arrays.items():
+        for name, array in tables.arrays.items():
             self.register_buffer(name, torch.from_numpy(np.array(array)), persistent=False)
 
     def forward(self, scores: Tensor, residuals: Tensor | None = None) -> Tensor:
@@ -185,46 +138,31 @@ class FlowRUM(nn.Module):
         """
         z = self._scores(scores, residuals)
         flat = z.reshape(-1, z.shape[-1]).t().index_select(0, self.order)
-        rho = self._probabilities(_push(flat, self._levels, self.heads))
+        rho = self._probabilities(_push(flat, self._tables.levels, self.heads))
         return rho.t().reshape(*z.shape[:-1], len(self.cells))
 
     def _scores(self, scores: Tensor, residuals: Tensor | None) -> Tensor:
         """The score of every arc."""
-        arcs = len(self.arcs)
         for name, given in (("scores", scores), ("residuals", residuals)):
-            if given is not None and not isinstance(given, Tensor):
-                raise InputError(f"{name}: a tensor of PyTorch is needed, not {type(given).__name__}")
-            if given is not None and not given.dtype.is_floating_point:
-                raise InputError(f"{name}: the dtype is {given.dtype}; a floating point tensor is needed")
-        last = scores.shape[-1] if scores.ndim else 0
-        if residuals is None and last == arcs:
+            if given is not None and not (isinstance(given, Tensor) and given.dtype.is_floating_point):
+                kind = given.dtype if isinstance(given, Tensor) else type(given).__name__
+                raise InputError(f"{name}: a floating point tensor is needed, not {kind}")
+        if not self._tables.takes_utilities(tuple(scores.shape), None if residuals is None else tuple(residuals.shape)):
             return scores
-        if last != self.n:
-            also = "" if residuals is not None else f", or over the {arcs} scores of arcs"
-            raise InputError(
-                f"the last axis must run over the utilities of {self.n} items{also}; the input has shape "
-                f"{tuple(scores.shape)}"
-            )
         z = self._of_items(scores)
-        if residuals is None:
-            return z
-        if residuals.ndim == 0 or residuals.shape[-1] != arcs:
-            raise InputError(
-                f"residuals: the last axis must run over the {arcs} arcs; the input has shape {tuple(residuals.shape)}"
-            )
-        return z + residuals
+        return z if residuals is None else z + residuals
 
     def _of_items(self, utilities: Tensor) -> Tensor:
         """The utilities of items as scores of arcs."""
         taken = utilities[..., self.items]
-        if self._on_lattice or (len(self.items) == len(self.arcs) and bool((self.arcs[:, 1] >= 0).all())):
+        if self._tables.takes_one_item:
             return taken
         zeros = utilities.new_zeros(*utilities.shape[:-1], len(self.arcs))
         return zeros.index_add(-1, self.item_arc, taken * self.share.to(taken.dtype))
 
     def _probabilities(self, flow: Tensor) -> Tensor:
         """rho = C k, one column per sample."""
-        if self._on_lattice:
+        if self._tables.has_all_menus:
             return _zeta(flow.index_select(0, self.rows), self.n).index_select(0, self.places)
         rho = flow.new_zeros(len(self.cells), flow.shape[1])
         rho = rho.index_add(0, self.entry_cell, flow.index_select(0, self.entry_arc))
@@ -232,7 +170,7 @@ class FlowRUM(nn.Module):
 
     def extra_repr(self) -> str:
         """Return what `print(layer)` shows."""
-        model = "" if self._on_lattice else f"{self.model!r}, "
+        model = "" if self._tables.has_all_menus else f"{self.model!r}, "
         return f"{model}n={self.n}, arcs={len(self.arcs)}, cells={len(self.cells)}"
 
 

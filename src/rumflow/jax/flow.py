@@ -1,0 +1,146 @@
+"""`FlowRUM` for JAX: choice probabilities that are a random utility model by construction, whatever the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Self
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from rumflow.errors import InputError
+from rumflow.layers.flows import FlowTables
+from rumflow.models.model import Model, require_model
+from rumflow.models.random_utility import RANDOM_UTILITY
+
+
+class FlowRUM:
+    """Scores to choice probabilities that are a random utility model by construction: `rumflow.torch.FlowRUM` for JAX.
+
+    Made once outside of traced functions and called inside them; it has no parameters.
+
+    Parameters
+    ----------
+    n : int
+        Number of items; the last axis runs over the cells of all their menus. `FlowRUM.of` is for fewer menus, and for other
+        models.
+
+    Attributes
+    ----------
+    cells : ndarray of shape (M, 2)
+        Menu and item of each probability; the menu is its bit mask, with `of` its number in the list.
+    arcs : ndarray of shape (A, 2)
+        Node and item of each score, as in `rumflow.torch.FlowRUM`.
+
+    Raises
+    ------
+    InputError
+        If an argument is not accepted.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> FlowRUM(2)(jnp.array([0.0, 1.0])).round(4).tolist()
+    [1.0, 1.0, 0.2689..., 0.7310...]
+    """
+
+    def __init__(self, n: int) -> None:
+        self._set(FlowTables.of_all_menus(n))
+
+    @classmethod
+    def of(
+        cls, model: Model | None, menus: Iterable[Iterable[Hashable]], items: Sequence[Hashable] | int | None = None
+    ) -> Self:
+        """Make the layer of any model on some menus.
+
+        Parameters
+        ----------
+        model : Model, optional
+            As for `rumflow.project`; None: random utility.
+        menus : iterable of menus
+            Collections of items.
+        items : sequence or int, optional
+            The labels of all items in their order, or how many there are; None: 0 to the largest number in the menus.
+
+        Returns
+        -------
+        FlowRUM
+        """
+        require_model(model)
+        own = cls.__new__(cls)
+        own._set(FlowTables.of_model(model or RANDOM_UTILITY, menus, items))
+        return own
+
+    def _set(self, tables: FlowTables) -> None:
+        self._tables = tables
+        self.n, self.cells, self.arcs = tables.n, tables.cells, tables.arcs
+
+    def __call__(self, scores: Any, residuals: Any = None) -> Array:
+        """Compute probabilities.
+
+        Parameters
+        ----------
+        scores : array of shape (..., A) or (..., n)
+            A score for every arc, or a utility for every item.
+        residuals : array of shape (..., A), optional
+            What is added to the utilities, arc by arc.
+
+        Returns
+        -------
+        array of shape (..., M)
+        """
+        z = self._scores(jnp.asarray(scores), None if residuals is None else jnp.asarray(residuals))
+        flat = z.reshape(-1, z.shape[-1]).T[self._tables.arrays["order"]]
+        return self._probabilities(self._push(flat)).T.reshape(*z.shape[:-1], len(self.cells))
+
+    def _scores(self, scores: Array, residuals: Array | None) -> Array:
+        """The score of every arc."""
+        arcs, arrays = len(self.arcs), self._tables.arrays
+        for name, given in (("scores", scores), ("residuals", residuals)):
+            if given is not None and not jnp.issubdtype(given.dtype, jnp.floating):
+                raise InputError(f"{name}: the dtype is {given.dtype}; floating point numbers are needed")
+        if not self._tables.takes_utilities(scores.shape, None if residuals is None else residuals.shape):
+            return scores
+        z = scores[..., arrays["items"]]
+        if not self._tables.takes_one_item:
+            share = arrays["share"].astype(z.dtype)
+            z = jnp.zeros((*z.shape[:-1], arcs), z.dtype).at[..., arrays["item_arc"]].add(z * share)
+        return z if residuals is None else z + residuals
+
+    def _push(self, z: Array) -> Array:
+        """The flow of the arcs, one column per sample, from their scores; both in the order of the levels."""
+        samples, heads = z.shape[1], self._tables.arrays["heads"]
+        arriving = jnp.ones((1, samples), z.dtype)  # at the nodes from this level on, as far as any arc so far leads
+        flows = []
+        at = 0
+        for level in self._tables.levels:
+            first, node, parts = at, 0, []
+            for count, size in level.groups:
+                group = jax.nn.softmax(z[at : at + count * size].reshape(count, size, samples), axis=1)
+                parts.append((arriving[node : node + count, None] * group).reshape(count * size, samples))
+                at, node = at + count * size, node + count
+            flow = jnp.concatenate(parts)
+            flows.append(flow)
+            # What reaches the sink is added to a row of its own.
+            ahead = arriving[level.nodes :]
+            more = level.reach + level.ends - len(ahead)
+            arriving = jnp.pad(ahead, ((0, more), (0, 0))).at[heads[first:at]].add(flow)[: level.reach]
+        return jnp.concatenate(flows)
+
+    def _probabilities(self, flow: Array) -> Array:
+        """rho = C k, one column per sample."""
+        arrays = self._tables.arrays
+        if self._tables.has_all_menus:
+            return _zeta(flow[arrays["rows"]], self.n)[arrays["places"]]
+        rho = jnp.zeros((len(self.cells), flow.shape[1]), flow.dtype)
+        return rho.at[arrays["entry_cell"]].add(flow[arrays["entry_arc"]]).at[arrays["single"]].set(1.0)
+
+
+def _zeta(a: Array, n: int) -> Array:
+    """Z on columns of n rows of 2^(n-1) numbers, bit by bit."""
+    shape = a.shape
+    for bit in range(n - 1):
+        halves = a.reshape(n, -1, 2, 1 << bit, shape[1])
+        a = halves.at[:, :, 0].add(halves[:, :, 1])
+    return a.reshape(shape)
