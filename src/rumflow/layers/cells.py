@@ -218,6 +218,11 @@ class Cells:
         inputs = _among(lattice, self.cells) if all_menus else np.arange(self.n_cells)
         self._set(describe_lattice(n, masks, all_menus), inputs, len(self.output_cells))
 
+    @property
+    def writes_all(self) -> bool:
+        """Whether the cells that are written are those of all menus."""
+        return self.reads_all or self.n_outputs > self.n_cells
+
     def menu_numbers(self) -> tuple[Ints, Ints, Ints]:
         """Return for each cell its menu (bit mask where all menus are read, else its number), its first cell, its size."""
         new = np.ones(self.n_cells, np.bool_)

@@ -13,9 +13,10 @@ from rumflow.errors import InputError
 from rumflow.layers.flows import FlowTables, Level
 from rumflow.models.model import Model, require_model
 from rumflow.models.random_utility import RANDOM_UTILITY
+from rumflow.torch.menus import MenuCells, ReadsMenus
 
 
-class FlowRUM(nn.Module):
+class FlowRUM(ReadsMenus):
     """Scores to choice probabilities that are a random utility model by construction: no solver, no projection.
 
     The layer has no parameters to train. It consists of operations of PyTorch, so it runs in any precision, on any device,
@@ -118,6 +119,7 @@ class FlowRUM(nn.Module):
     def _set(self, model: Model, tables: FlowTables) -> None:
         self.model, self.n, self.cells, self.arcs = model, tables.n, tables.cells, tables.arcs
         self._tables = tables
+        self.menu_cells = MenuCells(tables.cells, tables.n, tables.has_all_menus)
         # From arrays, not by functions that make tensors: those obey `with torch.device("meta")`.
         for name, array in tables.arrays.items():
             self.register_buffer(name, torch.from_numpy(np.array(array)), persistent=False)

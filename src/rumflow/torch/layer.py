@@ -18,6 +18,7 @@ from rumflow.models.model import Model
 from rumflow.solvers.geometry import DEFAULT_TOL
 from rumflow.torch.cells import Cells
 from rumflow.torch.function import may_be_forward, project
+from rumflow.torch.menus import MenuCells, ReadsMenus
 from rumflow.torch.warm import WarmStarts
 
 
@@ -147,7 +148,7 @@ def _distance(z: Tensor, rho: Tensor, cells: Cells, smoothed: bool) -> Tensor:
     return square(z - fixed) - square(fitted - fixed)
 
 
-class AxiomLayer(nn.Module):
+class AxiomLayer(ReadsMenus):
     """Project onto a model of choice: `RandomUtility`, `SinglePeaked`, `Types`, `ChoiceGraph` or one of your own.
 
     The layer has no parameters to train.
@@ -240,6 +241,7 @@ class AxiomLayer(nn.Module):
         threads: int | None,
     ) -> None:
         self._cells, self.n = cells, cells.n
+        self.menu_cells = MenuCells(cells.output_cells, cells.n, cells.writes_all)
         self.smoothing, self.tol, self.threads = 0.0, float(tol), threads
         self.return_distance, self.return_flow = return_distance, False
         self.warm = WarmStarts(warm_bytes) if warm_start else None

@@ -16,13 +16,13 @@ layer has no zeros, so mix = 0 is right for it.
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from rumflow.check import check_number
 from rumflow.errors import InputError
 from rumflow.torch.layer import AxiomLayer
+from rumflow.torch.menus import MenuCells
 
 
 class ChoiceLikelihood(nn.Module):
@@ -64,12 +64,19 @@ class ChoiceLikelihood(nn.Module):
             check_number(mix, "mix", 0, 1, "[)"),
             check_number(floor, "floor", 0, 1),
         )
-        menu, first, size = layer._cells.menu_numbers()
-        # A cell is found by its menu and item; both ascend.
-        self._keys = torch.from_numpy(menu * layer.n + layer.cells[:, 1].astype(np.int64))
+        _, first, size = layer._cells.menu_numbers()
+        self._read = MenuCells(layer.cells, layer.n, layer._cells.reads_all)
         self._first, self._size = torch.from_numpy(first), torch.from_numpy(size)  # of the menu of each cell
 
-    def forward(self, z: Tensor, menu: Tensor, choice: Tensor, index: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        z: Tensor,
+        menu: Tensor | None = None,
+        choice: Tensor | None = None,
+        index: Tensor | None = None,
+        *,
+        available: Tensor | None = None,
+    ) -> Tensor:
         """Compute the mean over all choices.
 
         Parameters
@@ -82,18 +89,21 @@ class ChoiceLikelihood(nn.Module):
             The item that was taken, by number.
         index : Tensor, optional
             Sample numbers, as for the layer.
+        available : Tensor of bool, shape (..., n)
+            The items on the menu of each choice, in place of `menu`.
 
         Returns
         -------
         Tensor
-            A scalar.
+            A scalar, in the precision and on the device of z.
         """
-        cell = self._find(z, menu, choice)
+        cell = self._find(z, menu, choice, available)
         out = self.layer(z) if index is None else self.layer(z, index)
         y = (out[0] if isinstance(out, tuple) else out).to("cpu", torch.float64)
         cells = self.layer._cells
         if cells.n_outputs > cells.n_cells:
             y = y[..., cells.index]
+        device, dtype = z.device, z.dtype
         z = z.to("cpu", torch.float64)
         own = cell[..., None]
         sums = nn.functional.pad(z.cumsum(-1), (1, 0))
@@ -104,29 +114,24 @@ class ChoiceLikelihood(nn.Module):
         a = ((1.0 - self.mix) * y.gather(-1, own) + self.mix * raw)[..., 0]
         above = a.clamp(min=self.floor)
         loss: Tensor = ((above - a) / self.floor - above.log()).mean()
-        return loss
+        return loss.to(device, dtype)
 
-    def _find(self, z: Tensor, menu: Tensor, choice: Tensor) -> Tensor:
+    def _find(self, z: Tensor, menu: Tensor | None, choice: Tensor | None, available: Tensor | None) -> Tensor:
         """The cell of each choice."""
-        for name, given in (("menu", menu), ("choice", choice)):
-            if not isinstance(given, Tensor):
-                raise InputError(f"{name}: a tensor of whole numbers is needed, not {type(given).__name__}")
+        if (menu is None) == (available is None):
+            raise InputError(
+                "menu, available: one of the two is needed, the number of each menu or a mask of its items"
+            )
+        menu = menu if available is None else self._read.number(available)
+        if not isinstance(menu, Tensor) or not isinstance(choice, Tensor):
+            name, given = ("choice", choice) if isinstance(menu, Tensor) else ("menu", menu)
+            raise InputError(f"{name}: a tensor of whole numbers is needed, not {type(given).__name__}")
         if menu.shape != z.shape[:-1] or choice.shape != z.shape[:-1]:
             raise InputError(
                 f"menu and choice: one number for each of {tuple(z.shape[:-1])} is needed, not {tuple(menu.shape)} and "
                 f"{tuple(choice.shape)}"
             )
-        menu, choice = menu.to("cpu", torch.int64), choice.to("cpu", torch.int64)
-        key = menu * self.layer.n + choice
-        cell = torch.searchsorted(self._keys, key).clamp(max=len(self._keys) - 1)
-        wrong = (self._keys[cell] != key) | (choice < 0) | (choice >= self.layer.n)
-        if wrong.any():
-            at = int(wrong.reshape(-1).nonzero()[0])
-            raise InputError(
-                f"choice {at}: item {int(choice.reshape(-1)[at])} of menu {int(menu.reshape(-1)[at])} is no cell of the "
-                "layer; a menu is its bit mask where the layer has all menus, else its place in the layer's list"
-            )
-        return cell
+        return self._read.find(menu, choice).to("cpu")
 
     def extra_repr(self) -> str:
         """Return what `print(likelihood)` shows."""

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from rumflow.check import check_whole
 from rumflow.errors import InputError
+from rumflow.torch.menus import refuse
 
 
 class MixtureRUM(nn.Module):
@@ -101,23 +102,8 @@ class MixtureRUM(nn.Module):
             raise InputError(
                 f"mask: the last axis must run over the {utilities.shape[-1]} items; the input has shape {tuple(mask.shape)}"
             )
-        require_available(mask)
+        refuse(~mask.any(-1), lambda i: f"mask: sample {i} has no item available; every menu needs at least one")
 
     def extra_repr(self) -> str:
         """Return what `print(layer)` shows."""
         return f"parts={self.parts}"
-
-
-def require_available(mask: Tensor) -> None:
-    """Refuse samples without any item, where there are values to look at."""
-    if torch.compiler.is_compiling() or mask.is_meta:
-        return
-    empty = ~mask.any(-1)
-    try:
-        some = bool(empty.any())
-    except RuntimeError:  # under vmap
-        return
-    if some:
-        at = empty.nonzero()[0].tolist()
-        name = "the sample" if not at else f"sample {at[0] if len(at) == 1 else tuple(at)}"
-        raise InputError(f"mask: {name} has no item available; every menu needs at least one")
