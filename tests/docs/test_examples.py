@@ -10,7 +10,7 @@ from rumflow.cli.main import main
 
 RUN = ("quickstart", "data", "budgets", "guide", "migration")
 DOCS = sorted(p for p in (Path(__file__).parents[2] / "docs").glob("*.md") if p.stem.startswith(RUN))
-NEEDS = {"rumflow.sklearn.estimator": "sklearn", "report ": "jinja2", "import torch": "torch", "import jax": "jax"}
+NEEDS = {"rumflow.sklearn": "sklearn", "report ": "jinja2", "import torch": "torch", "import jax": "jax"}
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ def test_estimator():
     pytest.importorskip("sklearn")
     from sklearn.base import clone
 
-    from rumflow.sklearn.estimator import RUMClassifier
+    from rumflow.sklearn import RUMClassifier
 
     X, y = menus_and_choices()
     model = clone(RUMClassifier()).fit(X, y)
@@ -46,7 +46,7 @@ def test_estimator():
 def test_estimator_checks_that_apply():
     """scikit-learn's own checks feed features that are no menus: those may only end in our error that says so."""
     checks = pytest.importorskip("sklearn.utils.estimator_checks")
-    from rumflow.sklearn.estimator import RUMClassifier
+    from rumflow.sklearn import RUMClassifier
 
     not_a_menu = ("is not an item", "is not on offer", "offers no item")
     passed = 0
@@ -63,7 +63,7 @@ def test_estimator_checks_that_apply():
 
 def test_estimator_of_a_hundred_columns(stock):
     pytest.importorskip("sklearn")
-    from rumflow.sklearn.estimator import RUMClassifier
+    from rumflow.sklearn import RUMClassifier
 
     row, item = np.nonzero(np.nan_to_num(stock.counts))
     X, y = stock.membership[row].astype(float), item

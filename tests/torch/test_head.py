@@ -22,3 +22,9 @@ def test_the_head_is_a_softmax_in_every_menu() -> None:
     with pytest.raises(rf.InputError, match="32 cells"):
         head(logits[:, 1:])
     assert torch.isfinite(head(1e4 * logits)).all()
+
+
+def test_the_head_is_made_in_full_on_the_meta_device() -> None:
+    with torch.device("meta"):
+        head = MenuSoftmax(3, menus=[(0, 1), (0, 1, 2)])
+    assert torch.allclose(head(torch.zeros(5)), torch.tensor([1 / 2, 1 / 2, 1 / 3, 1 / 3, 1 / 3]))

@@ -12,7 +12,7 @@ import rumflow as rf
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the layer is not tested")
 
 from rumflow.core.transforms import moebius  # noqa: E402
-from rumflow.torch import RUMLayer, project_cells  # noqa: E402
+from rumflow.torch import AxiomLayer, RUMLayer, project_cells  # noqa: E402
 
 
 def assert_rational(y: torch.Tensor, flow: torch.Tensor, n: int, tolerance: float = 1e-12) -> None:
@@ -252,3 +252,30 @@ def test_layers_want_tensors():
 
     with pytest.raises(rf.InputError, match="a tensor of PyTorch is needed"):
         RUMLayer(3)(np.ones((2, 12)))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda eps: RUMLayer(3, support=eps),
+        lambda eps: RUMLayer(4, [[1, 2], [0, 3], [2], [0, 1, 2]], support=eps, return_distance=True),
+        lambda eps: RUMLayer(3, [7, 3], all_menus=True, support=eps),
+        lambda eps: AxiomLayer(rf.SinglePeaked(range(4)), [[1, 2], [2], [0, 3], [0, 1, 2]], support=eps),
+    ],
+)
+def test_support_keeps_probabilities_in_the_model_and_away_from_zero(make):
+    plain, mixed = make(0.0), make(0.1)
+    z = torch.zeros(1, len(plain.cells), dtype=torch.float64)
+    z[0, 0] = 3.0
+    first, second = (out[0] if isinstance(out, tuple) else out for out in (plain(z), mixed(z)))
+    inner = (second - 0.9 * first) / 0.1
+    assert float(second.min()) > 0
+    sums = mixed.to_table(second).sum(-1)
+    assert torch.allclose(sums[sums > 0], torch.ones_like(sums[sums > 0]))
+    # The inner point is of the model: projecting it changes nothing.
+    if mixed.cells.shape == mixed.output_cells.shape:
+        again = plain(inner)
+        assert torch.allclose(again[0] if isinstance(again, tuple) else again, inner, atol=1e-9)
+    assert "support=0.1" in repr(mixed)
+    with pytest.raises(rf.InputError, match="support"):
+        make(1.0)

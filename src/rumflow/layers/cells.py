@@ -13,7 +13,7 @@ from rumflow.core.arrays import Array, Ints
 from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.memory import cell_bytes, require_memory
 from rumflow.errors import InputError
-from rumflow.layers.engines import describe_graph, describe_lattice, graph_cells, lattice_cells
+from rumflow.layers.engines import describe_graph, describe_lattice, graph_cells, lattice_cells, places_on_graph
 from rumflow.models.model import Model, require_model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.solvers.graph import GraphGeometry
@@ -222,6 +222,17 @@ class Cells:
     def writes_all(self) -> bool:
         """Whether the cells that are written are those of all menus."""
         return self.reads_all or self.n_outputs > self.n_cells
+
+    def inner_point(self) -> Array:
+        """(M',): probabilities in the relative interior of the model; for plain random utility every item of a menu alike."""
+        if self.graph is None or self.graph.model.all_rankings:
+            menu = self.output_cells[:, 0]
+            number = np.cumsum(np.append(True, menu[1:] != menu[:-1])) - 1
+            return np.asarray(1.0 / np.bincount(number)[number], np.float64)
+        menus = [self.cells[self.cells[:, 0] == j, 1].tolist() for j in range(self.n_menus)]
+        places = places_on_graph(self.graph, menus, np.empty(0))[0]
+        inner: Array = places.take(self.graph.inner_point()[None], places.outputs, 1.0)[0]
+        return inner
 
     def menu_numbers(self) -> tuple[Ints, Ints, Ints]:
         """Return for each cell its menu (bit mask where all menus are read, else its number), its first cell, its size."""

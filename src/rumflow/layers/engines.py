@@ -284,7 +284,7 @@ def _on_lattice(n: int, menus: list[int] | None, all_menus: bool, weights: Array
     return Places(lattice.internal_shape, index, every if all_menus else index, every, weights, name), w
 
 
-def _on_graph(geometry: GraphGeometry, menus: list[list[int]], weights: Array) -> tuple[Places, Array]:
+def places_on_graph(geometry: GraphGeometry, menus: list[list[int]], weights: Array) -> tuple[Places, Array]:
     """The same on choice graphs, where menus of one item leave no choice."""
     sizes = np.array([len(menu) for menu in menus])
     row = np.cumsum(sizes > 1) - 1  # of each menu among those in the graphs
@@ -322,5 +322,5 @@ def find_engine(text: bytes, weights: bytes, mu: float, threads: int) -> Engine:
         model: Model = make_model(described["model"])
         geometry = GraphGeometry(model, graph_cells(described["menus"], described["items"]))
         _geometries[text] = geometry
-    places, w = _on_graph(geometry, described["menus"], given)
+    places, w = places_on_graph(geometry, described["menus"], given)
     return ExactEngine(geometry.weighted(w), places, threads)

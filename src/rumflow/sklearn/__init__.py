@@ -1,4 +1,8 @@
-"""A scikit-learn style estimator, `rumflow.sklearn.estimator.RUMClassifier`, which is public.
+"""A scikit-learn style estimator: `from rumflow.sklearn import RUMClassifier`.
 
 Needs the extra: `pip install "rumflow[sklearn]"`.
 """
+
+from rumflow.sklearn.estimator import RUMClassifier
+
+__all__ = ["RUMClassifier"]

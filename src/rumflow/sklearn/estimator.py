@@ -57,7 +57,7 @@ class RUMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unused
 
     Examples
     --------
-    >>> from rumflow.sklearn.estimator import RUMClassifier
+    >>> from rumflow.sklearn import RUMClassifier
     >>> menus, choices = [[1, 1, 0], [1, 1, 0], [1, 1, 0], [1, 1, 1]], [0, 1, 0, 2]
     >>> RUMClassifier().fit(menus, choices).predict([[1, 1, 0]])
     array([0])

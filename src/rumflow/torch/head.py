@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -39,14 +40,14 @@ class MenuSoftmax(nn.Module):
         masks = range(1, Lattice(n).n_menus) if menus is None else menu_masks(n, menus)
         sizes = [mask.bit_count() for mask in masks]
         self.n, self.n_cells = int(n), sum(sizes)
-        # Menus as rows of places; those a menu does not fill read the cell n_cells, which is minus infinity.
-        gather = torch.full((len(sizes), max(sizes)), self.n_cells)
-        first = 0
-        for row, size in enumerate(sizes):
-            gather[row, :size] = torch.arange(first, first + size)
-            first += size
-        self.register_buffer("gather", gather, persistent=False)
-        self.register_buffer("scatter", (gather.reshape(-1) < self.n_cells).nonzero().reshape(-1), persistent=False)
+        # Menus as rows of places; those a menu does not fill read the cell n_cells, which is minus infinity. Made from arrays:
+        # functions that make tensors obey `with torch.device("meta")`.
+        place = np.arange(max(sizes))
+        filled = place < np.array(sizes)[:, None]
+        gather = np.full(filled.shape, self.n_cells)
+        gather[filled] = np.arange(self.n_cells)
+        self.register_buffer("gather", torch.from_numpy(gather), persistent=False)
+        self.register_buffer("scatter", torch.from_numpy(np.flatnonzero(filled)), persistent=False)
 
     def forward(self, logits: Tensor) -> Tensor:
         """Turn logits into probabilities.

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from rumflow.check import LARGEST
+from rumflow.check import LARGEST, check_number
 from rumflow.errors import InputError
 from rumflow.layers.cells import Menu
 from rumflow.layers.checks import require_options
@@ -173,6 +173,10 @@ class AxiomLayer(ReadsMenus):
         Memory for warm starts, at most.
     threads : int, optional
         Number of threads; the result is the same for any number.
+    support : float, default 0
+        eps: return (1 - eps) y + eps r with r inside the model (for plain random utility every item of a menu alike), which is
+        of the model as well and 0 nowhere: for probabilities that are reported or logged. Training on choices has
+        `ChoiceLikelihood`, whose gradient does not vanish where y is 0.
     nonfinite : {"error", "nan"}, default "error"
         What happens to a sample with a number that is not finite (or above 1e150). "error": an InputError names it. "nan":
         it becomes a row of NaN with gradient 0, while the other samples are as they would be alone.
@@ -224,12 +228,13 @@ class AxiomLayer(ReadsMenus):
         threads: int | None = None,
         nonfinite: str = "error",
         out_dtype: torch.dtype | None = None,
+        support: float = 0.0,
     ) -> None:
         super().__init__()
         require_options(0.0, tol, nonfinite, threads)
         self.model = model
         self._set(Cells.of_model(model, menus, items, weights), warm_start, return_distance, tol, warm_bytes, threads)
-        self._choose(nonfinite, out_dtype)
+        self._choose(nonfinite, out_dtype, support)
 
     def _set(
         self,
@@ -246,7 +251,9 @@ class AxiomLayer(ReadsMenus):
         self.return_distance, self.return_flow = return_distance, False
         self.warm = WarmStarts(warm_bytes) if warm_start else None
 
-    def _choose(self, nonfinite: str, out_dtype: torch.dtype | None) -> None:
+    def _choose(self, nonfinite: str, out_dtype: torch.dtype | None, support: float) -> None:
+        self.support = check_number(support, "support", 0, 1, "[)")
+        self._inner = torch.from_numpy(self._cells.inner_point()) if self.support else None
         if out_dtype is not None and not (isinstance(out_dtype, torch.dtype) and out_dtype.is_floating_point):
             raise InputError(f"out_dtype={out_dtype!r}: a floating point dtype of PyTorch is needed, or None")
         self.nonfinite, self.out_dtype = nonfinite, out_dtype
@@ -276,7 +283,7 @@ class AxiomLayer(ReadsMenus):
         Tensor or tuple of Tensor
             (..., M') probabilities; then the distances and the flows, if asked for.
         """
-        return project_cells(
+        out = project_cells(
             z,
             self._cells,
             smoothing=self.smoothing,
@@ -289,6 +296,11 @@ class AxiomLayer(ReadsMenus):
             return_distance=self.return_distance,
             return_flow=self.return_flow,
         )
+        if self._inner is None:
+            return out
+        y, *rest = out if isinstance(out, tuple) else (out,)
+        y = torch.lerp(y, self._inner.to(y.device, y.dtype), self.support)
+        return (y, *rest) if rest else y
 
     def extra_repr(self) -> str:
         """Return what `print(layer)` shows."""
@@ -297,6 +309,7 @@ class AxiomLayer(ReadsMenus):
 
     def _options(self) -> str:
         text = ", weighted" if self._cells.weights.size else ""
+        text += f", support={self.support:g}" if self.support else ""
         if self.smoothing:
             text += f", smoothing={self.smoothing:g}"
         return text + (", warm_start=True" if self.warm is not None else "")
@@ -325,7 +338,7 @@ class RUMLayer(AxiomLayer):
         As for `AxiomLayer`.
     return_flow : bool, default False
         Return also the Block-Marschak polynomials of y on all N cells, each >= 0.
-    tol, warm_bytes, threads, nonfinite, out_dtype
+    tol, warm_bytes, threads, support, nonfinite, out_dtype
         As for `AxiomLayer`.
 
     Raises
@@ -368,12 +381,13 @@ class RUMLayer(AxiomLayer):
         threads: int | None = None,
         nonfinite: str = "error",
         out_dtype: torch.dtype | None = None,
+        support: float = 0.0,
     ) -> None:
         nn.Module.__init__(self)
         require_options(smoothing, tol, nonfinite, threads)
         cells = Cells(n, menus, weights, all_menus, lattice=smoothing > 0 or return_flow)
         self._set(cells, warm_start, return_distance, tol, warm_bytes, threads)
-        self._choose(nonfinite, out_dtype)
+        self._choose(nonfinite, out_dtype, support)
         self.smoothing, self.return_flow = float(smoothing), return_flow
 
     def extra_repr(self) -> str:
