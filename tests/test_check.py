@@ -104,7 +104,8 @@ BY_NAME = {
     "level": "level", "confidence": "confidence", "tau": ("tau", "rule of tau"), "most": "1 or more", "halves": "0 or more",
     "max_size": "max_size", "max_iterations": "0 or more", "n": "items", "n_rankings": "1 or more", "n_types": "1 or more",
     "draws": "draws", "route": "route", "method": "method", "resample": "resample", "convention": "convention",
-    "menu": "menu", "item": "item", "outside_option": "item", "must": "group", "share": "share", "support": "share from 0", "smoothing": "distance",
+    "menu": "menu", "item": "item", "outside_option": "item", "must": "group", "share": "share", "support": "share from 0",
+    "smoothing": "distance",
     "nonfinite": "nonfinite", "axis": "axis", "before": "labels", "after": "labels",
 }  # fmt: skip
 

@@ -124,3 +124,27 @@ def test_an_error_ends_the_work_and_is_raised():
     with pytest.raises(ValueError, match="the first"):
         threads.run_threads(task, range(50), 2)
     assert 0 not in done
+
+
+def test_pieces_run_alone_where_threads_take_no_more_work(monkeypatch):
+    """As at the end of Python, with what somebody else's threads still ask for."""
+
+    class Closed:
+        taken = 0
+
+        def submit(self, work, piece):
+            if self.taken == 1:
+                raise RuntimeError("cannot schedule new futures after shutdown")
+            self.taken += 1
+            work(piece)
+            done = threads.Future()
+            done.set_result(None)
+            return done
+
+    pool, seen = Closed(), []
+    monkeypatch.setattr(threads, "_pool", lambda *_: pool)
+    try:
+        threads.run_threads(seen.append, range(3), 2)
+    finally:
+        threads._inside.pool = False
+    assert seen == [0, 1, 2]

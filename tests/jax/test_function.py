@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import subprocess
 import sys
 
@@ -273,3 +274,48 @@ def test_rumflow_does_not_need_jax() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert 'pip install "rumflow[jax]"' in done.stdout
+
+
+ON_A_MESH = """
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+from rumflow.jax import Cells, project_cells
+jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_disable_most_optimizations", True)
+shard_map = getattr(jax, "shard_map", None)
+if shard_map is None:
+    from jax.experimental.shard_map import shard_map
+mesh = Mesh(np.array(jax.devices()), ("d",))
+z = jnp.asarray(np.random.default_rng(0).normal(0.3, 0.5, (4, 12)))
+def sums(z, smoothing):
+    y, distance = project_cells(z, Cells(3, None, np.linspace(0.5, 2, 12)), smoothing=smoothing, return_distance=True)
+    return ((y**2).sum(-1) + distance).sum()
+for smoothing in (0.0, 1e-2):
+    own = jax.grad(lambda z: sums(z, smoothing))
+    inside = shard_map(own, mesh=mesh, in_specs=P("d"), out_specs=P("d"))
+    whole = shard_map(lambda z: jax.lax.psum(sums(z, smoothing), "d"), mesh=mesh, in_specs=P("d"), out_specs=P())
+    expected = own(z)
+    np.testing.assert_allclose(inside(z), expected, atol=1e-12)
+    np.testing.assert_allclose(jax.grad(whole)(z), expected, atol=1e-12)
+"""
+
+
+@pytest.mark.slow
+def test_gradients_on_a_mesh_of_devices() -> None:
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    subprocess.run([sys.executable, "-c", ON_A_MESH], env=environment, check=True)
+
+
+LEFT_RUNNING = """
+import jax, numpy as np
+from rumflow.jax import project_cells
+f = jax.jit(lambda z: project_cells(z, 7, threads=2))
+z = np.random.default_rng(0).random((400, 448))
+results = [f(z + i) for i in range(4)]
+"""
+
+
+@pytest.mark.slow
+def test_python_waits_for_what_is_still_computed() -> None:
+    done = subprocess.run([sys.executable, "-c", LEFT_RUNNING], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -228,3 +228,41 @@ def test_options_of_the_function_are_checked(options, words):
 
     with pytest.raises(rf.InputError, match=words):
         project_cells(torch.rand(2, 12, dtype=torch.float64), 3, **options)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 1e-2])
+def test_with_and_without_operators_the_bits_are_the_same(smoothing, monkeypatch):
+    layer = RUMLayer(4, smoothing=smoothing, weights=np.linspace(0.5, 2.0, 32), return_flow=True, return_distance=True)
+    z = torch.randn(3, 32, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    direction = torch.randn(3, 32, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+
+    def results():
+        y, distance, flow = layer(z)
+        (grad,) = torch.autograd.grad((y**3).sum() + distance.sum() + flow.sum(), z, create_graph=True)
+        (second,) = torch.autograd.grad((grad * direction).sum(), z)
+        with torch.autograd.forward_ad.dual_level():
+            dual = torch.autograd.forward_ad.make_dual(z.detach(), direction)
+            forward = torch.autograd.forward_ad.unpack_dual(layer(dual)[0]).tangent
+        with torch.no_grad():
+            alone = layer(z)[0]
+        return [part.detach() for part in (y, distance, flow, grad, second, forward, alone)]
+
+    seen = []
+    with monkeypatch.context() as patch:
+        patch.setattr(function, "_looked_on", lambda tensor: True)
+        patch.setattr(function, "_project", None)  # the operator has its own reference
+        expected = results()
+    with monkeypatch.context() as patch:
+        patch.setattr(function.Project, "forward", staticmethod(lambda *args: seen.append(args)))
+        found = results()
+    assert not seen
+    for own, other in zip(found, expected, strict=True):
+        assert torch.equal(own, other)
+
+
+def test_a_version_that_does_not_say_what_looks_on(monkeypatch):
+    z = torch.rand(2, 12, dtype=torch.float64)
+    expected = RUMLayer(3)(z)
+    monkeypatch.delattr(torch._C, "_len_torch_dispatch_stack")
+    assert function._looked_on(z)
+    assert torch.equal(RUMLayer(3)(z), expected)

@@ -16,12 +16,13 @@ from torch import nn  # noqa: E402
 
 import rumflow as rf  # noqa: E402
 from rumflow.core.transforms import moebius  # noqa: E402
-from rumflow.torch import ConflictMonitor, MenuSoftmax, RUMLayer  # noqa: E402
+from rumflow.torch import ChoiceLikelihood, ConflictMonitor, MenuSoftmax, RUMLayer  # noqa: E402
 from rumflow.torch.cells import Cells  # noqa: E402
 
 LAYERS = {
     "exact": {},
     "menus": {"menus": [3, 5, 7, 15], "all_menus": True},
+    "weights": {"weights": [0.5 + x % 3 for x in range(32)]},
     "warm": {"warm_start": True},
     "smooth": {"smoothing": 1e-2},
 }
@@ -59,6 +60,48 @@ def test_compile_without_graph_break(kind: str) -> None:
     assert_close(gradients(compiled, x), gradients(model, x))
     with torch.no_grad():
         assert torch.allclose(compiled(x), model(x), atol=1e-6)
+
+
+@pytest.mark.slow
+def test_the_likelihood_compiles_without_graph_break() -> None:
+    layer = RUMLayer(4)
+    loss = ChoiceLikelihood(layer)
+    z = torch.rand(6, 32, generator=torch.Generator().manual_seed(1), requires_grad=True)
+    menu, choice = torch.tensor([3, 7, 15, 5, 9, 8]), torch.tensor([0, 2, 3, 2, 0, 3])
+    mask = ((menu[:, None] >> torch.arange(4)) & 1).bool()
+    torch._dynamo.reset()
+    compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
+    for inputs in ({"menu": menu}, {"available": mask}):
+        own, other = (f(z, choice=choice, **inputs) for f in (compiled, loss))
+        assert torch.allclose(own, other)
+        assert_close(torch.autograd.grad(own, z), torch.autograd.grad(other, z))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"weights": [0.5] * 32}, {"smoothing": 1e-2}, {"menus": [3, 7], "all_menus": True}]
+)
+def test_exported_programs_are_saved(options) -> None:
+    layer = RUMLayer(4, **options)
+    z = torch.rand(3, len(layer.cells), dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    stored = io.BytesIO()
+    torch.export.save(torch.export.export(layer, (z,)), stored)
+    stored.seek(0)
+    assert torch.equal(torch.export.load(stored).module()(z), layer(z))
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_shapes_are_computed_on_the_meta_device(kind: str) -> None:
+    options = LAYERS[kind]
+    layer = RUMLayer(4, return_distance=True, return_flow=True, support=0.1, **options)
+    z = torch.empty(2, 3, len(layer.cells), device="meta", requires_grad=True)
+    y, distance, flow = layer(z)
+    assert [part.device.type for part in (y, distance, flow)] == ["meta"] * 3
+    assert (y.shape, distance.shape, flow.shape) == ((2, 3, 32), (2, 3), (2, 3, 32)), kind
+    (y.sum() + distance.sum() + flow.sum()).backward()
+    assert z.grad.shape == z.shape
+    loss = ChoiceLikelihood(RUMLayer(4))
+    here = torch.zeros(5, dtype=torch.int64, device="meta")
+    assert loss(torch.empty(5, 32, device="meta"), menu=here, choice=here).device.type == "meta"
 
 
 @pytest.mark.parametrize("kind", LAYERS)

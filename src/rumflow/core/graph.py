@@ -94,6 +94,10 @@ class GraphTooLargeError(InputError):
         super().__init__(message)
         self.nodes, self.arcs, self.bytes, self.done, self.late = nodes, arcs, n_bytes, done, late
 
+    def with_advice(self, text: str) -> GraphTooLargeError:
+        """The same error with a sentence about what can be done."""
+        return GraphTooLargeError(f"{self}. {text}", self.nodes, self.arcs, self.bytes, self.done, self.late)
+
 
 class Sweep(NamedTuple):
     """Prices, cheapest ways, and their arcs; arrays over nodes have one more entry, for the node beyond the sink."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import lru_cache
 from typing import Any
 
@@ -60,8 +60,14 @@ def run_threads(task: Callable[[Any], object], pieces: Iterable[Any], threads: i
 
     stop = threading.Event()
     patient = under(stop, work)
-    waiting = [_pool(threads, os.getpid()).submit(patient, piece) for piece in pieces]
+    waiting: list[Future[None]] = []
     try:
+        try:
+            for piece in pieces:
+                waiting.append(_pool(threads, os.getpid()).submit(patient, piece))
+        except RuntimeError:  # Python is about to end and takes no more work, or there can be no more threads
+            for piece in pieces[len(waiting) :]:
+                task(piece)
         for done in waiting:
             done.result()
     except BaseException:

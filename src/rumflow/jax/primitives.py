@@ -10,15 +10,19 @@ has `tangent` for its derivative, forward, backward and to any order.
 Both run on the host, by callback. Shapes have to be known before a program runs, but not how many types span a face: the state
 of a projection stays here, in `States`, under the numbers that were projected. Where it is gone they are projected again.
 
+JAX returns before its programs are done. Python must not end while they call back, so results that somebody holds are waited for
+at exit.
+
 The axes of samples of z and centre are those of rho and flow, or 1 where the latter are several directions at one projection.
 """
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from threading import Lock
 from typing import Any
 
@@ -154,15 +158,23 @@ def _tangent(rho: Any, flow: Any, z: Any, centre: Any, *, job: Job, forward: boo
     return results[0], results[1]
 
 
+@cache
+def _wait_at_exit() -> None:
+    """Once, where a program is compiled: before that there is nothing to wait for."""
+    atexit.register(lambda: jax.block_until_ready(jax.live_arrays()))
+
+
 def _define(name: str, function: Any, shapes: Any) -> Primitive:
     """A primitive that runs on the host: at once, or as part of a compiled program."""
     primitive = Primitive(name)
     primitive.multiple_results = True
 
     def types(*operands: Any, **options: Any) -> list[Any]:
-        return [jax.core.ShapedArray(shape, operands[0].dtype) for shape in shapes(*operands, options["job"])]
+        # Of the first operand, so that the axes of a mesh along which values differ are kept.
+        return [operands[0].update(shape=shape, weak_type=False) for shape in shapes(*operands, options["job"])]
 
     def call(*operands: Any, **options: Any) -> Any:
+        _wait_at_exit()
         results = [jax.ShapeDtypeStruct(shape, operands[0].dtype) for shape in shapes(*operands, options["job"])]
         return jax.pure_callback(partial(function, **options), results, *operands, vmap_method="sequential")
 

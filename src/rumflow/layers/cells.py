@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -10,10 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from rumflow.check import as_floats, as_menu, check_different, check_menu, check_whole, is_whole, require_weights
 from rumflow.core.arrays import Array, Ints
+from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.memory import cell_bytes, require_memory
 from rumflow.errors import InputError
-from rumflow.layers.engines import describe_graph, describe_lattice, graph_cells, lattice_cells, places_on_graph
+from rumflow.layers.engines import (
+    describe_graph,
+    describe_lattice,
+    graph_cells,
+    lattice_cells,
+    own_engines,
+    places_on_graph,
+)
 from rumflow.models.model import Model, require_model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.solvers.graph import GraphGeometry
@@ -71,6 +80,18 @@ def label_menus(menus: Iterable[Iterable[Hashable]], items: Sequence[Hashable] |
     numbers = [sorted(check_menu(menu, place, f"menus[{i}]").tolist()) for i, menu in enumerate(given)]
     _require_menus([tuple(menu) for menu in numbers], lambda i: f"menu {i} {tuple(given[i])}")
     return numbers, labels
+
+
+@contextmanager
+def advise() -> Iterator[None]:
+    """Say what else there is where the graph of a layer is too large."""
+    try:
+        yield
+    except GraphTooLargeError as error:
+        raise error.with_advice(
+            "A layer needs the whole graph: give only the menus that occur, leave out rare items, or take MixtureRUM of "
+            "rumflow.torch, which needs no graph and takes a menu with every sample"
+        ) from None
 
 
 class Cells:
@@ -182,7 +203,8 @@ class Cells:
         n = len(items)
         geometry = None
         if any(len(menu) > 1 for menu in menus):
-            geometry = find_route(graph_cells(menus, items), model, None, exact=True)[1]
+            with advise():
+                geometry = find_route(graph_cells(menus, items), model, None, exact=True)[1]
         elif n > LATTICE_ITEMS or not model.is_random_utility:
             raise InputError("menus: at least one menu of two items or more is needed")
         if geometry is None or geometry.has_all_menus:
@@ -247,17 +269,19 @@ class Cells:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "graph": None}
+        return {**self.__dict__, "graph": None, "engines": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         if self._own is not None:
             model, menus, items = self._own
             self.graph = GraphGeometry(model, graph_cells(menus, items))
-            self._set(describe_graph(self.graph, menus), self.inputs, self.n_outputs)
+            self.text = describe_graph(self.graph, menus)
+        self._set(self.text, self.inputs, self.n_outputs)
 
     def _set(self, text: bytes, inputs: Ints, outputs: int) -> None:
         self.text = text  # the problem, for `find_engine`
+        self.engines = own_engines(text, self.weights.tobytes())
         self.inputs = inputs  # of what is written, the cells that are read
         self.n_outputs = outputs
 

@@ -8,7 +8,7 @@ with J t = T (W t, 0) and J^T g = W (T g on the input cells). P is (Q + D)^{-1} 
 `rumflow.solvers.derivatives`. Where unobserved cells are filled in T is not symmetric: `forward` says which side is meant.
 
 Compiled graphs hold numbers and tensors only, so an engine is named by the text of its problem and the bytes of its weights. It
-is made when first needed, once in every process.
+is made when first needed, once in every process, and kept as long as there are cells of its problem (`Engines`).
 """
 
 from __future__ import annotations
@@ -304,9 +304,36 @@ def places_on_graph(geometry: GraphGeometry, menus: list[list[int]], weights: Ar
     return Places(geometry.shape, index, index, np.empty(0, np.int64), weights, name), w
 
 
+class Engines(dict[tuple[float, int], Engine]):
+    """The engines of a problem by smoothing and threads; whoever needs them holds this, and so do all with the same problem."""
+
+
+_owned: WeakValueDictionary[tuple[bytes, bytes], Engines] = WeakValueDictionary()
+
+
+def own_engines(text: bytes, weights: bytes) -> Engines:
+    """The engines of a problem, to be held."""
+    return _owned.setdefault((text, weights), Engines())
+
+
 @lru_cache(maxsize=32)
+def _recent(text: bytes, weights: bytes) -> Engines:
+    """Of problems that nobody holds: programs that were compiled or saved."""
+    return own_engines(text, weights)
+
+
 def find_engine(text: bytes, weights: bytes, mu: float, threads: int) -> Engine:
     """The engine of a problem, made where there is none yet."""
+    engines = _owned.get((text, weights))
+    if engines is None:
+        engines = _recent(text, weights)
+    engine = engines.get((mu, threads))
+    if engine is None:
+        engine = engines[mu, threads] = _make_engine(text, weights, mu, threads)
+    return engine
+
+
+def _make_engine(text: bytes, weights: bytes, mu: float, threads: int) -> Engine:
     described = json.loads(text)
     given = np.frombuffer(weights)
     if "n" in described:

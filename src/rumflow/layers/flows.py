@@ -27,7 +27,7 @@ from rumflow.core.graph import Graph, fill_cells
 from rumflow.core.lattice import Lattice
 from rumflow.core.memory import cell_bytes, require_memory
 from rumflow.errors import InputError
-from rumflow.layers.cells import label_menus
+from rumflow.layers.cells import advise, label_menus
 from rumflow.layers.engines import graph_cells
 from rumflow.models.model import Model
 from rumflow.solvers.routes import LATTICE_ITEMS
@@ -179,7 +179,8 @@ class FlowTables(NamedTuple):
         if not several.any():
             raise InputError("menus: at least one menu of two items or more is needed")
         observed = graph_cells(numbers, labels)
-        graph = model.geometry(observed)
+        with advise():
+            graph = model.geometry(observed)
         tail, head, entry_arc, entry = _arcs_and_cells(graph)
         flows = arrange(tail, head, graph.n_nodes)
         # The item of each cell of the graph's tables, and its number among the cells of the layer.

@@ -52,8 +52,9 @@ def find_geometry(
     except GraphTooLargeError as error:
         if not exact:
             raise
-        text = f"{error}. The answer needs the whole graph: leave out menus or items, such as rare ones"
-        raise GraphTooLargeError(text, error.nodes, error.arcs, error.bytes, error.done, error.late) from None
+        raise error.with_advice(
+            "The answer needs the whole graph: leave out menus or items, such as rare ones"
+        ) from None
 
 
 def find_or_stop(

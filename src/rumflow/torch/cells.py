@@ -50,7 +50,8 @@ class Cells(cells.Cells):
         super()._set(text, inputs, outputs)
         self.problem = torch.frombuffer(bytearray(text), dtype=torch.uint8)
         self.index = torch.from_numpy(inputs)
-        self.weight = torch.from_numpy(self.weights)
+        # None and not empty: programs with arrays of no numbers cannot be saved and loaded again.
+        self.weight = torch.from_numpy(self.weights) if len(self.weights) else None
 
     def _weigh(self, weights: ArrayLike | Tensor | None, name: Callable[[int], str], other: tuple) -> None:  # type: ignore[type-arg]
         if isinstance(weights, Tensor):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Self
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -14,9 +13,10 @@ from rumflow.layers.flows import FlowTables, Level
 from rumflow.models.model import Model, require_model
 from rumflow.models.random_utility import RANDOM_UTILITY
 from rumflow.torch.menus import MenuCells, ReadsMenus
+from rumflow.torch.tables import HasTables
 
 
-class FlowRUM(ReadsMenus):
+class FlowRUM(ReadsMenus, HasTables):
     """Scores to choice probabilities that are a random utility model by construction: no solver, no projection.
 
     The layer has no parameters to train. It consists of operations of PyTorch, so it runs in any precision, on any device,
@@ -66,17 +66,6 @@ class FlowRUM(ReadsMenus):
     tensor([0.5000, 0.5000, 0.3333, 0.3333, 0.3333])
     """
 
-    order: Tensor
-    heads: Tensor
-    items: Tensor  # of arcs
-    rows: Tensor  # all menus
-    places: Tensor
-    entry_arc: Tensor  # graphs
-    entry_cell: Tensor
-    item_arc: Tensor
-    share: Tensor
-    single: Tensor
-
     def __init__(self, n: int) -> None:
         super().__init__()
         self._set(RANDOM_UTILITY, FlowTables.of_all_menus(n))
@@ -112,7 +101,7 @@ class FlowRUM(ReadsMenus):
         """
         require_model(model)
         own = cls.__new__(cls)
-        nn.Module.__init__(own)
+        HasTables.__init__(own)
         own._set(model or RANDOM_UTILITY, FlowTables.of_model(model or RANDOM_UTILITY, menus, items))
         return own
 
@@ -120,9 +109,8 @@ class FlowRUM(ReadsMenus):
         self.model, self.n, self.cells, self.arcs = model, tables.n, tables.cells, tables.arcs
         self._tables = tables
         self.menu_cells = MenuCells(tables.cells, tables.n, tables.has_all_menus)
-        # From arrays, not by functions that make tensors: those obey `with torch.device("meta")`.
-        for name, array in tables.arrays.items():
-            self.register_buffer(name, torch.from_numpy(np.array(array)), persistent=False)
+        # Programs with arrays of no numbers cannot be saved and loaded again.
+        self._hold({name: array for name, array in tables.arrays.items() if array.size})
 
     def forward(self, scores: Tensor, residuals: Tensor | None = None) -> Tensor:
         """Compute probabilities.
@@ -139,8 +127,8 @@ class FlowRUM(ReadsMenus):
         Tensor of shape (..., M)
         """
         z = self._scores(scores, residuals)
-        flat = z.reshape(-1, z.shape[-1]).t().index_select(0, self.order)
-        rho = self._probabilities(_push(flat, self._tables.levels, self.heads))
+        flat = z.reshape(-1, z.shape[-1]).t().index_select(0, self._table("order", z))
+        rho = self._probabilities(_push(flat, self._tables.levels, self._table("heads", z)))
         return rho.t().reshape(*z.shape[:-1], len(self.cells))
 
     def _scores(self, scores: Tensor, residuals: Tensor | None) -> Tensor:
@@ -156,19 +144,20 @@ class FlowRUM(ReadsMenus):
 
     def _of_items(self, utilities: Tensor) -> Tensor:
         """The utilities of items as scores of arcs."""
-        taken = utilities[..., self.items]
+        taken = utilities[..., self._table("items", utilities)]
         if self._tables.takes_one_item:
             return taken
         zeros = utilities.new_zeros(*utilities.shape[:-1], len(self.arcs))
-        return zeros.index_add(-1, self.item_arc, taken * self.share.to(taken.dtype))
+        return zeros.index_add(-1, self._table("item_arc", taken), taken * self._table("share", taken).to(taken.dtype))
 
     def _probabilities(self, flow: Tensor) -> Tensor:
         """rho = C k, one column per sample."""
         if self._tables.has_all_menus:
-            return _zeta(flow.index_select(0, self.rows), self.n).index_select(0, self.places)
-        rho = flow.new_zeros(len(self.cells), flow.shape[1])
-        rho = rho.index_add(0, self.entry_cell, flow.index_select(0, self.entry_arc))
-        return rho.index_fill(0, self.single, 1.0)
+            rows = flow.index_select(0, self._table("rows", flow))
+            return _zeta(rows, self.n).index_select(0, self._table("places", flow))
+        taken = flow.index_select(0, self._table("entry_arc", flow))
+        rho = flow.new_zeros(len(self.cells), flow.shape[1]).index_add(0, self._table("entry_cell", flow), taken)
+        return rho.index_fill(0, self._table("single", flow), 1.0) if len(self._tables.arrays["single"]) else rho
 
     def extra_repr(self) -> str:
         """Return what `print(layer)` shows."""

@@ -11,17 +11,19 @@ So there are two functions, the projection and T, and each has the other for its
 The state that a projection leaves for T is three tensors: the face of an exact projection (how many types, which, the factor or
 inverse of their matrix), or the spanning tree of a smoothed one, whose flow stands beside it.
 
-Two operators do the work, `rumflow::project` and `rumflow::tangent`, on float64 tensors of the CPU. They are registered
-with the shapes of their results and with a rule for batching, so that `torch.compile` sees one node each and
-`torch.func.vmap` one larger batch.
+Where PyTorch has to see what is done, two operators do the work, `rumflow::project` and `rumflow::tangent`, on float64 tensors
+of the CPU. They are registered with the shapes of their results and with a rule for batching, so that `torch.compile` sees
+one node each and `torch.func.vmap` one larger batch. Elsewhere the same functions are called at once (`ProjectAtOnce`): the way
+through an operator takes several times as long as projecting one sample of few items.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd import forward_ad
 
 from rumflow.core.arrays import Array
@@ -29,6 +31,7 @@ from rumflow.layers.checks import require_finite
 from rumflow.layers.engines import Engine, find_engine, solve_distinct
 from rumflow.torch.warm import find
 
+_PLAIN = (Tensor, nn.Parameter)
 _KINDS = (torch.int64, torch.int32, torch.float64)  # of the state
 
 
@@ -42,15 +45,23 @@ def _tensor(rows: Array, shape: torch.Size) -> Tensor:
     return torch.from_numpy(rows).reshape(*shape, rows.shape[1])
 
 
-def _engine(problem: Tensor, weights: Tensor, mu: float, threads: int) -> Engine:
-    return find_engine(problem.numpy().tobytes(), weights.numpy().tobytes(), mu, threads)
+def _bytes(weights: Tensor | None) -> bytes:
+    return b"" if weights is None else weights.numpy().tobytes()
 
 
-@torch.library.custom_op("rumflow::project", mutates_args=())
-def project_op(
+def _engine(problem: Tensor, weights: Tensor | None, mu: float, threads: int) -> Engine:
+    return find_engine(problem.numpy().tobytes(), _bytes(weights), mu, threads)
+
+
+def inside(tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    """The tensor where projections are computed: on the CPU. On the meta device there is nothing to compute."""
+    return tensor.to(dtype=dtype) if tensor.is_meta else tensor.to("cpu", dtype)
+
+
+def _project(
     z: Tensor,
     problem: Tensor,
-    weights: Tensor,
+    weights: Tensor | None,
     keys: Tensor,
     n_outputs: int,
     n_flow: int,
@@ -68,9 +79,8 @@ def project_op(
     rows = _rows(z)
     known = None
     if starts is not None:
-        starts.bind(
-            (hash(problem.numpy().tobytes()), hash(weights.numpy().tobytes()), mu), z.shape[-1], weights.numpy()
-        )
+        given = np.empty(0) if weights is None else weights.numpy()
+        starts.bind((hash(problem.numpy().tobytes()), hash(given.tobytes()), mu), z.shape[-1], given)
         names, known, sketch = starts.find(rows, keys.reshape(-1).tolist() if keys.numel() else None)
     answer = solve_distinct(engine, rows, known, tol, keep, n_flow > 0)
     if starts is not None:
@@ -82,11 +92,15 @@ def project_op(
     return _tensor(answer.rho, shape), flow, state[0], state[1], state[2]
 
 
+project_op = torch.library.custom_op("rumflow::project", _project, mutates_args=())
+
+
 @project_op.register_fake
 def _(z: Tensor, *rest: Any) -> tuple[Tensor, ...]:
     *_, n_outputs, n_flow, _, _, _, _, keep = rest
     shape = z.shape[:-1]
-    sizes = [torch.library.get_ctx().new_dynamic_size() if keep else 0 for _ in range(3)]
+    known = z.is_meta or not keep
+    sizes = [0 if known else torch.library.get_ctx().new_dynamic_size() for _ in range(3)]
     return (
         z.new_empty((*shape, n_outputs)),
         z.new_empty((*shape, n_flow)),
@@ -101,8 +115,7 @@ def _(info: Any, in_dims: tuple[int | None, ...], z: Tensor, *rest: Any) -> tupl
     return project_op(batch_at(info, z, in_dims[0]), problem, weights, keys, *options), (0,) * 5
 
 
-@torch.library.custom_op("rumflow::tangent", mutates_args=())
-def tangent_op(
+def _tangent(
     rho: Tensor,
     flow: Tensor,
     meta: Tensor,
@@ -110,7 +123,7 @@ def tangent_op(
     real: Tensor,
     centre: Tensor,
     problem: Tensor,
-    weights: Tensor,
+    weights: Tensor | None,
     mu: float,
     threads: int,
     forward: bool,
@@ -127,6 +140,9 @@ def tangent_op(
     engine = _engine(problem, weights, mu, threads)
     product, flows = engine.tangent(_rows(rho), _rows(flow) if with_flow else None, state, _rows(centre), forward)
     return _tensor(product, shape), torch.empty_like(flow) if flows is None else _tensor(flows, shape)
+
+
+tangent_op = torch.library.custom_op("rumflow::tangent", _tangent, mutates_args=())
 
 
 @tangent_op.register_fake
@@ -164,7 +180,7 @@ class Project(torch.autograd.Function):
         z: Tensor,
         inputs: Tensor,
         problem: Tensor,
-        weights: Tensor,
+        weights: Tensor | None,
         keys: Tensor,
         n_outputs: int,
         n_flow: int,
@@ -203,7 +219,7 @@ class Project(torch.autograd.Function):
         product = tangent(grad_rho, grad_flow, *state, weights, mu, threads, False)[0]
         if own.shape[0] < n_outputs:
             product = product[..., own]
-        return (product * weights if weights.shape[0] else product, *(None,) * 11)
+        return (product if weights is None else product * weights.to(product.device), *(None,) * 11)
 
 
 class Tangent(torch.autograd.Function):
@@ -220,7 +236,7 @@ class Tangent(torch.autograd.Function):
         real: Tensor,
         centre: Tensor,
         problem: Tensor,
-        weights: Tensor,
+        weights: Tensor | None,
         mu: float,
         threads: int,
         forward: bool,
@@ -257,7 +273,7 @@ class ProjectBothWays(Project):
         """J t = T (W t, 0)."""
         *state, weights, own = ctx.saved_tensors
         n_outputs, n_flow, mu, threads = ctx.options
-        rows = change * weights if weights.shape[0] else change
+        rows = change if weights is None else change * weights.to(change.device)
         if own.shape[0] < n_outputs:
             rows = rows.new_zeros((*rows.shape[:-1], n_outputs)).index_copy(-1, own, rows)
         flow = rows.new_zeros((*rows.shape[:-1], n_flow))
@@ -279,18 +295,69 @@ class TangentBothWays(Tangent):
         return tangent(rho, flow, *state, mu, threads, forward)
 
 
+class ProjectAtOnce(torch.autograd.Function):
+    """`ProjectBothWays` without the operator."""
+
+    @staticmethod
+    def forward(ctx: Any, z: Tensor, own: Tensor, *rest: Any) -> tuple[Tensor, ...]:
+        """See `_project`."""
+        output = _project(z, *rest)
+        Project.setup_context(ctx, (z, own, *rest), output)
+        return output
+
+    backward = staticmethod(Project.backward)
+    jvp = staticmethod(ProjectBothWays.jvp)
+
+
+class TangentAtOnce(torch.autograd.Function):
+    """`TangentBothWays` without the operator."""
+
+    @staticmethod
+    def forward(ctx: Any, *args: Any) -> tuple[Tensor, Tensor]:
+        """See `_tangent`."""
+        output = _tangent(*args)
+        Tangent.setup_context(ctx, args, output)
+        return output
+
+    backward = staticmethod(Tangent.backward)
+    jvp = staticmethod(TangentBothWays.jvp)
+
+
 def may_be_forward() -> bool:
     """May derivatives be computed forward here? PyTorch has no public way to ask: without its private one, always."""
     return getattr(forward_ad, "_current_level", 0) >= 0
 
 
-def project(*args: Any) -> tuple[Tensor, ...]:
-    """`Project`, for derivatives both ways where that can be."""
-    result: tuple[Tensor, ...] = (Project if torch.compiler.is_compiling() else ProjectBothWays).apply(*args)
+def _looked_on(tensor: Tensor) -> bool:
+    """Does PyTorch have to see the operators: does it trace, transform, or only compute shapes?"""
+    if torch.compiler.is_compiling() or type(tensor) not in _PLAIN or tensor.is_meta:
+        return True
+    try:
+        transformed = torch._C._are_functorch_transforms_active() or torch._C._len_torch_dispatch_stack() > 0
+        return transformed or torch._C._get_tracing_state() is not None
+    except AttributeError:  # private as well: another version may not have them
+        return True
+
+
+def project(z: Tensor, own: Tensor, *rest: Any) -> tuple[Tensor, ...]:
+    """Project, with derivatives both ways where that can be."""
+    if _looked_on(z):
+        function: Any = Project if torch.compiler.is_compiling() else ProjectBothWays
+    elif torch.is_grad_enabled() or may_be_forward():
+        function = ProjectAtOnce
+    else:
+        return _project(z, *rest)
+    result: tuple[Tensor, ...] = function.apply(z, own, *rest)
     return result
 
 
 def tangent(*args: Any) -> tuple[Tensor, Tensor]:
-    """`Tangent`, likewise."""
-    result: tuple[Tensor, Tensor] = (Tangent if torch.compiler.is_compiling() else TangentBothWays).apply(*args)
+    """T times pairs, likewise."""
+    if _looked_on(args[0]):
+        function: Any = Tangent if torch.compiler.is_compiling() else TangentBothWays
+    elif torch.is_grad_enabled() or may_be_forward():
+        function = TangentAtOnce
+    else:
+        return _tangent(*args)
+    result: tuple[Tensor, Tensor] = function.apply(*args)
     return result

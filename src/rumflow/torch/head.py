@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
 from rumflow.core.lattice import Lattice
 from rumflow.errors import InputError
 from rumflow.layers.cells import Menu, menu_masks
+from rumflow.torch.tables import HasTables
 
 
-class MenuSoftmax(nn.Module):
+class MenuSoftmax(HasTables):
     """Softmax within each menu: p(D, x) = exp z(D, x) / sum over y in D of exp z(D, y).
 
     The last axis runs over the cells of all menus of n items (`Lattice(n).cells`), or of `menus`, as in `RUMLayer`.
@@ -32,22 +32,17 @@ class MenuSoftmax(nn.Module):
     tensor([0.5000, 0.5000, 0.3333, 0.3333, 0.3333], dtype=torch.float64)
     """
 
-    gather: Tensor
-    scatter: Tensor
-
     def __init__(self, n: int, menus: Iterable[Menu] | None = None) -> None:
         super().__init__()
         masks = range(1, Lattice(n).n_menus) if menus is None else menu_masks(n, menus)
         sizes = [mask.bit_count() for mask in masks]
         self.n, self.n_cells = int(n), sum(sizes)
-        # Menus as rows of places; those a menu does not fill read the cell n_cells, which is minus infinity. Made from arrays:
-        # functions that make tensors obey `with torch.device("meta")`.
+        # Menus as rows of places; those a menu does not fill read the cell n_cells, which is minus infinity.
         place = np.arange(max(sizes))
         filled = place < np.array(sizes)[:, None]
         gather = np.full(filled.shape, self.n_cells)
         gather[filled] = np.arange(self.n_cells)
-        self.register_buffer("gather", torch.from_numpy(gather), persistent=False)
-        self.register_buffer("scatter", torch.from_numpy(np.flatnonzero(filled)), persistent=False)
+        self._hold({"gather": gather, "scatter": np.flatnonzero(filled)})
 
     def forward(self, logits: Tensor) -> Tensor:
         """Turn logits into probabilities.
@@ -66,7 +61,8 @@ class MenuSoftmax(nn.Module):
                 f"the last axis must run over the {self.n_cells} cells; the input has shape {tuple(logits.shape)}"
             )
         padded = nn.functional.pad(logits, (0, 1), value=float("-inf"))
-        return padded[..., self.gather].softmax(-1).flatten(-2)[..., self.scatter]
+        menus = padded[..., self._table("gather", logits)].softmax(-1)
+        return menus.flatten(-2)[..., self._table("scatter", logits)]
 
     def extra_repr(self) -> str:
         """Return what `print(head)` shows."""

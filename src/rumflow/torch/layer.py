@@ -17,7 +17,7 @@ from rumflow.layers.checks import require_options
 from rumflow.models.model import Model
 from rumflow.solvers.geometry import DEFAULT_TOL
 from rumflow.torch.cells import Cells
-from rumflow.torch.function import may_be_forward, project
+from rumflow.torch.function import inside, may_be_forward, project
 from rumflow.torch.menus import MenuCells, ReadsMenus
 from rumflow.torch.warm import WarmStarts
 
@@ -108,20 +108,20 @@ def project_cells(
         raise InputError(
             "smoothing and return_flow are available only on the lattice of all menus: Cells(..., lattice=True)"
         )
-    inside = z.to("cpu", torch.float64)
+    rows = inside(z, torch.float64)
     if nonfinite == "nan":
-        good = (inside.abs() <= LARGEST).all(-1, keepdim=True)
-        inside = torch.where(good, inside, 0.0)
-    keys = torch.empty(0, dtype=torch.int64) if index is None else index.to("cpu", torch.int64)
-    keep = (torch.is_grad_enabled() and inside.requires_grad) or may_be_forward()
+        good = (rows.abs() <= LARGEST).all(-1, keepdim=True)
+        rows = torch.where(good, rows, 0.0)
+    keys = torch.empty(0, dtype=torch.int64) if index is None else inside(index, torch.int64)
+    keep = (torch.is_grad_enabled() and rows.requires_grad) or may_be_forward()
     # A smoothed projection is differentiated at its flow.
     n_flow = cells.n << (cells.n - 1) if return_flow or (smoothing and keep) else 0
     handle = 0 if warm is None else warm.handle
-    own = (inside, cells.index, cells.problem, cells.weight, keys, cells.n_outputs, n_flow)
+    own = (rows, cells.index, cells.problem, cells.weight, keys, cells.n_outputs, n_flow)
     rho, flow = project(*own, smoothing, tol, threads or 0, handle, keep)[:2]
     results = [rho]
     if return_distance:
-        results.append(_distance(inside, rho, cells, smoothing > 0))
+        results.append(_distance(rows, rho, cells, smoothing > 0))
     if return_flow:
         results.append(flow)
     if nonfinite == "nan":
@@ -140,7 +140,7 @@ def _distance(z: Tensor, rho: Tensor, cells: Cells, smoothed: bool) -> Tensor:
 
     def square(difference: Tensor) -> Tensor:
         product = difference * difference
-        return (cells.weight * product if cells.weight.shape[0] else product).sum(-1)
+        return (product if cells.weight is None else cells.weight.to(z.device) * product).sum(-1)
 
     if smoothed:
         return square(z - fitted)

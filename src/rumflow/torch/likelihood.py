@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from rumflow.check import check_number
 from rumflow.errors import InputError
+from rumflow.torch.function import inside
 from rumflow.torch.layer import AxiomLayer
 from rumflow.torch.menus import MenuCells
 
@@ -99,15 +100,15 @@ class ChoiceLikelihood(nn.Module):
         """
         cell = self._find(z, menu, choice, available)
         out = self.layer(z) if index is None else self.layer(z, index)
-        y = (out[0] if isinstance(out, tuple) else out).to("cpu", torch.float64)
+        y = inside(out[0] if isinstance(out, tuple) else out, torch.float64)
         cells = self.layer._cells
         if cells.n_outputs > cells.n_cells:
             y = y[..., cells.index]
         device, dtype = z.device, z.dtype
-        z = z.to("cpu", torch.float64)
+        z = inside(z, torch.float64)
         own = cell[..., None]
         sums = nn.functional.pad(z.cumsum(-1), (1, 0))
-        first, size = self._first[own], self._size[own]
+        first, size = self._first.to(own.device)[own], self._size.to(own.device)[own]
         surplus = sums.gather(-1, first + size) - sums.gather(-1, first) - 1.0
         raw = z.gather(-1, own) - surplus / size
         raw = torch.where(raw > 0.5, 1.0 - 0.25 / raw.clamp(min=0.5), raw)
@@ -131,7 +132,7 @@ class ChoiceLikelihood(nn.Module):
                 f"menu and choice: one number for each of {tuple(z.shape[:-1])} is needed, not {tuple(menu.shape)} and "
                 f"{tuple(choice.shape)}"
             )
-        return self._read.find(menu, choice).to("cpu")
+        return inside(self._read.find(menu, choice), torch.int64)
 
     def extra_repr(self) -> str:
         """Return what `print(likelihood)` shows."""
