@@ -322,9 +322,13 @@ def test_every_public_name_is_tried():
         "datasets",
         "simulate",
         "ChoiceGraph",
+        "Lexicographic",
+        "LinearUtility",
         "Model",
         "RandomUtility",
+        "Satisficing",
         "Types",
+        "UtilityFamily",
         "Convention",
     }
     left = set(rf.__all__) - tried

@@ -33,10 +33,13 @@ if TYPE_CHECKING:
         rum_test_many,
     )
     from rumflow.models.choice_graph import ChoiceGraph
+    from rumflow.models.linear_utility import LinearUtility
     from rumflow.models.model import Model
     from rumflow.models.random_utility import RandomUtility
+    from rumflow.models.rules import Lexicographic, Satisficing
     from rumflow.models.single_peaked import SinglePeaked
     from rumflow.models.types import Types
+    from rumflow.models.utility_family import UtilityFamily
     from rumflow.projection.batch import project_many
     from rumflow.projection.batch_results import ProjectionBatch
     from rumflow.projection.cost import estimate_cost
@@ -54,6 +57,8 @@ __all__ = [
     "Convention",
     "InputError",
     "Lattice",
+    "Lexicographic",
+    "LinearUtility",
     "Model",
     "NotConvergedError",
     "Projection",
@@ -61,9 +66,11 @@ __all__ = [
     "RandomUtility",
     "Rankings",
     "RumflowError",
+    "Satisficing",
     "SinglePeaked",
     "Status",
     "Types",
+    "UtilityFamily",
     "__version__",
     "best_assortment",
     "block_marschak",
@@ -95,10 +102,13 @@ _HOMES = {
     "data.budgets": "BudgetData",
     "data.choices": "ChoiceData",
     "models.choice_graph": "ChoiceGraph",
+    "models.linear_utility": "LinearUtility",
     "models.model": "Model",
     "models.random_utility": "RandomUtility",
+    "models.rules": "Lexicographic Satisficing",
     "models.single_peaked": "SinglePeaked",
     "models.types": "Types",
+    "models.utility_family": "UtilityFamily",
     "projection.batch": "project_many",
     "projection.batch_results": "ProjectionBatch",
     "projection.cost": "estimate_cost",

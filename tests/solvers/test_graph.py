@@ -12,6 +12,7 @@ from rumflow.core.graph import cells_of_types, follow_type
 from rumflow.core.graph_cells import Cells
 from rumflow.core.problem import Problem, Stop
 from rumflow.errors import InputError
+from rumflow.models.linear_utility import LinearUtility
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.rankings import choice_probabilities
 from rumflow.models.single_peaked import SinglePeaked
@@ -45,6 +46,9 @@ def random_model(kind, n, m, rng, cells):
     if kind == "peaked":
         axis = rng.permutation(n).tolist()
         return SinglePeaked(axis), [tuple(axis[i] for i in order) for order in orders(n, is_single_peaked)]
+    if kind == "linear":
+        order = rng.permutation(n).tolist()
+        return LinearUtility({x: order.index(x) for x in range(n)}), [tuple(order), tuple(order[::-1])]
     some = [tuple(rng.permutation(n).tolist()) for _ in range(8)]
     table = [[next(x for x in order if cells.membership[j, x]) for j in range(m)] for order in some]
     return Types(table), some
@@ -53,7 +57,7 @@ def random_model(kind, n, m, rng, cells):
 @settings(max_examples=120, deadline=None)
 @given(
     st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 9), st.booleans(), st.booleans(), st.booleans(),
-    st.sampled_from(["rum", "above", "peaked", "types"]),
+    st.sampled_from(["rum", "above", "peaked", "linear", "types"]),
 )  # fmt: skip
 def test_projection_equals_enumeration(seed, n, m, partly, weighted, cone, kind):
     rng = np.random.default_rng(seed)
@@ -72,7 +76,7 @@ def test_projection_equals_enumeration(seed, n, m, partly, weighted, cone, kind)
     assert fit.certificate.gap <= 1e-10 * objective + fit.certificate.floor + 1e-18
     assert {tuple(row) for row in fit.types.tolist()} <= types
     assert cone or fit.weights.sum() == pytest.approx(1.0, abs=1e-14)
-    if kind == "types":
+    if kind in ("types", "linear"):
         with pytest.raises(InputError, match="no rankings"):
             model.orders(cells, fit.types)
     else:

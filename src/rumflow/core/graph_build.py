@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from rumflow.core.arrays import Ints
+from rumflow.core.arrays import Ints, Paths
 from rumflow.core.graph import Graph, Index, label_graph
 from rumflow.errors import InputError
 
@@ -34,6 +34,17 @@ def label_arcs(start: Ints, cells: Ints, n_cells: int) -> tuple[Index, Index, In
         label[longer] = count + place
         count += len(keys)
     return label.astype(np.int32), np.concatenate(parents).astype(np.int32), np.concatenate(own).astype(np.int32)
+
+
+def list_graph(shape: tuple[int, int], rows: Paths) -> Graph:
+    """The graph of a list of types, given as rows of columns: one node per type between the first node and the last."""
+    k, m = rows.shape
+    start = np.concatenate([np.arange(k + 1) * m, np.full(k, k * m)])
+    numbers = (np.arange(m) * shape[1] + rows).reshape(-1).astype(np.int64)
+    label, parent, cell = label_arcs(start, numbers, m * shape[1])
+    head = np.concatenate([1 + np.arange(k), np.full(k, k + 1)]).astype(np.int32)
+    first = np.concatenate([[0], k + np.arange(k + 1), [2 * k]]).astype(np.int64)
+    return label_graph(shape, first, head, label, parent, cell)
 
 
 def build_graph(n_nodes: int, arcs: Sequence[Arc], shape: tuple[int, int], name: Callable[[int], str] = str) -> Graph:

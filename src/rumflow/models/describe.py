@@ -6,13 +6,29 @@ from typing import Any
 
 from rumflow.models.budgets import Budgets
 from rumflow.models.choice_graph import ChoiceGraph
+from rumflow.models.draws import UtilityDraws
+from rumflow.models.linear_utility import LinearUtility
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
+from rumflow.models.rules import Lexicographic, Satisficing
 from rumflow.models.single_peaked import SinglePeaked
 from rumflow.models.types import Types
+from rumflow.models.utility_family import UtilityFamily
 
 _MODELS: dict[str, type[Model]] = {
-    model.__name__: model for model in (Budgets, ChoiceGraph, RandomUtility, SinglePeaked, Types)
+    model.__name__: model
+    for model in (
+        Budgets,
+        ChoiceGraph,
+        Lexicographic,
+        LinearUtility,
+        RandomUtility,
+        Satisficing,
+        SinglePeaked,
+        Types,
+        UtilityDraws,
+        UtilityFamily,
+    )
 }
 
 

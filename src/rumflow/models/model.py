@@ -45,6 +45,8 @@ class Model(ABC):
         graph is too large, `rho` and `flow` over all menus, and assortments.
     types_are_rankings : bool
         Whether every type is that of a ranking, so that `orders` answers.
+    of_rankings : bool
+        Whether every type is that of some ranking, so that the model lies in random utility.
     single_menus_bind : bool
         Whether the shares of one menu by themselves may be impossible. False where every item of a menu is taken by some
         type.
@@ -65,6 +67,7 @@ class Model(ABC):
     all_rankings: bool = False
     is_random_utility: bool = False
     types_are_rankings: bool = False
+    of_rankings: bool = False
     single_menus_bind: bool = True
 
     @abstractmethod

@@ -41,7 +41,7 @@ class RandomUtility(Model):
     """
 
     is_random_utility = True
-    types_are_rankings = True
+    types_are_rankings = of_rankings = True
 
     def __init__(self, above: Iterable[tuple[Hashable, Hashable]] = ()) -> None:
         self.above: tuple[tuple[Hashable, Hashable], ...] = tuple(_pair(pair) for pair in above)

@@ -47,7 +47,7 @@ class SinglePeaked(Model):
     """
 
     name = "single-peaked preferences"
-    types_are_rankings = True
+    types_are_rankings = of_rankings = True
     single_menus_bind = False  # every item is somebody's peak
 
     def __init__(self, axis: Iterable[Hashable]) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rumflow.core.arrays import Ints, Paths
-from rumflow.core.graph import Graph, label_graph
-from rumflow.core.graph_build import label_arcs
+from rumflow.core.graph import Graph
+from rumflow.core.graph_build import list_graph
 from rumflow.core.graph_cells import Cells
 from rumflow.data.labels import plain_label
 from rumflow.errors import InputError
+from rumflow.models.draws import UtilityDraws
 from rumflow.models.model import Model
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 
@@ -46,6 +48,39 @@ class Types(Model):
                 f"types: a table with one row per type and one column per menu is needed, not shape {self.table.shape}"
             )
 
+    @staticmethod
+    def from_utilities(
+        utilities: Any, items: Sequence[Hashable] | None = None, menus: Iterable[Iterable[Hashable]] | None = None
+    ) -> UtilityDraws:
+        """Make the model of people who maximise given utilities.
+
+        Parameters
+        ----------
+        utilities : array_like or data frame
+            (draws, items): a row of utilities for each type; or, with `menus`, (draws, menus, items), where what a menu does not
+            offer may be NaN. Draws from a family are an inner approximation of it: types between them are missing.
+        items : sequence, optional
+            Labels of the columns; None: those of a data frame, or 0, 1, ...
+        menus : iterable of menus, optional
+            Which menus the rows of utilities are for, where utilities differ between menus.
+
+        Returns
+        -------
+        Model
+
+        Raises
+        ------
+        InputError
+            If the shapes do not fit; later, when data are given, if an item has no utility or two of the best items of a menu
+            have the same.
+
+        Examples
+        --------
+        >>> Types.from_utilities([[3, 2, 1], [1, 3, 2]], items=["tea", "milk", "juice"])
+        Types.from_utilities(2 draws, 3 items)
+        """
+        return UtilityDraws(utilities, items, menus)
+
     def __repr__(self) -> str:
         return f"Types({self.table.shape[0]} types, {self.table.shape[1]} menus)"
 
@@ -67,14 +102,7 @@ class Types(Model):
 
     def geometry(self, cells: Cells, limit: Limit = DEFAULT_LIMIT) -> Graph:
         """One node per type between the first node and the last."""
-        rows = self.rows(cells)
-        k, m = rows.shape
-        start = np.concatenate([np.arange(k + 1) * m, np.full(k, k * m)])
-        numbers = (np.arange(m) * cells.width + rows).reshape(-1).astype(np.int64)
-        label, parent, cell = label_arcs(start, numbers, m * cells.width)
-        head = np.concatenate([1 + np.arange(k), np.full(k, k + 1)]).astype(np.int32)
-        first = np.concatenate([[0], k + np.arange(k + 1), [2 * k]]).astype(np.int64)
-        return label_graph(cells.shape, first, head, label, parent, cell)
+        return list_graph(cells.shape, self.rows(cells))
 
     def restrict(self, cells: Cells, rows: Ints) -> Types:
         """The same types on some of the menus."""

@@ -1,0 +1,137 @@
+"""Linear utility: types against random directions and linear programmes, projections and bounds against general solvers."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import rumflow as rf
+from rumflow.core.graph import GraphTooLargeError
+from rumflow.core.graph_cells import Cells
+from rumflow.models.open_menus import Limit
+from tests.reference.graphs import behaviour, projection, types_of
+from tests.reference.linear import directions_take, is_taken
+
+
+def random_case(seed, by_menu, k=None):
+    """Data of a few random menus of at most 8 items, and the attributes of their cells."""
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(3, 9)), int(rng.integers(1, 5)) if k is None else k
+    every = [menu for size in (2, 3, 4) for menu in combinations(range(n), size)]
+    menus = [every[i] for i in rng.choice(len(every), min(5, len(every)), replace=False)]
+    counts = {menu: dict(zip(menu, rng.integers(1, 30, len(menu)).tolist(), strict=True)) for menu in menus}
+    items = {x: rng.normal(size=k) for x in range(n)}
+    attributes = {(menu, x): rng.normal(size=k) for menu in menus for x in menu} if by_menu else items
+    signs = rng.integers(-1, 2, k) if seed % 2 else np.zeros(k, np.int64)
+    return rf.ChoiceData.from_counts(counts, items=range(n)), attributes, signs
+
+
+def cells_of(data):
+    return Cells(data.membership, None, data.items)
+
+
+@pytest.mark.parametrize("by_menu", [False, True])
+def test_types_are_what_directions_take(by_menu):
+    for seed in range(8):
+        data, attributes, signs = random_case(seed, by_menu)
+        model, cells = rf.LinearUtility(attributes, signs), cells_of(data)
+        points = model.attributes.of(cells)
+        found = types_of(model.geometry(cells))
+        assert directions_take(points, cells.offered.start, signs, 5_000) <= found
+        assert all(is_taken(points, cells.offered.start, signs, row) for row in found)
+
+
+@pytest.mark.parametrize("by_menu", [False, True])
+def test_projection_against_nonnegative_least_squares(by_menu):
+    for seed in range(4):
+        data, attributes, signs = random_case(seed, by_menu, 2)
+        model, cells = rf.LinearUtility(attributes, signs), cells_of(data)
+        types = sorted(types_of(model.geometry(cells)))
+        target = cells.to_table(np.nan_to_num(data.frequencies))
+        _, objective = projection(types, cells.shape, target, cells.filled.astype(float))
+        fit = rf.project(data, model=model)
+        assert fit.objective == pytest.approx(objective, rel=1e-6, abs=1e-9)
+
+
+def test_attributes_of_items_lie_in_random_utility_and_those_of_menus_need_not():
+    menus = [("a", "b"), ("a", "b", "c")]
+    data = rf.ChoiceData.from_counts({menus[0]: {"a": 0, "b": 10}, menus[1]: {"a": 10, "b": 0, "c": 0}})
+    assert rf.project(data).distance > 0.5
+    cheap_in_one = {
+        (menus[0], "a"): 9, (menus[0], "b"): 1, (menus[1], "a"): 1, (menus[1], "b"): 9, (menus[1], "c"): 5
+    }  # fmt: skip
+    assert rf.project(data, model=rf.LinearUtility(cheap_in_one, [-1])).distance == pytest.approx(0, abs=1e-9)
+    assert rf.LinearUtility({"a": 1}).of_rankings
+    assert not rf.LinearUtility(cheap_in_one).of_rankings
+
+
+def test_bounds_for_new_prices_against_linear_programmes():
+    """Two observed menus and one with a price that nobody has seen, as a new item."""
+    attributes = {"a": (1.0, 2.0), "b": (2.0, 3.1), "c": (3.0, 3.5), "a dear": (2.5, 2.0)}
+    model = rf.LinearUtility(attributes, {"attribute 0": -1})
+    counts = {("a", "b"): {"a": 60, "b": 40}, ("a", "b", "c"): {"a": 55, "b": 25, "c": 20}}
+    data = rf.ChoiceData.from_counts(counts, items=attributes)
+    found = rf.bounds(data, ["a dear", "b", "c"], confidence=None, model=model)
+    fit = rf.project(data, model=model)
+    asked = np.array([[True, True, False, False], [True, True, True, False], [False, True, True, True]])
+    cells = Cells(asked, None, data.items)
+    types = sorted(types_of(model.geometry(cells)))
+    tables = np.array([behaviour(row, cells.shape) for row in types])
+    goal = cells.to_table(np.vstack([np.nan_to_num(fit.fitted), np.zeros(4)]))
+    matrix = tables[:, :2].reshape(len(types), -1).T
+    for x, item in enumerate(("b", "c", "a dear")):
+        for side, end in ((1, 0), (-1, 1)):
+            solved = linprog(side * tables[:, 2, x], A_eq=matrix, b_eq=goal[:2].reshape(-1))
+            assert found[item][end] == pytest.approx(side * solved.fun, abs=1e-7)
+    assert found["a dear"][1] < 1
+
+
+def test_too_many_types_are_counted_and_refused():
+    rng = np.random.default_rng(0)
+    menus = [tuple(sorted(rng.choice(40, 4, replace=False).tolist())) for _ in range(60)]
+    data = rf.ChoiceData.from_counts({menu: {menu[0]: 1} for menu in menus})
+    with pytest.raises(
+        GraphTooLargeError, match=r"about [0-9,]+ types on \d+ menus, more than can be listed .1,000,000.; leave"
+    ):
+        rf.project(data, model=rf.LinearUtility({x: rng.normal(size=6) for x in range(40)}))
+    wide = [tuple(sorted(rng.choice(30, 5, replace=False).tolist())) for _ in range(100)]
+    more = rf.ChoiceData.from_counts({menu: {menu[0]: 1} for menu in wide})
+    four = rf.LinearUtility({x: rng.normal(size=4) for x in range(30)})
+    with pytest.raises(GraphTooLargeError, match=r"about [0-9,]+ types, but [0-9,]+ differences of items in 4 dim"):
+        rf.project(more, model=four)
+    small = rf.LinearUtility({x: rng.normal(size=3) for x in range(40)})
+    with pytest.raises(GraphTooLargeError, match="about"):
+        small.geometry(cells_of(data), Limit(nodes=100))
+    with pytest.raises(GraphTooLargeError, match="the time was over") as fault:
+        small.geometry(cells_of(data), Limit(deadline=-1.0))
+    assert fault.value.late
+
+
+def test_the_ideal_point_takes_the_nearest():
+    rng = np.random.default_rng(0)
+    positions = {x: rng.normal(size=2) for x in range(6)}
+    cells = Cells(rng.random((5, 6)) < 0.7, None, range(6))
+    found = types_of(rf.LinearUtility.ideal_point(positions).geometry(cells))
+    ideal = 3 * rng.normal(size=(20_000, 2))
+    distance = np.linalg.norm(ideal[:, None] - np.array(list(positions.values())), axis=2)
+    nearest = np.where(cells.membership, distance[:, None], np.inf).argmin(axis=2)
+    taken = {tuple(cells.column[np.arange(5), row].tolist()) for row in nearest}
+    assert taken <= found
+    assert len(taken) > 0.9 * len(found)
+    line = rf.LinearUtility.ideal_point({"left": 0, "centre": 1, "right": 2})
+    every = Cells([[True, True, False], [False, True, True], [True, True, True]], None, ("left", "centre", "right"))
+    assert len(types_of(line.geometry(every))) == 3  # single-peaked: one cut in each pair
+
+
+def test_menus_of_one_item_need_no_attributes():
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 3, "b": 1}, ("z",): {"z": 4}})
+    assert rf.project(data, model=rf.LinearUtility({"a": 1, "b": 2})).distance == pytest.approx(0, abs=1e-9)
+
+
+def test_texts():
+    model = rf.LinearUtility({"item": ["a", "b"], "price": [1, 2], "size": [4, 3]}, {"price": -1})
+    assert repr(model) == "LinearUtility(2 items, 2 attributes, signs=[-1, 0])"
+    assert model.words().people == "people whose utility is linear in price and size"
+    assert rf.LinearUtility({"a": 1}).words().name == "Utility linear in attribute 0"
+    assert model.known_items == ("a", "b")
