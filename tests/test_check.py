@@ -429,11 +429,11 @@ NO_OPTION = {
         "--status-quo --available --items --menus --only --outside-option --leave-out --separator --missing --base --delimiter "
         "--encoding --prices --budget --shares --quantities --expenditure"
     ),
-    "words that the parser lists": "--weights test.--draws --route --form --family --ties --what --unranked",
+    "words that the parser lists": "--model --weights test.--draws --route --form --family --ties --what --unranked",
     "files, titles and switches": (
-        "--out --replicates --picture --title --json --quiet --help --clean --together --no-cluster --next --at-median --revenue"
+        "--attributes --out --replicates --picture --title --json --quiet --help --clean --together --no-cluster --next --at-median --revenue"
     ),
-    "chains of items, terms and prices; items in them are refused as by --for": "--above --axis --functional --outside",
+    "chains of items, terms and prices; items in them are refused as by --for": "--signs --above --axis --functional --outside",
 }  # fmt: skip
 UNTRIED = {name for names in NO_OPTION.values() for name in names.split()}
 NEEDED = {"assort": ["--revenue", "a=1,b=2", "--outside", "c"], "simulate": [], "report": ["--out", "x.html"]}

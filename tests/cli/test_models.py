@@ -1,7 +1,10 @@
 """Models on the command line that are refused."""
 
+import json
+
 import pytest
 
+import rumflow as rf
 from tests.reference.commands import run
 
 
@@ -15,9 +18,67 @@ from tests.reference.commands import run
         (("--axis", "a,b", "--above", "a>b"), "two models"),
         (("--above", "a>b", "--route", "lattice"), "omit --route"),
         (("--route", "short"), "invalid choice"),
+        (("--signs", "price=-1"), "--signs goes with --attributes FILE"),
+        (("--model", "linear"), "--model goes with --attributes FILE"),
+        (("--model", "logit"), "invalid choice"),
+        (("--attributes", "nowhere.csv"), "--attributes nowhere.csv: "),
     ],
 )
 def test_models_that_are_refused(capsys, shop, options, message):
     code, out, err = run(capsys, "project", shop, "-q", *options)
     assert (code, out) == (1, "")
     assert message in err
+
+
+def write_attributes(folder, text):
+    path = folder / "attributes.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("name,price\na,1\n", (), "there is no column 'item' among name, price"),
+        ("item,price\na,1,2\n", (), "row 2: 2 fields are needed, not 3"),
+        ("item,price\na,1\nb,much\n", (), "row 3: price is 'much', not a number"),
+        ("item,price\na,1\n", (), "attributes: item 'b' has none"),
+        ("item,price\na,1\n", ("--signs", "price"), "--signs 'price': NAME=1, NAME=-1 or NAME=0 is needed"),
+        ("item,price\na,1\n", ("--signs", "size=1"), "signs: attribute 'size' is unknown: the attributes are price"),
+        ("item,price\na,1\n", ("--axis", "a,b"), "--axis and --attributes are two models"),
+    ],
+)
+def test_attributes_that_are_refused(capsys, shop, tmp_path, text, options, message):
+    path = write_attributes(tmp_path, text)
+    code, out, err = run(capsys, "project", shop, "-q", "--attributes", path, *options)
+    assert (code, out) == (1, "")
+    assert message in err.replace("--signs: attribute", "signs: attribute").replace(
+        "--attributes: item", "attributes: item"
+    )
+
+
+def test_attributes_in_every_command(capsys, tmp_path):
+    """The same numbers as in Python; bounds also for an item that nobody was offered."""
+    data = rf.ChoiceData.from_counts({("a", "b"): {"a": 6, "b": 4}, ("a", "b", "c"): {"a": 3, "b": 5, "c": 2}})
+    shop = tmp_path / "choices.csv"
+    data.to_csv(shop)
+    path = write_attributes(tmp_path, "item,price,size\na,1,2\nb,2,3.1\nc,3,3.5\nd,1.5,2.9\n")
+    given = {"a": (1, 2), "b": (2, 3.1), "c": (3, 3.5), "d": (1.5, 2.9)}
+    model = rf.LinearUtility(given, [-1, 0])
+    options = ["--attributes", path, "--signs", "price=-1", "--json"]
+    code, out, _ = run(capsys, "project", shop, *options)
+    assert code == 0
+    assert json.loads(out)["distance"] == pytest.approx(rf.project(data, model=model).distance)
+    code, out, _ = run(capsys, "project", shop, "--model", "lexicographic", *options)
+    rule = rf.Lexicographic(given, signs=[-1, 1])
+    assert json.loads(out)["distance"] == pytest.approx(rf.project(data, model=rule).distance)
+    code, out, _ = run(capsys, "compare", shop, *options)
+    assert [row["model"] for row in json.loads(out)["models"]] == ["all rankings", "linear utility"]
+    expected = rf.bounds(data, ["a", "d"], model=model, confidence=None)
+    code, out, _ = run(capsys, "bounds", shop, "--for", "a,d", "--confidence", "none", *options)
+    found = json.loads(out)["bounds"]
+    assert [row["upper"] for row in found] == pytest.approx(expected.upper.tolist())
+    code, out, _ = run(capsys, "bounds", shop, "--functional", "2:a,d:d", "--confidence", "none", *options)
+    assert json.loads(out)["bounds"][0]["upper"] == pytest.approx(2 * expected["d"][1])
+    for command in (["test", "--n-boot", "19"], ["explain", "--level", "none"]):
+        assert run(capsys, command[0], shop, *command[1:], *options)[0] == 0

@@ -71,14 +71,16 @@ def test_bounds_for_new_prices_against_linear_programmes():
     attributes = {"a": (1.0, 2.0), "b": (2.0, 3.1), "c": (3.0, 3.5), "a dear": (2.5, 2.0)}
     model = rf.LinearUtility(attributes, {"attribute 0": -1})
     counts = {("a", "b"): {"a": 60, "b": 40}, ("a", "b", "c"): {"a": 55, "b": 25, "c": 20}}
-    data = rf.ChoiceData.from_counts(counts, items=attributes)
+    data = rf.ChoiceData.from_counts(counts)
     found = rf.bounds(data, ["a dear", "b", "c"], confidence=None, model=model)
+    share = rf.bounds(data, functional={(("a dear", "b", "c"), "b"): 1.0}, confidence=None, model=model)
+    assert share.interval == pytest.approx(found["b"])
     fit = rf.project(data, model=model)
     asked = np.array([[True, True, False, False], [True, True, True, False], [False, True, True, True]])
-    cells = Cells(asked, None, data.items)
+    cells = Cells(asked, None, (*data.items, "a dear"))
     types = sorted(types_of(model.geometry(cells)))
     tables = np.array([behaviour(row, cells.shape) for row in types])
-    goal = cells.to_table(np.vstack([np.nan_to_num(fit.fitted), np.zeros(4)]))
+    goal = cells.to_table(np.vstack([np.pad(np.nan_to_num(fit.fitted), ((0, 0), (0, 1))), np.zeros(4)]))
     matrix = tables[:, :2].reshape(len(types), -1).T
     for x, item in enumerate(("b", "c", "a dear")):
         for side, end in ((1, 0), (-1, 1)):

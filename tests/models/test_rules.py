@@ -10,6 +10,7 @@ from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
 from rumflow.errors import InputError
 from rumflow.models.describe import make_model
+from rumflow.models.nesting import lies_in
 from tests.reference.graphs import random_cells, types_of
 
 
@@ -19,6 +20,13 @@ def take(cells, choose):
     for j, members in enumerate(cells.membership):
         row.append(int(cells.column[j, choose(np.flatnonzero(members).tolist())]))
     return tuple(row)
+
+
+def labels(model, cells):
+    """The types as a table, which says nothing of rankings."""
+    return [
+        [cells.offered.labels_of(j, cells.items)[place] for j, place in enumerate(row)] for row in model.choices(cells)
+    ]
 
 
 def lexicographic(table, order, side, levels):
@@ -50,7 +58,7 @@ def test_lexicographic_types(partly):
         assert model.count == len(people)
         assert types_of(model.geometry(cells)) == {take(cells, person) for person in people}
         assert types_of(make_model(model.describe()).geometry(cells)) == types_of(model.geometry(cells))
-        assert model.of_rankings is not any(cutoffs)
+        assert lies_in(rf.Types(labels(model, cells)), rf.RandomUtility(), cells)
 
 
 def satisficing(order, table, level):
@@ -74,11 +82,10 @@ def test_satisficing_types():
         people += [satisficing(orders[1], table, level) for level in product([-1, 0.5, 1.5, 2.5], repeat=2)]
         assert types_of(model.geometry(cells)) == {take(cells, person) for person in people}
         assert types_of(make_model(model.describe()).geometry(cells)) == types_of(model.geometry(cells))
-        assert not model.of_rankings
+        assert lies_in(rf.Types(labels(model, cells)), rf.RandomUtility(), cells)
 
 
-def test_satisficing_need_not_be_a_ranking():
-    """The last item is taken where none is good enough, and another is last in a larger menu."""
+def test_the_last_item_is_taken_where_none_is_good_enough():
     cells = Cells([[True, True, False], [True, True, True]], items=("a", "b", "c"))
     model = rf.Satisficing(["a", "b", "c"], {"a": 1, "b": 2, "c": 0})
     assert types_of(model.geometry(cells)) == {(0, 0), (1, 1), (1, 2)}

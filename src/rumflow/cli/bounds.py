@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,13 @@ from rumflow.check import check_level
 from rumflow.cli.answers import answer, answer_bounds, check_out, show_progress
 from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling
 from rumflow.cli.budgets import bound_budgets
-from rumflow.cli.reading import item_of_data, menu_of_data, read_data, say_resampling
+from rumflow.cli.models import add_attributes, by_attributes
+from rumflow.cli.reading import item_of_data, labels_among, menu_of_data, read_data, say_resampling, split_labels
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
 from rumflow.errors import InputError
 from rumflow.inference import bounds, diversion, next_menu
+from rumflow.models.model import Model
 
 N_BOOT = 199
 
@@ -57,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LEVEL",
         help="level of the intervals: auto (default: 0.95 where there are counts), a number, or none (faster)",
     )
+    add_attributes(parser)
     add_sampling(parser, N_BOOT, "intervals: replicates for each value tested")
     add_json(parser)
     add_out(parser, "the bounds")
@@ -72,25 +76,27 @@ def run(arguments: argparse.Namespace) -> int:
             raise InputError("--next and --remove are about menus of items, not about budgets with --prices")
         return bound_budgets(arguments, options)
     data = read_data(arguments)
+    options["model"] = model = by_attributes(arguments, data)
     if arguments.next:
-        return _ask_next(data, arguments)
+        return _ask_next(data, model, arguments)
     if options["confidence"] is not None:
         say_resampling(data, arguments)
     if arguments.remove is not None:
         return _remove(data, arguments, options)
     if (arguments.target is None) == (arguments.functional is None):
         raise InputError('give a menu with --for "tea,milk", or one of --functional, --remove and --next')
+    labels = data.items if model is None else (*data.items, *(x for x in model.known_items if x not in data.items))
     menu: list[Any] = []
     begin = time.perf_counter()
     if arguments.functional is not None:
-        found = bounds(data, functional=_functional(data, arguments.functional), **options)
+        found = bounds(data, functional=_functional(labels, arguments.functional), **options)
     else:
-        menu = menu_of_data(data, "--for", arguments.target)
-        item = None if arguments.target_item is None else item_of_data(data, "--item", arguments.target_item)
+        menu = labels_among(labels, "--for", split_labels(arguments.target))
+        item = None if arguments.target_item is None else labels_among(labels, "--item", [arguments.target_item])[0]
         found = bounds(data, menu, item, **options)
     seconds = time.perf_counter() - begin
     what = format_menu(menu) if menu else "the functional"
-    title = f"What a random utility model predicts for {what}"
+    title = f"What {'a random utility model' if model is None else model.name} predicts for {what}"
     return answer_bounds(found, arguments, title, {"menu": menu}, seconds)
 
 
@@ -104,7 +110,7 @@ def _remove(data: ChoiceData, arguments: argparse.Namespace, options: dict[str, 
     return answer(arguments, found.to_dict, found.parts, found.to_frame("dict"), interrupted=found.gains.interrupted)
 
 
-def _ask_next(data: ChoiceData, arguments: argparse.Namespace) -> int:
+def _ask_next(data: ChoiceData, model: Model | None, arguments: argparse.Namespace) -> int:
     """Which menu to offer next."""
     if arguments.target is not None or arguments.remove is not None or arguments.target_item is not None:
         raise InputError("--next goes with --functional alone, not with --for, --item or --remove")
@@ -112,13 +118,12 @@ def _ask_next(data: ChoiceData, arguments: argparse.Namespace) -> int:
         raise InputError(
             "--next orders menus by sharp bounds, without intervals: --confidence, --n-boot and --cluster do not go with it"
         )
-    asked = None if arguments.functional is None else _functional(data, arguments.functional)
+    asked = None if arguments.functional is None else _functional(data.items, arguments.functional)
     outside = None
     if arguments.outside_option is not None:
         outside = item_of_data(data, "--outside-option", arguments.outside_option)
-    found = next_menu(
-        data, functional=asked, outside_option=outside, seed=arguments.seed, progress=show_progress(arguments)
-    )
+    seed, progress = arguments.seed, show_progress(arguments)
+    found = next_menu(data, functional=asked, outside_option=outside, model=model, seed=seed, progress=progress)
     document = found.to_dict() | {"left_out": found.skipped}
     return answer(arguments, lambda: document, found.parts, found.to_frame("dict"), interrupted=found.interrupted)
 
@@ -129,7 +134,7 @@ def _confidence(value: object, name: str) -> float | str | None:
     return check_level(value, name, also=", or auto or none")
 
 
-def _functional(data: ChoiceData, terms: list[str]) -> dict[tuple[tuple[Any, ...], Any], float]:
+def _functional(labels: Sequence[Any], terms: list[str]) -> dict[tuple[tuple[Any, ...], Any], float]:
     found: dict[tuple[tuple[Any, ...], Any], float] = {}
     for term in terms:
         parts = term.split(":")
@@ -139,6 +144,7 @@ def _functional(data: ChoiceData, terms: list[str]) -> dict[tuple[tuple[Any, ...
             value = np.nan
         if len(parts) != 3 or not np.isfinite(value):
             raise InputError(f'--functional {term!r}: VALUE:MENU:ITEM is needed, such as "2.5:tea,milk:tea"')
-        cell = tuple(menu_of_data(data, "--functional", parts[1])), item_of_data(data, "--functional", parts[2])
+        menu = labels_among(labels, "--functional", split_labels(parts[1]))
+        cell = tuple(menu), labels_among(labels, "--functional", [parts[2]])[0]
         found[cell] = found.get(cell, 0.0) + value
     return found

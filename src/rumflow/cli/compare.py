@@ -6,7 +6,7 @@ import argparse
 
 from rumflow.cli.answers import answer, check_out, inputs_of, show_progress
 from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling, add_stopping
-from rumflow.cli.models import known_preferences, say_cost, single_peaked
+from rumflow.cli.models import add_attributes, by_attributes, known_preferences, say_cost, single_peaked
 from rumflow.cli.reading import read_data, say_resampling
 from rumflow.errors import InputError
 from rumflow.inference.compare import compare_models
@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a model of single-peaked preferences: all items in order, with commas; may be repeated, each a model",
     )
+    add_attributes(parser)
     parser.add_argument(
         "--weights", choices=["none", "counts"], default="none", help="weight of a cell (default 1 each)"
     )
@@ -64,6 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
     for text in arguments.axis:
         model = single_peaked(text, data)
         models[f"single-peaked: {name_order(model.axis, length=40, separator=', ')}"] = model
+    attributed = by_attributes(arguments, data)
+    if attributed is not None:
+        models[attributed.name] = attributed
     if arguments.n_boot:
         say_resampling(data, arguments)
     for one in models.values():

@@ -1,32 +1,42 @@
-"""Models on the command line: known preferences, an axis, and what a projection will cost."""
+"""Models on the command line: known preferences, an axis, attributes, and what a projection will cost."""
 
 from __future__ import annotations
 
 import argparse
+import csv
 import itertools
 import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from rumflow.cli.reading import item_of_data, split_labels
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
+from rumflow.models.linear_utility import LinearUtility
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
+from rumflow.models.rules import Lexicographic
 from rumflow.models.single_peaked import SinglePeaked
 from rumflow.projection.cost import estimate_cost
 from rumflow.solvers.routes import FEW_ITEMS, ROUTES
+
+#: Models of attributes by name.
+_BY_ATTRIBUTES: dict[str, Callable[..., Model]] = {"linear": LinearUtility, "lexicographic": Lexicographic}
 
 #: Seconds from which the cost is announced.
 LONG = 2.0
 
 
 def add_model(parser: argparse.ArgumentParser, route: bool = True) -> None:
-    """`--above`, `--axis` and `--route`."""
+    """`--above`, `--axis`, `--attributes` and `--route`."""
     group = parser.add_argument_group("the model (default: all rankings of the items)")
     group.add_argument(
         "--above", action="append", metavar="A>B", help='everybody prefers A to B, such as "tea>milk"; may be repeated'
     )
     group.add_argument("--axis", metavar="ITEMS", help="all items in order, with commas: preferences are single-peaked")
+    add_attributes(group)
     if route:
         group.add_argument(
             "--route",
@@ -36,13 +46,74 @@ def add_model(parser: argparse.ArgumentParser, route: bool = True) -> None:
         )
 
 
+def add_attributes(group: argparse._ActionsContainer) -> None:
+    """`--attributes`, `--model` and `--signs`."""
+    group.add_argument(
+        "--attributes",
+        metavar="FILE",
+        help="CSV with a column 'item', a column for each attribute, and where they differ between menus a column 'menu'",
+    )
+    group.add_argument(
+        "--model", choices=list(_BY_ATTRIBUTES), help="what people do with the --attributes (default: linear utility)"
+    )
+    group.add_argument(
+        "--signs",
+        metavar="NAME=SIGN",
+        help='signs of --attributes that everybody shares, such as "price=-1,quality=1"',
+    )
+
+
 def model_of(arguments: argparse.Namespace, data: ChoiceData) -> Model | None:
-    """The model of `--above` or `--axis`, None for all rankings."""
-    if arguments.above and arguments.axis:
-        raise InputError("--above and --axis are two models: give one of them (rumflow compare takes both)")
+    """The model of `--above`, `--axis` or `--attributes`, None for all rankings."""
+    given = [f"--{name}" for name in ("above", "axis", "attributes") if getattr(arguments, name)]
+    if len(given) > 1:
+        raise InputError(f"{' and '.join(given)} are two models: give one of them (rumflow compare takes both)")
     if arguments.above:
         return known_preferences(arguments.above, data)
-    return single_peaked(arguments.axis, data) if arguments.axis else None
+    return single_peaked(arguments.axis, data) if arguments.axis else by_attributes(arguments, data)
+
+
+def by_attributes(arguments: argparse.Namespace, data: ChoiceData) -> Model | None:
+    """The model of `--attributes`; None where there are none."""
+    if not arguments.attributes:
+        for name in ("model", "signs"):
+            if getattr(arguments, name):
+                raise InputError(f"--{name} goes with --attributes FILE")
+        return None
+    signs: dict[str, int] | None = None
+    if arguments.signs:
+        signs = {}
+        for part in split_labels(arguments.signs):
+            name, _, value = part.partition("=")
+            if value.strip() not in ("-1", "0", "1", "+1"):
+                raise InputError(f'--signs {part!r}: NAME=1, NAME=-1 or NAME=0 is needed, such as "price=-1"')
+            signs[name.strip()] = int(value)
+    columns = _read_columns(arguments.attributes)
+    by_text = {str(label): label for label in data.items}
+    columns["item"] = [by_text.get(text, text) for text in columns["item"]]
+    return _BY_ATTRIBUTES[arguments.model or "linear"](columns, signs=signs)
+
+
+def _read_columns(path: str) -> dict[str, list[Any]]:
+    """The columns of a CSV file of attributes; numbers, but for items and menus."""
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"--attributes {path}: {error}") from None
+    names = [name.strip() for name in rows[0]] if rows else []
+    if "item" not in names:
+        raise InputError(f"--attributes {path}: there is no column 'item' among {', '.join(names)}")
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    for number, row in enumerate(rows[1:], 2):
+        if len(row) != len(names):
+            raise InputError(f"--attributes {path}, row {number}: {len(names)} fields are needed, not {len(row)}")
+        for name, text in zip(names, row, strict=True):
+            try:
+                columns[name].append(text.strip() if name in ("item", "menu") else float(text))
+            except ValueError:
+                raise InputError(f"--attributes {path}, row {number}: {name} is {text!r}, not a number") from None
+    return columns
 
 
 def known_preferences(texts: list[str], data: ChoiceData) -> RandomUtility:

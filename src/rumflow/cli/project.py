@@ -117,7 +117,16 @@ def fit_as_dict(fit: Projection, data: ChoiceData, top: int) -> dict[str, Any]:
         if fit.complete
         else None,
         "misfits": [{"menu": list(m), "item": i, "observed": o, "fitted": f} for m, i, o, f in fit.misfits(top)],
-        "rankings": [{"order": list(o), "weight": w} for o, w in fit.rankings.labelled()],
-        "rankings_note": "one mixture among many that give the same probabilities when n >= 4",
+        **_mixture_as_dict(fit),
         "understood": data.understood.to_dict(),
+    }
+
+
+def _mixture_as_dict(fit: Projection) -> dict[str, Any]:
+    note = "one mixture among many that give the same probabilities when n >= 4"
+    if not fit.model.types_are_rankings:
+        return {"types": _types_of(fit), "types_note": note}
+    return {
+        "rankings": [{"order": list(o), "weight": w} for o, w in fit.rankings.labelled()],
+        "rankings_note": note,
     }

@@ -171,9 +171,14 @@ def split_labels(text: str) -> list[str]:
 
 def labels_of_data(data: ChoiceData, option: str, texts: Sequence[str]) -> list[Any]:
     """Labels of the data, given as text."""
-    by_text = {str(label): label for label in data.items}
+    return labels_among(data.items, option, texts)
+
+
+def labels_among(items: Sequence[Any], option: str, texts: Sequence[str]) -> list[Any]:
+    """Labels of items, given as text."""
+    by_text = {str(label): label for label in items}
     labels = [by_text.get(text, text) for text in texts]
-    check_menu(labels, data.items, option)
+    check_menu(labels, items, option)
     return labels
 
 

@@ -288,9 +288,28 @@ def bounds(
         return _new_budget(data, menu, item, functional, options)
     if (menu is None) == (functional is None):
         raise InputError("bounds: give either a menu (and an item), or a functional")
+    if model is not None and isinstance(data, ChoiceData):
+        menu = None if menu is None else as_menu(menu)
+        data = _with_new_items(data, model, menu, functional)
     if functional is not None:
         return bound_asked(data, ask_functional(item_labels(data), functional), (), options)
     return _bound_menu(data, menu, item, options)
+
+
+def _with_new_items(
+    data: ChoiceData, model: Model, menu: Iterable[Item] | None, functional: Mapping[Any, float] | ArrayLike | None
+) -> ChoiceData:
+    """The data, with items that are asked for and that only the model knows; nobody was offered them."""
+    cells = functional if isinstance(functional, Mapping) else {}
+    menus = [menu or (), *(cell[0] for cell in cells if isinstance(cell, tuple) and isinstance(cell[0], tuple))]
+    new = [item for item in dict.fromkeys(item for one in menus for item in one) if item not in data.items]
+    new = [item for item in new if item in model.known_items]
+    if not new:
+        return data
+    offered = replace(data.offered, n_items=data.n + len(new))
+    return ChoiceData.from_cells(
+        (*data.items, *new), offered, data.count, data.totals, data.rows, data.understood, data.description
+    )
 
 
 def _bound_menu(

@@ -28,6 +28,7 @@ from rumflow.inference.result import RumTest
 from rumflow.inference.source import Source
 from rumflow.inference.test import run_test
 from rumflow.models.model import Model
+from rumflow.models.nesting import lies_in
 from rumflow.output.names import how_many
 from rumflow.output.progress import Reporter, Stage
 from rumflow.output.result import Result
@@ -56,6 +57,9 @@ class ModelComparison(Result):
         or does not exist.
     interrupted : bool
         Whether Ctrl-C came before all was computed; the other models have what was done by then.
+    nested : tuple of pairs
+        Names (inner, outer) of models of which the first certainly lies in the second, on these menus: its types are among those
+        of the other. Others may be nested as well.
 
     Examples
     --------
@@ -71,6 +75,7 @@ class ModelComparison(Result):
     tests: dict[str, RumTest]
     logliks: dict[str, float | None]
     interrupted: bool = False
+    nested: tuple[tuple[str, str], ...] = ()
 
     @property
     def table(self) -> dict[str, list[Any]]:
@@ -237,7 +242,17 @@ def compare_models(
         if interrupted:
             break
     found = {name: value for name, value in logliks.items() if value is None or not np.isnan(value)}
-    return ModelComparison(fits, tests, found, interrupted)
+    nested = () if interrupted else _nested(data, models)
+    return ModelComparison(fits, tests, found, interrupted, nested)
+
+
+def _nested(data: ChoiceData | ArrayLike, models: Mapping[str, Model | None]) -> tuple[tuple[str, str], ...]:
+    """Pairs of models, the first of which certainly lies in the second."""
+    if len(models) < 2:
+        return ()
+    own = {str(name): observe(data, model)[1] for name, model in models.items()}
+    cells = observe(data, None)[0].cells
+    return tuple((one, two) for one in own for two in own if one != two and lies_in(own[one], own[two], cells))
 
 
 def _fit(

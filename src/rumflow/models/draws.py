@@ -61,7 +61,7 @@ class UtilityDraws(Listed):
         return f"Types.from_utilities({len(self.utilities)} draws{menus}, {len(self.items)} items)"
 
     @property
-    def known_items(self) -> tuple[Hashable, ...]:
+    def known_items(self) -> tuple[Hashable, ...]:  # type: ignore[override]
         """The items that have utilities."""
         return self.items
 

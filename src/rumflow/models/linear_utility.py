@@ -105,7 +105,7 @@ class LinearUtility(Listed):
         return f"LinearUtility({repr(self.attributes)[11:-1]}{signs})"
 
     @property
-    def known_items(self) -> tuple[Hashable, ...]:
+    def known_items(self) -> tuple[Hashable, ...]:  # type: ignore[override]
         """The items that have attributes."""
         return self.attributes.items
 

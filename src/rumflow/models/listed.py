@@ -8,7 +8,6 @@ are too many nothing is built, and the error says how many.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable
 
 from rumflow.core.arrays import Paths
 from rumflow.core.graph import Graph, GraphTooLargeError
@@ -32,15 +31,14 @@ class Listed(Model):
     def choices(self, cells: Cells, limit: Limit = DEFAULT_LIMIT) -> Paths:
         """(types, m): the place of what each type takes, among the items that the menu offers."""
 
-    @property
-    @abstractmethod
-    def known_items(self) -> tuple[Hashable, ...]:
-        """Items that the model can place in menus, offered already or not."""
-
     def rows(self, cells: Cells, limit: Limit = DEFAULT_LIMIT) -> Paths:
         """The types as rows of columns, different ones in order."""
         start = cells.offered.start
         return unique_rows(cells.place[start[:-1] + self.choices(cells, limit)])
+
+    def listed(self, cells: Cells) -> Paths:
+        """As `rows`."""
+        return self.rows(cells)
 
     def geometry(self, cells: Cells, limit: Limit = DEFAULT_LIMIT) -> Graph:
         """One node per type between the first node and the last."""

@@ -47,6 +47,8 @@ class Model(ABC):
         Whether every type is that of a ranking, so that `orders` answers.
     of_rankings : bool
         Whether every type is that of some ranking, so that the model lies in random utility.
+    known_items : tuple
+        Items that the model can place in menus also where the data do not have them; bounds may ask for them.
     single_menus_bind : bool
         Whether the shares of one menu by themselves may be impossible. False where every item of a menu is taken by some
         type.
@@ -68,6 +70,7 @@ class Model(ABC):
     is_random_utility: bool = False
     types_are_rankings: bool = False
     of_rankings: bool = False
+    known_items: tuple[Hashable, ...] = ()
     single_menus_bind: bool = True
 
     @abstractmethod
@@ -130,6 +133,10 @@ class Model(ABC):
         if self.all_rankings:
             return np.empty((0, 0), np.bool_)
         return np.ascontiguousarray(self.preferences(items))
+
+    def listed(self, cells: Cells) -> Paths | None:
+        """Return all types on these cells, different rows of columns, where the model has a list of them; None elsewhere."""
+        return None
 
     def parts(self, cells: Cells) -> list[Ints]:
         """Return the observed menus in groups whose types combine freely.

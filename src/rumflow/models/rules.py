@@ -6,6 +6,9 @@ nothing passes; only where all attributes leave several do their values decide, 
 
 A satisficing person looks at items in an order and takes the first that is good enough, or the last where none is.
 
+Both are rankings, where attributes are those of items: the first sorts items by what they pass and then by their values; the
+second has what is good enough in the order, and below it all else in the reverse of the order.
+
 There are finitely many such people; they are counted before they are listed, and those who take the same from all menus are one.
 """
 
@@ -65,7 +68,7 @@ class Lexicographic(Listed):
         self.attributes = Attributes(attributes)
         self.signs = self.attributes.signs(signs, 1)
         self.cutoffs = self._read(cutoffs)
-        self.of_rankings = not self.attributes.by_menu and not any(self.cutoffs)
+        self.of_rankings = not self.attributes.by_menu
 
     def _read(self, cutoffs: Any) -> tuple[tuple[float, ...], ...]:
         names = self.attributes.names
@@ -95,7 +98,7 @@ class Lexicographic(Listed):
         return f"Lexicographic({repr(self.attributes)[11:-1]}: {self.count:,} types at most)"
 
     @property
-    def known_items(self) -> tuple[Hashable, ...]:
+    def known_items(self) -> tuple[Hashable, ...]:  # type: ignore[override]
         """The items that have attributes."""
         return self.attributes.items
 
@@ -156,6 +159,7 @@ class Satisficing(Listed):
     """
 
     name = "satisficing"
+    of_rankings = True
 
     def __init__(self, order: Sequence[Any], thresholds: Any) -> None:
         orders = [tuple(one) for one in order] if _several(order) else [tuple(order)]
@@ -173,14 +177,13 @@ class Satisficing(Listed):
         for item in self.sequences[0]:
             if item not in self.values.items:
                 raise InputError(f"thresholds: item {item!r} has none")
-        self.of_rankings = False
 
     def __repr__(self) -> str:
         orders = "1 order" if len(self.sequences) == 1 else f"{len(self.sequences)} orders"
         return f"Satisficing({len(self.sequences[0])} items, {orders}: {self.count:,} types at most)"
 
     @property
-    def known_items(self) -> tuple[Hashable, ...]:
+    def known_items(self) -> tuple[Hashable, ...]:  # type: ignore[override]
         """The items of the order."""
         return self.sequences[0]
 

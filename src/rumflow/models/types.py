@@ -100,6 +100,10 @@ class Types(Model):
                 rows[i, j] = column[item]
         return np.unique(rows, axis=0)
 
+    def listed(self, cells: Cells) -> Paths:
+        """As `rows`."""
+        return self.rows(cells)
+
     def geometry(self, cells: Cells, limit: Limit = DEFAULT_LIMIT) -> Graph:
         """One node per type between the first node and the last."""
         return list_graph(cells.shape, self.rows(cells))

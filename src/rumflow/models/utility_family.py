@@ -179,7 +179,7 @@ class UtilityFamily(Listed):
         return f"UtilityFamily{start}grid of {len(self.grid):,} values from {self.grid[0]:g} to {self.grid[-1]:g})"
 
     @property
-    def known_items(self) -> tuple[Hashable, ...]:
+    def known_items(self) -> tuple[Hashable, ...]:  # type: ignore[override]
         """The items that have utilities."""
         return tuple(dict.fromkeys(item for _, item in map(split_key, self.function(_parameter(self.grid[0])))))
 

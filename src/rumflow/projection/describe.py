@@ -24,9 +24,7 @@ def describe_fit(fit: Any, top: int) -> list[str | Table]:
         for menu, item, observed, fitted in misfits:
             table.add(name_menu(fit.items, menu, WRAPPED), item, observed, fitted, observed - fitted)
         parts.append(table)
-    parts.append(
-        _rankings(fit, top) if fit.model.types_are_rankings else f"The fit is a mixture of {len(fit.types)} types."
-    )
+    parts.append(_rankings(fit, top) if fit.model.types_are_rankings else _types(fit, top))
     note = "" if fit.complete else "; on menus not offered the fit is one of many (see bounds)"
     route = " (by search and bounds, route bounded)" if fit.method == "bounded" else ""
     objective = 0.0 if fit.inside else fit.objective
@@ -83,4 +81,15 @@ def _rankings(fit: Any, top: int) -> Table:
     )
     for (order, weight), decided in zip(fit.rankings.labelled(top), fit.decided.tolist(), strict=False):
         table.add(f"{weight:.1%}", name_order(order, decided))
+    return table
+
+
+def _types(fit: Any, top: int) -> Table:
+    """What the heaviest types take from the menus, where types have no rankings."""
+    note = f"One mixture among many of {len(fit.types)} types that give these probabilities."
+    table = Table("Types of the fit", ["share", "takes from the menus, in their order"], note=note)
+    weights = np.sort(fit.mixture[1])[::-1].tolist()
+    for weight, row in zip(weights[:top], fit.types[:top].tolist(), strict=True):
+        takes = [None if x < 0 else fit.items[x] for x in row]
+        table.add(f"{weight:.1%}", name_order(takes, separator=", "))
     return table
