@@ -1,6 +1,7 @@
 """Linear utility: types against random directions and linear programmes, projections and bounds against general solvers."""
 
 from itertools import combinations
+from time import process_time
 
 import numpy as np
 import pytest
@@ -137,3 +138,60 @@ def test_texts():
     assert model.words().people == "people whose utility is linear in price and size"
     assert rf.LinearUtility({"a": 1}).words().name == "Utility linear in attribute 0"
     assert model.known_items == ("a", "b")
+
+
+def large_case(n, m, size, k, prices=False):
+    """Random menus of random items, with prices of their own in every menu where asked for."""
+    rng = np.random.default_rng(0)
+    items, seen = rng.normal(size=(n, k)), set()
+    while len(seen) < m:
+        seen.add(tuple(sorted(rng.choice(n, size, replace=False).tolist())))
+    menus = sorted(seen)
+    counts = {menu: dict(zip(menu, rng.integers(1, 50, size).tolist(), strict=True)) for menu in menus}
+    by_menu = {(menu, x): (rng.uniform(1, 5), *items[x, 1:]) for menu in menus for x in menu}
+    return rf.ChoiceData.from_counts(counts), rf.LinearUtility(by_menu if prices else dict(enumerate(items)))
+
+
+@pytest.mark.parametrize(("case", "seconds"), [((30, 40, 4, 3), 10), ((12, 60, 3, 3, True), 10), ((200, 100, 5, 2), 2)])
+def test_sizes_of_experiments(case, seconds):
+    """Measured: 1.1, 0.4 and 0.2 seconds of a processor, once what is compiled is loaded."""
+    data, model = large_case(*case)
+    rf.project(rf.ChoiceData.from_counts({("a", "b"): {"a": 1}}), model=rf.LinearUtility({"a": 1, "b": 2}))
+    begin = process_time()
+    fit = rf.project(data, model=model)
+    assert process_time() - begin < seconds
+    assert fit.status is rf.Status.OPTIMAL
+    assert fit.geometry.n_nodes > 400
+
+
+def test_tests_explanations_likelihood_and_layers():
+    """A population of linear types is not rejected and is explained whole; one outside is, and the inequality says by what."""
+    model = rf.LinearUtility({"a": (1.0, 2.0), "b": (2.0, 3.1), "c": (3.0, 3.5), "d": (1.5, 1.2)}, [-1, 1])
+    menus = [("a", "b"), ("a", "b", "c"), ("b", "c", "d")]
+    cells = Cells([[x in menu for x in "abcd"] for menu in menus], None, tuple("abcd"))
+    rows = model.rows(cells)
+    shares = np.random.default_rng(0).dirichlet(np.ones(len(rows)))
+    counts = {menu: dict.fromkeys(menu, 0.0) for menu in menus}
+    for row, share in zip(rows, shares, strict=True):
+        for j, menu in enumerate(menus):
+            counts[menu][menu[row[j]]] += 300 * share
+    inside = rf.ChoiceData.from_counts({m: {x: round(v) for x, v in one.items()} for m, one in counts.items()})
+    assert rf.rum_test(inside, 39, seed=0, model=model).pvalue > 0.2
+    likelihood = rf.fit_likelihood(inside, model=model)
+    fit = rf.project(inside, model=model)
+    assert (
+        likelihood.loglik
+        >= float((inside.counts * np.log(np.maximum(fit.fitted, 1e-12)))[inside.counts > 0].sum()) - 1e-3
+    )
+    outside = rf.ChoiceData.from_counts({menus[1]: {"a": 5, "b": 5, "c": 0}, menus[2]: {"b": 0, "c": 1, "d": 19}})
+    found = rf.explain(outside, level=None, model=model)
+    assert "with utility linear in attribute 0 and attribute 1" in found.inequality.text
+    torch = pytest.importorskip("torch")
+    from rumflow.torch import AxiomLayer
+
+    layer = AxiomLayer(model, menus, items="abcd")
+    z = torch.rand(3, sum(map(len, menus)), dtype=torch.float64, requires_grad=True)
+    y = layer(z)
+    y.square().sum().backward()
+    assert z.grad.shape == z.shape
+    assert y[:, :2].sum(dim=1).tolist() == pytest.approx([1, 1, 1])
