@@ -431,7 +431,8 @@ NO_OPTION = {
     ),
     "words that the parser lists": "--model --weights test.--draws --route --form --family --ties --what --unranked",
     "files, titles and switches": (
-        "--attributes --out --replicates --picture --title --json --quiet --help --clean --together --no-cluster --next --at-median --revenue"
+        "--attributes --out --replicates --picture --title --json --quiet --help --clean --together --no-cluster --next "
+        "--at-median --revenue"
     ),
     "chains of items, terms and prices; items in them are refused as by --for": "--signs --above --axis --functional --outside",
 }  # fmt: skip

@@ -13,6 +13,7 @@ from rumflow.cli.reading import parts_of, read_data
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.output.result import records_of
+from rumflow.projection.describe import types_of
 from rumflow.projection.results import Projection
 from rumflow.projection.single import project
 from rumflow.projection.status import Status
@@ -125,7 +126,7 @@ def fit_as_dict(fit: Projection, data: ChoiceData, top: int) -> dict[str, Any]:
 def _mixture_as_dict(fit: Projection) -> dict[str, Any]:
     note = "one mixture among many that give the same probabilities when n >= 4"
     if not fit.model.types_are_rankings:
-        return {"types": _types_of(fit), "types_note": note}
+        return {"types": types_of(fit), "types_note": note}
     return {
         "rankings": [{"order": list(o), "weight": w} for o, w in fit.rankings.labelled()],
         "rankings_note": note,

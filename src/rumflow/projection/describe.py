@@ -84,12 +84,18 @@ def _rankings(fit: Any, top: int) -> Table:
     return table
 
 
+def types_of(fit: Any) -> list[dict[str, Any]]:
+    """What each type takes from the menus, by label (None: not recorded), heaviest first."""
+    weights = np.sort(fit.mixture[1])[::-1].tolist()
+    takes = [[None if x < 0 else fit.items[x] for x in row] for row in fit.types.tolist()]
+    return [{"weight": weight, "takes": row} for weight, row in zip(weights, takes, strict=True)]
+
+
 def _types(fit: Any, top: int) -> Table:
     """What the heaviest types take from the menus, where types have no rankings."""
-    note = f"One mixture among many of {len(fit.types)} types that give these probabilities."
+    found = types_of(fit)
+    note = f"One mixture among many of {len(found)} types that give these probabilities."
     table = Table("Types of the fit", ["share", "takes from the menus, in their order"], note=note)
-    weights = np.sort(fit.mixture[1])[::-1].tolist()
-    for weight, row in zip(weights[:top], fit.types[:top].tolist(), strict=True):
-        takes = [None if x < 0 else fit.items[x] for x in row]
-        table.add(f"{weight:.1%}", name_order(takes, separator=", "))
+    for one in found[:top]:
+        table.add(f"{one['weight']:.1%}", name_order(one["takes"], separator=", "))
     return table
