@@ -427,7 +427,7 @@ NO_OPTION = {
     "how to read a file: tests/data/readers": (
         "--by --menu --choice --alternative --losers --group --count --weight --total --subject --observation --menu-id "
         "--status-quo --available --items --menus --only --outside-option --leave-out --separator --missing --base --delimiter "
-        "--encoding --prices --budget --shares --quantities --expenditure"
+        "--encoding --prices --budget --shares --quantities --expenditure --instrument"
     ),
     "words that the parser lists": "--model --weights test.--draws --route --form --family --ties --what --unranked",
     "files, titles and switches": (

@@ -35,6 +35,7 @@ DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "bootstrap": ("inference.test", "data.simulate"),
     "bounded": ("projection.single", "data.simulate"),
     "budgets": ("inference.test", "data.budgets"),
+    "budgets_endogenous": ("inference.test", "data.budgets"),
     "budgets_random": ("projection.single", "data.budgets"),
     "budgets_share": ("inference.share", "data.budgets"),
     "choices": ("torch.layer", "torch.head", "torch.likelihood"),

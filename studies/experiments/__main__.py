@@ -13,6 +13,7 @@ from studies.experiments import (
     run_assortments,
     run_budgets,
     run_choices,
+    run_endogenous,
     run_exp1,
     run_exp2,
     run_exp3,
@@ -28,6 +29,7 @@ EXPERIMENTS: dict[str, Callable[..., Any]] = {
     "power": run_power,
     "assortments": run_assortments,
     "budgets": run_budgets,
+    "endogenous": run_endogenous,
     "explain": run_explain,
     "choices": run_choices,
     "hotel": run_hotel,
@@ -45,6 +47,7 @@ def main(argv: list[str] | None = None) -> None:
         help="exp1, exp2: preconditioning; exp3: teacher and students; power: size and power of the test (both take long); "
         "assortments: a layer over thirty items; choices: layers against mixtures of logits; "
         "budgets: rational demand over 25 years (RUMFLOW_DATA; takes long, goes on where it stopped); "
+        "endogenous: the same with an instrument for expenditure; "
         "explain: how often a planted conflict is named; hotel: five hotels (RUMFLOW_DATA)",
     )
     parser.add_argument(

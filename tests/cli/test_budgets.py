@@ -44,6 +44,10 @@ def test_commands_say_what_the_library_says(budget_files, capsys, tmp_path):
         "--json",
     )
     assert plain["degree"] == 0
+    options = ["--instrument", "family", "--degree", 2, "--n-boot", 9, "--seed", 1]
+    found = answer(capsys, "test", *budget_files, *options, "--json")
+    corrected = rf.BudgetData.from_csv(budget_files[0], budget_files[2], instrument="family", degree=2)
+    assert found["statistic"] == pytest.approx(rf.rum_test(corrected, n_boot=9, seed=1).statistic)
     new = np.mean(data.prices, axis=0)
     found = answer(capsys, "bounds", *budget_files, "--for", ",".join(map(str, new)), "--json")
     assert [row["upper"] for row in found["bounds"]] == pytest.approx(rf.bounds(data, new).upper.tolist(), abs=1e-8)
@@ -63,6 +67,8 @@ def test_commands_say_what_the_library_says(budget_files, capsys, tmp_path):
         (["project", "--quantities", "food"], "--quantities food: "),
         (["project", "--quantities", "share1", "--shares", "share1"], "one of them is accepted"),
         (["project", "--budget", "wave"], "--budget wave: "),
+        (["test", "--instrument", "wage"], "--instrument wage: "),
+        (["test", "--instrument", "family", "--degree", "0"], "leave the instrument out"),
         (["test", "--subject", "clan"], "--subject clan: "),
         (["test", "--weight", "w"], "--weight does not go with --prices"),
         (["project", "--outside-option", "x"], "--outside-option does not go with --prices"),

@@ -79,3 +79,26 @@ def series(budget, patch, log_expenditure, degree, of_patch):
         beta = np.linalg.lstsq(basis, (patch[budget == j] == i).astype(float), rcond=None)[0]
         found[i] = np.clip(np.median(t) ** np.arange(degree + 1) @ beta, 0, 1)
     return found
+
+
+def controlled(patch, log_expenditure, instrument, degree, patches, median):
+    """The estimator for endogenous expenditure of the households of one budget, as it is written (steps 1 to 4)."""
+    w, n = log_expenditure, len(log_expenditure)
+    r = instrument[:, None] ** np.arange(degree + 1)
+    e = np.empty(n)
+    for h in range(n):
+        e[h] = r[h] @ np.linalg.lstsq(r, (w <= w[h]).astype(float), rcond=None)[0]
+    v = n ** (-1 / 3)
+    for h in range(n):
+        if e[h] > 1 + v:
+            e[h] = 1
+        elif e[h] > 1 - v:
+            e[h] = 1 - (1 - e[h] + v) ** 2 / (4 * v)
+        elif e[h] < -v:
+            e[h] = 0
+        elif e[h] <= v:
+            e[h] = (e[h] + v) ** 2 / (4 * v)
+    powers = [(p, q) for p in range(degree + 1) for q in range(degree + 1 - p)]
+    s = np.stack([w**p * e**q for p, q in powers], axis=1)
+    at = np.array([median**p / (q + 1) for p, q in powers])
+    return [np.clip(at @ np.linalg.lstsq(s, (patch == i).astype(float), rcond=None)[0], 0, 1) for i in patches]

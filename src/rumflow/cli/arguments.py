@@ -25,7 +25,7 @@ _READING = (
     "clean",
 )
 READING = (*(role.name for role in ROLES), *_READING)
-BUDGETS = ("budget", "shares", "quantities", "expenditure", "at_median")
+BUDGETS = ("budget", "shares", "quantities", "expenditure", "instrument", "at_median")
 
 
 class Checked(Action):
@@ -146,6 +146,9 @@ def _add_budgets(parser: ArgumentParser) -> None:
     group.add_argument("--quantities", metavar="COLUMNS", help="quantities of the goods, instead of shares")
     group.add_argument(
         "--expenditure", metavar="COLUMN", help="total expenditure, to smooth over; 'no': plain frequencies"
+    )
+    group.add_argument(
+        "--instrument", metavar="COLUMN", help="what moves expenditure but not tastes, such as a wage: corrects for it"
     )
     group.add_argument(
         "--degree",

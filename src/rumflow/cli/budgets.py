@@ -31,7 +31,7 @@ def read_budgets(arguments: argparse.Namespace) -> BudgetData:
     if getattr(arguments, "weights", None) == "inverse-variance":
         raise InputError("--weights: accepted for budgets are none and counts")
     meanings: dict[str, Callable[[str], Any]] = {"shares": split_labels, "quantities": split_labels, "budget": str}
-    meanings |= {"expenditure": column_or_none, "delimiter": delimiter_of}
+    meanings |= {"expenditure": column_or_none, "instrument": str, "delimiter": delimiter_of}
     options = given_options(arguments, meanings)
     options |= {name: getattr(arguments, name) for name in ("degree", "at_median", "encoding")}
     if arguments.subject is not None:

@@ -92,18 +92,46 @@ def check_quantities(quantities: ArrayLike, goods: Sequence[str], m: int, where:
 
 def check_expenditure(values: ArrayLike | None, m: int, where: Where) -> Array | None:
     """Positive numbers, one per household; None stays None."""
+    array = _one_each(values, "expenditure", m)
+    if array is not None:
+        _refuse(~(np.isfinite(array) & (array > 0)), array, "expenditure", "a positive number", where)
+    return array
+
+
+def check_instrument(values: ArrayLike | None, spent: Array | None, degree: int, m: int, where: Where) -> Array | None:
+    """Numbers, one per household whose expenditure is known and smoothed over; None stays None."""
+    array = _one_each(values, "instrument", m)
+    if array is None:
+        return None
+    if spent is None or degree == 0:
+        given = "expenditure is not given" if spent is None else "degree=0 (--degree 0) gives plain frequencies"
+        raise InputError(
+            f"instrument (--instrument): it corrects demand that is smoothed over expenditure, but {given}; give "
+            "expenditure with a degree of 1 or more, or leave the instrument out"
+        )
+    _refuse(~np.isfinite(array), array, "the instrument", "a finite number", where)
+    return array
+
+
+def _one_each(values: ArrayLike | None, name: str, m: int) -> Array | None:
     if values is None:
         return None
-    array = np.asarray(values, np.float64)
+    try:
+        array = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: one number per household is needed") from None
     if array.ndim != 1:
-        raise InputError(f"expenditure: one number per household is needed, not shape {array.shape}")
-    wrong = ~(np.isfinite(array) & (array > 0))
+        raise InputError(f"{name}: one number per household is needed, not shape {array.shape}")
+    if len(array) != m:
+        raise InputError(f"{name}: {m} numbers are needed, one per household, not {len(array)}")
+    return array
+
+
+def _refuse(wrong: NDArray[np.bool_], array: Array, name: str, wanted: str, where: Where) -> None:
+    """Raise an error about the first household that is wrong."""
     if wrong.any():
         h = int(wrong.argmax())
-        raise InputError(f"{where(h)}: expenditure is {array[h]:g}; a positive number is needed")
-    if len(array) != m:
-        raise InputError(f"expenditure: {m} numbers are needed, one per household, not {len(array)}")
-    return array
+        raise InputError(f"{where(h)}: {name} is {array[h]:g}; {wanted} is needed")
 
 
 def check_clusters(cluster: ArrayLike | None, m: int) -> NDArray[Any] | None:

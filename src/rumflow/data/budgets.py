@@ -8,7 +8,7 @@ household is in which patch of its budget it is. Rules:
   on the crossing nothing is strictly revealed. Quantities may be 0, not negative.
 * Shares that add up to 1 within 0.005 (rounding) are divided by their sum; others are an error.
 * Demand is smoothed over log expenditure where expenditure is known (`rumflow.data.demand`). Expenditure is taken as
-  exogenous: the control function of Kitamura and Stoye (2018), with income as an instrument for it, is not provided.
+  exogenous, unless there is an instrument for it (`rumflow.data.control`).
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from rumflow.data.budget_inputs import (
     check_clusters,
     check_expenditure,
     check_goods,
+    check_instrument,
     check_patches,
     check_prices,
     check_quantities,
@@ -41,9 +42,8 @@ from rumflow.data.budget_inputs import (
     spend,
 )
 from rumflow.data.choices import ChoiceData
-from rumflow.data.demand import DemandEstimator
 from rumflow.data.description import Description
-from rumflow.data.households import Households, cut_budgets
+from rumflow.data.households import Estimator, Households, cut_budgets
 from rumflow.data.labels import Item
 from rumflow.data.readers.demand import read_demand
 from rumflow.data.readers.sources import FrameSource, Source, open_source
@@ -76,7 +76,7 @@ class BudgetData:
     degree : int
         Degree of the polynomial in log expenditure; 0: plain frequencies.
     households : Households or None
-        Budget, patch, shares and expenditure of every household.
+        Budget, patch, shares, expenditure and instrument of every household.
     pieces : Patches or None
         The patches with their corners, where prices are known.
     understood : Understood
@@ -119,6 +119,7 @@ class BudgetData:
         expenditure: ArrayLike | None = None,
         degree: int = 3,
         *,
+        instrument: ArrayLike | None = None,
         labels: Sequence[Item] | None = None,
         goods: Sequence[str] | None = None,
         cluster: ArrayLike | None = None,
@@ -140,6 +141,9 @@ class BudgetData:
             Smooth at its median per budget, by a polynomial of `degree` in its log; None: plain frequencies.
         degree : int, default 3
             Degree of that polynomial; 0: plain frequencies.
+        instrument : array_like of shape (m,), optional
+            What moves expenditure but not tastes, such as a wage: expenditure is endogenous, and demand is corrected by the
+            control function of Kitamura and Stoye (2018), of the same degree. None: expenditure is exogenous.
         labels : sequence, optional
             Names of the budgets.
         goods : sequence of str, optional
@@ -164,13 +168,14 @@ class BudgetData:
         named = check_goods(goods, table.shape[1])
         number, names = budget_numbers(budget, labels, len(table), where)
         spent = check_expenditure(expenditure, len(number), where)
+        moved = check_instrument(instrument, spent, degree, len(number), where)
         values = check_shares(shares, named, len(number), where)
         if at_median:
             table = divide_by_medians(table, spent, number)
         notes = () if spent is None or at_median else note_on_medians(spent, number)
         log = None if spent is None else np.log(spent)
         groups = check_clusters(cluster, len(number))
-        return cls._cut(names, table, named, Households(number, values, log, groups), degree, notes)
+        return cls._cut(names, table, named, Households(number, values, log, groups, moved), degree, notes)
 
     @classmethod
     def _cut(
@@ -187,6 +192,8 @@ class BudgetData:
         labels, table = tuple(names[j] for j in found.faced), prices[found.faced]
         sizes = np.bincount(found.households.budget, minlength=len(labels)).astype(np.float64)
         how = f"smoothed at median expenditure with degree {found.degree}" if found.degree else "plain frequencies"
+        if who.instrument is not None:
+            how += ", corrected for endogenous expenditure"
         size = f"{len(labels)} budgets of {len(goods)} goods, {len(found.probabilities)} patches, {len(who.budget)} households"
         understood = Understood(notes=(f"{size}, {how}", *found.notes), warnings=warnings)
         return cls(
@@ -294,6 +301,8 @@ class BudgetData:
             The columns of one or the other; None finds them by name (share..., quantity...).
         expenditure : str or False, optional
             Column of total expenditure; None finds it by name; False: plain frequencies.
+        instrument : str, optional
+            Column of the instrument for endogenous expenditure.
         cluster : str, optional
             Column of clusters.
         price : list of str, optional
@@ -368,8 +377,14 @@ class BudgetData:
         """Whether the probabilities are values of a polynomial in log expenditure, rather than frequencies."""
         return self.degree > 0
 
+    @property
+    def is_instrumented(self) -> bool:
+        """Whether the probabilities are corrected for endogenous expenditure by an instrument."""
+        return self.households is not None and self.households.instrument is not None
+
     def __repr__(self) -> str:
         how = f"smoothed with degree {self.degree}" if self.is_smoothed else "plain frequencies"
+        how += " and an instrument" if self.is_instrumented else ""
         return f"BudgetData({len(self.labels)} budgets, {len(self.patches)} patches, {self.n_observations:g} households, {how})"
 
     def describe(self, patch: int) -> str:
@@ -418,7 +433,7 @@ class BudgetData:
             counts, rows = np.round(counts), self.households.rows(np.argsort(order))
         return ChoiceData.from_cells(tuple(names[i] for i in order), menus, counts, self.sizes, rows, self.understood)
 
-    def estimator(self) -> DemandEstimator:
+    def estimator(self) -> Estimator:
         """Return the function that computes the probabilities from the households."""
         if self.households is None:
             raise InputError("the households are not known: these data are probabilities of patches")

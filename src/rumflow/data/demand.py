@@ -81,16 +81,23 @@ class DemandEstimator:
         gram[lost] = np.eye(size)
         unit = np.zeros((*gram.shape[:2], size, 1))
         unit[:, :, 0] = 1.0
-        # A replicate with too few different expenditures has the smallest solution. Each is judged by itself.
-        values = np.linalg.eigvalsh(gram)
-        poor = values[..., 0] <= _SINGULAR * values[..., -1]
-        solved = np.linalg.solve(np.where(poor[..., None, None], np.eye(size), gram), unit)[..., 0]
-        if poor.any():
-            inverse = np.linalg.pinv(gram[poor], rcond=_SINGULAR, hermitian=True)
-            solved[poor] = (inverse @ unit[poor])[..., 0]
+        solved = solve_each(gram, unit)[..., 0]
         moments = sums[:, self._first :].reshape(len(times), -1, size)
         found = np.einsum("bid,bid->bi", moments, solved[:, self._of_patch])
         return np.where(lost[:, self._of_patch], np.nan, np.clip(found, 0.0, 1.0))
+
+
+def solve_each(gram: Array, right: Array) -> Array:
+    """Solutions of gram x = right, for stacks of (k, k) and (k, c).
+
+    A replicate with too few different values of a regressor has the smallest solution. Each is judged by itself.
+    """
+    values = np.linalg.eigvalsh(gram)
+    poor = values[..., 0] <= _SINGULAR * values[..., -1]
+    solved = np.linalg.solve(np.where(poor[..., None, None], np.eye(gram.shape[-1]), gram), right)
+    if poor.any():
+        solved[poor] = np.linalg.pinv(gram[poor], rcond=_SINGULAR, hermitian=True) @ right[poor]
+    return np.asarray(solved)
 
 
 def locate(prices: Array, pieces: Patches, budget: Ints, shares: Array) -> Ints:

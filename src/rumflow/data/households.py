@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 from rumflow.check import check_whole
 from rumflow.core.arrangement import Patches, find_patches, merge_equal
 from rumflow.core.arrays import Array, Ints
+from rumflow.data.control import ControlEstimator
 from rumflow.data.counted import Rows
 from rumflow.data.demand import DemandEstimator, locate
 from rumflow.data.labels import Item
+
+#: (b, I) probabilities of patches from (b, m) times that each household counts.
+Estimator = Callable[[Array], Array]
 
 
 class Households(NamedTuple):
@@ -23,6 +27,7 @@ class Households(NamedTuple):
     shares: Array  # (m, K)
     log_expenditure: Array | None
     cluster: NDArray[Any] | None
+    instrument: Array | None = None  # of endogenous expenditure
     patch: Ints = np.empty(0, np.int64)  # number of its patch; empty where the budgets are not cut yet
 
     def on(self, budgets: Ints) -> Households:
@@ -33,6 +38,7 @@ class Households(NamedTuple):
             self.shares[keep],
             None if self.log_expenditure is None else self.log_expenditure[keep],
             None if self.cluster is None else self.cluster[keep],
+            None if self.instrument is None else self.instrument[keep],
         )
 
     def rows(self, item: Ints) -> Rows:
@@ -40,8 +46,11 @@ class Households(NamedTuple):
         chosen = item[self.patch].astype(np.int16)
         return Rows(self.budget.astype(np.int32), chosen, np.ones(len(chosen))).by_subject(self.cluster)
 
-    def estimator(self, of_patch: Ints, degree: int, labels: Sequence[Item] | None = None) -> DemandEstimator:
+    def estimator(self, of_patch: Ints, degree: int, labels: Sequence[Item] | None = None) -> Estimator:
         """What computes the probabilities of patches; `of_patch` is the budget of each."""
+        if self.instrument is not None and self.log_expenditure is not None:
+            where = self.budget, self.patch, of_patch
+            return ControlEstimator(*where, self.log_expenditure, self.instrument, degree, labels)
         return DemandEstimator(self.budget, self.patch, of_patch, self.log_expenditure, degree, labels)
 
 

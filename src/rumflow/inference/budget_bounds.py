@@ -17,7 +17,7 @@ from rumflow.core.arrangement import Patches, find_patches, merge_equal
 from rumflow.core.arrays import Array, Ints
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
-from rumflow.data.demand import DemandEstimator, locate
+from rumflow.data.demand import locate
 from rumflow.errors import InputError
 from rumflow.models.budgets import Budgets
 
@@ -73,10 +73,9 @@ def _told_apart(budgets: BudgetData, prices: Array, pieces: Patches) -> tuple[Ch
     assert own is not None
     old = pieces.budget < len(budgets.labels)
     kept = pieces._replace(signs=pieces.signs[old], budget=pieces.budget[old])
-    patch = locate(prices, kept, own.budget, own.shares)
-    estimate = DemandEstimator(own.budget, patch, kept.budget, own.log_expenditure, budgets.degree)
-    found = estimate(np.ones((1, len(patch))))[0]
-    cut = replace(budgets, patches=kept.signs, probabilities=found, households=own._replace(patch=patch))
+    own = own._replace(patch=locate(prices, kept, own.budget, own.shares))
+    found = own.estimator(kept.budget, budgets.degree)(np.ones((1, len(own.patch))))[0]
+    cut = replace(budgets, patches=kept.signs, probabilities=found, households=own)
     return cut.choices, cut.items
 
 

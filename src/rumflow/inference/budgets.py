@@ -167,6 +167,7 @@ class BudgetTest(RumTest):
     def _facts(self) -> list[str]:
         data = self.budgets
         how = f"smoothed at median expenditure (degree {data.degree})" if data.is_smoothed else "plain frequencies"
+        how += ", corrected for endogenous expenditure" if data.is_instrumented else ""
         return [
             f"  data         {len(data.labels)} budgets, {len(data.patches)} patches, {data.n_observations:g} households, {how}",
             f"  types        {self.n_types:,} rational ones (not listed)",

@@ -64,7 +64,8 @@ def _content(data: BudgetData, fit: Projection, test: Any) -> dict[str, Any]:
     if data.is_smoothed:
         smoothing = (
             f"Probabilities are those at the median expenditure of each budget, by a polynomial of degree {data.degree} in log "
-            "expenditure, which is taken as exogenous."
+            "expenditure, which is "
+            + ("corrected for being endogenous by an instrument." if data.is_instrumented else "taken as exogenous.")
         )
     return {
         "verdict": _verdict(fit, test),

@@ -32,3 +32,23 @@ def test_parquet(budget_files, tmp_path):
     ):
         assert data.labels == expected.labels
         assert data.probabilities == pytest.approx(expected.probabilities, abs=1e-12)
+
+
+def test_a_column_of_the_instrument(budget_files, rng):
+    pandas = pytest.importorskip("pandas")
+    frame, prices = pandas.read_csv(budget_files[0]), pandas.read_csv(budget_files[2])
+    frame["wage"] = rng.uniform(1, 2, len(frame))
+    data = rf.BudgetData.from_frame(frame, prices, instrument="wage", degree=2)
+    expected = rf.BudgetData.from_shares(
+        prices.iloc[:, 1:].to_numpy(), frame["year"], frame.iloc[:, 1:4].to_numpy(), frame["expenditure"], 2,
+        instrument=frame["wage"], labels=prices["year"].tolist(),
+    )  # fmt: skip
+    assert data.probabilities.tolist() == expected.probabilities.tolist()
+    assert data.understood.roles["instrument"] == "wage"
+    assert "wage" not in data.understood.unused
+    names = {f"share{k}": f"quantity{k}" for k in (1, 2, 3)}
+    bought = rf.BudgetData.from_frame(frame.rename(columns=names), prices, instrument="wage", degree=2)
+    assert bought.is_instrumented
+    assert bought.households.instrument.tolist() == frame["wage"].tolist()
+    with pytest.raises(rf.InputError, match=r"instrument='salary' \(--instrument\): .* has no such column"):
+        rf.BudgetData.from_frame(frame, prices, instrument="salary")

@@ -26,7 +26,7 @@ GOODS, PRICES = (
     r"(?:shares?|quantity|quantities|q)_?",
     r"(?:prices?|p)_?",
 )  # what columns of goods and of prices begin with
-OPTIONS = ("budget", "shares", "quantities", "expenditure", "cluster", "price", "degree", "at_median")
+OPTIONS = ("budget", "shares", "quantities", "expenditure", "instrument", "cluster", "price", "degree", "at_median")
 
 
 class Demand(NamedTuple):
@@ -63,10 +63,12 @@ def read_demand(households: Source, price_table: Any, options: dict[str, Any]) -
     spent = None
     if shares and wanted is not False:
         spent = _named(households, wanted, EXPENDITURE, "expenditure", needed=wanted is not None)
-    cluster = options.get("cluster")
-    if cluster is not None:
-        _named(households, cluster, (), "cluster")
-    labels, coder, table, positions = _read(households, key, [*goods, *([spent] if spent else [])], cluster)
+    cluster, instrument = options.get("cluster"), options.get("instrument")
+    for role, column in (("cluster", cluster), ("instrument", instrument)):
+        if column is not None:
+            _named(households, column, (), role)
+    numbers = [*goods, *(name for name in (spent, instrument) if name is not None)]
+    labels, coder, table, positions = _read(households, key, numbers, cluster)
     where = lambda h: households.where(int(positions[h]))  # noqa: E731
     price_key = _named(prices, key if key in prices.columns else options.get("budget"), BUDGET, "budget")
     price_columns = _price_columns(prices, options.get("price"), price_key, goods)
@@ -74,7 +76,8 @@ def read_demand(households: Source, price_table: Any, options: dict[str, Any]) -
     if len(set(price_labels)) < len(price_labels):
         twice = next(label for i, label in enumerate(price_labels) if label in price_labels[:i])
         raise InputError(f"{prices.name}: {price_key} {twice} appears twice; one row of prices per budget is needed")
-    values, expenditure = table[:, : len(goods)], table[:, -1] if spent else None
+    values = table[:, : len(goods)]
+    expenditure = table[:, len(goods)] if spent else None
     degree, at_median = int(options.get("degree", 3)), bool(options.get("at_median", False))
     if quantities:
         place = {label: j for j, label in enumerate(price_labels)}
@@ -91,10 +94,11 @@ def read_demand(households: Source, price_table: Any, options: dict[str, Any]) -
         "budget": key,
         "shares" if shares else "quantities": tuple(goods),
         "expenditure": spent,
+        "instrument": instrument,
         "cluster": cluster,
     }
     roles |= {"prices": tuple(price_columns)}
-    used = {key, *goods, spent, cluster}
+    used = {key, *goods, spent, instrument, cluster}
     understood = Understood(
         households.name,
         f"households, with prices in {prices.name}",
@@ -112,6 +116,7 @@ def read_demand(households: Source, price_table: Any, options: dict[str, Any]) -
         "budget": kind,
         "shares": values,
         "expenditure": expenditure,
+        "instrument": None if instrument is None else table[:, -1],
     }
     arguments |= {"cluster": coder, "goods": names, "degree": degree, "at_median": at_median, "where": where}
     return Demand(arguments, understood)
