@@ -17,6 +17,7 @@ from rumflow.cli.arguments import number_or_text
 from rumflow.cli.main import main
 from rumflow.cli.parser import make_parser
 from rumflow.inference.convention import CONVENTIONS, DRAWS, TAUS
+from rumflow.inference.linear import STATISTICS
 from rumflow.inference.resample import RESAMPLE
 from rumflow.layers.checks import NONFINITE
 from rumflow.report import make_report
@@ -87,6 +88,7 @@ KINDS = {
     "method": (option(*METHODS), ("x", "", 3, NAN, True, [])),
     "route": (option(None, *ROUTES), ("x", "", 3, NAN, True, [])),
     "resample": (option(*RESAMPLE), ("x", "", 3, NAN, True, [])),
+    "statistic": (option(*STATISTICS), ("x", "", 3, NAN, True, [], None)),
     "draw": (option("auto", *DRAWS), ("x", "", 3, NAN, True, [])),
     "convention": (option(*CONVENTIONS), ("x", "", 3, NAN, True, [])),
     "nonfinite": (option(*NONFINITE), ("x", "", 3, NAN, True, [], None)),
@@ -106,6 +108,7 @@ BY_NAME = {
     "draws": "draws", "route": "route", "method": "method", "resample": "resample", "convention": "convention",
     "menu": "menu", "item": "item", "outside_option": "item", "must": "group", "share": "share", "support": "share from 0",
     "smoothing": "distance",
+    "statistic": "statistic",
     "nonfinite": "nonfinite", "axis": "axis", "before": "labels", "after": "labels",
 }  # fmt: skip
 
@@ -417,6 +420,7 @@ OPTIONS = {
     "--tol": "tol", "--max-seconds": "seconds", "--n-boot": "replicates", "--jobs": "n_jobs", "--seed": "seed",
     "--level": "level of a conflict", "--confidence": "confidence", "--tau": ("tau", "rule of tau"), "--most": "1 or more",
     "--halves": "0 or more", "--top": "0 or more", "--max-size": "max_size", "--convention": "convention",
+    "--statistic": "statistic",
     "--share": "share up to 1", "--degree": "degree", "-n": "few items", "--max-n": "bench", ("simulate", "--draws"): "choices",
     "--for": "menu", "--item": "item", "--remove": "item", "--must": "menu", "--never-together": "menu",
     ("compare", "--n-boot"): "replicates or 0", ("report", "--n-boot"): "replicates or 0",

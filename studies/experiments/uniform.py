@@ -27,11 +27,11 @@ TESTS: dict[str, Callable[[Case, int], float]] = {
 
 
 def uniform_cases() -> list[Case]:
-    """All menus; five items are the most for which rankings are listed in good time."""
+    """All menus."""
     truths = ("interior", "6", "2", "opposite", "noise", "irrational")
     return [
         Case(n, choices, sizes, "all", truth)
-        for n, choices, sizes, truth in product((3, 4, 5), (20, 50, 200), ("equal", "half"), truths)
+        for n, choices, sizes, truth in product((3, 4, 5), (20, 50, 200), ("equal", "half", "fifth"), truths)
     ]
 
 

@@ -58,6 +58,17 @@ def test_test(capsys, choices, tmp_path):
     assert "--tau='much'" in err
 
 
+def test_another_statistic(capsys, choices):
+    code, out, _ = run(capsys, "test", choices, "--n-boot", 19, "--seed", 1, "--statistic", "fsst", "--json")
+    assert code == 0
+    expected = rum_test(ChoiceData.from_csv(choices), 19, seed=1, statistic="fsst")
+    assert json.loads(out)["statistic"] == expected.statistic
+    assert json.loads(out)["pvalue"] == expected.pvalue
+    code, _, err = run(capsys, "test", choices, "--statistic", "fsst", "--tau", "0.1")
+    assert code == 1
+    assert "has none to choose" in err
+
+
 def test_tests_by_subject_are_adjusted(capsys, tmp_path):
     rng = np.random.default_rng(0)
     lines = ["subject,menu,choice"]

@@ -17,6 +17,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.inference import holm, rum_test, rum_test_many
 from rumflow.inference.convention import CONVENTIONS, DRAWS, check_tau, find_convention
+from rumflow.inference.linear import STATISTICS
 from rumflow.inference.notes import ASSUMPTION
 from rumflow.inference.result import RumTest
 from rumflow.output.files import check_form, check_target, write_table
@@ -34,6 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="TAU",
         help="tightening: auto (default), thinned, mean, smallest or a number; may be repeated",
+    )
+    parser.add_argument(
+        "--statistic",
+        action=Checked,
+        check=lambda value, name: check_option(value, name, STATISTICS),
+        default="distance",
+        help="distance (default), or fsst: the largest violated inequality (Fang, Santos, Shaikh and Torgovitsky 2023)",
     )
     parser.add_argument(
         "--weights",
@@ -88,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
     }
     if arguments.prices:
         budgets = read_budgets(arguments)
-        result = rum_test(budgets, cluster=arguments.cluster, **options)
+        result = rum_test(budgets, cluster=arguments.cluster, statistic=arguments.statistic, **options)
         return _answer_test(result, arguments, lambda: budget_test_as_dict(result, budgets, arguments.convention))
     files = {path: read_data(arguments, path) for path in arguments.data}
     data = next(iter(files.values()))
@@ -98,9 +106,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.together and len(parts) < 2:
         raise InputError("--together needs several groups (--by group) or several files")
     if len(parts) > 1 and not arguments.together:
+        if arguments.statistic != "distance":
+            raise InputError(f"--statistic {arguments.statistic}: test one file at a time, or all --together")
         say_resampling(data, arguments)  # where there is one test, its notes say so
         return _test_each(parts, arguments, options)
-    result = rum_test(parts if arguments.together else data, cluster=arguments.cluster, **options)
+    tested = parts if arguments.together else data
+    result = rum_test(tested, cluster=arguments.cluster, statistic=arguments.statistic, **options)
     return _answer_test(result, arguments, lambda: test_as_dict(result, data))
 
 

@@ -6,16 +6,18 @@ own way to resample, are in `rumflow.inference.budgets`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from rumflow.data.choices import ChoiceData
 from rumflow.inference.convention import Convention, find_convention, reduces_tau
 from rumflow.inference.notes import find_notes, note_on_subjects
 from rumflow.inference.plan import Plan
+from rumflow.inference.replicate import Distances, Replicator, distances, make_replicator
 from rumflow.inference.resample import Sampler, UnitSampler, make_sampler, repeated_choices
 from rumflow.inference.result import RumTest
 from rumflow.inference.sample import Sample, build_sample
@@ -58,6 +60,18 @@ class Source:
     def taus(self, sample: Sample, sampler: Sampler, plan: Plan) -> tuple[float, ...]:
         """How far the set is tightened."""
         return sample.taus(plan.tau, sampler.n_independent)
+
+    def measure(
+        self, sample: Sample, sampler: Sampler, plan: Plan, key: tuple[int, ...], say: Callable[[str], None]
+    ) -> tuple[Distances, Replicator]:
+        """The statistic of the data, and what makes replicates, which draw from the child `key` of the seed."""
+        say("the statistic")
+        observed = distances(sample, sample.frequency[None], 0.0, plan.tol, threads=None)
+        observed = observed._replace(rounding=np.maximum(observed.rounding, self.rounding))
+        say("the fit that replicates are drawn from")
+        taus = self.taus(sample, sampler, plan)
+        tol = max(plan.tol, self.replicate_tol)
+        return observed, make_replicator(sample, sampler, taus, tol, plan.seed, key)
 
     def resampled(self, sampler: Sampler, plan: Plan) -> str:
         """What is resampled, for the result."""

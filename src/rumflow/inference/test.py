@@ -26,9 +26,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import ArrayLike
 
+from rumflow.check import check_option
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.accept import DataLike, as_data
 from rumflow.data.budgets import BudgetData
@@ -36,10 +36,11 @@ from rumflow.errors import InputError
 from rumflow.inference.budgets import budget_source
 from rumflow.inference.convention import Convention, Tau
 from rumflow.inference.jobs import Collected, run
+from rumflow.inference.linear import STATISTICS, LinearSource
 from rumflow.inference.notes import kept_in
 from rumflow.inference.plan import JobOptions, Plan
 from rumflow.inference.relevant import relevant_part
-from rumflow.inference.replicate import Distances, Replicator, distances, make_replicator
+from rumflow.inference.replicate import Distances, Replicator
 from rumflow.inference.result import RumTest, make_result
 from rumflow.inference.sample import Sample, Sizes, named_groups
 from rumflow.inference.source import Source
@@ -71,6 +72,7 @@ def rum_test(
     n_jobs: int = 1,
     progress: bool = False,
     *,
+    statistic: str = "distance",
     draws: str = "auto",
     resample: str = "menu",
     convention: str | Convention | None = None,
@@ -108,6 +110,9 @@ def rum_test(
         1: threads of this process. Otherwise joblib workers, in whatever backend joblib's `parallel_config` names.
     progress : bool, default False
         Show a line on standard error that says what is done, and counts the replicates.
+    statistic : {"distance", "fsst"}, default "distance"
+        "fsst": the largest violated inequality in standard deviations, as Fang, Santos, Shaikh and Torgovitsky (2023) test
+        it: uniformly valid, without tau, weights and convention (`rumflow.inference.linear`). For choices and all rankings.
     draws : {"auto", "null", "empirical"}, default "auto"
         "auto": the draws of the convention. "null" (the default convention): replicate choices are drawn from the tightened
         fit, menu by menu. "empirical": from the observed choices, recentred on that fit; it rejects true models too often
@@ -165,9 +170,12 @@ def rum_test(
     (True, True)
     """
     jobs = JobOptions(n_jobs, threads, checkpoint, progress)
+    linear = check_option(statistic, "statistic", STATISTICS) == "fsst"
     data = as_data(data)
     source: Source
     if isinstance(data, BudgetData):
+        if linear:
+            raise InputError("statistic='fsst': it is for choices from menus; accepted for budgets is 'distance'")
         source, model = budget_source(data, convention, resample), model_of_budgets(data, model)
         if route is not None or sizes is not None:
             name, value = ("route", route) if route is not None else ("sizes", sizes)
@@ -176,7 +184,7 @@ def rum_test(
         source = Source(dict(zip(*named_groups(data), strict=True)))
     kind, number = source.convention(convention, draws), entropy(seed)
     plan = Plan(n_boot, tau, weights, cluster, resample, kind, tol, number, model, route, sizes)
-    return run_test(source, plan, jobs)
+    return run_test(LinearSource(source.groups, plan) if linear else source, plan, jobs)
 
 
 def run_test(source: Source, plan: Plan, jobs: JobOptions) -> RumTest:
@@ -197,12 +205,7 @@ def prepare_test(
     sample = relevant_part(whole)
     plan = source.resolve(plan, sample)
     sampler = source.sampler(sample, plan)
-    say("the statistic")
-    observed = distances(sample, sample.frequency[None], 0.0, plan.tol, threads=None)
-    observed = observed._replace(rounding=np.maximum(observed.rounding, source.rounding))
-    say("the fit that replicates are drawn from")
-    taus = source.taus(sample, sampler, plan)
-    replicator = make_replicator(sample, sampler, taus, max(plan.tol, source.replicate_tol), plan.seed, key)
+    observed, replicator = source.measure(sample, sampler, plan, key, say)
     return Prepared(source, plan, whole, replicator, observed)
 
 

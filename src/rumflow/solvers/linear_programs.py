@@ -101,10 +101,13 @@ def types_of_flow(graph: Graph, arcs: Ints, flow: Array) -> Mixture:
     return np.array(found, np.int32).reshape(-1, graph.shape[0]), np.array(shares)
 
 
-class _Flows:
-    """Arcs of a graph as a matrix: conservation, and the cells of the arcs."""
+class Flows:
+    """Some arcs of a graph as a matrix: conservation, and the cells of the arcs."""
 
-    def __init__(self, graph: Graph, arcs: Ints, ends: Ints, cells: Ints) -> None:
+    def __init__(self, graph: Graph, arcs: Ints) -> None:
+        ends = np.empty(len(graph.head), np.int64)
+        cells = np.empty(int(list_cells(graph, ends, np.empty(0, np.int64))), np.int64)
+        list_cells(graph, ends, cells)
         nodes = graph.n_nodes
         tail = np.repeat(np.arange(nodes), np.diff(graph.first))[arcs]
         head = graph.head[arcs]
@@ -211,13 +214,10 @@ class TypePrograms:
         return arcs[through <= max(cheapest, dearest) + 1e-9 * _STEEP]
 
     @cached_property
-    def _flows(self) -> _Flows:
-        ends = np.empty(len(self._graph.head), np.int64)
-        cells = np.empty(int(list_cells(self._graph, ends, np.empty(0, np.int64))), np.int64)
-        list_cells(self._graph, ends, cells)
-        return _Flows(self._graph, self._face, ends, cells)
+    def _flows(self) -> Flows:
+        return Flows(self._graph, self._face)
 
-    def _by_flows(self, flows: _Flows, cost: Array) -> tuple[float, Array, Array]:
+    def _by_flows(self, flows: Flows, cost: Array) -> tuple[float, Array, Array]:
         prices = np.asarray(flows.cells.T @ cost.reshape(-1))
         balance = np.zeros(flows.conservation.shape[0])
         balance[0] = 1.0
@@ -269,7 +269,7 @@ class TypePrograms:
         used = answer.x > 0
         return Solution(value, bound), (self.types[used], answer.x[used])
 
-    def _pack_flows(self, flows: _Flows) -> Array:
+    def _pack_flows(self, flows: Flows) -> Array:
         """Take the types of the largest flow into use; the duals of the given cells."""
         given = flows.cells[self._menu * self._graph.shape[1] + self._column]
         leaving = np.asarray(flows.conservation[:1].todense()).reshape(-1)
