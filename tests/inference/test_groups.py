@@ -7,7 +7,7 @@ import pytest
 
 import rumflow as rf
 from rumflow.inference import compare_groups, rum_test_many
-from rumflow.inference.groups import GroupComparison, benjamini_hochberg, holm
+from rumflow.inference.groups import benjamini_hochberg, holm
 from rumflow.inference.replicate import Replicator
 from tests.reference.examples import DECOY, FITS
 from tests.reference.samples import draw_data, incomplete, make_data
@@ -18,7 +18,8 @@ def test_compare_groups(noisy):
     result = compare_groups({"x": noisy, "y": opposite}, n_boot=99, seed=0)
     assert result.together.pvalue == 0.01
     assert result.each["x"].pvalue > 0.05
-    assert "the groups differ" in result.summary()
+    assert result.homogeneity.pvalue == 0.01
+    assert result.summary().startswith("The groups differ: ")
 
 
 def test_several_groups_on_both_routes():
@@ -81,18 +82,24 @@ def test_adjusted_pvalues():
 
 
 def test_verdicts_on_groups():
-    together = rf.rum_test([DECOY, FITS], 19, 0.1, seed=1)
-    each = rf.rum_test_many([DECOY, FITS], 19, 0.1, seed=1)
-    assert together.pvalue == 0.05
-    assert each.holm.tolist() == [0.1, 1.0]
-    said = {level: GroupComparison(together, each).summary(level).splitlines() for level in (0.01, 0.05, 0.1)}
-    assert said[0.01][0] == "One distribution of rankings for all groups is not rejected."
-    assert said[0.05][0].endswith("random utility within the groups is not: the groups differ.")
-    assert said[0.1][0] == (
-        "One distribution for all groups is rejected, and so is random utility within at least one group."
-    )
-    assert said[0.05][1] == f"  all groups together: statistic {together.statistic:.6g}, p-value 0.05 at tau = 0.1"
-    assert rf.compare_groups([DECOY, FITS], 19, 0.1, seed=1).each.pvalues.tolist() == each.pvalues.tolist()
+    found = rf.compare_groups([DECOY, FITS], 19, 0.1, seed=1)
+    assert (found.together.pvalue, found.each.holm.tolist(), found.homogeneity.pvalue) == (0.05, [0.1, 1.0], 0.05)
+    said = {level: found.summary(level).splitlines() for level in (0.01, 0.05, 0.1)}
+    few = "19 replicates were made, and at least 99 are needed"
+    assert said[0.01][0] == f"Whether the groups differ is not decided: {few} at the 1 % level."
+    assert said[0.05][0] == "The groups differ: that all of them choose alike is rejected at the 5 % level."
+    needs = "Whether random utility holds within every group is not decided: Holm's rule needs at least"
+    assert said[0.01][2] == f"{needs} 199 replicates for 2 groups, and 19 were made."
+    assert said[0.05][2] == f"{needs} 39 replicates for 2 groups, and 19 were made."
+    assert said[0.1][2] == "Random utility is rejected within at least one group."
+    assert said[0.01][3] == f"One distribution of rankings for all groups is neither rejected nor not: {few}."
+    assert said[0.05][3] == "One distribution of rankings for all groups is rejected."
+    together = found.together
+    assert said[0.05][4] == f"  all groups together: statistic {together.statistic:.6g}, p-value 0.05 at tau = 0.1"
+    alike = rf.compare_groups([FITS, FITS], 39, 0.1, seed=1).summary().splitlines()
+    assert alike[0] == "That all groups choose alike is not rejected at the 5 % level."
+    assert alike[2] == "Random utility within the groups is not rejected."
+    assert alike[3] == "One distribution of rankings for all groups is not rejected."
 
 
 def test_many_tests_by_name():
@@ -131,12 +138,15 @@ def test_an_interrupt_ends_the_comparison(monkeypatch):
     found = rf.compare_groups({"p": DECOY, "q": FITS}, 150, seed=0, threads=1)
     assert found.together.n_boot == 100
     assert len(found.each) == 0
+    assert found.homogeneity is None
+    assert found.summary().startswith("Whether the groups differ was not tested.")
     assert "Of 0 tests" in found.summary()
 
 
 def test_a_comparison_goes_on_from_its_checkpoints(tmp_path):
     first = rf.compare_groups([DECOY, FITS], 30, seed=0, checkpoint=tmp_path / "run")
     again = rf.compare_groups([DECOY, FITS], 30, seed=0, checkpoint=tmp_path / "run")
-    assert {path.name for path in tmp_path.iterdir()} == {"run", "run.each"}
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "run.each", "run.homogeneity"}
     assert again.together.pvalue == first.together.pvalue
     assert (again.each.pvalues == first.each.pvalues).all()
+    assert again.homogeneity.pvalue == first.homogeneity.pvalue

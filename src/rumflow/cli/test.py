@@ -15,7 +15,7 @@ from rumflow.cli.reading import parts_of, read_data, say_resampling
 from rumflow.core.seeds import entropy
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
-from rumflow.inference import holm, rum_test, rum_test_many
+from rumflow.inference import HomogeneityTest, holm, homogeneity_test, rum_test, rum_test_many
 from rumflow.inference.convention import CONVENTIONS, DRAWS, check_tau, find_convention
 from rumflow.inference.linear import STATISTICS
 from rumflow.inference.notes import ASSUMPTION
@@ -29,7 +29,11 @@ EXAMPLE = "rumflow test choices.csv --n-boot 999 --seed 1"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The data and the bootstrap."""
     add_data(parser, by=True, several=True, budgets=True)
-    parser.add_argument("--together", action="store_true", help="one distribution for all the groups (--by) or files")
+    parser.add_argument(
+        "--together",
+        action="store_true",
+        help="one distribution for all the groups (--by) or files, and whether they differ",
+    )
     parser.add_argument(
         "--tau",
         action="append",
@@ -112,12 +116,25 @@ def run(arguments: argparse.Namespace) -> int:
         return _test_each(parts, arguments, options)
     tested = parts if arguments.together else data
     result = rum_test(tested, cluster=arguments.cluster, statistic=arguments.statistic, **options)
-    return _answer_test(result, arguments, lambda: test_as_dict(result, data))
+    if not arguments.together or result.interrupted:
+        return _answer_test(result, arguments, lambda: test_as_dict(result, data))
+    del options["tau"]  # nothing is tightened
+    alike = homogeneity_test(parts, cluster=arguments.cluster, **options)
+    return _answer_test(result, arguments, lambda: test_as_dict(result, data) | _alike_as_dict(alike), alike)
 
 
-def _answer_test(result: RumTest, arguments: argparse.Namespace, document: Callable[[], dict[str, Any]]) -> int:
+def _answer_test(
+    result: RumTest,
+    arguments: argparse.Namespace,
+    document: Callable[[], dict[str, Any]],
+    alike: HomogeneityTest | None = None,
+) -> int:
+    tests: list[RumTest | HomogeneityTest] = [result] if alike is None else [result, alike]
+    failed, interrupted = any(test.failed for test in tests), any(test.interrupted for test in tests)
     table = result.to_frame("dict")
-    code = answer(arguments, document, result.parts, table, not result.failed, result.interrupted)
+    code = answer(
+        arguments, document, lambda: [part for test in tests for part in test.parts()], table, not failed, interrupted
+    )
     if arguments.replicates:
         draws = {f"tau_{t:g}": list(d) for t, d in zip(result.taus, result.null_distributions, strict=True)}
         write_table(draws, arguments.replicates, inputs_of(arguments))
@@ -173,6 +190,11 @@ def _test_each(parts: dict[str, ChoiceData], arguments: argparse.Namespace, opti
         good=not any(r.failed for r in results),
         interrupted=any(r.interrupted for r in results),
     )
+
+
+def _alike_as_dict(test: HomogeneityTest) -> dict[str, Any]:
+    names = ("statistic", "pvalue", "n_boot", "interrupted", "failed", "seconds")
+    return {"homogeneity": {name: getattr(test, name) for name in names}}
 
 
 def _refused(parts: dict[str, ChoiceData], arguments: argparse.Namespace, options: dict[str, Any]) -> dict[str, str]:

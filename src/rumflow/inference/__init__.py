@@ -21,6 +21,7 @@ from rumflow.inference.groups import (
     holm,
     rum_test_many,
 )
+from rumflow.inference.homogeneity import HomogeneityTest, homogeneity_test
 from rumflow.inference.likelihood import LikelihoodError, LikelihoodFit, LikelihoodRatioTest, fit_likelihood
 from rumflow.inference.next_menu import NextMenus, next_menu
 from rumflow.inference.result import RumTest
@@ -35,6 +36,7 @@ __all__ = [
     "Diversion",
     "Explanation",
     "GroupComparison",
+    "HomogeneityTest",
     "LikelihoodError",
     "LikelihoodFit",
     "LikelihoodRatioTest",
@@ -53,6 +55,7 @@ __all__ = [
     "fit_likelihood",
     "functionals",
     "holm",
+    "homogeneity_test",
     "next_menu",
     "rationalizable_share",
     "rum_test",

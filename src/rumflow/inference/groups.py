@@ -26,6 +26,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.inference.convention import Convention, Tau, find_convention
+from rumflow.inference.homogeneity import HomogeneityTest, replicates_needed, run_homogeneity
 from rumflow.inference.jobs import run
 from rumflow.inference.notes import ASSUMPTION
 from rumflow.inference.plan import JobOptions, Plan
@@ -34,6 +35,7 @@ from rumflow.inference.sample import Sizes, named_groups, own_sizes
 from rumflow.inference.source import Source
 from rumflow.inference.test import GRAPH, finish_test, prepare_test, run_test
 from rumflow.models.model import Model
+from rumflow.output.names import how_many
 from rumflow.output.progress import Stage
 from rumflow.output.result import Result
 from rumflow.output.tables import Table
@@ -292,6 +294,9 @@ class GroupComparison(Result):
         Null hypothesis: one RUM for all groups.
     each : RumTests
         Null hypotheses: a RUM for this group. None of them after Ctrl-C in the first test.
+    homogeneity : HomogeneityTest or None
+        Null hypothesis: all groups choose alike, whether or not a RUM does. None after Ctrl-C in a test before it, and where
+        there is one group.
 
     Examples
     --------
@@ -304,6 +309,7 @@ class GroupComparison(Result):
 
     together: RumTest
     each: RumTests
+    homogeneity: HomogeneityTest | None = None
     _listed = "tests"
 
     @property
@@ -320,10 +326,14 @@ class GroupComparison(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the replicates as lists, texts and numbers, for JSON."""
-        return super().to_dict() | {"together": self.together.to_dict(), "seed": self.each.seed}
+        return super().to_dict() | {
+            "together": self.together.to_dict(),
+            "homogeneity": None if self.homogeneity is None else self.homogeneity.to_dict(),
+            "seed": self.each.seed,
+        }
 
     def summary(self, level: float = 0.05) -> str:
-        """Return what the two say together.
+        """Return what the tests say: whether groups differ, and whether the model holds within them and for all together.
 
         Parameters
         ----------
@@ -333,29 +343,42 @@ class GroupComparison(Result):
         Returns
         -------
         str
+            There is no verdict where the replicates are too few for the level.
         """
-        together = self.together
-        joint = together.rejects(level)
-        single = bool((self.each.holm <= level).any())
-        if not joint:
-            verdict = "One distribution of rankings for all groups is not rejected."
-        elif single:
-            verdict = "One distribution for all groups is rejected, and so is random utility within at least one group."
-        else:
-            verdict = "One distribution for all groups is rejected, random utility within the groups is not: the groups differ."
+        together, needed = self.together, replicates_needed(check_level(level), max(len(self.each), 1))
         several = ", ".join(f"{p:.4g} at tau = {t:.3g}" for t, p in zip(together.taus, together.pvalues, strict=True))
+        lines = [self.homogeneity.summary(level)] if self.homogeneity else ["Whether the groups differ was not tested."]
+        done = min((test.n_boot for test in self.each.tests), default=0)
+        if (self.each.holm <= level).any():
+            lines.append("Random utility is rejected within at least one group.")
+        elif done < needed:
+            lines.append(
+                "Whether random utility holds within every group is not decided: Holm's rule needs at least "
+                f"{needed} replicates for {how_many(len(self.each), 'group')}, and {done} were made."
+            )
+        else:
+            lines.append("Random utility within the groups is not rejected.")
+        alone = replicates_needed(level)
+        verdict = "rejected" if together.rejects(level) else "not rejected"
+        if together.n_boot < alone:
+            verdict = (
+                f"neither rejected nor not: {together.n_boot} replicates were made, and at least {alone} are needed"
+            )
         return "\n".join(
             [
-                verdict,
+                *lines,
+                f"One distribution of rankings for all groups is {verdict}.",
                 f"  all groups together: statistic {together.statistic:.6g}, p-value {several}",
-                *([ASSUMPTION] if joint and not (self.each.pvalues <= level).any() else []),  # else below
+                *(
+                    [ASSUMPTION] if together.rejects(level) and not (self.each.pvalues <= level).any() else []
+                ),  # else below
                 *together.notes,
                 self.each.summary(level),
             ]
         )
 
     def __repr__(self) -> str:
-        return f"GroupComparison(together={self.together!r}, each={self.each!r})"
+        return f"GroupComparison(together={self.together!r}, each={self.each!r}, homogeneity={self.homogeneity!r})"
 
 
 def compare_groups(
@@ -369,7 +392,7 @@ def compare_groups(
     progress: bool = False,
     **options: Any,
 ) -> GroupComparison:
-    """Test one distribution for several groups (one stacked projection), and one for each of them.
+    """Test one distribution for several groups (one stacked projection), one for each of them, and whether the groups differ.
 
     Parameters
     ----------
@@ -378,7 +401,7 @@ def compare_groups(
     n_boot, tau, weights, cluster, seed, n_jobs, progress
         As for `rum_test` and `rum_test_many`.
     **options
-        The other arguments of these. A checkpoint has a second file beside it, with the ending .each.
+        The other arguments of these. A checkpoint has other files beside it, with the endings .each and .homogeneity.
 
     Returns
     -------
@@ -400,6 +423,12 @@ def compare_groups(
     together = run_test(source, plan, jobs)
     if together.interrupted:
         return GroupComparison(together, RumTests((), (), plan.seed, 0.0))
-    if jobs.checkpoint is not None:  # a file has one list of replicates
-        jobs = replace(jobs, checkpoint=f"{os.fspath(jobs.checkpoint)}.each")
-    return GroupComparison(together, _run_tests(groups, plan, jobs))
+    each = _run_tests(groups, plan, _beside(jobs, "each"))
+    if any(test.interrupted for test in each.tests) or len(each) < 2:
+        return GroupComparison(together, each)
+    return GroupComparison(together, each, run_homogeneity(source, plan, _beside(jobs, "homogeneity")))
+
+
+def _beside(jobs: JobOptions, ending: str) -> JobOptions:
+    """The same with another checkpoint, beside the first: a file has one list of replicates."""
+    return jobs if jobs.checkpoint is None else replace(jobs, checkpoint=f"{os.fspath(jobs.checkpoint)}.{ending}")

@@ -54,14 +54,14 @@ _LEAST_VARIANCE = 0.01
 class LinearReplicator(Replicator):
     """Replicates of the linear programme; `centres` has the fit alone, and tau is 0."""
 
-    measure: LargestDeviation | None = None
+    programme: LargestDeviation | None = None
     slack: float = 0.0  # lambda
 
     def _at(self, t: int, indices: Sequence[int] | range) -> Draws:
-        assert self.measure is not None
+        assert self.programme is not None
         fit = self.centres[t]
         drawn = self.sampler.draw(generators(self.seed, self.key, indices), fit)
-        found = np.array([self.measure(row - fit + self.slack * fit) for row in drawn])
+        found = np.array([self.programme(row - fit + self.slack * fit) for row in drawn])
         return Draws(found, np.ones(len(found), np.bool_), np.zeros(len(found), np.int64))
 
 

@@ -137,7 +137,7 @@ class Replicator:
 
     def _at(self, t: int, indices: Sequence[int] | range) -> Draws:
         """The replicates at one tau, drawn around its centre; equal numbers use equal random numbers at every tau."""
-        drawn = self.sampler.draw(generators(self.seed, self.key, indices), self.centres[t])
+        drawn = self.draw(generators(self.seed, self.key, indices), t)
         missing = np.isnan(drawn)
         vanished = np.zeros(len(drawn), np.int64)
         statistic = np.empty(len(drawn))
@@ -157,9 +157,17 @@ class Replicator:
                 statistic[rows], certified[rows] = 0.0, True
                 continue
             p = np.where(lost, 0.0, drawn[rows])
-            found = distances(sample, p, self.taus[t], self.tol, self.starts[t], only_upper=True)
-            statistic[rows], certified[rows] = found.statistic, found.certified
+            statistic[rows], certified[rows] = self.measure(sample, p, t)
         return Draws(statistic, certified, vanished)
+
+    def draw(self, generators: Sequence[np.random.Generator], t: int) -> Array:
+        """(b, S): frequencies drawn around the centre of a tau, NaN where a menu vanished."""
+        return self.sampler.draw(generators, self.centres[t])
+
+    def measure(self, sample: Sample, p: Array, t: int) -> tuple[Array, NDArray[np.bool_]]:
+        """The statistics of drawn frequencies (b, S) at a tau, and whether they are certified."""
+        found = distances(sample, p, self.taus[t], self.tol, self.starts[t], only_upper=True)
+        return found.statistic, found.certified
 
 
 def make_replicator(
