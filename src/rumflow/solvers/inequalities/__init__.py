@@ -1,0 +1,1 @@
+"""Projections onto the path inequalities of compared pairs, by cuts. Private."""

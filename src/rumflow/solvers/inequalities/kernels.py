@@ -1,0 +1,155 @@
+"""The dual of a projection onto given cycles, improved in rounds.
+
+For a cycle r let short_r(x) be 1 less the lengths of its arcs at x (for a single arc, which is a bound, 0 less its length). With
+multipliers lam >= 0, S the rows of signs (+1 for an arc along its pair, -1 for one against it) and H = diag(h),
+
+    x = p + H^-1 S' lam,        maximise  lam' short(p) - 1/2 lam' S H^-1 S' lam   over  lam >= 0.
+
+A round is some passes of coordinate ascent (Hildreth 1957), which find out which multipliers are positive, and then a Newton
+step for these by conjugate gradients, preconditioned with the diagonal of S H^-1 S', cut off at 0 and halved until it helps.
+Rows may depend on each other: the systems are singular then, but consistent.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rumflow.core.compile import kernel, leaf
+
+_PASSES = 5  # of coordinate ascent in a round
+_ROUGH, _EXACT = 1e-3, 1e-14  # relative accuracy of the first Newton steps, and of the others
+_ROUGH_ROUNDS = 2
+_MOST_STEPS = 2000  # of conjugate gradients
+_MOST_HALVINGS = 20
+
+
+@leaf
+def shortfall(start, arc, x, r):
+    """short_r(x)."""
+    short = 1.0 if start[r + 1] - start[r] > 1 else 0.0
+    for k in range(start[r], start[r + 1]):
+        value = x[arc[k] >> 1]
+        short -= 1.0 - value if arc[k] & 1 else value
+    return short
+
+
+@leaf
+def _add(start, arc, inverse, x, r, step):
+    """x + step H^-1 S_r', in place."""
+    for k in range(start[r], start[r + 1]):
+        e = arc[k] >> 1
+        x[e] += -step * inverse[e] if arc[k] & 1 else step * inverse[e]
+
+
+@leaf
+def _times(start, arc, y, r):
+    """S_r y."""
+    total = 0.0
+    for k in range(start[r], start[r + 1]):
+        total += -y[arc[k] >> 1] if arc[k] & 1 else y[arc[k] >> 1]
+    return total
+
+
+@leaf
+def place(start, arc, p, inverse, lam, x):
+    """x = p + H^-1 S' lam."""
+    for e in range(x.shape[0]):
+        x[e] = p[e]
+    for r in range(lam.shape[0]):
+        if lam[r] != 0.0:
+            _add(start, arc, inverse, x, r, lam[r])
+
+
+@leaf
+def dual_value(h, p, lam, short, x):
+    """lam' short(p) - 1/2 lam' S H^-1 S' lam, where `short` is that of p."""
+    value = 0.0
+    for r in range(lam.shape[0]):
+        value += lam[r] * short[r]
+    for e in range(x.shape[0]):
+        value -= 0.5 * h[e] * (x[e] - p[e]) * (x[e] - p[e])
+    return value
+
+
+@leaf
+def _pass(start, arc, inverse, diagonal, lam, x):
+    """One pass of coordinate ascent; the largest change of a cycle's length."""
+    moved = 0.0
+    for r in range(lam.shape[0]):
+        step = max(shortfall(start, arc, x, r) / diagonal[r], -lam[r])
+        if step != 0.0:
+            lam[r] += step
+            _add(start, arc, inverse, x, r, step)
+            moved = max(moved, abs(step) * diagonal[r])
+    return moved
+
+
+@kernel
+def solve_free(start, arc, inverse, diagonal, free, right, accuracy):
+    """d with (S H^-1 S')_FF d = right_F on the rows F, 0 on the others, by conjugate gradients."""
+    count, m = diagonal.shape[0], inverse.shape[0]
+    d, left, way, product, y = np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(count), np.empty(m)
+    old = worst = 0.0
+    for r in free:
+        left[r] = right[r]
+        way[r] = left[r] / diagonal[r]
+        old += left[r] * way[r]
+        worst = max(worst, abs(left[r]))
+    goal = accuracy * worst
+    for _ in range(_MOST_STEPS):
+        if worst <= goal:
+            break
+        y[:] = 0.0
+        for r in free:
+            _add(start, arc, inverse, y, r, way[r])
+        curved = 0.0
+        for r in free:
+            product[r] = _times(start, arc, y, r)
+            curved += way[r] * product[r]
+        if not curved > 0.0:
+            break
+        step = old / curved
+        new = worst = 0.0
+        for r in free:
+            d[r] += step * way[r]
+            left[r] -= step * product[r]
+            new += left[r] * left[r] / diagonal[r]
+            worst = max(worst, abs(left[r]))
+        for r in free:
+            way[r] = left[r] / diagonal[r] + new / old * way[r]
+        old = new
+    return d
+
+
+@kernel
+def improve(start, arc, h, p, lam, x, allowed, rounds):
+    """Rounds until a pass moves nothing by more than `allowed`; the last such move. lam and x change in place."""
+    count, m = lam.shape[0], p.shape[0]
+    inverse, diagonal, short = 1.0 / h, np.zeros(count), np.empty(count)
+    right, trial, there = np.empty(count), np.empty(count), np.empty(m)
+    for r in range(count):
+        for k in range(start[r], start[r + 1]):
+            diagonal[r] += inverse[arc[k] >> 1]
+        short[r] = shortfall(start, arc, p, r)
+    moved = np.inf
+    place(start, arc, p, inverse, lam, x)
+    for i in range(rounds):
+        for _ in range(_PASSES):
+            moved = _pass(start, arc, inverse, diagonal, lam, x)
+            if moved <= allowed:
+                return moved
+        free = np.flatnonzero(lam > 0.0)
+        for row in free:
+            right[row] = shortfall(start, arc, x, row)
+        d = solve_free(start, arc, inverse, diagonal, free, right, _ROUGH if i < _ROUGH_ROUNDS else _EXACT)
+        before, step = dual_value(h, p, lam, short, x), 1.0
+        for _ in range(_MOST_HALVINGS):
+            for r in range(count):
+                trial[r] = max(lam[r] + step * d[r], 0.0)
+            place(start, arc, p, inverse, trial, there)
+            if dual_value(h, p, trial, short, there) >= before:
+                lam[:] = trial
+                x[:] = there
+                break
+            step *= 0.5
+    return moved

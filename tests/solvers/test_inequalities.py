@@ -1,0 +1,113 @@
+"""Projections onto path inequalities against rankings by enumeration, and against a general solver."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rumflow.core.compile import clock
+from rumflow.core.pair_certificate import certify_pairs, move_inside
+from rumflow.core.pairs import Cycles, arc_lengths, find_short_cycles, make_pairs
+from rumflow.solvers.inequalities.kernels import solve_free
+from rumflow.solvers.inequalities.solve import solve_cuts
+from rumflow.solvers.resources import Resources
+from tests.reference.pairs import every_cycle, least_distance, nearest_mixture, random_pairs, ranking_shares, rows_of
+
+
+def drawn(seed, n, share, spread=1.0):
+    """Pairs with shares beyond 0 and 1 now and then, and weights."""
+    rng = np.random.default_rng(seed)
+    a, b = random_pairs(rng, n, share)
+    p = 0.5 + spread * (rng.random(len(a)) - 0.5)
+    return a, b, p, 10 ** rng.uniform(-1, 1, len(a))
+
+
+@given(st.integers(0, 10**6), st.integers(2, 5), st.sampled_from([0.7, 1.0]))
+@settings(max_examples=40)
+def test_up_to_five_items_it_is_the_projection_onto_rankings(seed, n, share):
+    a, b, p, h = drawn(seed, n, share)
+    found = solve_cuts(make_pairs(a, b, n), p, h)
+    distance = np.sqrt((h * (found.x - p) ** 2).sum())
+    assert distance == pytest.approx(nearest_mixture(p, h, ranking_shares(a, b, n)), abs=1e-6)
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=15)
+def test_for_six_items_it_is_no_further_than_rankings(seed):
+    a, b, p, h = drawn(seed, 6, 1.0)
+    found = solve_cuts(make_pairs(a, b, 6), p, h)
+    distance = np.sqrt((h * (found.x - p) ** 2).sum())
+    assert distance <= nearest_mixture(p, h, ranking_shares(a, b, 6)) + 1e-6
+
+
+@given(st.integers(0, 10**6), st.integers(2, 7), st.sampled_from([0.5, 1.0]), st.sampled_from([1.0, 1.6]))
+@settings(max_examples=60)
+def test_a_general_solver_with_every_cycle_agrees(seed, n, share, spread):
+    """On all pairs the triangles say everything, on fewer all cycles do; shares beyond 0 and 1 make bounds bind."""
+    a, b, p, h = drawn(seed, n, share, spread)
+    cycles = every_cycle(a, b, n)
+    if len(a) == n * (n - 1) // 2:
+        cycles = [cycle for cycle in cycles if len(cycle) == 3]
+    plain = least_distance(p, h, *rows_of(cycles, len(a)))
+    pairs = make_pairs(a, b, n)
+    found = solve_cuts(pairs, p, h)
+    assert found.reason == "done"
+    assert found.x == pytest.approx(plain, abs=1e-7)
+    tables = np.stack([p, 1 - p], axis=1), np.stack([h, np.zeros(len(h))], axis=1)
+    x = move_inside(np.clip(found.x, 0, 1), found.short)
+    certificate = certify_pairs(pairs, tables, x, found.cycles, found.multipliers)
+    assert certificate.gap <= 1e-9 * certificate.objective + certificate.floor
+
+
+def wide(seed=1, n=60, m=900):
+    """A sample of few draws."""
+    rng = np.random.default_rng(seed)
+    every = np.argwhere(np.triu(np.ones((n, n)), 1))
+    a, b = every[rng.choice(len(every), m, replace=False)].T
+    worth = rng.normal(size=n)
+    return make_pairs(a, b, n), rng.binomial(5, 1 / (1 + np.exp(worth[b] - worth[a]))) / 5, np.full(m, 2.0)
+
+
+def test_threads_and_starts_do_not_change_the_answer():
+    pairs, p, h = wide()
+    one, two = solve_cuts(pairs, p, h), solve_cuts(pairs, p, h, resources=Resources(2))
+    assert np.array_equal(one.x, two.x)
+    assert np.array_equal(one.multipliers, two.multipliers)
+    again = solve_cuts(pairs, p, h, (one.cycles, one.multipliers))
+    assert again.rounds == 1
+    assert again.x == pytest.approx(one.x, abs=1e-11)
+    other = solve_cuts(pairs, np.roll(p, 1), h, (one.cycles, one.multipliers))
+    assert other.x == pytest.approx(solve_cuts(pairs, np.roll(p, 1), h).x, abs=1e-8)
+
+
+def test_time_that_is_over_leaves_multipliers_that_prove_something():
+    pairs, p, h = wide()
+    none = solve_cuts(pairs, p, h, resources=Resources(1, clock() - 1))
+    assert (none.reason, none.short) == ("max_seconds", np.inf)
+    assert np.array_equal(none.x, p)
+    reports = []
+
+    def stop(progress):
+        reports.append(progress)
+        if len(reports) == 2:
+            raise KeyboardInterrupt
+
+    some = solve_cuts(pairs, p, h, resources=Resources(1, None, stop))
+    assert some.reason == "interrupted"
+    full = 0.5 * (h * (solve_cuts(pairs, p, h).x - p) ** 2).sum()
+    tables = np.stack([p, 1 - p], axis=1), np.ones((len(p), 2))
+    x = move_inside(np.clip(some.x, 0, 1), find_short_cycles(pairs, arc_lengths(np.clip(some.x, 0, 1))).worst)
+    certificate = certify_pairs(pairs, tables, x, some.cycles, some.multipliers)
+    lower = certificate.objective - certificate.gap
+    assert 0 < lower <= full <= certificate.objective
+    assert reports[0].rankings == 0
+
+
+def test_systems_of_rows_that_depend_on_each_other_are_solved():
+    cycles = Cycles(np.array([0, 3, 6, 9]), np.array([0, 2, 4, 0, 2, 4, 1, 6, 8], np.int32))
+    inverse, free = np.array([1.0, 2.0, 3.0, 1.0, 1.0]), np.arange(3)
+    rows = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 0, 0], [-1, 0, 0, 1, 1]], float)
+    gram = rows * inverse @ rows.T
+    right = gram @ np.array([1.0, 2.0, 3.0])
+    found = solve_free(*cycles, inverse, gram.diagonal().copy(), free, right, 1e-14)
+    assert gram @ found == pytest.approx(right)
