@@ -330,6 +330,7 @@ def test_every_public_name_is_tried():
         "Model",
         "RandomUtility",
         "Satisficing",
+        "TriangleInequalities",
         "Types",
         "UtilityFamily",
         "Convention",
@@ -436,7 +437,7 @@ NO_OPTION = {
     "words that the parser lists": "--model --weights test.--draws --route --form --family --ties --what --unranked",
     "files, titles and switches": (
         "--attributes --out --replicates --picture --title --json --quiet --help --clean --together --no-cluster --next "
-        "--at-median --revenue"
+        "--at-median --revenue --triangle"
     ),
     "chains of items, terms and prices; items in them are refused as by --for": "--signs --above --axis --functional --outside",
 }  # fmt: skip

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from rumflow.models.random_utility import RandomUtility
     from rumflow.models.rules import Lexicographic, Satisficing
     from rumflow.models.single_peaked import SinglePeaked
+    from rumflow.models.triangle_inequalities import TriangleInequalities
     from rumflow.models.types import Types
     from rumflow.models.utility_family import UtilityFamily
     from rumflow.projection.batch import project_many
@@ -69,6 +70,7 @@ __all__ = [
     "Satisficing",
     "SinglePeaked",
     "Status",
+    "TriangleInequalities",
     "Types",
     "UtilityFamily",
     "__version__",
@@ -107,6 +109,7 @@ _HOMES = {
     "models.random_utility": "RandomUtility",
     "models.rules": "Lexicographic Satisficing",
     "models.single_peaked": "SinglePeaked",
+    "models.triangle_inequalities": "TriangleInequalities",
     "models.types": "Types",
     "models.utility_family": "UtilityFamily",
     "projection.batch": "project_many",

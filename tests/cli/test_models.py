@@ -22,6 +22,9 @@ from tests.reference.commands import run
         (("--model", "linear"), "--model goes with --attributes FILE"),
         (("--model", "logit"), "invalid choice"),
         (("--attributes", "nowhere.csv"), "--attributes nowhere.csv: "),
+        (("--axis", "a,b", "--triangle"), "--axis and --triangle are two models"),
+        (("--triangle",), "is about pairs"),
+        (("--triangle", "--route", "graph"), "is projected on inequalities; omit --route"),
     ],
 )
 def test_models_that_are_refused(capsys, shop, options, message):

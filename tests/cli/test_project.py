@@ -14,6 +14,7 @@ from rumflow.data import simulate
 from rumflow.data.choices import ChoiceData
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.single_peaked import SinglePeaked
+from rumflow.models.triangle_inequalities import TriangleInequalities
 from rumflow.projection.single import project
 from tests.reference.bounded_cases import small_data
 from tests.reference.commands import run
@@ -71,6 +72,27 @@ def test_project_with_a_model(capsys, shop):
         assert code == 0
         assert words in out
         assert "about" not in err  # short work is not announced
+
+
+def test_project_pairs_onto_inequalities(capsys, tmp_path):
+    data = simulate.random_menus(20, 60, 2, draws=4, seed=0)
+    path = tmp_path / "pairs.csv"
+    data.to_csv(path)
+    read = ChoiceData.from_csv(path)
+    distance = project(read, model=TriangleInequalities()).distance
+    code, out, _ = run(capsys, "project", path, "--triangle", "--json")
+    answer = json.loads(out)
+    assert (code, answer["method"], answer["rankings"]) == (0, "inequalities", None)
+    assert answer["distance"] == pytest.approx(distance)
+    code, out, _ = run(capsys, "project", path, "--triangle")
+    assert code == 0
+    assert f"nearest shares that obey the triangle inequalities: {distance:.6g}" in out
+    assert "Rankings" not in out
+    code, out, _ = run(capsys, "compare", path, "--triangle", "-q", "--json")
+    assert [row["model"] for row in json.loads(out)["models"]] == ["all rankings", "triangle inequalities"]
+    code, out, _ = run(capsys, "test", path, "--triangle", "-q", "--n-boot", 19)
+    assert code == 0
+    assert "The triangle inequality is" in out
 
 
 def test_project_a_hundred_items(capsys, tmp_path, monkeypatch):

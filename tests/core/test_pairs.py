@@ -10,6 +10,7 @@ from rumflow.core.pairs import (
     arc_lengths,
     distances_from,
     find_short_cycles,
+    first_of_each,
     make_pairs,
     share_range,
 )
@@ -99,8 +100,13 @@ def test_ranges_of_a_further_pair_are_attained_and_no_wider(seed, n):
 
 def test_cycles_are_told_apart_by_their_arcs_in_any_order():
     cycles = Cycles(np.array([0, 3, 6, 9]), np.array([0, 2, 5, 5, 0, 2, 0, 3, 5], np.int32))
-    one, same, other = cycles.keys()
-    assert one == same
-    assert one != other
+    assert first_of_each(*cycles).tolist() == [True, False, True]
+    rng = np.random.default_rng(0)
+    rows = [rng.permutation(40)[: rng.integers(1, 4)] for _ in range(3000)]
+    many = Cycles(np.append(0, np.cumsum([len(row) for row in rows])), np.concatenate(rows).astype(np.int32))
+    seen: set[frozenset[int]] = set()
+    for row, first in zip(rows, first_of_each(*many), strict=True):
+        assert first == (frozenset(row.tolist()) not in seen)
+        seen.add(frozenset(row.tolist()))
     assert cycles.take(np.array([2, 0])).arc.tolist() == [0, 3, 5, 0, 2, 5]
     assert cycles.join(Cycles.none()).start.tolist() == cycles.start.tolist()

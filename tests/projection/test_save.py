@@ -67,6 +67,9 @@ FITS = {
             2, [(0, 1, [(0, "a"), (("a", "c"), "a"), (2, "b")]), (0, 1, [(0, "b"), (1, "c"), (np.int64(2), "c")])]
         ),
     ),
+    "inequalities": lambda: rf.project(
+        simulate.random_menus(12, 40, 2, draws=4, seed=1), "counts", model=rf.TriangleInequalities()
+    ),
     "not finished": lambda: rf.project(simulate.random_menus(18, 40, 9, seed=2), max_seconds=1e-6, throw=False),
 }
 
@@ -127,6 +130,35 @@ def test_going_on_from_a_file(tmp_path):
     model = rf.Types([["a", "a", "b"], ["b", "c", "c"], ["a", "c", "b"]])
     wider = rf.project(rf.ChoiceData.from_counts(PAIRS), model=model, start=rf.load(tmp_path / "types.npz"))
     assert wider.objective < types.objective
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"multipliers": lambda lam: -lam}, "multipliers: numbers that are not finite, or below 0"),
+        ({"multipliers": lambda lam: 2 * lam}, "certificate says gap"),
+        ({"multipliers": lambda lam: lam[1:]}, "multipliers"),
+        ({"cycle_arc": lambda arc: arc[::-1].copy()}, "follow each other"),
+        ({"cycle_arc": lambda arc: arc + 1000}, "not compared"),
+        ({"cycle_start": lambda start: start[::-1].copy()}, "damaged"),
+        ({"x": lambda x: np.where(np.arange(len(x)) % 3, x, 1 - x)}, "violate a path inequality"),
+        ({"x": lambda x: x + 1}, "below 0 or above 1"),
+        ({"x": lambda x: 0.5 + 0.9 * (x - 0.5)}, "certificate says objective"),
+        ({"menu_item": lambda item: item + 12}, "not in the list"),
+        ({"menu_item": lambda item: item[::-1].copy()}, "damaged"),
+        ({"menu_start": lambda start: start[:-1]}, "no lists of items"),
+        ({"shares": lambda p: p * 0.9}, "certificate says objective"),
+        ({"model": {"name": "RandomUtility"}}, "damaged"),
+    ],
+)
+def test_damaged_files_of_inequalities(tmp_path, changes, message):
+    path = tmp_path / "fit.npz"
+    fit = FITS["inequalities"]()
+    assert fit.distance > 0.1
+    fit.save(path)
+    change(path, **changes)
+    with pytest.raises(rf.InputError, match=message):
+        rf.load(path)
 
 
 def change(path, **changes):

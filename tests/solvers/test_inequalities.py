@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rumflow.core.compile import clock
-from rumflow.core.pair_certificate import certify_pairs, move_inside
+from rumflow.core.pair_certificate import certify_pairs, move_inside, pair_problem
 from rumflow.core.pairs import Cycles, arc_lengths, find_short_cycles, make_pairs
 from rumflow.solvers.inequalities.kernels import solve_free
 from rumflow.solvers.inequalities.solve import solve_cuts
@@ -53,7 +53,7 @@ def test_a_general_solver_with_every_cycle_agrees(seed, n, share, spread):
     found = solve_cuts(pairs, p, h)
     assert found.reason == "done"
     assert found.x == pytest.approx(plain, abs=1e-7)
-    tables = np.stack([p, 1 - p], axis=1), np.stack([h, np.zeros(len(h))], axis=1)
+    tables = pair_problem(np.stack([p, 1 - p], axis=1), np.stack([h, np.zeros(len(h))], axis=1))
     x = move_inside(np.clip(found.x, 0, 1), found.short)
     certificate = certify_pairs(pairs, tables, x, found.cycles, found.multipliers)
     assert certificate.gap <= 1e-9 * certificate.objective + certificate.floor
@@ -95,7 +95,7 @@ def test_time_that_is_over_leaves_multipliers_that_prove_something():
     some = solve_cuts(pairs, p, h, resources=Resources(1, None, stop))
     assert some.reason == "interrupted"
     full = 0.5 * (h * (solve_cuts(pairs, p, h).x - p) ** 2).sum()
-    tables = np.stack([p, 1 - p], axis=1), np.ones((len(p), 2))
+    tables = pair_problem(np.stack([p, 1 - p], axis=1), np.ones((len(p), 2)))
     x = move_inside(np.clip(some.x, 0, 1), find_short_cycles(pairs, arc_lengths(np.clip(some.x, 0, 1))).worst)
     certificate = certify_pairs(pairs, tables, x, some.cycles, some.multipliers)
     lower = certificate.objective - certificate.gap

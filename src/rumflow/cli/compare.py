@@ -6,12 +6,13 @@ import argparse
 
 from rumflow.cli.answers import answer, check_out, inputs_of, show_progress
 from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling, add_stopping
-from rumflow.cli.models import add_attributes, by_attributes, known_preferences, say_cost, single_peaked
+from rumflow.cli.models import add_attributes, add_triangle, by_attributes, known_preferences, say_cost, single_peaked
 from rumflow.cli.reading import read_data, say_resampling
 from rumflow.errors import InputError
 from rumflow.inference.compare import compare_models
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
+from rumflow.models.triangle_inequalities import TriangleInequalities
 from rumflow.output.files import check_target, write_whole
 from rumflow.output.names import name_order
 
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a model of single-peaked preferences: all items in order, with commas; may be repeated, each a model",
     )
     add_attributes(parser)
+    add_triangle(parser, "for data of pairs, also the triangle inequalities, which any mixture of rankings obeys")
     parser.add_argument(
         "--weights", choices=["none", "counts"], default="none", help="weight of a cell (default 1 each)"
     )
@@ -68,6 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
     attributed = by_attributes(arguments, data)
     if attributed is not None:
         models[attributed.name] = attributed
+    if arguments.triangle:
+        models["triangle inequalities"] = TriangleInequalities()
     if arguments.n_boot:
         say_resampling(data, arguments)
     for one in models.values():

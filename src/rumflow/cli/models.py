@@ -1,4 +1,4 @@
-"""Models on the command line: known preferences, an axis, attributes, and what a projection will cost."""
+"""Models on the command line: known preferences, an axis, attributes, inequalities on pairs, and what a projection will cost."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.rules import Lexicographic
 from rumflow.models.single_peaked import SinglePeaked
+from rumflow.models.triangle_inequalities import TriangleInequalities
 from rumflow.projection.cost import estimate_cost
 from rumflow.solvers.routes import FEW_ITEMS, ROUTES
 
@@ -30,19 +31,20 @@ LONG = 2.0
 
 
 def add_model(parser: argparse.ArgumentParser, route: bool = True) -> None:
-    """`--above`, `--axis`, `--attributes` and `--route`."""
+    """`--above`, `--axis`, `--attributes`, `--triangle` and `--route`."""
     group = parser.add_argument_group("the model (default: all rankings of the items)")
     group.add_argument(
         "--above", action="append", metavar="A>B", help='everybody prefers A to B, such as "tea>milk"; may be repeated'
     )
     group.add_argument("--axis", metavar="ITEMS", help="all items in order, with commas: preferences are single-peaked")
     add_attributes(group)
+    add_triangle(group, "for data of pairs: the triangle inequalities in place of rankings, for any number of items")
     if route:
         group.add_argument(
             "--route",
             choices=ROUTES,
             help="lattice of all menus, or graph of the observed ones (default: the cheaper); bounded: search and bounds, the "
-            "default where the graph is too large",
+            "default where the graph is too large; inequalities: that of --triangle",
         )
 
 
@@ -63,11 +65,18 @@ def add_attributes(group: argparse._ActionsContainer) -> None:
     )
 
 
+def add_triangle(parser: argparse._ActionsContainer, text: str) -> None:
+    """`--triangle`, in the words of the command."""
+    parser.add_argument("--triangle", action="store_true", help=text)
+
+
 def model_of(arguments: argparse.Namespace, data: ChoiceData) -> Model | None:
-    """The model of `--above`, `--axis` or `--attributes`, None for all rankings."""
-    given = [f"--{name}" for name in ("above", "axis", "attributes") if getattr(arguments, name)]
+    """The model of `--above`, `--axis`, `--attributes` or `--triangle`, None for all rankings."""
+    given = [f"--{name}" for name in ("above", "axis", "attributes", "triangle") if getattr(arguments, name)]
     if len(given) > 1:
         raise InputError(f"{' and '.join(given)} are two models: give one of them (rumflow compare takes both)")
+    if arguments.triangle:
+        return TriangleInequalities()
     if arguments.above:
         return known_preferences(arguments.above, data)
     return single_peaked(arguments.axis, data) if arguments.axis else by_attributes(arguments, data)

@@ -125,6 +125,8 @@ def fit_as_dict(fit: Projection, data: ChoiceData, top: int) -> dict[str, Any]:
 
 def _mixture_as_dict(fit: Projection) -> dict[str, Any]:
     note = "one mixture among many that give the same probabilities when n >= 4"
+    if not fit.model.has_types:
+        return {"rankings": None}
     if not fit.model.types_are_rankings:
         return {"types": types_of(fit), "types_note": note}
     return {

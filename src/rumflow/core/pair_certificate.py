@@ -35,6 +35,9 @@ class PairProblem(NamedTuple):
     p: Array  # (k,)
     h: Array  # (k,)
     spread: float
+    size: float  # `data_size`
+    least: float  # the smallest weight
+    scale: float  # the sum of the weights
 
 
 def pair_problem(target: Array, weights: Array) -> PairProblem:
@@ -46,7 +49,8 @@ def pair_problem(target: Array, weights: Array) -> PairProblem:
     p = (w[:, 0] * shares[:, 0] + w[:, 1] * (1.0 - shares[:, 1])) / h
     # The second share says 1 - q of the first: its distance from p is that of p + q from 1.
     surplus = np.where((w > 0).all(axis=1), shares[:, 0] + shares[:, 1] - 1.0, 0.0)
-    return PairProblem(used, p, h, 0.5 * float((w[:, 0] * w[:, 1] / h * surplus**2).sum()))
+    spread = 0.5 * float((w[:, 0] * w[:, 1] / h * surplus**2).sum())
+    return PairProblem(used, p, h, spread, float(data_size(target, weights)), least_weight(weights), float(h.sum()))
 
 
 def move_inside(x: Array, short: float) -> Array:
@@ -77,34 +81,25 @@ def check_cycles(pairs: Pairs, cycles: Cycles, multipliers: Array) -> None:
 
 def lower_bound(problem: PairProblem, cycles: Cycles, multipliers: Array) -> float:
     """The lower bound of the module's docstring, with the spread."""
-    _, p, h, spread = problem
+    p, h, spread = problem.p, problem.h, problem.spread
     arc, row = cycles.arc, cycles.row
     need = (cycles.sizes > 1).astype(np.float64)
-    length = np.bincount(row, arc_lengths(p)[arc], len(multipliers))
-    sign = np.where(arc & 1, -1.0, 1.0)
-    pull = np.bincount(arc >> 1, sign * multipliers[row], len(p))
+    pair, against = arc >> 1, (arc & 1) == 1
+    length = np.bincount(row, np.where(against, 1.0 - p[pair], p[pair]), len(multipliers))
+    pull = np.bincount(pair, np.where(against, -multipliers[row], multipliers[row]), len(p))
     return spread + float(multipliers @ (need - length)) - 0.5 * float((pull**2 / h).sum())
 
 
 def certify_pairs(
-    pairs: Pairs,
-    tables: tuple[Array, Array],
-    x: Array,
-    cycles: Cycles,
-    multipliers: Array,
-    threads: int = 1,
+    pairs: Pairs, problem: PairProblem, x: Array, cycles: Cycles, multipliers: Array, threads: int = 1
 ) -> Certificate:
     """The certificate of shares x; `pairs` are those with a weight, x is one number for each of them.
-
-    tables   of shares and weights, (m, 2).
 
     Raises a ValueError where a row is no cycle, a multiplier is negative, or x misses an inequality. `least_flow` is the least
     share of an item.
     """
-    target, weights = tables
-    problem = pair_problem(target, weights)
     check_cycles(pairs, cycles, multipliers)
-    least = float(np.minimum(x, 1.0 - x).min(initial=0.5))
+    least = float(min(x.min(initial=0.5), 1.0 - x.max(initial=0.5)))
     if not least >= 0.0:
         raise ValueError("a share is below 0 or above 1")
     worst = find_short_cycles(pairs, arc_lengths(x), 0.0, threads, keep=False).worst
@@ -112,6 +107,5 @@ def certify_pairs(
         raise ValueError(f"the shares violate a path inequality by {worst:.3g}")
     objective = problem.spread + 0.5 * float((problem.h * (x - problem.p) ** 2).sum())
     gap = max(objective - lower_bound(problem, cycles, multipliers), 0.0)
-    size = float(data_size(target, weights))
-    floor = rounding_floor(size, least_weight(weights))
-    return Certificate(objective, gap, floor, least, 0.0, size, float(weights.sum()))
+    floor = rounding_floor(problem.size, problem.least)
+    return Certificate(objective, gap, floor, least, 0.0, problem.size, problem.scale)

@@ -21,7 +21,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array, Ints, Paths
 from rumflow.core.compile import kernel, leaf
@@ -74,17 +73,6 @@ class Cycles(NamedTuple):
             np.concatenate([self.start, other.start[1:] + self.start[-1]]), np.concatenate([self.arc, other.arc])
         )
 
-    def keys(self) -> NDArray[np.uint64]:
-        """(k,): a number of 64 bits for the set of arcs of each: equal for equal cycles, and hardly ever for others."""
-        z = (self.arc.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        mixed = z ^ (z >> np.uint64(31))
-        before = np.zeros(len(mixed) + 1, np.uint64)
-        np.cumsum(mixed, out=before[1:])
-        found: NDArray[np.uint64] = before[self.start[1:]] - before[self.start[:-1]]
-        return found
-
 
 def make_pairs(a: Ints, b: Ints, n: int) -> Pairs:
     """The graph of the pairs (a[e], b[e]) among n items."""
@@ -95,9 +83,47 @@ def make_pairs(a: Ints, b: Ints, n: int) -> Pairs:
     return Pairs(tail, first, order.astype(np.int32))
 
 
-def arc_lengths(x: Array) -> Array:
-    """(2 m,): the lengths of the arcs for shares x of the first items."""
-    return np.stack([x, 1.0 - x], axis=1).reshape(-1)
+@kernel
+def arc_lengths(x):
+    """(2 m,): the lengths of the arcs for shares x of the first items; none is below 0 or above 1."""
+    length = np.empty(2 * x.shape[0])
+    for e in range(x.shape[0]):
+        share = min(max(x[e], 0.0), 1.0)
+        length[2 * e], length[2 * e + 1] = share, 1.0 - share
+    return length
+
+
+@leaf
+def _key(start, arc, row):
+    """A number of 64 bits for the set of arcs of a cycle: equal for equal cycles, and hardly ever for others."""
+    key = np.uint64(0)
+    for k in range(start[row], start[row + 1]):
+        z = (np.uint64(arc[k]) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        key += z ^ (z >> np.uint64(31))
+    return key
+
+
+@kernel
+def first_of_each(start, arc):
+    """(k,): is this the first of the cycles with these arcs, in whatever order?"""
+    count = start.shape[0] - 1
+    size = 16
+    while size < 2 * count:
+        size *= 2
+    table, keys = np.full(size, -1), np.empty(count, np.uint64)
+    new = np.ones(count, np.bool_)
+    for row in range(count):
+        keys[row] = _key(start, arc, row)
+        at = np.int64(keys[row] & np.uint64(size - 1))
+        while table[at] >= 0 and keys[table[at]] != keys[row]:
+            at = np.int64((at + 1) & (size - 1))
+        if table[at] >= 0:
+            new[row] = False
+        else:
+            table[at] = row
+    return new
 
 
 @leaf
@@ -296,6 +322,9 @@ def find_short_cycles(
     """
     first = pairs.first
     n = len(first) - 1
+    if first[-1] <= _ARCS_A_PIECE:
+        start, arc, worst = short_cycles(pairs, length, least, keep, 0, n)
+        return Found(Cycles(start, arc), worst)
     cuts = np.searchsorted(first, np.arange(0, first[-1] + _ARCS_A_PIECE, _ARCS_A_PIECE))
     cuts = np.unique(np.clip(cuts, 0, n))
     pieces = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))

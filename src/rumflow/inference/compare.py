@@ -79,14 +79,15 @@ class ModelComparison(Result):
 
     @property
     def table(self) -> dict[str, list[Any]]:
-        """Columns model, distance, pvalue (if tested), loglik (if it exists), gap, types, nodes, seconds, status."""
+        """Columns model, distance, pvalue (if tested), loglik (if it exists), gap, types (if any), nodes, seconds, status."""
         names = ("model", "distance", "pvalue", "loglik", "gap", "types", "nodes", "seconds", "status")
         columns: dict[str, list[Any]] = {name: [] for name in names}
         for name, fit in self.fits.items():
             nodes = fit.geometry.n_nodes
             pvalue = float(self.tests[name].pvalue) if name in self.tests else None
             loglik = self.logliks.get(name)
-            row = (name, fit.distance, pvalue, loglik, fit.gap, len(fit.types), nodes, fit.seconds, str(fit.status))
+            types = len(fit.types) if fit.model.has_types else None
+            row = (name, fit.distance, pvalue, loglik, fit.gap, types, nodes, fit.seconds, str(fit.status))
             for column, value in zip(columns.values(), row, strict=True):
                 column.append(value)
         given = {"pvalue": bool(self.tests), "loglik": bool(self.logliks)}
@@ -112,6 +113,9 @@ class ModelComparison(Result):
         unknown = [name for name, value in self.logliks.items() if value is None]
         if unknown:
             note += f" Log-likelihood left empty: not found to a certified 1e-6 for {', '.join(unknown)}."
+        without = [name for name, fit in self.fits.items() if not fit.model.has_types]
+        if without:
+            note += f" No types{' and no log-likelihood' if self.logliks else ''}: {', '.join(without)}, given by inequalities."
         if any(value == -np.inf for value in self.logliks.values()):
             note += " Log-likelihood -inf: a choice was made that no type of the model makes."
         for name, test in self.tests.items():
@@ -229,7 +233,7 @@ def compare_models(
                 plan = Plan(n_boot, weights=chosen, cluster=cluster, seed=number, model=model)
                 test = run_test(Source({0: data}), plan, JobOptions(threads=threads, progress=progress is True))
                 tests[str(name)], interrupted = test, test.interrupted
-            exact = fit.geometry.exact and fit.status is Status.OPTIMAL
+            exact = fit.geometry.exact and fit.status is Status.OPTIMAL and fit.model.has_types
             if counted and exact and isinstance(data, ChoiceData) and not interrupted:
                 with limited(np.inf if deadline is None else deadline), Stage(progress is True, "the likelihood"):
                     logliks[str(name)] = _loglik(data, model)

@@ -23,12 +23,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumflow.core.arrays import Array, Mixture
+from rumflow.core.arrays import Array
 from rumflow.core.problem import Stop
 from rumflow.inference.resample import Sampler, generators
 from rumflow.inference.sample import Sample
@@ -59,7 +59,7 @@ def distances(
     p: Array,
     tau: float,
     tol: float,
-    start: Mixture | None = None,
+    start: Any = None,
     threads: int | None = 1,
     only_upper: bool = False,
 ) -> Distances:
@@ -84,10 +84,8 @@ def distances(
     )
 
 
-def tightened_centre(
-    sample: Sample, tau: float, tol: float, n_independent: Array | None = None
-) -> tuple[Array, Mixture]:
-    """The point of R_tau that samples are drawn from, slot by slot, and the mixture of its projection.
+def tightened_centre(sample: Sample, tau: float, tol: float, n_independent: Array | None = None) -> tuple[Array, Any]:
+    """The point of R_tau that samples are drawn from, slot by slot, and the mixture of its projection, or what it starts from.
 
     The nearest to the data; where `n_independent` is the number of draws behind each unit, a simpler one near it (`thinned`).
     """
@@ -98,13 +96,15 @@ def tightened_centre(
     return np.asarray(centre[sample.column], np.float64), mixtures[0]
 
 
-def thinned(sample: Sample, fits: Fits, tau: float, n_independent: Array | None) -> tuple[Array, list[Mixture]]:
-    """Fits without the types that samples so unequal cannot tell from none: (b, C) cells of R, and mixtures to start from.
+def thinned(sample: Sample, fits: Fits, tau: float, n_independent: Array | None) -> tuple[Array, list[Any]]:
+    """Fits without the types that samples so unequal cannot tell from none: (b, C) cells of R, and what to start from.
 
     They may move by `Convention.thin` times the inequality of the menus, in units of sampling noise within R_tau, which is
     smaller than R by 1 - tau. `Sample.unequal` says where. One mixture of a fit among many is thinned: another solver, on
     another route, may have found another, and then the centre is another within the same distance.
     """
+    if not sample.projector.model.has_types:
+        return fits.fitted, list(fits.starts)
     if n_independent is None or (unequal := sample.unequal(n_independent)) <= 0:
         return fits.fitted, fits.mixtures
     allowed = sample.convention.thin * unequal
@@ -125,7 +125,7 @@ class Replicator:
     sampler: Sampler
     taus: tuple[float, ...]
     centres: Array  # (taus, S)
-    starts: tuple[Mixture, ...]
+    starts: tuple[Any, ...]  # mixtures, where the model has types
     tol: float
     seed: int
     key: tuple[int, ...] = ()

@@ -72,6 +72,18 @@ class Words(NamedTuple):
     assumption: str = ASSUMPTION  # what a rejection takes for granted
 
 
+#: Of a test of the inequalities on pairs.
+_OF_INEQUALITIES = Words(
+    "Test of the triangle inequalities: do the shares of pairs obey what every population with rankings obeys?",
+    "set of shares that obey them",
+    "",
+    "The triangle inequality",
+    "The observed shares obey every triangle and path inequality themselves.",
+    "Furthest from the nearest shares that obey them",
+    _WEIGHTED,
+)
+
+
 def pvalue(statistic: float, null: Array, rounding: float = 0.0) -> float:
     """(1 + #{null >= statistic}) / (1 + B): never 0. Differences within `rounding` count as ties."""
     reached = int((null >= statistic * (1.0 - 1e-8) - rounding).sum())
@@ -370,6 +382,8 @@ class RumTest(Result):
         str
         """
         level, sample, words = check_level(level), self.sample, self._words
+        if not sample.projector.model.has_types:
+            words = _OF_INEQUALITIES
         lines = [
             words.title,
             *self._facts(),

@@ -116,6 +116,7 @@ class Sample:
         """
         own = self.convention
         thins = own.draws == "null" and own.thin > 0 and self.weighting == "counts" and len(self.centre) <= MOST_CELLS
+        thins = thins and self.projector.model.has_types
         return inequality(np.bincount(self.unit_menu, n_independent).astype(np.float64)) if thins else 0.0
 
     def taus(self, tau: Tau, n_independent: Array) -> tuple[float, ...]:

@@ -6,7 +6,7 @@ leaves open, `worst_case` the least value of one functional with a population, a
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,11 +14,14 @@ from rumflow.core.arrays import Array, Ints, Mask, Mixture
 from rumflow.core.graph import Graph, cells_of_types, cheapest_type
 from rumflow.core.graph_cells import Cells
 from rumflow.core.patience import check_patience
-from rumflow.data.menus import unique_menus
+from rumflow.data.labels import format_menu
+from rumflow.data.menus import labels_of, unique_menus
 from rumflow.errors import InputError
 from rumflow.output.progress import Counter, Stage
 from rumflow.projection.results import Projection
 from rumflow.solvers.linear_programs import Solution, TypePrograms
+
+_OPEN = 1e-9  # a narrower range is that of a share that is known
 
 _STEPS = 30  # of Dinkelbach's method, which converges faster than linearly
 
@@ -61,6 +64,8 @@ def lay_out(given: FixedCells, further: Mask) -> Layout:
 
 def find_bounds(fit: Projection, asked: LinearFunctionals, progress: bool = False) -> tuple[Array, Array, float]:
     """Lower and upper ends, and how far they may be outside the sharp ones."""
+    if not fit.model.has_types:
+        return (*pair_bounds(fit, asked), 0.0)
     given = fixed_by(fit)
     menus, fixed, own, new, normal = lay_out(given, asked.menus)
     rho = np.zeros(menus.shape)
@@ -96,6 +101,30 @@ def find_bounds(fit: Projection, asked: LinearFunctionals, progress: bool = Fals
             lower[k], upper[k] = outside + low.bound, outside - high.bound
             gap = max(gap, low.value - low.bound, high.value - high.bound)
     return lower, upper, gap
+
+
+def pair_bounds(fit: Projection, asked: LinearFunctionals) -> tuple[Array, Array]:
+    """Lower and upper ends for pairs under path inequalities, by shortest paths; for one open pair in each functional."""
+    large = np.flatnonzero(asked.menus.sum(axis=1) > 2)
+    if len(large):
+        raise InputError(
+            f"menu {format_menu(labels_of(fit.items, asked.menus[large[0]]))}: {fit.model.name} speak of pairs; ask for a pair"
+        )
+    a, b = np.nonzero(asked.menus)[1].reshape(-1, 2).T
+    found: Any = fit.fits
+    least, most = fit.geometry.share_ranges(found.found[fit.index].x, a, b)
+    row = np.arange(len(a))
+    slope = asked.coefficients[:, row, a] - asked.coefficients[:, row, b]
+    several = ((slope != 0) & (most - least > _OPEN)).sum(axis=1) > 1
+    if several.any():
+        raise InputError(
+            f"functional: it has several pairs that were not observed, and bounds under {fit.model.name} hold one pair at a "
+            "time; ask for each pair by itself"
+        )
+    whole = asked.constant + asked.coefficients[:, row, b].sum(axis=1)
+    lower = whole + np.where(slope > 0, slope * least, slope * most).sum(axis=1)
+    upper = whole + np.where(slope > 0, slope * most, slope * least).sum(axis=1)
+    return np.minimum(lower, upper), np.maximum(lower, upper)
 
 
 def worst_case(fit: Projection, menu: Mask, values: Array) -> tuple[Solution, tuple[Ints, Array]]:

@@ -201,6 +201,8 @@ class Cells:
     ) -> None:
         """Lattice or graph, whichever costs less."""
         n = len(items)
+        if not model.has_types:
+            raise InputError(f"model: layers need types, which {model!r} has not; take RandomUtility()")
         geometry = None
         if any(len(menu) > 1 for menu in menus):
             with advise():

@@ -12,6 +12,7 @@ from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.rules import Lexicographic, Satisficing
 from rumflow.models.single_peaked import SinglePeaked
+from rumflow.models.triangle_inequalities import TriangleInequalities
 from rumflow.models.types import Types
 from rumflow.models.utility_family import UtilityFamily
 
@@ -25,6 +26,7 @@ _MODELS: dict[str, type[Model]] = {
         RandomUtility,
         Satisficing,
         SinglePeaked,
+        TriangleInequalities,
         Types,
         UtilityDraws,
         UtilityFamily,

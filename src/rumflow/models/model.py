@@ -49,6 +49,8 @@ class Model(ABC):
         Whether every type is that of some ranking, so that the model lies in random utility.
     known_items : tuple
         Items that the model can place in menus also where the data do not have them; bounds may ask for them.
+    has_types : bool
+        Whether the model is a set of types. False where it is given by inequalities (`TriangleInequalities`).
     single_menus_bind : bool
         Whether the shares of one menu by themselves may be impossible. False where every item of a menu is taken by some
         type.
@@ -71,6 +73,7 @@ class Model(ABC):
     types_are_rankings: bool = False
     of_rankings: bool = False
     known_items: tuple[Hashable, ...] = ()
+    has_types: bool = True
     single_menus_bind: bool = True
 
     @abstractmethod
@@ -206,6 +209,14 @@ class Model(ABC):
             None for that of the flow that divides evenly at every node.
         """
         return None
+
+    def no_types(self) -> InputError:
+        """Return the error of whatever needs types, for models without (`has_types`)."""
+        return InputError(
+            f"{self.name}: this model is given by inequalities and has no types, so there are no rankings, mixtures, flows or "
+            "likelihoods; ask for the fitted shares of the observed pairs (fit.fitted, fit.probabilities), for bounds on "
+            "other pairs (rf.bounds), or take RandomUtility()"
+        )
 
     def describe(self) -> dict[str, Any]:
         """Return the model as plain words and numbers, which `rumflow.models.describe.make_model` reads."""

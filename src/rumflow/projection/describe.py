@@ -24,8 +24,9 @@ def describe_fit(fit: Any, top: int) -> list[str | Table]:
         for menu, item, observed, fitted in misfits:
             table.add(name_menu(fit.items, menu, WRAPPED), item, observed, fitted, observed - fitted)
         parts.append(table)
-    parts.append(_rankings(fit, top) if fit.model.types_are_rankings else _types(fit, top))
-    note = "" if fit.complete else "; on menus not offered the fit is one of many (see bounds)"
+    if fit.model.has_types:
+        parts.append(_rankings(fit, top) if fit.model.types_are_rankings else _types(fit, top))
+    note = "" if fit.complete or not fit.model.has_types else "; on menus not offered the fit is one of many (see bounds)"
     route = " (by search and bounds, route bounded)" if fit.method == "bounded" else ""
     objective = 0.0 if fit.inside else fit.objective
     parts.append(
@@ -51,6 +52,8 @@ def _answer(fit: Any) -> str:
         return nothing_to_test(fit) or f"These choices are consistent with {what}: the distance is 0."
     unit = " (weighted)" if fit.weighted else ""
     nearest = "random utility model" if what == "random utility" else f"model of {what}"
+    if not fit.model.has_types:
+        nearest = f"shares that obey the {what}"
     text = f"Distance to the nearest {nearest}: {fit.distance:.6g}{unit}"
     if unit:
         return text

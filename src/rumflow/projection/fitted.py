@@ -255,12 +255,18 @@ class Fitted(Result, ABC):
         """(n,): those of a menu that the layout has, or that was observed; else what the rankings give."""
         if self.geometry.has_all_menus:
             return np.asarray(self.rho[(np.int64(1) << members).sum()])
+        if not self.geometry.model.has_types:
+            return self._of_pair(members)
         row = np.zeros((1, len(self.items)), np.bool_)
         row[0, members] = True
         i = self._row_of_menu.get(row.tobytes())
         if i is not None and not np.isnan(self.fitted[i, members]).any():
             return np.asarray(self.fitted[i])
         return np.asarray(choice_probabilities(self.rankings.orders, self.rankings.weights, row)[0])
+
+    def _of_pair(self, members: Ints) -> Array:
+        """(n,): those of a menu that was observed, by a model without types."""
+        raise self.geometry.model.no_types()
 
     @cached_property
     def _row_of_menu(self) -> dict[bytes, int]:

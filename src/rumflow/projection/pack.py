@@ -22,7 +22,8 @@ def save(fit: Any, path: str | Path) -> None:
     """Write a fit with its data, model and certificate to one file."""
     if fit.geometry.cone:
         raise InputError("fits onto the cone cannot be saved: project onto the model itself (cone=False)")
-    words, arrays = (_pack_lattice if fit.geometry.has_all_menus else _pack_graph)(fit)
+    pack = _pack_lattice if fit.geometry.has_all_menus else _pack_graph if fit.model.has_types else _pack_inequalities
+    words, arrays = pack(fit)
     header = {
         "kind": SAVED_KIND,
         "version": SAVED_VERSION,
@@ -49,6 +50,24 @@ def _pack_graph(fit: Any) -> tuple[dict[str, Any], Arrays]:
     }
     if fit.observations.sizes is not None:
         arrays["sizes"] = np.asarray(fit.observations.sizes, np.float64)
+    return {"model": fit.model.describe()}, arrays
+
+
+def _pack_inequalities(fit: Any) -> tuple[dict[str, Any], Arrays]:
+    """Menus as lists of items: there may be thousands of items."""
+    seen, found = fit.observations, fit.fits.found[fit.index]
+    arrays = {
+        "menu_start": seen.menus.start,
+        "menu_item": seen.menus.item,
+        "shares": seen.shares,
+        "weights": fit.geometry.weights,
+        "x": found.x,
+        "cycle_start": found.cycles.start,
+        "cycle_arc": found.cycles.arc,
+        "multipliers": found.multipliers,
+    }
+    if seen.sizes is not None:
+        arrays["sizes"] = np.asarray(seen.sizes, np.float64)
     return {"model": fit.model.describe()}, arrays
 
 

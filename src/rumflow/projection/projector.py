@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rumflow.core.arrays import Array, Ints, Mask, Mixture, Paths
+from rumflow.core.arrays import Array, Ints, Mask, Paths
 from rumflow.core.graph_cells import Cells
 from rumflow.core.problem import Stop
 from rumflow.data.menus import unique_menus
@@ -193,14 +193,14 @@ class Projector:
         weights: Array,
         *,
         tol: float = 1e-9,
-        start: Mixture | None = None,
+        start: Any = None,
         threads: int | None = 1,
         only_upper: bool = False,
     ) -> Fits:
         """Project each row of a stack (B, C), all with the same weights (C,), 0 on cells that do not count.
 
-        `start`: a mixture of an earlier fit, to begin each from. `only_upper`: where there are only bounds, none from below is
-        needed. Ctrl-C raises.
+        `start`: a mixture of an earlier fit, to begin each from (where the model has no types, one of `Fits.starts`).
+        `only_upper`: where there are only bounds, none from below is needed. Ctrl-C raises.
         """
         geometry = self.weighted(weights)
         blank = geometry.blank(0.0 if self.cone else 1.0)

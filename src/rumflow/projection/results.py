@@ -20,7 +20,7 @@ from rumflow.core.paths import orders_from_paths, sample
 from rumflow.core.seeds import Seed, generator
 from rumflow.core.transforms import moebius
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Item
+from rumflow.data.labels import Item, format_menu
 from rumflow.data.menus import labels_of
 from rumflow.errors import InputError
 from rumflow.models.model import Model
@@ -105,12 +105,12 @@ class Projection(Fitted):
 
     @property
     def method(self) -> str:
-        """The method used, "rankings", "ipm", "moebius" (the data are RUM), "graph", or "bounded"."""
+        """The method used, "rankings", "ipm", "moebius" (the data are RUM), "graph", "bounded" or "inequalities"."""
         return self.fits.methods[self.index]
 
     @property
     def iterations(self) -> int:
-        """Passes over the lattice or the graph, or steps (ipm)."""
+        """Passes over the lattice or the graph, steps (ipm), or searches for cycles (inequalities)."""
         return int(self.fits.rounds[self.index])
 
     @property
@@ -218,6 +218,25 @@ class Projection(Fitted):
             )
             found[:, rows] = cells.items_of_types(self.geometry.choices(types, cells))
         return found[np.argsort(-weights, kind="stable")]
+
+    def _of_pair(self, members: Ints) -> Array:
+        """(n,): the shares of an observed pair, or of a menu of one item."""
+        found = np.zeros(self.n)
+        if len(members) == 1:
+            found[members] = 1.0
+            return found
+        offered = self.geometry.cells.offered
+        row = np.flatnonzero((offered.item.reshape(-1, 2) == members).all(axis=1)) if len(members) == 2 else members[:0]
+        if len(row) == 0:
+            raise InputError(
+                f"menu {format_menu(self.items[x] for x in members)} was not observed, and {self.model.name} have no types "
+                "that would say more than a range: ask for it by rf.bounds(fit, menu), which is for pairs"
+            )
+        j = int(row[0])
+        found[members] = self.fits.rho[self.index][
+            j, self.geometry.cells.place[offered.start[j] : offered.start[j + 1]]
+        ]
+        return found
 
     @property
     def _flow(self) -> Array:

@@ -1,7 +1,8 @@
 """`load`: a fit from the file that `fit.save` has written.
 
-Of what was computed only the mixture (or the flow) is taken from the file, and that only if its types are types of the model:
-fitted probabilities, certificate and status are computed again from it and the data. Objective and gap must be those that were
+Of what was computed only the mixture (or the flow) is taken from the file, and that only if its types are types of the model;
+where a model has no types, the shares, and cycles with multipliers. Fitted probabilities, certificate and status are computed
+again from these and the data. Objective and gap must be those that were
 saved, or the file is damaged. Of a fit on the route "bounded" the gap is the exception: bounds that take long are not computed
 again, so it can be larger than the one that was saved, and is never smaller.
 """
@@ -21,6 +22,8 @@ from rumflow.core.certificate import Certificate
 from rumflow.core.lattice import Lattice
 from rumflow.core.membership import rum_membership
 from rumflow.core.memory import require_memory
+from rumflow.core.menus import Menus
+from rumflow.core.pairs import Cycles
 from rumflow.core.paths import flow_from_paths, paths_from_orders
 from rumflow.core.problem import NO_WEIGHTS, Problem
 from rumflow.data.choices import ChoiceData
@@ -41,6 +44,8 @@ from rumflow.solvers.dispatch import Solved
 from rumflow.solvers.geometry import Keep
 from rumflow.solvers.graph import GraphGeometry
 from rumflow.solvers.graph_fits import GraphFits, PartFit, restrict
+from rumflow.solvers.inequalities.fits import InequalityFits, PairFit
+from rumflow.solvers.inequalities.geometry import InequalityGeometry
 from rumflow.solvers.lattice import LatticeGeometry
 
 Arrays = dict[str, NDArray[Any]]
@@ -91,7 +96,9 @@ def load(path: str | Path) -> Projection:
         items = check_items(header["items"])
         stored = [check_number(value, "certificate", -np.inf, np.inf) for value in header["certificate"]]
         reason = _reason(Status(header["status"]))
-        make = _load_graph if "model" in header else _load_lattice
+        make: Any = _load_lattice
+        if "model" in header:
+            make = _load_graph if make_model(header["model"]).has_types else _load_inequalities
         observations, fits = make(header, arrays, items, reason)
         seconds = check_number(header["seconds"], "seconds", 0, np.inf, "[)")
         fit = Projection(observations, fits, 0, check_tol(header["tol"]), seconds)
@@ -177,6 +184,46 @@ def _load_graph(
     parts = [PartFit(*restrict(mixture, group), None, reason, 0) for group in geometry.menus]
     fits = GraphFits(geometry, target[None], _rounds(header), [reason], [geometry.route], [parts])
     fits.mixtures, fits.certificates = [mixture], [geometry.certify(mixture, target, lower)]
+    return observations, fits
+
+
+def _load_inequalities(
+    header: dict[str, Any], arrays: Arrays, items: tuple[Item, ...], reason: str
+) -> tuple[Observations, InequalityFits]:
+    start = _shaped(arrays, "menu_start", (None,), np.integer).astype(np.int64)
+    item = _shaped(arrays, "menu_item", (None,), np.integer).astype(np.int32)
+    m, cells_seen = len(start) - 1, len(item)
+    if m < 1 or start[0] != 0 or start[-1] != cells_seen or (np.diff(start) < 1).any():
+        raise ValueError("its menus are no lists of items")
+    if not ((item >= 0) & (item < len(items))).all():
+        raise ValueError("one of its menus has items that are not in the list of items")
+    unknown = np.isnan(arrays["shares"])
+    shares = _shaped(
+        arrays | {"shares": np.where(unknown, 0.0, arrays["shares"])}, "shares", (cells_seen,), np.floating, 0.0
+    )
+    shares = np.where(unknown, np.nan, shares)
+    sizes = _shaped(arrays, "sizes", (m,), np.floating, 0.0) if "sizes" in arrays else None
+    menus = Menus(start, item, len(items))
+    totals = np.ones(m) if sizes is None else sizes
+    observations = Observations(ChoiceData.from_cells(items, menus, shares * totals[menus.menu], totals))
+    if not observations.menus.same(menus):
+        raise ValueError("its menus are not in order")
+    observations.shares, observations.sizes = shares, sizes
+    cells = observations.cells
+    geometry = InequalityGeometry(make_model(header["model"]), cells).weighted(
+        _shaped(arrays, "weights", cells.shape, np.floating, 0.0)
+    )
+    x = _shaped(arrays, "x", (len(geometry.used),), np.floating, 0.0)
+    cycles = Cycles(
+        _shaped(arrays, "cycle_start", (None,), np.integer).astype(np.int64),
+        _shaped(arrays, "cycle_arc", (None,), np.integer).astype(np.int32),
+    )
+    found = PairFit(x, cycles, _shaped(arrays, "multipliers", (len(cycles.start) - 1,), np.floating, 0.0))
+    cell, position = observations.places(geometry)
+    target = geometry.blank(0.0)
+    target.reshape(-1)[position] = shares[cell]
+    certificate = geometry.certify(found, target)
+    fits = InequalityFits(geometry, target[None], _rounds(header), [reason], [geometry.route], [found], [certificate])
     return observations, fits
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -35,8 +36,13 @@ def rankings_of(start: Rankings | Projection, n: int) -> tuple[Ints, Array]:
     return orders[keep].astype(np.int64), weights[keep] / weights.sum()
 
 
-def mixture_of(start: Rankings | Projection, geometry: Geometry) -> Mixture:
-    """An earlier fit as types of a geometry, all of them types of its model."""
+def mixture_of(start: Rankings | Projection, geometry: Geometry) -> Any:
+    """An earlier fit as types of a geometry, all of them types of its model; where that has none, its cycles and multipliers."""
+    if not geometry.model.has_types:
+        same = isinstance(start, Projection) and _same_cells(start, geometry) and start.model == geometry.model
+        if not isinstance(start, Projection) or not same or not np.array_equal(start.geometry.used, geometry.used):  # type: ignore[attr-defined]
+            raise InputError(f"start: an earlier fit of the same pairs onto {geometry.model!r} is needed")
+        return start.fits.starts[start.index]
     if geometry.has_all_menus:
         orders, shares = rankings_of(start, geometry.shape[0])
         return paths_from_orders(orders), shares

@@ -7,6 +7,7 @@ ask for the route only to say it to the user.
     lattice   (n, 2^(n-1)): row = item, column = menu without that item's bit; types are rankings as paths
     graph     (menus, width): the tables of `rumflow.core.graph_cells.Cells`; types are rows of columns
     bounded   as the graph, with bounds in place of exact gaps
+    inequalities   pairs, (menus, 2): as the graph, but there are no types
 
 A stack of B problems is an array (B, *shape), and `solve` returns its `Fits`; one problem is a stack of one.
 """
@@ -47,8 +48,8 @@ _FACTOR_BYTES = 1 << 30
 
 
 class _Cost(NamedTuple):
-    route: str  # "lattice", "graph" or "bounded"
-    nodes: int  # 0 where there are bounds in place of a graph
+    route: str  # "lattice", "graph", "bounded" or "inequalities"
+    nodes: int  # 0 where there is no graph
     arcs: int
     bytes: int
     seconds: float  # of one thread; NaN where it cannot be said
@@ -174,8 +175,11 @@ class Geometry(ABC):
         """
 
     @abstractmethod
-    def certify(self, mixture: Mixture, target: Array, lower: float | None = None) -> Certificate:
-        """The certificate of a mixture; `lower` is a known bound of the optimum, where there is no exact gap."""
+    def certify(self, mixture: Any, target: Array, lower: float | None = None) -> Certificate:
+        """The certificate of a mixture, or of what the model has in its place.
+
+        lower   a known bound of the optimum, where there is no exact gap.
+        """
 
     @abstractmethod
     def tangent(
@@ -190,51 +194,54 @@ class Geometry(ABC):
         """Probabilities in the relative interior of the model, in the layout."""
         return self.rho(self.middle())
 
-    @abstractmethod
+    # What models without types do not have raises the same error everywhere.
+
     def orders(self, types: Paths) -> Ints:
         """(k, n): a ranking for each type; an InputError where types are no rankings."""
+        raise self.model.no_types()
 
-    @abstractmethod
     def choices(self, types: Paths, cells: Cells) -> Ints:
         """(k, m): the column of `cells` that each type takes from each menu."""
+        raise self.model.no_types()
 
-    @abstractmethod
     def cheapest(self, cost: Array) -> float:
         """The price of the cheapest type, computed as certificates do; `cost` may be used up."""
+        raise self.model.no_types()
 
-    @abstractmethod
     def cheapest_type(self, cost: Array) -> Paths:
         """The cheapest type itself; `cost` may be used up."""
+        raise self.model.no_types()
 
-    # A point of the model that need not be a mixture of few types: where the likelihood is maximised.
+    # A point of the model that need not be a mixture of few types: where the likelihood is maximised. Models without types
+    # have none of these, either.
 
-    @abstractmethod
     def middle(self) -> Any:
         """The inner point."""
+        raise self.model.no_types()
 
-    @abstractmethod
     def point(self, fits: Any) -> Any:
         """The first fit of a stack as a point."""
+        raise self.model.no_types()
 
-    @abstractmethod
     def point_of(self, mixture: Mixture) -> Any:
         """A mixture as a point."""
+        raise self.model.no_types()
 
-    @abstractmethod
     def blend(self, a: Any, b: Any, step: float) -> Any:
         """a + step (b - a)."""
+        raise self.model.no_types()
 
-    @abstractmethod
     def rho(self, point: Any) -> Array:
         """The probabilities of a point, in the layout."""
+        raise self.model.no_types()
 
-    @abstractmethod
     def mixture(self, point: Any) -> Mixture:
         """A point as a mixture."""
+        raise self.model.no_types()
 
-    @abstractmethod
     def flow(self, point: Any) -> Array:
         """A point as a flow on the lattice, (n, 2^(n-1)); an InputError where there is none."""
+        raise self.model.no_types()
 
 
 @dataclass(eq=False)
@@ -245,7 +252,7 @@ class Fits(ABC):
     targets: Array  # (B, *shape), as they were given
     rounds: Ints  # (B,): passes, or steps of the interior point method
     reasons: list[str]  # "done", "stalled", "bounded", "too_large", or one of `ENDED`
-    methods: list[str]  # "rankings", "ipm", "moebius" (the data are RUM), "graph" or "bounded"
+    methods: list[str]  # "rankings", "ipm", "moebius" (the data are RUM), "graph", "bounded" or "inequalities"
     cells: Ints | None = field(default=None, init=False)  # positions that `fitted` reads
 
     def __len__(self) -> int:
@@ -267,9 +274,9 @@ class Fits(ABC):
         """(B, *shape): probabilities."""
 
     @property
-    @abstractmethod
     def mixtures(self) -> list[Mixture]:
         """Types and weights as the solver left them, to begin from; empty where the data needed none."""
+        raise self.geometry.model.no_types()
 
     @property
     @abstractmethod
@@ -280,9 +287,9 @@ class Fits(ABC):
         """The fit of problem i as a mixture of types, also where the solver needed none: one among many."""
         return self.mixtures[i]
 
-    @abstractmethod
     def flow(self, i: int) -> Array:
         """The fit of problem i as a flow on the lattice, (n, 2^(n-1)); an InputError where there is none."""
+        raise self.geometry.model.no_types()
 
     def rho_of(self, i: int) -> Array:
         """The probabilities of problem i over all menus, (n, 2^(n-1)); an InputError where there is no flow."""

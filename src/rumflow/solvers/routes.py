@@ -1,4 +1,4 @@
-"""Lattice, graph or bounds: the only place that chooses, and what a projection will cost."""
+"""Lattice, graph, bounds or inequalities: the only place that chooses, and what a projection will cost."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from rumflow.solvers.active_set.on_lattice import pool_size
 from rumflow.solvers.bounded.geometry import BoundedGeometry
 from rumflow.solvers.geometry import Cost, Geometry
 from rumflow.solvers.graph import GraphGeometry
+from rumflow.solvers.inequalities.geometry import InequalityGeometry
 from rumflow.solvers.lattice import plain_lattice
 from rumflow.solvers.small.workspace import MOST_ITEMS
 
-ROUTES = ("lattice", "graph", "bounded")
+ROUTES = ("lattice", "graph", "bounded", "inequalities")
 
 #: Up to so many items the lattice answers before a graph is built.
 FEW_ITEMS = MOST_ITEMS
@@ -46,9 +47,15 @@ def check_route(model: Model, route: str | None) -> None:
         return
     if route not in ROUTES:
         raise InputError(f"route={route!r}: accepted are None, {', '.join(map(repr, ROUTES))}")
-    possible = {"lattice": model.all_rankings, "bounded": model.is_random_utility}
-    if not possible.get(route, True):
-        raise InputError(f"route={route!r}: the model, {model.name}, is projected on a graph; leave route out")
+    possible = {
+        "lattice": model.all_rankings,
+        "graph": model.has_types,
+        "bounded": model.is_random_utility,
+        "inequalities": not model.has_types,
+    }
+    if not possible[route]:
+        where = "a graph" if model.has_types else "inequalities"
+        raise InputError(f"route={route!r}: the model, {model.name}, is projected on {where}; leave route out")
 
 
 def require_lattice(n: int, option: str = "route='lattice'") -> None:
@@ -109,6 +116,9 @@ def find_route(
     a menu counts as a cell, which the lattice does not have. `deadline`, on `rumflow.core.compile.clock`: where there is another
     route, half of the time is for the graph; the other is not the lattice where that would take longer than what is left.
     """
+    if not model.has_types:
+        check_route(model, route)
+        return _inequalities(cells, model, cone)
     limit, other = plan_route(cells, model, route, exact, remainders)
     if limit is not None:
         if deadline is not None:
@@ -129,6 +139,9 @@ def find_route(
 
 def estimate_route(cells: Cells, model: Model, route: str | None) -> Cost:
     """The cost of a projection, within the time and the memory of an estimate."""
+    if not model.has_types:
+        check_route(model, route)
+        return _inequalities(cells, model, False)[0]
     limit, other = plan_route(cells, model, route, False, False)
     if limit is not None:
         capped = limit._replace(deadline=clock() + ESTIMATE_SECONDS, bytes=min(limit.most_bytes, ESTIMATE_BYTES))
@@ -196,6 +209,14 @@ def _lattice_seconds(n: int, menus: int) -> float:
 def _graph_seconds(places: int) -> float:
     """Sweeps over the places of arcs, and the active set, which ends with some 10 places^0.28 types."""
     return float(8e-4 + 2.1e-7 * places + 3.2e-5 * places**0.56)
+
+
+def _inequalities(cells: Cells, model: Model, cone: bool) -> tuple[Cost, Geometry]:
+    geometry = InequalityGeometry(model, cells, cone=cone)
+    # A search for every item in each of some rounds, and the cycles found, of which there are more where more were compared.
+    m, n = len(cells), cells.n_items
+    seconds = 1e-3 + 6e-6 * m + 2e-8 * m * (m / n) ** 1.5
+    return Cost("inequalities", 0, geometry.n_arcs, 200 * geometry.n_arcs, seconds), geometry
 
 
 def _bounded(cells: Cells, model: Model, cone: bool) -> tuple[Cost, Geometry]:

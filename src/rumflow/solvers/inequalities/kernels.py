@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from rumflow.core.compile import kernel, leaf
+from rumflow.core.pairs import first_of_each
 
 _PASSES = 5  # of coordinate ascent in a round
 _ROUGH, _EXACT = 1e-3, 1e-14  # relative accuracy of the first Newton steps, and of the others
@@ -153,3 +154,59 @@ def improve(start, arc, h, p, lam, x, allowed, rounds):
                 break
             step *= 0.5
     return moved
+
+
+@kernel
+def join_rows(start, arc, lam, x, found_start, found_arc, slack, least):
+    """The rows to go on with: those known, those found, and the bounds that x misses by more than `least`.
+
+    Left out are known rows without a multiplier that are longer than they must be by more than `slack`, and found ones that are
+    known. Also the multipliers, how many rows are new, and by how much the worst bound is missed.
+    """
+    known, found, m = lam.shape[0], found_start.shape[0] - 1, x.shape[0]
+    worst, missed = 0.0, 0
+    for e in range(m):
+        over = max(-x[e], x[e] - 1.0)
+        worst = max(worst, over)
+        missed += over > least
+    rows = known + found + missed
+    all_start, all_arc = np.zeros(rows + 1, np.int64), np.empty(arc.shape[0] + found_arc.shape[0] + missed, np.int32)
+    all_lam = np.zeros(rows)
+    count = at = 0
+    for r in range(known):
+        if lam[r] > 0.0 or shortfall(start, arc, x, r) >= -slack:
+            for k in range(start[r], start[r + 1]):
+                all_arc[at] = arc[k]
+                at += 1
+            all_lam[count] = lam[r]
+            count += 1
+            all_start[count] = at
+    kept = count
+    for r in range(found):
+        for k in range(found_start[r], found_start[r + 1]):
+            all_arc[at] = found_arc[k]
+            at += 1
+        count += 1
+        all_start[count] = at
+    for e in range(m):
+        if max(-x[e], x[e] - 1.0) > least:
+            all_arc[at] = 2 * e + (x[e] > 0.5)
+            at += 1
+            count += 1
+            all_start[count] = at
+    new = first_of_each(all_start[: count + 1], all_arc)
+    last, entries = count, 0
+    count = 0
+    for r in range(last):
+        begin = all_start[r]
+        size = all_start[r + 1] - begin
+        if new[r]:
+            all_lam[count] = all_lam[r]
+            for k in range(size):
+                all_arc[entries + k] = all_arc[begin + k]
+            # Rows only move to the front, so what is overwritten has been read.
+            all_start[count] = entries
+            entries += size
+            count += 1
+    all_start[count] = entries
+    return all_start[: count + 1].copy(), all_arc[:entries].copy(), all_lam[:count].copy(), count - kept, worst
