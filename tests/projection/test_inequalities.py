@@ -140,7 +140,7 @@ def test_routes_and_models_must_go_together():
     for route in ("lattice", "graph", "bounded"):
         with pytest.raises(rf.InputError, match="projected on inequalities"):
             rf.project(data, model=MODEL, route=route)
-    with pytest.raises(rf.InputError, match="projected on a graph"):
+    with pytest.raises(rf.InputError, match="it is that of TriangleInequalities"):
         rf.project(data, route="inequalities")
     with pytest.raises(rf.InputError, match="offers 3 items"):
         rf.project(rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 1, "b": 1, "c": 1}}), model=MODEL)

@@ -47,11 +47,13 @@ def test_routes_by_cost(cells, expected):
 
 @pytest.mark.parametrize("route", ROUTES)
 def test_routes_that_are_asked_for(route):
-    cost, geometry = find_route(menus(9, 12, 3), rf.RandomUtility(), route)
+    model = rf.TriangleInequalities() if route == "inequalities" else rf.RandomUtility()
+    cost, geometry = find_route(menus(9, 12, 2 if route == "inequalities" else 3), model, route)
     assert cost.route == geometry.route == route
     assert geometry.exact == (route != "bounded")
     assert geometry.cone is False
-    assert find_route(menus(9, 12, 3), rf.RandomUtility(), route, cone=True)[1].cone is True
+    if model.has_types:
+        assert find_route(menus(9, 12, 3), model, route, cone=True)[1].cone is True
 
 
 def test_models_that_are_not_all_rankings_need_a_graph():

@@ -378,8 +378,6 @@ def maximise_likelihood(
 ) -> LikelihoodFit:
     """The best point after at most so many projections, converged or not."""
     begin = time.perf_counter()
-    if model is not None and not model.has_types:
-        raise model.no_types()
     cells = CountedCells(data, model, route)
     inner = cells.gather(cells.geometry.rho(cells.geometry.middle()))
     menus, name = data.offered, "random utility" if model is None else repr(model)

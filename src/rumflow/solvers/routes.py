@@ -54,6 +54,10 @@ def check_route(model: Model, route: str | None) -> None:
         "inequalities": not model.has_types,
     }
     if not possible[route]:
+        if route == "inequalities":
+            raise InputError(
+                f"route={route!r}: it is that of TriangleInequalities(), not of {model.name}; leave route out"
+            )
         where = "a graph" if model.has_types else "inequalities"
         raise InputError(f"route={route!r}: the model, {model.name}, is projected on {where}; leave route out")
 
