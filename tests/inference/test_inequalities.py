@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 import rumflow as rf
 from rumflow import functionals
+from rumflow.models.open_menus import Limit
+from rumflow.solvers import routes
 
 MODEL = rf.TriangleInequalities()
 
@@ -115,3 +117,16 @@ def test_intervals_hold_the_bounds():
     low, high = found.confidence_interval()
     assert 0.3 < low <= found.interval[0] == pytest.approx(0.7)
     assert high == pytest.approx(1.0, abs=2e-3)
+
+
+def test_where_random_utility_has_only_bounds_the_inequalities_are_tested_and_the_summary_says_so(monkeypatch):
+    data = sample(26, 0.2, 6, 1)
+    exact = rf.rum_test(sample(8, 0.6, 6, 1), n_boot=9, seed=0)
+    assert "inequalities" not in exact.summary()
+    monkeypatch.setattr(routes, "DEFAULT_LIMIT", Limit(nodes=100))
+    test = rf.rum_test(data, n_boot=9, seed=0)
+    plain = rf.rum_test(data, n_boot=9, seed=0, model=MODEL)
+    assert np.array_equal(test.null_distributions, plain.null_distributions)
+    assert any("decided from the pairs alone" in note for note in test.notes)
+    assert not any("decided from the pairs alone" in note for note in plain.notes)
+    assert rf.rum_test(data, n_boot=1, seed=0, route="bounded").bounded

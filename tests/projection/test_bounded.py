@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rumflow as rf
+from rumflow.core.problem import Problem, Stop
 from rumflow.inference.restricted import Restricted
 from rumflow.inference.sample import build_sample
 from rumflow.models import open_menus
@@ -14,6 +15,7 @@ from rumflow.models.open_menus import Limit
 from rumflow.solvers import routes
 from rumflow.solvers.bounded.bound import Bound, Bounder
 from rumflow.solvers.bounded.groups import bound_groups
+from rumflow.solvers.bounded.solve import BoundedSolver
 from rumflow.solvers.bounded.split import Split
 from tests.reference.bounded_cases import small_data
 
@@ -101,6 +103,7 @@ def test_is_rum_says_nothing_that_is_not_certified(monkeypatch):
     monkeypatch.setattr(Bounder, "bounds", lambda *_: iter(()))
     monkeypatch.setattr(Bounder, "branch", lambda *_: iter(()))
     monkeypatch.setattr(Split, "bounds", lambda *_: iter(()))
+    monkeypatch.setattr(BoundedSolver, "pair_bound", lambda *_: 0.0)
     around = np.zeros((3, 26), bool)
     around[[0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 0, 2]] = True
     counts = np.where(around, 0.0, np.nan)
@@ -275,3 +278,54 @@ def test_ctrl_c_while_a_graph_is_built_leaves_a_fit(monkeypatch, weights):
     assert known.rankings.orders[0].tolist().index(0) < known.rankings.orders[0].tolist().index(1)
     graph = rf.project(data, weights, route="graph", throw=False)  # as on the lattice, where it comes before the start
     assert graph.status is rf.Status.INTERRUPTED
+
+
+def drawn_pairs(n, m, draws, seed=0):
+    """Pairs of a Bradley-Terry population."""
+    rng = np.random.default_rng(seed)
+    every = np.argwhere(np.triu(np.ones((n, n)), 1))
+    worth = rng.normal(size=n)
+    counts = {}
+    for a, b in every[rng.choice(len(every), m, replace=False)].tolist():
+        wins = int(rng.binomial(draws, 1 / (1 + np.exp(worth[b] - worth[a]))))
+        counts[a, b] = {a: wins, b: draws - wins}
+    return rf.ChoiceData.from_counts(counts, items=range(n))
+
+
+def test_on_pairs_the_inequalities_are_the_bound_and_a_mixture_reaches_it():
+    data = drawn_pairs(30, 200, 5)
+    fit = rf.project(data, route="bounded")
+    assert fit.status is rf.Status.OPTIMAL
+    assert fit.distance == pytest.approx(rf.project(data, model=rf.TriangleInequalities()).distance, rel=1e-8)
+    assert fit.geometry.count_foreign(fit.mixture[0]) == 0
+
+
+def test_on_pairs_a_limit_of_time_leaves_both_bounds(tmp_path):
+    data = drawn_pairs(150, 900, 5)
+    fit = rf.project(data, route="bounded", max_seconds=1, throw=False)
+    assert fit.seconds < 3.5
+    lower = rf.project(data, model=rf.TriangleInequalities()).distance
+    assert 0.1 < fit.lower_distance <= lower * (1 + 1e-9) <= fit.distance * (1 + 1e-8)
+    fit.save(tmp_path / "fit")
+    assert rf.load(tmp_path / "fit").lower_distance == pytest.approx(fit.lower_distance)
+
+
+def test_blocks_of_pairs_are_fitted_one_by_one():
+    """Two cycles that share an item, and two pairs that hang on them."""
+    wins = {(0, 1): 9, (1, 2): 9, (0, 2): 1, (2, 3): 8, (3, 4): 9, (2, 4): 0, (4, 5): 10, (6, 7): 3}
+    data = rf.ChoiceData.from_counts({(a, b): {a: k, b: 10 - k} for (a, b), k in wins.items()}, items=range(8))
+    fit, graph = rf.project(data, "counts", route="bounded"), rf.project(data, "counts", route="graph")
+    assert sorted(map(len, fit.geometry.menus)) == [1, 1, 3, 3]
+    assert fit.distance == pytest.approx(graph.distance)
+    assert fit.fitted == pytest.approx(graph.fitted, abs=1e-6, nan_ok=True)
+    assert fit.geometry.count_foreign(fit.mixture[0]) == 0
+    known = rf.RandomUtility(above=[(7, 6)])
+    fit, graph = rf.project(data, model=known, route="bounded"), rf.project(data, model=known, route="graph")
+    assert fit.distance == pytest.approx(graph.distance)
+    assert fit.probabilities([6, 7])[7] == pytest.approx(1.0)
+
+
+def test_larger_menus_have_no_bound_by_pairs():
+    solver = rf.project(small_data(), route="bounded").geometry.workspace_of([None], 0)
+    problem = Problem(np.ones((1, 2)), np.ones((1, 2)))
+    assert solver.pair_bound(problem, Stop(1e-9)) == 0.0

@@ -21,6 +21,14 @@ from rumflow.inference.replicate import Distances, Replicator, distances, make_r
 from rumflow.inference.resample import Sampler, UnitSampler, make_sampler, repeated_choices
 from rumflow.inference.result import RumTest
 from rumflow.inference.sample import Sample, build_sample
+from rumflow.models.triangle_inequalities import TriangleInequalities
+
+#: Said where the inequalities are tested in place of random utility.
+INSTEAD = (
+    "There is no exact distance to random utility for these pairs, so the test is that of the triangle inequalities, which every "
+    "population with rankings obeys: what rejects them rejects random utility. That was decided from the pairs alone, before "
+    "any replicate."
+)
 
 
 class Source:
@@ -38,8 +46,18 @@ class Source:
         return find_convention(convention, draws)
 
     def sample(self, plan: Plan) -> Sample:
-        """The data in slots."""
-        return build_sample(self.groups, plan.chosen_weights, plan.convention, plan.sizes, plan.model, plan.route)
+        """The data in slots.
+
+        Where random utility on pairs has only bounds, which is a matter of the pairs alone, the triangle inequalities take its
+        place: their null hypothesis holds whenever that of random utility does, and replicates take no search.
+        """
+        given = self.groups, plan.chosen_weights, plan.convention, plan.sizes
+        sample = build_sample(*given, plan.model, plan.route)
+        if plan.route is not None or plan.convention.set == "cone" or not sample.projector.model.all_rankings:
+            return sample
+        if (sample.projector.cells.offered.sizes > 2).any() or sample.projector.exact:
+            return sample
+        return build_sample(*given, TriangleInequalities(), None)
 
     def sampler(self, sample: Sample, plan: Plan) -> Sampler:
         """What draws replicates."""
@@ -85,6 +103,8 @@ class Source:
         """What the reader should know about these data."""
         weights, reduced = self.describe(plan.chosen_weights), reduces_tau(plan.tau, plan.convention)
         panel = [] if plan.by_cluster and not plan.automatic else self._panel(sample, plan.automatic)
+        if not sample.projector.model.has_types and (plan.model is None or plan.model.has_types):
+            panel.append(INSTEAD)
         return (*panel, *find_notes(sample, sampler, tau, plan.by_cluster, weights, reduced))
 
     def _panel(self, sample: Sample, automatic: bool) -> list[str]:

@@ -138,7 +138,8 @@ def rum_test(
     route : {None, "lattice", "graph", "bounded"}, default None
         None chooses by cost between "lattice" (all menus, up to 24 items) and "graph" (any number of items); see
         `project`. "bounded", where the graph is too large: the p-value compares the least that the statistic can be with
-        the most that each replicate can be, which can only make it larger.
+        the most that each replicate can be, which can only make it larger. On pairs None takes the triangle inequalities
+        (`TriangleInequalities`) in that case, and the summary says so.
 
     Returns
     -------

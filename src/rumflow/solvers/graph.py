@@ -68,12 +68,15 @@ class GraphGeometry(Geometry):
 
     def __init__(self, model: Model, cells: Cells, *, cone: bool = False, limit: Limit = DEFAULT_LIMIT) -> None:
         self.model, self.cells, self.cone = model, cells, cone
-        whole = [np.arange(len(cells))]
-        self.menus = whole if cone else model.parts(cells)
+        self.menus = [np.arange(len(cells))] if cone else self._groups()
         self.parts = [cells] if len(self.menus) == 1 else [cells.part(group) for group in self.menus]
         self._prepare(limit)
         self.workspaces = Spares(self._make_workspaces)  # shared by geometries of other weights
         self._set_weights((cells.item >= 0).astype(np.float64))
+
+    def _groups(self) -> list[Ints]:
+        """Menus in groups whose types combine freely."""
+        return self.model.parts(self.cells)
 
     def _prepare(self, limit: Limit) -> None:
         self._graphs = [self.model.geometry(part, limit) for part in self.parts]

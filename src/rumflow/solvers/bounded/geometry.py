@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from rumflow.core.arrays import Array, Mixture, Paths
+from rumflow.core.arrays import Array, Ints, Mixture, Paths
+from rumflow.core.blocks import blocks_of
 from rumflow.core.certificate import Certificate
 from rumflow.core.compile import clock
 from rumflow.core.graph import Graph, cells_of_types
+from rumflow.core.pair_certificate import pair_problem
 from rumflow.core.problem import Problem, Stop
 from rumflow.errors import InputError
 from rumflow.models.open_menus import Limit
@@ -37,6 +39,14 @@ class BoundedGeometry(GraphGeometry):
         if not self.model.is_random_utility:
             raise InputError(f"route='bounded': it is available for RandomUtility only, not for {self.model.name}")
         self._above = self.model.known(self.cells.items)
+
+    def _groups(self) -> list[Ints]:
+        """Of all rankings on pairs: blocks, which share single items at most (`rumflow.models.relevance` says why)."""
+        if not (self.model.all_rankings and (self.cells.offered.sizes == 2).all()):
+            return super()._groups()
+        block = blocks_of(self.cells.offered)
+        order = np.argsort(block, kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(block[order])) + 1)
 
     @property
     def graphs(self) -> list[Graph]:
@@ -93,6 +103,10 @@ class BoundedGeometry(GraphGeometry):
                 foreign += 1
         return foreign
 
+    def _is_free(self, problem: Problem) -> bool:
+        """Is this part a single pair, of which all shares are possible?"""
+        return self.model.all_rankings and problem.target.shape == (1, 2) and not problem.cone
+
     def certify(self, mixture: Mixture, target: Array, lower: float | None = None) -> Certificate:
         """The certificate of a mixture of types over all menus, given a lower bound of the optimum."""
         return Fitted(mixture, Problem(target, self.weights, self.cone)).certify(lower or 0.0)
@@ -101,9 +115,14 @@ class BoundedGeometry(GraphGeometry):
         """A lower bound of the optimum by the quickest method, at a mixture of types over all menus."""
         lower = 0.0
         for p, group in enumerate(self.menus):
-            left = Fitted(restrict(mixture, group), self.part_problem(target, p)).left
+            problem = self.part_problem(target, p)
+            left = Fitted(restrict(mixture, group), problem).left
+            if self._is_free(problem):
+                lower += left.objective
+                continue
             price = next(iter(Bounder(self.model, self.parts[p]).bounds(left.cost))).value
-            lower += max(left.objective - left.gap(price), 0.0)
+            solver: BoundedSolver = self._make_workspace(p)
+            lower += max(left.objective - left.gap(price), solver.pair_bound(problem, Stop(1e-9)), 0.0)
         return lower
 
     def _solve_part(
@@ -116,6 +135,8 @@ class BoundedGeometry(GraphGeometry):
         resources: Resources,
         options: SolveOptions,
     ) -> PartFit:
+        if self._is_free(problem):
+            return _fit_pair(problem)
         if resources.deadline is not None:
             # Every part has its share of the time that is left, by its size.
             sizes = self._sizes[p:]
@@ -145,3 +166,13 @@ class BoundedGeometry(GraphGeometry):
         """A type of a part: that of a random ranking."""
         row: Paths = self._some_type[self.menus[p]]
         return row
+
+
+def _fit_pair(problem: Problem) -> PartFit:
+    """The projection of a single pair: any shares from 0 to 1 are those of a population."""
+    p = pair_problem(problem.target, problem.weights).p
+    share = float(np.clip(p, 0.0, 1.0)[0]) if len(p) else 0.5
+    types, weights = np.array([[0], [1]], np.int32), np.array([share, 1.0 - share])
+    mixture = types[weights > 0], weights[weights > 0]
+    found = Fitted(mixture, problem)
+    return PartFit(*mixture, found.certify(found.left.objective), "done", 0)

@@ -7,7 +7,8 @@ below (`rumflow.solvers.bounded.bound`). With g = w (rho - rho_hat) and any numb
     optimum >= f(rho) - (<g, rho> - c),
 
 so every bound at every mixture on the way is a lower bound of the optimum. Another comes from projections of parts of the data
-(`rumflow.solvers.bounded.split`). The largest of them all counts: gap = objective - it.
+(`rumflow.solvers.bounded.split`), and on pairs the first one is the distance to the path inequalities, which every population
+obeys (`rumflow.solvers.inequalities`): as a rule it is the optimum. The largest of them all counts: gap = objective - it.
 Where a bound comes with a type that the search has missed, column generation goes on from there.
 """
 
@@ -23,13 +24,15 @@ from rumflow.core.compile import clock
 from rumflow.core.graph import cells_of_types
 from rumflow.core.graph_certificate import Residual, describe_mixture, residual_of
 from rumflow.core.problem import SOLVER_FLOOR, Problem, Stop, data_size
+from rumflow.models.triangle_inequalities import TriangleInequalities
 from rumflow.solvers.active_set.solve import Goal, Workspace, make_graph_problem, solve_rankings
 from rumflow.solvers.bounded.bound import Bound, Bounder
-from rumflow.solvers.bounded.prices import SearchPrices
+from rumflow.solvers.bounded.prices import FULL, SearchPrices
 from rumflow.solvers.bounded.search import KICK, find_cheap
 from rumflow.solvers.bounded.split import Split
 from rumflow.solvers.geometry import DEFAULT_OPTIONS, SolveOptions
 from rumflow.solvers.graph_fits import PartFit
+from rumflow.solvers.inequalities.geometry import InequalityGeometry
 from rumflow.solvers.resources import ONE_THREAD, Progress, Resources
 
 _SEARCH_SHARE = 0.6  # of the time that is left, for the search before the next bound
@@ -56,6 +59,9 @@ class BoundedSolver:
     def __init__(self, prices: SearchPrices, bounder: Bounder) -> None:
         self.prices, self.bounder = prices, bounder
         self._workspace = Workspace(prices)
+        cells = bounder.cells
+        pairs = bool((cells.offered.sizes == 2).all())
+        self._inequalities = InequalityGeometry(TriangleInequalities(), cells) if pairs else None
 
     def solve(
         self,
@@ -79,6 +85,8 @@ class BoundedSolver:
                 gap = max(now.objective - lower, 0.0)
                 report(Progress(rounds + now.round, now.objective, gap, now.rankings, clock() - begin))
 
+        if not only_upper:
+            lower = max(lower, self.pair_bound(problem, stop, resources))
         split = Split(self.bounder.model, self.bounder.cells, problem, options.seed)
         while True:
             limit = deadline
@@ -96,7 +104,12 @@ class BoundedSolver:
             reason = found.reason
             here = Fitted((found.paths, found.weights), problem)
             start = here.mixture
-            if only_upper or reason == "interrupted" or here.certify(lower).is_optimal(stop):
+            if reason == "interrupted" or here.certify(lower).is_optimal(stop):
+                break
+            if self.prices.effort is not FULL and reason != "max_seconds":
+                self.prices.effort = FULL
+                continue
+            if only_upper:
                 break
             # Better and better bounds, until one is good enough or comes with a type that the search has missed.
             settled, missed = reason != "max_seconds", False
@@ -123,6 +136,16 @@ class BoundedSolver:
                 break
             last = here.left.objective
         return PartFit(*here.mixture, here.certify(lower), reason, rounds)
+
+    def pair_bound(self, problem: Problem, stop: Stop, resources: Resources = ONE_THREAD) -> float:
+        """The lower bound by path inequalities, in up to half of the time that is left; 0 where menus are larger."""
+        if self._inequalities is None or problem.cone:
+            return 0.0
+        deadline = None if resources.deadline is None else (clock() + resources.deadline) / 2
+        fits = self._inequalities.weighted(problem.weights).solve(
+            problem.target[None], stop, resources=resources._replace(deadline=deadline, report=None, advance=None)
+        )
+        return max(float(fits.objective[0] - fits.gap[0]), 0.0)
 
     def _bounds(
         self, left: Residual, split: Split, settled: bool, deadline: float | None, threads: int | None
