@@ -24,6 +24,7 @@ import numpy as np
 from rumflow.core.arrays import Array, Mask
 from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import unique_menus
+from rumflow.inference.conflicts.result import Explanation
 from rumflow.inference.conflicts.search import Search
 from rumflow.inference.conflicts.subsets import Sampling, Subsets
 from rumflow.inference.explain import explain
@@ -148,6 +149,7 @@ def explain_hotel(number: int, folder: Path) -> Row:
     data = read_hotel(folder / f"hotel_{number}.csv")[0]
     begin = time.process_time()
     found = explain(data, halves=50, seed=number, threads=1)
+    assert isinstance(found, Explanation)
     first = found.conflicts[0] if found.conflicts else None
     return {
         "hotel": number,

@@ -44,8 +44,10 @@ def test_up_to_five_items_it_is_random_utility(seed, n, weights):
 
 def test_a_share_of_one_item_and_weights_that_differ_within_a_pair_count():
     """What was recorded of one item only is a share of the pair, and weights differ by item."""
-    counts = {("a", "b"): {"a": 9}, ("b", "c"): {"b": 9, "c": 1}, ("a", "c"): {"c": 9}}
-    partly = rf.ChoiceData.from_counts(counts).replace(totals=np.full(3, 10.0))
+    whole = rf.ChoiceData.from_counts(CYCLE)
+    counts = whole.counts.copy()
+    counts[[0, 1], [1, 0]] = np.nan
+    partly = rf.ChoiceData(whole.items, whole.membership, counts, whole.totals)
     own, plain = rf.project(partly, model=MODEL), rf.project(partly, route="graph")
     assert own.distance == pytest.approx(plain.distance)
     assert own.fitted == pytest.approx(plain.fitted, abs=1e-7, nan_ok=True)

@@ -66,7 +66,10 @@ def run(arguments: argparse.Namespace) -> int:
     return answer(
         arguments,
         lambda: found.to_dict() | {"understood": data.understood.to_dict()},
-        lambda: [*found.parts(), *([] if isinstance(data, ChoiceData) else _patches(data, found))],
+        lambda: [
+            *found.parts(),
+            *(_patches(data, found) if isinstance(data, BudgetData) and isinstance(found, Explanation) else []),
+        ],
         found.to_frame("dict"),
         interrupted=found.interrupted,
     )

@@ -11,6 +11,7 @@ from rumflow.inference.bounds import Bounds, bounds
 from rumflow.inference.compare import ModelComparison, compare_models
 from rumflow.inference.conflicts.result import Conflict, Explanation
 from rumflow.inference.convention import Convention
+from rumflow.inference.cycles import BindingCycle, CycleExplanation
 from rumflow.inference.diversion import Diversion, diversion
 from rumflow.inference.explain import explain
 from rumflow.inference.groups import (
@@ -30,9 +31,11 @@ from rumflow.inference.test import rum_test
 
 __all__ = [
     "BestAssortment",
+    "BindingCycle",
     "Bounds",
     "Conflict",
     "Convention",
+    "CycleExplanation",
     "Diversion",
     "Explanation",
     "GroupComparison",

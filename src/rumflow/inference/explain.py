@@ -33,6 +33,7 @@ from rumflow.inference.conflicts.patterns import find_pattern
 from rumflow.inference.conflicts.result import Conflict, Explanation
 from rumflow.inference.conflicts.search import Found, Search
 from rumflow.inference.conflicts.subsets import TOLERANCE, Sampling, Subsets, by_item, half_samples
+from rumflow.inference.cycles import CycleExplanation, explain_cycles
 from rumflow.inference.resample import resolve_cluster
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model, require_model
@@ -61,7 +62,7 @@ def explain(
     model: Model | None = None,
     threads: int | None = None,
     progress: bool = False,
-) -> Explanation:
+) -> Explanation | CycleExplanation:
     """Find the menus whose choices cannot come from one population of utility maximisers.
 
     Parameters
@@ -85,7 +86,8 @@ def explain(
         The result is the same for any number of threads.
     model : Model, optional
         None for random utility, or another model on a choice graph: a conflict is then what no population of it has, a
-        single menu may be one, and the inequality holds for every type of the model.
+        single menu may be one, and the inequality holds for every type of the model. For `TriangleInequalities` the
+        answer is a `CycleExplanation`: the cycles of pairs that bind, with their prices; `halves` does not matter.
     threads : int, optional
         Number of threads.
     progress : bool, default False
@@ -93,7 +95,7 @@ def explain(
 
     Returns
     -------
-    Explanation
+    Explanation or CycleExplanation
         Ctrl-C returns what is known by then, marked `interrupted`, or raises where that is nothing.
 
     Examples
@@ -120,6 +122,8 @@ def explain(
             )
         model, data = model_of_budgets(data, model), data.choices
     own, sampling = _check(data, level, n_boot, cluster, seed)
+    if model is not None and not model.has_types:
+        return explain_cycles(own, model, sampling, most, threads, progress)
     with Counter(progress, None, "sets of menus tried") as counter:
         subsets = Subsets(
             own, None if model is None or model.all_rankings else model, sampling, threads, lambda: counter.add(1)

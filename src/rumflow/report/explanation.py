@@ -46,6 +46,7 @@ def explain_data(data: ChoiceData, n_boot: int, seed: int, cluster: bool | str, 
         cluster=cluster if n_boot else False,
         progress=progress,
     )
+    assert isinstance(found, Explanation)  # of random utility
     if found.interrupted:
         raise KeyboardInterrupt
     return found
