@@ -41,6 +41,11 @@ PARTS: dict[str, tuple[str, list[str], list[str]]] = {
         ],
         ["-m studies.benchmarks.graphs", "-m studies.benchmarks.graphs --budgets"],
     ),
+    "pairs": (
+        "pairs among thousands of items (pairs.csv)",
+        ["-m studies.benchmarks.pairs"],
+        ["-m studies.benchmarks.pairs --quick"],
+    ),
     "test": (
         "tests with their replicates (bootstrap.csv)",
         ["-m studies.benchmarks.bootstrap"],
