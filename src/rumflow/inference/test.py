@@ -135,7 +135,7 @@ def rum_test(
         A file that keeps the replicates done; the same call with the same file continues where it stopped.
     model : Model, optional
         The model that is tested: which types of choosers exist. None: all rankings.
-    route : {None, "lattice", "graph", "bounded"}, default None
+    route : {None, "lattice", "graph", "bounded", "inequalities"}, default None
         None chooses by cost between "lattice" (all menus, up to 24 items) and "graph" (any number of items); see
         `project`. "bounded", where the graph is too large: the p-value compares the least that the statistic can be with
         the most that each replicate can be, which can only make it larger. On pairs None takes the triangle inequalities

@@ -81,14 +81,14 @@ def estimate_cost(data: DataLike | ArrayLike, model: Model | None = None, route:
         As for `project`.
     model : Model, optional
         As for `project`; None: random utility.
-    route : {None, "lattice", "graph", "bounded"}, default None
+    route : {None, "lattice", "graph", "bounded", "inequalities"}, default None
         As for `project`; None chooses by cost.
 
     Returns
     -------
     Cost
-        The route ("lattice", "graph" or "bounded"), nodes and arcs of the graph, bytes of memory, and seconds. The
-        graph is built for this, as far as a second and 250 MB go. Where it is larger, `note` says "too many to
+        The route ("lattice", "graph", "bounded" or "inequalities"), nodes and arcs of the graph, bytes of memory, and seconds.
+        The graph is built for this, as far as a second and 250 MB go. Where it is larger, `note` says "too many to
         estimate" and what comes in its place, the seconds are NaN, and the other numbers are what was built.
 
     Notes

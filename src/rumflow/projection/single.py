@@ -84,9 +84,9 @@ def project(
         Threads for the passes over lattice or graph; the result is the same for any number.
     model : Model, optional
         Which types of choosers exist. None: all rankings, `RandomUtility()`.
-    route : {None, "lattice", "graph", "bounded"}, default None
+    route : {None, "lattice", "graph", "bounded", "inequalities"}, default None
         None chooses by cost. "lattice": all menus, up to 24 items; needed for `method`. "graph": costs as much as what
-        was observed, for any number of items. "bounded": see Notes.
+        was observed, for any number of items. "bounded": see Notes. "inequalities": that of `TriangleInequalities`.
     seed : int or numpy.random.Generator, default 0
         Seed of the search on the route "bounded".
 
