@@ -20,6 +20,7 @@ from rumflow.core.pairs import first_of_each
 _PASSES = 5  # of coordinate ascent in a round
 _ROUGH, _EXACT = 1e-3, 1e-14  # relative accuracy of the first Newton steps, and of the others
 _ROUGH_ROUNDS = 2
+_ROUNDING = 4e-15  # of the length of a cycle
 _MOST_STEPS = 2000  # of conjugate gradients
 _MOST_HALVINGS = 20
 
@@ -96,7 +97,7 @@ def solve_free(start, arc, inverse, diagonal, free, right, accuracy):
         way[r] = left[r] / diagonal[r]
         old += left[r] * way[r]
         worst = max(worst, abs(left[r]))
-    goal = accuracy * worst
+    goal = max(accuracy * worst, _ROUNDING)
     for _ in range(_MOST_STEPS):
         if worst <= goal:
             break

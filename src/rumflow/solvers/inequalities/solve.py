@@ -23,9 +23,10 @@ from rumflow.solvers.resources import ONE_THREAD, Progress, Resources
 
 _LOOSE = 1e-3  # accuracy of a round, as a share of what the last cycles were too short by
 _EXACT = 1e-13  # accuracy of the last round
+_NEARLY, _HALTED = 1e-10, 0.5  # so accurate, and not twice as accurate as before: the rest is rounding
 _SHORT = 1e-12  # a cycle that lacks no more than this is long enough
 _SLACK = 1e-2  # a cycle without a multiplier that is longer than 1 by more than this is dropped
-_ROUNDS_A_CALL, _MOST_CALLS = 10, 30
+_ROUNDS_A_CALL, _MOST_CALLS = 4, 75
 
 
 class Solved(NamedTuple):
@@ -62,10 +63,12 @@ def solve_cuts(
         while True:
             look()
             if len(lam):
-                x, short = np.empty(len(p)), np.inf
+                x, short, before = np.empty(len(p)), np.inf, np.inf
                 for _ in range(_MOST_CALLS):
-                    if improve(*cycles, own, p, lam, x, allowed, _ROUNDS_A_CALL) <= allowed:
+                    moved = improve(*cycles, own, p, lam, x, allowed, _ROUNDS_A_CALL)
+                    if moved <= allowed or _HALTED * before < moved < _NEARLY:
                         break
+                    before = moved
                     look()
             found = find_short_cycles(pairs, arc_lengths(x), _SHORT, threads, look=look)
             *rows, more, new, outside = join_rows(*cycles, lam, x, *found.cycles, _SLACK, _SHORT)
