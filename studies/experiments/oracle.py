@@ -172,7 +172,7 @@ def ask_bounds(case: Case, rng: np.random.Generator) -> str:
 
 def ask_explain(case: Case, rng: np.random.Generator) -> str:
     """`explain`: the menus of a conflict cannot be explained together, and can without any one of them."""
-    found = rf.explain(case.data, level=None, threads=1)
+    found: Any = rf.explain(case.data, level=None, threads=1)
     rows = {menu: k for k, menu in enumerate(case.data.menus)}
     cell_menu = np.nonzero(case.recorded)[0]
 

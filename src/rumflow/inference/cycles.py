@@ -27,8 +27,8 @@ from rumflow.inference.sample import Sample, build_sample
 from rumflow.inference.source import Source
 from rumflow.inference.test import run_test
 from rumflow.models.model import Model
-from rumflow.output.frames import make_frame
 from rumflow.output.names import how_many
+from rumflow.output.result import Result
 from rumflow.output.tables import Table
 
 #: A cycle that is violated in a smaller share of samples is statistically tied.
@@ -89,7 +89,7 @@ class BindingCycle:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CycleExplanation:
+class CycleExplanation(Result):
     """The cycles that keep pairs from obeying the triangle inequalities.
 
     Attributes
@@ -166,25 +166,11 @@ class CycleExplanation:
         """Return the paragraphs."""
         return list(self.paragraphs())
 
-    def summary(self) -> str:
-        """Return the explanation in words."""
-        return "\n\n".join(self.paragraphs())
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the cycles as a data frame.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow", "dict"}, default "pandas"
-            The kind of data frame.
-
-        Returns
-        -------
-        data frame
-            Columns cycle, pairs, total, bound, price, violated, tied.
-        """
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """Columns cycle, pairs, total, bound, price, violated, tied."""
         rows = self.cycles
-        columns: dict[str, list[Any]] = {
+        return {
             "cycle": [" > ".join(map(str, (*one.items, one.items[0]))) for one in rows],
             "pairs": [len(one.items) for one in rows],
             "total": [one.total for one in rows],
@@ -193,7 +179,6 @@ class CycleExplanation:
             "violated": [one.violated for one in rows],
             "tied": [one.tied for one in rows],
         }
-        return make_frame(columns, backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as plain values."""

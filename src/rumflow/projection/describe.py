@@ -26,7 +26,9 @@ def describe_fit(fit: Any, top: int) -> list[str | Table]:
         parts.append(table)
     if fit.model.has_types:
         parts.append(_rankings(fit, top) if fit.model.types_are_rankings else _types(fit, top))
-    note = "" if fit.complete or not fit.model.has_types else "; on menus not offered the fit is one of many (see bounds)"
+    note = (
+        "" if fit.complete or not fit.model.has_types else "; on menus not offered the fit is one of many (see bounds)"
+    )
     route = " (by search and bounds, route bounded)" if fit.method == "bounded" else ""
     objective = 0.0 if fit.inside else fit.objective
     parts.append(
