@@ -10,9 +10,11 @@ def results(labels=("a", "b", "c", "out"), n_boot=19):
     counts = {(a, b, out): (50, 30, 20), (a, b, c, out): (60, 10, 10, 20), (a, c): (30, 70), (b, c): (70, 30)}
     data = rf.ChoiceData.from_counts({m: dict(zip(m, own, strict=True)) for m, own in counts.items()})
     budgets = rf.BudgetData.from_quantities([[1, 2], [2, 1]], [0, 0, 1, 1], [[1, 0], [0, 1], [1, 0], [0, 1]], degree=0)
+    pairs = rf.ChoiceData.from_counts({(a, b): {a: 9, b: 1}, (b, c): {b: 9, c: 1}, (a, c): {a: 1, c: 9}})
     fit, likelihood = rf.project(data), rf.fit_likelihood(data)
     groups = {a: data, b: data}
     options = {"n_boot": n_boot, "seed": 1}
+    together = rf.compare_groups(groups, **options)
     return {
         "data": DataSummary(data),
         "fit": fit,
@@ -26,7 +28,9 @@ def results(labels=("a", "b", "c", "out"), n_boot=19):
         "test": rf.rum_test(data, **options),
         "budget test": rf.rum_test(budgets, **options),
         "tests": rf.rum_test_many(groups, **options),
-        "groups": rf.compare_groups(groups, **options),
+        "linear test": rf.rum_test(data, statistic="fsst", **options),
+        "groups": together,
+        "homogeneity": together.homogeneity,
         "models": rf.compare_models(data, {str(a): None, "peaked": rf.SinglePeaked(labels)}, n_boot=n_boot),
         "bounds": rf.bounds(data, [a, b], **options),
         "sharp": rf.bounds(data, [a, b, c], confidence=None),
@@ -36,5 +40,7 @@ def results(labels=("a", "b", "c", "out"), n_boot=19):
         "assortment": rf.best_assortment(data, {a: 3, b: 4, c: 1}, out),
         "assortment at a level": rf.best_assortment(data, {a: 3, b: 4, c: 1}, out, confidence=0.9, n_boot=99),
         "explanation": rf.explain(data, n_boot=n_boot, halves=0, seed=1),
+        "cycles": rf.explain(pairs, n_boot=n_boot, halves=0, seed=1, model=rf.TriangleInequalities()),
+        "inequalities": rf.project(pairs, model=rf.TriangleInequalities()),
         "share": rf.rationalizable_share(data),
     }
