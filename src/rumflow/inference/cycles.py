@@ -27,9 +27,11 @@ from rumflow.inference.sample import Sample, build_sample
 from rumflow.inference.source import Source
 from rumflow.inference.test import run_test
 from rumflow.models.model import Model
+from rumflow.output.files import plain
 from rumflow.output.names import how_many
 from rumflow.output.result import Result
 from rumflow.output.tables import Table
+from rumflow.text import visible
 
 #: A cycle that is violated in a smaller share of samples is statistically tied.
 SURE = 0.95
@@ -82,7 +84,9 @@ class BindingCycle:
     def text(self) -> str:
         """The cycle in words."""
         nexts = (*self.items[1:], self.items[0])
-        steps = ", ".join(f"{a} over {b} {p:.3g}" for a, b, p in zip(self.items, nexts, self.shares, strict=True))
+        steps = ", ".join(
+            f"{visible(a)} over {visible(b)} {p:.3g}" for a, b, p in zip(self.items, nexts, self.shares, strict=True)
+        )
         often = "" if self.violated is None else f" Violated in {100 * self.violated:.0f} % of samples"
         often += " (statistically tied)." if self.tied else "." if often else ""
         return f"{steps}: together {self.total:.3g}, where no population has more than {self.bound}.{often}"
@@ -139,6 +143,8 @@ class CycleExplanation(Result):
     seed: int
     interrupted: bool
     seconds: float
+    _named = ("distance", "pvalue", "level", "n_boot", "seed", "verdict", "n_cycles", "interrupted", "seconds")
+    _listed = "cycles"
 
     @property
     def verdict(self) -> str:
@@ -171,7 +177,7 @@ class CycleExplanation(Result):
         """Columns cycle, pairs, total, bound, price, violated, tied."""
         rows = self.cycles
         return {
-            "cycle": [" > ".join(map(str, (*one.items, one.items[0]))) for one in rows],
+            "cycle": [" > ".join(map(visible, (*one.items, one.items[0]))) for one in rows],
             "pairs": [len(one.items) for one in rows],
             "total": [one.total for one in rows],
             "bound": [one.bound for one in rows],
@@ -181,29 +187,10 @@ class CycleExplanation(Result):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the explanation as plain values."""
-        return {
-            "distance": self.distance,
-            "pvalue": self.pvalue,
-            "level": self.level,
-            "n_boot": self.n_boot,
-            "seed": self.seed,
-            "verdict": self.verdict,
-            "n_cycles": self.n_cycles,
-            "cycles": [
-                {
-                    "items": list(one.items),
-                    "shares": list(one.shares),
-                    "fitted": list(one.fitted),
-                    "bound": one.bound,
-                    "price": one.price,
-                    "violated": one.violated,
-                    "tied": one.tied,
-                }
-                for one in self.cycles
-            ],
-            "interrupted": self.interrupted,
-            "seconds": self.seconds,
+        """Return the explanation as plain values; `shares` has the observed and fitted shares along each cycle."""
+        names = ("items", "shares", "fitted")
+        return super().to_dict() | {
+            "shares": plain([{name: getattr(one, name) for name in names} for one in self.cycles])
         }
 
     def __repr__(self) -> str:
