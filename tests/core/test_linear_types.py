@@ -103,3 +103,14 @@ def test_pairs_and_subsets_are_all_of_them():
 
 def test_rows_come_once_and_in_order():
     assert unique_rows(np.array([[2, 1], [0, 300], [2, 1], [0, 2]], np.int32)).tolist() == [[0, 2], [0, 300], [2, 1]]
+
+
+def test_hyperplanes_that_depend_on_each_other_do_not_cross_freely():
+    """On a ray where p ties with q below r, three menus tie whose differences are d, e and d + e: not all sides exist."""
+    for seed in range(4):
+        d, e, *rest = np.random.default_rng(seed).normal(size=(5, 4))
+        zero = np.zeros(4)
+        points, start = np.array([zero, d, zero, e, zero, d + e, *rest]), np.array([0, 2, 4, 6, 9])
+        rows = choose_directions(make_directions(points, start, np.zeros(4, np.int64)))
+        assert all(is_taken(points, start, np.zeros(4, np.int64), row) for row in rows)
+        assert len(rows) == 6 * 3

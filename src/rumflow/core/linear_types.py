@@ -298,9 +298,7 @@ def _around(problem: Directions, ray: Array) -> Paths:
     rest /= np.linalg.norm(rest, axis=1, keepdims=True)
     if np.linalg.svd(rest, compute_uv=False)[k - 2 :].max(initial=0.0) <= FLAT:
         return np.zeros((0, len(start) - 1), np.int32)  # inside a face: other rays have the same cones around them
-    if (
-        len(rest) == k - 1
-    ):  # all differences are independent: every combination of best points is taken by some direction
+    if len(rest) == k - 1:  # all differences are independent, so every combination of best points is taken
         local = np.indices(count[tied].tolist(), np.int32).reshape(len(tied), -1).T
     else:
         local = choose_directions(_prepare(points, begin, problem.forced[tied]))
