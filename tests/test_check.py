@@ -19,7 +19,7 @@ from rumflow.cli.parser import make_parser
 from rumflow.inference.convention import CONVENTIONS, DRAWS, TAUS
 from rumflow.inference.linear import STATISTICS
 from rumflow.inference.resample import RESAMPLE
-from rumflow.layers.checks import NONFINITE
+from rumflow.layers.checks import NONFINITE, require_options
 from rumflow.report import make_report
 from rumflow.solvers.dispatch import METHODS
 from rumflow.solvers.routes import ROUTES
@@ -97,6 +97,7 @@ KINDS = {
     "pair": (lambda v, name: check.check_menu(v, ITEMS, name, 2), ("ab", 3, [], ["a"], ["a", "a"], ["a", "x"], [["a"], "b"])),
     "group": (lambda v, name: check.check_menu(v, ITEMS, name, 0), ("ab", 3, ["a", "a"], ["a", "x"], [["a"]], NAN, True)),
     "labels": (check.as_menu, ("ab", 3, [], ["a", "a"], [["a"]], NAN, None, True)),
+    "atol": (lambda v, name: require_options(0.0, 1e-9, atol=v), ("x", "", 0, -1, 1e-9, 2, NAN, True, [])),
     "axis": (check.check_different, (["a", "a"], [["a"]])),
 }  # fmt: skip
 
@@ -107,8 +108,7 @@ BY_NAME = {
     "max_size": "max_size", "max_iterations": "0 or more", "n": "items", "n_rankings": "1 or more", "n_types": "1 or more",
     "draws": "draws", "route": "route", "method": "method", "resample": "resample", "convention": "convention",
     "menu": "menu", "item": "item", "outside_option": "item", "must": "group", "share": "share", "support": "share from 0",
-    "smoothing": "distance",
-    "statistic": "statistic",
+    "smoothing": "distance", "statistic": "statistic", "atol": "atol",
     "nonfinite": "nonfinite", "axis": "axis", "before": "labels", "after": "labels",
 }  # fmt: skip
 

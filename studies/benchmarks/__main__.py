@@ -80,6 +80,8 @@ PARTS: dict[str, tuple[str, list[str], list[str]]] = {
                     ("--n 12 --batch 8 --repeats 5", ""),
                 )
             ),
+            "-m studies.benchmarks.flows",
+            "-m studies.benchmarks.flows --nearly",
         ],
         [],
     ),

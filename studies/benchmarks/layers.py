@@ -301,7 +301,7 @@ def run(tool: str, form: str, batch: int, arguments: argparse.Namespace) -> dict
     command = [
         sys.executable,
         "-m",
-        "benchmarks.layers",
+        "studies.benchmarks.layers",
         "--tool",
         tool,
         "--form",

@@ -148,14 +148,15 @@ def layers() -> str:
         for row in (row for row in found if row["n"] == n):
             name, each = f"{row['tool']}, {row['form']}", row["ms_per_sample"]
             if each == "":
-                body.append((n, name, row["note"], "", "", ""))
+                body.append((n, name, row["batch"], row["note"], "", "", ""))
                 continue
             gradient = error(row["gradient_error"]) if row["gradient_error"] != "" else ""
             times = number(each / own["ms_per_sample"])
-            body.append((n, name, f"{number(each)} ms", times, error(row["output_error"]), gradient))
+            body.append((n, name, row["batch"], f"{number(each)} ms", times, error(row["output_error"]), gradient))
     header = (
         "items",
         "layer",
+        "batch",
         "a sample, forward and backward",
         "times rumflow",
         "error of the output",
@@ -173,6 +174,27 @@ def softmax() -> str:
         body.append((n, *(f"{number(row['ms_per_sample'])} ms" if row else "" for row in own)))
     header = ("items", "noise", "softmax in each menu", "noise, smoothed (1e-3)")
     return markdown_table(header, body) + measured("layers_softmax")
+
+
+def flows() -> str:
+    """The projection beside layers that are rational by construction, and a softmax that is not."""
+    body = [
+        (row["n"], row["batch"], *(f"{number(row[name])} ms" for name in ("softmax", "flow", "projection")))
+        for row in rows("flows")
+    ]
+    header = ("items", "batch", "`MenuSoftmax`", "`FlowRUM`", "`RUMLayer`, after a softmax")
+    return markdown_table(header, body) + measured("flows", "One thread; measured")
+
+
+def nearly() -> str:
+    """Nearly rational inputs, with and without an error that is accepted."""
+    found = rows("nearly")
+    body = [
+        (row["n"], f"{row['noise']:g}", f"{number(row['exact'])} ms", f"{number(row['atol'])} ms", error(row["error"]))
+        for row in found
+    ]
+    header = ("items", "noise s", "`RUMLayer(n)`", f"`RUMLayer(n, atol={found[0]['accepted']:g})`", "its largest error")
+    return markdown_table(header, body) + measured("nearly", "One thread; measured")
 
 
 def test() -> str:
@@ -285,6 +307,6 @@ def headline() -> str:
     )
 
 
-ALL = (large, memory, graphs, bounded, compare, wrong, layers, softmax, test, assortments)
+ALL = (large, memory, graphs, bounded, compare, wrong, layers, softmax, flows, nearly, test, assortments)
 ALL += (scaling, methods, threads, headline)
 TABLES: dict[str, Callable[[], str]] = {table.__name__: table for table in ALL}

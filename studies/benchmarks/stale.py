@@ -60,6 +60,8 @@ DESCRIBES: dict[str, tuple[str, ...] | None] = {
         "inference.diversion",
         "inference.compare",
     ),
+    "flows": ("torch.layer", "torch.flow", "torch.head"),
+    "nearly": ("torch.layer", "layers.hand_over"),
     "memory": ("inference.test", "inference.likelihood", "data.simulate"),
     "methods": ("projection.single", "data.simulate"),
     "mutants": None,

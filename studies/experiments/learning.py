@@ -10,7 +10,10 @@ the same body see 256 contexts and differ in their last step and in their loss:
     softmax           softmax within each menu
     softmax, penalty  the same, + lambda ||max(0, -K a)||^2
     softmax, layer    softmax within each menu, then projected in the network
+    softmax, projected  the softmax's outputs projected when it is tested
     mixture of logits ten logits and their shares, by the network: random utility without any projection
+    flow              scores of the arcs of the lattice, `FlowRUM`: likewise
+    penalty, 1 and penalty, 0.05    as the first, with a weaker penalty: lambda = 1 and 0.05
 
 The first is the paper's baseline and the second its proposal. The others are not in the paper: they tell apart what the
 axioms are worth from what the penalty costs, and from what a model that is rational by construction gives. (A teacher that is
@@ -40,9 +43,27 @@ if TYPE_CHECKING:
 
 METHODS = (
     "penalty", "layer", "plain", "plain, projected", "softmax", "softmax, penalty", "softmax, layer", "mixture of logits",
+    "softmax, projected", "flow", "penalty, 1", "penalty, 0.05",
 )  # fmt: skip
 _COLOURS = dict(
-    zip(METHODS, ("#c0392b", "#1f5fa8", "#7f7f7f", "#b0a020", "#2e8b57", "#d98c3f", "#7d3fa8", "#111111"), strict=True)
+    zip(
+        METHODS,
+        (
+            "#c0392b",
+            "#1f5fa8",
+            "#7f7f7f",
+            "#b0a020",
+            "#2e8b57",
+            "#d98c3f",
+            "#7d3fa8",
+            "#111111",
+            "#5fb58a",
+            "#0aa0a0",
+            "#e08a80",
+            "#f0c0b8",
+        ),
+        strict=True,
+    )
 )
 _LOGITS = 10
 
@@ -62,9 +83,11 @@ def run_exp3(
     penalty: float = 50.0,
     points: int = 10,
     progress: Callable[[str], None] | None = None,
+    methods: Sequence[str] = METHODS,
 ) -> dict[str, dict[str, float]]:
     """Train every student on every seed; writes exp3.csv, exp3.png and exp3.md into `out_dir`.
 
+    With `methods` only those are trained, and their rows replace those of an earlier run.
     Students with a layer see the data `layer_epochs` times, the others, for whom it is cheap, `epochs` times.
 
     Returns for each method the mean over seeds of the last task errors and violations. Needs PyTorch.
@@ -76,19 +99,24 @@ def run_exp3(
     torch.set_num_threads(1)  # these networks are small: threads would only wait for each other
     try:
         _run(
-            rows, seeds, n, train, test, (epochs, layer_epochs), width, context, batch, rate, penalty, points, progress
-        )
+            rows, methods, seeds, n, train, test, (epochs, layer_epochs), width, context, batch, rate, penalty, points,
+            progress,
+        )  # fmt: skip
     finally:
         torch.set_num_threads(threads)
     settings: Row = {"n": n, "train": train, "test": test, "width": width, "context": context, "batch": batch}
     settings |= {"rate": rate, "penalty": penalty}
     out = Path(out_dir)
-    write_csv(out / "exp3.csv", [{**row, **settings} for row in rows])
+    new = [{**row, **settings} for row in rows]
+    trained = {row["method"] for row in rows}
+    known = read_csv(out / "exp3.csv") if set(methods) < set(METHODS) else []
+    write_csv(out / "exp3.csv", [row for row in known if row["method"] not in trained] + new)
     return render_exp3(out)
 
 
 def _run(
     rows: list[Row],
+    methods: Sequence[str],
     seeds: Iterable[int],
     n: int,
     train: int,
@@ -104,8 +132,8 @@ def _run(
 ) -> None:
     for seed in seeds:
         task = _Task(seed, n, train, test, context)
-        for method in METHODS:
-            if method == "plain, projected":
+        for method in methods:
+            if method.endswith("projected"):
                 continue
             begin = time.process_time()
             most = epochs["layer" in method]
@@ -152,7 +180,7 @@ class _Task:
         """The same body for all, with the last step of the method."""
         from torch import nn
 
-        from rumflow.torch import MenuSoftmax, RUMLayer
+        from rumflow.torch import FlowRUM, MenuSoftmax, RUMLayer
 
         self.torch.manual_seed(1000 + self.seed)
         cells = self.lattice.n_cells
@@ -161,6 +189,8 @@ class _Task:
         body.append(nn.Linear(width, _LOGITS * (self.n + 1) if mixture else cells))
         if "softmax" in method:
             body.append(MenuSoftmax(self.n))
+        if method == "flow":
+            body.append(FlowRUM(self.n))
         if "layer" in method:
             body.append(RUMLayer(self.n, warm_start=True))
         return nn.Sequential(*body).double()
@@ -188,13 +218,14 @@ class _Task:
         model = self.student(method, width)
         optimiser = torch.optim.Adam(model.parameters(), lr=rate)
         generator = torch.Generator().manual_seed(2000 + self.seed)
-        strength = penalty if "penalty" in method else 0.0
+        first, _, own = method.partition(", ")
+        strength = float(own) if first == "penalty" and own else penalty if "penalty" in method else 0.0
         head, last = model[:-1], model[-1]
         for epoch in range(epochs + 1):
             if epoch % every == 0 or epoch == epochs:
                 yield epoch, method, self.measure(model, method)
-                if method == "plain":
-                    yield epoch, "plain, projected", self.measure(torch.nn.Sequential(model, self.layer), method)
+                if method in ("plain", "softmax"):
+                    yield epoch, f"{method}, projected", self.measure(torch.nn.Sequential(model, self.layer), method)
             if epoch == epochs:
                 return
             for rows in torch.randperm(self.train, generator=generator).split(batch):
@@ -338,6 +369,12 @@ def _claims(summary: dict[str, dict[str, float]]) -> list[str]:
         lines.append(
             f"3. The penalty itself {word} the test error: {cost:.2g} times that of the same network without it. A "
             "comparison with the penalty alone therefore does not tell what the axioms are worth."
+            + "".join(
+                f" With lambda = {name.partition(', ')[2]} its test error is {s['test_error']:.2e}, and the largest violation "
+                f"{s['test_violation']:.1e}."
+                for name, s in summary.items()
+                if name.startswith("penalty, ")
+            )
         )
     if "plain, projected" in summary:
         gain = summary["plain"]["test_error"] / summary["plain, projected"]["test_error"]
@@ -345,10 +382,35 @@ def _claims(summary: dict[str, dict[str, float]]) -> list[str]:
         lines.append(
             "4. Projecting a plain network's outputs when it is tested, without training through the layer, divides its "
             f"error by {gain:.2g} and gives the same guarantee; training through the layer divides what is left by {rest:.2g}."
+            + _projected_softmax(summary)
         )
     if "mixture of logits" in summary and "softmax, layer" in summary:
         lines.append("5. " + _against_logits(summary))
+    if "flow" in summary and "softmax, layer" in summary:
+        lines.append("6. " + _against_flow(summary))
     return lines
+
+
+def _projected_softmax(summary: dict[str, dict[str, float]]) -> str:
+    """The same for the network with a softmax, where it was measured."""
+    if "softmax, projected" not in summary or "softmax, layer" not in summary:
+        return ""
+    own, other = summary["softmax, projected"]["test_error"], summary["softmax, layer"]["test_error"]
+    return (
+        f" After a softmax the test error is {own:.2e} when it is projected only then, {own / other:.2g} times that of the layer "
+        "after a softmax."
+    )
+
+
+def _against_flow(summary: dict[str, dict[str, float]]) -> str:
+    """How the layers compare with flows by construction."""
+    flow = summary["flow"]
+    ratio = flow["test_error"] / summary["softmax, layer"]["test_error"]
+    seconds = [s["seconds"] / s["epochs"] for s in (flow, summary["softmax, layer"])]
+    return (
+        f"`FlowRUM` is random utility by construction as well: largest violation {flow['test_violation']:.1e}. Its test error is "
+        f"{ratio:.2g} times that of the layer after a softmax, at {seconds[0] / seconds[1]:.2g} times its seconds per epoch."
+    )
 
 
 def _against_logits(summary: dict[str, dict[str, float]]) -> str:

@@ -99,4 +99,4 @@ def test_the_command(capsys, tmp_path):
     assert code == 0
     assert "Cycle 1" in out
     code, out, _ = run(capsys, "explain", tmp_path / "pairs.csv", "--triangle", "--n-boot", 39, "--seed", 1, "--json")
-    assert json.loads(out)["cycles"][0]["items"] == ["a", "b", "c"]
+    assert json.loads(out)["shares"][0]["items"] == ["a", "b", "c"]

@@ -10,7 +10,10 @@ from rumflow.core.problem import Problem, Stop
 from rumflow.data.simulate import hide, observed_menus
 from rumflow.solvers import dispatch
 from rumflow.solvers.active_set.solve import Goal, Workspace, make_problem, solve_rankings
+from rumflow.solvers.batch.kernels import LEFT
 from rumflow.solvers.dispatch import Dispatcher, Solved, most_work
+from rumflow.solvers.geometry import Keep, SolveOptions
+from rumflow.solvers.lattice import LatticeGeometry
 from tests.reference.checks import FAMILIES, assert_certified
 
 FEW, RANKINGS, INTERIOR = "few_items", "rankings", "interior"
@@ -226,3 +229,22 @@ def test_auto_turns_to_the_interior_point_method_where_rounding_stops_the_other(
     weights = np.ones((16, 4))
     weights[3], weights[15] = 1e6, 1e-6
     assert_certified(rf.project(rf.simulate.dirichlet(4, 0), weights))
+
+
+def test_the_active_set_may_be_left_to_others():
+    """With the method for callers that have another one: it ends where that is cheaper, and nothing else is tried."""
+    rho = nearly_rational(9)
+    geometry = LatticeGeometry(9)
+    options = SolveOptions(keep=Keep.FACES, certify=False, leave_large=True)
+    fits = geometry.solve(rho[None], Stop(1e-12, 1e-8), options=options)
+    assert fits.reasons == ["too_large"]
+    assert fits.kind.tolist() == [LEFT]
+    assert fits.count.tolist() == [0]
+
+
+def nearly_rational(n):
+    rng = np.random.default_rng(0)
+    lattice = rf.Lattice(n)
+    scores = np.exp(rng.normal(size=n) + 1e-3 * rng.normal(size=(1 << n, n))) * lattice.membership
+    scores[1:] /= scores[1:].sum(axis=1, keepdims=True)
+    return lattice.to_internal(scores)

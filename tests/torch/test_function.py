@@ -260,6 +260,15 @@ def test_with_and_without_operators_the_bits_are_the_same(smoothing, monkeypatch
         assert torch.equal(own, other)
 
 
+def test_several_gradients_at_once():
+    z = torch.rand(3, 12, dtype=torch.float64, requires_grad=True)
+    y = RUMLayer(3)(z)
+    g = torch.randn(2, 3, 12, dtype=torch.float64)
+    (both,) = torch.autograd.grad(y, z, g, is_grads_batched=True, retain_graph=True)
+    for own, alone in zip(g, both, strict=True):
+        assert torch.allclose(torch.autograd.grad(y, z, own, retain_graph=True)[0], alone, atol=1e-14)
+
+
 def test_a_version_that_does_not_say_what_looks_on(monkeypatch):
     z = torch.rand(2, 12, dtype=torch.float64)
     expected = RUMLayer(3)(z)

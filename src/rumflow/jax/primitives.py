@@ -34,6 +34,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from rumflow.core.arrays import Array
+from rumflow.core.problem import Stop
 from rumflow.layers.checks import require_finite
 from rumflow.layers.engines import Engine, State, find_engine, solve_distinct
 
@@ -49,6 +50,7 @@ class Job:
     n_flow: int
     mu: float
     tol: float
+    atol: float
     threads: int
 
     def __repr__(self) -> str:
@@ -58,6 +60,11 @@ class Job:
     def engine(self) -> Engine:
         """What does the work."""
         return find_engine(self.text, self.weights, self.mu, self.threads)
+
+    @property
+    def stop(self) -> Stop:
+        """When a projection ends."""
+        return Stop(self.tol, self.atol * self.atol if self.atol else None)
 
     def weigh(self, values: JaxArray) -> JaxArray:
         """W times numbers on the cells that are read."""
@@ -103,7 +110,7 @@ class States:
             if found is not None:
                 self._known.move_to_end(_key(job, z))
                 return found
-        answer = solve_distinct(job.engine, z, None, job.tol, True, job.mu > 0)
+        answer = solve_distinct(job.engine, z, None, job.stop, True, job.mu > 0)
         assert answer.state is not None
         flow = np.empty((len(z), 0)) if answer.flow is None else answer.flow
         self.put(job, z, answer.state, flow)
@@ -132,7 +139,7 @@ def _project(z: Any, *, job: Job, keep: bool) -> tuple[Any, Any]:
     shape, kind = z.shape[:-1], z.dtype
     require_finite(np.asarray(z, np.float64), job.engine)
     rows = _rows(z)
-    answer = solve_distinct(job.engine, rows, None, job.tol, keep, job.n_flow > 0)
+    answer = solve_distinct(job.engine, rows, None, job.stop, keep, job.n_flow > 0)
     flow = np.empty((len(rows), 0)) if answer.flow is None else answer.flow
     if answer.state is not None:
         states.put(job, rows, answer.state, flow if job.mu else flow[:, :0])

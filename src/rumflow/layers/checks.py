@@ -13,10 +13,22 @@ from rumflow.layers.engines import Engine
 NONFINITE = ("error", "nan")
 
 
-def require_options(smoothing: float, tol: float, nonfinite: str = "error", threads: int | None = None) -> None:
+#: The smallest `atol`: beyond it rounding decides.
+LEAST_ATOL = 1e-6
+
+
+def require_options(
+    smoothing: float, tol: float, nonfinite: str = "error", threads: int | None = None, atol: float | None = None
+) -> None:
     """Refuse options that mean nothing."""
     check_number(smoothing, "smoothing", 0, float("inf"), "[)")
     check_tol(tol)
+    if atol is not None:
+        check_number(atol, "atol", LEAST_ATOL, 1, "[]", ", or None")
+        if smoothing:
+            raise InputError(
+                "atol: a smoothed projection is another point than the projection; omit one of atol and smoothing"
+            )
     check_option(nonfinite, "nonfinite", NONFINITE)
     check_threads(threads)
 

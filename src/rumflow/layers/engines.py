@@ -29,9 +29,11 @@ from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.problem import NO_WEIGHTS, Stop
 from rumflow.data.labels import plain_label
 from rumflow.errors import InputError
+from rumflow.layers.hand_over import project_smoothed, put_rows, tangent_of_both
 from rumflow.models.describe import make_model
 from rumflow.models.model import Model
 from rumflow.projection.observations import lattice_positions
+from rumflow.solvers.batch.kernels import LEFT
 from rumflow.solvers.geometry import Faces, Geometry, Keep, SolveOptions
 from rumflow.solvers.graph import GraphGeometry
 from rumflow.solvers.interior.smoothed import Centre, SmoothedProjector
@@ -64,9 +66,12 @@ class Engine(Protocol):
         """The squared distances (B,) of probabilities (B, M') from what was projected."""
 
     def solve(
-        self, z: Array, starts: Sequence[WarmStart | None] | None, tol: float, keep: bool, with_flow: bool
+        self, z: Array, starts: Sequence[WarmStart | None] | None, stop: Stop, keep: bool, with_flow: bool
     ) -> Answer:
-        """Project a stack (B, M); `starts` also asks for starts of the next pass, `keep` for the state."""
+        """Project a stack (B, M); `starts` also asks for starts of the next pass, `keep` for the state.
+
+        A floor of `stop` is that of the gap, and lets others take over from the active set (`rumflow.layers.hand_over`).
+        """
 
     def tangent(
         self, rho: Array, flow: Array | None, state: State, centre: Array, forward: bool
@@ -78,16 +83,16 @@ class Engine(Protocol):
 
 
 def solve_distinct(
-    engine: Engine, z: Array, starts: Sequence[WarmStart | None] | None, tol: float, keep: bool, with_flow: bool
+    engine: Engine, z: Array, starts: Sequence[WarmStart | None] | None, stop: Stop, keep: bool, with_flow: bool
 ) -> Answer:
     """`engine.solve`, once for rows that are the same, such as several choices in one situation."""
     numbers: dict[bytes, int] = {}
     back = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in z], np.int64)
     if len(numbers) == len(z):
-        return engine.solve(z, starts, tol, keep, with_flow)
+        return engine.solve(z, starts, stop, keep, with_flow)
     first = np.unique(back, return_index=True)[1]
     known = None if starts is None else [starts[i] for i in first]
-    answer = engine.solve(z[first], known, tol, keep, with_flow)
+    answer = engine.solve(z[first], known, stop, keep, with_flow)
     state = None if answer.state is None else (answer.state[0][back], answer.state[1][back], answer.state[2][back])
     flow = None if answer.flow is None else answer.flow[back]
     return Answer(answer.rho[back], flow, state, [answer.starts[i] for i in back] if answer.starts else [])
@@ -158,21 +163,58 @@ class ExactEngine(_Reader):
         self._geometry, self._places, self._threads = geometry, places, threads or None
 
     def solve(
-        self, z: Array, starts: Sequence[WarmStart | None] | None, tol: float, keep: bool, with_flow: bool
+        self, z: Array, starts: Sequence[WarmStart | None] | None, stop: Stop, keep: bool, with_flow: bool
     ) -> Answer:
         """Project a stack."""
         places, geometry = self._places, self._geometry
         least = Keep.NOTHING if starts is None else geometry.keep_to_start
-        options = SolveOptions(keep=Keep.FACES if keep else least, certify=False)
+        leave = stop.floor is not None and isinstance(geometry, LatticeGeometry)
+        options = SolveOptions(keep=Keep.FACES if keep else least, certify=False, leave_large=leave)
         rows = places.spread(z, places.inputs)
-        fits = geometry.solve(rows, Stop(tol), starts=starts, options=options, resources=Resources(self._threads))
+        fits = geometry.solve(rows, stop, starts=starts, options=options, resources=Resources(self._threads))
+        flows = np.array([fits.flow(i) for i in range(len(z))]) if with_flow else None
+        rho, faces = fits.rho, fits.faces if keep else None
+        left = np.array([i for i, reason in enumerate(fits.reasons) if reason == "too_large"], np.int64)
+        if leave and len(left):
+            rho = rho.copy()
+            faces = self._take_over(rows, left, stop, options, rho, flows, faces)
+            for i in left.tolist():
+                fits.reasons[i] = "done"
         fits.warn()
-        state: State | None = tuple(fits.faces) if keep else None  # type: ignore[assignment]
-        flow = None
-        if with_flow:
-            flow = places.take(np.array([fits.flow(i) for i in range(len(z))]), places.every)
+        state: State | None = None if faces is None else (faces.counts, faces.types, faces.factor)
+        flow = None if flows is None else places.take(flows, places.every)
         new: list[WarmStart] = [] if starts is None else list(fits.starts)
-        return Answer(places.take(fits.rho, places.outputs, 1.0), flow, state, new)
+        return Answer(places.take(rho, places.outputs, 1.0), flow, state, new)
+
+    def _take_over(
+        self,
+        rows: Array,
+        left: Ints,
+        stop: Stop,
+        options: SolveOptions,
+        rho: Array,
+        flows: Array | None,
+        faces: Faces | None,
+    ) -> Faces | None:
+        """Project the samples that the active set has left, in place; all faces."""
+        geometry = self._geometry
+        assert isinstance(geometry, LatticeGeometry)
+        assert stop.floor is not None
+        handed = project_smoothed(geometry, rows[left], stop.floor, self._threads)
+        rho[left] = handed.rho
+        if flows is not None:
+            flows[left] = handed.flow
+        faces = None if faces is None else put_rows(faces, left, handed.faces)
+        if not handed.good.all():
+            own = left[~handed.good]
+            options = options._replace(leave_large=False)
+            fits = geometry.solve(rows[own], stop, options=options, resources=Resources(self._threads))
+            fits.warn()
+            rho[own] = fits.rho
+            if flows is not None:
+                flows[own] = fits.flows
+            faces = None if faces is None else put_rows(faces, own, fits.faces)
+        return faces
 
     def tangent(
         self, rho: Array, flow: Array | None, state: State, centre: Array, forward: bool
@@ -181,9 +223,11 @@ class ExactEngine(_Reader):
         places = self._places
         faces = Faces(*state).repeat(len(rho))
         flows = None if flow is None else places.spread(flow, places.every)
-        rows = self._geometry.tangent(
-            faces, places.spread(rho, places.outputs), flows, forward=forward, threads=self._threads
-        )
+        rows = places.spread(rho, places.outputs)
+        if isinstance(self._geometry, LatticeGeometry) and LEFT in faces.counts[:, 0]:
+            rows = tangent_of_both(self._geometry, faces, rows, flows, forward, self._threads)
+        else:
+            rows = self._geometry.tangent(faces, rows, flows, forward=forward, threads=self._threads)
         return places.take(rows, places.outputs), None if flows is None else places.take(flows, places.every)
 
 
@@ -194,7 +238,7 @@ class SmoothedEngine(_Reader):
         self._solver, self._places = solver, places
 
     def solve(
-        self, z: Array, starts: Sequence[WarmStart | None] | None, tol: float, keep: bool, with_flow: bool
+        self, z: Array, starts: Sequence[WarmStart | None] | None, stop: Stop, keep: bool, with_flow: bool
     ) -> Answer:
         """Project a stack."""
         places, size = self._places, len(z)

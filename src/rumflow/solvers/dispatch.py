@@ -33,6 +33,11 @@ from rumflow.solvers.interior.ipm import IpmResult, solve_ipm
 from rumflow.solvers.resources import ONE_THREAD, Resources
 
 METHODS = ("auto", "rankings", "ipm")
+#: The active set alone, up to where another method is cheaper; for callers that have that other method.
+BEGUN = "begun"
+
+# That other method, the smoothed projection, takes about as long as the interior point method with this tolerance.
+_SMOOTHED_TOL = 1e-3
 
 # Weights so many times apart are not for the interior point method: it took 10 to 30 times as long as the active set.
 _WIDE = 1e4
@@ -158,6 +163,9 @@ class Attempts:
                 needed, f"method='ipm' for n = {self.problem.n} items", "method='rankings' takes a tenth of it"
             )
             yield self.interior(start, None)
+            return
+        if method == BEGUN:
+            yield self.rankings(start, most_work(self.problem, _SMOOTHED_TOL))
             return
         auto = method == "auto" and not self.problem.cone and fits(needed)
         found = self.rankings(start, most_work(self.problem, self.stop.tol) if auto else None)

@@ -94,6 +94,9 @@ class SolveOptions(NamedTuple):
     method: str = "auto"  # on the lattice: one of `rumflow.solvers.dispatch.METHODS`
     seed: int = 0  # of the search for bounds
     lower: float = 0.0  # a lower bound of the optimum that is known already
+    leave_large: bool = (
+        False  # on the lattice: problems whose active set outgrows its use end as "too_large", for others
+    )
     only_upper: bool = False  # where there are only bounds: find a mixture, and leave its gap at the objective
 
 

@@ -44,9 +44,9 @@ from rumflow.models.model import Model
 from rumflow.models.random_utility import RANDOM_UTILITY
 from rumflow.solvers.active_set.solve import Workspace, make_problem
 from rumflow.solvers.active_set.state import KernelProblem
-from rumflow.solvers.batch.kernels import FACE, INSIDE, Piece, Start, solve_piece
+from rumflow.solvers.batch.kernels import FACE, INSIDE, LEFT, Piece, Start, solve_piece
 from rumflow.solvers.batch.result import LatticeFits, Part, concatenate, cut_stack, join, no_start, split
-from rumflow.solvers.dispatch import Dispatcher, Solved
+from rumflow.solvers.dispatch import BEGUN, Dispatcher, Solved
 from rumflow.solvers.geometry import DEFAULT_OPTIONS, Faces, Geometry, Keep, SolveOptions
 from rumflow.solvers.lattice_faces import LatticeFaces
 from rumflow.solvers.resources import ONE_THREAD, Resources, Spares
@@ -65,6 +65,8 @@ def _make_spares(n: int) -> tuple[Spares[SmallWorkspace], Spares[Workspace]]:
 
 
 _SHARED = tuple(_make_spares(n) for n in range(MOST_ITEMS + 1))
+#: Active rankings of few items (8: with fewer there are not so many) beyond which the smoothed projection is quicker.
+_MOST_RANKINGS = 320
 _ROUNDING = -1.0  # a floor below 0: the kernel computes what is rounding
 
 
@@ -149,7 +151,7 @@ class LatticeGeometry(Geometry):
         resources: Resources = ONE_THREAD,
     ) -> LatticeFits:
         """Project a stack (B, n, 2^(n-1))."""
-        keep, certify, method = options.keep, options.certify, options.method
+        keep, certify, method, leave = options.keep, options.certify, options.method, options.leave_large
         size = len(targets)
         few = self.small is not None and method != "ipm"
         arrays = few or size != 1 or keep is Keep.FACES  # otherwise they are made when asked for
@@ -193,7 +195,7 @@ class LatticeGeometry(Geometry):
             out = every if size == 1 else Piece(*(own[here] for own in every))  # type: ignore[arg-type]
             own = targets if size == 1 else targets[here]
             part = Part(fits, here, own, out, None if begin is None else begin[here], stop, certify)
-            if not (self._solve_few(part, one) if few else self._solve_large(part, one, method)):
+            if not (self._solve_few(part, one, leave) if few else self._solve_large(part, one, method, leave)):
                 stopped.append(True)
             elif resources.advance is not None:
                 resources.advance(len(piece))
@@ -288,7 +290,7 @@ class LatticeGeometry(Geometry):
         """The flow itself."""
         return point
 
-    def _solve_few(self, part: Part, resources: Resources) -> bool:
+    def _solve_few(self, part: Part, resources: Resources, leave: bool) -> bool:
         """A piece of a stack of few items in one kernel, then what it left unsolved. False after Ctrl-C."""
         fits, out, stop, size = part.fits, part.out, part.stop, len(part.targets)
         keep, first = fits.keep, part.span.start
@@ -302,9 +304,11 @@ class LatticeGeometry(Geometry):
         done, resume = 0, False
         assert fits.normalised is not None
         targets, floor = fits.normalised[part.span], _ROUNDING if stop.floor is None else stop.floor
+        assert self.small is not None
+        problem = self.small._replace(most=_MOST_RANKINGS) if leave else self.small
         while True:
             done = solve_piece(
-                self.small, self.weights, self.complete, small, targets, begin, start, stop.tol, floor,
+                problem, self.weights, self.complete, small, targets, begin, start, stop.tol, floor,
                 self._tolerance, int(keep), out, flat, used, done, resume,
             )  # fmt: skip
             if done == size:
@@ -322,12 +326,16 @@ class LatticeGeometry(Geometry):
         flat = Start(flat.paths[:rankings], flat.weights[:rankings], flat.factor[:numbers])
         unsolved = self._certify(part) if part.certify or out.stalled.any() else []
         fits.reasons[part.span] = ["done"] * size
+        if leave:
+            fits.reasons[part.span] = ["too_large" if kind == LEFT else "done" for kind in out.kind.tolist()]
         if self.complete and INSIDE in out.kind.tolist():
             for i, (kind, rounds) in enumerate(zip(out.kind.tolist(), out.rounds.tolist(), strict=True)):
                 if kind == INSIDE and rounds == 0:
                     fits.methods[first + i] = "moebius"
         found = None
         for i in unsolved:
+            if out.kind[i] == LEFT:
+                continue
             found = found if found is not None else split(out.count, flat)
             certificate = self.certifier.make(*fits.numbers[first + i].tolist())
             workspace = self.workspaces.take()
@@ -359,21 +367,23 @@ class LatticeGeometry(Geometry):
         reason = "stalled" if part.out.stalled[i] else "done"
         return Solved(mixture, None, certificate, "rankings", int(part.out.rounds[i]), reason, part.out.flows[i].copy())
 
-    def _solve_large(self, part: Part, resources: Resources, method: str) -> bool:
+    def _solve_large(self, part: Part, resources: Resources, method: str, leave: bool) -> bool:
         """The same, one call from Python per problem, for problems that take long enough. False after Ctrl-C."""
         parts: list[Start] = []
         fits, keep, first = part.fits, part.fits.keep, part.span.start
         # A single problem leaves nothing behind: its arrays are freed before it is certified.
         workspace = None if fits.given_flows is None else self.workspaces.take()
         # Derivatives need the rankings of the optimal face.
-        method = "rankings" if keep is Keep.FACES and method == "auto" else method
+        method = BEGUN if leave else "rankings" if keep is Keep.FACES and method == "auto" else method
         for i in range(len(part.targets)):
             solved = self._solve_one(part, i, workspace, resources, None, method)
             if solved is None:
                 break
             part.put(i, solved)
+            if solved.reason == "too_large":
+                part.out.kind[i] = LEFT
             if keep and fits.given_flows is not None:
-                inside = solved.method == "moebius"
+                inside = solved.method == "moebius" or part.out.kind[i] == LEFT
                 parts.append(no_start(self.n) if inside else self._kept(part, i, solved, workspace))
                 part.out.count[i] = len(parts[-1].weights)
         if workspace is not None:

@@ -27,6 +27,7 @@ from torch import Tensor, nn
 from torch.autograd import forward_ad
 
 from rumflow.core.arrays import Array
+from rumflow.core.problem import Stop
 from rumflow.layers.checks import require_finite
 from rumflow.layers.engines import Engine, find_engine, solve_distinct
 from rumflow.torch.warm import find
@@ -67,6 +68,7 @@ def _project(
     n_flow: int,
     mu: float,
     tol: float,
+    atol: float,
     threads: int,
     warm: int,
     keep: bool,
@@ -82,7 +84,7 @@ def _project(
         given = np.empty(0) if weights is None else weights.numpy()
         starts.bind((hash(problem.numpy().tobytes()), hash(given.tobytes()), mu), z.shape[-1], given)
         names, known, sketch = starts.find(rows, keys.reshape(-1).tolist() if keys.numel() else None)
-    answer = solve_distinct(engine, rows, known, tol, keep, n_flow > 0)
+    answer = solve_distinct(engine, rows, known, Stop(tol, atol * atol if atol else None), keep, n_flow > 0)
     if starts is not None:
         starts.put(names, answer.starts, sketch, engine.distance(answer.rho, rows))
     flow = z.new_empty((*shape, 0)) if answer.flow is None else _tensor(answer.flow, shape)
@@ -97,7 +99,7 @@ project_op = torch.library.custom_op("rumflow::project", _project, mutates_args=
 
 @project_op.register_fake
 def _(z: Tensor, *rest: Any) -> tuple[Tensor, ...]:
-    *_, n_outputs, n_flow, _, _, _, _, keep = rest
+    *_, n_outputs, n_flow, _, _, _, _, _, keep = rest
     shape = z.shape[:-1]
     known = z.is_meta or not keep
     sizes = [0 if known else torch.library.get_ctx().new_dynamic_size() for _ in range(3)]
@@ -186,20 +188,21 @@ class Project(torch.autograd.Function):
         n_flow: int,
         mu: float,
         tol: float,
+        atol: float,
         threads: int,
         warm: int,
         keep: bool,
     ) -> tuple[Tensor, ...]:
         """See `project_op`; arguments are spelled out because `torch.compile` counts them."""
         result: tuple[Tensor, ...] = torch.ops.rumflow.project(
-            z, problem, weights, keys, n_outputs, n_flow, mu, tol, threads, warm, keep
+            z, problem, weights, keys, n_outputs, n_flow, mu, tol, atol, threads, warm, keep
         )
         return result
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
         """Save the state, if it was kept."""
-        _, own, problem, weights, _, n_outputs, n_flow, mu, _, threads, _, keep = inputs
+        _, own, problem, weights, _, n_outputs, n_flow, mu, _, _, threads, _, keep = inputs
         ctx.mark_non_differentiable(*output[2:])
         ctx.set_materialize_grads(False)  # no zeros in the shape of the state
         if keep:
@@ -219,7 +222,7 @@ class Project(torch.autograd.Function):
         product = tangent(grad_rho, grad_flow, *state, weights, mu, threads, False)[0]
         if own.shape[0] < n_outputs:
             product = product[..., own]
-        return (product if weights is None else product * weights.to(product.device), *(None,) * 11)
+        return (product if weights is None else product * weights.to(product.device), *(None,) * 12)
 
 
 class Tangent(torch.autograd.Function):
@@ -334,7 +337,10 @@ def _looked_on(tensor: Tensor) -> bool:
         return True
     try:
         transformed = torch._C._are_functorch_transforms_active() or torch._C._len_torch_dispatch_stack() > 0
-        return transformed or torch._C._get_tracing_state() is not None
+        batched = torch._C._functorch.is_legacy_batchedtensor(
+            tensor
+        )  # as `autograd.grad(is_grads_batched=True)` makes them
+        return transformed or batched or torch._C._get_tracing_state() is not None
     except AttributeError:  # private as well: another version may not have them
         return True
 

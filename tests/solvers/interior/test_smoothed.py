@@ -258,7 +258,7 @@ def test_single_precision_that_fails_is_followed_by_double(case, monkeypatch):
     def fail(*args):
         attempts.append(args[6].rz.dtype)
         if args[6].rz.dtype == np.float32:
-            args[8][:] = np.nan  # flows of no use
+            args[9][:] = np.nan  # flows of no use
         else:
             smoothed_path.centre_piece(*args)
 

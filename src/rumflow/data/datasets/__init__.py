@@ -86,22 +86,41 @@ def fetch_abkk(frame: str | None = None) -> ChoiceData:
     Returns
     -------
     ChoiceData
+
+    Examples
+    --------
+    >>> data = fetch_abkk("low")  # doctest: +SKIP
     """
     return _choices(fetched.read_abkk(frame), "abkk")
 
 
 def fetch_sfwork() -> ChoiceData:
-    """Return the modes of transport to work in San Francisco (Koppelman and Bhat 2006)."""
+    """Return the modes of transport to work in San Francisco (Koppelman and Bhat 2006).
+
+    Examples
+    --------
+    >>> data = fetch_sfwork()  # doctest: +SKIP
+    """
     return _choices(fetched.read_modes("sfwork"), "sfwork")
 
 
 def fetch_sfshop() -> ChoiceData:
-    """Return the modes of transport to shops in San Francisco (Koppelman and Bhat 2006)."""
+    """Return the modes of transport to shops in San Francisco (Koppelman and Bhat 2006).
+
+    Examples
+    --------
+    >>> data = fetch_sfshop()  # doctest: +SKIP
+    """
     return _choices(fetched.read_modes("sfshop"), "sfshop")
 
 
 def fetch_mg_2019() -> ChoiceData:
-    """Return the choices of McCausland and Gerringer (2019), which RanCh has as an R file: only from RUMFLOW_DATA."""
+    """Return the choices of McCausland and Gerringer (2019), which RanCh has as an R file: only from RUMFLOW_DATA.
+
+    Examples
+    --------
+    >>> data = fetch_mg_2019()  # doctest: +SKIP
+    """
     return _choices(fetched.read_mg_2019(), "mg_2019")
 
 

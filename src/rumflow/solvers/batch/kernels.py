@@ -20,7 +20,8 @@ from rumflow.solvers.small.solve import begin_peeled, begin_small, solve_small
 from rumflow.solvers.small.workspace import load_small, load_target, store_flow, store_rankings
 from rumflow.solvers.tangent import face_dimension, span_small, span_tight_small, tangent_small
 
-INSIDE, FACE = 0, 1
+#: Where a problem ended: within RUM, on a face of it, or nowhere, because its active set outgrew its use.
+INSIDE, FACE, LEFT = 0, 1, 2
 
 
 # Kernels take plain numbers.
@@ -40,7 +41,7 @@ class Piece(NamedTuple):
 
     flows: Array  # (b, n, 2^(n-1))
     rhos: Array
-    kind: NDArray[np.int64]  # INSIDE or FACE
+    kind: NDArray[np.int64]  # INSIDE, FACE or LEFT
     count: NDArray[np.int64]  # type: ignore[assignment]  # rankings kept
     rounds: NDArray[np.int64]
     stalled: NDArray[np.bool_]  # not known to be solved
@@ -171,6 +172,10 @@ def solve_piece(
             store_flow(workspace, flow)
             objective = measure(flow, rho, target, weights)
             out.kind[i] = INSIDE if objective <= RELATIVE_RUM_TOLERANCE * size else FACE
+            out.count[i] = 0
+            if out.stalled[i] and workspace.count[0] > problem.most:
+                out.kind[i] = LEFT
+                continue
             if keep == KEEP_FACES:
                 span_solved(problem, workspace, flow, complete, out.kind[i] == FACE)
             out.count[i] = workspace.count[0]

@@ -15,9 +15,9 @@ tree; the backward pass takes the tree that the forward pass ended with. Several
 each of the `rumflow.solvers.interior.lanes`.
 
 The path is followed by primal-dual Newton steps with s = max(mu_now / 20, mu), then at mu until flows are known up to about
-1e-12 of themselves. The tree is *lazy*: it is kept, also from one pass to the next, until a solve takes clearly more
-iterations than the first with it. The systems on the way are solved in single precision, and in double precision where that
-fails; those of derivatives, which are solved to the end, in double precision.
+1e-12 of themselves (`ACCURACY`, or what the caller asks for). The tree is *lazy*: it is kept, also from one pass to the next,
+until a solve takes clearly more iterations than the first with it. The systems on the way are solved in single precision, and in
+double precision where that fails; those of derivatives, which are solved to the end, in double precision.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ from rumflow.solvers.interior.smoothed_path import (
 
 #: In which precision Newton systems are solved, one after the other, and what a solve reaches.
 _ATTEMPTS = (np.float32, 1e-5), (np.float64, 1e-14)
+#: The largest relative error of a flow, and the error of a derivative relative to its right side.
+ACCURACY = 1e-12, 1e-11
 #: Samples that one thread takes at a time.
 _PIECE = 128
 
@@ -59,8 +61,10 @@ class Centre(NamedTuple):
 class SmoothedProjector:
     """Smoothed projections of stacks over the same cells: `solve`, and `tangent` for the derivatives."""
 
-    def __init__(self, n: int, weights: Array, mu: float, threads: int | None = None) -> None:
-        self.n, self.mu, self.threads = n, mu, thread_count(threads)
+    def __init__(
+        self, n: int, weights: Array, mu: float, threads: int | None = None, accuracy: tuple[float, float] = ACCURACY
+    ) -> None:
+        self.n, self.mu, self.threads, self.accuracy = n, mu, thread_count(threads), accuracy
         self.weights = weights
         self.table = diagonal_table(weights, n, 1)
         self.uniform = uniform_flow(n)
@@ -100,8 +104,8 @@ class SmoothedProjector:
             def task(own: Ints, work: Workspace, at: Samples, lanes: Lanes, reach: float = reach) -> None:
                 done, parts = found[own], (flows[own], trees[own], rhos[own])
                 centre_piece(
-                    targets[own], self.weights, self.table, self.mu, work, at, lanes, reach, *parts[:2], has_tree[own], done,
-                    parts[2],
+                    targets[own], self.weights, self.table, self.mu, work, at, lanes, reach, self.accuracy[0], *parts[:2],
+                    has_tree[own], done, parts[2],
                 )  # fmt: skip
                 found[own], flows[own], trees[own], rhos[own] = done, *parts
 
@@ -121,7 +125,7 @@ class SmoothedProjector:
 
         def task(own: Ints, work: Workspace, at: Samples, lanes: Lanes) -> None:
             g, other = rows[own], none if by_flow is None else by_flow[own]
-            tangent_piece(self.table, self.mu, work, at, lanes, flows[own], trees[own], g, other)
+            tangent_piece(self.table, self.mu, work, at, lanes, self.accuracy[1], flows[own], trees[own], g, other)
             rows[own] = g
             if by_flow is not None:
                 by_flow[own] = other

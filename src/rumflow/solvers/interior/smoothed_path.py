@@ -4,8 +4,8 @@
 system is solved, the sample moves on to its next system, or makes room for the next sample of the stack.
 
 A Newton step that changes no flow by more than a share t of itself, from a system solved up to a share e, leaves an error of
-about t max(t, e). The next system need not be solved more accurately than that; once it is below 1e-12 the point is found:
-finite differences with steps of 1e-6, as gradients are tested with, then agree up to 1e-6. Steps are made conserved in
+about t max(t, e). The next system need not be solved more accurately than that; once it is below `finest` the point is found:
+with 1e-12 finite differences with steps of 1e-6, as gradients are tested with, agree up to 1e-6. Steps are made conserved in
 double precision, whatever the lanes compute in.
 """
 
@@ -32,8 +32,6 @@ from rumflow.core.tree import (
 )
 from rumflow.solvers.interior.lanes import iterate, load, load_tree, rest, take_solution
 
-#: The largest relative error of a flow, and the error of a derivative relative to its right side.
-_FORWARD, _BACKWARD = 1e-12, 1e-11
 _MOST_STEPS = 100
 
 
@@ -158,7 +156,7 @@ def extend(work, tree):
 
 
 @kernel
-def begin_step(at, lane, flow, target, weights, table, mu, tree, work, lanes, reach):
+def begin_step(at, lane, flow, target, weights, table, mu, tree, work, lanes, reach, finest):
     """The Newton system at `flow` into a lane. A new sample (no steps yet) is centred first.
 
     It begins at a mu that fits the slope there, well above it: then it is soon on the path. From a point of the path with
@@ -195,7 +193,7 @@ def begin_step(at, lane, flow, target, weights, table, mu, tree, work, lanes, re
     digits = 0.1
     if aim == mu:
         error = at.error[lane]
-        digits = min(digits, max(0.1 * error, _FORWARD / error, 10.0 * reach))
+        digits = min(digits, max(0.1 * error, finest / error, 10.0 * reach))
     at.aim[lane] = aim
     at.digits[lane] = digits
     at.goal[lane] = digits * digits * rz
@@ -204,7 +202,7 @@ def begin_step(at, lane, flow, target, weights, table, mu, tree, work, lanes, re
 
 
 @kernel
-def end_step(at, lane, flow, mu, tree, work, lanes):
+def end_step(at, lane, flow, mu, tree, work, lanes, finest):
     """Take the step of a lane. Returns 1 when the point k(mu) is found, -1 when it never will be, else 0."""
     take_solution(lanes, lane, work.step)
     extend(work, tree)
@@ -219,7 +217,7 @@ def end_step(at, lane, flow, mu, tree, work, lanes):
     at.now[lane] = now
     left = relative * max(relative, digits)
     at.error[lane] = min(left, 1.0) if by_flow == 1.0 else 1.0
-    return 1 if aim == mu and by_flow == 1.0 and left <= _FORWARD else 0
+    return 1 if aim == mu and by_flow == 1.0 and left <= finest else 0
 
 
 @kernel
@@ -232,7 +230,7 @@ def is_unsolved(at, lane, lanes):
 
 
 @kernel
-def centre_piece(targets, weights, table, mu, work, at, lanes, reach, flows, trees, has_tree, found, rhos):
+def centre_piece(targets, weights, table, mu, work, at, lanes, reach, finest, flows, trees, has_tree, found, rhos):
     """The points k(mu) of a piece of a stack, from `flows`, with their `trees` where there are any."""
     n = table.shape[0]
     next_sample = 0
@@ -246,9 +244,9 @@ def centre_piece(targets, weights, table, mu, work, at, lanes, reach, flows, tre
                     busy = True
                     continue
                 tree = Tree(work.edges, trees[i, 0], trees[i, 1], trees[i, 2])
-                state = end_step(at, lane, flows[i], mu, tree, work, lanes)
+                state = end_step(at, lane, flows[i], mu, tree, work, lanes, finest)
                 if state == 0 and at.steps[lane] < _MOST_STEPS:
-                    begin_step(at, lane, flows[i], targets[i], weights, table, mu, tree, work, lanes, reach)
+                    begin_step(at, lane, flows[i], targets[i], weights, table, mu, tree, work, lanes, reach, finest)
                     busy = True
                     continue
                 found[i] = state == 1
@@ -263,7 +261,7 @@ def centre_piece(targets, weights, table, mu, work, at, lanes, reach, flows, tre
                 at.steps[lane] = 0
                 at.build[lane] = not has_tree[i]
                 tree = Tree(work.edges, trees[i, 0], trees[i, 1], trees[i, 2])
-                begin_step(at, lane, flows[i], targets[i], weights, table, mu, tree, work, lanes, reach)
+                begin_step(at, lane, flows[i], targets[i], weights, table, mu, tree, work, lanes, reach, finest)
                 busy = True
             elif i >= 0:
                 rest(lanes, lane)
@@ -272,7 +270,7 @@ def centre_piece(targets, weights, table, mu, work, at, lanes, reach, flows, tre
 
 
 @kernel
-def begin_tangent(at, lane, flow, g, by_flow, table, mu, tree, work, lanes):
+def begin_tangent(at, lane, flow, g, by_flow, table, mu, tree, work, lanes, finest):
     """The system with the right side Z^T g + g_flow into a lane."""
     n, half = flow.shape
     for x in range(n):
@@ -285,12 +283,12 @@ def begin_tangent(at, lane, flow, g, by_flow, table, mu, tree, work, lanes):
     load_tree(lanes, lane, tree)
     restrict(work, tree)
     rz = load(lanes, lane, work.scaling, work.inverse, work.residual)
-    at.goal[lane] = _BACKWARD**2 * rz
+    at.goal[lane] = finest**2 * rz
     at.iterations[lane] = 0
 
 
 @kernel
-def tangent_piece(table, mu, work, at, lanes, flows, trees, rows, by_flow):
+def tangent_piece(table, mu, work, at, lanes, finest, flows, trees, rows, by_flow):
     """Z (Q + D)^-1 (Z^T g + g_flow) in place of each g of `rows`, the same without Z in place of g_flow (no rows: 0)."""
     n = table.shape[0]
     next_sample = 0
@@ -316,7 +314,7 @@ def tangent_piece(table, mu, work, at, lanes, flows, trees, rows, by_flow):
                 next_sample += 1
                 tree = Tree(work.edges, trees[i, 0], trees[i, 1], trees[i, 2])
                 other = by_flow[i] if by_flow.shape[0] > 0 else work.step[:0]
-                begin_tangent(at, lane, flows[i], rows[i], other, table, mu, tree, work, lanes)
+                begin_tangent(at, lane, flows[i], rows[i], other, table, mu, tree, work, lanes, finest)
                 busy = True
             elif i >= 0:
                 rest(lanes, lane)

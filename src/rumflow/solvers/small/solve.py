@@ -289,7 +289,7 @@ def begin_peeled(problem, workspace, flow):
 
 @leaf
 def solve_small(problem, workspace, tol, floor):
-    """Rounds until the gap is within max(tol * objective, floor); their number, and whether it stalled instead."""
+    """Rounds until the gap is within max(tol * objective, floor); their number, and whether it ended before."""
     n = problem.layer.shape[0] - 2
     full = workspace.below.shape[0] - 1
     own = workspace.scratch[0]
@@ -316,6 +316,8 @@ def solve_small(problem, workspace, tol, floor):
         goal = max(tol * min(objective, problem.scale), floor)
         if gap <= goal:
             return rounds, False
+        if k > problem.most:
+            return rounds, True
         stalled = 0 if objective < (1.0 - 1e-13) * lowest else stalled + 1
         lowest = min(lowest, objective)
         if stalled > STALL_ROUNDS:

@@ -38,6 +38,7 @@ class SmallProblem(NamedTuple):
     up: Ints  # (N, 2): for each menu, layers from the full menu on: place of the edge above, menu above
     scale: float  # sum of the weights: no two RUMs are further apart
     ridge: float
+    most: int = np.iinfo(np.int64).max  # active rankings beyond which others take over
 
 
 class SmallWorkspace(NamedTuple):
