@@ -117,7 +117,6 @@ def render_endogenous(out_dir: str | Path) -> None:
     ]
     inside = [row for row in seven if row["statistic"] < 1e-9]
     most = max(abs(row["pvalue"] - row["published_pvalue"]) for row in seven if row not in inside)
-    noise = max((abs(row["positive"] - row["published_pvalue"]) for row in inside), default=0.0)
     tau = sorted(abs(row["tau"] / row["published_tau"] - 1) for row in seven)
     longer = [
         [
@@ -143,8 +142,8 @@ def render_endogenous(out_dir: str | Path) -> None:
         markdown_table(header, lines),
         f"Largest differences: tau {tau[-1]:.1%} (the next {tau[-2]:.1%}), p-value {most:.3f} where the statistic is positive. "
         f"In {len(inside)} spans the demand is rational itself and the statistic is 0: the p-value is 1. The published ones "
-        "count the replicates above a statistic of the order of 1e-13, that is those which are positive (here a share that "
-        f"differs by up to {noise:.3f}).",
+        "compare replicates with a statistic of the order of 1e-13, which is rounding; the last column has the share of "
+        "replicates that are positive.",
         "## All 25 years",
         markdown_table(
             ["years", "degree", "patches", "statistic", "tau", "p-value", "replicates", "not certified", "CPU s"],
