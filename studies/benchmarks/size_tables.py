@@ -223,6 +223,34 @@ def coverage(found: Sequence[Row]) -> str:
     return markdown_table(head, body)
 
 
+def _last_rates(found: Sequence[Row], populations: str) -> dict[Key, float]:
+    """Rates by truth, groups, choices and sizes; of a design that was measured again, the last."""
+    fields = ("truth", "groups", "choices", "sizes")
+    return {
+        tuple(str(row[f]) for f in fields): float(row["rejected"]) for row in found if row["populations"] == populations
+    }
+
+
+def homogeneity(found: Sequence[Row]) -> str:
+    """How often groups that are alike are called different, mean / worst, by their number and sizes."""
+    rates = _last_rates(found, "alike")
+    body = []
+    for groups, sizes in dict.fromkeys((key[1], key[3]) for key in rates):
+        own = {key: rate for key, rate in rates.items() if (key[1], key[3]) == (groups, sizes)}
+        parts = [[rate for key, rate in own.items() if (key[0] in FALSE) == false] for false in (False, True)]
+        body.append([groups, sizes, len(own), *map(both, parts)])
+    return markdown_table(("groups", "sizes", "designs", "true models", "false models"), body)
+
+
+def homogeneity_power(found: Sequence[Row]) -> str:
+    """How often two different populations are called so."""
+    rates = _last_rates(found, "different")
+    columns = dict.fromkeys(key[2:] for key in rates)
+    truths = dict.fromkeys(key[0] for key in rates)
+    body = [[truth, *(percent(rates[truth, "2", *column]) for column in columns)] for truth in truths]
+    return markdown_table(("populations", *(f"{choices} choices, {sizes}" for choices, sizes in columns)), body)
+
+
 def uniform(study: Study, found: Sequence[Row]) -> str:
     """The most of the true models that each rejects, how many of the false ones, and the first by a better method."""
     true = [r for r in found if str(r["truth"]) in TRUE]
@@ -258,6 +286,8 @@ OF_SIZE += (size_doubtful, size_procedures, size_rules, size_power)
 TABLES: dict[str, Callable[[], str]] = {
     **{table.__name__: lambda table=table: table(_study()) for table in OF_SIZE},
     "coverage": lambda: coverage(rows("coverage")),
+    "homogeneity": lambda: homogeneity(rows("homogeneity")),
+    "homogeneity_power": lambda: homogeneity_power(rows("homogeneity")),
     "uniform": lambda: uniform(_study(), rows("uniform")),
     "oracles": lambda: oracles(rows("oracles")),
 }

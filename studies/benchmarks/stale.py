@@ -47,6 +47,7 @@ DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "explain": ("inference.explain",),
     "explain_hotel": ("inference.explain",),
     "graphs": ("projection.single", "data.simulate"),
+    "homogeneity": ("inference.homogeneity",),
     "hotel": ("projection.single", "inference.test", "inference.likelihood"),
     "hotel_1_bounds": ("inference.bounds",),
     "hotel_5_decisions": ("inference.diversion", "inference.next_menu", "inference.assortment"),

@@ -11,6 +11,7 @@ from rumflow.inference.resample import CellSampler, generators
 from studies.benchmarks import size_tables
 from studies.experiments import least_favourable
 from studies.experiments.coverage import KINDS
+from studies.experiments.homogeneity import rejections
 from studies.experiments.oracles import VARIANTS, oracle_rates
 from studies.experiments.power import PROCEDURES, apply_all, make_truth, render_power, run_power
 from studies.experiments.size import PROCEDURES as PROCEDURES_OF_SIZE
@@ -158,6 +159,25 @@ def test_tables_show_the_most_reliable_rates():
     power = size_tables.size_power(study)
     assert "| all 1 designs |  |  |  |  | 55.0 | 50.0 | over three points less in 1 |" in power
     assert "| 3 | 20 | equal | all | noise | 55.0 | 50.0 | 2.0 |" in power
+
+
+def test_tables_of_homogeneity():
+    design = {"populations": "alike", "groups": 2, "choices": 20, "sizes": "equal"}
+    rows = [
+        design | {"truth": truth, "rejected": rate}
+        for truth, rate in (("6", 0.02), ("opposite", 0.09), ("noise", 0.01))
+    ]
+    assert "| 2 | equal | 3 | 5.5 / 9.0 | 1.0 / 1.0 |" in size_tables.homogeneity(rows)
+    again = rows[1] | {"rejected": 0.06}  # measured again: the last counts
+    assert "| 2 | equal | 3 | 4.0 / 6.0 | 1.0 / 1.0 |" in size_tables.homogeneity([*rows, again])
+    other = [row | {"populations": "different", "rejected": 0.5} for row in rows]
+    assert "| noise | 50.0 |" in size_tables.homogeneity_power([*rows, *other])
+    assert size_tables.homogeneity_power([*rows, *other]).startswith("| populations | 20 choices, equal |")
+
+
+def test_a_small_study_of_homogeneity():
+    row = rejections("alike", "6", 2, 20, "unequal", 3)
+    assert (row["data_sets"], row["groups"], row["rejected"] <= 1) == (3, 2, True)
 
 
 def test_tables_of_intervals_and_of_other_tests():

@@ -114,6 +114,22 @@ def test_how_subjects_are_resampled_is_said(capsys, tmp_path, command):
         assert "--no-cluster" not in run(capsys, *words, "--by", "subject")[2]
 
 
+def test_groups_together_are_tested_for_differences(capsys, tmp_path):
+    path = tmp_path / "groups.csv"
+    rows = [f"{g},a|b,{x}" for g, chosen in (("north", "aaaaaaab"), ("south", "abbbbbbb")) for x in chosen * 5]
+    path.write_text("\n".join(["group,menu,choice", *rows, "north,a|b|c,c", "south,a|b|c,c"]) + "\n")
+    words = ["test", path, "--by", "group", "--together", "--n-boot", 19, "--seed", 1]
+    code, out, _ = run(capsys, *words)
+    assert code == 0
+    assert "The groups differ: that all of them choose alike is rejected at the 5 % level." in out
+    answer = json.loads(run(capsys, *words, "--json")[1])
+    groups = rf.ChoiceData.from_csv(path, group=True).split()
+    expected = rf.compare_groups(groups, 19, seed=1)
+    assert (answer["pvalue"], answer["groups"]) == (expected.together.pvalue, 2)
+    assert answer["homogeneity"]["statistic"] == pytest.approx(expected.homogeneity.statistic)
+    assert answer["homogeneity"]["pvalue"] == expected.homogeneity.pvalue == 0.05
+
+
 def test_one_bad_group_does_not_end_the_table(capsys, tmp_path):
     path = tmp_path / "groups.csv"
     rows = "north,1,a|b,a north,2,a|b,b north,1,a|c,c south,3,a|b,a south,3,a|c,a west,4,a|b,b west,5,a|c,c"

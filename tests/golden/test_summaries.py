@@ -6,7 +6,7 @@ import pytest
 
 import rumflow as rf
 from rumflow.inference.bounds import Bounds
-from rumflow.inference.groups import GroupComparison, RumTests
+from rumflow.inference.groups import RumTests
 from rumflow.inference.next_menu import NextMenus
 from rumflow.inference.notes import ASSUMPTION
 from rumflow.inference.result import nothing_or
@@ -234,15 +234,19 @@ Of 1 tests at the 5 % level, 1 reject random utility singly, 1 after Holm, 1 aft
 This takes menus to be offered independently of tastes: where people with other tastes see other menus, rational people are rejected as well.
 """,
     )
-    together = rf.rum_test({"x": DECOY, "yellow": FITS}, n_boot=19, seed=1)
+    compared = rf.compare_groups({"x": DECOY, "yellow": FITS}, n_boot=19, seed=1)
     says(
-        GroupComparison(together, found).summary(),
+        compared.summary(),
         """
-One distribution for all groups is rejected, random utility within the groups is not: the groups differ.
+The groups differ: that all of them choose alike is rejected at the 5 % level.
+  homogeneity of 2 groups: statistic 6, p-value 0.05 (19 replicates, drawn from the pooled shares)
+Whether random utility holds within every group is not decided: Holm's rule needs at least 39 replicates for 2 groups, and 19 were made.
+One distribution of rankings for all groups is rejected.
   all groups together: statistic 9.42857, p-value 0.05 at tau = 0.204, 0.05 at tau = 0, 0.05 at tau = 0.408
 """
         + table.lstrip("\n"),
     )
+    assert repr(compared.homogeneity) == "HomogeneityTest(statistic=6, pvalue=0.05, n_boot=19)"
 
 
 # Decisions --------------------------------------------------------------------------------------------------------------------

@@ -10,9 +10,16 @@ from scipy.optimize import nnls
 
 import rumflow as rf
 from rumflow.inference import homogeneity_test
-from rumflow.inference.convention import Convention
-from rumflow.inference.homogeneity import excess, pooled_shares, replicates_needed
-from rumflow.inference.replicate import Replicator
+from rumflow.inference.convention import Convention, find_taus
+from rumflow.inference.homogeneity import (
+    ExcessReplicator,
+    common_population,
+    excess,
+    pooled_shares,
+    replicates_needed,
+)
+from rumflow.inference.replicate import Replicator, tightened_centre
+from rumflow.inference.resample import CellSampler, generators
 from rumflow.inference.sample import build_sample
 from tests.reference.examples import DECOY, FIRST, FITS, SECOND
 from tests.reference.samples import draw_data, incomplete, make_data
@@ -92,6 +99,51 @@ def test_replicates_have_the_noise_of_groups_that_are_alike():
     null = first.null_distribution
     error = np.hypot(np.std(fresh) / np.sqrt(len(fresh)), null.std() / np.sqrt(len(null)))
     assert abs(null.mean() - np.mean(fresh)) < 4 * error + 0.05 * np.mean(fresh)
+
+
+MANY = rf.ChoiceData.from_counts(
+    {("a", "b"): {"a": 30_000, "b": 70_000}, ("a", "b", "c"): {"a": 50_000, "b": 30_000, "c": 20_000}}
+)
+
+
+def prepared(groups):
+    sample = build_sample(groups, "counts", Convention())
+    return sample, CellSampler(sample, "menu", "null")
+
+
+def test_deviations_are_stretched_by_the_choices_of_all_groups():
+    small = rf.ChoiceData.from_counts({("a", "b"): {"a": 6, "b": 4}, ("a", "b", "c"): {"a": 1, "b": 0, "c": 0}})
+    only = rf.ChoiceData.from_counts({("a", "c"): {"a": 1}})
+    sample, sampler = prepared([FITS, small, only])
+    centre = pooled_shares(sample, sample.frequency[None])
+    replicator = ExcessReplicator(sample, sampler, (0.0,), centre, (None,), 1e-9, 0)
+    plain, drawn = (
+        draw(generators(0, (), range(5)))
+        for draw in (lambda g: sampler.draw(g, centre[0]), lambda g: replicator.draw(g, 0))
+    )
+    behind = {("a", "b"): 110, ("a", "b", "c"): 101, ("a", "c"): 2}  # at least 2
+    m = np.array([behind[sample.members(u)] for u in sample.unit])
+    assert drawn == pytest.approx(centre + np.sqrt(m / (m - 1)) * (plain - centre))
+    assert (plain != centre).any()
+
+
+def test_what_groups_that_are_alike_are_drawn_from():
+    """Rational shares: the tightened fit. Others: on the way from there to the pooled shares; all of it with many choices."""
+    far = {}
+    for name, data in (("fits", FITS), ("decoy", DECOY), ("many", MANY)):
+        sample, sampler = prepared([data, data])
+        own = np.bincount(sample.unit_menu, sample.sizes)
+        tau = find_taus("auto", own, np.array([2.0, 3.0]), Convention())[0]
+        eta, _ = tightened_centre(sample, tau, 1e-9)
+        q = pooled_shares(sample, sample.frequency[None])[0]
+        found, _ = common_population(sample, sampler, 1e-9, seed=3)
+        share = (found - eta) @ (q - eta) / ((q - eta) @ (q - eta))
+        assert found == pytest.approx(eta + share * (q - eta), abs=1e-7)
+        far[name] = share
+    assert far["fits"] == pytest.approx(0, abs=1e-9)
+    assert 0.999 < far["many"] <= 1
+    # J(q) = 2 x 24/7. Noise of the tightened fit: at most that of all five cells, 2 x (1 - sum of squares), and less than J.
+    assert 0.5 < far["decoy"] < 0.99
 
 
 def test_the_seed_decides_and_nothing_else(tmp_path):
