@@ -1,9 +1,9 @@
 """How often the test of homogeneity calls groups different: those that are alike (size), and those that are not (power).
 
-Groups choose from all menus of four items, 20 choices each, two groups also 100. *Unequal*: the first group has as many, the others
-a fifth of that. Populations are those of `size.py`, true and false models. Alike: all groups have the same one. Different: each
-has its own, mixed half and half with a common one. Every data set has a bootstrap of its own, 99 replicates at the 5 % level, as
-`compare_groups` has it.
+Groups choose from all menus of four items, 20 choices each, two groups also 100. *Unequal*: the first group has as many, the
+others a fifth of that. Populations are those of `size.py`, true and false models. Alike: all groups have the same one.
+Different: each has its own, mixed half and half with a common one. Every data set has a bootstrap of its own, 99 replicates
+at the 5 % level, as `compare_groups` has it.
 
     python -m studies.experiments.homogeneity --out studies/results/homogeneity.csv    # goes on where it stopped
     python -m studies.experiments.homogeneity --out studies/results/homogeneity.csv --above .06 --data-sets 1000    # once more
