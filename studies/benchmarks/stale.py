@@ -54,6 +54,7 @@ DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "large": ("projection.single", "data.simulate"),
     "layers": ("torch.layer", "jax.function"),
     "layers_softmax": ("torch.layer", "torch.head"),
+    "layouts": None,
     "limits": (
         "inference.test",
         "inference.explain",
@@ -69,6 +70,8 @@ DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "mutants_2": None,
     "mutants_3": None,
     "mutants_4": None,
+    "pairs": ("solvers.inequalities.geometry", "solvers.bounded.geometry"),
+    "reading": None,
     "oracle": ("projection.single", "projection.batch", "inference.test", "inference.explain", "inference.likelihood"),
     "oracles": ("inference.test",),
     "power": ("inference.test",),
