@@ -95,7 +95,7 @@ def test_the_runner(tmp_path, capsys, monkeypatch):
 def test_some_rounds_of_the_fuzzer():
     from studies.experiments.fuzz import KINDS, run_round
 
-    quick = [kind for kind in KINDS if kind != "clock"]
+    quick = [kind for kind in KINDS if kind not in ("clock", "limits")]  # those depend on how busy the machine is
     endings = [run_round(7, number, quick) for number in range(24)]
     assert {kind for kind, _ in endings} == set(quick)
     assert ("reader", "read") in endings

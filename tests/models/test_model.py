@@ -142,7 +142,7 @@ def test_what_models_say_of_their_types():
         "peaked": (False, False, True, False),
         "types": (False, False, False, True),
         "graph": (False, False, False, True),
-        "budgets": (False, False, False, True),
+        "budgets": (False, False, False, False),
         "own": (False, False, False, True),
     }
     with pytest.raises(InputError, match="not all rankings that respect known preferences"):

