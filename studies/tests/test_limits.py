@@ -23,10 +23,10 @@ except KeyboardInterrupt:
 def test_a_process_is_interrupted_and_its_end_is_seen():
     found = run_clocked(WAITS, 0.1)
     assert (found.code, found.out) == (5, "interrupted")
-    assert found.first_line is not None
+    assert found.err == "rumflow: at work\n"
     assert found.since_signal is not None
-    assert found.since_signal.clock < found.taken.clock < 50
-    assert found.since_signal.processor <= found.taken.processor < 50
+    assert 0 <= found.since_signal.clock <= found.taken.clock
+    assert 0 <= found.since_signal.processor <= found.taken.processor
 
 
 def test_a_process_that_ends_by_itself():
