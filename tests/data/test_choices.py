@@ -1,4 +1,4 @@
-"""Choice data: menus in any order, items left out, hundreds of items, numbers beyond double precision."""
+"""Choice data: menus in any order, items left out, hundreds of items, pickles."""
 
 import pickle
 
@@ -10,13 +10,6 @@ from rumflow.data import labels
 from rumflow.data.choices import ChoiceData
 from rumflow.data.counted import Rows
 from rumflow.errors import InputError
-from tests.reference.shops import same_shop
-
-
-def test_counts(large_shop):
-    table = {menu: {x: c for x, c in zip(large_shop.items, row, strict=True) if c > 0}
-             for menu, row in zip(large_shop.menus, large_shop.counts, strict=True)}  # fmt: skip
-    same_shop(ChoiceData.from_counts(table, items=large_shop.items), large_shop)
 
 
 def test_split(large_shop):
@@ -88,35 +81,6 @@ def test_without_items_keeps_single_choices():
     assert np.array_equal(data.counts, other.counts, equal_nan=True)
     assert [data.rows.subjects[s] for s in data.rows.subject] == [2, 2]
     assert data.rows.weight.tolist() == [2, 3]
-
-
-@pytest.mark.parametrize(
-    "value", [1e308, 2.0**63, float("inf"), 2.0**53 + 2, 10**400], ids=lambda v: f"{len(str(v))} digits"
-)
-def test_counts_beyond_double_precision(value):
-    for make in (
-        lambda: ChoiceData.from_counts({("a", "b"): {"a": value, "b": 1}}),
-        lambda: ChoiceData.from_matrix([[1, 0], [0, 1], [value, 2]]),
-        lambda: ChoiceData.from_frame({"menu": ["a,b", "a,b"], "item": ["a", "b"], "count": [value, 1]}),
-        lambda: ChoiceData.from_frame(
-            {"menu": ["a,b", "a,b"], "choice": ["a", "b"], "weight": [value, 1]}, weight="weight"
-        ),
-    ):
-        with pytest.raises(rf.InputError, match=r"2\^53 = 9007199254740992|not a number|is needed"):
-            make()
-    half = {("a", "b"): {"a": 2.0**52, "b": 2.0**52}}
-    assert ChoiceData.from_counts(half).n_observations == 2.0**53
-    with pytest.raises(rf.InputError, match=r"menu \{a, b\}: its total is .* 2\^53 = 9007199254740992"):
-        ChoiceData.from_counts({("a", "b"): {"a": 2.0**53, "b": 2.0**53}})
-
-
-def test_numbers_of_thousands_of_digits():
-    long = 7 * 10**6000
-    with pytest.raises(rf.InputError, match="bits cannot be a label"):
-        ChoiceData.from_frame({"menu": [[1, long], [1, long]], "choice": [1, 1]})
-    digits = "7" * 6000
-    data = ChoiceData.from_frame({"menu": [f"1,{digits}", f"1,{digits}9"], "choice": ["1", f"{digits}9"]})
-    assert data.items == ("1", digits, digits + "9")
 
 
 def test_pickles_of_other_versions():

@@ -52,5 +52,5 @@ LINES = re.findall(r"\| `(rf\..*?)` \|", PAGE.read_text(encoding="utf-8"))
 def test_the_one_line_of_each(line, request):
     if (name := re.search(r'load\("(\w+)"', line)[1]) in fetched.SETS:
         request.getfixturevalue("data_folder")
-    quick = line.replace("seed=0", "seed=0, n_boot=9").replace("n_boot=99, ", "")
+    quick = line.replace("seed=0", "seed=0, n_boot=39").replace("n_boot=99, ", "")
     assert isinstance(eval(quick, {"rf": rf}), str), name

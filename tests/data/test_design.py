@@ -7,7 +7,7 @@ import pytest
 
 import rumflow as rf
 from rumflow.core.menus import Menus
-from rumflow.data.design import why_untestable
+from rumflow.data.design import cautions, next_steps, people_and_choices, why_untestable
 
 MENUS = [menu for size in (1, 2, 3, 4) for menu in combinations(range(4), size)]
 
@@ -45,3 +45,25 @@ def test_the_sentence_says_why():
     assert why("ab", "bc", "ca") == ""
     assert why("ab", "abc") == ""
     assert "no menu has two" in why("a")
+
+
+def test_one_choice_a_menu_is_no_share():
+    """Shares have fractions; a menu with one choice has none."""
+    choices = rf.ChoiceData.from_counts({("a", "b"): {"a": 1, "b": 0}, ("b", "c"): {"b": 1, "c": 0}})
+    shares = rf.ChoiceData.from_counts({("a", "b"): {"a": 0.5, "b": 0.5}, ("b", "c"): {"b": 1, "c": 0}})
+    assert not any("no numbers of choices" in text for text in cautions(choices))
+    assert any("no numbers of choices" in text for text in cautions(shares))
+
+
+def test_pairs_with_ties_as_an_outcome_are_for_models_that_have_them():
+    steps = next_steps(rf.simulate.tied_pairs(4, draws=5, seed=0))
+    assert [step.python for step in steps] == [
+        f"rf.{name}(data, model=rf.TriangleInequalities())" for name in ("project", "rum_test", "explain")
+    ]
+
+
+def test_a_tie_is_one_choice():
+    votes = {"first": ["a", "b"] * 3, "second": ["b", "c"] * 3, "winner": ["a", "tie", "tie", "b", "b", "c"]}
+    votes["who"] = ["x", "x", "y", "y", "z", "z"]
+    for ties, count in (("half", 6.0), ("outcome", 6.0), ("drop", 4.0)):
+        assert people_and_choices([rf.ChoiceData.from_frame(votes, ties=ties, subject="who")]) == (3, count)

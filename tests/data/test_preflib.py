@@ -41,7 +41,7 @@ def test_the_same_as_the_rankings(tmp_path, text, read):
 
 @pytest.mark.parametrize("ending", ["soc", "SOI", "toc"])
 def test_endings(tmp_path, ending):
-    path = write(tmp_path, NEW.split("2: {", maxsplit=1)[0], ending)
+    path = write(tmp_path, NEW.replace("VOTERS: 8", "VOTERS: 5").split("2: {", maxsplit=1)[0], ending)
     data = ChoiceData.from_csv(str(path))
     assert data.totals.tolist() == [5.0, 5.0, 5.0]
     assert str(data.understood).startswith(f"{path}: 5 rankings, each one subject")
@@ -90,3 +90,25 @@ def test_the_command(tmp_path, capsys):
     code, _, said = run(capsys, "project", write(tmp_path, NEW), "--ties", "half", "--menus", "all")
     assert code == 0, said
     assert "8 rankings, each one subject" in said
+
+
+def test_voters_that_are_not_there(tmp_path):
+    path = write(tmp_path, NEW.replace("VOTERS: 8", "VOTERS: 9"))
+    with pytest.warns(UserWarning, match="NUMBER VOTERS is 9, but the orders are those of 8"):
+        data = ChoiceData.from_preflib(path)
+    assert "NUMBER VOTERS is 9" in str(data.understood)
+    assert ChoiceData.from_preflib(write(tmp_path, NEW)).understood.warnings == ()
+
+
+def test_menus_by_place_and_a_header_in_a_text_file(tmp_path):
+    want = ChoiceData.from_preflib(write(tmp_path, NEW), menus="all", ties="half")
+    assert ChoiceData.from_preflib(write(tmp_path, NEW), "all", ties="half").equals(want)
+    assert ChoiceData.from_csv(write(tmp_path, NEW, "txt"), menus="all", ties="half").equals(want)
+    plain = write(tmp_path, "menu,choice\na|b,a\n", "txt")
+    assert ChoiceData.from_csv(plain).n_observations == 1
+
+
+def test_unknown_menus_name_those_of_orders(capsys, tmp_path):
+    code, _, err = run(capsys, "read", write(tmp_path, NEW), "--menus", "triples")
+    assert code == 1
+    assert "for files of orders pairs and all are accepted as well" in err

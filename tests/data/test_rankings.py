@@ -160,7 +160,7 @@ BAD = [
     ({"counts": [1.5]}, "counts: ranking 0 has 1.5; whole numbers from 1 on are accepted"),
     ({"weights": [0]}, "weights: ranking 0 has 0; positive numbers are accepted"),
     ({"weights": ["x"]}, "weights: a number for each ranking"),
-    ({"ties": "lot"}, "ties='lot': accepted are None, 'half' and 'drop'"),
+    ({"ties": "lot"}, "ties='lot': accepted are None, 'half', 'drop' and 'outcome'"),
     ({"unranked": "x"}, "unranked='x': accepted are 'below' and 'not offered'"),
     ({"form": "x"}, "form='x': accepted are 'orders' and 'ranks'"),
     ({"form": "ranks"}, "a table of numbers is needed"),

@@ -82,6 +82,7 @@ class Counted:
     rows: Rows | None = None
     understood: Understood = UNREAD
     description: Description | None = None
+    outcomes: Counted | None = None  # of pairs whose ties count half: the data with ties as an outcome
 
     @property
     def n(self) -> int:

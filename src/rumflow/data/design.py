@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from rumflow.core.arrays import Mask
 from rumflow.core.menus import Menus
 from rumflow.data.counted import Counted
+from rumflow.data.labels import TIE
 from rumflow.output.names import how_many, name_menu
 from rumflow.text import visible
 
@@ -58,7 +59,7 @@ def people_and_choices(groups: Sequence[Counted], counts: Sequence[Mask] | None 
     """
     choices, people = 0.0, set[str]()
     for g, data in enumerate(groups):
-        rows = data.rows
+        rows = data.rows if data.outcomes is None else data.outcomes.rows  # of which a tie is one
         if rows is None or rows.subject is None:
             return 0, 0.0
         own = data.offered.sizes >= 2 if counts is None else counts[g]
@@ -70,13 +71,24 @@ def people_and_choices(groups: Sequence[Counted], counts: Sequence[Mask] | None 
     return len(people), choices
 
 
+def counts_choices(data: Counted) -> bool:
+    """Are these data with sample sizes, from which choices can be drawn, and not shares alone?"""
+    if not (data.offered.sizes >= 2).any():
+        return False
+    if data.rows is not None:
+        return True
+    totals, shares = data.totals, data.shares
+    fractions = bool(((shares > 0) & (shares < 1)).any())
+    return bool((totals == np.round(totals)).all() and totals.min() >= 1 and (totals.max() > 1 or not fractions))
+
+
 def cautions(data: Counted) -> list[str]:
     """What could go wrong with these data, in sentences that say what to do about it; none where nothing could."""
     found = list(data.understood.warnings)
     large = data.offered.sizes > 1
     if reason := why_untestable(data.offered):
         found.append(reason)
-    if large.any() and data.totals[large].max() <= 1:
+    if large.any() and not counts_choices(data):
         found.append(
             "There are shares, but no numbers of choices: distances can be computed, and nothing can be tested."
         )
@@ -138,12 +150,17 @@ def next_steps(data: Counted) -> list[Step]:
                 "which menus to offer, so that there is something to test",
             )
         ]
-    found = [Step("rf.project(data)", "rumflow project FILE", "how far from rational, and where")]
+    # Rankings have no ties: where these are an outcome, the inequalities are asked.
+    tied = TIE in data.items
+    given, option = ("data, model=rf.TriangleInequalities()", "FILE --triangle") if tied else ("data", "FILE")
+    found = [Step(f"rf.project({given})", f"rumflow project {option}", "how far from rational, and where")]
     if data.totals.max() > 1:
         test = "could these choices come from a population of utility maximisers?"
-        found.append(Step("rf.rum_test(data)", "rumflow test FILE", test))
+        found.append(Step(f"rf.rum_test({given})", f"rumflow test {option}", test))
         explain = "which menus contradict each other"
-        found.append(Step("rf.explain(data)", "rumflow explain FILE", explain))
+        found.append(Step(f"rf.explain({given})", f"rumflow explain {option}", explain))
+    if tied:
+        return found
     rows = data.rows
     if rows is not None and rows.group is not None and len(rows.groups) > 1:
         own = 'rf.rum_test_many(data.split("group"))'

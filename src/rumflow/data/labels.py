@@ -14,6 +14,7 @@ import numpy as np
 from rumflow.check import check_different
 from rumflow.check import format_menu as format_menu  # noqa: PLC0414 -- also imported from here
 from rumflow.errors import InputError
+from rumflow.output.names import how_many
 
 Item = Hashable
 
@@ -22,6 +23,23 @@ MOST_ITEMS = 32_767
 
 #: The largest count and the largest total of a menu: up to here double precision counts by ones.
 LARGEST_TOTAL = 2.0**53
+
+#: The label of the outcome in which neither item of a pair is chosen (`rumflow.data.ties`).
+TIE = "(tie)"
+
+
+def tie_number(items: Sequence[Item]) -> int:
+    """The number of the outcome `TIE` among the items; -1 where there is none."""
+    return items.index(TIE) if TIE in items else -1
+
+
+def count_items(items: Sequence[Item]) -> str:
+    """How many items there are, in words; the outcome `TIE` is none.
+
+    >>> count_items(["a", "b", TIE])
+    '2 items'
+    """
+    return how_many(sum(item != TIE for item in items), "item")
 
 
 def plain_label(label: Hashable) -> str | int:

@@ -14,7 +14,7 @@ from rumflow.check import check_item
 from rumflow.core.arrays import Ints, Mask
 from rumflow.core.menus import Menus, add_up
 from rumflow.data.counted import Counted, Rows
-from rumflow.data.labels import Item, format_menu
+from rumflow.data.labels import Item, format_menu, tie_number
 from rumflow.errors import InputError
 
 
@@ -85,6 +85,8 @@ def without(data: Counted, items: Iterable[Item]) -> Counted:
         raise InputError(f"without {format_menu(names)}: menu {name} does not say how often these were chosen")
     totals = data.totals - add_up(menu[lost], data.count[lost], len(data.totals))
     left = (data.offered.count(~lost) > 0) & (totals > 0)
+    if (tie := tie_number(data.items)) >= 0 and not gone[tie]:
+        left &= data.offered.count(~lost) == 3  # what is left of a pair is none
     if not left.any():
         raise InputError(f"without {format_menu(names)} there is no choice left")
     number, column = np.cumsum(left) - 1, np.cumsum(~gone) - 1

@@ -18,6 +18,8 @@ from rumflow.errors import InputError
 ENDINGS = (".soc", ".soi", ".toc", ".toi")
 
 _NAME = re.compile(r"#\s*ALTERNATIVE NAME\s+(\d+)\s*:\s*(.*)", re.IGNORECASE)
+_VOTERS = re.compile(r"#\s*NUMBER VOTERS\s*:\s*(\d+)", re.IGNORECASE)
+_HEADER = re.compile(rb"#\s*(FILE NAME|TITLE|DATA TYPE|NUMBER ALTERNATIVES|ALTERNATIVE NAME 1)\s*:", re.IGNORECASE)
 _ENTRY = re.compile(r"\{[^{}]*\}|[^,{}]+")
 
 
@@ -28,11 +30,17 @@ class PrefLib(NamedTuple):
     items: list[Item]
     orders: list[list[list[Item]]]
     counts: list[int]
+    warnings: tuple[str, ...] = ()
 
 
 def is_preflib(path: object) -> bool:
-    """Has a file one of the endings?"""
-    return isinstance(path, str | Path) and str(path).lower().endswith(ENDINGS)
+    """Has a file one of the endings, or as .txt the header of such a file?"""
+    if not isinstance(path, str | Path):
+        return False
+    if str(path).lower().endswith(".txt") and Path(path).is_file():
+        with open(path, "rb") as file:
+            return _HEADER.match(file.read(200).removeprefix(b"\xef\xbb\xbf").lstrip()) is not None
+    return str(path).lower().endswith(ENDINGS)
 
 
 def read_preflib(path: str | Path, encoding: str = "utf-8") -> PrefLib:
@@ -56,7 +64,13 @@ def read_preflib(path: str | Path, encoding: str = "utf-8") -> PrefLib:
         counts.append(count)
     if not orders:
         raise InputError(f"{file.name}: there are no orders; a line such as '5: 1,2,3' for each is needed")
-    return PrefLib(file.name, list(labels.values()), orders, counts)
+    said = [int(match[1]) for _, line in numbered if (match := _VOTERS.match(line))]
+    warnings = [
+        f"{file.name}: NUMBER VOTERS is {number}, but the orders are those of {sum(counts)}; is the file complete?"
+        for number in said[:1]
+        if number != sum(counts)
+    ]
+    return PrefLib(file.name, list(labels.values()), orders, counts, tuple(warnings))
 
 
 def _modern(numbered: list[tuple[int, str]]) -> tuple[dict[int, str], list[tuple[int, str]]]:

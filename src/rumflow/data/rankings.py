@@ -7,7 +7,8 @@ population would. That is right for the logit, where the two are the same, and i
 
 The best item of a menu may be tied: items that share a place, and items that were not ranked and are below all that were. A menu
 is derived where no ranking ties its best items. Beyond that, "half" gives tied items equal parts of the choice, as if ties were
-broken by lot, which is random utility again; "drop" leaves those rankings out of that menu, which depends on tastes.
+broken by lot, which is random utility again; "drop" leaves those rankings out of that menu, which depends on tastes; "outcome"
+makes the tie of a pair an outcome of its own (`rumflow.data.ties`).
 
 All choices of a ranking are one subject's: they are not independent.
 """
@@ -27,12 +28,12 @@ from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.memory import require_memory
 from rumflow.core.menus import Menus, add_up
 from rumflow.data.counted import Counted, Rows
-from rumflow.data.labels import Item, check_items, format_menu
+from rumflow.data.labels import TIE, Item, check_items, format_menu
+from rumflow.data.ties import TIES, settle
 from rumflow.data.understood import Understood
 from rumflow.errors import InputError
 from rumflow.output.names import how_many
 
-TIES = (None, "half", "drop")
 UNRANKED = ("below", "not offered")
 FORMS = ("orders", "ranks")
 
@@ -65,8 +66,13 @@ class _Derived(NamedTuple):
 
 def derive_choices(orders: Orders, menus: Any, ties: str | None, times: Ints, weights: Array) -> Counted:
     """Choices from the menus by each ranking, `times[r]` subjects with the weight `weights[r]` each."""
-    check_option(ties, "ties", TIES)
+    check_option(ties, "ties", (None, *TIES))
     wanted, given = _list_menus(menus, orders.items)
+    pairs = all(len(menu) == 2 for menu in wanted)
+    if ties == "outcome" and not pairs:
+        large = format_menu(orders.items[x] for x in next(menu for menu in wanted if len(menu) > 2))
+        raise InputError(f"ties='outcome': menu {large} is larger than a pair; accepted are pairs only, or ties='half'")
+    outcome = pairs and ties in ("outcome", "half")  # half wins are made of outcomes
     require_memory(
         _ROW_BYTES * float(times.sum()) * len(wanted),
         f"the choices of {times.sum():,} rankings from {len(wanted):,} menus",
@@ -77,7 +83,7 @@ def derive_choices(orders: Orders, menus: Any, ties: str | None, times: Ints, we
     left_out: list[NDArray[np.int64]] = []
     dropped = 0
     for menu in wanted:
-        made, tied = _choose(orders.place[:, menu], menu, ties)
+        made, tied = _choose(orders, menu, "outcome" if outcome else ties)
         if tied.any() and ties is None:
             if given:
                 raise _tied(orders, menu, int(np.argmax(tied)))
@@ -88,11 +94,14 @@ def derive_choices(orders: Orders, menus: Any, ties: str | None, times: Ints, we
             dropped += int(times[tied].sum()) if ties == "drop" else 0
     if not found:
         if left_out:
-            raise _tied(
-                orders, left_out[0], int(np.argmax(_choose(orders.place[:, left_out[0]], left_out[0], None)[1]))
-            )
+            raise _tied(orders, left_out[0], int(np.argmax(_choose(orders, left_out[0], None)[1])))
         raise InputError("menus: no ranking is about all items of one of these menus, so no choice can be derived")
-    data = _add_up(orders.items, kept, found, times, weights)
+    if outcome:
+        n = len(orders.items)
+        data = _add_up((*orders.items, TIE), [np.append(menu, n) for menu in kept], found, times, weights)
+        data = settle(data, ties or "outcome")
+    else:
+        data = _add_up(orders.items, kept, found, times, weights)
     size = (
         f"{len(orders.items)} items {format_menu(orders.items)}, {len(kept):,} menus, {data.n_observations:g} choices"
     )
@@ -102,13 +111,17 @@ def derive_choices(orders: Orders, menus: Any, ties: str | None, times: Ints, we
     )
 
 
-def _choose(place: NDArray[np.int32], menu: NDArray[np.int64], ties: str | None) -> tuple[_Derived, Mask]:
-    """Choices from one menu, and which rankings tie its best items."""
+def _choose(orders: Orders, menu: NDArray[np.int64], ties: str | None) -> tuple[_Derived, Mask]:
+    """Choices from one menu, and which rankings tie its best items; ties="outcome": these take the item after the last."""
+    place = orders.place[:, menu]
     offered = (place != NOT_OFFERED).all(axis=1)
     best = (place == place.min(axis=1, keepdims=True)) & offered[:, None]
     number = best.sum(axis=1)
     tied: Mask = number > 1
-    if ties != "half":
+    if ties == "outcome":
+        best = np.column_stack([best & ~tied[:, None], tied])
+        menu, number = np.append(menu, len(orders.items)), np.ones_like(number)
+    elif ties != "half":
         best[tied] = False
     ranking, column = np.nonzero(best)
     return _Derived(ranking, menu[column], 1.0 / number[ranking]), tied
@@ -176,8 +189,9 @@ def _tied(orders: Orders, menu: NDArray[np.int64], ranking: int) -> InputError:
     why = "does not rank" if place.min() == len(orders.items) else "ties"
     return InputError(
         f"ranking {ranking} {why} {' and '.join(names[:4])}, the best of menu {format_menu(orders.items[x] for x in menu)}, so "
-        "it does not say what it would choose there; give ties='half' (tied items get equal parts of the choice, as if by lot) "
-        "or ties='drop' (such rankings are left out of the menu, which depends on tastes), or other menus"
+        "it does not say what it would choose there; give ties='half' (tied items get equal parts of the choice, as if by lot), "
+        "ties='outcome' (for pairs: an outcome of its own) or ties='drop' (such rankings are left out of the menu, which depends "
+        "on tastes), or other menus"
     )
 
 
@@ -212,6 +226,8 @@ def _notes(orders: Orders, ties: str | None, left_out: Sequence[NDArray[np.int64
         )
     if ties == "half":
         yield "items that tie for the best of a menu get equal parts of the choice, as if ties were broken by lot"
+    if ties == "outcome":
+        yield f"a tie of the two items of a pair is an outcome of its own, {TIE}"
 
 
 def format_order(orders: Orders, ranking: int) -> str:

@@ -1,8 +1,7 @@
 """Simulated choices: random families, problems with a known answer, masks of observed menus.
 
-`random_menus` and `stock_outs` return choice data over some menus of any number of items. Every other function returns
-a (2^n, n) array over all menus (row = menu bit mask, column = item, 0 outside the menu). All take `seed`: an integer or
-a NumPy Generator.
+`random_menus` and `stock_outs` return choice data over some menus of any number of items; every other function a (2^n, n)
+array over all menus (row = menu bit mask, column = item, 0 outside the menu). All take a `seed`, or `rng`.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from rumflow.core.seeds import Seed, generator
 from rumflow.core.transforms import moebius_adjoint, zeta
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import MOST_ITEMS
+from rumflow.data.simulate_ties import tied_pairs as tied_pairs  # noqa: PLC0414 -- public here
 
 #: Menus are drawn by a random number per menu and item up to this many of them.
 MOST_NUMBERS = 1 << 24
@@ -84,15 +84,15 @@ def _draw(array: Array, draws: int, rng: np.random.Generator) -> Array:
     return array
 
 
-def dirichlet(n: int, seed: Seed = None) -> Array:
+def dirichlet(n: int, seed: Seed = None, *, rng: Seed = None) -> Array:
     """Draw every menu independently from Dirichlet(1): no rationality at all.
 
     Parameters
     ----------
     n : int
         Number of items.
-    seed : int or numpy.random.Generator, optional
-        None draws one.
+    seed, rng : int or numpy.random.Generator, optional
+        None draws one. Two names of the same: give one.
 
     Returns
     -------
@@ -103,14 +103,14 @@ def dirichlet(n: int, seed: Seed = None) -> Array:
     >>> dirichlet(3, seed=0)[7].round(2)  # the menu of all three
     array([0.07, 0.53, 0.4 ])
     """
-    lattice, rng = _lattice(n), generator(seed)
+    lattice, rng = _lattice(n), generator(seed, rng)
     array = rng.standard_exponential(lattice.shape)
     array[0] = 0.0
     _dirichlet_rows(array, 1, lattice.n_menus)
     return array
 
 
-def rankings_mixture(n: int, n_rankings: int = 50, seed: Seed = None) -> Array:
+def rankings_mixture(n: int, n_rankings: int = 50, seed: Seed = None, *, rng: Seed = None) -> Array:
     """Compute the exact probabilities of a population of random rankings.
 
     Parameters
@@ -119,8 +119,8 @@ def rankings_mixture(n: int, n_rankings: int = 50, seed: Seed = None) -> Array:
         Number of items.
     n_rankings : int, default 50
         Number of rankings, with Dirichlet(1) weights.
-    seed : int or numpy.random.Generator, optional
-        None draws one.
+    seed, rng : int or numpy.random.Generator, optional
+        None draws one. Two names of the same: give one.
 
     Returns
     -------
@@ -133,13 +133,15 @@ def rankings_mixture(n: int, n_rankings: int = 50, seed: Seed = None) -> Array:
     True
     """
     check_whole(n_rankings, "n_rankings", 1)
-    lattice, rng = _lattice(n), generator(seed)
+    lattice, rng = _lattice(n), generator(seed, rng)
     orders = rng.permuted(np.tile(np.arange(n), (n_rankings, 1)), axis=1)
     rows = zeta(flow_from_paths(paths_from_orders(orders), rng.dirichlet(np.ones(n_rankings))))
     return lattice.from_internal(rows)
 
 
-def noisy_rankings(n: int, n_rankings: int = 50, draws: int | None = 100, seed: Seed = None) -> Array:
+def noisy_rankings(
+    n: int, n_rankings: int = 50, draws: int | None = 100, seed: Seed = None, *, rng: Seed = None
+) -> Array:
     """Draw choices from each menu by a population of random rankings.
 
     Parameters
@@ -150,8 +152,8 @@ def noisy_rankings(n: int, n_rankings: int = 50, draws: int | None = 100, seed: 
         Number of rankings, with Dirichlet(1) weights.
     draws : int or None, default 100
         Choices from each menu; None: exact probabilities.
-    seed : int or numpy.random.Generator, optional
-        None draws one.
+    seed, rng : int or numpy.random.Generator, optional
+        None draws one. Two names of the same: give one.
 
     Returns
     -------
@@ -163,12 +165,12 @@ def noisy_rankings(n: int, n_rankings: int = 50, draws: int | None = 100, seed: 
     array([0.2, 0. , 0.8])
     """
     _check_draws(draws)
-    rng = generator(seed)
+    rng = generator(seed, rng)
     array = rankings_mixture(n, n_rankings, rng)
     return array if draws is None else _draw(array, draws, rng)
 
 
-def mixed_logit(n: int, n_types: int = 5, draws: int | None = None, seed: Seed = None) -> Array:
+def mixed_logit(n: int, n_types: int = 5, draws: int | None = None, seed: Seed = None, *, rng: Seed = None) -> Array:
     """Compute or sample a mixture of logit choosers with normal utilities.
 
     Parameters
@@ -179,8 +181,8 @@ def mixed_logit(n: int, n_types: int = 5, draws: int | None = None, seed: Seed =
         Number of logit choosers, with Dirichlet(1) weights.
     draws : int, optional
         Choices sampled from each menu. None: exact probabilities, which are RUM.
-    seed : int or numpy.random.Generator, optional
-        None draws one.
+    seed, rng : int or numpy.random.Generator, optional
+        None draws one. Two names of the same: give one.
 
     Returns
     -------
@@ -194,7 +196,7 @@ def mixed_logit(n: int, n_types: int = 5, draws: int | None = None, seed: Seed =
     """
     check_whole(n_types, "n_types", 1)
     _check_draws(draws)
-    lattice, rng = _lattice(n), generator(seed)
+    lattice, rng = _lattice(n), generator(seed, rng)
     array = np.zeros(lattice.shape)
     for share in rng.dirichlet(np.ones(n_types)):
         strength = np.where(lattice.membership, np.exp(rng.normal(0.0, 1.0, n)), 0.0)
@@ -204,7 +206,14 @@ def mixed_logit(n: int, n_types: int = 5, draws: int | None = None, seed: Seed =
 
 
 def random_menus(
-    n: int, n_menus: int, size: int, n_rankings: int = 50, draws: int | None = 100, seed: Seed = None
+    n: int,
+    n_menus: int,
+    size: int,
+    n_rankings: int = 50,
+    draws: int | None = 100,
+    seed: Seed = None,
+    *,
+    rng: Seed = None,
 ) -> ChoiceData:
     """Draw choices from different random menus by a population of random rankings.
 
@@ -220,8 +229,8 @@ def random_menus(
         Number of rankings of the population, with Dirichlet(1) weights.
     draws : int or None, default 100
         Choices from each menu; None: exact shares, with totals of 1.
-    seed : int or numpy.random.Generator, optional
-        None draws one.
+    seed, rng : int or numpy.random.Generator, optional
+        None draws one. Two names of the same: give one.
 
     Returns
     -------
@@ -238,11 +247,10 @@ def random_menus(
         n_menus, "n_menus", 1, comb(n, size), also=f": there are no more menus of {size} among {n} items"
     )
     _check_draws(draws)
-    rng = generator(seed)
+    rng = generator(seed, rng)
     items = _different_menus(n, n_menus, size, rng)
-    weights = rng.dirichlet(np.ones(n_rankings))
     shares, menu = np.zeros(items.shape), np.arange(n_menus)
-    for weight in weights:
+    for weight in rng.dirichlet(np.ones(n_rankings)):
         place = rng.permutation(n)  # of each item in the ranking
         shares[menu, place[items].argmin(axis=1)] += weight
     menus = Menus(size * np.arange(n_menus + 1), items.ravel(), n)
@@ -264,6 +272,8 @@ def stock_outs(
     n_rankings: int = 50,
     draws: int | None = 100,
     seed: Seed = None,
+    *,
+    rng: Seed = None,
 ) -> ChoiceData:
     """Draw choices from a shop in which some items are sold out.
 
@@ -275,7 +285,7 @@ def stock_outs(
         Number of menus, all different.
     missing : float, default 0.1
         Share of the items that is missing from each menu, at least one item, at random.
-    n_rankings, draws, seed : optional
+    n_rankings, draws, seed, rng : optional
         As for `random_menus`.
 
     Returns
@@ -288,7 +298,7 @@ def stock_outs(
     ChoiceData(60 items, 40 menus, 4000 observations)
     """
     n, missing = check_whole(n, "n", 2, MOST_ITEMS), check_number(missing, "missing", 0, 1)
-    return random_menus(n, n_menus, min(n - 1, max(1, n - round(missing * n))), n_rankings, draws, seed)
+    return random_menus(n, n_menus, min(n - 1, max(1, n - round(missing * n))), n_rankings, draws, seed, rng=rng)
 
 
 def _different_menus(n: int, n_menus: int, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
@@ -349,15 +359,17 @@ class KnownProjection(NamedTuple):
     distance: float
 
 
-def known_projection(n: int, seed: Seed = None, dimension: int | None = None, distance: float = 0.1) -> KnownProjection:
+def known_projection(
+    n: int, seed: Seed = None, dimension: int | None = None, distance: float = 0.1, *, rng: Seed = None
+) -> KnownProjection:
     """Make data whose projection is known: a point on a random face of RUM plus a normal vector of that face.
 
     Parameters
     ----------
     n : int
         Number of items.
-    seed : int or numpy.random.Generator, optional
-        None draws one.
+    seed, rng : int or numpy.random.Generator, optional
+        None draws one. Two names of the same: give one.
     dimension : int, optional
         The point mixes `dimension` + 1 random rankings, so it lies on a face of at most that dimension unless they cover
         the lattice. None: n.
@@ -382,7 +394,7 @@ def known_projection(n: int, seed: Seed = None, dimension: int | None = None, di
     >>> bool(np.abs(rf.project_many(known.data[None]).rho[0] - known.answer).max() < 1e-9)
     True
     """
-    lattice, rng = _lattice(n), generator(seed)
+    lattice, rng = _lattice(n), generator(seed, rng)
     count = (n if dimension is None else check_whole(dimension, "dimension")) + 1
     check_number(distance, "distance", 0, np.inf, "[)")
     orders = rng.permuted(np.tile(np.arange(n), (count, 1)), axis=1)
@@ -398,7 +410,7 @@ def known_projection(n: int, seed: Seed = None, dimension: int | None = None, di
     return KnownProjection(answer - scale * normal, answer, scale * length)
 
 
-def observed_menus(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]:
+def observed_menus(n: int, share: float, seed: Seed = None, *, rng: Seed = None) -> NDArray[np.bool_]:
     """Choose a random share of the menus of two items or more.
 
     Parameters
@@ -407,8 +419,8 @@ def observed_menus(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]
         Number of items.
     share : float
         Share of the menus, 0 to 1; at least one menu is chosen.
-    seed : int or numpy.random.Generator, optional
-        None draws one.
+    seed, rng : int or numpy.random.Generator, optional
+        None draws one. Two names of the same: give one.
 
     Returns
     -------
@@ -421,7 +433,7 @@ def observed_menus(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]
     6
     """
     share = check_number(share, "share", 0, 1, "[]")
-    lattice, rng = _lattice(n), generator(seed)
+    lattice, rng = _lattice(n), generator(seed, rng)
     menus = np.flatnonzero(lattice.membership.sum(axis=1) >= 2)
     if len(menus) == 0:
         return lattice.membership
@@ -430,7 +442,7 @@ def observed_menus(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]
     return lattice.membership & keep[:, None]
 
 
-def observed_cells(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]:
+def observed_cells(n: int, share: float, seed: Seed = None, *, rng: Seed = None) -> NDArray[np.bool_]:
     """Choose a random share of the single cells of menus of two items or more.
 
     Parameters
@@ -439,8 +451,8 @@ def observed_cells(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]
         Number of items.
     share : float
         Share of the cells, 0 to 1; at least one cell is chosen.
-    seed : int or numpy.random.Generator, optional
-        None draws one.
+    seed, rng : int or numpy.random.Generator, optional
+        None draws one. Two names of the same: give one.
 
     Returns
     -------
@@ -453,7 +465,7 @@ def observed_cells(n: int, share: float, seed: Seed = None) -> NDArray[np.bool_]
     16
     """
     share = check_number(share, "share", 0, 1, "[]")
-    lattice, rng = _lattice(n), generator(seed)
+    lattice, rng = _lattice(n), generator(seed, rng)
     large = lattice.membership & (lattice.membership.sum(axis=1, keepdims=True) >= 2)
     if not large.any():
         return lattice.membership

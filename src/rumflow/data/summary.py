@@ -9,6 +9,7 @@ import numpy as np
 
 from rumflow.data.counted import Counted
 from rumflow.data.design import cautions, next_steps, people_and_choices
+from rumflow.data.labels import TIE, count_items
 from rumflow.output.names import WRAPPED, how_many, name_menu, name_order, name_range
 from rumflow.output.result import Result
 from rumflow.output.tables import Table
@@ -89,8 +90,11 @@ class DataSummary(Result):
 
     @property
     def next(self) -> list[dict[str, str]]:
-        """What to run next, in Python and in the shell."""
-        return [step._asdict() for step in next_steps(self.data)]
+        """What to run next, in Python and in the shell; FILE is the file and how it is read, where that is known."""
+        return [
+            step._replace(shell=step.shell.replace("FILE", self.file or "FILE"))._asdict()
+            for step in next_steps(self.data)
+        ]
 
     def parts(self) -> list[str | Table]:
         """Return the paragraphs and tables of the summary."""
@@ -107,10 +111,10 @@ class DataSummary(Result):
     def _head(self) -> str:
         data = self.data
         sizes = f" ({name_range(data.totals)} a menu)" if self.choices > self.menus else ""
-        text = f"{how_many(len(data.items), 'item')}, {how_many(self.menus, 'menu')}, {self.choices:g} choices{sizes}"
+        text = f"{count_items(data.items)}, {how_many(self.menus, 'menu')}, {self.choices:g} choices{sizes}"
         text += f", {self.subjects:,} subjects" if self.subjects else ""
         text += f", {len(self.groups)} groups" if len(self.groups) > 1 else ""
-        return f"{text}\nItems: {name_order(data.items, length=500, separator=', ')}"
+        return f"{text}\nItems: {name_order([x for x in data.items if x != TIE], length=500, separator=', ')}"
 
     def _menus(self) -> Table:
         data = self.data

@@ -11,7 +11,7 @@ from tests.reference.commands import run
 )
 def test_what_is_said_of_them(name, rejected):
     data = rf.datasets.load(name)
-    assert rf.rum_test(data, n_boot=99, seed=0).rejects(0.05) is rejected
+    assert rf.rum_test(data, n_boot=99, seed=0).rejects(0.05) == rejected
     assert "fixed seed" in data.description.licence
 
 

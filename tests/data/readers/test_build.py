@@ -154,3 +154,13 @@ def test_a_menu_id_in_counts_and_item_numbers_that_clash():
         ChoiceData.from_frame(table | {"item_number": [0, 1, 1, 0]})
     with pytest.raises(rf.InputError, match="two items the same number"):
         ChoiceData.from_frame(table | {"item_number": [0, 0, 0, 0]})
+
+
+def test_one_menu_in_two_orders():
+    table = {"menu": ["gin|milk"] * 2 + ["milk|gin"] * 2, "item": ["gin", "milk"] * 2, "count": [1, 2, 3, 4]}
+    with pytest.raises(
+        rf.InputError, match=r"'gin\|milk' and 'milk\|gin' in column 'menu' spell one menu.*add the counts"
+    ):
+        ChoiceData.from_frame(table)
+    with pytest.raises(rf.InputError, match="appears twice"):
+        ChoiceData.from_frame(table | {"menu": ["gin|milk"] * 4})

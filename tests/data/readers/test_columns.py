@@ -22,7 +22,7 @@ AMBIGUOUS = [
     ({"menu": ["a,b"], "menus": ["a,b"], "choice": ["a"]}, "could be column 'menu' or 'menus'; say which"),
     (
         {"menu": ["a,b"], "choice": ["a"], "count": [1], "weight": [1]},
-        "count='count' (--count count) or weight='weight'",
+        "'weight' may hold how much each choice counts; say weight='weight' (--weight weight) where it does",
     ),
     ({"choice": [1, 1], "x": [1, 0], "y": [1, 1], "z": [1, 1]}, "other orders fit as well"),
     ({"choice": [1, 1], "x": [1, 1], "y": [1, 1], "z": [1, 0]}, "base=0 or base=1"),
@@ -40,7 +40,7 @@ def test_ambiguity_shows_the_options(table, message):
 
 def test_columns_without_a_use_are_named(tmp_path):
     rows = [("a|b", "a", "monday", 3), ("a|b", "b", "sunday", 5)]
-    more = ChoiceData.from_csv(write(tmp_path / "more.csv", ["menu", "choice", "date", "revenue"], rows))
+    more = ChoiceData.from_csv(write(tmp_path / "more.csv", ["menu", "choice", "date", "revenue"], rows), count=False)
     assert str(more.understood).splitlines()[-1] == "not used: date, revenue"
     assert "2 items {a, b}, 1 menu, 2 choices" in str(more.understood)
     assert "not used" not in str(ChoiceData.from_frame({"menu": ["a|b"], "choice": ["a"]}).understood)

@@ -14,7 +14,9 @@ def test_an_attribute_of_alternatives_is_no_count(name):
     data = ChoiceData.from_frame(LONG | {name: [5, 7, 3, 2]})
     assert data.n_observations == 2
     assert data.understood.unused == (name,)
-    assert f"column {name!r} is not used as a count; count={name!r} (--count {name}) would" in data.understood.warnings
+    assert data.understood.warnings == ()  # it differs within a choice: no count
+    told = ChoiceData.from_frame(LONG | {name: [5, 5, 3, 3]}).understood.warnings
+    assert f"column {name!r} is not used as a count; count={name!r} (--count {name}) would" in told
     with pytest.raises(rf.InputError, match=rf"row 1: column '{name}' is 7, but 5 in another row of observation 1"):
         ChoiceData.from_frame(LONG | {name: [5, 7, 3, 2]}, count=name)
     assert ChoiceData.from_frame(LONG | {name: [5, 5, 3, 3]}, count=name).n_observations == 8
@@ -76,6 +78,91 @@ def test_counts_that_can_be_nothing_else():
     ids = {"menu_id": [1, 1, 2, 2], "item": list("abbc"), "choice": [1, 0, 0, 1], "n": [5, 7, 3, 1]}
     with pytest.raises(rf.InputError, match="'n' may hold"):
         ChoiceData.from_frame(ids)
+
+
+UNKNOWN = ["buyers", "sold", "sales", "quantity", "votes", "wins", "y", "k", "0"]
+CELLS = {"menu": ["a|b", "a|b", "b|c", "b|c"], "item": list("abbc")}
+ASKED = r"is '{0}' how often '{1}' was chosen\? Then say count='{0}' \(--count {0}\); .*count=False \(--count no\)"
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_counts_under_an_unknown_name(tmp_path, name):
+    table = CELLS | {name: [5, 7, 3, 0]}
+    data = ChoiceData.from_frame(table)
+    assert data.understood.roles == {"menu": "menu", "choice": "item", "count": name}
+    assert data.n_observations == 15
+    (tmp_path / "a.csv").write_text(
+        "\n".join(",".join(map(str, row)) for row in [table, *zip(*table.values(), strict=True)])
+    )
+    assert ChoiceData.from_csv(tmp_path / "a.csv").equals(data)
+    chosen = {"menu": CELLS["menu"], "choice": CELLS["item"], name: [5, 7, 3, 1]}
+    with pytest.raises(rf.InputError, match=ASKED.format(name, "choice")):
+        ChoiceData.from_frame(chosen)
+    assert ChoiceData.from_frame(chosen, count=name).n_observations == 16
+    assert ChoiceData.from_frame(chosen, count=False).n_observations == 4
+    with pytest.raises(rf.InputError, match=ASKED.format(name, "item")):
+        ChoiceData.from_frame({c: v[:3] for c, v in table.items()})  # an item has no row
+    ids = {"menu_id": [1, 1, 2, 2], "item": CELLS["item"], name: [5, 7, 3, 0]}
+    assert ChoiceData.from_frame(ids).n_observations == 15
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"buyers": [5, 7, 3, 0], "stock": [9, 8, 9, 8]},
+        {"buyers": [5, 7, 3, 0], "store": list("xyxy")},
+        {"buyers": [1, 0, 0, 1]},
+        {"price": [5, 7, 3, 2]},
+        {"buyers": [0.4, 0.6, 1.0, 0.0]},
+    ],
+)
+def test_what_may_be_counts_beside_items_is_asked_about(more):
+    with pytest.raises(rf.InputError, match=ASKED[:4]):
+        ChoiceData.from_frame(CELLS | more)
+
+
+def test_a_known_and_a_likely_name_are_asked_about():
+    with pytest.raises(rf.InputError, match="'n' and 'sold' may hold how often"):
+        ChoiceData.from_frame(CELLS | {"n": [5, 7, 3, 2], "sold": [1, 2, 3, 5]})
+    assert ChoiceData.from_frame(CELLS | {"n": [5, 7, 3, 2], "stock": [1, 2, 3, 5]}).n_observations == 17
+
+
+def test_counts_of_several_stores_are_asked_about():
+    table = {"menu": ["a|b"] * 4, "product": list("abab"), "sold": [5, 7, 3, 2], "store": list("xxyy")}
+    with pytest.raises(rf.InputError, match=ASKED.format("sold", "product")):
+        ChoiceData.from_frame(table)
+    assert ChoiceData.from_frame(table, count="sold", group="store").counts.tolist() == [[8, 9]]
+
+
+def test_an_item_that_is_named_is_not_the_one_chosen():
+    rows = {"menu": ROWS["menu"], "item": ROWS["choice"]}
+    with pytest.raises(
+        rf.InputError, match=r"alternative='item' .* is the item of a row, .* choice='item' \(--choice item\)"
+    ):
+        ChoiceData.from_frame(rows, alternative="item", menu="menu")
+    with pytest.raises(rf.InputError, match=ASKED.format("sold", "item")):
+        ChoiceData.from_frame(rows | {"sold": [3, 4, 5, 6]}, alternative="item", menu="menu")
+    assert ChoiceData.from_frame(rows, choice="item", menu="menu").n_observations == 4
+
+
+def test_row_numbers_are_no_counts():
+    rows = {"menu": ["a|b", "a|b", "a|b", "b|c"], "choice": ["a", "b", "b", "c"]}
+    data = ChoiceData.from_frame(rows | {"n": [1, 2, 3, 4]})
+    assert data.understood.warnings == ("column 'n' numbers the rows and is not used",)
+    assert data.n_observations == 4
+    different = {"menu": ["a|b", "a|b", "b|c"], "choice": ["a", "b", "c"], "line": [1, 2, 3]}
+    assert ChoiceData.from_frame(different).n_observations == 3
+
+
+def test_counts_and_weights_have_a_clause_each():
+    with pytest.raises(rf.InputError) as caught:
+        ChoiceData.from_frame(ROWS | {"n": [5, 7, 3, 1], "weight": [2, 3, 4, 5]})
+    first, second = str(caught.value).split(". ")
+    assert "'n'" in first
+    assert "weight" not in first
+    assert (
+        second == "'weight' may hold how much each choice counts; say weight='weight' (--weight weight) where it does"
+    )
 
 
 def test_groups_only_where_they_are_named_or_needed():

@@ -119,3 +119,11 @@ def test_menus_by_id_are_the_items_in_their_rows(tmp_path, kind):
     data = read(table, tmp_path, kind, items=ITEMS)
     same_data(data, whole)
     assert "the items in the rows of its 'menu_id'" in str(data.understood)
+
+
+@pytest.mark.parametrize("ids", [[1, 1, 2, 2], ["shelf 1", "shelf 1", "shelf 2", "shelf 2"], ["s1", "s1", "s2", "s2"]])
+def test_a_menu_column_of_ids_is_pointed_out(ids):
+    table = {"menu": ids, "item": list("abbc"), "count": [5, 2, 3, 7]}
+    with pytest.raises(rf.InputError, match=r"menu_id='menu' \(--menu-id menu\)"):
+        ChoiceData.from_frame(table)
+    assert ChoiceData.from_frame(table, menu_id="menu").n_observations == 17

@@ -32,3 +32,18 @@ def test_subjects_without_doubt_are_used_unless_guessing_is_off(name):
     assert f"column {name!r} looks like persons" in str(named.understood)
     two = rf.ChoiceData.from_frame(table | {"household": [k // 10 for k in range(20)]})
     assert (two.rows.subject is not None) == (name == "subject")
+
+
+def test_a_person_may_tell_choices_apart_together_with_a_task():
+    table = {"person": [], "task": [], "id": [], "alt": [], "choice": []}
+    for k in range(24):  # six persons, two tasks each, two alternatives; the id differs within a choice
+        for name, value in zip(table, (k // 4, k // 2 % 2, k % 2, "ab"[k % 2], int(k % 2 == k // 4 % 2)), strict=True):
+            table[name].append(value)
+    data = rf.ChoiceData.from_frame(table, observation=["person", "task"], alternative="alt", choice="choice")
+    assert data.n_observations == 12
+    (note,) = data.understood.warnings
+    assert "column 'person' looks like persons with several choices each; subject='person'" in note
+    named = rf.ChoiceData.from_frame(
+        table, observation=["person", "task"], alternative="alt", choice="choice", subject="person"
+    )
+    assert len(named.rows.subjects) == 6

@@ -26,6 +26,11 @@ TABLES = {
     "words": {"home": FIRST, "away": SECOND, "outcome": results("win", "loss", "draw")},
     "chess": {"white": FIRST, "black": SECOND, "result": results("1-0", "0-1", "1/2-1/2")},
     "letters of teams": {"home_team": FIRST, "away_team": SECOND, "result": results("H", "A", "D")},
+    "signs": {"home": FIRST, "away": SECOND, "result": results(1, -1, 0)},
+    "one, x, two": {"home": FIRST, "away": SECOND, "result": results("1", "2", "X")},
+    "one, d, two": {"item1": FIRST, "item2": SECOND, "outcome": results("1", "2", "D")},
+    "x beside teams": {"home": FIRST, "away": SECOND, "result": results("H", "A", "X")},
+    "d beside names": {"model_a": FIRST, "model_b": SECOND, "winner": results("a", "b", "D")},
     "names of columns": {"model_a": FIRST, "model_b": SECOND, "winner": results("model_a", "model_b", "tie")},
     "ends of names": {"model_a": FIRST, "model_b": SECOND, "winner": results("a", "b", "tie (bothbad)")},
     "labels": {"item1": FIRST, "item2": SECOND, "winner": [w or "draw" for w in WINNER]},
@@ -106,7 +111,7 @@ BAD = [
     ({"player1": ["x", "y"], "player2": ["y", "x"], "win1": [1, 2], "win2": [0, 1]}, {"choice": ["win1", "none"]}, "none"),
     ({"a": ["x", "y"], "b": ["y", "z"], "n1": [1, "x"], "n2": [0, 1]}, {"menu": ["a", "b"], "choice": ["n1", "n2"]},
      "row 1: 'x' in column 'n1' is not a number of wins or ties"),
-    ({"a": ["x"], "b": ["y"], "choice": ["x"]}, {"ties": "lot"}, "ties='lot': accepted are None, 'half' and 'drop'"),
+    ({"a": ["x"], "b": ["y"], "choice": ["x"]}, {"ties": "lot"}, "ties='lot': accepted are None, 'half', 'drop' and 'outcome'"),
 ]  # fmt: skip
 
 
@@ -168,3 +173,27 @@ def test_nothing_is_taken_for_a_pair_by_chance():
     assert data.counts.tolist() == [[2.0, 0.0]]
     scores = {"item1": ["x", "y"], "item2": ["y", "x"], "result": [0, 1]}
     assert ChoiceData.from_frame(scores).counts.tolist() == [[0.0, 2.0]]
+
+
+def test_a_tie_is_no_item(tmp_path):
+    table = {"home": ["a", "a", "b"], "away": ["b", "c", "c"], "result": [1, 0.5, 0]}
+    for ties in ("half", "outcome"):
+        assert "3 items {a, b, c}, 3 menus, 3 choices in 3 rows" in str(
+            rf.ChoiceData.from_frame(table, ties=ties).understood
+        )
+
+
+@pytest.mark.parametrize("options", [{}, {"menu": ["home", "away"]}, {"menu": ["home", "away"], "choice": "result"}])
+def test_codes_of_results_that_are_not_known(options):
+    table = {"home": FIRST, "away": SECOND, "result": [1, 2, 0, 2]}
+    wanted = "home and away are a pair, but result has the codes 0, 1, 2; recode it as 1, 0 and 0.5"
+    with pytest.raises(rf.InputError, match=wanted):
+        ChoiceData.from_frame(table, **options)
+    coding = ChoiceData.from_frame(table | {"result": [1, -1, 0, -1]}, ties="half", **options).understood.coding
+    assert coding == {"1": "the item in home", "0": "a tie", "-1": "the item in away"}
+
+
+def test_the_rows_are_those_of_the_file():
+    table = {"item1": FIRST, "item2": SECOND, "win1": [3, 0, 5, 2], "win2": [1, 4, 2, 2], "ties": [1, 0, 2, 0]}
+    for ties in ("half", "drop", "outcome"):
+        assert "choices in 4 rows" in str(ChoiceData.from_frame(table, ties=ties).understood)

@@ -89,7 +89,8 @@ def fetch_abkk(frame: str | None = None) -> ChoiceData:
 
     Examples
     --------
-    >>> data = fetch_abkk("low")  # doctest: +SKIP
+    >>> fetch_abkk("low")
+    ChoiceData(6 items, 31 of 63 menus, 4099 observations)
     """
     return _choices(fetched.read_abkk(frame), "abkk")
 
@@ -99,7 +100,8 @@ def fetch_sfwork() -> ChoiceData:
 
     Examples
     --------
-    >>> data = fetch_sfwork()  # doctest: +SKIP
+    >>> fetch_sfwork()
+    ChoiceData(6 items, 12 of 63 menus, 5029 observations)
     """
     return _choices(fetched.read_modes("sfwork"), "sfwork")
 
@@ -109,7 +111,8 @@ def fetch_sfshop() -> ChoiceData:
 
     Examples
     --------
-    >>> data = fetch_sfshop()  # doctest: +SKIP
+    >>> fetch_sfshop()
+    ChoiceData(8 items, 10 of 255 menus, 3157 observations)
     """
     return _choices(fetched.read_modes("sfshop"), "sfshop")
 
@@ -119,7 +122,8 @@ def fetch_mg_2019() -> ChoiceData:
 
     Examples
     --------
-    >>> data = fetch_mg_2019()  # doctest: +SKIP
+    >>> fetch_mg_2019()
+    ChoiceData(4 items, 11 of 15 menus, 56320 observations)
     """
     return _choices(fetched.read_mg_2019(), "mg_2019")
 

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from rumflow.core.arrays import Ints, Mask
 from rumflow.core.menus import Menus
-from rumflow.data.readers.coding import Coder, RowCoder, as_flag, to_flags, to_numbers
+from rumflow.data.readers.coded import Coded
+from rumflow.data.readers.coders import Coder, RowCoder
+from rumflow.data.readers.coding import as_flag, to_flags, to_numbers
 from rumflow.data.readers.roles import Options, Roles
-from rumflow.data.readers.sources import Chunk, Coded, Source
+from rumflow.data.readers.sources import Chunk, Source
 from rumflow.errors import InputError
 
 
@@ -21,8 +23,13 @@ class Collected:
     """The choices of a long table, one row each; a row is named by the first line of its observation."""
 
     def __init__(self, source: Source, table: dict[str, Any], positions: NDArray[np.int64], n_rows: int) -> None:
-        self.name, self.text, self.columns = source.name, source.text, source.columns
-        self.source, self.table, self.positions, self.n_rows = source, table, positions, n_rows
+        self.name: str = source.name
+        self.text: bool = source.text
+        self.columns: list[str] = source.columns
+        self.source: Source = source
+        self.table: dict[str, Any] = table
+        self.positions: Ints = positions
+        self.n_rows: int = n_rows
 
     def where(self, position: int) -> str:
         """The first row of an observation."""
@@ -95,17 +102,19 @@ def _read(source: Source, roles: Roles) -> _Rows:
         columns = chunk.columns
         owner = observation.encode([columns[name] for name in roles.observation])
         for name, part in zip(roles.observation, observation.parts, strict=True):
-            if None in part.index or "" in part.index:
-                row = next(k for k, code in enumerate(owner.tolist()) if {None, ""} & set(observation.values(code)))
+            if part.has_gaps:
+                row = _first_gap(columns[name])
                 raise InputError(
                     f"{source.where(int(chunk.positions[row]))}: column {name!r} is empty; it must say which rows are one choice"
                 )
         offered = np.ones(len(chunk), np.bool_)
         for name in roles.available:
             offered = to_flags(source, columns[name], chunk.positions, f"column {name!r}")
-        codes = [item.encode(columns[str(roles.alternative)]), answer.encode(columns[str(roles.choice)])]
-        pieces.append([owner, *codes, offered, chunk.positions, *(coders[name].encode(columns[name]) for name in kept)])
-    owner, alternative, said, offered, place, *more = (np.concatenate(part) for part in zip(*pieces, strict=True))
+        codes = [owner, item.encode(columns[str(roles.alternative)]), answer.encode(columns[str(roles.choice)])]
+        codes += [coders[name].encode(columns[name]) for name in kept]
+        pieces.append([offered, chunk.positions, *(part.astype(np.int32) for part in codes)])  # half the memory
+    parts = [np.concatenate([piece.pop() for piece in pieces]) for _ in range(len(kept) + 5)]
+    offered, place, owner, alternative, said, *more = reversed(parts)
     chosen = _chosen(source, roles, alternative, item.values, said, answer.values, place)
     if (chosen & ~offered).any():
         row = int(np.argmax(chosen & ~offered))
@@ -126,6 +135,14 @@ def _read(source: Source, roles: Roles) -> _Rows:
         carried = {name: Coded(column.codes[offered], column.values) for name, column in carried.items()}
         owner, alternative, chosen, place = owner[offered], alternative[offered], chosen[offered], place[offered]
     return _Rows(observation, item.values, owner, alternative, chosen, place, carried)
+
+
+def _first_gap(column: Any) -> int:
+    """The first row in which a value is missing or empty."""
+    coder = Coder()
+    codes = coder.encode(column)
+    gap = np.array([value is None or value == "" for value in coder.values])
+    return int(np.argmax(gap[codes]))
 
 
 def _chosen(

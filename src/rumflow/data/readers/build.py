@@ -14,20 +14,23 @@ from numpy.typing import NDArray
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.menus import add_up
 from rumflow.data.counted import Counted, Rows, check_totals
-from rumflow.data.labels import MOST_ITEMS, format_menu
+from rumflow.data.labels import MOST_ITEMS, TIE, format_menu
 from rumflow.data.matrix import from_matrix
 from rumflow.data.menus import unique_menus
-from rumflow.data.readers.alternatives import Collected, collect_alternatives
+from rumflow.data.readers.alternatives import collect_alternatives
 from rumflow.data.readers.best_worst import NOTE, choose_best_or_worst
-from rumflow.data.readers.coding import Coder, to_flags, to_numbers
+from rumflow.data.readers.coded import Coded
+from rumflow.data.readers.coders import Coder
+from rumflow.data.readers.coding import to_flags, to_numbers
 from rumflow.data.readers.columns import Recogniser
 from rumflow.data.readers.interpret import Interpreter, Meaning
 from rumflow.data.readers.labels import Distinct
 from rumflow.data.readers.places import describe_places, find_places, read_places
-from rumflow.data.readers.roles import Options, Roles
-from rumflow.data.readers.sources import Chunk, Coded, Source
+from rumflow.data.readers.roles import NAMES, Options, Roles, plain
+from rumflow.data.readers.sources import Chunk, Source
 from rumflow.data.readers.sums import Sums
 from rumflow.data.readers.texts import numbers_if_whole
+from rumflow.data.ties import settle
 from rumflow.data.understood import Understood
 from rumflow.errors import InputError
 from rumflow.output.names import how_many
@@ -43,10 +46,15 @@ def read(source: Source, options: Options) -> Counted:
     if sample is None:
         raise InputError(f"{source.name}, line 2: there are no rows after the header; at least one is needed")
     options = choose_best_or_worst(source, options)
+    counts = getattr(source, "counts", None)  # of a series by menu and item, whatever its name
+    if counts is not None and options.count is None and options.weight is None and plain(counts) not in NAMES["count"]:
+        options = replace(options, count=counts)
     if (places := find_places(source, options, sample)) is not None:
         found: Counted = read(*read_places(source, options, places))
-        return replace(found, understood=describe_places(found.understood, options, places))
+        found = replace(found, understood=describe_places(found.understood, options, places))
+        return settle(found, options.ties or "outcome")
     roles = Recogniser(source, options, sample).run()
+    del sample
     if roles.form == "matrix":
         return _read_matrix(source, options)
     if roles.form == "alternatives":
@@ -119,7 +127,7 @@ class _Accumulator(Sums):
                     raise InputError(f"{self.source.where(position)}: column {roles.total!r} differs within a menu")
         self.n_rows += len(chunk)
         if self.keep and self.options.rows is None and self.n_rows > KEEP_ROWS:
-            self.keep, self.kept = False, _RowBuffer()
+            self.keep, self.kept, self.subject, self.group = False, _RowBuffer(), Coder(), Coder()
         if self.keep or (roles.form == "counts" and self.n_rows <= KEEP_ROWS):
             self._keep(chunk, keys, weights)
 
@@ -261,6 +269,17 @@ class _Accumulator(Sums):
             first, second = sorted((int(positions[order[k]]), int(positions[order[k + 1]])))
             menu, item = int(meaning.menu[key[order[k]]]), meaning.item[key[order[k]]]
             unused = self._unused()[:6]
+            spelled = (
+                [self.menu.values[self.counter.keys[key[order[i]]][0]] for i in (k, k + 1)] if self.roles.menu else []
+            )
+            if len(set(map(str, spelled))) == 2:
+                one, other = (str(value)[:40] for value in sorted(spelled, key=str))
+                raise InputError(
+                    f"{self.source.where(second)}: {one!r} and {other!r} in column {self.roles.menu!r} spell one menu, so item "
+                    f"{meaning.items[item]!r} has two counts (first in {self.source.where(first)}); write the items of a menu in "
+                    f"one order and add the counts of each item up, or name the column that tells the two apart as group= "
+                    "(--group)"
+                )
             raise InputError(
                 f"{self.source.where(second)}: menu {meaning.name(menu)}, item "
                 f"{meaning.items[item]!r} appears twice (first in {self.source.where(first)}); add the counts up, or name "
@@ -310,9 +329,10 @@ class _Accumulator(Sums):
         }
         worst = [NOTE] if self.options.what == "worst" else []
         lines, doubts = [*meaning.notes, *worst], list(found.doubts)
+        items = [item for item in meaning.items if item != TIE]  # an outcome, no item
         lines.append(
-            f"{len(meaning.items)} items {format_menu(meaning.items)}, {how_many(menus, 'menu')}, {total:g} choices in "
-            f"{self.source.n_rows if isinstance(self.source, Collected) else self.n_rows:,} rows"
+            f"{len(items)} items {format_menu(items)}, {how_many(menus, 'menu')}, {total:g} choices in "
+            f"{getattr(self.source, 'n_rows', self.n_rows):,} rows"
         )
         if rows is not None and rows.subject is not None:
             lines.append(f"{len(rows.subjects)} subjects")

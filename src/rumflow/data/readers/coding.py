@@ -1,4 +1,4 @@
-"""Values of columns as small numbers, chunk by chunk, and what was counted under them."""
+"""What was counted under the numbers of values; columns of 0 and 1, and of counts and weights."""
 
 from __future__ import annotations
 
@@ -7,117 +7,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array, Mask
 from rumflow.data.labels import LARGEST_TOTAL
-from rumflow.data.readers.sources import Coded, Source
+from rumflow.data.readers.coded import Coded
+from rumflow.data.readers.coders import Coder, Codes
+from rumflow.data.readers.sources import Source
 from rumflow.errors import InputError
-
-Codes = NDArray[np.int64]
 
 #: What may be a whole number with points between thousands.
 THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(\.[0-9]{3})+")
 
 TRUE, FALSE = {"1", "true", "yes", "y", "t", "1.0"}, {"0", "false", "no", "n", "f", "0.0"}
-
-
-class Coder:
-    """Numbers for the different values of a column, in order of first appearance."""
-
-    def __init__(self) -> None:
-        self.index: dict[Any, int] = {}
-
-    def __len__(self) -> int:
-        return len(self.index)
-
-    @property
-    def values(self) -> list[Any]:
-        """The different values."""
-        return list(self.index)
-
-    def encode(self, column: Any) -> Codes:
-        """The numbers of a chunk's values; missing values are the value None."""
-        if isinstance(column, Coded):
-            used = np.flatnonzero(np.bincount(column.codes + 1, minlength=len(column.values) + 1)) - 1
-            table = np.zeros(len(column.values) + 1, np.int64)  # the last entry is code -1: missing
-            index, values = self.index, column.values
-            for code in used.tolist():
-                value = None if code < 0 else values[code]
-                plain = type(value) is str or type(value) is int  # as they come from Arrow
-                table[code] = index.setdefault(value, len(index)) if plain else self._one(value)
-            return table[column.codes]
-        if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
-            different, inverse = np.unique(column, return_inverse=True)
-            return np.array([self._one(v) for v in different.tolist()], np.int64)[inverse]
-        index = self.index
-        if set(map(type, column)) <= {str, int}:
-            for value in dict.fromkeys(column):
-                self._one(value)
-            return np.fromiter(map(index.__getitem__, column), np.int64, len(column))
-        return np.fromiter((self._one(v) for v in column), np.int64, len(column))
-
-    def _one(self, value: Any) -> int:
-        key = clean_value(value)
-        return self.index.setdefault(key, len(self.index))
-
-
-class RowCoder:
-    """Numbers for the different values of one column, or of several columns together, in order of first appearance."""
-
-    def __init__(self, width: int) -> None:
-        self.parts = [Coder() for _ in range(width)]
-        self.joins = [
-            Coder() for _ in range(width - 1)
-        ]  # each of a pair: the number so far, and that in the next column
-
-    def __len__(self) -> int:
-        return len((self.joins or self.parts)[-1])
-
-    def encode(self, columns: Sequence[Any]) -> Codes:
-        """The numbers of a chunk's rows."""
-        first, *rest = (part.encode(column) for part, column in zip(self.parts, columns, strict=True))
-        for join, more in zip(self.joins, rest, strict=True):
-            first = join.encode((first << 31) | more)
-        return first
-
-    def values(self, code: int) -> list[Any]:
-        """The values of the columns under a number."""
-        found = []
-        for join, part in zip(reversed(self.joins), reversed(self.parts), strict=False):
-            code, last = divmod(join.values[code], 1 << 31)
-            found.append(part.values[last])
-        return [self.parts[0].values[code], *reversed(found)]
-
-    def label(self, code: int) -> str:
-        """The same, for a message."""
-        return ", ".join(map(repr, self.values(code)))
-
-
-def clean_value(value: Any) -> Any:
-    """A value that can be a key: numbers as Python numbers, lists as tuples, NaN as None."""
-    if isinstance(value, str) or value is None:
-        return value
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return None if np.isnan(value) else int(value) if value.is_integer() else value
-    if isinstance(value, list | tuple | np.ndarray):
-        return tuple(value) if set(map(type, value)) <= {str} else tuple(clean_value(v) for v in value)
-    if isinstance(value, set | frozenset):
-        return frozenset(clean_value(v) for v in value)
-    if type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):
-        return None
-    if isinstance(value, int) and value.bit_length() > 64:
-        raise InputError(f"a whole number of {value.bit_length():,} bits cannot be a label: write it as text")
-    try:
-        hash(value)
-    except TypeError:
-        raise InputError(
-            f"a {type(value).__name__} ({str(value)[:40]}) is neither a label nor a menu: labels are texts or numbers, menus "
-            "are texts or lists"
-        ) from None
-    return value
 
 
 class KeyCounter:

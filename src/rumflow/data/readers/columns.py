@@ -52,6 +52,13 @@ class Recogniser(Counting):
                 raise self._ask_count(self.called("count"), [])
             roles.menu, roles.choice, roles.listed = found["menu_id"], self._taken(choice, item), True
             return
+        if found["menu_id"] and not known and item and not choice and self.options.count is None:
+            roles.menu, roles.choice, roles.listed = (
+                found["menu_id"],
+                item,
+                True,
+            )  # its count is looked for among the others
+            return
         available = self.available({c for c in (choice, item) if c}) if not known else {}
         if choice and item:
             named = {name for name in ("choice", "alternative") if getattr(self.options, name) is not None}

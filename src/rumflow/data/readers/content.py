@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from rumflow.core.arrays import Ints
-from rumflow.data.readers.coding import Coder, as_flag, clean_value
-from rumflow.data.readers.sources import Chunk, Coded
+from rumflow.data.readers.coded import Coded
+from rumflow.data.readers.coders import Coder, clean_value
+from rumflow.data.readers.coding import as_flag
+from rumflow.data.readers.sources import Chunk
 from rumflow.errors import InputError
 
 
@@ -60,6 +62,27 @@ class Sample:
     def numeric(self, column: str) -> bool:
         """Does the column hold numbers only?"""
         return all(is_number(v) for v in self.values(column))
+
+    def amounts(self, column: str) -> list[float]:
+        """The different numbers in the column; none where some value is no number from 0."""
+        if not self.numeric(column):
+            return []
+        numbers = [float(str(v)) for v in self.values(column) if str(v).strip() not in ("", "NA", "nan")]
+        return numbers if all(0 <= v < float("inf") for v in numbers) else []
+
+    def whole(self, column: str) -> bool:
+        """Does the column hold whole numbers from 0?"""
+        numbers = self.amounts(column)
+        return bool(numbers) and all(v.is_integer() for v in numbers)
+
+    def row_numbers(self, column: str) -> bool:
+        """Does the column count the rows: 0, 1, 2, ... or 1, 2, 3, ...?"""
+        values = _by_code(self, column)
+        if len(values) != len(self) or len(self) < 2 or not self.numeric(column):
+            return False
+        numbers = [str(values[code]) for code in self.codes(column).tolist()]
+        first = 0 if numbers[0] in ("0", "0.0") else 1
+        return all(is_number(v) and float(v or "nan") == k for k, v in enumerate(numbers, first))
 
     def observations(self, columns: Sequence[str], alternative: str, choice: str) -> bool:
         """Do these columns tell choices apart: each alternative once, at most one taken, several rows a choice?

@@ -67,7 +67,8 @@ class Lines(io.RawIOBase):
     """A binary stream that refuses a line without end before it fills the memory."""
 
     def __init__(self, stream: Any, name: str) -> None:
-        self.stream, self.name, self.length, self.empty = stream, name, 0, 0
+        self.name: str = name
+        self.stream, self.length, self.empty = stream, 0, 0
 
     def readable(self) -> bool:
         """Yes."""

@@ -18,8 +18,10 @@ class Finder:
     """The columns of a source that have a role; `strict` where the caller named the layout, so that nothing is guessed."""
 
     def __init__(self, source: Source, options: Options, sample: Chunk) -> None:
-        self.source, self.options, self.sample = source, options, Sample(sample)
-        self.strict = options.complete
+        self.source: Source = source
+        self.options: Options = options
+        self.sample: Sample = Sample(sample)
+        self.strict: bool = options.complete
         self.explicit: set[str] = set()
         for role in ROLES:
             given = getattr(options, role.name)
@@ -28,7 +30,7 @@ class Finder:
             )
             self._check_names(role.name, several)
             self.explicit |= set(several)
-        self.used = set(self.explicit)
+        self.used: set[str] = set(self.explicit)
 
     def several(self, role: str) -> dict[str, Item]:
         """Columns given as a list (or, for choices, as a mapping to labels)."""
@@ -124,7 +126,11 @@ class Finder:
 
     def missing(self, role: str) -> InputError:
         """No column has a role that is needed."""
-        hint = ", or have a 0/1 availability column for each item" if role == "menu" else ""
+        others = (
+            ", or have a 0/1 availability column for each item; where each row is an alternative of a choice, name observation=, "
+            "alternative= and choice= (--observation, --alternative, --choice)"
+        )
+        hint = others if role == "menu" else ""
         return InputError(
             f"{self.source.name}, line 1: no {role} column found among {', '.join(self.source.columns[:12])}"
             f"{', ...' if len(self.source.columns) > 12 else ''}; name it with {role}= (--{role}){hint}"

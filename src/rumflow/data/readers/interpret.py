@@ -164,7 +164,7 @@ class Interpreter(MenuReader):
         codes = Codes(
             self.name, str(self.roles.choice), columns, labels, chosen, lambda code: self.table.where(first[code])
         )
-        self.coding = read_codes(codes, self.bases(), self.roles.ordered)
+        self.coding: dict[Any, Item] = read_codes(codes, self.bases(), self.roles.ordered)
         self.notes.append(f"choices are numbers of the availability columns, counted from {min(self.coding)}")
         return [None if n is None else self.coding[n] for n in numbers]
 
@@ -216,8 +216,20 @@ class Interpreter(MenuReader):
         cell = menus.cells_of(menu, item)
         if (cell < 0).any():
             k = int(np.argmax(cell < 0))
+            self._refuse_ids(members, key_menu, choices)
             self._report(k, members[key_menu[k]], choices[k])
         return Meaning(items, menus, menu, item, cell, self.notes, self.coding)
+
+    def _refuse_ids(self, members: list[Menu], key_menu: Ints, choices: list[Item | None]) -> None:
+        """Menus that hold none of the items beside them are ids, at least in tables of counts."""
+        roles = self.roles
+        pairs = zip(key_menu.tolist(), choices, strict=True)
+        if roles.counted and roles.menu and not any(choice in members[m] for m, choice in pairs):
+            raise InputError(
+                f"{self.name}: no menu of column {roles.menu!r} holds the items in its rows, such as {str(choices[0])[:40]!r} in "
+                f"{str(self.table.menus[0])[:40]!r}; if it holds ids of menus, pass menu_id={roles.menu!r} "
+                f"(--menu-id {roles.menu}): a menu is then what its rows list"
+            )
 
     def _report(self, k: int, menu: Menu, choice: Item | None) -> None:
         """Say what is wrong with a key."""

@@ -39,12 +39,16 @@ class Labels:
     """The labels of a table, and where they are."""
 
     def __init__(self, name: str, text: bool, roles: Roles, options: Options, table: Distinct) -> None:
-        self.name, self.text, self.roles, self.options, self.table = name, text, roles, options, table
+        self.name: str = name
+        self.text: bool = text
+        self.roles: Roles = roles
+        self.options: Options = options
+        self.table: Distinct = table
         self.notes: list[str] = []
         self.coding: dict[Any, Item] = {}  # by code of a choice, or number of a bit, its label
         self.as_text = False  # labels of a frame are compared as texts
         self.ordered: list[Menu] = []  # menus as they stand, gaps included, where a choice may be a position in them
-        self.outside = self.read_outside()
+        self.outside: Item | None = self.read_outside()
 
     def read_outside(self) -> Item | None:
         """The outside option as a label of this table."""

@@ -89,7 +89,7 @@ class MenuReader(Labels):
         else:
             labels = self._mask_labels(values, at, width, str(column))
         self.notes.append(f"column {column!r} holds bit masks; the codes are the numbers of the bits")
-        self.coding = dict(enumerate(labels))
+        self.coding: dict[Any, Item] = dict(enumerate(labels))
         return [tuple(labels[x] for x in range(width) if value >> x & 1) for value in values], labels
 
     def _mask_labels(self, values: list[int], at: int, width: int, column: str) -> list[Item]:
@@ -110,7 +110,8 @@ class MenuReader(Labels):
             )
         raise InputError(
             f"{self.name}, line 1: column {column!r} holds numbers, and the choices do not fit them as bit masks; "
-            "for bit masks pass items= (label of bit 0, bit 1, ...), for ids of menus pass menus= (--items, --menus)"
+            "for bit masks pass items= (--items), the label of bit 0, bit 1, ...; for ids of menus "
+            f"menu_id={column!r} (--menu-id {column}) where the rows of an id list its items, or else menus= (--menus)"
         )
 
     def _mask(self, value: Any, at: int, k: int, column: str | None) -> int:
@@ -129,12 +130,12 @@ class MenuReader(Labels):
         separator = self._separator(texts) if texts else None
         contents = [self._contents(value, separator) for value in self.table.menus]
         # Texts hold no types: beside numbers in the column of choices their items are compared as texts.
-        self.as_text = (
+        self.as_text: bool = (
             bool(texts)
             and not self.text
             and any(type(v) is int for v in [*self.table.choices, *(x for content in contents for x in content)])
         )
-        self.outside = self.read_outside()
+        self.outside: Item | None = self.read_outside()
         same = {str} if self.text or self.as_text else {str, int}  # labels that stay as they are
         plain = not self.options.clean
         self.ordered = [
@@ -156,7 +157,7 @@ class MenuReader(Labels):
                 )
             found.append(labels)
         if self.roles.form == "losers" or any(isinstance(value, frozenset) for value in self.table.menus):
-            self.ordered = []
+            self.ordered: list[Menu] = []
         if texts:
             how = {"": "single letters, one an item", "[]": "lists"}.get(str(separator), f"separated by {separator!r}")
             self.notes.append(f"menus in column {self.roles.menu!r} are {how}")

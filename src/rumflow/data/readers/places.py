@@ -4,11 +4,13 @@
 
 * an outcome that names the column of the item chosen, by its name or by the end of it: `model_a`, `model_b` and "a";
 * the result of a pair: 1, 0 and .5, which is what the first one scores; win, loss, draw; 1-0, 0-1, 1/2-1/2; home, away, draw;
+  1, 0 and -1; 1, X and 2;
 * how often each of a pair won: `win1`, `win2`, and `ties` where there were any;
 * winner and loser, with a column that marks ties.
 
-`read_places` rewrites the table with one row for each choice. A tie is no choice: ties="half" gives each of the tied items its
-part of the choice, ties="drop" leaves such rows out, and without a word they are an error.
+`read_places` rewrites the table with one row for each choice. A tie is no choice: ties="outcome" makes it an outcome of its pair
+(`rumflow.data.ties`), ties="half" gives each of the tied items its part of the choice, ties="drop" leaves such rows out, and
+without a word they are an error.
 """
 
 from __future__ import annotations
@@ -21,9 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rumflow.data.labels import TIE as TIE_LABEL
+from rumflow.data.readers.coded import Coded
 from rumflow.data.readers.coding import as_flag
 from rumflow.data.readers.roles import NAMES, Options, plain
-from rumflow.data.readers.sources import Chunk, Coded, FrameSource, Source
+from rumflow.data.readers.sources import Chunk, FrameSource, Source
 from rumflow.data.understood import Understood
 from rumflow.errors import InputError
 
@@ -42,8 +46,10 @@ RESULTS = (
     {"win": 0, "loss": 1, "draw": TIE, "tie": TIE},
     {"win": 0, "lose": 1, "draw": TIE, "tie": TIE},
 )
+#: Numbers that mean this only where the column is called a result, or another of the codes is there: -1 or X.
+CODES = ({"1": 0, "0": TIE, "-1": 1}, {"1": 0, "x": TIE, "d": TIE, "2": 1})
 #: Letters that mean this only where the columns are called so: win, loss, draw, tie; home, away, draw.
-LETTERS = ({"w": 0, "l": 1, "d": TIE, "t": TIE}, {"h": 0, "a": 1, "d": TIE})
+LETTERS = ({"w": 0, "l": 1, "d": TIE, "t": TIE}, {"h": 0, "a": 1, "d": TIE, "x": TIE})
 
 _OUTCOME = ("result", "outcome", "score", "winner", "win", "won", *NAMES["choice"])
 _SCORE = ("result", "outcome", "score")
@@ -119,7 +125,32 @@ class _Finder:
         if not names:
             return self._wins(menu) if len(menu) == 2 and choice is None else None
         coding = self._coding(menu, names[0])
+        if not coding and len(names) == 1:
+            self._refuse_codes(menu, names[0])
         return Places(menu, names[0], coding) if coding else None
+
+    def _refuse_codes(self, menu: list[str], outcome: str) -> None:
+        """An error where the result of a pair has codes that are neither known, nor items, nor numbers of the two places."""
+        given = {as_code(self.options.outside_option), *map(as_code, self.options.missing_codes)}
+        codes, items = self.values[outcome] - given, {v for c in menu for v in self.values[c]}
+        if (
+            len(menu) != 2
+            or plain(outcome) not in _SCORE
+            or codes & items
+            or codes <= {"1", "2"}
+            or codes <= {"0", "1"}
+        ):
+            return
+        some = ", ".join(sorted(codes)[:6]) + (", ..." if len(codes) > 6 else "")
+        raise InputError(
+            f"{self.source.name}: {menu[0]} and {menu[1]} are a pair, but {outcome} has the codes {some}; recode it as 1, 0 and "
+            "0.5 (what the first one scores) or as H, A and D"
+            + ("" if self._home(menu) else " beside columns home and away")
+        )
+
+    @staticmethod
+    def _home(menu: list[str]) -> bool:
+        return [plain(c)[0] for c in menu] == ["h", "a"]
 
     def pair(self) -> Places | None:
         """Two columns of items by their names, and their result."""
@@ -191,7 +222,8 @@ class _Finder:
                     f"{self.source.name}: {min(both)!r} in column {outcome!r} is an item and the name of a place; rename the "
                     f"columns {', '.join(menu)}"
                 )
-            return names | dict.fromkeys(tied, TIE)
+            letters = {v for v in values & {"x", "d"} if len(menu) == 2 and v not in items and v not in names}
+            return names | dict.fromkeys(tied | letters, TIE)
         if len(menu) == 2 and not values <= items:
             for result in self._results(menu, outcome):
                 if values <= set(result):
@@ -208,8 +240,10 @@ class _Finder:
             *([SCORES] if called or "0.5" in self.values[outcome] else []),
             *(LETTERS[:1] if called else []),
         ]
-        home = [plain(c)[0] for c in menu] == ["h", "a"]
-        return [*found, LETTERS[1]] if home else found
+        seen = self.values[outcome]
+        if self.options.base is None and not seen & {v for c in menu for v in self.values[c]}:
+            found += [code for code, signs in zip(CODES, ({"-1"}, {"x", "d"}), strict=True) if called or signs & seen]
+        return [*found, LETTERS[1]] if self._home(menu) else found
 
     def _flags(self, column: str) -> bool:
         return all(as_flag(v) is not None for v in self.values[column])
@@ -252,12 +286,13 @@ class _Rows:
         self.menu: list[tuple[Any, ...]] = []
         self.choice: list[Any] = []
         self.weight: list[float] = []
-        self.row: list[int] = []  # of the table
+        self.n_rows = 0  # of the table
         self.position: list[int] = []
         self.carried: dict[str, list[Any]] = {name: [] for name in self.others}
 
     def add(self, chunk: Chunk) -> None:
         """Read a piece of the table."""
+        self.n_rows += len(chunk)
         columns = {name: as_list(chunk.columns[name]) for name in self.source.columns}
         for k, position in enumerate(chunk.positions.tolist()):
             row = {name: columns[name][k] for name in self.places.used}
@@ -315,10 +350,26 @@ class _Rows:
         if self.options.ties is None:
             raise InputError(
                 f"{self.source.where(position)}: a tie between {' and '.join(map(str, items))}; say ties='half' (each gets its "
-                "part of the choice, as if ties were broken by lot) or ties='drop' (such rows are left out) (--ties)"
+                "part of the choice, as if ties were broken by lot), ties='outcome' (a pair has the outcomes a, b and tie) or "
+                "ties='drop' (such rows are left out)"
             )
         shown = [item for item in items if as_code(item)]
-        return [] if self.options.ties == "drop" else [(item, times / len(shown)) for item in shown]
+        if self.options.ties == "drop":
+            return []
+        if self._as_outcome:
+            if len(shown) == 2:
+                return [(TIE_LABEL, times)]
+            if self.options.ties == "outcome":
+                raise InputError(
+                    f"{self.source.where(position)}: a tie of {len(shown)} items; ties='outcome' is for pairs: say "
+                    "ties='half' or ties='drop'"
+                )
+        return [(item, times / len(shown)) for item in shown]
+
+    @property
+    def _as_outcome(self) -> bool:
+        """Are ties of pairs read as an outcome? Half wins are made of it (`rumflow.data.ties.settle`)."""
+        return self.options.ties == "outcome" or (self.options.ties == "half" and len(self.places.menu) == 2)
 
     def finish(self) -> tuple[Source, Options]:
         """The table that was made."""
@@ -327,6 +378,10 @@ class _Rows:
         menu, choice = ", ".join(self.places.menu), self.places.outcome or ", ".join(self.places.wins) or "winner"
         table: dict[str, Any] = {**self.carried, menu: self.menu, choice: self.choice}
         inner = replace(self.options, menu=menu, choice=choice, ties=None, missing=None, base="label")
+        if self._as_outcome and (self.options.ties == "outcome" or TIE_LABEL in self.choice):
+            table[menu] = [(*items, TIE_LABEL) if len(items) == 2 else items for items in self.menu]
+            if self.options.items is not None:
+                inner = replace(inner, items=(*self.options.items, TIE_LABEL))
         if any(part != 1 for part in self.weight):
             given = self.options.weight
             if isinstance(given, str):
@@ -335,15 +390,15 @@ class _Rows:
                 name = "number of choices" if self.places.wins else "part of a choice"
                 table[name] = self.weight
                 inner = replace(inner, weight=name)
-        return _Rewritten(table, self.source, self.position), inner
+        return _Rewritten(table, self.source, self.position, self.n_rows), inner
 
 
 class _Rewritten(FrameSource):
     """Rows that come from those of another table, which errors name."""
 
-    def __init__(self, table: dict[str, Any], source: Source, position: list[int]) -> None:
+    def __init__(self, table: dict[str, Any], source: Source, position: list[int], n_rows: int) -> None:
         super().__init__(table, source.name, source.text)
-        self._source, self._position = source, position
+        self._source, self._position, self.n_rows = source, position, n_rows
 
     def where(self, position: int) -> str:
         """The row of the other table."""
@@ -368,8 +423,12 @@ def describe_places(understood: Understood, options: Options, places: Places) ->
         layout = "one row per pair, with the numbers of wins"
     notes = understood.notes
     if options.ties is not None:
-        half = "each of the tied items gets its part of the choice, as if by lot"
-        notes = (f"ties: {half if options.ties == 'half' else 'left out'}", *notes)
+        made = {
+            "half": "each of the tied items gets its part of the choice, as if by lot",
+            "drop": "left out",
+            "outcome": f"an outcome of their own, {TIE_LABEL}",
+        }
+        notes = (f"ties: {made[options.ties]}", *notes)
     return replace(understood, layout=layout, roles=roles, coding=coding, notes=notes)
 
 

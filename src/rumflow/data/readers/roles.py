@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from rumflow.check import check_option
 from rumflow.data.labels import Item, check_items
-from rumflow.data.readers.coding import clean_value
+from rumflow.data.readers.coders import clean_value
+from rumflow.data.ties import TIES
 from rumflow.errors import InputError
 
 #: Names of columns of counts that promise shares.
@@ -163,7 +164,7 @@ class Options:
     def __post_init__(self) -> None:
         for role in ROLES:
             self._check_role(role, getattr(self, role.name))
-        check_option(self.ties, "ties", (None, "half", "drop"))
+        check_option(self.ties, "ties", (None, *TIES))
         check_option(self.what, "what", (None, "best", "worst"))
         if self.items is not None:
             check_items(self.items)

@@ -13,15 +13,16 @@ import io
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rumflow.data.readers.coded import Wholes, from_arrow
 from rumflow.data.readers.files import GZIP, Lines, LocalFile, local_file
-from rumflow.data.readers.indexed import with_index
+from rumflow.data.readers.indexed import counted_values, with_index
 from rumflow.errors import InputError
 from rumflow.output.frames import optional
 
@@ -39,14 +40,6 @@ class Chunk:
 
     def __len__(self) -> int:
         return len(self.positions)
-
-
-@dataclass(frozen=True)
-class Coded:
-    """A column as numbers into a short list of values; -1 where missing."""
-
-    codes: NDArray[np.int64]
-    values: list[Any]
 
 
 class Source(Protocol):
@@ -69,16 +62,16 @@ class TextSource:
     text = True
 
     def __init__(self, path: str | Path | LocalFile, delimiter: str | None = None, encoding: str = "utf-8") -> None:
-        self.file = path if isinstance(path, LocalFile) else local_file(path)
-        self.name = self.file.name
-        self.encoding = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+        self.file: LocalFile = path if isinstance(path, LocalFile) else local_file(path)
+        self.name: str = self.file.name
+        self.encoding: str = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
         self._refuse_binary()
         self.skipped = 0  # empty lines before the header
         with self._open() as file:
             first = self._header_line(file)
-        self.plain = self.skipped == 0 and first.count('"') % 2 == 0
-        self.delimiter = self._delimiter(first) if delimiter is None else delimiter
-        self.columns = [name.strip() for name in self._parse(first)]
+        self.plain: bool = self.skipped == 0 and first.count('"') % 2 == 0
+        self.delimiter: str = self._delimiter(first) if delimiter is None else delimiter
+        self.columns: list[str] = [name.strip() for name in self._parse(first)]
         self._check_columns(first)
 
     def where(self, position: int) -> str:
@@ -106,9 +99,9 @@ class TextSource:
             return
         arrow, reader = optional("pyarrow", "data"), optional("pyarrow.csv", "data")
         kinds = dict.fromkeys(self.columns, arrow.string())
-        options = {
+        options = {  # some 32 blocks are read ahead
             "read_options": reader.ReadOptions(
-                use_threads=False, block_size=1 << 22, column_names=self.columns, skip_rows=1
+                use_threads=False, block_size=1 << 18, column_names=self.columns, skip_rows=1
             ),
             "parse_options": reader.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             "convert_options": reader.ConvertOptions(
@@ -118,8 +111,8 @@ class TextSource:
         done, last = 0, False
         with self._bytes() as stream:
             try:
-                batches = iter(reader.open_csv(arrow.PythonFile(stream, mode="r"), **options))
-                held = arrow.table({name: arrow.array([], arrow.string()) for name in wanted})
+                batches = reader.open_csv(arrow.PythonFile(stream, mode="r"), **options)
+                held = arrow.Table.from_batches([], batches.schema)
                 while not last:
                     while held.num_rows < CHUNK and not last:
                         batch = next(batches, None)
@@ -128,7 +121,8 @@ class TextSource:
                     while held.num_rows >= CHUNK or (last and held.num_rows):
                         piece, held = held.slice(0, CHUNK), held.slice(CHUNK)
                         columns = {name: from_arrow(piece.column(name).combine_chunks()) for name in wanted}
-                        if any(value.startswith(" ") for column in columns.values() for value in column.values):
+                        texts = (column.values for column in columns.values() if not isinstance(column.values, Wholes))
+                        if any(value.startswith(" ") for values in texts for value in values):
                             return
                         yield Chunk(columns, np.arange(done, done + piece.num_rows))
                         done += piece.num_rows
@@ -291,15 +285,15 @@ class ParquetSource:
 
     def __init__(self, path: str | Path | LocalFile) -> None:
         parquet = optional("pyarrow.parquet", "data")
-        self.file = path if isinstance(path, LocalFile) else local_file(path)
-        self.name = self.file.name
+        self.file: LocalFile = path if isinstance(path, LocalFile) else local_file(path)
+        self.name: str = self.file.name
         try:
             self._file = parquet.ParquetFile(self.file.path, memory_map=True)
         except Exception as error:
             raise InputError(
                 f"{self.name} is not a Parquet file that can be read: {str(error).splitlines()[0][:120]}"
             ) from None
-        self.columns = [str(name) for name in self._file.schema_arrow.names]
+        self.columns: list[str] = [str(name) for name in self._file.schema_arrow.names]
         if self._file.metadata.num_rows == 0:
             raise InputError(f"{self.name} has no rows; at least one is needed")
 
@@ -321,44 +315,13 @@ class ParquetSource:
             raise InputError(f"{self.where(begin)}: the file is damaged: {str(error).splitlines()[0][:120]}") from None
 
 
-def from_arrow(array: Any) -> Any:
-    """An Arrow array as codes (texts, whole numbers, dictionaries), a NumPy array (floats) or a list (anything else)."""
-    types = optional("pyarrow.types", "data")
-    kind = array.type
-    if types.is_floating(kind):
-        return array.to_numpy(zero_copy_only=False)
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_integer(kind) or types.is_boolean(kind):
-        array = array.dictionary_encode()
-    if types.is_dictionary(array.type):
-        codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-        return Coded(codes, array.dictionary.to_pylist())
-    if (
-        (types.is_list(kind) or types.is_large_list(kind))
-        and array.null_count == 0
-        and not types.is_nested(kind.value_type)
-    ):
-        return _coded_lists(array)
-    return array.to_pylist()
-
-
-def _coded_lists(array: Any) -> Any:
-    """A column of lists as numbers into the different lists: few menus fill many rows."""
-    flat = array.values.dictionary_encode()
-    if flat.null_count:
-        return array.to_pylist()
-    content, labels = flat.indices.to_numpy(zero_copy_only=False), flat.dictionary.to_pylist()
-    index: dict[bytes, int] = {}
-    bounds = array.offsets.to_numpy().tolist()
-    codes = [index.setdefault(content[a:b].tobytes(), len(index)) for a, b in pairwise(bounds)]
-    lists = [tuple(labels[k] for k in np.frombuffer(key, content.dtype).tolist()) for key in index]
-    return Coded(np.array(codes, np.int64), lists)
-
-
 class FrameSource:
     """A data frame (pandas, polars, Arrow: through narwhals) or a mapping of column names to values."""
 
     def __init__(self, frame: Any, name: str = "the data frame", text: bool = False) -> None:
-        self.name, self.text = name, text
+        self.name: str = name
+        self.text: bool = text
+        self.counts = counted_values(frame)
         if isinstance(frame, Mapping):
             self._columns: dict[str, Any] = {str(key): _sequence(name, key, value) for key, value in frame.items()}
         else:
@@ -378,7 +341,7 @@ class FrameSource:
                 self._columns[str(key)] = series.to_numpy() if numeric else _in_arrow(series)
             if len(self._columns) != len(wrapped.columns):
                 raise InputError(f"{name}: two columns have the same name; rename one of them")
-        self.columns = list(self._columns)
+        self.columns: list[str] = list(self._columns)
         lengths = {len(values) for values in self._columns.values()}
         if len(lengths) > 1:
             raise InputError(f"{name}: the columns have different lengths, {sorted(lengths)}")

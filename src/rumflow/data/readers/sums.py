@@ -19,8 +19,10 @@ class Sums:
     """What was counted under each key, and the totals that were given."""
 
     def __init__(self, source: Source, roles: Roles, options: Options) -> None:
-        self.source, self.roles, self.options = source, roles, options
-        self.counter = KeyCounter()
+        self.source: Source = source
+        self.roles: Roles = roles
+        self.options: Options = options
+        self.counter: KeyCounter = KeyCounter()
         self.totals: dict[int, float] = {}
 
     def menu_totals(self, counts: Array, shown: Mask, meaning: Meaning) -> Array:

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from rumflow.data.labels import Item
+from rumflow.data.labels import TIE, Item
 
 SEPARATORS = (",", ";", "|", "/", "+", "&", "-", " ")
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
@@ -79,9 +79,13 @@ def whole(value: Any) -> int | None:
 
 
 def numbers_if_whole(values: Sequence[Any]) -> list[Any]:
-    """Texts as whole numbers where all of them are, so that numbers written to a text file come back as numbers."""
-    if all(isinstance(v, str) and WHOLE.fullmatch(v) and abs(int(v)) < 2**63 for v in values):
-        return [int(v) for v in values]
+    """Texts as whole numbers where all of them are, so that numbers written to a text file come back as numbers.
+
+    The outcome of a tie stays as it is.
+    """
+    texts = [v for v in values if v != TIE]
+    if all(isinstance(v, str) and WHOLE.fullmatch(v) and abs(int(v)) < 2**63 for v in texts):
+        return [v if v == TIE else int(v) for v in values]
     return list(values)
 
 
@@ -98,7 +102,9 @@ def spelling(label: str) -> str:
 
 
 def natural(label: Item) -> tuple[Any, ...]:
-    """Sorts numbers by size, texts by their numbers and letters."""
+    """Sorts numbers by size, texts by their numbers and letters; the outcome of a tie comes last."""
+    if label == TIE:
+        return (2, 0, ())
     if isinstance(label, int | float):
         return (0, label, ())
     parts = re.split(r"([0-9]+)", str(label))
