@@ -13,10 +13,12 @@ from numba.core.caching import NullCache
 import rumflow as rf
 from rumflow.core.compile import clock, leaf
 
-SCRIPT = """
+FIRST = """
 import sys, rumflow as rf
 fit = rf.project(rf.simulate.dirichlet(6, 0))
 print(repr(fit.objective))
+"""
+MORE = """
 batch = rf.project_many([rf.simulate.dirichlet(4, 0)])
 print(repr(float(batch.objective[0])))
 rf.project(rf.simulate.random_menus(9, 3, 3, seed=0), route="graph")
@@ -43,15 +45,20 @@ def finish(process):
 @pytest.mark.slow
 def test_workers_that_start_together_share_a_fresh_cache(tmp_path):
     expected = f"{rf.project(rf.simulate.dirichlet(6, 0)).objective!r}\n"
-    together = [start(SCRIPT, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]
+
+    def compiled(err):
+        return re.findall(r"compiling (\w+), once per environment \(about \d+ s\) \.\.\. compiled in [\d.]+ s\n", err)
+
+    together = [start(FIRST, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]
     for process in together:
         out, err = finish(process)
-        assert out.startswith(expected)
-        for name in ("solve_piece", "improve"):  # each set of kernels, not the first alone
-            assert re.search(
-                rf"compiling {name}, once per environment \(about \d+ s\) \.\.\. compiled in [\d.]+ s\n", err
-            )
-    out, err = finish(start(SCRIPT, NUMBA_CACHE_DIR=str(tmp_path)))
+        assert out == expected
+        assert "solve_piece" in compiled(err)
+    out, err = finish(start(FIRST + MORE, NUMBA_CACHE_DIR=str(tmp_path)))
+    assert out.startswith(expected)
+    assert "improve" in compiled(err)  # each set of kernels is announced, not the first alone
+    assert "solve_piece" not in compiled(err)
+    out, err = finish(start(FIRST + MORE, NUMBA_CACHE_DIR=str(tmp_path)))
     assert out.startswith(expected)
     assert err == ""
 
@@ -117,6 +124,27 @@ def test_the_cache_on_disk_watches_what_a_kernel_is_made_of(tmp_path, file, old,
     assert run() == expected
 
 
+def test_environments_with_the_same_versions_share_a_folder(tmp_path):
+    """Wherever the sources are; two states of them keep theirs side by side."""
+
+    def run(place, sources):
+        folder = tmp_path / place / "package"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in sources.items():
+            (folder / name).write_text(text)
+        command = [sys.executable, "-B", str(folder / "run.py"), str(tmp_path / place)]
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+
+    changed = PACKAGE | {"constants.py": "HALF = 2.0\n"}
+    assert run("here", PACKAGE) == "spread 1.0 1"
+    assert run("there", PACKAGE) == "spread 1.0 0"
+    assert run("there", changed) == "spread 7.0 1"
+    assert run("here", PACKAGE) == "spread 1.0 0"
+    assert run("there", changed) == "spread 7.0 0"
+    assert len(list((tmp_path / "cache").iterdir())) == 1  # no empty folders beside it
+
+
 def test_the_clock_of_time_limits_stands_still_while_kernels_are_compiled():
     @leaf
     def spread(x):
@@ -167,9 +195,8 @@ import resource, sys
 if sys.argv[1] == "full":  # no file may grow beyond 4 KiB: as on a full disk
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 if sys.argv[1] == "nowhere":
-    import numba.core.caching as caching
-    caching.CacheImpl._locator_classes = []
-    caching.CodeLibraryCacheImpl._locator_classes = caching.CompileResultCacheImpl._locator_classes = []
+    from rumflow.core import compile
+    compile._Files._locator_classes = ()
 from rumflow import Lattice
 print(Lattice(2).to_internal([[0, 0], [1, 0], [0, 1], [0.25, 0.75]]).tolist())
 """

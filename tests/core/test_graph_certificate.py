@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from rumflow.core.graph import cells_of_types
-from rumflow.core.graph_certificate import certify_types
+from rumflow.core.graph_certificate import certify_types, plain_cheapest, price_nodes
+from rumflow.core.patience import OutOfTimeError
 from rumflow.core.problem import Problem
 from rumflow.models.random_utility import RandomUtility
 from tests.reference.graph_models import MODELS
@@ -46,3 +47,35 @@ def test_certificate_of_no_types():
     found = certify_types(graph, nobody, Problem(-np.abs(target), weights, cone=True))
     assert found.objective == pytest.approx(0.5 * (weights * target**2).sum(), rel=1e-12)
     assert found.gap == found.least_flow == found.menu_error == 0.0
+
+
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_a_pass_in_pieces_is_a_pass(model):
+    rng = np.random.default_rng(5)
+    cells = random_cells(rng, 5, 4, partly=True)
+    graph = MODELS[model](5).geometry(cells)
+    cost = rng.normal(size=graph.shape)
+    for most in (1, 2, 7):
+        below = np.full(graph.n_nodes + 1, np.inf)
+        below[graph.n_nodes - 1] = 0.0
+        node, pieces = graph.n_nodes - 2, 0
+        while node >= 0:
+            before, node, pieces = node, price_nodes(graph, cost, below, node, most), pieces + 1
+            assert node < before
+        assert pieces > 1
+        assert below[0] == plain_cheapest(graph, cost)
+
+
+def test_a_pass_that_is_ended_leaves_the_objective_as_gap(monkeypatch):
+    monkeypatch.setattr("rumflow.core.graph_certificate._ARCS_A_LOOK", 3)
+    cells = random_cells(np.random.default_rng(3), 4, 3)
+    graph = RandomUtility().geometry(cells)
+    problem = Problem(*random_tables(np.random.default_rng(4), cells, weighted=True), False)
+    someone = np.array(sorted(types_of(graph))[:1], np.int32), np.ones(1)
+
+    def look():
+        raise OutOfTimeError("the time is up")
+
+    whole, ended = certify_types(graph, someone, problem), certify_types(graph, someone, problem, look)
+    assert ended.gap == ended.objective == whole.objective
+    assert whole.gap != whole.objective

@@ -14,7 +14,15 @@ from rumflow.core.pairs import (
     make_pairs,
     share_range,
 )
-from tests.reference.pairs import cycle_length, every_cycle, least_distance, random_pairs, rows_of
+from tests.reference.pairs import (
+    cycle_length,
+    every_cycle,
+    every_path,
+    least_distance,
+    random_pairs,
+    rows_of,
+    tied_nearest,
+)
 
 
 def drawn(seed, n, share, coarse=False):
@@ -78,7 +86,7 @@ def test_distances_are_those_of_repeated_steps(seed, n, share):
     for u in range(n):
         assert distances_from(pairs, length, u, np.inf) == pytest.approx(plain[u])
         near = distances_from(pairs, length, u, 0.5)
-        assert near == pytest.approx(np.where(plain[u] <= 0.5, plain[u], np.inf))
+        assert near == pytest.approx(np.where(plain[u] < 0.5, plain[u], np.inf))
 
 
 @given(st.integers(0, 10**6), st.integers(3, 6))
@@ -110,3 +118,43 @@ def test_cycles_are_told_apart_by_their_arcs_in_any_order():
         seen.add(frozenset(row.tolist()))
     assert cycles.take(np.array([2, 0])).arc.tolist() == [0, 3, 5, 0, 2, 5]
     assert cycles.join(Cycles.none()).start.tolist() == cycles.start.tolist()
+
+
+def tied(seed, n, share):
+    """A graph, and shares of a, b and ties on it."""
+    rng = np.random.default_rng(seed)
+    a, b = random_pairs(rng, n, share)
+    return a, b, rng.dirichlet(np.full(3, 0.7), len(a))
+
+
+@given(st.integers(0, 10**6), st.integers(2, 6), st.sampled_from([0.5, 0.8, 1.0]))
+def test_with_ties_the_worst_path_is_found_and_all_found_are_paths(seed, n, share):
+    a, b, shares = tied(seed, n, share)
+    x = np.ascontiguousarray(shares[:, :2]).reshape(-1)
+    rows, right = every_path(a, b, n)
+    pairs = make_pairs(a, b, n, tied=True)
+    found = find_short_cycles(pairs, arc_lengths(x, True), 1e-9)
+    assert found.worst == pytest.approx(max(float((right - rows @ x).max()), 0.0), abs=1e-12)
+    known = {tuple(row) for row in rows.tolist()}
+    for k in range(len(found.cycles.sizes)):
+        entry = found.cycles.arc[found.cycles.start[k] : found.cycles.start[k + 1]]
+        row = np.zeros(len(x))
+        row[entry >> 1] = np.where(entry & 1, -1.0, 1.0)
+        assert tuple(row) in known
+        assert row @ x < -1e-9
+        arcs = found.cycles.arcs_of(k, True)
+        assert (pairs.tail[arcs ^ 1] == np.roll(pairs.tail[arcs], -1)).all()
+
+
+@given(st.integers(0, 10**6), st.integers(3, 5))
+def test_with_ties_ranges_of_a_further_pair_are_attained_and_no_wider(seed, n):
+    a, b, shares = tied(seed, n, 0.8)
+    rows, right = every_path(a, b, n)
+    x = tied_nearest(shares, np.ones((len(a), 3)), rows, right)
+    length = arc_lengths(x, True)
+    length[:2] = np.inf
+    low, high = share_range(make_pairs(a, b, n, tied=True), length, int(a[0]), int(b[0]))
+    known = rows[:, 0] * rows[:, 1] == 0  # beside x_ab + x_ba <= 1
+    left = right - rows[:, 2:] @ x[2:]
+    assert low == pytest.approx(max(left[known & (rows[:, 0] > 0) & (rows[:, 1] == 0)]), abs=1e-6)
+    assert high == pytest.approx(min([1.0, *-left[known & (rows[:, 0] < 0)]]), abs=1e-6)

@@ -1,6 +1,8 @@
 """Ctrl-C in threads that do not hear it, and time limits of whole calls."""
 
 import math
+import subprocess
+import sys
 import threading
 import time
 
@@ -101,3 +103,49 @@ def test_what_does_not_look_up_is_left_to_itself():
     with pytest.raises(OutOfTimeError), limited(clock() - 1.0):
         listen(lambda: over.wait(60))
     over.set()
+
+
+def test_python_waits_a_moment_for_what_was_left():
+    """Its work ends while Python does: the last words of both are heard, in this order."""
+    code = """
+import atexit, threading
+from rumflow.core.compile import clock
+from rumflow.core.patience import OutOfTimeError, limited, listen
+ending = threading.Event()
+try:
+    with limited(clock() - 1.0):
+        listen(lambda: ending.wait(60) and print("left, and done", flush=True))
+except OutOfTimeError:
+    atexit.register(lambda: (print("the end", flush=True), ending.set()))
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    assert found.stdout.splitlines() == ["the end", "left, and done"]
+
+
+@pytest.mark.parametrize(
+    ("last", "code"),
+    [("raise", 130), ("print('kept')", 0), ("raise ValueError", 1), ("sys.argv = ['rumflow', '-x']; main()", 1)],
+    ids=["interrupt", "caught", "fault", "command"],
+)
+def test_a_process_that_left_work_ends_before_python_shuts_down(last, code):
+    """Threads of a library that outlive Python's would end it by an abort; the exit code says what happened."""
+    script = f"""
+import sys, threading
+from rumflow.cli.main import main
+from rumflow.core.patience import listen, under
+stop = threading.Event()
+stop.set()
+try:
+    under(stop, listen)(lambda: threading.Event().wait(60))
+except KeyboardInterrupt:
+    {last}
+sys.stdout.write("written")
+class Late:
+    def __del__(self):
+        print("Python shut down", flush=True)
+late = Late()
+"""
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
+    assert found.returncode == code
+    assert "Python shut down" not in found.stdout
+    assert ("written" in found.stdout) == (last.startswith("print"))

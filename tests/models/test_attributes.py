@@ -106,3 +106,10 @@ def test_signs():
     ]:
         with pytest.raises(InputError, match=words):
             given.signs(signs)
+
+
+def test_an_index_that_only_counts_rows_has_no_items():
+    """Labels in a column of another name are no attribute; numbers of items may be the index."""
+    with pytest.raises(InputError, match="there is no column 'item' among Item, price"):
+        Attributes(pd.DataFrame({"Item": ["a", "b"], "price": [1, 2]}))
+    assert Attributes(pd.DataFrame({"price": [1.0, 2.0]})).items == (0, 1)

@@ -10,7 +10,7 @@ from scipy.optimize import nnls
 
 import rumflow as rf
 from rumflow.core.menus import Menus
-from rumflow.models.relevance import relevant_cells
+from rumflow.models.relevance import relevant_cells, relevant_pairs
 
 AB, AC, BC, ABC = ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")
 
@@ -157,3 +157,13 @@ def test_what_stays_has_the_same_distance(drawn):
     own_weights = {s: {x: w[x] for x in s} for s, w in zip(stay, weights.values(), strict=True) if s}
     part = squared_distance(rest, own_weights) if rest else 0.0
     assert part == pytest.approx(squared_distance(tables, weights), abs=1e-7)
+
+
+@pytest.mark.parametrize("items", list(permutations(range(4))))
+def test_the_outcome_of_ties_may_have_any_number(items):
+    a, b, c, tie = items
+    star, triangle = [(a, b), (b, c)], [(a, b), (b, c), (a, c)]
+    for pairs, times, stay in ((star, (1, 1), (0, 0)), (star, (2, 1), (1, 0)), (triangle, (1, 1, 1), (1, 1, 1))):
+        menus = Menus(3 * np.arange(len(pairs) + 1), np.sort([[*pair, tie] for pair in pairs], axis=1).reshape(-1), 4)
+        kept = relevant_pairs(menus, np.array(times), np.ones(len(menus.item), bool), np.ones(len(menus), bool))
+        assert kept.tolist() == np.repeat(np.array(stay, bool), 3).tolist()

@@ -49,6 +49,36 @@ def test_larger_samples_cost_more():
     assert seconds[0] < seconds[1] < seconds[2]
 
 
+def itineraries(m, seed):
+    """Choices from menus of 5 to 30 of 100 items, one choice each: no two menus alike."""
+    rng = np.random.default_rng(seed)
+    worth = rng.gumbel(size=100)
+    counts = {}
+    for _ in range(m):
+        menu = np.sort(rng.choice(100, rng.integers(5, 31), replace=False))
+        taken = int(menu[np.argmax(worth[menu] + rng.gumbel(size=len(menu)))])
+        counts[tuple(menu.tolist())] = {x: int(x == taken) for x in menu.tolist()}
+    return rf.ChoiceData.from_counts(counts)
+
+
+@pytest.mark.parametrize(("m", "seed"), [(12, 1), (12, 2), (13, 0), (13, 1)])
+def test_an_estimate_of_itineraries_is_the_work_of_the_solve(m, seed):
+    """Within a factor of three: passes over the graph, and 9 ns for each place of an arc in a pass, as was measured."""
+    data = itineraries(m, seed)
+    cost, fit = rf.estimate_cost(data), rf.project(data)
+    assert (cost.route, fit.method, fit.status) == ("graph", "graph", rf.Status.OPTIMAL)
+    work = 9e-9 * fit.iterations * fit.geometry.n_places
+    assert 1 / 3 < work / cost.seconds < 3
+    assert cost.bytes == fit.geometry.n_bytes
+
+
+def test_itineraries_that_are_too_many_are_said_to_be(monkeypatch):
+    monkeypatch.setattr(routes, "ESTIMATE_BYTES", 1e6)
+    cost = rf.estimate_cost(itineraries(14, 0))
+    assert np.isnan(cost.seconds)
+    assert cost.note.startswith("too many to estimate: the graph of these menus has more than")
+
+
 def test_a_geometry_without_a_table_of_menus():
     """Few items, and arrays without a gap, are for the lattice, whatever the menus."""
     few = Observations(rf.simulate.random_menus(8, 5, 3, seed=0))

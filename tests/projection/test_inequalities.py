@@ -189,3 +189,71 @@ def test_thousands_of_items_need_no_tables():
     assert fit.distance > 0
     a, b = pairs[0].tolist()
     assert sum(fit.probabilities([a, b]).values()) == pytest.approx(1.0)
+
+
+def tied_sample(n=5, draws=3, seed=0, order=None):
+    """Pairs with ties as an outcome; `order` has the labels of the items, ties among them."""
+    data = rf.simulate.tied_pairs(n, draws=draws, ties=0.6, seed=seed)
+    rows = data.count.reshape(-1, 3).tolist()
+    counts = {menu: dict(zip(menu, row, strict=True)) for menu, row in zip(data.menus, rows, strict=True)}
+    return rf.ChoiceData.from_counts(counts, items=order or data.items)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_ties_labels_may_be_in_any_order(seed):
+    plain = rf.project(tied_sample(seed=seed), "counts", model=MODEL)
+    assert plain.status is rf.Status.OPTIMAL
+    assert plain.distance > 0.1
+    other = rf.project(tied_sample(seed=seed, order=[3, rf.TIE, 0, 4, 2, 1]), "counts", model=MODEL)
+    assert other.distance == pytest.approx(plain.distance)
+    for menu in plain.observations.data.menus:
+        want = plain.probabilities(menu)
+        assert other.probabilities(menu[:2]) == pytest.approx(want, abs=1e-6)
+        assert sum(want.values()) == pytest.approx(1.0)
+    assert "triangle inequalities" in plain.summary()
+
+
+def test_with_ties_derivatives_are_those_of_differences():
+    rng = np.random.default_rng(0)
+    data = tied_sample(5, seed=4)
+    shares = rng.dirichlet(np.ones(3), 10).reshape(-1)
+    data = data.replace(counts=shares * data.totals[data.offered.menu])
+    fit = rf.project(data, model=MODEL)
+    assert fit.distance > 0.1
+    change = rng.normal(size=data.frequencies.shape)
+    along = np.take(change, data.offered.entry)
+    step = 1e-5
+
+    def fitted(sign):
+        moved = data.replace(counts=(shares + sign * step * along) * data.totals[data.offered.menu])
+        return rf.project(moved, model=MODEL).fitted
+
+    # Shares that do not add up to 1 are projected onto those that do.
+    numeric = (fitted(1) - fitted(-1)) / (2 * step)
+    assert fit.jvp(np.where(np.isnan(data.frequencies), 0, change)) == pytest.approx(numeric, abs=1e-4, nan_ok=True)
+
+
+def test_with_ties_pairs_without_a_weight_and_files(tmp_path):
+    data = tied_sample(5, seed=2)
+    weights = np.where(np.isnan(data.frequencies), 0.0, 1.0)
+    weights[3] = 0.0
+    fit = rf.project(data, weights, model=MODEL)
+    fit.save(tmp_path / "fit.npz")
+    again = rf.load(tmp_path / "fit.npz")
+    assert np.array_equal(again.fitted, fit.fitted, equal_nan=True)
+    assert (again.distance, again.status) == (fit.distance, fit.status)
+    full = rf.project(data.replace(counts=fit.fitted * data.totals[:, None]), model=MODEL)
+    assert full.distance < 1e-9  # the pair without a weight is within what the others leave
+    weights[0, np.flatnonzero(weights[0])[:2]] = 0.0
+    with pytest.raises(rf.InputError, match="two are needed"):
+        rf.project(data, weights, model=MODEL)
+
+
+def test_with_ties_one_outcome_may_be_missing():
+    data = tied_sample(4, seed=3)
+    counts = data.count.copy()
+    counts[2::3] = np.nan
+    partly = rf.project(data.replace(counts=counts), model=MODEL)
+    whole = rf.project(data, model=MODEL)
+    assert partly.distance < whole.distance
+    assert rf.project(data, "counts", model=MODEL).lower_distance > 0

@@ -70,6 +70,10 @@ FITS = {
     "inequalities": lambda: rf.project(
         simulate.random_menus(12, 40, 2, draws=4, seed=1), "counts", model=rf.TriangleInequalities()
     ),
+    "inequalities with ties": lambda: rf.project(
+        simulate.tied_pairs(6, draws=3, seed=1), "counts", model=rf.TriangleInequalities()
+    ),
+    "weak orders": lambda: rf.project(simulate.tied_pairs(4, draws=3, seed=1), model=rf.WeakOrders()),
     "not finished": lambda: rf.project(simulate.random_menus(18, 40, 9, seed=2), max_seconds=1e-6, throw=False),
 }
 

@@ -102,22 +102,29 @@ def allowed_menus(n, limits):
     return np.array(menus)
 
 
-def compare(n, seed):
-    """The answer and what enumeration says: the highest worst case, and that of the menu found."""
+def compare(n, seed, model=None, orders=None):
+    """The answer and what enumeration says: the highest worst case, and that of the menu found; `orders`: those of the model."""
     table, revenue, limits = random_case(n, seed)
-    fit = rf.project(table, tol=1e-12)
+    fit = rf.project(table, tol=1e-12, model=model)
     membership = rf.Lattice(n).membership
     masks = np.flatnonzero((~np.isnan(table) & membership).any(axis=1) & (membership.sum(axis=1) >= 2))
     recorded = ~np.isnan(table[masks]) & membership[masks]
+    values = np.zeros(recorded.shape)
+    for own, row in zip(values, membership[masks], strict=True):
+        for x, share in fit.probabilities(np.flatnonzero(row).tolist()).items():
+            own[x] = share
     found = rf.best_assortment(fit, revenue, 0, **limits)
     menus = allowed_menus(n, limits)
-    worst = worst_revenues(membership[masks], recorded, fit.rho[masks], revenue, menus)
+    worst = worst_revenues(membership[masks], recorded, values, revenue, menus, orders)
     own = worst[(menus == np.array([x in found.menu for x in range(n)])).all(axis=1)]
     return found, float(worst.max()), float(own[0]), limits
 
 
-def compare_level(n, seed, confidence=0.9):
-    """The same over the populations that are not rejected, for samples of 20 to 500 choices a menu; best is NaN where all are."""
+def compare_level(n, seed, confidence=0.9, model=None, orders=None):
+    """The same over the populations that are not rejected, for samples of 20 to 500 choices a menu; best is NaN where all are.
+
+    model, orders   another model, and all its rankings.
+    """
     table, revenue, limits = random_case(n, seed)
     rng = np.random.default_rng([seed, 1])
     membership = rf.Lattice(n).membership
@@ -129,11 +136,11 @@ def compare_level(n, seed, confidence=0.9):
         shares[-1] = max(1.0 - shares.sum(), 0.0)
         counts[j, row] = rng.multinomial(size[j], shares / shares.sum())[:-1]
     data = rf.ChoiceData(tuple(range(n)), menus, counts, size.astype(float))
-    found = rf.best_assortment(data, revenue, 0, confidence=confidence, n_boot=199, **limits)
+    found = rf.best_assortment(data, revenue, 0, confidence=confidence, n_boot=199, model=model, **limits)
     if found.confidence is None:
         return found, np.nan, np.nan, limits
-    band = find_band(data, menus, known, revenue, BoundsOptions(confidence=confidence, n_boot=199, seed=0))
+    band = find_band(data, menus, known, revenue, BoundsOptions(confidence=confidence, n_boot=199, seed=0, model=model))
     allowed = allowed_menus(n, limits)
-    worst = worst_revenues(menus, known, None, revenue, allowed, band=band)
+    worst = worst_revenues(menus, known, None, revenue, allowed, orders, band)
     own = worst[(allowed == np.array([x in found.menu for x in range(n)])).all(axis=1)]
     return found, float(worst.max()), float(own[0]), limits

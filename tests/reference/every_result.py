@@ -32,15 +32,19 @@ def results(labels=("a", "b", "c", "out"), n_boot=19):
         "groups": together,
         "homogeneity": together.homogeneity,
         "models": rf.compare_models(data, {str(a): None, "peaked": rf.SinglePeaked(labels)}, n_boot=n_boot),
-        "bounds": rf.bounds(data, [a, b], **options),
+        "bounds": rf.bounds(data, [a, b], confidence=0.9, **options),
         "sharp": rf.bounds(data, [a, b, c], confidence=None),
         "functional": rf.bounds(data, functional=rf.functionals.share((a, c), a), confidence=None),
-        "diversion": rf.diversion(data, a, **options),
+        "diversion": rf.diversion(data, a, confidence=0.9, **options),
         "next menu": rf.next_menu(data, seed=1),
         "assortment": rf.best_assortment(data, {a: 3, b: 4, c: 1}, out),
         "assortment at a level": rf.best_assortment(data, {a: 3, b: 4, c: 1}, out, confidence=0.9, n_boot=99),
         "explanation": rf.explain(data, n_boot=n_boot, halves=0, seed=1),
         "cycles": rf.explain(pairs, n_boot=n_boot, halves=0, seed=1, model=rf.TriangleInequalities()),
+        "scores": rf.subject_scores(
+            {"subject": [1, 1, 1], "menu": ["a|b", "b|c", "a|c"], "choice": ["a", "b", "c"]}, seed=1
+        ),
+        "transitivity": rf.transitivity(pairs, n_boot=n_boot, seed=1),
         "inequalities": rf.project(pairs, model=rf.TriangleInequalities()),
         "share": rf.rationalizable_share(data),
     }

@@ -15,6 +15,16 @@ def directions_take(points, start, signs, draws=20_000, seed=0):
     return set(map(tuple, np.stack(taken, axis=1).tolist()))
 
 
+def sweep(points):
+    """(rankings, n): all rankings by a direction of the plane, one between each two at which items tie."""
+    first, second = np.triu_indices(len(points), 1)
+    difference = points[first] - points[second]
+    angle = np.arctan2(-difference[:, 0], difference[:, 1])
+    turns = np.sort(np.concatenate([angle, angle + np.pi]) % (2 * np.pi))
+    between = 0.5 * (turns + np.append(turns[1:], turns[0] + 2 * np.pi))
+    return np.unique(np.argsort(-np.column_stack([np.cos(between), np.sin(between)]) @ points.T, axis=1), axis=0)
+
+
 def is_taken(points, start, signs, row):
     """Has some direction with these signs each of the row's points as the only best one of its menu?"""
     normals = [np.diag(signs)[signs != 0]]

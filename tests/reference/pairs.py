@@ -1,6 +1,6 @@
 """Compared pairs the slow way: every cycle of a small graph, all rankings, and a general solver of least distance problems."""
 
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 
 import numpy as np
 from scipy.optimize import nnls
@@ -80,3 +80,60 @@ def nearest_mixture(p, h, types):
     matrix = np.vstack([(types * root).T, np.full(len(types), heavy)])
     u, _ = nnls(matrix, np.append(root * p, heavy), maxiter=100 * len(types))
     return float(np.sqrt((h * (types.T @ (u / u.sum()) - p) ** 2).sum()))
+
+
+# Ties as an outcome
+
+
+def weak_orders(n):
+    """(k, n): all weak orders, as the class of each item, 0 for the best."""
+    return np.array([order for order in product(range(n), repeat=n) if set(order) == set(range(max(order) + 1))])
+
+
+def weak_shares(a, b, n):
+    """(k, m, 3): what every weak order says of every pair: the first, the second, or a tie."""
+    orders = weak_orders(n)
+    one, two = orders[:, a], orders[:, b]
+    return np.stack([one < two, one > two, one == two], axis=2).astype(float)
+
+
+def every_path(a, b, n):
+    """(rows, right) with rows x >= right for shares x of arcs 2 e and 2 e + 1: all simple paths, and the bounds."""
+    arc = {}
+    for e, (u, v) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
+        arc[u, v], arc[v, u] = 2 * e, 2 * e + 1
+    rows = []
+
+    def walk(path, end, arcs):
+        for v in range(n):
+            step = arc.get((path[-1], v))
+            if step is None or v in path or (len(path) == 1 and v == end):
+                continue
+            if v == end:
+                row = np.zeros(len(arc))
+                row[[*arcs, step]] = 1.0
+                row[arc[path[0], end]] = -1.0
+                rows.append(row)
+            else:
+                walk([*path, v], end, [*arcs, step])
+
+    for u, v in arc:
+        walk([u], v, [])
+    eye = np.eye(len(arc))
+    right = [*np.zeros(len(rows) + len(arc)), *-np.ones(len(a))]
+    return np.array([*rows, *eye, *-(eye[::2] + eye[1::2])]), np.array(right)
+
+
+def tied_weights(weights):
+    """H for weights (m, 3), as a matrix over the arcs."""
+    found = np.zeros((2 * len(weights), 2 * len(weights)))
+    for e, (w, v, u) in enumerate(weights):
+        found[2 * e : 2 * e + 2, 2 * e : 2 * e + 2] = [[w + u, u], [u, v + u]]
+    return found
+
+
+def tied_nearest(shares, weights, rows, right):
+    """The nearest shares of arcs to shares (m, 3), whose rows add up to 1, by `least_distance` after a change of variables."""
+    root = np.linalg.cholesky(tied_weights(weights)).T
+    z = least_distance(root @ shares[:, :2].reshape(-1), np.ones(len(root)), rows @ np.linalg.inv(root), right)
+    return np.linalg.solve(root, z)

@@ -15,7 +15,9 @@ from rumflow.solvers.small.workspace import make_small, make_workspace
 class PieceOfStack:
     """Problems with the same weights (None: all 1), and what the kernel has found; `keep` as in `Keep`."""
 
-    def __init__(self, targets, weights, keep, capacity=100, tol=1e-11, floor=-1.0, cone=False, starts=None):
+    def __init__(
+        self, targets, weights, keep, capacity=100, tol=1e-11, floor=-1.0, cone=False, starts=None, hold=False
+    ):
         size, n = targets.shape[:2]
         self.weights = NO_WEIGHTS if weights is None else weights
         self.problem = make_problem(Problem(np.zeros(targets.shape[1:]), self.weights, cone))
@@ -26,7 +28,7 @@ class PieceOfStack:
         self.kind, self.count, self.rounds = np.full((3, size), -1)
         self.stalled = np.ones(size, np.bool_)
         self.used = np.zeros(2, np.int64)
-        self.keep, self.tol, self.floor = keep, tol, floor
+        self.keep, self.tol, self.floor, self.hold = keep, tol, floor, hold
         self.where, self.start = join(None if starts is None else [Start(*one, np.empty(0)) for one in starts], size, n)
         self.flat = Start(np.empty((capacity, n), np.int32), np.empty(capacity), np.empty(capacity * 20))
 
@@ -35,7 +37,7 @@ class PieceOfStack:
         out = Piece(self.flows, self.rhos, self.kind, self.count, self.rounds, self.stalled)
         return solve(
             self.few, self.weights, self.complete, self.workspace, self.targets, self.where, self.start, self.tol, self.floor,
-            inside_tolerance(self.targets.shape[1]), self.keep, out, self.flat, self.used, first, resume,
+            inside_tolerance(self.targets.shape[1]), self.keep, self.hold, out, self.flat, self.used, first, resume,
         )  # fmt: skip
 
     def rankings(self, i):

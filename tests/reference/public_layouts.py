@@ -65,7 +65,7 @@ def mode_canada():
         "urban": _each(long, "case", rng.integers(0, 2, 40).tolist()),
         "noalt": [len(menus[k]) for k in long["case"]],
     }
-    told = ("column 'freq' is not used as a count", "not used: ")
+    told = ("not used: ",)
     return Layout(
         "ModeCanada",
         table,

@@ -1,6 +1,6 @@
 """Random utility without a graph: local search against a plain twin, bounds and splits against enumeration."""
 
-from itertools import chain
+from itertools import chain, combinations
 
 import numpy as np
 import pytest
@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rumflow as rf
+from rumflow import simulate
 from rumflow.core.compile import clock
 from rumflow.core.graph_cells import Cells
+from rumflow.core.pairs import Cycles
 from rumflow.core.problem import Problem, Stop
 from rumflow.models.open_menus import Limit
 from rumflow.projection.observations import Observations
@@ -23,6 +25,7 @@ from rumflow.solvers.bounded.prices import SearchPrices
 from rumflow.solvers.bounded.search import KICK, find_cheap, make_board, random_orders
 from rumflow.solvers.bounded.solve import BoundedSolver
 from rumflow.solvers.bounded.split import Split
+from rumflow.solvers.bounded.tables import PairTables
 from rumflow.solvers.graph import GraphGeometry
 from rumflow.solvers.resources import Resources
 from tests.reference.bounded_cases import TINY, small_data
@@ -309,3 +312,66 @@ def test_parts_that_the_time_did_not_reach_have_a_type():
         assert sum(one.rounds == 0 for one in fits.parts[0]) >= 399
         assert fits.objective[0] == pytest.approx(0.25 * 400, rel=0.01)
         assert fits.gap[0] >= fits.objective[0] * (1 - 1e-12)
+
+
+def three_and_more(seed, n=5):
+    """Some menus of three and more items with random shares."""
+    rng = np.random.default_rng(seed)
+    every = [menu for size in (2, 3, 4) for menu in combinations(range(n), size)]
+    menus = [every[k] for k in rng.choice(len(every), 8, replace=False)]
+    menus = [menu for menu in menus if len(menu) > 2] + menus[:2]
+    counts = {menu: dict(zip(menu, rng.dirichlet(np.full(len(menu), 0.5)).tolist(), strict=True)) for menu in menus}
+    return rf.ChoiceData.from_counts(counts, items=range(n))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pairs_within_menus_bound_the_distance(seed):
+    data = three_and_more(seed)
+    cells = Cells.of_menus(data.offered, None, data.items)
+    target, weights = cells.to_table(data.frequencies), np.where(cells.filled, 1.0, 0.0)
+    found = PairTables(cells).project(target, weights)
+    exact = rf.project(data, route="graph")
+    assert 0 < found.bound <= exact.objective + 1e-9
+    assert found.table.sum(axis=1) == pytest.approx(1.0, abs=1e-3)
+    split = Split(rf.RandomUtility(), cells, Problem(target, weights), 0, PairTables(cells))
+    better = list(split.bounds(None, 1))
+    plain = list(Split(rf.RandomUtility(), cells, Problem(target, weights), 0).bounds(None, 1))
+    assert better[0] != plain[0]  # the pairs count among the cuts
+    assert max(better) <= exact.objective + 1e-9
+
+
+def test_on_three_items_they_say_everything():
+    counts = {("a", "b"): (8, 2), ("b", "c"): (7, 3), ("a", "c"): (2, 8), ("a", "b", "c"): (1, 8, 1)}
+    data = rf.ChoiceData.from_counts({menu: dict(zip(menu, row, strict=True)) for menu, row in counts.items()})
+    cells = Cells.of_menus(data.offered, None, data.items)
+    found = PairTables(cells).project(cells.to_table(data.frequencies), np.where(cells.filled, 1.0, 0.0))
+    assert found.bound == pytest.approx(rf.project(data).objective, rel=1e-4)
+
+
+def test_rows_of_pairs_within_menus_are_checked_and_cells_without_a_weight_are_free():
+    data = three_and_more(1)
+    counts = data.count.copy()
+    counts[[0, 5]] = np.nan
+    partly = data.replace(counts=counts)
+    cells = Cells.of_menus(data.offered, ~np.isnan(counts), data.items)
+    tables = PairTables(cells)
+    target, weights = cells.to_table(partly.frequencies), np.where(cells.item >= 0, 1.0, 0.0)
+    weights[2] = 0.0
+    found = tables.project(target, weights)
+    exact = rf.project(partly, np.nan_to_num(cells.to_array(weights)), route="graph")
+    assert 0 <= found.bound <= exact.objective + 1e-9
+    tables.check(tables.base)
+    for row in ([0, 2], [2 * tables.n_pairs, 2 * tables.n_pairs + 2], [1, 2 * tables.n_pairs]):
+        with pytest.raises(ValueError, match=r"row is none|follow"):
+            tables.check(Cycles(np.array([0, 2]), np.array(row, np.int32)))
+
+
+def test_the_first_bound_needs_no_search():
+    data = simulate.random_menus(30, 60, 3, draws=5, seed=0)
+    cells = Cells.of_menus(data.offered, None, data.items)
+    solver = BoundedSolver(SearchPrices(cells, np.empty((0, 0), bool)), Bounder(rf.RandomUtility(), cells))
+    problem = Problem(cells.to_table(data.frequencies), np.where(cells.filled, 1.0, 0.0))
+    bound = solver.pair_bound(problem, Stop(1e-9))
+    assert bound == pytest.approx(PairTables(cells).project(*problem[:2]).bound)
+    assert bound > 0.05
+    assert solver.pair_bound(problem._replace(cone=True), Stop(1e-9)) == 0.0

@@ -11,7 +11,7 @@ from rumflow.core.paths import paths_from_orders
 from rumflow.core.problem import Stop
 from rumflow.errors import InputError
 from rumflow.solvers.bounded.geometry import BoundedGeometry
-from rumflow.solvers.geometry import Faces, Keep, SolveOptions
+from rumflow.solvers.geometry import NO_FACTOR, Faces, Keep, SolveOptions
 from rumflow.solvers.graph import GraphGeometry
 from rumflow.solvers.lattice import LatticeGeometry
 from rumflow.solvers.routes import find_route
@@ -124,13 +124,26 @@ def test_starts_of_the_next_stack(route, rng):
     assert again.rounds.sum() <= fits.rounds.sum()
 
 
-def test_faces_are_repeated_for_several_directions():
-    faces = Faces(np.array([[1], [2]]), np.array([[3], [4]], np.int32), np.array([[0.5], [0.25]]))
-    twice = faces.repeat(4)
-    assert twice.counts.tolist() == [[1], [2], [1], [2]]
-    assert twice.types.tolist() == [[3], [4], [3], [4]]
-    assert faces.repeat(2) is faces
-    assert [part.tolist() for part in faces.row(1)] == [[[2]], [[4]], [[0.25]]]
+def test_faces_lie_one_after_another(monkeypatch):
+    types = [np.array(own, np.int32) for own in ([3], [4, 5], [])]
+    factors = [np.array([0.5]), np.array([0.25, 0.125, 1.0]), np.empty(0)]
+    faces = Faces.gather(np.array([[1], [2], [0]]), types, factors)
+    assert faces.counts.tolist() == [[1, 0, 0], [2, 1, 1], [0, 3, 4]]
+    assert (faces.types.tolist(), faces.factor.tolist()) == ([3, 4, 5], [0.5, 0.25, 0.125, 1.0])
+    assert faces.repeat(6).counts.tolist() == 2 * faces.counts.tolist()  # several directions for each problem
+    assert faces.repeat(3) is faces
+    assert faces.row(1).counts.tolist() == [[2, 1, 1]]
+    # A row replaced by another, with its own numbers behind those of all; its factor is not there.
+    other = Faces(np.array([[1, 0, NO_FACTOR]]), np.array([9], np.int32), np.empty(0))
+    both = faces.replace(np.array([0]), other)
+    assert both.counts.tolist() == [[1, 3, NO_FACTOR], [2, 1, 1], [0, 3, 4]]
+    assert both.types.tolist() == [3, 4, 5, 9]
+    assert other.replace(np.array([0]), faces.row(1)).counts.tolist() == [[2, 2, 1]]
+    monkeypatch.setattr("rumflow.solvers.geometry._FACTOR_BYTES", 8 * 3)
+    bare = Faces.gather(np.array([[1], [2], [0]]), types, factors)
+    assert (bare.counts[:, 2].tolist(), len(bare.factor)) == ([NO_FACTOR] * 3, 0)
+    nothing = Faces.gather(np.empty((0, 1), np.int64), [], [])
+    assert [part.shape for part in nothing] == [(0, 3), (0,), (0,)]
 
 
 def test_what_there_is_not_is_said():

@@ -6,12 +6,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rumflow.core.compile import clock
-from rumflow.core.pair_certificate import certify_pairs, move_inside, pair_problem
+from rumflow.core.pair_certificate import certify_pairs, half_square, move_inside, pair_problem
 from rumflow.core.pairs import Cycles, arc_lengths, find_short_cycles, make_pairs
 from rumflow.solvers.inequalities.kernels import solve_free
 from rumflow.solvers.inequalities.solve import solve_cuts
 from rumflow.solvers.resources import Resources
-from tests.reference.pairs import every_cycle, least_distance, nearest_mixture, random_pairs, ranking_shares, rows_of
+from tests.reference.pairs import (
+    every_cycle,
+    every_path,
+    least_distance,
+    nearest_mixture,
+    random_pairs,
+    ranking_shares,
+    rows_of,
+    tied_nearest,
+    weak_shares,
+)
 
 
 def drawn(seed, n, share, spread=1.0):
@@ -109,5 +119,40 @@ def test_systems_of_rows_that_depend_on_each_other_are_solved():
     rows = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 0, 0], [-1, 0, 0, 1, 1]], float)
     gram = rows * inverse @ rows.T
     right = gram @ np.array([1.0, 2.0, 3.0])
-    found = solve_free(*cycles, inverse, gram.diagonal().copy(), free, right, 1e-14)
+    found = solve_free(*cycles, inverse, np.empty(0), gram.diagonal().copy(), free, right, 1e-14)
     assert gram @ found == pytest.approx(right)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 5), st.sampled_from([0.6, 1.0]), st.booleans())
+@settings(max_examples=40)
+def test_with_ties_a_general_solver_with_every_path_agrees(seed, n, share, far):
+    """Shares beyond 0 and 1 make bounds bind, too."""
+    rng = np.random.default_rng(seed)
+    a, b = random_pairs(rng, n, share)
+    target, weights = rng.dirichlet(np.full(3, 0.6), len(a)), 10 ** rng.uniform(-1, 1, (len(a), 3))
+    if far:
+        target += rng.normal(size=(len(a), 1)) * [0.4, -0.4, 0.0]
+    pairs, problem = make_pairs(a, b, n, tied=True), pair_problem(target, weights)
+    assert problem.p == pytest.approx(target[:, :2].reshape(-1))
+    found = solve_cuts(pairs, problem.p, problem.h, cross=problem.cross)
+    assert found.reason == "done"
+    assert found.x == pytest.approx(tied_nearest(target, weights, *every_path(a, b, n)), abs=1e-6)
+    x = move_inside(np.clip(found.x, 0, 1), found.short, tied=True)
+    certificate = certify_pairs(pairs, problem, x, found.cycles, found.multipliers)
+    assert certificate.gap <= 1e-8 * certificate.objective + certificate.floor
+
+
+def test_with_ties_it_is_no_further_than_weak_orders_and_mostly_as_far():
+    equal = 0
+    every = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
+    types = weak_shares(*every.T, 4).reshape(-1, 18)
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        target = np.array([rng.multinomial(5, rng.dirichlet(np.ones(3))) for _ in every]) / 5
+        problem = pair_problem(target, np.ones((6, 3)))
+        found = solve_cuts(make_pairs(*every.T, 4, tied=True), problem.p, problem.h, cross=problem.cross)
+        square = 2 * half_square(problem.h, problem.cross, found.x - problem.p)
+        exact = nearest_mixture(target.reshape(-1), np.ones(18), types)
+        assert np.sqrt(square) <= exact + 1e-6
+        equal += np.sqrt(square) > exact - 1e-6
+    assert equal >= 13

@@ -93,7 +93,7 @@ def test_a_start_that_is_not_finite_is_no_start(calls, monkeypatch):
 
     def solve_piece(*arguments):
         done = kernel(*arguments[:7], 0.5, *arguments[8:])
-        arguments[12].weights[:] = np.nan  # those of the rankings that are kept
+        arguments[13].weights[:] = np.nan  # those of the rankings that are kept
         return done
 
     monkeypatch.setattr(module, "solve_piece", solve_piece)

@@ -179,7 +179,10 @@ class Certifier:
     """Certificates of flows for data with the same weights, onto RUM or onto its cone."""
 
     def __init__(self, n: int, weights: Array, cone: bool = False, threads: int | None = None) -> None:
-        self.n, self.weights, self.cone, self.threads = n, weights, cone, threads
+        self.n: int = n
+        self.weights: Array = weights
+        self.cone: bool = cone
+        self.threads: int | None = threads
         self._least = least_weight(weights)
         self._scale = float(weights.sum()) if len(weights) else float(n << (n - 1))
 

@@ -15,6 +15,7 @@ they use are the same: `_fingerprint`.
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -249,9 +250,40 @@ class _Index(IndexDataCacheFile):
             raise OSError from error  # for the caller, which takes this for a missing file
 
 
+_folders: set[str] = set()  # where kernels of this process are kept
+
+
+def kept_on_disk() -> tuple[str, int]:
+    """The folder that holds the kernels which this process has used, and the bytes of all kernels in it."""
+    files = {file for folder in _folders for file in Path(folder).glob("*.nb[ci]")}
+    return os.path.commonpath(_folders) if _folders else "", sum(file.stat().st_size for file in files)
+
+
+# Names of these classes differ between versions of Numba.
+_NumbaFiles: Any = FunctionCache._impl_class
+_NamedFolder: Any = _NumbaFiles._locator_classes[0]
+
+
+class _SharedFolder(_NamedFolder):  # type: ignore[misc]
+    """The folder that NUMBA_CACHE_DIR names, for all environments with the same versions, wherever they are installed.
+
+    Numba would make a folder for each path of the sources, and every new environment would compile again.
+    """
+
+    def __init__(self, py_func: Any, py_file: str) -> None:
+        super().__init__(py_func, py_file)
+        settings: Any = numba.config
+        self._cache_path = str(Path(settings.CACHE_DIR) / f"rumflow-{__version__}-numba-{numba.__version__}")
+
+
+class _Files(_NumbaFiles):  # type: ignore[misc]
+    _locator_classes = (_SharedFolder, *_NumbaFiles._locator_classes[1:])
+
+
 class _Cache(FunctionCache):
     """Numba's cache, by what a kernel is made of instead of by its file. If it cannot be written, work goes on."""
 
+    _impl_class = _Files
     _cache_path = ""
     _opened = False
 
@@ -263,9 +295,15 @@ class _Cache(FunctionCache):
         self._opened = True
         try:
             super().__init__(self._kernel.py_func)
-            self._cache_file = _Index(self._cache_path, self._impl.filename_base, _fingerprint(self._kernel))
         except RuntimeError:  # NUMBA_CACHE_DIR, the folder of the sources and that of the user: none can be written to
             self.disable()
+            return
+        _folders.add(self._cache_path)
+        name, content = self._impl.filename_base, _fingerprint(self._kernel)
+        if isinstance(self._impl.locator, _SharedFolder):
+            # Two states of the sources may use the folder in turn; beside the sources the newer one takes the place of the older.
+            name = f"{name}-{content[:16]}"
+        self._cache_file = _Index(self._cache_path, name, content)
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         # Arguments that are named tuples: kernels know their entries by position.
@@ -348,3 +386,8 @@ def clock() -> float:
     """Seconds on a clock for time limits: it stands still while kernels are compiled, in whatever thread."""
     since = _clock.since
     return (time.perf_counter() if since is None else since) - _clock.finished
+
+
+def compiling_seconds() -> float:
+    """Seconds that this process has spent compiling."""
+    return _clock.finished

@@ -92,7 +92,11 @@ class GraphTooLargeError(InputError):
 
     def __init__(self, message: str, nodes: int, arcs: int, n_bytes: int, done: int, late: bool = False) -> None:
         super().__init__(message)
-        self.nodes, self.arcs, self.bytes, self.done, self.late = nodes, arcs, n_bytes, done, late
+        self.nodes: int = nodes
+        self.arcs: int = arcs
+        self.bytes: int = n_bytes
+        self.done: int = done
+        self.late: bool = late
 
     def with_advice(self, text: str) -> GraphTooLargeError:
         """The same error with a sentence about what can be done."""

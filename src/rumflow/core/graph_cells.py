@@ -71,15 +71,16 @@ class Cells:
             raise InputError(f"items: {n} labels are needed, one per column of membership, not {len(self.items)}")
         if (sizes == 0).any():
             raise InputError(f"menu {int((sizes == 0).argmax())} is empty: every menu must offer at least one item")
-        self.all_recorded = known is None or bool(known.all())
+        self.all_recorded: bool = known is None or bool(known.all())
         self.known: Mask = np.ones(len(offered.item), np.bool_) if known is None else known  # of what was offered
         recorded = np.cumsum(self.known)
         before = np.append(0, recorded)[offered.start]
         number = before[1:] - before[:-1]
         self.remainder: Ints = np.where(number < sizes, number, -1)  # (m,): its column, -1 where there is none
         self.count: Ints = number + (number < sizes)  # (m,): cells of each menu
-        self.width = int(self.count.max())
-        self.n_items, self.shape = n, (len(sizes), self.width)  # (menus, width): the shape of tables
+        self.width: int = int(self.count.max())
+        self.n_items: int = n
+        self.shape: tuple[int, int] = (len(sizes), self.width)  # (menus, width): the shape of tables
         #: Of what was offered: the column in tables.
         self.place: Paths = np.where(
             self.known, recorded - 1 - before[offered.menu], self.remainder[offered.menu]

@@ -99,11 +99,11 @@ class Lattice:
     """
 
     def __init__(self, n: int) -> None:
-        self.n = check_whole(n, "n", 1, MAX_ITEMS)
-        self.n_menus = 1 << self.n
-        self.n_cells = self.n << (self.n - 1)
-        self.shape = (self.n_menus, self.n)
-        self.internal_shape = (self.n, 1 << (self.n - 1))
+        self.n: int = check_whole(n, "n", 1, MAX_ITEMS)
+        self.n_menus: int = 1 << self.n
+        self.n_cells: int = self.n << (self.n - 1)
+        self.shape: tuple[int, int] = (self.n_menus, self.n)
+        self.internal_shape: tuple[int, int] = (self.n, 1 << (self.n - 1))
 
     def __repr__(self) -> str:
         return f"Lattice(n={self.n})"

@@ -9,10 +9,19 @@ each of its arcs. What a cycle with a chord says (a compared pair of two of its 
 the two shorter cycles that the chord makes of it: their sums together are that of the long one plus 1.
 On all pairs these are the triangle inequalities; on fewer pairs their projection, since shares for further pairs always exist.
 
-Pair e is held as two *arcs*, 2 e from its first item to its second and 2 e + 1 back. A number x per pair is the share of the
-first item; the *length* of an arc is the share of its tail. No cycle is shorter than 1 exactly when no shortest path from a to b
-is shorter than the arc from a to b. Each cycle is looked for from its smallest item, over larger items only: one search for every
-item, which ends at the length of its longest arc (`find_short_cycles`).
+Pair e is held as two *arcs*, 2 e from its first item to its second and 2 e + 1 back. The *length* of an arc is the share of its
+tail. No cycle is shorter than 1 exactly when no shortest path from a to b is shorter than the arc from a to b. Each cycle is
+looked for from its smallest item, over larger items only: one search for every item, which ends at the length of its longest arc
+(`find_short_cycles`).
+
+With *ties* (`Pairs.tied`) x_ab is the share of people who like a strictly better than b, and x_ab + x_ba <= 1. In a weak order
+with a over b every path from a to b goes down somewhere, so the path inequalities hold as they are; but the two shares of a pair
+are two numbers now, it matters which arc of a cycle is the one from a to b, and every item is a source, over all items.
+
+*Unknowns and rows.* The unknowns x are the share of the first item of each pair; with ties the lengths of all arcs. An inequality
+is a row of *entries* 2 v + s: the unknown v counts, or (s = 1) what it lacks of 1; and it says that they add up to 1 or more (a
+single entry: to 0 or more, which is a bound). Without ties the entry of an arc is its number. With ties a path inequality has the
+arcs of the path, and what the arc from a to b lacks of 1 as its last entry; x_ab + x_ba <= 1 is the row of what both lack of 1.
 """
 
 from __future__ import annotations
@@ -36,13 +45,14 @@ class Pairs(NamedTuple):
     tail: Paths  # (2 m,): the item that an arc leads from; that which it leads to is tail[arc ^ 1]
     first: Ints  # (n + 1,): the arcs out of item u are `arc[first[u] : first[u + 1]]`
     arc: Paths  # (2 m,): in the order of the items that they lead to
+    tied: bool = False  # are ties an outcome?
 
 
 class Cycles(NamedTuple):
-    """Directed cycles, one after the other; a cycle of a single arc stands for the bound that the arc is not negative."""
+    """Rows, one after the other: directed cycles, and bounds; see the module's docstring for their entries."""
 
     start: Ints  # (k + 1,)
-    arc: Paths  # (entries,)
+    arc: Paths  # (entries,): without ties the entry of an arc is its number
 
     @classmethod
     def none(cls) -> Cycles:
@@ -51,7 +61,7 @@ class Cycles(NamedTuple):
 
     @property
     def sizes(self) -> Ints:
-        """(k,): arcs of each cycle."""
+        """(k,): entries of each row."""
         return np.diff(self.start)
 
     @property
@@ -73,19 +83,26 @@ class Cycles(NamedTuple):
             np.concatenate([self.start, other.start[1:] + self.start[-1]]), np.concatenate([self.arc, other.arc])
         )
 
+    def arcs_of(self, row: int, tied: bool) -> Paths:
+        """The arcs of a cycle; with ties that from the end of the path back to its beginning is the last."""
+        entry = self.arc[self.start[row] : self.start[row + 1]]
+        return (entry >> 1) ^ (entry & 1) if tied else entry
 
-def make_pairs(a: Ints, b: Ints, n: int) -> Pairs:
+
+def make_pairs(a: Ints, b: Ints, n: int, tied: bool = False) -> Pairs:
     """The graph of the pairs (a[e], b[e]) among n items."""
     tail = np.stack([a, b], axis=1).reshape(-1).astype(np.int32)
     head = np.stack([b, a], axis=1).reshape(-1)
     order = np.lexsort((head, tail))
     first = np.searchsorted(tail[order], np.arange(n + 1)).astype(np.int64)
-    return Pairs(tail, first, order.astype(np.int32))
+    return Pairs(tail, first, order.astype(np.int32), tied)
 
 
 @kernel
-def arc_lengths(x):
-    """(2 m,): the lengths of the arcs for shares x of the first items; none is below 0 or above 1."""
+def arc_lengths(x, tied=False):
+    """(2 m,): the lengths of the arcs for unknowns x; none is below 0 or above 1."""
+    if tied:
+        return np.minimum(np.maximum(x, 0.0), 1.0)
     length = np.empty(2 * x.shape[0])
     for e in range(x.shape[0]):
         share = min(max(x[e], 0.0), 1.0)
@@ -175,7 +192,10 @@ def _arc_between(pairs, u, v):
 
 @leaf
 def _cut_chords(pairs, length, cycle, size):
-    """Shorten a cycle, in place, until it has no chord: of the two that a chord makes, the shorter one; its number of arcs."""
+    """Shorten a cycle, in place, until it has no chord: of the two that a chord makes, the shorter one; its number of arcs.
+
+    The last arc is that which leads back from the end of a path to its beginning, and stays the last.
+    """
     while size > 3:
         found = False
         for i in range(size - 2):
@@ -185,12 +205,16 @@ def _cut_chords(pairs, length, cycle, size):
                 chord = _arc_between(pairs, pairs.tail[cycle[i]], pairs.tail[cycle[j]])
                 if chord < 0:
                     continue
-                total = inside = 0.0  # of the arcs, and of those from i to j
-                for k in range(size):
-                    total += length[cycle[k]]
+                inside, outside = (
+                    -length[chord],
+                    length[chord] - length[cycle[size - 1] ^ 1],
+                )  # less what they must have
+                for k in range(size - 1):
                     if i <= k < j:
                         inside += length[cycle[k]]
-                if inside + length[chord ^ 1] <= total - inside + length[chord]:
+                    else:
+                        outside += length[cycle[k]]
+                if inside <= outside:
                     for k in range(i, j):
                         cycle[k - i] = cycle[k]
                     cycle[j - i] = np.int32(chord ^ 1)
@@ -209,11 +233,35 @@ def _cut_chords(pairs, length, cycle, size):
     return size
 
 
-@leaf
-def search(pairs, length, source, limit, work):
-    """Shortest paths from an item over larger ones, to all that are nearer than the limit; how many items were reached.
+@kernel
+def make_work(pairs):
+    """(distance, before, reached, heap, node): what a `search` works with."""
+    n, most = pairs.first.shape[0] - 1, pairs.arc.shape[0] + 1
+    return np.full(n, np.inf), np.empty(n, np.int32), np.empty(n, np.int64), np.empty(most), np.empty(most, np.int64)
 
-    work   (distance, before, reached, heap, node): distances are infinite, and are left for those reached.
+
+@kernel
+def add_row(start, arcs, rows, row, size):
+    """Write `size` arcs behind the `rows` rows that there are; both arrays, longer where they were full."""
+    if rows + 2 > start.shape[0]:
+        longer = np.zeros(2 * start.shape[0], np.int64)
+        longer[: rows + 1] = start[: rows + 1]
+        start = longer
+    while start[rows] + size > arcs.shape[0]:
+        more = np.empty(2 * arcs.shape[0], np.int32)
+        more[: arcs.shape[0]] = arcs
+        arcs = more
+    for k in range(size):
+        arcs[start[rows] + k] = row[k]
+    start[rows + 1] = start[rows] + size
+    return start, arcs
+
+
+@leaf
+def search(pairs, length, source, smallest, limit, work):
+    """Shortest paths from an item, over `smallest` and larger ones, to all nearer than the limit; how many were reached.
+
+    work   as `make_work` gives it: distances are infinite, and are left for those reached.
     """
     distance, before, reached, heap, node = work
     count, size = 1, 1
@@ -229,7 +277,7 @@ def search(pairs, length, source, limit, work):
             arc = pairs.arc[t]
             v = pairs.tail[arc ^ 1]
             there = here + length[arc]
-            if v > source and there < limit and there < distance[v]:
+            if v >= smallest and there < limit and there < distance[v]:
                 if distance[v] == np.inf:
                     reached[count] = v
                     count += 1
@@ -243,33 +291,29 @@ def search(pairs, length, source, limit, work):
 def short_cycles(pairs, length, least, keep, low, high):
     """Cycles shorter than 1 by more than `least` whose smallest item is a source from `low` to `high`; what the worst one lacks.
 
-    One cycle at most for every arc out of the source, without chords; not `keep`: only the number is found.
+    One cycle at most for every arc out of the source, without chords; not `keep`: only the number is found. With ties all paths
+    from the sources that are shorter than an arc.
     """
-    n = pairs.first.shape[0] - 1
-    distance, before = np.full(n, np.inf), np.empty(n, np.int32)
-    reached, heap, node = (
-        np.empty(n, np.int64),
-        np.empty(pairs.arc.shape[0] + 1),
-        np.empty(pairs.arc.shape[0] + 1, np.int64),
-    )
-    work = distance, before, reached, heap, node
-    cycle = np.empty(n, np.int32)
+    work = make_work(pairs)
+    distance, before, reached, _, _ = work
+    cycle = np.empty(pairs.first.shape[0] - 1, np.int32)
     start, arcs = np.zeros(64, np.int64), np.empty(256, np.int32)
     rows = 0
     worst = 0.0
     for source in range(low, high):
         limit = -np.inf
+        smallest = 0 if pairs.tied else source
         for t in range(pairs.first[source], pairs.first[source + 1]):
-            if pairs.tail[pairs.arc[t] ^ 1] > source:
+            if pairs.tail[pairs.arc[t] ^ 1] >= smallest:
                 limit = max(limit, length[pairs.arc[t]])
         if limit <= 0.0:
             continue
-        count = search(pairs, length, source, limit, work)
+        count = search(pairs, length, source, smallest, limit, work)
         for t in range(pairs.first[source], pairs.first[source + 1]):
             arc = pairs.arc[t]
             last = pairs.tail[arc ^ 1]
             short = length[arc] - distance[last]
-            if last < source or not short > 0.0:
+            if last < smallest or not short > 0.0:
                 continue
             worst = max(worst, short)
             if not keep or short <= least:
@@ -283,17 +327,11 @@ def short_cycles(pairs, length, least, keep, low, high):
                 cycle[k], cycle[size - 1 - k] = cycle[size - 1 - k], cycle[k]
             cycle[size] = arc ^ 1
             size = _cut_chords(pairs, length, cycle, size + 1)
-            if rows + 2 > start.shape[0]:
-                longer = np.zeros(2 * start.shape[0], np.int64)
-                longer[: rows + 1] = start[: rows + 1]
-                start = longer
-            while start[rows] + size > arcs.shape[0]:
-                more = np.empty(2 * arcs.shape[0], np.int32)
-                more[: arcs.shape[0]] = arcs
-                arcs = more
-            for k in range(size):
-                arcs[start[rows] + k] = cycle[k]
-            start[rows + 1] = start[rows] + size
+            if pairs.tied:
+                for k in range(size - 1):
+                    cycle[k] = 2 * cycle[k]
+                cycle[size - 1] = 2 * (cycle[size - 1] ^ 1) + 1
+            start, arcs = add_row(start, arcs, rows, cycle, size)
             rows += 1
         for i in range(count):
             distance[reached[i]] = np.inf
@@ -344,31 +382,23 @@ def find_short_cycles(
 
 @kernel
 def distances_from(pairs, length, source, limit):
-    """(n,): the length of the shortest path from an item to every other, over all items; infinite beyond the limit."""
-    n = pairs.first.shape[0] - 1
-    distance = np.full(n, np.inf)
-    heap, node = np.empty(pairs.arc.shape[0] + 1), np.empty(pairs.arc.shape[0] + 1, np.int64)
-    size = 1
-    distance[source] = heap[0] = 0.0
-    node[0] = source
-    while size > 0:
-        here, u = heap[0], node[0]
-        _pop(heap, node, size)
-        size -= 1
-        if here > distance[u]:
-            continue
-        for t in range(pairs.first[u], pairs.first[u + 1]):
-            v = pairs.tail[pairs.arc[t] ^ 1]
-            there = here + length[pairs.arc[t]]
-            if there < distance[v] and there <= limit:
-                distance[v] = there
-                _push(heap, node, size, there, v)
-                size += 1
-    return distance
+    """(n,): the length of the shortest path from an item to every other, over all items; infinite from the limit on."""
+    work = make_work(pairs)
+    search(pairs, length, source, 0, limit, work)
+    return work[0]
 
 
 def share_range(pairs: Pairs, length: Array, a: int, b: int) -> tuple[float, float]:
-    """The least and the largest share of a against b that the lengths of the other arcs leave, infinite ones for what is open."""
-    least = 1.0 - float(distances_from(pairs, length, b, 1.0)[a])
+    """The least and the largest share of a against b that the lengths of the other arcs leave, infinite ones for what is open.
+
+    With ties a share of a against b can be missing in another arc only, from u to v: x_uv <= d(u, a) + x_ab + d(b, v).
+    """
     most = float(distances_from(pairs, length, a, 1.0)[b])
-    return max(least, 0.0), min(most, 1.0)
+    if not pairs.tied:
+        least = 1.0 - float(distances_from(pairs, length, b, 1.0)[a])
+        return max(least, 0.0), min(most, 1.0)
+    turned = np.ascontiguousarray(length.reshape(-1, 2)[:, ::-1]).reshape(-1)  # each arc with the length of the other
+    into, out = distances_from(pairs, turned, a, 1.0), distances_from(pairs, length, b, 1.0)
+    known = np.flatnonzero(np.isfinite(length))
+    need = length[known] - into[pairs.tail[known]] - out[pairs.tail[known ^ 1]]
+    return max(float(need.max(initial=0.0)), 0.0), min(most, 1.0)

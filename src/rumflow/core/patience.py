@@ -8,10 +8,14 @@ return it.
 
 from __future__ import annotations
 
+import atexit
 import math
+import os
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -19,6 +23,7 @@ from rumflow.core.compile import clock
 from rumflow.errors import RumflowError
 
 _LISTEN = 0.05  # seconds between two looks while something runs that does not look itself
+_GRACE = 1.0  # seconds that what was left to itself has to end, before Python does
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -97,9 +102,42 @@ def listen(call: Callable[[], T]) -> T:
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    while thread.is_alive():
-        thread.join(_LISTEN)
-        check_patience()
+    try:
+        while thread.is_alive():
+            thread.join(_LISTEN)
+            check_patience()
+    except BaseException:
+        _leave(thread)
+        raise
     if faults:
         raise faults[0]
     return done[0]
+
+
+_left: list[threading.Thread] = []  # that nobody waits for
+
+
+def _leave(thread: threading.Thread) -> None:
+    _left[:] = [one for one in _left if one.is_alive()] + [thread]
+
+
+def end_process(code: int) -> None:
+    """Where work was left to itself, wait a moment for it, and end the process here, with an exit code.
+
+    A library that comes back from its threads while Python shuts down, or whose threads outlive those of Python that started
+    them, brings the process down with an abort.
+    """
+    until = time.monotonic() + _GRACE
+    for thread in _left:
+        thread.join(max(until - time.monotonic(), 0.0))
+    if _left:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(Exception):  # closed, or its reader is gone
+                stream.flush()
+        os._exit(code)
+
+
+@atexit.register  # here, not where work is left: what others registered since is done first
+def _at_exit() -> None:
+    fault = getattr(sys, "last_type", None)  # of the exception that ended the script, if one did
+    end_process(0 if fault is None else 130 if issubclass(fault, KeyboardInterrupt) else 1)

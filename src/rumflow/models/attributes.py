@@ -37,8 +37,9 @@ class Attributes:
     """
 
     def __init__(self, table: Any) -> None:
+        self.names: tuple[str, ...]
         self.names, rows = _read(table)
-        self.by_menu = next(iter(rows))[0] is not None
+        self.by_menu: bool = next(iter(rows))[0] is not None
         self.rows: dict[Key, Array] = rows
         if any((menu is not None) != self.by_menu for menu, _ in rows):
             raise InputError(
@@ -175,19 +176,26 @@ def _plain(value: Any) -> Any:
 
 def _numbers(values: Any) -> bool:
     """Are these the attributes of an item that is called "item"?"""
-    return all(isinstance(value, int | float | np.number) for value in values) and len(values) < 2
+    return len(values) == 1 and isinstance(values[0], int | float | np.number)
 
 
 def _columns_of(frame: Any) -> dict[str, list[Any]]:
     """The columns of a data frame of pandas, polars or pyarrow; items may be the index of pandas."""
     if hasattr(frame, "to_pydict"):
         return dict(frame.to_pydict())
-    if hasattr(frame, "reset_index") and "item" not in frame.columns:
+    labelled = hasattr(frame, "reset_index") and "item" not in frame.columns
+    if labelled and (frame.index.names != [None] or not _counts(frame)):
         names = [name if name is not None else "item" for name in frame.index.names]
         frame = frame.set_axis(frame.index.set_names(names), axis=0).reset_index()
         if "item" not in frame.columns:
             frame = frame.rename(columns={names[-1]: "item"})
     return {str(name): list(frame[name]) for name in frame.columns}
+
+
+def _counts(frame: Any) -> bool:
+    """Does the index only count the rows of a table that has other labels?"""
+    only_counts = list(frame.index) == list(range(len(frame)))
+    return only_counts and any(isinstance(value, str) for name in frame.columns for value in frame[name])
 
 
 def _from_columns(columns: Mapping[str, Any]) -> tuple[tuple[str, ...], dict[Key, Array]]:

@@ -42,7 +42,7 @@ class ChoiceGraph(Model):
     name = "types of a graph given by hand"
 
     def __init__(self, n_nodes: int, arcs: Iterable[tuple[int, int, Iterable[tuple[Any, Hashable]]]]) -> None:
-        self.n_nodes = int(n_nodes)
+        self.n_nodes: int = int(n_nodes)
         checked = []
         for i, arc in enumerate(arcs):
             if not isinstance(arc, Sequence) or len(arc) != 3:

@@ -15,6 +15,7 @@ from rumflow.models.single_peaked import SinglePeaked
 from rumflow.models.triangle_inequalities import TriangleInequalities
 from rumflow.models.types import Types
 from rumflow.models.utility_family import UtilityFamily
+from rumflow.models.weak_orders import WeakOrders
 
 _MODELS: dict[str, type[Model]] = {
     model.__name__: model
@@ -30,6 +31,7 @@ _MODELS: dict[str, type[Model]] = {
         Types,
         UtilityDraws,
         UtilityFamily,
+        WeakOrders,
     )
 }
 

@@ -51,10 +51,12 @@ class UtilityDraws(Listed):
             raise InputError(
                 f"items: {shape[-1]} labels are needed, one per column of utilities, not {len(self.items)}"
             )
-        self.menus = None if menus is None else tuple(as_menu(menu, "menus") for menu in menus)
+        self.menus: tuple[tuple[Hashable, ...], ...] | None = (
+            None if menus is None else tuple(as_menu(menu, "menus") for menu in menus)
+        )
         if self.menus is not None and len(self.menus) != shape[1]:
             raise InputError(f"menus: {shape[1]} are needed, one per row of utilities, not {len(self.menus)}")
-        self.of_rankings = self.menus is None
+        self.of_rankings: bool = self.menus is None
 
     def __repr__(self) -> str:
         menus = "" if self.menus is None else f", {len(self.menus)} menus"

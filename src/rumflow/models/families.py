@@ -37,10 +37,11 @@ class Kind(NamedTuple):
 class Family:
     """A function of a parameter that gives the utilities of lotteries or streams."""
 
-    def __init__(self, name: str, of: Mapping[Hashable, Any] | Iterable[Any]) -> None:
-        self.name, self.kind = name, _KINDS[name]
+    def __init__(self, name: str, of: Mapping[Any, Any] | Iterable[Any]) -> None:
+        self.name: str = name
+        self.kind: Kind = _KINDS[name]
         self.rows: dict[Hashable, Pairs] = {item: self._pairs(item, given) for item, given in dict(of).items()}
-        self.items = tuple(self.rows)
+        self.items: tuple[Hashable, ...] = tuple(self.rows)
         if not self.items:
             raise InputError(f"{name}: {{item: {self.kind.form}}} is needed, and there is no item")
         self._columns = {item: np.array(rows).T for item, rows in self.rows.items()}

@@ -13,7 +13,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from rumflow.core.arrays import Paths
+from rumflow.core.arrays import Ints, Paths
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
 from rumflow.core.linear_types import choose_directions, count_directions, make_directions
@@ -68,12 +68,12 @@ class LinearUtility(Listed):
     name = "linear utility"
 
     def __init__(self, attributes: Any, signs: Any = None) -> None:
-        self.attributes = attributes if isinstance(attributes, Attributes) else Attributes(attributes)
-        self.signs = self.attributes.signs(signs)
-        self.of_rankings = not self.attributes.by_menu
+        self.attributes: Attributes = attributes if isinstance(attributes, Attributes) else Attributes(attributes)
+        self.signs: Ints = self.attributes.signs(signs)
+        self.of_rankings: bool = not self.attributes.by_menu
 
     @classmethod
-    def ideal_point(cls, positions: Mapping[Hashable, ArrayLike]) -> LinearUtility:
+    def ideal_point(cls, positions: Mapping[Any, ArrayLike]) -> LinearUtility:
         """Make the model of people who take the item nearest to their ideal point, wherever that is.
 
         The squared distance from z to x is |z|^2 - 2 <z, x> + |x|^2: linear utility in x and -|x|^2, with a positive

@@ -8,13 +8,19 @@ are too many nothing is built, and the error says how many.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Hashable
+from itertools import combinations
 
-from rumflow.core.arrays import Paths
+import numpy as np
+
+from rumflow.core.arrays import Ints, Paths
 from rumflow.core.graph import Graph, GraphTooLargeError
 from rumflow.core.graph_build import list_graph
 from rumflow.core.graph_cells import Cells
 from rumflow.core.linear_types import unique_rows
+from rumflow.core.menus import Menus
 from rumflow.core.patience import check_patience
+from rumflow.errors import InputError
 from rumflow.models.model import Model
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 
@@ -26,6 +32,8 @@ _BYTES_OF_CELL = 80  # of a type and a menu, while types are listed and in the g
 
 class Listed(Model):
     """A model that lists its types on any menus."""
+
+    _last: tuple[tuple[Hashable, ...], Ints] | None = None  # the rankings that were listed last
 
     @abstractmethod
     def choices(self, cells: Cells, limit: Limit = DEFAULT_LIMIT) -> Paths:
@@ -43,6 +51,39 @@ class Listed(Model):
     def geometry(self, cells: Cells, limit: Limit = DEFAULT_LIMIT) -> Graph:
         """One node per type between the first node and the last."""
         return list_graph(cells.shape, self.rows(cells, limit))
+
+    def orders(self, cells: Cells, types: Paths) -> Ints:
+        """(k, n): for each type the first of the model's rankings that takes the same; only where `of_rankings`."""
+        if not self.of_rankings:
+            return super().orders(cells, types)
+        every = self._rankings(cells.items)
+        place: dict[bytes, int] = {}
+        for i, row in enumerate(cells.types_of_orders(every)):
+            place.setdefault(row.tobytes(), i)
+        found = [place.get(row.tobytes(), -1) for row in np.ascontiguousarray(types, np.int32)]
+        if -1 in found:
+            raise InputError(f"{self.name}: type {found.index(-1)} is not what anybody takes from the observed menus")
+        return every[found]
+
+    def _rankings(self, items: tuple[Hashable, ...]) -> Ints:
+        """(types, n): all rankings of the model, the types on all pairs of items; items that it does not know come last."""
+        if self._last is not None and self._last[0] == items:
+            return self._last[1]
+        known = [x for x, item in enumerate(items) if item in self.known_items]
+        pairs = np.array(list(combinations(known, 2)), np.int32).reshape(-1, 2)
+        wins = np.zeros((1, len(items)), np.int64)
+        if len(pairs):
+            cells = Cells.of_menus(
+                Menus(np.arange(0, 2 * len(pairs) + 1, 2), pairs.reshape(-1), len(items)), None, items
+            )
+            places = self.choices(cells)
+            wins = np.zeros((len(places), len(items)), np.int64)
+            for pair, taken in zip(pairs, places.T, strict=True):
+                wins[np.arange(len(places)), pair[taken]] += 1
+        wins[:, [x for x in range(len(items)) if x not in known]] = -1
+        orders: Ints = np.argsort(-wins, axis=1, kind="stable")
+        self._last = items, orders
+        return orders
 
 
 def require_few(count: float, menus: int, limit: Limit, what: str, remedy: str, *, exact: bool = True) -> None:

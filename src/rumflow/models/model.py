@@ -6,7 +6,7 @@ Other code asks a model by the attributes and methods of `Model`, never by its c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from rumflow.core.arrays import Array, Ints, Mask, Paths
 from rumflow.core.graph import Graph
 from rumflow.core.graph_cells import Cells
 from rumflow.core.menus import Menus
+from rumflow.data.labels import TIE
 from rumflow.errors import InputError
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 
@@ -42,11 +43,12 @@ class Model(ABC):
         possible.
     is_random_utility : bool
         Whether the types are all rankings that respect `preferences` (perhaps none). Then there are bounds by search where a
-        graph is too large, `rho` and `flow` over all menus, and assortments.
+        graph is too large, and `rho` and `flow` over all menus.
     types_are_rankings : bool
-        Whether every type is that of a ranking, so that `orders` answers.
+        Whether types are named by their rankings: `orders` answers for any number of items.
     of_rankings : bool
-        Whether every type is that of some ranking, so that the model lies in random utility.
+        Whether every type is that of some ranking, so that the model lies in random utility and assortments are possible;
+        `orders` answers, unless the rankings are a list that is too long for so many items.
     known_items : tuple
         Items that the model can place in menus also where the data do not have them; bounds may ask for them.
     has_types : bool
@@ -225,6 +227,16 @@ class Model(ABC):
     def words(self) -> Wording:
         """Return how explanations name the model."""
         return Wording("The model", "the model's types", "of the model's types")
+
+
+def refuse_ties(model: Model, items: Sequence[Hashable]) -> None:
+    """Raise where data have ties as an outcome and the types of the model are rankings, which have none."""
+    if model.of_rankings and TIE in items:
+        raise InputError(
+            f"these pairs have ties as an outcome ({TIE}), and {model.name} has none: take TriangleInequalities() "
+            "(--triangle) or WeakOrders() (--weak-orders), or make half wins of them, or leave them out, with "
+            "data.resolve_ties('half') or ('drop'), or with ties= (--ties) when reading"
+        )
 
 
 def require_model(model: object) -> None:

@@ -45,10 +45,10 @@ class RandomUtility(Model):
 
     def __init__(self, above: Iterable[tuple[Hashable, Hashable]] = ()) -> None:
         self.above: tuple[tuple[Hashable, Hashable], ...] = tuple(_pair(pair) for pair in above)
-        self.all_rankings = not self.above
-        self.single_menus_bind = bool(self.above)
+        self.all_rankings: bool = not self.above
+        self.single_menus_bind: bool = bool(self.above)
         known = ", ".join(f"{a} above {b}" for a, b in self.above)
-        self.name = f"random utility with {known}" if known else "random utility"
+        self.name: str = f"random utility with {known}" if known else "random utility"
         self._known: tuple[tuple[Hashable, ...], Mask] | None = None  # what was asked for last
 
     def __eq__(self, other: object) -> bool:

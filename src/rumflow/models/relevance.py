@@ -31,6 +31,21 @@ from rumflow.core.blocks import blocks_of
 from rumflow.core.menus import Menus
 
 
+def relevant_pairs(menus: Menus, times: Ints, taken: Mask, even: Mask) -> Mask:
+    """The same of pairs, which may have ties as an outcome: of these, pairs on no cycle leave, and items stay.
+
+    An item in every menu is the outcome of ties. Where there are two such items one of them is compared with all others: without
+    either of the two the menus are pairs of a star, and on no cycle.
+    """
+    common = np.bincount(menus.item, minlength=menus.n_items) == len(menus)
+    if not (common.any() and (menus.sizes == 3).all()):
+        return relevant_cells(menus, times, taken, even)
+    own = menus.item != np.argmax(common)
+    pairs = Menus(2 * np.arange(len(menus) + 1), menus.item[own], menus.n_items)
+    kept = relevant_cells(pairs, times, np.ones(len(pairs.item), np.bool_), np.zeros(len(pairs), np.bool_))
+    return (np.bincount(pairs.menu[kept], minlength=len(menus)) > 0)[menus.menu]
+
+
 def relevant_cells(menus: Menus, times: Ints, taken: Mask, even: Mask) -> Mask:
     """(cells,): the cells that may have an influence; see `rumflow.Model.relevant` for what is given."""
     kept: Mask = np.ones(len(menus.item), np.bool_)

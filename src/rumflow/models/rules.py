@@ -65,10 +65,10 @@ class Lexicographic(Listed):
     name = "lexicographic choice"
 
     def __init__(self, attributes: Any, cutoffs: Any = None, signs: Any = None) -> None:
-        self.attributes = Attributes(attributes)
-        self.signs = self.attributes.signs(signs, 1)
-        self.cutoffs = self._read(cutoffs)
-        self.of_rankings = not self.attributes.by_menu
+        self.attributes: Attributes = Attributes(attributes)
+        self.signs: Ints = self.attributes.signs(signs, 1)
+        self.cutoffs: tuple[tuple[float, ...], ...] = self._read(cutoffs)
+        self.of_rankings: bool = not self.attributes.by_menu
 
     def _read(self, cutoffs: Any) -> tuple[tuple[float, ...], ...]:
         names = self.attributes.names
@@ -171,7 +171,7 @@ class Satisficing(Listed):
         self.sequences: tuple[tuple[Hashable, ...], ...] = tuple(dict.fromkeys(orders))
         if not self.sequences or not self.sequences[0]:
             raise InputError("order: at least one item is needed")
-        self.values = Attributes(thresholds)
+        self.values: Attributes = Attributes(thresholds)
         if self.values.by_menu:
             raise InputError("thresholds: {item: number} is needed, not by menu")
         for item in self.sequences[0]:

@@ -51,7 +51,7 @@ class SinglePeaked(Model):
     single_menus_bind = False  # every item is somebody's peak
 
     def __init__(self, axis: Iterable[Hashable]) -> None:
-        self.axis = tuple(axis)
+        self.axis: tuple[Hashable, ...] = tuple(axis)
         check_different(self.axis, "axis")
 
     def __repr__(self) -> str:

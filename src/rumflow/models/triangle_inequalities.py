@@ -6,13 +6,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from rumflow.core.arrays import Ints, Mask
+from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.graph_cells import Cells
 from rumflow.core.menus import Menus
+from rumflow.data.labels import TIE
+from rumflow.data.ties import check_ties
 from rumflow.errors import InputError
 from rumflow.models.model import Model, Wording
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
-from rumflow.models.relevance import relevant_cells
+from rumflow.models.relevance import relevant_pairs
 
 
 class TriangleInequalities(Model):
@@ -23,6 +25,10 @@ class TriangleInequalities(Model):
     to five items, and on comparison graphs without a K3,3 minor (planar ones, for example), they say all that random
     utility says; beyond that a little less. Distances are exact for thousands of items. There are no types: a fit has
     `fitted` and `probabilities` of the pairs compared, and `rf.bounds` for other pairs.
+
+    With ties as an outcome (`rf.TIE`), P(a over b) is the share of people who like a strictly better, and the inequalities
+    are what every population obeys whose orders may have ties (`rf.WeakOrders`); on all pairs of four items and more they
+    say a little less than that.
 
     Examples
     --------
@@ -54,7 +60,11 @@ class TriangleInequalities(Model):
 
     def relevant(self, menus: Menus, times: Ints, taken: Mask, even: Mask) -> Mask:
         """Pairs on no cycle leave, as for random utility; other pairs and their items stay."""
-        return relevant_cells(menus, times, taken, even)
+        return relevant_pairs(menus, times, taken, even)
+
+    def inner_point(self, cells: Cells) -> Array:
+        """One half everywhere, or with ties one third."""
+        return np.where(cells.filled, 1.0 / 3.0 if TIE in cells.items else 0.5, 0.0)
 
     def describe(self) -> dict[str, Any]:
         """Its name says all."""
@@ -66,9 +76,10 @@ class TriangleInequalities(Model):
 
 
 def require_pairs(cells: Cells) -> None:
-    """Raise where a menu offers more than two items."""
+    """Raise where a menu offers more than two items, beside ties as an outcome."""
+    check_ties(cells.items, cells.offered)
     sizes = cells.offered.sizes
-    large = np.flatnonzero(sizes > 2)
+    large = np.flatnonzero(sizes > (3 if TIE in cells.items else 2))
     if len(large):
         others = f" (and {len(large) - 1} more menus are larger than pairs)" if len(large) > 1 else ""
         raise InputError(

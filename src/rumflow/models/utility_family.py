@@ -25,6 +25,7 @@ from rumflow.models.attributes import split_key
 from rumflow.models.draws import best_places
 from rumflow.models.families import Family, default_grid
 from rumflow.models.listed import Listed, keep_to, require_few
+from rumflow.models.model import Wording
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 
 # Thresholds nearer than this part of the grid's length are the same; people between them would have no weight.
@@ -68,7 +69,7 @@ class UtilityFamily(Listed):
         if not callable(function):
             raise InputError(f"function: a function of the parameter is needed, not {type(function).__name__}")
         self.function = function
-        self.family = function if isinstance(function, Family) else None
+        self.family: Family | None = function if isinstance(function, Family) else None
         if grid is None:
             if self.family is None:
                 raise InputError("grid: the values of the parameter are needed, such as numpy.linspace(0, 1, 101)")
@@ -84,7 +85,7 @@ class UtilityFamily(Listed):
             self.family.check_grid(self.grid)
 
     @classmethod
-    def crra(cls, lotteries: Mapping[Hashable, Any], grid: ArrayLike | None = None) -> UtilityFamily:
+    def crra(cls, lotteries: Mapping[Any, Any], grid: ArrayLike | None = None) -> UtilityFamily:
         """Make the model of expected utility with constant relative risk aversion r, x^(1 - r) / (1 - r).
 
         Parameters
@@ -106,7 +107,7 @@ class UtilityFamily(Listed):
         return cls(Family("crra", lotteries), grid)
 
     @classmethod
-    def cara(cls, lotteries: Mapping[Hashable, Any], grid: ArrayLike | None = None) -> UtilityFamily:
+    def cara(cls, lotteries: Mapping[Any, Any], grid: ArrayLike | None = None) -> UtilityFamily:
         """Make the model of expected utility with constant absolute risk aversion a, (1 - exp(-a x)) / a.
 
         Parameters
@@ -128,7 +129,7 @@ class UtilityFamily(Listed):
         return cls(Family("cara", lotteries), grid)
 
     @classmethod
-    def exponential(cls, streams: Mapping[Hashable, Any], grid: ArrayLike | None = None) -> UtilityFamily:
+    def exponential(cls, streams: Mapping[Any, Any], grid: ArrayLike | None = None) -> UtilityFamily:
         """Make the model of exponential discounting, the sum of d^t times what is paid at t.
 
         Parameters
@@ -150,7 +151,7 @@ class UtilityFamily(Listed):
         return cls(Family("exponential", streams), grid)
 
     @classmethod
-    def quasi_hyperbolic(cls, streams: Mapping[Hashable, Any], grid: ArrayLike | None = None) -> UtilityFamily:
+    def quasi_hyperbolic(cls, streams: Mapping[Any, Any], grid: ArrayLike | None = None) -> UtilityFamily:
         """Make the model of quasi-hyperbolic discounting: what is paid later than now counts b d^t times.
 
         Parameters
@@ -237,6 +238,12 @@ class UtilityFamily(Listed):
             "function": {"family": self.family.name, "of": of},
             "grid": self.grid.tolist(),
         }
+
+    def words(self) -> Wording:
+        """As of people with a parameter of a ready family."""
+        if self.family is None:
+            return super().words()
+        return Wording(self.name[0].upper() + self.name[1:], f"people with {self.name}", f"with {self.name}")
 
 
 class _Change(NamedTuple):

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.data.accept import DataLike, as_data
-from rumflow.models.model import Model
+from rumflow.models.model import Model, refuse_ties
 from rumflow.projection.inputs import ALWAYS_FITS, require_lattice_memory
 from rumflow.projection.observations import Observations, observe
 from rumflow.solvers.bounded.geometry import BoundedGeometry
@@ -39,6 +39,7 @@ def find_geometry(
     if route is not None:
         check_route(model, route)
     n = len(observations.items)
+    refuse_ties(model, observations.items)
     if model.all_rankings:
         at_once = route is None and (n <= FEW_ITEMS or method == "ipm" or observations.whole)
         if route == "lattice" or at_once:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,12 @@ from rumflow.core.arrays import Array, Ints, Mask, Mixture
 from rumflow.core.lattice import Lattice
 from rumflow.core.transforms import zeta
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Item, format_menu
+from rumflow.data.labels import Item, format_menu, tie_number
 from rumflow.errors import InputError
 from rumflow.models.rankings import choice_probabilities
 from rumflow.output.names import how_many
 from rumflow.output.result import Result
+from rumflow.renamed import Renamed
 
 
 class _Rankings(NamedTuple):
@@ -130,6 +131,9 @@ class Fitted(Result, ABC):
     On menus that were not observed its probabilities are what the returned mixture gives; other values fit the data as well.
     """
 
+    projector: ClassVar[Renamed] = Renamed("fit.geometry", lambda fit: fit.geometry)
+    lattice: ClassVar[Renamed] = Renamed("rf.Lattice(fit.n)", lambda fit: Lattice(fit.n))
+
     @property
     @abstractmethod
     def items(self) -> tuple[Item, ...]:
@@ -197,7 +201,7 @@ class Fitted(Result, ABC):
         Parameters
         ----------
         menu : iterable
-            Labels of its items.
+            Labels of its items. Where ties are an outcome a pair may be given without it.
 
         Returns
         -------
@@ -208,7 +212,9 @@ class Fitted(Result, ABC):
         InputError
             If an item is unknown or appears twice.
         """
-        return check_menu(menu, self.items)
+        members = check_menu(menu, self.items)
+        tie = tie_number(self.items)
+        return np.append(members, tie) if tie >= 0 and len(members) == 2 and tie not in members else members
 
     def menu_mask(self, menu: Iterable[Item]) -> int:
         """Return the bit mask of a menu given by labels.

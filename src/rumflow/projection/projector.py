@@ -57,10 +57,13 @@ class Projector:
         require_model(model)
         self.model: Model = RANDOM_UTILITY if model is None else model
         check_route(self.model, route)
-        self.cells, self.cone = cells, cone
+        self.cells: Cells = cells
+        self.cone: bool = cone
         self._asked = (cells, model, route, cone, remainders)
+        self.menu: Ints
+        self.column: Ints
         self.menu, self.column = np.nonzero(cells.item >= (-1 if remainders else 0))
-        self.item = cells.item[self.menu, self.column]
+        self.item: Ints = cells.item[self.menu, self.column]
         self._building = Lock()
         self._built: tuple[Cost, Geometry] | None = None
         self._weighted: OrderedDict[bytes, Geometry] = OrderedDict()

@@ -226,7 +226,12 @@ class Projection(Fitted):
             found[members] = 1.0
             return found
         offered = self.geometry.cells.offered
-        row = np.flatnonzero((offered.item.reshape(-1, 2) == members).all(axis=1)) if len(members) == 2 else members[:0]
+        size = int(offered.sizes[0])
+        row = (
+            np.flatnonzero((offered.item.reshape(-1, size) == members).all(axis=1))
+            if len(members) == size
+            else members[:0]
+        )
         if len(row) == 0:
             raise InputError(
                 f"menu {format_menu(self.items[x] for x in members)} was not observed, and {self.model.name} have no types "
@@ -251,15 +256,15 @@ class Projection(Fitted):
         solved = getattr(self.fits, "solved", {}).get(self.index)
         return None if solved is None else solved.interior
 
-    def sample(self, size: int, seed: Seed = None) -> NDArray[np.int64]:
+    def sample(self, size: int, seed: Seed = None, *, rng: Seed = None) -> NDArray[np.int64]:
         """Draw rankings from the fit.
 
         Parameters
         ----------
         size : int
             How many.
-        seed : int or numpy.random.Generator, optional
-            None draws one.
+        seed, rng : int or numpy.random.Generator, optional
+            None draws one. Two names of the same: give one.
 
         Returns
         -------
@@ -267,7 +272,7 @@ class Projection(Fitted):
             Rows of item numbers, best first.
         """
         size = check_whole(size, "size")
-        rng = generator(seed)
+        rng = generator(seed, rng)
         if self.geometry.has_all_menus:
             return orders_from_paths(sample(self._flow, size, rng))
         share = self.rankings.weights / self.rankings.weights.sum()

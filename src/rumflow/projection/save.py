@@ -213,7 +213,7 @@ def _load_inequalities(
     geometry = InequalityGeometry(make_model(header["model"]), cells).weighted(
         _shaped(arrays, "weights", cells.shape, np.floating, 0.0)
     )
-    x = _shaped(arrays, "x", (len(geometry.used),), np.floating, 0.0)
+    x = _shaped(arrays, "x", ((1 + geometry.tied) * len(geometry.used),), np.floating, 0.0)
     cycles = Cycles(
         _shaped(arrays, "cycle_start", (None,), np.integer).astype(np.int64),
         _shaped(arrays, "cycle_arc", (None,), np.integer).astype(np.int32),

@@ -13,12 +13,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.check import as_floats, check_number, check_option, check_seconds, check_seed, check_threads, check_tol
+from rumflow.check import as_floats, check_number, check_option, check_seconds, check_threads, check_tol
 from rumflow.core.arrays import Array
 from rumflow.core.compile import clock
 from rumflow.core.lattice import Lattice
 from rumflow.core.problem import NO_WEIGHTS, Stop
-from rumflow.core.seeds import Seed, entropy
+from rumflow.core.seeds import ZERO, Seed, either, entropy
 from rumflow.core.transforms import moebius
 from rumflow.data.accept import DataLike, as_data
 from rumflow.data.budgets import BudgetData
@@ -51,7 +51,8 @@ def project(
     threads: int | None = None,
     model: Model | None = None,
     route: str | None = None,
-    seed: Seed = 0,
+    seed: Seed = ZERO,
+    rng: Seed = None,
 ) -> Projection:
     """Project choice probabilities onto the random utility models.
 
@@ -87,8 +88,8 @@ def project(
     route : {None, "lattice", "graph", "bounded", "inequalities"}, default None
         None chooses by cost. "lattice": all menus, up to 24 items; needed for `method`. "graph": costs as much as what
         was observed, for any number of items. "bounded": see Notes. "inequalities": that of `TriangleInequalities`.
-    seed : int or numpy.random.Generator, default 0
-        Seed of the search on the route "bounded".
+    seed, rng : int or numpy.random.Generator, default 0
+        Seed of the search on the route "bounded". Two names of the same: give one.
 
     Returns
     -------
@@ -128,7 +129,7 @@ def project(
     begin = time.perf_counter()
     check_option(method, "method", METHODS)
     max_seconds = check_seconds(max_seconds)
-    check_seed(seed)
+    seed = either(seed, rng)
     tol = check_tol(tol)
     if threads is not None:
         check_threads(threads)

@@ -107,28 +107,58 @@ USER_OPTIONS = SolveOptions(keep=Keep.MIXTURES, partial=True)
 
 
 class Faces(NamedTuple):
-    """What the derivatives of a stack need, one row per problem: types that span its face, and the factor of their matrix."""
+    """What the derivatives of a stack need: types that span the face of each problem, and the factor of their matrix.
 
-    counts: Ints  # (B, c): how many types, and what else the geometry has to count
-    types: NDArray[np.int32]  # (B, t): the types one after another, padded
-    factor: Array  # (B, f), padded; or (B, 0): to be computed again
+    Problems differ in their numbers of types, so these lie one after another, and rows of `counts` end with the places where
+    their own begin. Rows may share them: a problem that appears twice is stored once.
+    """
+
+    counts: (
+        Ints  # (B, c + 2): how many types, what else the geometry has to count; first number in `types`, in `factor`
+    )
+    types: NDArray[np.int32]  # (T,)
+    factor: Array  # (F,)
+
+    @classmethod
+    def gather(cls, counts: Ints, types: Sequence[NDArray[np.int32]], factors: Sequence[Array]) -> Faces:
+        """From the arrays of each problem; factors that take too much memory in all are left out (`NO_FACTOR`)."""
+        places = np.zeros((len(counts), 2), np.int64)
+        places[1:, 0] = np.cumsum([len(own) for own in types])[:-1]
+        places[1:, 1] = np.cumsum([len(own) for own in factors])[:-1]
+        kept = keeps_factors(sum(map(len, factors)))
+        if not kept:
+            places[:, 1] = NO_FACTOR
+        return cls(
+            np.concatenate([counts, places], axis=1),
+            np.concatenate([*types, np.empty(0, np.int32)]).astype(np.int32, copy=False),
+            np.concatenate([*factors, np.empty(0)]) if kept else np.empty(0),
+        )
 
     def row(self, i: int) -> Faces:
         """Those of one problem, as a stack of one."""
-        return Faces(self.counts[i : i + 1], self.types[i : i + 1], self.factor[i : i + 1])
+        return self._replace(counts=self.counts[i : i + 1])
 
     def repeat(self, size: int) -> Faces:
         """The rows again and again, up to `size`: several directions for each problem."""
         count = len(self.counts)
-        times = size // max(count, 1)
-        if count == size:
-            return self
-        return Faces(*(np.concatenate([part] * times) for part in (self.counts, self.types, self.factor)))
+        return self if count == size else self._replace(counts=np.tile(self.counts, (size // max(count, 1), 1)))
+
+    def replace(self, own: Ints, rows: Faces) -> Faces:
+        """The rows `own` replaced by others."""
+        counts, new = self.counts.copy(), rows.counts.copy()
+        new[:, -2] += len(self.types)
+        new[:, -1] += np.where(new[:, -1] >= 0, len(self.factor), 0)
+        counts[own] = new
+        return Faces(counts, np.concatenate([self.types, rows.types]), np.concatenate([self.factor, rows.factor]))
 
 
-def keeps_factors(size: int, length: int) -> bool:
-    """Is there memory for the factors of so many problems?"""
-    return 8 * size * length <= _FACTOR_BYTES
+#: In place of where a factor begins: it is to be computed again.
+NO_FACTOR = -1
+
+
+def keeps_factors(length: int) -> bool:
+    """Is there memory for factors of so many numbers in all?"""
+    return 8 * length <= _FACTOR_BYTES
 
 
 class Geometry(ABC):
@@ -247,6 +277,42 @@ class Geometry(ABC):
         raise self.model.no_types()
 
 
+class TableGeometry(Geometry):
+    """A model on the tables of `rumflow.core.graph_cells.Cells`, (menus, width)."""
+
+    has_all_menus = False
+    cells: Cells
+
+    @abstractmethod
+    def _set_weights(self, weights: Array) -> None:
+        """Take weights, and forget what was made of others."""
+
+    def weighted(self, weights: Array) -> Self:
+        """The same with other weights of cells; nothing is built again."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._set_weights(weights)
+        return other
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(menus, width): the shape of tables."""
+        return self.cells.shape
+
+    def blank(self, single: float) -> Array:
+        """A table of zeros: menus of one item leave no choice."""
+        return np.zeros(self.shape)
+
+    def positions(self, menu: Ints, item: Ints, cells: Cells) -> Ints:
+        """Where cells are in the flattened tables; item -1 is the remainder."""
+        return np.asarray(menu * self.cells.width + cells.columns(menu, item), np.int64)
+
+    def inner_point(self) -> Array:
+        """A table in the relative interior: what the model says, else that of `middle`."""
+        given = self.model.inner_point(self.cells)
+        return super().inner_point() if given is None else given
+
+
 @dataclass(eq=False)
 class Fits(ABC):
     """A solved stack. Certificates, flows and mixtures are made when they are asked for."""
@@ -305,8 +371,18 @@ class Fits(ABC):
 
     def warn(self) -> None:
         """Say which problems are not solved to any useful accuracy."""
+        late = [i for i, reason in enumerate(self.reasons) if reason == "max_seconds"]
+        if late:
+            worst = max(late, key=lambda i: self.certificates[i].gap)
+            gap = self.certificates[worst].gap
+            warnings.warn(
+                f"max_seconds: {len(late)} of {len(self)} different samples ended early; they are in the model, with certified "
+                f"gaps of at most {gap:.2g}, so ||y - y*||_W <= {gap**0.5:.2g}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         for i, reason in enumerate(self.reasons):
-            if reason != "done" and not (own := self.certificates[i]).is_optimal(ACCEPTED):
+            if reason not in ("done", "max_seconds") and not (own := self.certificates[i]).is_optimal(ACCEPTED):
                 warnings.warn(
                     f"sample {i}: rounding stopped the projection at a certified gap of {own.gap:.2g} "
                     f"(objective {own.objective:.6g}); bring the weights closer together",

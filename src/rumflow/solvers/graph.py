@@ -11,9 +11,10 @@ factor of their matrix (`rumflow.solvers.graph_faces`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -25,19 +26,23 @@ from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import certify_types, describe_mixture, plain_cheapest, residual_of
 from rumflow.core.membership import menu_shares
 from rumflow.core.paths import flow_from_paths, paths_from_orders
+from rumflow.core.patience import OutOfTimeError
 from rumflow.core.problem import SOLVER_FLOOR, Problem, Stop, data_size
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.errors import InputError
 from rumflow.models.model import Model
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 from rumflow.solvers.active_set.solve import Goal, Outcome, Workspace, make_graph_problem, solve_rankings
-from rumflow.solvers.geometry import DEFAULT_OPTIONS, Faces, Geometry, Keep, SolveOptions
+from rumflow.solvers.geometry import DEFAULT_OPTIONS, Faces, Keep, SolveOptions, TableGeometry
 from rumflow.solvers.graph_faces import GraphFaces
 from rumflow.solvers.graph_fits import GraphFits, PartFit, PartStarts, Point, restrict, total_certificate
 from rumflow.solvers.resources import ONE_THREAD, Resources, Spares
 
 #: Up to so many items a mixture of rankings has `rho` and `flow` over all menus.
 MOST_ITEMS_OF_ARRAYS = 22
+
+_AFTER = 1.0  # seconds that a certificate may take after Ctrl-C or the end of the time
+_AFTER_SHARE = 0.1  # or this part of the time a solve had, if that is more
 
 
 def solve_graph(
@@ -60,16 +65,19 @@ def solve_graph(
     )
 
 
-class GraphGeometry(Geometry):
+class GraphGeometry(TableGeometry):
     """A model on observed cells, its graphs built once; see `rumflow.solvers.geometry.Geometry`."""
 
-    route, exact, has_all_menus = "graph", True, False
+    route: str = "graph"
+    exact: bool = True
     keep_to_start = Keep.NOTHING
 
     def __init__(self, model: Model, cells: Cells, *, cone: bool = False, limit: Limit = DEFAULT_LIMIT) -> None:
-        self.model, self.cells, self.cone = model, cells, cone
-        self.menus = [np.arange(len(cells))] if cone else self._groups()
-        self.parts = [cells] if len(self.menus) == 1 else [cells.part(group) for group in self.menus]
+        self.model: Model = model
+        self.cells: Cells = cells
+        self.cone: bool = cone
+        self.menus: list[Ints] = [np.arange(len(cells))] if cone else self._groups()
+        self.parts: list[Cells] = [cells] if len(self.menus) == 1 else [cells.part(group) for group in self.menus]
         self._prepare(limit)
         self.workspaces = Spares(self._make_workspaces)  # shared by geometries of other weights
         self._set_weights((cells.item >= 0).astype(np.float64))
@@ -91,23 +99,8 @@ class GraphGeometry(Geometry):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.workspaces, self.faces = Spares(self._make_workspaces), GraphFaces(self)
-
-    def weighted(self, weights: Array) -> Self:
-        """The same graphs with other weights of cells."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        other._set_weights(weights)
-        return other
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(menus, width): the shape of tables."""
-        return self.cells.shape
-
-    def blank(self, single: float) -> Array:
-        """A table of zeros: menus of one item leave no choice and are in no graph."""
-        return np.zeros(self.shape)
+        self.workspaces = Spares(self._make_workspaces)
+        self.faces = GraphFaces(self)
 
     @property
     def graphs(self) -> list[Graph]:
@@ -133,10 +126,6 @@ class GraphGeometry(Geometry):
     def n_bytes(self) -> int:
         """Memory of all graphs and of one sweep over each."""
         return sum(graph.n_bytes for graph in self.graphs)
-
-    def positions(self, menu: Ints, item: Ints, cells: Cells) -> Ints:
-        """Where cells are in the flattened tables; item -1 is the remainder."""
-        return np.asarray(menu * self.cells.width + cells.columns(menu, item), np.int64)
 
     @cached_property
     def _share(self) -> Array:
@@ -174,9 +163,12 @@ class GraphGeometry(Geometry):
             if stopped:
                 return
             workspaces = self.workspaces.take()
-            begin = None if starts is None else starts[i]
-            found = []
+            begin, since = None if starts is None else starts[i], clock()
+            found: list[PartFit] = []
             for p in range(len(self.parts)):
+                if stopped:
+                    found.append(self._not_begun(p, targets[i]))
+                    continue
                 problem = self.part_problem(normalised[i], p)
                 start = (
                     None
@@ -195,7 +187,7 @@ class GraphGeometry(Geometry):
                         raise KeyboardInterrupt
                     stopped.append(True)
                 if options.certify or own.reason != "done":
-                    own = self._certified(p, own, targets[i])
+                    own = self._certified(p, own, targets[i], clock() - since)
                 if options.keep is Keep.FACES:
                     own = own._replace(
                         face=self.faces.of_solved(p, self.workspace_of(workspaces, p), problem, own.mixture)
@@ -235,9 +227,17 @@ class GraphGeometry(Geometry):
         found = solve_graph(self.graphs[p], problem, stop, start=start, workspace=workspace, resources=resources)
         return PartFit(found.paths, found.weights, None, found.reason, found.rounds)
 
-    def _certified(self, p: int, fit: PartFit, target: Array) -> PartFit:
-        """With the certificate for the data as they were given."""
-        return fit._replace(certificate=certify_types(self.graphs[p], fit.mixture, self.part_problem(target, p)))
+    def _certified(self, p: int, fit: PartFit, target: Array, spent: float) -> PartFit:
+        """With the certificate for the data as they were given; a fit that was stopped after `spent` seconds gets it soon."""
+        allowed = {"interrupted": _AFTER, "max_seconds": max(_AFTER, _AFTER_SHARE * spent)}.get(fit.reason, math.inf)
+        until = clock() + allowed
+
+        def look() -> None:
+            if clock() > until:
+                raise OutOfTimeError("the time is up")
+
+        certificate = certify_types(self.graphs[p], fit.mixture, self.part_problem(target, p), look)
+        return fit._replace(certificate=certificate)
 
     @staticmethod
     def _reason(parts: Sequence[PartFit], stop: Stop) -> str:
@@ -305,11 +305,6 @@ class GraphGeometry(Geometry):
             for row in types
         ]
         return len(own) - sum(own)
-
-    def inner_point(self) -> Array:
-        """A table in the relative interior: what the model says, else the flow that divides evenly at every node."""
-        given = self.model.inner_point(self.cells)
-        return super().inner_point() if given is None else given
 
     @cached_property
     def _even(self) -> Array:

@@ -17,7 +17,7 @@ from rumflow.core.problem import Problem, data_size, is_rum_distance
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.solvers.active_set.kernels import start_from
 from rumflow.solvers.active_set.solve import Workspace, make_graph_problem
-from rumflow.solvers.geometry import Faces, Keep, keeps_factors
+from rumflow.solvers.geometry import Faces, Keep
 from rumflow.solvers.graph_fits import Face
 from rumflow.solvers.span import GraphFace, span
 from rumflow.solvers.tangent import tangent_types
@@ -56,30 +56,19 @@ class GraphFaces:
         flat = [[face for face in own if face is not None] for own in faces]
         types = [np.concatenate([face.types.reshape(-1) for face in own] or [np.empty(0, np.int32)]) for own in flat]
         factor = [np.concatenate([face.factor for face in own] or [_NO_FACTOR]) for own in flat]
-        length = max(map(len, factor), default=0)
-        if not keeps_factors(len(faces), length):
-            factor, length = [_NO_FACTOR] * len(faces), 0
-        packed = Faces(
-            count.reshape(len(faces), len(self._geometry.parts)),
-            np.zeros((len(faces), max(map(len, types), default=0)), np.int32),
-            np.zeros((len(faces), length)),
-        )
-        for i in range(len(faces)):
-            packed.types[i, : len(types[i])] = types[i]
-            packed.factor[i, : len(factor[i])] = factor[i]
-        return packed
+        return Faces.gather(count.reshape(len(faces), len(self._geometry.parts)), types, factor)
 
     def unpack(self, packed: Faces) -> list[list[Face | None]]:
         """The way back."""
         menus = [len(group) for group in self._geometry.menus]
         found: list[list[Face | None]] = []
-        for count, types, factor in zip(*packed, strict=True):
+        for *count, first, begin in packed.counts.tolist():
             own: list[Face | None] = []
-            at = there = 0
-            for k, m in zip(count.tolist(), menus, strict=True):
+            at, there = first, begin
+            for k, m in zip(count, menus, strict=True):
                 length = k * (k + 1) // 2
-                kept = factor[there : there + length] if len(factor) else _NO_FACTOR
-                own.append(Face(types[at : at + k * m].reshape(k, m), kept) if k else None)
+                kept = packed.factor[there : there + length] if begin >= 0 else _NO_FACTOR
+                own.append(Face(packed.types[at : at + k * m].reshape(k, m), kept) if k else None)
                 at, there = at + k * m, there + length
             found.append(own)
         return found

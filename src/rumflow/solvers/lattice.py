@@ -2,7 +2,8 @@
 
 A stack of targets z_1 .. z_B in the internal layout is projected; what the derivatives need is kept per problem: the
 active rankings and what the solver left of M: its inverse for few items (`rumflow.solvers.small`), else its Cholesky factor
-(`rumflow.solvers.active_set`); `rumflow.solvers.lattice_faces` works with them. Three steps per problem:
+(`rumflow.solvers.active_set`), or the point where the interior point method stopped; `rumflow.solvers.lattice_faces` works with
+them. Three steps per problem:
 
  1. *Menu sums.* RUM lies in the affine space S where the cells of each menu add up to 1, so P(z) = P(P_S z), and P_S is
     explicit: a fully observed menu gives up its surplus in the proportions 1/w. This also takes the part of the
@@ -17,6 +18,7 @@ result does not depend on the others.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property, lru_cache, partial
 from typing import Any
@@ -26,6 +28,7 @@ from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array, Ints, Mixture, Paths
 from rumflow.core.certificate import Certificate, Certifier
+from rumflow.core.compile import clock
 from rumflow.core.graph_cells import Cells
 from rumflow.core.membership import inside_tolerance
 from rumflow.core.paths import (
@@ -44,7 +47,7 @@ from rumflow.models.model import Model
 from rumflow.models.random_utility import RANDOM_UTILITY
 from rumflow.solvers.active_set.solve import Workspace, make_problem
 from rumflow.solvers.active_set.state import KernelProblem
-from rumflow.solvers.batch.kernels import FACE, INSIDE, LEFT, Piece, Start, solve_piece
+from rumflow.solvers.batch.kernels import FACE, INSIDE, LEFT, PATH, Piece, Start, solve_piece
 from rumflow.solvers.batch.result import LatticeFits, Part, concatenate, cut_stack, join, no_start, split
 from rumflow.solvers.dispatch import BEGUN, Dispatcher, Solved
 from rumflow.solvers.geometry import DEFAULT_OPTIONS, Faces, Geometry, Keep, SolveOptions
@@ -67,6 +70,8 @@ def _make_spares(n: int) -> tuple[Spares[SmallWorkspace], Spares[Workspace]]:
 _SHARED = tuple(_make_spares(n) for n in range(MOST_ITEMS + 1))
 #: Active rankings of few items (8: with fewer there are not so many) beyond which the smoothed projection is quicker.
 _MOST_RANKINGS = 320
+#: Active rankings of few items after which a solve that begins too late ends.
+_BRIEF = 32
 _ROUNDING = -1.0  # a floor below 0: the kernel computes what is rounding
 
 
@@ -89,17 +94,23 @@ def _no_starts(n: int) -> tuple[Ints, Start]:
 class LatticeGeometry(Geometry):
     """All menus of n items; see `rumflow.solvers.geometry.Geometry`."""
 
-    route, exact, has_all_menus = "lattice", True, True
+    route: str = "lattice"
+    exact: bool = True
+    has_all_menus: bool = True
     keep_to_start = Keep.FACES
     model: Model = RANDOM_UTILITY
 
     def __init__(self, n: int, weights: Array = NO_WEIGHTS, cone: bool = False) -> None:
-        self.n, self.weights, self.cone = n, weights, cone
+        self.n: int = n
+        self.weights: Array = weights
+        self.cone: bool = cone
         self.shape = (n, 1 << (n - 1))
         self.n_nodes, self.n_arcs = 1 << n, n << (n - 1)
-        self.complete = not cone and is_complete(weights)
+        self.complete: bool = not cone and is_complete(weights)
         self._tolerance = inside_tolerance(n)
         # Lattices of few items share their workspaces: fits that are kept would keep one each.
+        self.small_workspaces: Spares[SmallWorkspace]
+        self.workspaces: Spares[Workspace]
         self.small_workspaces, self.workspaces = _SHARED[n] if n <= MOST_ITEMS else _make_spares(n)
 
     def __reduce__(self) -> tuple[type[LatticeGeometry], tuple[int, Array, bool]]:
@@ -175,7 +186,8 @@ class LatticeGeometry(Geometry):
             same = size > 1 and len(set(map(id, starts))) == 1  # many problems often begin from one mixture
             begin = [_as_start(starts[0])] * size if same else [_as_start(own) for own in starts]
         threads = 1 if size == 1 else thread_count(resources.threads)
-        fits.pieces = _ONE_PIECE if size == 1 else cut_stack(size, threads, few)
+        timed = math.isfinite(resources.until)
+        fits.pieces = _ONE_PIECE if size == 1 else cut_stack(size, threads, few, timed)
         one = resources if size == 1 else resources._replace(threads=1)
         stopped = [] if options.begin else [True]  # filled by whoever hears Ctrl-C
 
@@ -305,11 +317,15 @@ class LatticeGeometry(Geometry):
         assert fits.normalised is not None
         targets, floor = fits.normalised[part.span], _ROUNDING if stop.floor is None else stop.floor
         assert self.small is not None
-        problem = self.small._replace(most=_MOST_RANKINGS) if leave else self.small
+        # Once the time is up, what has not begun gets a brief solve, whose mixture is in the model as well.
+        until = resources.until
+        late = math.isfinite(until) and clock() > until
+        most = _BRIEF if late else _MOST_RANKINGS if leave else self.small.most
+        problem = self.small._replace(most=most)
         while True:
             done = solve_piece(
                 problem, self.weights, self.complete, small, targets, begin, start, stop.tol, floor,
-                self._tolerance, int(keep), out, flat, used, done, resume,
+                self._tolerance, int(keep), math.isfinite(until), out, flat, used, done, resume,
             )  # fmt: skip
             if done == size:
                 break
@@ -326,15 +342,19 @@ class LatticeGeometry(Geometry):
         flat = Start(flat.paths[:rankings], flat.weights[:rankings], flat.factor[:numbers])
         unsolved = self._certify(part) if part.certify or out.stalled.any() else []
         fits.reasons[part.span] = ["done"] * size
-        if leave:
-            fits.reasons[part.span] = ["too_large" if kind == LEFT else "done" for kind in out.kind.tolist()]
+        left = out.kind == LEFT
+        if left.any():
+            reason = "max_seconds" if late else "too_large"
+            fits.reasons[part.span] = [reason if own else "done" for own in left.tolist()]
+            if late:
+                out.kind[left] = FACE
         if self.complete and INSIDE in out.kind.tolist():
             for i, (kind, rounds) in enumerate(zip(out.kind.tolist(), out.rounds.tolist(), strict=True)):
                 if kind == INSIDE and rounds == 0:
                     fits.methods[first + i] = "moebius"
         found = None
         for i in unsolved:
-            if out.kind[i] == LEFT:
+            if left[i]:
                 continue
             found = found if found is not None else split(out.count, flat)
             certificate = self.certifier.make(*fits.numbers[first + i].tolist())
@@ -373,8 +393,7 @@ class LatticeGeometry(Geometry):
         fits, keep, first = part.fits, part.fits.keep, part.span.start
         # A single problem leaves nothing behind: its arrays are freed before it is certified.
         workspace = None if fits.given_flows is None else self.workspaces.take()
-        # Derivatives need the rankings of the optimal face.
-        method = BEGUN if leave else "rankings" if keep is Keep.FACES and method == "auto" else method
+        method = BEGUN if leave else method
         for i in range(len(part.targets)):
             solved = self._solve_one(part, i, workspace, resources, None, method)
             if solved is None:
@@ -422,10 +441,13 @@ class LatticeGeometry(Geometry):
 
     def _kept(self, part: Part, i: int, solved: Solved, workspace: Workspace | None = None) -> Start:
         """What is kept of problem i, which was solved in this workspace."""
+        kind, faces = int(part.out.kind[i]), part.fits.keep is Keep.FACES
+        if faces and (kind == PATH or (kind == INSIDE and self.complete and solved.interior is not None)):
+            return no_start(self.n)  # there is a point of the central path, and inside the model nothing is needed
         mixture = decompose(solved.flow) if solved.mixture is None else solved.mixture
-        if part.fits.keep is not Keep.FACES:
+        if not faces:
             return Start(*mixture, np.empty(0))
-        return self.faces.of_solved(mixture, solved.flow, int(part.out.kind[i]), part.targets[i], workspace)
+        return self.faces.of_solved(mixture, solved.flow, kind, part.targets[i], workspace)
 
 
 _NO_ROWS = np.empty((0, 0, 0))

@@ -1,7 +1,8 @@
 """The faces of projections on the lattice, and the derivatives on them: `rumflow.solvers.derivatives` has the mathematics.
 
 A face is kept as rankings that span it, with the inverse of their matrix for few items, else its Cholesky factor; where there
-was no memory for these they are computed again.
+was no memory for these they are computed again. Of a problem that the interior point method or the smoothed projection solved a
+point of the central path is kept: there S = Z (Q + D)^{-1} Z^T, which tends to that of the face as the gap closes.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rumflow.core.arrays import Array, Ints, Mixture, Paths
+from rumflow.core.arrays import Array, Mixture
 from rumflow.core.lattice import Lattice
 from rumflow.core.membership import menu_shares
 from rumflow.core.paths import flow_from_paths
@@ -20,9 +21,20 @@ from rumflow.core.transforms import moebius, zeta, zeta_adjoint
 from rumflow.solvers.active_set.kernels import start_from
 from rumflow.solvers.active_set.solve import Workspace
 from rumflow.solvers.active_set.state import KernelProblem
-from rumflow.solvers.batch.kernels import FACE, INSIDE, Start, complete_face, from_flow, load, tangent_piece, to_edges
+from rumflow.solvers.batch.kernels import (
+    FACE,
+    INSIDE,
+    PATH,
+    Start,
+    complete_face,
+    from_flow,
+    load,
+    tangent_piece,
+    to_edges,
+)
 from rumflow.solvers.batch.result import LatticeFits, cut_stack, no_start
 from rumflow.solvers.geometry import Faces
+from rumflow.solvers.interior.smoothed import SmoothedProjector
 from rumflow.solvers.small.solve import begin_small
 from rumflow.solvers.small.workspace import store_rankings
 from rumflow.solvers.span import LatticeFace, span
@@ -51,43 +63,73 @@ class LatticeFaces:
 
         by_flow   what stands for the flow beside the probabilities, in place as well: gradients become changes.
         """
-        geometry, n = self._geometry, self._geometry.n
+        on_path = faces.counts[:, 0] == PATH
+        if not on_path.any():
+            self._tangent_on_faces(faces, rows, by_flow, forward, threads)
+            return rows
+        for own in (on_path, ~on_path):
+            part, flows = rows[own], None if by_flow is None else by_flow[own]
+            here = faces._replace(counts=faces.counts[own])
+            if own is on_path:
+                self._tangent_on_path(here, part, flows, threads)
+            elif len(part):
+                self._tangent_on_faces(here, part, flows, forward, threads)
+            rows[own] = part
+            if by_flow is not None:
+                by_flow[own] = flows
+        return rows
+
+    def _tangent_on_path(self, faces: Faces, rows: Array, by_flow: Array | None, threads: int | None) -> None:
+        n = self._geometry.n
+        length = (3 << n) + 2 * rows[0].size
+        points = faces.types[faces.counts[:, 2, None] + np.arange(length)]
+        trees = points[:, : 3 << n].reshape(-1, 3, 1 << n)
+        radius = np.ascontiguousarray(points[:, 3 << n :]).view(np.float64).reshape(rows.shape)
+        for bits in np.unique(faces.counts[:, 1]):
+            own = faces.counts[:, 1] == bits
+            accuracy = float(np.array([bits]).view(np.float64)[0])
+            part, flows = rows[own], None if by_flow is None else by_flow[own]
+            solver = SmoothedProjector(n, self._weights, 1.0, threads, (accuracy, accuracy))
+            rows[own] = solver.tangent(radius[own], trees[own], part, flows)
+            if by_flow is not None:
+                by_flow[own] = flows
+
+    def _tangent_on_faces(
+        self, faces: Faces, rows: Array, by_flow: Array | None, forward: bool, threads: int | None
+    ) -> None:
+        geometry = self._geometry
         none = np.empty((0, *rows.shape[1:]))
-        kind, atoms = np.ascontiguousarray(faces.counts.T)
-        paths = faces.types.reshape(len(rows), faces.types.shape[1] // n, n)
         count = thread_count(threads)
 
         def task(piece: range) -> None:
             here = slice(piece.start, piece.stop)
-            own = kind[here], atoms[here], paths[here], faces.factor[here]
-            flows = none if by_flow is None else by_flow[here]
+            counts, flows = faces.counts[here], none if by_flow is None else by_flow[here]
             if geometry.small is None:
-                self._tangent_large(own, rows[here], flows, forward)
+                self._tangent_large(faces._replace(counts=counts), rows[here], flows, forward)
                 return
             small, work = geometry.small_workspaces.take(), np.empty(rows.shape[1:])
-            arrays = (self._weights, self.share, geometry.complete, forward, small, work, *own, rows[here], flows)
-            tangent_piece(geometry.small, *arrays)
+            tangent_piece(
+                geometry.small, self._weights, self.share, geometry.complete, forward, small, work, counts, faces.types,
+                faces.factor, rows[here], flows,
+            )  # fmt: skip
             geometry.small_workspaces.give_back(small)
 
         run_threads(task, cut_stack(len(rows), count), count)
-        return rows
 
-    def _tangent_large(
-        self, faces: tuple[Ints, Ints, Paths, Array], rows: Array, by_flow: Array, forward: bool
-    ) -> None:
-        kind, atoms, paths, factor = faces
+    def _tangent_large(self, faces: Faces, rows: Array, by_flow: Array, forward: bool) -> None:
         workspace = self._geometry.workspaces.take()
-        workspace.reserve(int(atoms.max(initial=0)))
+        workspace.reserve(int(faces.counts[:, 1].max(initial=0)))
         weights, active, work = self._weights, workspace.active, workspace.cost
         none = np.empty((0, rows.shape[2]))
         for i, g in enumerate(rows):
-            inside, k = bool(kind[i] == INSIDE), int(atoms[i])
+            kind, k, at, there = faces.counts[i].tolist()
+            inside, paths = kind == INSIDE, faces.types[at : at + k * len(g)].reshape(k, len(g))
             own = by_flow[i] if len(by_flow) else none
             if to_edges(weights, self.share, self._geometry.complete, inside, forward, g, own, work):
-                if factor.shape[1]:
-                    load(active, paths[i, :k], factor[i, : k * (k + 1) // 2])
+                if there >= 0:
+                    load(active, paths, faces.factor[there : there + k * (k + 1) // 2])
                 else:
-                    start_from(self._problem, active, paths[i, :k], np.ones(k))
+                    start_from(self._problem, active, paths, np.ones(k))
                 k = int(active.count[0])
                 d = active.scratch[2]
                 tangent_weights(active, g, d)
@@ -101,7 +143,7 @@ class LatticeFaces:
 
     def find(self, fits: LatticeFits, i: int) -> Start:
         """Rankings that span the face of a solved problem."""
-        if fits.kind[i] == INSIDE and self._geometry.complete:
+        if fits.kind[i] == PATH or (fits.kind[i] == INSIDE and self._geometry.complete):
             return no_start(self._geometry.n)
         return self.of_solved(fits.mixture(i), fits.flow(i), int(fits.kind[i]), fits.targets[i])
 

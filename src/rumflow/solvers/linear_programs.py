@@ -113,7 +113,7 @@ class Flows:
         head = graph.head[arcs]
         one, number = np.ones(len(arcs)), np.arange(len(arcs))
         into = head < nodes - 1  # the sink's equation follows from the others
-        self.conservation = sparse.csr_matrix(
+        self.conservation: sparse.csr_matrix = sparse.csr_matrix(
             (
                 np.concatenate([one, -one[into]]),
                 (np.concatenate([tail, head[into]]), np.concatenate([number, number[into]])),
@@ -124,7 +124,7 @@ class Flows:
         place = np.full(len(count), -1)
         place[arcs] = number
         arc = np.repeat(place, count)
-        self.cells = sparse.csr_matrix(
+        self.cells: sparse.csr_matrix = sparse.csr_matrix(
             (np.ones(int((arc >= 0).sum())), (cells[arc >= 0], arc[arc >= 0])),
             shape=(graph.shape[0] * graph.shape[1], len(arcs)),
         )
@@ -183,7 +183,7 @@ class TypePrograms:
 
     def _bound(self, cost: Array, y: Array) -> float:
         """What no point with the given values can go below, by any duals."""
-        return self._worth(y) + float(plain_cheapest(self._graph, cost - self._prices(y)))
+        return self._worth(y) + plain_cheapest(self._graph, cost - self._prices(y), check_patience)
 
     def _worth(self, y: Array) -> float:
         """The least that duals say of any point with the given values."""
@@ -264,7 +264,7 @@ class TypePrograms:
                 break
         else:
             raise RumflowError(f"column generation left a gap of {bound - value:.2g} after {_MOST_ROUNDS} rounds")
-        cheapest = float(plain_cheapest(self._graph, self._table(best)))
+        cheapest = plain_cheapest(self._graph, self._table(best), check_patience)
         bound = float(best @ self._values) / cheapest if cheapest > 0 else 1.0
         used = answer.x > 0
         return Solution(value, bound), (self.types[used], answer.x[used])

@@ -23,6 +23,7 @@ from scipy import sparse
 from rumflow.core.arrays import Array, Ints, Mixture, Paths
 from rumflow.core.graph import Graph
 from rumflow.core.graph_certificate import plain_cheapest
+from rumflow.core.patience import check_patience
 from rumflow.errors import RumflowError
 from rumflow.solvers.linear_programs import Solution, TypePrograms, solve_program
 
@@ -67,7 +68,7 @@ class RangePrograms(TypePrograms):
             weights, value = answer.x[:-1], float(answer.x[-1])
             y = answer.ineqlin.marginals[:k] - answer.ineqlin.marginals[k:]
             y = y / max(float(np.abs(y) @ ranges.room), 1.0)
-            bound = max(bound, float(y @ ranges.centre) + float(plain_cheapest(self._graph, -self._prices(y))))
+            bound = max(bound, float(y @ ranges.centre) + plain_cheapest(self._graph, -self._prices(y), check_patience))
             clear = value <= _CLEARLY or bound > 1.0
             self._price(-self._prices(y))
             if clear or value - bound <= 1e-9 or not self._add(-self._prices(y), float(answer.eqlin.marginals[0])):

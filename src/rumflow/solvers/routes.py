@@ -12,7 +12,7 @@ from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
 from rumflow.core.memory import projection_bytes
 from rumflow.errors import InputError
-from rumflow.models.model import Model
+from rumflow.models.model import Model, refuse_ties
 from rumflow.models.open_menus import DEFAULT_LIMIT, Limit
 from rumflow.solvers.active_set.on_lattice import pool_size
 from rumflow.solvers.bounded.geometry import BoundedGeometry
@@ -80,6 +80,7 @@ class Plan(NamedTuple):
 def plan_route(cells: Cells, model: Model, route: str | None, exact: bool, remainders: bool) -> Plan:
     """Whether a graph is built for these cells, how far, and what comes in its place."""
     check_route(model, route)
+    refuse_ties(model, cells.items)
     if route == "bounded":
         if exact:
             raise InputError("route='bounded' gives only bounds, but this call needs an exact fit; omit route")

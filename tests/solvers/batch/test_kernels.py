@@ -12,7 +12,9 @@ from rumflow.core.problem import Problem as Projection
 from rumflow.solvers.active_set.kernels import start_from
 from rumflow.solvers.active_set.solve import Workspace, make_problem
 from rumflow.solvers.batch import kernels
-from rumflow.solvers.batch.kernels import FACE, INSIDE, Start, pack_piece
+from rumflow.solvers.batch.kernels import FACE, INSIDE, LEFT, Start
+from rumflow.solvers.batch.result import pack
+from rumflow.solvers.geometry import NO_FACTOR
 from rumflow.solvers.lattice import LatticeGeometry
 from tests.reference import lattice as reference
 from tests.reference.pieces import PieceOfStack
@@ -138,24 +140,6 @@ def test_from_flow(kind, inside, forward, form, rng):
     assert g == pytest.approx(expected, abs=1e-13)
 
 
-@pytest.mark.parametrize("factors", [False, True])
-def test_pack_piece(factors, form, rng):
-    n, count = 3, np.array([2, 0, 3, 1])
-    lengths = count * (count + 1) // 2
-    paths = rng.integers(0, 4, (count.sum(), n)).astype(np.int32)
-    factor = rng.normal(size=lengths.sum() if factors else 0)
-    packed = np.full((4, 3, n), -1, np.int32)
-    rows = np.full((4, 6 if factors else 0), np.nan)
-    form(kernels.pack_piece)(Start(paths, np.ones(count.sum()), factor), count, packed, rows)
-    for i, k in enumerate(count):
-        at, there = count[:i].sum(), lengths[:i].sum()
-        assert (packed[i, :k] == paths[at : at + k]).all()
-        assert not packed[i, k:].any()
-        if factors:
-            assert (rows[i, : lengths[i]] == factor[there : there + lengths[i]]).all()
-            assert not rows[i, lengths[i] :].any()
-
-
 def test_load(form, rng):
     """Rankings with a known factor: what `tangent_weights` reads is there."""
     n = 5
@@ -242,6 +226,22 @@ def test_solve_piece_keeps_what_it_is_asked_to(form, rng):
         assert piece.used.tolist() == [piece.count.sum() if keep else 0, 0]
 
 
+@pytest.mark.parametrize("hold", [False, True])
+def test_rankings_of_what_is_left(hold, form, rng):
+    """A problem whose active set may not grow ends with a mixture, which is kept where that is asked for."""
+    piece = PieceOfStack(stack(4, rng), None, keep=2, hold=hold)
+    piece.few = piece.few._replace(most=1)
+    piece.run(form(kernels.solve_piece))
+    left = piece.kind == LEFT
+    assert left.any()
+    assert (piece.count[left] > 1).all() if hold else not piece.count[left].any()
+    assert (piece.flows >= 0).all()
+    if hold:
+        i = int(np.flatnonzero(left)[0])
+        paths, weights, _ = piece.rankings(i)
+        assert flow_from_paths(paths, weights) == pytest.approx(piece.flows[i], abs=1e-12)
+
+
 @pytest.mark.parametrize("kept", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_gradients_of_a_piece(kind, kept, form, rng):
@@ -251,18 +251,17 @@ def test_gradients_of_a_piece(kind, kept, form, rng):
     targets = stack(n, rng, weights)
     piece = PieceOfStack(targets, weights, keep=2)
     piece.run(kernels.solve_piece)
-    most = int(piece.count.max())
-    paths = np.zeros((len(targets), most, n), np.int32)
-    inverse = np.zeros((len(targets), most * (most + 1) // 2 if kept else 0))
-    kernels.pack_piece(piece.flat, piece.count, paths, inverse)
+    faces = pack(piece.kind, piece.count, [piece.flat], n)
+    if not kept:
+        faces.counts[:, 3] = NO_FACTOR
     g = rng.normal(size=targets.shape)
     if weights is not None:
         g *= weights > 0
     found = g.copy()
     share = LatticeGeometry(n, NONE if weights is None else weights).faces.share
     form(kernels.tangent_piece)(
-        piece.few, piece.weights, share, piece.complete, False, piece.workspace, np.empty(targets.shape[1:]), piece.kind,
-        piece.count, paths, inverse, found, np.empty((0, *targets.shape[1:])),
+        piece.few, piece.weights, share, piece.complete, False, piece.workspace, np.empty(targets.shape[1:]), *faces,
+        found, np.empty((0, *targets.shape[1:])),
     )  # fmt: skip
     if weights is not None:
         found *= weights  # J^T g = W S g
@@ -281,19 +280,3 @@ def test_gradients_of_a_piece(kind, kept, form, rng):
         slope = (ends[0].rhos[0] - ends[1].rhos[0]) / (2 * step)
         assert np.sum(found[i] * t) == pytest.approx(np.sum(g[i] * slope), abs=1e-4)
     assert (piece.kind == FACE).any()
-
-
-@pytest.mark.parametrize("with_factors", [False, True])
-def test_rankings_of_a_piece_in_rows(with_factors, rng):
-    """One problem after another, of different lengths, to one row per problem: zeros beyond its own."""
-    count = np.array([3, 0, 5, 1])
-    lengths = count * (count + 1) // 2
-    paths, factors = rng.integers(0, 9, (count.sum(), 4)).astype(np.int32), rng.uniform(1, 2, lengths.sum())
-    rows, packed = np.full((4, 5, 4), 7, np.int32), np.full((4, 15 if with_factors else 0), 7.0)
-    pack_piece(Start(paths, np.ones(len(paths)), factors), count, rows, packed)
-    for i, (own, triangle) in enumerate(
-        zip(np.split(paths, np.cumsum(count)[:-1]), np.split(factors, np.cumsum(lengths)[:-1]), strict=True)
-    ):
-        assert (rows[i] == np.concatenate([own, np.zeros((5 - len(own), 4))])).all()
-        if with_factors:
-            assert (packed[i] == np.concatenate([triangle, np.zeros(15 - len(triangle))])).all()

@@ -109,11 +109,12 @@ class GraphPrices:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.cost = np.empty(graph.shape)
+        self.cost: Array = np.empty(graph.shape)
         self.pool_size = 1024
-        self.pool_share = 0.1
-        self.keeps_gram, self.threaded = False, True
-        self.most_mass = graph.shape[0]  # a type takes one cell per menu
+        self.pool_share: float = 0.1
+        self.keeps_gram: bool = False
+        self.threaded: bool = True
+        self.most_mass: int = graph.shape[0]  # a type takes one cell per menu
         self._sweep = make_sweep(graph)
 
     def evaluate(self, problem: KernelProblem, types: Paths, weights: Array, count: int, threads: int) -> float:

@@ -116,12 +116,14 @@ class LatticePrices:
 
     def __init__(self, n: int) -> None:
         self.n = n
-        self.cost = np.empty((n, 1 << (n - 1)))
-        self.above, self.below = np.empty(1 << n), np.empty(1 << n)
-        self.pool_size = pool_size(n)
-        self.pool_share = 0.2
-        self.keeps_gram, self.threaded = True, n >= _THREADED
-        self.most_mass = 1 << n  # the probabilities of a ranking add up to at most this
+        self.cost: Array = np.empty((n, 1 << (n - 1)))
+        self.above: Array = np.empty(1 << n)
+        self.below: Array = np.empty(1 << n)
+        self.pool_size: int = pool_size(n)
+        self.pool_share: float = 0.2
+        self.keeps_gram: bool = True
+        self.threaded: bool = n >= _THREADED
+        self.most_mass: int = 1 << n  # the probabilities of a ranking add up to at most this
         self._parts = np.zeros(n)
 
     @cached_property

@@ -20,8 +20,9 @@ from rumflow.solvers.small.solve import begin_peeled, begin_small, solve_small
 from rumflow.solvers.small.workspace import load_small, load_target, store_flow, store_rankings
 from rumflow.solvers.tangent import face_dimension, span_small, span_tight_small, tangent_small
 
-#: Where a problem ended: within RUM, on a face of it, or nowhere, because its active set outgrew its use.
-INSIDE, FACE, LEFT = 0, 1, 2
+#: Where a problem ended: within RUM, on a face of it, nowhere, because its active set outgrew its use, or at a point of the
+#: central path.
+INSIDE, FACE, LEFT, PATH = 0, 1, 2, 3
 
 
 # Kernels take plain numbers.
@@ -133,6 +134,7 @@ def solve_piece(
     floor,
     tolerance,
     keep,
+    hold,
     out,
     flat,
     used,
@@ -140,7 +142,8 @@ def solve_piece(
     resume,
 ):
     """Solve problems first.. of a piece and append their rankings to `flat`, from used[0] (rankings) and used[1]
-    (inverses) on; keep: see `Keep`. Targets end with menus that add up to 1. A floor below 0: rounding.
+    (inverses) on; keep: see `Keep`. Targets end with menus that add up to 1. A floor below 0: rounding. `hold`: those of
+    problems that are left, too.
 
     Returns the problem at which `flat` was full (call again with longer arrays and resume=True), or the length of the
     piece.
@@ -175,8 +178,9 @@ def solve_piece(
             out.count[i] = 0
             if out.stalled[i] and workspace.count[0] > problem.most:
                 out.kind[i] = LEFT
-                continue
-            if keep == KEEP_FACES:
+                if not hold:
+                    continue
+            elif keep == KEEP_FACES:
                 span_solved(problem, workspace, flow, complete, out.kind[i] == FACE)
             out.count[i] = workspace.count[0]
         resume = False
@@ -191,25 +195,6 @@ def solve_piece(
             )
             used[0], used[1] = at + k, there + length
     return targets.shape[0]
-
-
-@leaf
-def pack_piece(flat, count, paths, factor):
-    """From problems stored one after another to one row per problem."""
-    at = there = 0
-    for i in range(count.shape[0]):
-        k = count[i]
-        for j in range(paths.shape[1]):
-            for x in range(paths.shape[2]):
-                paths[i, j, x] = flat.paths[at + j, x] if j < k else np.int32(0)
-        own = flat.factor[there : there + row_start(k)]
-        length = min(own.shape[0], factor.shape[1])
-        for j in range(length):
-            factor[i, j] = own[j]
-        for j in range(length, factor.shape[1]):
-            factor[i, j] = 0.0
-        at += k
-        there += row_start(k)
 
 
 @leaf
@@ -262,24 +247,24 @@ def from_flow(weights, inside, forward, g, work):
 
 
 @kernel
-def tangent_piece(
-    problem, weights, share, complete, forward, workspace, work, kind, count, paths, inverse, rows, by_flow
-):
+def tangent_piece(problem, weights, share, complete, forward, workspace, work, counts, paths, inverse, rows, by_flow):
     """S times each row of a piece, in place; `by_flow` (no rows: none) goes from gradients by the flow to changes of the flow.
 
     On a face S g = Z A d with M d = A^T (Z^T g + g_flow) + const, A the flows of the active rankings; A d is the change of the
-    flow.
+    flow. `counts` has kind and number of rankings, and where they and their inverse begin, as in `Faces`.
     """
+    n = rows.shape[1]
     none = np.empty(0)
     no_rows = np.empty((0, rows.shape[2]))
     for i in range(rows.shape[0]):
-        g, inside, k = rows[i], kind[i] == INSIDE, count[i]
+        g, inside, k, at, there = rows[i], counts[i, 0] == INSIDE, counts[i, 1], counts[i, 2], counts[i, 3]
         own = by_flow[i] if by_flow.shape[0] > 0 else no_rows
         if to_edges(weights, share, complete, inside, forward, g, own, work):
-            if inverse.shape[1] > 0:
-                load_small(workspace, paths[i, :k], none, inverse[i, : row_start(k)])
+            active = paths[at : at + k * n].reshape((k, n))
+            if there >= 0:
+                load_small(workspace, active, none, inverse[there : there + row_start(k)])
             else:
-                begin_small(problem, workspace, paths[i, :k], np.ones(k))
+                begin_small(problem, workspace, active, np.ones(k))
             tangent_small(problem, workspace, g)
             store_flow(workspace, g)
             for x in range(own.shape[0]):

@@ -1,7 +1,7 @@
 """Solved stacks on the lattice: what is kept of each problem, how it is laid out, and how pieces of a stack share it.
 
-Problems keep different numbers of rankings. While a stack is solved they lie one after another, piece by piece (`Start`); for
-the derivatives they are padded to one length (`Faces`).
+Problems keep different numbers of rankings, which lie one after another: piece by piece while a stack is solved (`Start`), all
+together for the derivatives (`Faces`).
 """
 
 from __future__ import annotations
@@ -12,15 +12,19 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array, Ints, Mask, Mixture
 from rumflow.core.certificate import Certificate
 from rumflow.core.paths import decompose
 from rumflow.core.problem import Stop
 from rumflow.core.transforms import zeta
-from rumflow.solvers.batch.kernels import FACE, INSIDE, Piece, Start, pack_piece
+from rumflow.solvers.batch.kernels import FACE, INSIDE, PATH, Piece, Start
 from rumflow.solvers.dispatch import Solved
-from rumflow.solvers.geometry import Faces, Fits, Keep, keeps_factors
+from rumflow.solvers.geometry import NO_FACTOR, Faces, Fits, Keep, keeps_factors
+
+#: Accuracy of derivatives at a point where the interior point method stopped, relative to their right side.
+POINT_ACCURACY = 1e-9
 
 _MOST_ALONE = 128  # problems of few items that one kernel call solves
 
@@ -29,13 +33,16 @@ _MOST_ALONE = 128  # problems of few items that one kernel call solves
 class LatticeFits(Fits):
     """A solved stack on the lattice. With many items a stack of one has its arrays made when they are asked for."""
 
-    kind: Ints  # (B,): INSIDE (the data are RUM once their menus add up to 1) or FACE
+    kind: Ints  # (B,): INSIDE (the data are RUM once their menus add up to 1), FACE, LEFT or PATH
     count: Ints  # (B,): rankings kept
     numbers: Array  # (B, 5): those of the certificates (`Certifier.make`), where they were made
     certified: Mask  # (B,): were they?
     keep: Keep
     pieces: list[range] = field(default_factory=list)
     kept: dict[int, Start] = field(default_factory=dict)  # the rankings of each piece, one problem after another
+    points: dict[int, NDArray[np.int32]] = field(
+        default_factory=dict
+    )  # of the central path, for derivatives (`pack_point`)
     solved: dict[int, Solved] = field(default_factory=dict)  # what the dispatcher has found, by problem
     given_flows: Array | None = None  # (B, n, 2^(n-1)); None: those of `solved`
     given_rhos: Array | None = None
@@ -100,6 +107,13 @@ class LatticeFits(Fits):
         self.certified[i] = True
         self.__dict__.pop("certificates", None)
 
+    def keep_point(self, i: int, solved: Solved) -> None:
+        """Where the interior point method stopped: derivatives are those at this point."""
+        if solved.interior is not None and self.kind[i] == FACE:
+            system = solved.interior.system
+            assert system.tree is not None
+            self.kind[i], self.points[i] = PATH, pack_point(np.stack(system.tree[1:]), system.scaling)
+
     @property
     def inside(self) -> Mask:
         """(B,): the data are RUM once their menus add up to 1."""
@@ -136,13 +150,16 @@ class LatticeFits(Fits):
 
     @cached_property
     def faces(self) -> Faces:
-        """Rankings that span the faces, padded to one length."""
-        n = self.targets.shape[1]
+        """Rankings that span the faces, or points of the central path."""
+        for i, solved in self.solved.items():
+            self.keep_point(i, solved)
         if self.keep is Keep.FACES:
-            return pack(self.kind, self.count, [(piece, self.kept[piece.start]) for piece in self.pieces], n)
-        found = [self.geometry.faces.find(self, i) for i in range(len(self))]
-        count = np.array([len(one.weights) for one in found], np.int64)
-        return pack(self.kind, count, [(range(len(found)), concatenate(found, n))], n)
+            count, starts = self.count, [self.kept[piece.start] for piece in self.pieces]
+        else:
+            starts = [self.geometry.faces.find(self, i) for i in range(len(self))]
+            count = np.array([len(one.weights) for one in starts], np.int64)
+        faces = pack(self.kind, count, starts, self.targets.shape[1])
+        return faces.replace(*gather_points(self.points)) if self.points else faces
 
 
 class Part(NamedTuple):
@@ -168,24 +185,41 @@ class Part(NamedTuple):
         if fits.given_flows is not None and fits.given_rhos is not None:
             fits.given_flows[k], fits.given_rhos[k] = solved.flow, zeta(solved.flow.copy(), 1)
             del fits.solved[k]
+            fits.keep_point(k, solved)
 
 
-def cut_stack(size: int, threads: int, few: bool = True) -> list[range]:
-    """A stack in pieces: large ones where nobody else could take part, for a kernel call costs as much as small problems do."""
+def cut_stack(size: int, threads: int, few: bool = True, timed: bool = False) -> list[range]:
+    """A stack in pieces: large ones where nobody else could take part, for a kernel call costs as much as small problems do.
+
+    timed   somebody looks at the clock between two pieces.
+    """
     step = max(1, min(_MOST_ALONE, size)) if few and threads == 1 else max(1, min(32, size // (8 * threads)))
+    step = 1 if few and timed else step
     return [range(i, min(i + step, size)) for i in range(0, size, step)]
 
 
-def pack(kind: Ints, count: Ints, pieces: Sequence[tuple[range, Start]], n: int) -> Faces:
-    """From problems stored one after another to one row per problem."""
-    size, most = len(count), int(count.max(initial=0))
-    length = most * (most + 1) // 2
-    paths = np.empty((size, most, n), np.int32)
-    factor = np.empty((size, length if keeps_factors(size, length) else 0))
-    for piece, flat in pieces:
-        span = slice(piece.start, piece.stop)
-        pack_piece(flat, count[span], paths[span], factor[span])
-    return Faces(np.stack([kind, count], axis=1), paths.reshape(size, most * n), factor)
+def pack(kind: Ints, count: Ints, starts: Sequence[Start], n: int) -> Faces:
+    """The faces of problems whose rankings lie one after another."""
+    lengths = count * (count + 1) // 2
+    counts = np.stack([kind, count, n * (np.cumsum(count) - count), np.cumsum(lengths) - lengths], axis=1)
+    kept = keeps_factors(int(lengths.sum()))
+    if not kept:
+        counts[:, 3] = NO_FACTOR
+    every = concatenate([no_start(n), *starts], n)
+    return Faces(counts, every.paths.reshape(-1), every.factor if kept else np.empty(0))
+
+
+def pack_point(tree: NDArray[np.int32], scaling: Array) -> NDArray[np.int32]:
+    """A point of the central path: the order, parents and edges of a spanning tree, then the bits of D^{-1/2}."""
+    radius = np.ascontiguousarray(1.0 / np.sqrt(scaling)).reshape(-1)
+    return np.concatenate([tree.reshape(-1), radius.view(np.int32)])
+
+
+def gather_points(points: dict[int, NDArray[np.int32]], accuracy: float = POINT_ACCURACY) -> tuple[Ints, Faces]:
+    """Which problems are at points of the central path, and their rows among `Faces`: derivatives up to an accuracy."""
+    counts = np.full((len(points), 2), PATH, np.int64)
+    counts[:, 1] = np.array([accuracy]).view(np.int64)
+    return np.array(list(points), np.int64), Faces.gather(counts, list(points.values()), [np.empty(0)] * len(points))
 
 
 def no_start(n: int) -> Start:

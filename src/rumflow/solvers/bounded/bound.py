@@ -49,7 +49,9 @@ class Bounder:
     """Bounds for given menus; what one call has learnt is there for the next."""
 
     def __init__(self, model: Model, cells: Cells, limit: Limit = GROUP_LIMIT) -> None:
-        self.model, self.cells, self._limit = model, cells, limit
+        self.model: Model = model
+        self.cells: Cells = cells
+        self._limit = limit
         self._above = model.known(cells.items)
         self._menus: Ints = np.empty(0, np.int64)
         self._items: Ints = self._menus  # of the programme

@@ -33,7 +33,8 @@ _INNER_RANKINGS = 4096  # of which the inner point is the mean
 class BoundedGeometry(GraphGeometry):
     """Random utility on observed cells whose graph is too large: mixtures by search, and lower bounds."""
 
-    route, exact = "bounded", False
+    route: str = "bounded"
+    exact: bool = False
 
     def _prepare(self, limit: Limit) -> None:
         if not self.model.is_random_utility:
@@ -150,7 +151,7 @@ class BoundedGeometry(GraphGeometry):
     def _sizes(self) -> Array:
         return np.array([float(part.count.sum()) for part in self.parts])
 
-    def _certified(self, p: int, fit: PartFit, target: Array) -> PartFit:
+    def _certified(self, p: int, fit: PartFit, target: Array, spent: float) -> PartFit:
         """The solver's bounds are certificates already; a part that was not begun has none."""
         if fit.certificate is not None:
             return fit

@@ -73,7 +73,7 @@ def bound_groups(
         count, graph, part = group
         own, rest = rest[:count], rest[count:]
         prices = part.cut(cost, own)
-        total += float(plain_cheapest(graph, prices))
+        total += plain_cheapest(graph, prices)
         groups += 1
         if len(orders) * cells.n_items < _MOST_PLACES:
             orders.append(model.orders(part, cheapest_type(graph, prices, 1)[1][None])[0])

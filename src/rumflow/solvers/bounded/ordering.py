@@ -50,7 +50,7 @@ class OrderingProgram:
 
     def __init__(self, cells: Cells, above: Mask) -> None:
         member = cells.membership
-        self.items = np.flatnonzero(member.any(axis=0))  # the others decide nothing
+        self.items: Ints = np.flatnonzero(member.any(axis=0))  # the others decide nothing
         n = self.n = len(self.items)
         self._n_items = member.shape[1]
         first, second = np.triu_indices(n, 1)
@@ -58,14 +58,14 @@ class OrderingProgram:
         self._pair = np.zeros((n, n), np.int64)  # the variable of a pair
         self._pair[first, second] = self._pair[second, first] = np.arange(len(first))
         known = above[np.ix_(self.items, self.items)] if above.size else np.zeros((n, n), np.bool_)
-        self.n_pairs = len(first)
+        self.n_pairs: int = len(first)
         inside = member[:, self.items]
         size = inside.sum(axis=1)
         self._large = np.flatnonzero(size > 2)
         self._twos = np.flatnonzero(size == 2)
         self._two = np.array([np.flatnonzero(inside[j]) for j in self._twos], np.int64).reshape(-1, 2)
         self._menu, self._item = np.nonzero(inside[self._large])  # one variable z for each
-        self.n_variables = self.n_pairs + len(self._menu)
+        self.n_variables: int = self.n_pairs + len(self._menu)
         self._range = np.column_stack([np.zeros(self.n_variables), np.ones(self.n_variables)])
         self._range[: self.n_pairs] = np.column_stack([known[first, second], ~known[second, first]])
         z = self.n_pairs + np.arange(len(self._menu))
@@ -123,7 +123,7 @@ class OrderingProgram:
             if seconds is not None and seconds <= 0:
                 break
             matrix, right = self._inequalities()
-            answer = _solve(cost / scale, matrix, right, self._equal, self._range, seconds)
+            answer = minimise(cost / scale, matrix, right, self._equal, self._range, seconds)
             if answer.status != 0:
                 break
             v = np.minimum(answer.ineqlin.marginals, 0.0)
@@ -191,7 +191,8 @@ class OrderingProgram:
         return rows[worst, :3].astype(np.int64), y
 
 
-def _solve(cost: Array, matrix: Any, right: Array, equal: Any, bounds: Array, seconds: float | None) -> Any:
+def minimise(cost: Array, matrix: Any, right: Array, equal: Any, bounds: Array, seconds: float | None = None) -> Any:
+    """HiGHS's answer for <cost, x> where matrix x <= right, equal x = 1, within bounds (variables, 2)."""
     solver: Any = linprog
     return listen(
         lambda: solver(

@@ -16,7 +16,7 @@ from rumflow.core.graph_cells import Cells
 from rumflow.models.rankings import complete_types
 from rumflow.solvers.active_set.on_graph import price_cells
 from rumflow.solvers.active_set.state import KernelProblem, Pool
-from rumflow.solvers.bounded.search import KICK, find_cheap, make_board, random_orders
+from rumflow.solvers.bounded.search import KICK, Board, find_cheap, make_board, random_orders
 
 
 class Effort(NamedTuple):
@@ -43,13 +43,15 @@ class SearchPrices:
     """
 
     def __init__(self, cells: Cells, above: Mask) -> None:
-        self.cells, self.above = cells, above
-        self.board = make_board(cells, above)
-        self.cost = np.empty(cells.shape)
+        self.cells: Cells = cells
+        self.above: Mask = above
+        self.board: Board = make_board(cells, above)
+        self.cost: Array = np.empty(cells.shape)
         self.pool_size = 512
-        self.pool_share = 0.1
-        self.keeps_gram, self.threaded = False, True
-        self.most_mass = cells.shape[0]
+        self.pool_share: float = 0.1
+        self.keeps_gram: bool = False
+        self.threaded: bool = True
+        self.most_mass: int = cells.shape[0]
         self.found: Paths = np.empty((0, cells.shape[0]), np.int32)  # unique, cheapest first
         self.found_prices: Array = np.empty(0)
         self.deadline: float | None = None  # when a search ends with what it has
@@ -60,7 +62,7 @@ class SearchPrices:
     def restart(self, seed: int) -> None:
         """Begin another solve: the same seed gives the same candidates."""
         self._rng = np.random.default_rng([seed, *self.cells.shape])
-        self.effort = BRIEF if (self.cells.offered.sizes == 2).all() else FULL
+        self.effort: Effort = BRIEF if (self.cells.offered.sizes == 2).all() else FULL
         self._extra = np.empty((0, self.cells.shape[0]), np.int32)
 
     def offer(self, types: Paths) -> None:

@@ -8,7 +8,8 @@ below (`rumflow.solvers.bounded.bound`). With g = w (rho - rho_hat) and any numb
 
 so every bound at every mixture on the way is a lower bound of the optimum. Another comes from projections of parts of the data
 (`rumflow.solvers.bounded.split`), and on pairs the first one is the distance to the path inequalities, which every population
-obeys (`rumflow.solvers.inequalities`): as a rule it is the optimum. The largest of them all counts: gap = objective - it.
+obeys (`rumflow.solvers.inequalities`): as a rule it is the optimum. On larger menus the first one comes from these inequalities
+on the pairs within menus (`rumflow.solvers.bounded.tables`). The largest of them all counts: gap = objective - it.
 Where a bound comes with a type that the search has missed, column generation goes on from there.
 """
 
@@ -30,6 +31,7 @@ from rumflow.solvers.bounded.bound import Bound, Bounder
 from rumflow.solvers.bounded.prices import FULL, SearchPrices
 from rumflow.solvers.bounded.search import KICK, find_cheap
 from rumflow.solvers.bounded.split import Split
+from rumflow.solvers.bounded.tables import MOST_PAIRS, PairTables, count_pairs
 from rumflow.solvers.geometry import DEFAULT_OPTIONS, SolveOptions
 from rumflow.solvers.graph_fits import PartFit
 from rumflow.solvers.inequalities.geometry import InequalityGeometry
@@ -43,9 +45,10 @@ class Fitted:
     """A mixture and what it leaves of the data."""
 
     def __init__(self, mixture: Mixture, problem: Problem) -> None:
-        self.mixture, self._problem = mixture, problem
+        self.mixture: Mixture = mixture
+        self._problem = problem
         self._rho = cells_of_types(*mixture, problem.target.shape)
-        self.left = residual_of(self._rho, *problem)
+        self.left: Residual = residual_of(self._rho, *problem)
 
     def certify(self, lower: float) -> Certificate:
         """The certificate, given a lower bound of the optimum."""
@@ -57,11 +60,13 @@ class BoundedSolver:
     """Column generation for given menus. Its arrays can be used again for the next problem."""
 
     def __init__(self, prices: SearchPrices, bounder: Bounder) -> None:
-        self.prices, self.bounder = prices, bounder
+        self.prices: SearchPrices = prices
+        self.bounder: Bounder = bounder
         self._workspace = Workspace(prices)
         cells = bounder.cells
         pairs = bool((cells.offered.sizes == 2).all())
         self._inequalities = InequalityGeometry(TriangleInequalities(), cells) if pairs else None
+        self._tables = PairTables(cells) if not pairs and count_pairs(cells) <= MOST_PAIRS else None
 
     def solve(
         self,
@@ -87,7 +92,7 @@ class BoundedSolver:
 
         if not only_upper:
             lower = max(lower, self.pair_bound(problem, stop, resources))
-        split = Split(self.bounder.model, self.bounder.cells, problem, options.seed)
+        split = Split(self.bounder.model, self.bounder.cells, problem, options.seed, self._tables)
         while True:
             limit = deadline
             if deadline is not None and not only_upper:
@@ -138,10 +143,13 @@ class BoundedSolver:
         return PartFit(*here.mixture, here.certify(lower), reason, rounds)
 
     def pair_bound(self, problem: Problem, stop: Stop, resources: Resources = ONE_THREAD) -> float:
-        """The lower bound by path inequalities, in up to half of the time that is left; 0 where menus are larger."""
-        if self._inequalities is None or problem.cone:
+        """The lower bound by path inequalities on pairs, of menus or within them, in up to half of the time that is left."""
+        if problem.cone or (self._inequalities is None and self._tables is None):
             return 0.0
         deadline = None if resources.deadline is None else (clock() + resources.deadline) / 2
+        if self._tables is not None:
+            return self._tables.project(problem.target, problem.weights, deadline).bound
+        assert self._inequalities is not None
         fits = self._inequalities.weighted(problem.weights).solve(
             problem.target[None], stop, resources=resources._replace(deadline=deadline, report=None, advance=None)
         )

@@ -9,6 +9,9 @@ and as rho is in the model of every group, with rho_k the projection of t_k grou
 
     optimum >= 1/K sum over k of 1/2 ||rho_k - t_k||_w^2  -  1/K sum over k of 1/2 ||t_k - rho_hat||_w^2      for any such tables.
 
+On menus of more than two items one of the K is no cut, but what the path inequalities on the pairs within menus allow
+(`rumflow.solvers.bounded.tables`), which joins menus that no group has together.
+
 The right-hand side is concave and smooth in the tables, with gradient w (mean of the rho_k - rho_k) / K for t_k, and accelerated
 ascent (Nesterov) is near its maximum after some ten rounds: the distance to the set of tables that every group of every cut
 accepts. Each projection counts with what is certified of it.
@@ -33,6 +36,7 @@ from rumflow.core.threads import run_threads, thread_count
 from rumflow.models.model import Model
 from rumflow.models.open_menus import Limit
 from rumflow.solvers.bounded.groups import largest_group
+from rumflow.solvers.bounded.tables import PairTables
 from rumflow.solvers.graph import solve_graph
 
 #: Nodes a graph of a group may have: more cuts are worth more than larger groups.
@@ -53,11 +57,14 @@ class _Group(NamedTuple):
 class Split:
     """The bound for given data; it goes on where it was left."""
 
-    def __init__(self, model: Model, cells: Cells, problem: Problem, seed: int) -> None:
+    def __init__(
+        self, model: Model, cells: Cells, problem: Problem, seed: int, pairs: PairTables | None = None
+    ) -> None:
         self._model, self._cells, self._problem = model, cells, problem
         self._rng = np.random.default_rng([seed, 1])
         self._cuts: list[list[_Group]] = []
-        self._tables = np.empty((0, *cells.shape))
+        self._pairs = None if problem.cone else pairs
+        self._tables = np.empty((0, *cells.shape))  # that of the pairs first, where there is one
         self._starts: dict[tuple[int, int], Mixture] = {}
         self._seconds = 0.0  # that a round takes
         self._menus = np.flatnonzero((problem.weights > 0).any(axis=1))
@@ -70,7 +77,7 @@ class Split:
                 if cut is None:
                     return
                 self._cuts.append(cut)
-            new = len(self._cuts) - len(self._tables)
+            new = len(self._cuts) + (self._pairs is not None) - len(self._tables)
             self._tables = np.concatenate([self._tables, np.repeat(self._problem.target[None], new, axis=0)])
             self._seconds *= 2
             yield from self._ascend(deadline, thread_count(threads))
@@ -102,11 +109,14 @@ class Split:
 
     def _project(self, tables: Array, threads: int, deadline: float | None) -> tuple[float, Array] | None:
         """The bound for these tables, and their projections group by group; None where the time was over."""
-        count = len(tables)
+        count, first = len(tables), len(tables) - len(self._cuts)
         target, weights, cone = self._problem
         fitted = tables.copy()  # menus without weight stay as they are
         values = [np.zeros(len(groups)) for groups in self._cuts]
         late: list[bool] = []
+        whole = 0.0
+        if self._pairs is not None:
+            whole, fitted[0] = self._pairs.project(tables[0], weights, deadline)
 
         def task(place: tuple[int, int]) -> None:
             check_interrupt()
@@ -115,7 +125,7 @@ class Split:
                 return
             k, i = place
             menus, part, graph = self._cuts[k][i]
-            problem = Problem(part.cut(tables[k], menus), part.cut(weights, menus), cone)
+            problem = Problem(part.cut(tables[first + k], menus), part.cut(weights, menus), cone)
             found = solve_graph(graph, problem, Stop(_TOL), start=self._starts.get(place))
             if found.reason == "interrupted":
                 raise KeyboardInterrupt
@@ -123,14 +133,14 @@ class Split:
             self._starts[place] = mixture
             certificate = certify_types(graph, mixture, problem)
             values[k][i] = max(certificate.objective - certificate.gap, 0.0)
-            fitted[k][menus, : part.width] = cells_of_types(*mixture, graph.shape)
+            fitted[first + k][menus, : part.width] = cells_of_types(*mixture, graph.shape)
 
         places = [(k, i) for k, groups in enumerate(self._cuts) for i in range(len(groups))]
         run_threads(task, places, threads)
         if late:
             return None
         away = 0.5 * float((weights * (tables - target) ** 2).sum())
-        return (float(sum(one.sum() for one in values)) - away) / count, fitted
+        return (whole + float(sum(one.sum() for one in values)) - away) / count, fitted
 
     def _cut(self, deadline: float | None) -> list[_Group] | None:
         """All menus in groups, each grown from a random menu by the menus that bring the fewest new items.

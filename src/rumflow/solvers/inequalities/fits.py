@@ -18,7 +18,7 @@ from rumflow.solvers.inequalities.faces import face_rows, pack_rows
 
 
 class PairFit(NamedTuple):
-    """Shares of the pairs that count, and what proves that no others are nearer by more than the gap."""
+    """Unknowns of the pairs that count, and what proves that no others are nearer by more than the gap."""
 
     x: Array
     cycles: Cycles
@@ -47,7 +47,7 @@ class InequalityFits(Fits):
 
     @cached_property
     def rho(self) -> Array:
-        """(B, menus, 2): shares of both items; where a pair has no weight, in the middle of what the others leave."""
+        """(B, menus, width): shares; where a pair has no weight, in the middle of what the others leave."""
         return np.array([self.geometry.to_table(fit.x) for fit in self.found]).reshape(-1, *self.geometry.shape)
 
     @property
@@ -62,7 +62,5 @@ class InequalityFits(Fits):
             pack_rows(Cycles.none() if inside else face_rows(self.geometry.pairs, *fit))
             for fit, inside in zip(self.found, self.inside, strict=True)
         ]
-        rows = np.zeros((len(packed), max(len(row) for _, row in packed)), np.int32)
-        for own, (_, row) in zip(rows, packed, strict=True):
-            own[: len(row)] = row
-        return Faces(np.array([counts for counts, _ in packed]), rows, np.empty((len(packed), 0)))
+        rows = [row for _, row in packed]
+        return Faces.gather(np.array([counts for counts, _ in packed]), rows, [np.empty(0)] * len(rows))

@@ -1,6 +1,6 @@
 """The nearest shares that obey all path inequalities, by cuts.
 
-    minimise  1/2 sum over pairs of  h (x - p)^2     where no directed cycle is shorter than 1 and 0 <= x <= 1
+    minimise  1/2 (x - p)' H (x - p)     where no directed cycle is shorter than 1, and within the bounds of shares
 
 Solve for the cycles known so far (`kernels`), look for cycles that are too short at that point, add them, and go on until there
 is none. Each solve begins from the multipliers of the one before. Cycles without a multiplier that have become longer than they
@@ -15,6 +15,7 @@ import numpy as np
 
 from rumflow.core.arrays import Array
 from rumflow.core.compile import clock
+from rumflow.core.pair_certificate import NO_CROSS, half_square
 from rumflow.core.pairs import Cycles, Pairs, arc_lengths, find_short_cycles
 from rumflow.core.patience import check_interrupt
 from rumflow.core.threads import thread_count
@@ -32,7 +33,7 @@ _ROUNDS_A_CALL, _MOST_CALLS = 4, 75
 class Solved(NamedTuple):
     """Where a solve ended."""
 
-    x: Array  # (m,): may miss the inequalities by a little
+    x: Array  # the unknowns: may miss the inequalities by a little
     cycles: Cycles
     multipliers: Array
     short: float  # what the shortest cycle lacks, or the worst bound; infinite where it was not measured
@@ -45,13 +46,18 @@ class _TimeUpError(Exception):
 
 
 def solve_cuts(
-    pairs: Pairs, p: Array, h: Array, start: tuple[Cycles, Array] | None = None, resources: Resources = ONE_THREAD
+    pairs: Pairs,
+    p: Array,
+    h: Array,
+    start: tuple[Cycles, Array] | None = None,
+    resources: Resources = ONE_THREAD,
+    cross: Array = NO_CROSS,
 ) -> Solved:
-    """Project; every weight h is positive. `start`: cycles and multipliers to begin from."""
+    """Project; every weight h is positive. `start`: cycles and multipliers to begin from. `cross`: with ties, see `kernels`."""
     cycles, lam = (Cycles.none(), np.empty(0)) if start is None else start
     threads, until, begin = thread_count(resources.threads), resources.until, clock()
     unit = float(h.max())  # multipliers are in units of it
-    own, lam, x = h / unit, lam / unit, p.copy()
+    own, across, lam, x = h / unit, cross / unit, lam / unit, p.copy()
     worst, short, reason, rounds, allowed = 1.0, np.inf, "done", 0, _EXACT
 
     def look() -> None:
@@ -65,17 +71,17 @@ def solve_cuts(
             if len(lam):
                 x, short, before = np.empty(len(p)), np.inf, np.inf
                 for _ in range(_MOST_CALLS):
-                    moved = improve(*cycles, own, p, lam, x, allowed, _ROUNDS_A_CALL)
+                    moved = improve(*cycles, own, across, p, lam, x, allowed, _ROUNDS_A_CALL)
                     if moved <= allowed or _HALTED * before < moved < _NEARLY:
                         break
                     before = moved
                     look()
-            found = find_short_cycles(pairs, arc_lengths(x), _SHORT, threads, look=look)
-            *rows, more, new, outside = join_rows(*cycles, lam, x, *found.cycles, _SLACK, _SHORT)
+            found = find_short_cycles(pairs, arc_lengths(x, pairs.tied), _SHORT, threads, look=look)
+            *rows, more, new, outside = join_rows(*cycles, lam, x, pairs.tied, *found.cycles, _SLACK, _SHORT)
             short = max(found.worst, outside)
             rounds += 1
             if resources.report is not None:
-                value = 0.5 * float((h * (x - p) ** 2).sum())
+                value = half_square(h, cross, x - p)
                 resources.report(Progress(rounds, value, value * min(short, 1.0), len(lam), clock() - begin))
             if new == 0 and allowed <= _EXACT:
                 break

@@ -64,10 +64,13 @@ class SmoothedProjector:
     def __init__(
         self, n: int, weights: Array, mu: float, threads: int | None = None, accuracy: tuple[float, float] = ACCURACY
     ) -> None:
-        self.n, self.mu, self.threads, self.accuracy = n, mu, thread_count(threads), accuracy
+        self.n: int = n
+        self.mu: float = mu
+        self.threads: int = thread_count(threads)
+        self.accuracy: tuple[float, float] = accuracy
         self.weights = weights
-        self.table = diagonal_table(weights, n, 1)
-        self.uniform = uniform_flow(n)
+        self.table: Array = diagonal_table(weights, n, 1)
+        self.uniform: Array = uniform_flow(n)
 
     def _run(self, task: Callable[..., None], own: Ints, dtype: type) -> None:
         """Run `task(some of these samples, work arrays ...)` on all of them, in pieces."""
