@@ -303,7 +303,9 @@ def decisions() -> Iterator[Case]:
         data = _choices(4, 0.4, 40, seed)
         yield (
             f"intervals {seed}",
-            lambda d=data, s=seed: _bounds(rf.bounds(d, d.items[:2], d.items[0], n_boot=39, seed=s)),
+            lambda d=data, s=seed: _bounds(
+                rf.bounds(d, d.items[:2], d.items[0], n_boot=39, seed=s, interval="distance")
+            ),
         )
     for seed in range(4):
         data = _choices(4, 0.6, 30, seed)

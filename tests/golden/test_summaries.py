@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 import rumflow as rf
-from rumflow.inference.bounds import Bounds
+from rumflow.inference.bounds_result import Bounds
 from rumflow.inference.groups import RumTests
 from rumflow.inference.next_menu import NextMenus
 from rumflow.inference.notes import ASSUMPTION
-from rumflow.inference.result import nothing_or
+from rumflow.inference.words import nothing_or
 from tests.reference.examples import DECOY, FITS, SHOP
 
 TRIPLE = ("a", "b", "c")
@@ -44,14 +44,14 @@ Sharp bounds from {a, c}, over all members of the model as close to the data as 
 
 
 def test_intervals_beside_bounds():
-    found = rf.bounds(FITS, ["a", "c"], "a", n_boot=19, seed=1)
+    found = rf.bounds(FITS, ["a", "c"], "a", n_boot=39, seed=1)
     low, high = found.confidence_lower[0], found.confidence_upper[0]
     assert low < 0.5
     assert high > 0.8
     says(
         found.summary(),
         f"""
-95 % confidence intervals from {{a, c}}. Sharp: over all members of the model as close to the data as the nearest (distance 0), without sampling error.
+95 % confidence intervals from {{a, c}}, by profile. Sharp: over all members of the model as close to the data as the nearest (distance 0), without sampling error.
   a            {low:.3f} to {high:.3f}   (sharp: 0.5000 to 0.8000)
 """,
     )
@@ -59,12 +59,25 @@ def test_intervals_beside_bounds():
     assert found.interval == pytest.approx((0.5, 0.8), abs=1e-9)
 
 
-def test_no_interval_where_the_model_is_rejected():
-    found = rf.bounds(DECOY, functional=rf.functionals.share(("a", "c"), "a"), n_boot=19, seed=1)
+def test_intervals_where_the_model_is_rejected():
+    share = rf.functionals.share(("a", "c"), "a")
+    found = rf.bounds(DECOY, functional=share, n_boot=39, seed=1)
+    low, high = found.confidence_interval()
+    says(
+        found.summary(),
+        f"""
+95 % confidence intervals of the functional, by profile. Sharp: over all members of the model as close to the data as the nearest (distance 1.852), without sampling error.
+  value        {low:.3f} to {high:.3f}   (sharp: 0.3857 to 0.7429)
+The model itself is rejected (p = 0.025); this is the interval of its best fit.
+""",
+    )
+    assert low < 0.3857
+    assert high > 0.7429
+    found = rf.bounds(DECOY, functional=share, n_boot=19, seed=1, interval="distance")
     says(
         found.summary(),
         """
-95 % confidence intervals of the functional. Sharp: over all members of the model as close to the data as the nearest (distance 1.852), without sampling error.
+95 % confidence intervals of the functional, by distance. Sharp: over all members of the model as close to the data as the nearest (distance 1.852), without sampling error.
   value        none   (sharp: 0.3857 to 0.7429)
 No value, because the model itself is rejected (p = 0.05).
 """,
@@ -186,7 +199,8 @@ def test_a_verdict_that_depends_on_tau_and_replicates_that_failed():
         "Random utility is rejected at the 5 % level (tau = 0.2038).",
         ASSUMPTION,
         "No replicate was as large: the p-value is the smallest that 19 replicates can give.",
-        "The verdict depends on tau: a smaller tau rejects more, true models as well as false ones.",
+        "The verdict depends on tau: the p-value is 0.05 at tau = 0.204 and 0.15 at tau = 0.408. A smaller tau rejects more, true "
+        "models as well as false ones: report both.",
         "Mind the gap.",
     ]
     assert lines[-3:] == [
@@ -274,7 +288,7 @@ b     0.1000  0.1000       0.5000       0.5000
     assert found.table["ratio_upper"] == pytest.approx([0.5, 0.5])
     assert found.observed
     assert found.share == pytest.approx((0.2, 0.2))
-    with_level = rf.diversion(FITS, "c", n_boot=19, seed=1)
+    with_level = rf.diversion(FITS, "c", n_boot=39, seed=1)
     columns = list(with_level.table)
     assert columns == ["item", "from", "to", "lower", "upper", "ratio_lower", "ratio_upper"]
     assert with_level.summary().splitlines()[-1] == f"from, to: 95 % confidence. {NOTE}"

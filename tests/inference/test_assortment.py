@@ -16,6 +16,7 @@ from tests.reference.assortments import (
     random_case,
     worst_revenues,
 )
+from tests.reference.linear import sweep
 
 DATA = rf.ChoiceData.from_counts(
     {
@@ -64,6 +65,54 @@ def test_known_preferences():
         menus = allowed_menus(5, {})
         worst = worst_revenues(fit.membership, seen, fit.fitted, revenue, menus, np.array(orders))
         assert found.lower == pytest.approx(worst.max(), abs=1e-5)
+
+
+def smaller_models(n, seed):
+    """Models whose types are some of the rankings, and these, by enumeration."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(n, 2))
+    yield rf.LinearUtility(dict(enumerate(points))), sweep(points)
+    draws = rng.normal(size=(7, n))
+    yield rf.Types.from_utilities(draws), np.argsort(-draws, axis=1)
+    axis = rng.permutation(n)
+    place = np.argsort(axis)[np.array(list(permutations(range(n))))]
+    spread = [place[:, :i].max(axis=1) - place[:, :i].min(axis=1) == i - 1 for i in range(1, n + 1)]
+    yield rf.SinglePeaked(axis.tolist()), axis[place[np.all(spread, axis=0)]]
+
+
+@pytest.mark.parametrize("n", [3, 5])
+def test_smaller_models_agree_with_enumeration(n):
+    """Only the rankings of the model count: by attributes, by draws, on an axis."""
+    higher = 0
+    for seed in range(4):
+        every = compare(n, seed)[0]
+        for model, orders in smaller_models(n, seed):
+            found, best, own, _ = compare(n, seed, model, orders)
+            assert found.lower == pytest.approx(best, abs=1e-5)
+            assert own == pytest.approx(best, abs=1e-5)
+            higher += found.lower > every.lower + 1e-3
+    assert higher > 1  # fewer populations promise more
+
+
+@pytest.mark.parametrize(("n", "seed", "which"), [(4, 12, 0), (5, 22, 2), (5, 25, 2)])
+def test_bounds_of_all_rankings_are_none_of_a_smaller_model(n, seed, which):
+    """Here the search would miss the best menu if it bounded menus as if everybody could have any ranking."""
+    model, orders = list(smaller_models(n, seed))[which]
+    found, best, own, _ = compare(n, seed, model, orders)
+    assert found.lower == pytest.approx(best, abs=1e-5)
+    assert own == pytest.approx(best, abs=1e-5)
+
+
+def test_a_level_of_smaller_models_agrees_with_enumeration():
+    searched = 0
+    for seed in range(4):
+        for model, orders in smaller_models(4, seed):
+            found, best, own, _ = compare_level(4, seed, 0.9, model, orders)
+            if not np.isnan(best):
+                searched += 1
+                assert found.lower == pytest.approx(best, abs=1e-5)
+                assert own == pytest.approx(best, abs=1e-5)
+    assert searched >= 3
 
 
 def test_an_item_below_another_does_not_bring_in_one_that_is_not():
@@ -140,7 +189,7 @@ def test_level_labels_table_and_summary():
         ({"never_together": [("none", "tea")]}, "is on every menu"),
         ({"must": ["tea", "milk"], "never_together": [("tea", "milk")]}, "no assortment satisfies"),
         ({"max_seconds": 0}, "max_seconds=0"),
-        ({"model": rf.SinglePeaked(["none", "tea", "milk", "beer", "wine"])}, "assortments need rankings"),
+        ({"model": rf.Types([["none"] * 4])}, "assortments need rankings"),
     ],
 )
 def test_errors(arguments, message):

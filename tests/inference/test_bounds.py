@@ -10,7 +10,8 @@ from scipy.optimize import linprog
 import rumflow as rf
 from rumflow.inference import bounds, sharp
 from rumflow.inference.bounds import ask_functional, ask_functionals, bound_asked, exact_fit
-from rumflow.inference.confidence import BoundsOptions, Inversion
+from rumflow.inference.confidence import BoundsOptions
+from rumflow.inference.profile import Profile
 from tests.reference.bounds import TIGHT, choices, few_menus, incomplete
 from tests.reference.enumeration import Enumeration, random_data
 from tests.reference.examples import DECOY, FITS
@@ -306,25 +307,9 @@ def test_fits_to_start_from():
     assert exact_fit(rf.simulate.dirichlet(3, 0)).weighted is False
 
 
-def test_sharp_bounds_and_confidence_intervals_are_told_apart():
-    data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 30, "b": 30, "c": 40}, ("a", "b"): {"a": 50, "b": 50}})
-    one = rf.bounds(data, functional=rf.functionals.share(("a", "c"), "a"), n_boot=49, seed=1)
-    low, high = one.confidence_interval()
-    assert low < one.interval[0] <= one.interval[1] < high
-    assert (low, high) == (one.confidence_lower[0], one.confidence_upper[0])
-    both = rf.bounds(data, ("a", "c"), n_boot=49, seed=1)
-    assert both.confidence_interval("c") == (both.confidence_lower[1], both.confidence_upper[1])
-    with pytest.raises(rf.InputError, match="there are intervals for 2 items"):
-        both.confidence_interval()
-    with pytest.raises(rf.InputError, match="item 'd': intervals were computed for"):
-        both.confidence_interval("d")
-    with pytest.raises(rf.InputError, match="no confidence intervals were computed"):
-        rf.bounds(data, ("a", "c"), confidence=None).confidence_interval("a")
-
-
 def test_an_interrupt_keeps_sharp_bounds_and_the_intervals_found(monkeypatch):
-    whole = rf.bounds(FITS, ["a", "c"], n_boot=19, seed=1)
-    plain, calls = Inversion.interval, []
+    whole = rf.bounds(FITS, ["a", "c"], n_boot=39, seed=1)
+    plain, calls = Profile.interval, []
 
     def interval(self, *given):
         calls.append(given)
@@ -332,8 +317,8 @@ def test_an_interrupt_keeps_sharp_bounds_and_the_intervals_found(monkeypatch):
             raise KeyboardInterrupt
         return plain(self, *given)
 
-    monkeypatch.setattr(Inversion, "interval", interval)
-    found = rf.bounds(FITS, ["a", "c"], n_boot=19, seed=1)
+    monkeypatch.setattr(Profile, "interval", interval)
+    found = rf.bounds(FITS, ["a", "c"], n_boot=39, seed=1)
     assert found.interrupted
     assert not whole.interrupted
     assert (found.lower == whole.lower).all()
@@ -341,7 +326,7 @@ def test_an_interrupt_keeps_sharp_bounds_and_the_intervals_found(monkeypatch):
     assert np.isnan(found.confidence_interval("c")).all()
     assert found.notes[1] == "no interval, because the run was interrupted"
     calls.clear()
-    gains = rf.diversion(FITS, "c", n_boot=19, seed=1)
+    gains = rf.diversion(FITS, "c", n_boot=39, seed=1)
     assert gains.gains.interrupted
     assert np.isnan(gains.ratio_lower).all()
     assert (gains.gains.lower == rf.diversion(FITS, "c", confidence=None).gains.lower).all()

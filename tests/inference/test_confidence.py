@@ -18,15 +18,16 @@ from tests.reference.examples import PAIR, TWO
 
 def test_confidence_interval_contains_the_bounds():
     data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 50, "b": 30, "c": 20}, ("a", "b"): {"a": 60, "b": 40}})
-    found = bounds(data, ("a", "c"), "a", confidence=0.9, n_boot=59, seed=0)
+    how = {"seed": 0, "interval": "distance"}
+    found = bounds(data, ("a", "c"), "a", confidence=0.9, n_boot=59, **how)
     assert found.confidence_lower[0] < found.lower[0] <= found.upper[0] < found.confidence_upper[0]
-    wider = bounds(data, ("a", "c"), "a", confidence=0.98, n_boot=59, seed=0)
+    wider = bounds(data, ("a", "c"), "a", confidence=0.98, n_boot=59, **how)
     assert wider.confidence_lower[0] <= found.confidence_lower[0]
     assert wider.confidence_upper[0] >= found.confidence_upper[0]
     assert "90 % confidence" in found.summary()
-    assert bounds(data, ("a", "c"), "a", n_boot=59, seed=0).confidence == 0.95
-    drawn = bounds(data, ("a", "c"), "a", n_boot=19)
-    again = bounds(data, ("a", "c"), "a", n_boot=19, seed=drawn.seed)
+    assert bounds(data, ("a", "c"), "a", n_boot=59, **how).confidence == 0.95
+    drawn = bounds(data, ("a", "c"), "a", n_boot=19, interval="distance")
+    again = bounds(data, ("a", "c"), "a", n_boot=19, seed=drawn.seed, interval="distance")
     assert again.confidence_lower.tolist() == drawn.confidence_lower.tolist()
     alone = bounds(data, ("a", "c"), "a", confidence=None)
     assert alone.seed is None
@@ -37,7 +38,7 @@ def test_confidence_interval_contains_the_bounds():
 
 def test_no_confidence_interval_where_random_utility_is_rejected():
     data = rf.ChoiceData.from_counts({("a", "b", "c"): {"a": 80, "b": 10, "c": 10}, ("a", "b"): {"a": 10, "b": 90}})
-    found = bounds(data, ("a", "c"), "a", confidence=0.95, n_boot=59, seed=0)
+    found = bounds(data, ("a", "c"), "a", confidence=0.95, n_boot=59, seed=0, interval="distance")
     assert np.isnan(found.confidence_lower[0])
     assert "the model itself is rejected (p = 0.0167)" in found.summary()
 
@@ -65,7 +66,7 @@ def test_accepted_values_beyond_the_bounds(monkeypatch):
 def test_confidence_for_other_models():
     data = few_menus(4, 4, 1)
     model = rf.RandomUtility(above=[("a", "b")])
-    found = bounds(data, ("a", "b"), "b", confidence=0.9, n_boot=39, seed=0, model=model)
+    found = bounds(data, ("a", "b"), "b", confidence=0.9, n_boot=39, seed=0, model=model, interval="distance")
     assert found.interval == pytest.approx((0, 0), abs=1e-9)
 
 
@@ -78,7 +79,7 @@ def test_which_data_have_counts():
 
 def test_confidence_of_an_observed_share_is_like_a_binomial_one():
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 60, "b": 40}})
-    found = bounds(data, ("a", "b"), "a", confidence=0.95, n_boot=399, seed=0)
+    found = bounds(data, ("a", "b"), "a", confidence=0.95, n_boot=399, seed=0, interval="distance")
     half = 1.96 * np.sqrt(0.24 / 100)
     assert found.confidence_lower[0] == pytest.approx(0.6 - half, abs=0.03)
     assert found.confidence_upper[0] == pytest.approx(0.6 + half, abs=0.03)
@@ -89,7 +90,8 @@ def test_confidence_on_both_routes():
     data = few_menus(4, 4, 2, draws=40)
     menu = next(m for m in (("a", "b"), ("c", "d"), ("a", "d")) if m not in data.menus)
     a, b = (
-        bounds(data, menu, menu[0], confidence=0.9, n_boot=39, seed=0, route=route) for route in ("lattice", "graph")
+        bounds(data, menu, menu[0], confidence=0.9, n_boot=39, seed=0, route=route, interval="distance")
+        for route in ("lattice", "graph")
     )
     assert b.confidence_lower == pytest.approx(a.confidence_lower, abs=2e-3, nan_ok=True)
     assert b.confidence_upper == pytest.approx(a.confidence_upper, abs=2e-3, nan_ok=True)
@@ -106,7 +108,7 @@ def test_intervals_where_one_menu_is_huge():
             ("c", "d"): {"c": 36, "d": 4},
         }
     )
-    how = {"n_boot": 59, "confidence": 0.9, "seed": 1}
+    how = {"n_boot": 59, "confidence": 0.9, "seed": 1, "interval": "distance"}
     menu = ("b", "c", "d")
     one = rf.bounds(data, menu, "c", **how)
     others = rf.bounds(data, functional={(menu, "b"): 1, (menu, "d"): 1}, **how)
@@ -118,13 +120,13 @@ def test_intervals_where_one_menu_is_huge():
 def test_intervals_need_replicates_enough_to_reject(confidence, n_boot):
     """The smallest p-value, 1 / (1 + n_boot), has to reach 1 - confidence."""
     data = rf.ChoiceData.from_counts({("a", "b"): {"a": 7, "b": 3}})
-    found = bounds(data, ("a", "b"), "a", confidence=confidence, n_boot=n_boot, seed=0)
+    found = bounds(data, ("a", "b"), "a", confidence=confidence, n_boot=n_boot, seed=0, interval="distance")
     assert found.confidence_lower[0] <= 0.7 <= found.confidence_upper[0]
     if n_boot > 1:
         with pytest.raises(
             rf.InputError, match=f"n_boot={n_boot - 1}: with confidence {confidence} at least {n_boot} "
         ):
-            bounds(data, ("a", "b"), confidence=confidence, n_boot=n_boot - 1)
+            bounds(data, ("a", "b"), confidence=confidence, n_boot=n_boot - 1, interval="distance")
     for wrong in (0.0, 1.0, 1.5):
         with pytest.raises(rf.InputError, match=f"confidence={wrong}: a number between 0 and 1"):
             bounds(data, ("a", "b"), confidence=wrong, n_boot=n_boot)

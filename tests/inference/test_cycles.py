@@ -100,3 +100,54 @@ def test_the_command(capsys, tmp_path):
     assert "Cycle 1" in out
     code, out, _ = run(capsys, "explain", tmp_path / "pairs.csv", "--triangle", "--n-boot", 39, "--seed", 1, "--json")
     assert json.loads(out)["shares"][0]["items"] == ["a", "b", "c"]
+
+
+def test_with_ties_paths_are_named(capsys, tmp_path):
+    counts = {("a", "b"): (2, 1, 17), ("b", "c"): (1, 2, 17), ("a", "c"): (18, 0, 2)}
+    data = rf.ChoiceData.from_counts({(*m, rf.TIE): dict(zip((*m, rf.TIE), c, strict=True)) for m, c in counts.items()})
+    found = rf.explain(data, n_boot=39, seed=1, model=MODEL)
+    first = found.cycles[0]
+    assert first.items == ("a", "b", "c")
+    assert first.shares == pytest.approx((0.1, 0.05, 0.9))
+    assert first.total == pytest.approx(0.75)
+    assert first.fitted[-1] == pytest.approx(sum(first.fitted[:-1]), abs=1e-7)
+    assert first.bound == 0
+    assert first.path
+    assert first.violated == 1.0
+    assert first.text.startswith(
+        "a over c 0.9, but a over b 0.1, b over c 0.05: together 0.15, and in no population less than a over c."
+    )
+    assert found.to_frame("dict")["cycle"][0] == "a > b > c"
+    counts["a", "b"], counts["b", "c"] = (2, 4, 14), (1, 4, 15)  # no other path binds
+    exact = rf.explain(
+        rf.ChoiceData.from_counts({(*m, rf.TIE): dict(zip((*m, rf.TIE), c, strict=True)) for m, c in counts.items()}),
+        None,
+        model=MODEL,
+    )
+    assert exact.n_cycles == 1
+    assert exact.distance**2 == pytest.approx(0.75**2 / 2)  # S H^-1 S' = 3 * 2/3
+    assert exact.cycles[0].price == pytest.approx(0.75)
+    data.to_csv(tmp_path / "tied.csv")
+    code, out, _ = run(capsys, "explain", tmp_path / "tied.csv", "--triangle", "--n-boot", 39, "-q", "--seed", 1)
+    assert code == 0
+    assert "a over c 0.9, but" in out
+    code, out, _ = run(capsys, "test", tmp_path / "tied.csv", "--weak-orders", "--n-boot", 19, "-q", "--seed", 1)
+    assert "is rejected" in out
+    code, out, _ = run(capsys, "compare", tmp_path / "tied.csv", "--weak-orders", "--triangle", "-q", "--json")
+    assert [row["model"] for row in json.loads(out)["models"]] == ["triangle inequalities", "weak orders"]
+    code, _, err = run(capsys, "compare", tmp_path / "tied.csv", "-q")
+    assert code == 1
+    assert "--triangle or --weak-orders" in err
+
+
+def test_ties_are_no_items_and_one_path_binds():
+    pairs = {("a", "b", rf.TIE): (2, 4, 14), ("b", "c", rf.TIE): (1, 4, 15), ("a", "c", rf.TIE): (18, 0, 2)}
+    data = rf.ChoiceData.from_counts({menu: dict(zip(menu, own, strict=True)) for menu, own in pairs.items()})
+    text = rf.explain(data, n_boot=19, seed=1, model=rf.TriangleInequalities()).summary()
+    assert "(3 items, 3 pairs)" in text
+    assert "1 path of pairs binds." in text
+    assert "Path 1 (price" in text
+    assert "(3 items, 3 menus" in rf.explain(data, n_boot=19, seed=1, model=rf.WeakOrders()).summary()
+    assert "3 items, 3 menus" in rf.rum_test(data, n_boot=19, seed=1, model=rf.WeakOrders()).summary()
+    assert repr(data).startswith("ChoiceData(3 items,")
+    assert "Items: a, b, c\n" in data.summary()

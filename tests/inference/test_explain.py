@@ -95,6 +95,9 @@ def test_half_samples_and_tests_by_subject():
     assert found.pattern == "cycle"
     assert found.halves == 4
     assert max(found.influence["named"]) > 0.5
+    assert "4 half-samples (half of the subjects)" in found.as_table().note
+    single = rf.explain(data, n_boot=39, halves=2, cluster=False)
+    assert "2 half-samples (half of the choices)" in single.as_table().note
 
 
 def test_menus_that_were_recorded_in_part():

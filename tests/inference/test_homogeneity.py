@@ -195,7 +195,7 @@ def test_subjects_and_other_conventions():
 
 
 def test_bounds_on_distances_make_it_conservative():
-    groups = [incomplete(7, seed, share=0.3) for seed in range(2)]
+    groups = [incomplete(6, seed, share=0.3) for seed in range(2)]
     exact, bounded = (homogeneity_test(groups, 19, seed=2, route=route) for route in ("graph", "bounded"))
     assert bounded.pvalue >= exact.pvalue
     assert bounded.failed == 0

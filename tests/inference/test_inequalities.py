@@ -130,3 +130,37 @@ def test_where_random_utility_has_only_bounds_the_inequalities_are_tested_and_th
     assert any("decided from the pairs alone" in note for note in test.notes)
     assert not any("decided from the pairs alone" in note for note in plain.notes)
     assert rf.rum_test(data, n_boot=1, seed=0, route="bounded").bounded
+
+
+def test_with_ties_the_test_rejects_what_is_no_weak_order_and_keeps_what_is():
+    true = rf.simulate.tied_pairs(12, draws=10, seed=1)
+    kept = rf.rum_test(true, n_boot=39, seed=0, model=MODEL)
+    assert kept.pvalue > 0.05
+    counts = {("a", "b"): (2, 1, 17), ("b", "c"): (1, 2, 17), ("a", "c"): (18, 0, 2)}
+    data = rf.ChoiceData.from_counts({(*m, rf.TIE): dict(zip((*m, rf.TIE), c, strict=True)) for m, c in counts.items()})
+    for model in (MODEL, rf.WeakOrders()):
+        assert rf.rum_test(data, n_boot=39, seed=0, model=model).pvalue <= 0.05
+    found = rf.compare_models(data, {"weak": rf.WeakOrders(), "paths": MODEL}, n_boot=9)
+    assert found.table["distance"][0] == pytest.approx(found.table["distance"][1])
+    bridge = rf.rum_test(true, n_boot=9, seed=0, model=MODEL).summary()
+    assert "no other can contradict" not in bridge
+
+
+def test_with_ties_bounds_of_another_pair_are_those_of_weak_orders():
+    """Of three items the inequalities say all; a functional of both items and the tie is bounded at a corner."""
+    counts = {("a", "b"): (6, 1, 3), ("b", "c"): (2, 1, 7)}
+    data = rf.ChoiceData.from_counts({(*m, rf.TIE): dict(zip((*m, rf.TIE), c, strict=True)) for m, c in counts.items()})
+    menu = ("a", "c", rf.TIE)
+    for coefficients in (
+        {"a": 1.0},
+        {"c": 1.0},
+        {rf.TIE: 1.0},
+        {"a": 2.0, "c": -1.0, rf.TIE: 0.5},
+        {"a": 1.0, "c": 1.5},
+    ):
+        asked = {(menu, item): value for item, value in coefficients.items()}
+        own = rf.bounds(data, functional=asked, confidence=None, model=MODEL)
+        exact = rf.bounds(data, functional=asked, confidence=None, model=rf.WeakOrders())
+        assert own.interval == pytest.approx(exact.interval, abs=1e-6)
+    both = rf.bounds(data, ("a", "c"), confidence=None, model=MODEL)
+    assert (both.lower[0], both.upper[0]) == pytest.approx((0.5, 0.8))

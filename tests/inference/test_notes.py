@@ -75,13 +75,14 @@ def test_tiny_and_unequal_menus():
     )
     # Means of 5 and 50: 27.5, harmonic 1 / 0.11, so u = 1 - 1 / (27.5 * 0.11) = 0.669.
     unequal = "Menus are unequal, with 5 to 50 choices (inequality 0.67): "
-    assert notes_on({ab: (3, 2), abc: (20, 20, 10)}) == (f"{unequal}samples are drawn from a thinned fit.",)
-    less = f"{unequal}tau is 0.67 of what it is for equal menus, and samples are drawn from a thinned fit."
+    drawn = "samples are drawn from the fit without its least certain types."
+    assert notes_on({ab: (3, 2), abc: (20, 20, 10)}) == (f"{unequal}{drawn}",)
+    less = f"{unequal}tau is 0.67 of what it is for equal menus, and {drawn}"
     data = rf.ChoiceData.from_counts({ab: {"a": 3, "b": 2}, abc: {"a": 20, "b": 20, "c": 10}})
     for tau in ("auto", "thinned", ["thinned", 0.1]):
         assert less in rf.rum_test(data, 9, tau, seed=0).notes
     for tau in (0.1, "mean", [0.1, "thinned"]):
-        assert f"{unequal}samples are drawn from a thinned fit." in rf.rum_test(data, 9, tau, seed=0).notes
+        assert f"{unequal}{drawn}" in rf.rum_test(data, 9, tau, seed=0).notes
     assert "Menus are unequal, with 5 to 50 choices." in rf.rum_test(data, 9, seed=0, draws="empirical").notes
     assert notes_on({ab: (3, 2), abc: (20, 20, 10)}, weights="1 on every cell") == (
         "Menus are unequal, with 5 to 50 choices. Each counts the same here; weights='counts' gives more to the larger.",

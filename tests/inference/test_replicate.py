@@ -14,8 +14,8 @@ from rumflow.inference import rum_test
 from rumflow.inference.convention import Convention
 from rumflow.inference.replicate import distances, make_replicator, tightened_centre
 from rumflow.inference.resample import make_sampler
-from rumflow.inference.result import make_result
 from rumflow.inference.sample import build_sample
+from rumflow.inference.test import make_result
 from tests.reference import lattice as reference
 from tests.reference.examples import DECOY
 from tests.reference.samples import draw_data

@@ -9,7 +9,7 @@ import rumflow as rf
 from rumflow.check import check_replicates
 from rumflow.data.counted import Rows
 from rumflow.inference import resample, rum_test
-from rumflow.inference.convention import Convention
+from rumflow.inference.convention import Convention, find_convention
 from rumflow.inference.resample import (
     CellSampler,
     UnitSampler,
@@ -472,3 +472,52 @@ def test_whole_subjects_where_they_chose_several_times():
     many = rf.rum_test_many({"panel": panel, "once": once}, 19, seed=1)
     assert [test.resample for test in many.tests] == ["subject", "menu"]
     assert rf.compare_models(panel, {"RUM": None}, n_boot=19).tests["RUM"].resample == "subject"
+
+
+def tied_pair(ties, weights=None):
+    """Games of two with many ties, as counts, or as weighted rows."""
+    result = [1] * 6 + [0] * 3 + [0.5] * 11
+    table = {"one": ["a"] * 20, "two": ["b"] * 20, "result": result}
+    roles = {"menu": ["one", "two"], "choice": "result", "subject": False, "group": False}
+    if weights is not None:
+        table["w"], roles["weight"] = weights, "w"
+    return rf.ChoiceData.from_frame(table, ties=ties, **roles)
+
+
+@pytest.mark.parametrize("draws", ["null", "empirical"])
+def test_ties_that_count_half_are_drawn_as_an_outcome(draws):
+    """The variance is that of n draws of 1, 0 and 1/2, which is less than that of wins and losses."""
+    data = tied_pair("half")
+    sample = build_sample(data, None, find_convention(None, draws))
+    centre = np.array([0.55, 0.45])
+    drawn = make_sampler(sample, [data], "menu", None).draw(generators(0, (1,), range(4000)), centre)
+    if draws == "null":
+        assert drawn * 40 == pytest.approx(np.round(drawn * 40))
+    assert drawn.sum(axis=1) == pytest.approx(1.0)
+    mean, tied = (0.55, 11 / 20) if draws == "null" else (6 / 20 + 11 / 40, 11 / 20)
+    want = (mean - tied / 2 + tied / 4 - mean**2) / 20
+    assert drawn[:, 0].mean() == pytest.approx(0.55, abs=0.005)
+    assert drawn[:, 0].var() == pytest.approx(want, rel=0.1)
+    assert want < 0.6 * mean * (1 - mean) / 20
+
+
+def test_more_ties_than_the_weaker_item_allows_are_fewer():
+    data = tied_pair("half")
+    sample = build_sample(data, None, find_convention(None, "null"))
+    drawn = make_sampler(sample, [data], "menu", None).draw(generators(0, (1,), range(2000)), np.array([0.9, 0.1]))
+    assert drawn[:, 0].mean() == pytest.approx(0.9, abs=0.005)
+    assert drawn.min() >= 0
+
+
+def test_halves_of_a_weighted_tie_are_one_unit():
+    weights = np.linspace(0.5, 1.5, 20)
+    half, whole = tied_pair("half", weights), tied_pair("outcome", weights)
+    sample = build_sample(half, None, find_convention(None, "null"))
+    sampler = make_sampler(sample, [half], "menu", None)
+    assert sampler.n_units == 20
+    three = build_sample(whole, None, find_convention(None, "null"), model=rf.Types([["a"], ["b"], [rf.TIE]]))
+    other = make_sampler(three, [whole], "menu", None)
+    centre = np.array([0.5, 0.2, 0.3])
+    one = sampler.draw(generators(0, (1,), range(5)), np.array([0.65, 0.35]))
+    two = other.draw(generators(0, (1,), range(5)), centre)
+    assert one == pytest.approx(two[:, :2] + two[:, 2:] / 2)

@@ -188,3 +188,16 @@ def test_shares_with_a_given_mean():
     assert tilted_shares(c, 0.0).tolist() == [1.0, 0.0, 0.0]
     assert tilted_shares(c, 4.0).tolist() == [0.0, 0.0, 1.0]
     assert tilted_shares(np.array([2.0, 2.0]), 2.0) == pytest.approx([0.5, 0.5])
+
+
+@pytest.mark.parametrize("item", ["a", "c", rf.TIE])
+def test_pairs_with_ties_that_were_not_compared_have_intervals(item):
+    # On three items the triangle inequalities with ties are what weak orders obey.
+    pairs = {("a", "b", rf.TIE): {"a": 6, "b": 1, rf.TIE: 3}, ("b", "c", rf.TIE): {"b": 7, "c": 1, rf.TIE: 2}}
+    data = rf.ChoiceData.from_counts(pairs)
+    one, other = (
+        rf.bounds(data, ("a", "c", rf.TIE), item, model=model, n_boot=39, seed=0)
+        for model in (rf.TriangleInequalities(), rf.WeakOrders())
+    )
+    assert one[item] == pytest.approx(other[item], abs=1e-6)
+    assert one.confidence_interval(item) == pytest.approx(other.confidence_interval(item), abs=5e-3)

@@ -2,6 +2,7 @@
 
 import pickle
 from itertools import permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from rumflow.inference.jobs import Collected
 from rumflow.inference.plan import Plan
 from rumflow.inference.replicate import tightened_centre
 from rumflow.inference.source import Source
-from rumflow.inference.test import prepare_test
+from rumflow.inference.test import make_result, prepare_test
 from tests.reference import lattice as reference
 from tests.reference.bounded_cases import small_data
 from tests.reference.samples import draw_data, incomplete, partly_recorded
@@ -540,3 +541,28 @@ def test_how_a_test_is_described():
     for wrong in (0.0, 1.0):
         with pytest.raises(rf.InputError, match="a number between 0 and 1 is needed"):
             Plan(tol=wrong)
+
+
+def test_where_there_are_only_bounds_the_least_is_compared():
+    """The data are at least 4 away, and at most 5; the replicates at most so much. Below nothing is nothing."""
+    replicator = SimpleNamespace(
+        sample=SimpleNamespace(projector=SimpleNamespace(exact=False), convention=Convention()), taus=(0.1,), seed=0
+    )
+    collected = SimpleNamespace(
+        done=np.ones(3, bool),
+        statistic=np.array([[0.0, 4.5, 6.0]]),
+        certified=np.ones((1, 3), bool),
+        vanished=np.zeros(3),
+        interrupted=False,
+    )
+    for statistic, gap, expected in ((5.0, 1.0, 3 / 4), (5.0, 0.0, 2 / 4), (5.0, 9.0, 4 / 4), (0.05, 0.0, 4 / 4)):
+        observed = SimpleNamespace(
+            statistic=np.array([statistic]), gap=np.array([gap]), rounding=np.array([0.1]), fits=None
+        )
+        found = make_result(replicator, observed, collected, "menu", "counts", (), 0.0)
+        assert found.pvalue == expected
+        assert found.gap == gap
+        assert found.statistic == (0.0 if statistic < 0.1 else statistic)
+    replicator.sample.projector.exact = True
+    observed = SimpleNamespace(statistic=np.array([5.0]), gap=np.array([1.0]), rounding=np.array([0.1]), fits=None)
+    assert make_result(replicator, observed, collected, "menu", "counts", (), 0.0).pvalue == 2 / 4

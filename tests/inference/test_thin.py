@@ -187,7 +187,7 @@ def test_the_convention_of_a_result_is_the_one_asked_for():
 def test_intervals_are_not_thinned(monkeypatch):
     monkeypatch.setattr("rumflow.inference.replicate.thin_mixture", None)  # to call it is an error
     data = draw([200, 7, 200, 6, 200], seed=4)
-    assert rf.bounds(data, ["a", "c"], n_boot=19, seed=1, tau="thinned") is not None
+    assert rf.bounds(data, ["a", "c"], n_boot=19, seed=1, tau="thinned", interval="distance") is not None
 
 
 def test_the_centre_is_in_the_tightened_set_and_near_the_fit():

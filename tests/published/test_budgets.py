@@ -104,7 +104,7 @@ def test_bootstrap_with_endogenous_expenditure(data_folder):
     published = {int(row["first_year"]): row for row in rows_of(folder / "published_7years_endogenous.csv")}
     for first in (1975, 1986, 1993):
         span = data.select(range(first, first + 7))
-        test = rf.rum_test(span, n_boot=999, seed=1, convention="kitamura-stoye")
+        test = rf.rum_test(span, n_boot=299, seed=1, convention="kitamura-stoye")
         assert test.tau == pytest.approx(float(published[first]["tau"]), rel=0.08)
         assert test.pvalue == pytest.approx(float(published[first]["pvalue"]), abs=0.05)
 

@@ -7,7 +7,8 @@ Public are the names in `__all__`, which are the functions in `rumflow` and the 
 from rumflow.inference import functionals
 from rumflow.inference.assortment import best_assortment
 from rumflow.inference.assortment_result import BestAssortment
-from rumflow.inference.bounds import Bounds, bounds
+from rumflow.inference.bounds import bounds
+from rumflow.inference.bounds_result import Bounds
 from rumflow.inference.compare import ModelComparison, compare_models
 from rumflow.inference.conflicts.result import Conflict, Explanation
 from rumflow.inference.convention import Convention
@@ -27,7 +28,9 @@ from rumflow.inference.likelihood import LikelihoodError, LikelihoodFit, Likelih
 from rumflow.inference.next_menu import NextMenus, next_menu
 from rumflow.inference.result import RumTest
 from rumflow.inference.share import RationalShare, rationalizable_share
+from rumflow.inference.subjects import SubjectScores, subject_scores
 from rumflow.inference.test import rum_test
+from rumflow.inference.transitivity import MajorityTriangle, Transitivity, transitivity
 
 __all__ = [
     "BestAssortment",
@@ -43,11 +46,14 @@ __all__ = [
     "LikelihoodError",
     "LikelihoodFit",
     "LikelihoodRatioTest",
+    "MajorityTriangle",
     "ModelComparison",
     "NextMenus",
     "RationalShare",
     "RumTest",
     "RumTests",
+    "SubjectScores",
+    "Transitivity",
     "benjamini_hochberg",
     "best_assortment",
     "bounds",
@@ -63,4 +69,6 @@ __all__ = [
     "rationalizable_share",
     "rum_test",
     "rum_test_many",
+    "subject_scores",
+    "transitivity",
 ]

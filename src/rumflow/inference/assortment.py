@@ -5,8 +5,8 @@ as well as the nearest says something else. The robust choice is
 
     max over menus S of  min over populations rho of  sum revenue(x) rho(S, x):
 
-no other menu can promise more. The populations are all RUMs with the fitted values on every recorded cell, or, with `confidence`,
-all that are not rejected at a level (`rumflow.inference.plausible`). The inner minimum is a linear programme
+no other menu can promise more. The populations are all members of the model with the fitted values on every recorded cell, or,
+with `confidence`, all that are not rejected at a level (`rumflow.inference.plausible`). The inner minimum is a linear programme
 (`rumflow.inference.populations`), the outer maximum is found by branch and bound (`rumflow.inference.assortment_search`), with a
 certified distance to the best where time ends it. What is certified holds up to the rounding of the linear programmes: 1e-10, at
 worst 1e-7, of the largest revenue.
@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.check import check_level, check_replicates, check_seconds, check_seed, check_whole
+from rumflow.check import check_level, check_replicates, check_seconds, check_whole
 from rumflow.core.compile import clock
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.patience import OutOfTimeError, limited
-from rumflow.core.seeds import Seed
+from rumflow.core.seeds import ZERO, Seed, either
 from rumflow.data.accept import DataLike, as_data
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
@@ -66,7 +66,8 @@ def best_assortment(
     max_seconds: float | None = None,
     n_boot: int = 999,
     cluster: Any = "auto",
-    seed: Seed = 0,
+    seed: Seed = ZERO,
+    rng: Seed = None,
     progress: bool = False,
 ) -> BestAssortment:
     """Find the menu with the highest worst-case revenue.
@@ -91,7 +92,7 @@ def best_assortment(
     confidence : float, optional
         None, or a level such as 0.95: the worst case is then over all RUMs that are not rejected at this level; see Notes.
     weights, model, route : optional
-        Of the projection, see `bounds`; the model must be random utility.
+        Of the projection, see `bounds`; the types of the model must be rankings (`Model.of_rankings`).
     max_seconds : float, optional
         Stop with the best so far and its gap, as Ctrl-C does. Without a projection there is nothing yet: one that is not done
         by then raises a NotConvergedError.
@@ -99,8 +100,8 @@ def best_assortment(
         Samples drawn for the level.
     cluster : {"auto"}, bool, None or array_like, default "auto"
         For the level: True, or one id per row, draws whole subjects; "auto" where they are known and made several choices.
-    seed : int or numpy.random.Generator, default 0
-        For the level.
+    seed, rng : int or numpy.random.Generator, default 0
+        For the level. Two names of the same: give one.
     progress : bool, default False
         Show a line on standard error.
 
@@ -137,7 +138,7 @@ def best_assortment(
         raise InputError("cluster: subjects matter for a level only; give confidence=, such as 0.95, too")
     seconds = check_seconds(max_seconds)
     check_replicates(n_boot)
-    check_seed(seed)
+    seed = either(seed, rng)
     items = item_labels(data)
     check_revenue(items, revenue, outside_option)
     apart = [find_items(items, group, "never_together") for group in never_together]
@@ -146,8 +147,11 @@ def best_assortment(
     deadline = np.inf if seconds is None else begin + seconds
     with limited(max(deadline, begin + _FIT_SECONDS)):
         fit = exact_fit(data, weights, model, route, progress)
-    if not fit.model.is_random_utility:
-        raise InputError(f"model: assortments need rankings, RandomUtility(), not {fit.model!r}")
+    if not fit.model.of_rankings:
+        raise InputError(
+            "model: assortments need rankings, as RandomUtility(), SinglePeaked(axis) and models by attributes of items have "
+            f"them, not {fit.model!r}"
+        )
     task = Task(fit, revenue, outside_option, max_size, needed, apart)
     notes = []
     level: _Level | None = None

@@ -6,7 +6,9 @@ that is not below another item of S. The least revenue from them is that of the 
 
     w(S) = min over x in S of max over y in S, y = x or y above x, of revenue(y),
 
-because above every x of S there is, or x itself is, an item of S that nothing in S is above.
+because above every x of S there is, or x itself is, an item of S that nothing in S is above. That holds where every ranking is
+somebody's (or all that respect known preferences). In smaller models, of single-peaked preferences or of attributes, a person is
+known by a ranking of all items, and what is above x is what that ranking has above it.
 
 *Bounds.* Where the items I are certainly in S, and O certainly not, the same formula with x in I and y outside O is at least
 w(S). Any population that counts (one with the fitted values on the recorded cells, or one that is not rejected), with weights
@@ -20,7 +22,8 @@ the population that attains it joins the pool. Nodes with the highest bound go f
 all that is left; of nodes with the same bound the latest, so that a menu is reached soon.
 
 *Closed menus.* Let i and k be items with revenue(i) <= revenue(k), and k on every recorded menu that has i. Whatever is above i
-is then above k, or is k: a best menu that has i may have k as well. Only such menus are searched, except where limits forbid k.
+is then above k, or is k: a best menu that has i may have k as well. Only such menus are searched, except where limits forbid k,
+or the model does not have every ranking.
 (Sturt 2021 has this for the unconstrained problem.)
 """
 
@@ -115,7 +118,8 @@ class Space:
     """The menus to search, in items by falling revenue, as nodes that are split."""
 
     def __init__(self, revenue: Array, limits: Limits, implied: Mask) -> None:
-        self.revenue, self._limits = revenue, limits
+        self.revenue: Array = revenue
+        self._limits = limits
         self._implied = implied  # [i, k]: a menu with i may as well have k
 
     def root(self) -> Node | None:
@@ -160,7 +164,8 @@ class TypePool:
     """A pool of types, with what each likes better than what."""
 
     def __init__(self, above: Words, revenue: Array) -> None:
-        self.above, self.revenue = above, revenue
+        self.above: Words = above
+        self.revenue: Array = revenue
 
     def worth(self, node: Node, types: Ints | slice = slice(None)) -> Array:
         """w for the types."""
@@ -169,6 +174,15 @@ class TypePool:
         allowed = as_words(~node.outside[None])[0]
         least_revenues(above, np.flatnonzero(node.inside), allowed, self.revenue, worth)
         return worth
+
+
+def above_in(orders: Ints) -> Words:
+    """(k, n, words): the items above each, as bits, in rankings with the best item first."""
+    k, n = orders.shape
+    rank = np.empty((k, n), np.int64)
+    np.put_along_axis(rank, orders, np.broadcast_to(np.arange(n), (k, n)), axis=1)
+    words = as_words((rank[:, None, :] < rank[:, :, None]).reshape(k * n, n))
+    return words.reshape(k, n, words.shape[1])
 
 
 def choose_item(space: Space, types: TypePool, population: Array, node: Node) -> int:
@@ -267,11 +281,7 @@ def search_mixture(
     orders: Ints, weights: Array, space: Space, tol: float, deadline: float, start: tuple[Mask, float]
 ) -> Found:
     """The best menu for one population, given as rankings."""
-    k, n = orders.shape
-    rank = np.empty((k, n), np.int64)
-    np.put_along_axis(rank, orders, np.broadcast_to(np.arange(n), (k, n)), axis=1)
-    above = as_words((rank[:, None, :] < rank[:, :, None]).reshape(k * n, n)).reshape(k, n, -1)
-    types = TypePool(above, space.revenue)
+    types = TypePool(above_in(orders), space.revenue)
 
     def bound(node: Node, beat: float) -> tuple[float, int]:
         here = float(weights @ types.worth(node))
@@ -288,7 +298,7 @@ class WorstCases:
     """Bounds on the worst case of nodes, over populations that are given by what they take from the recorded menus.
 
     membership, counted   (m, n): the recorded menus, and the cells that say which populations count
-    known                 (n, n): [a, b] where everybody prefers a to b
+    known                 (n, n): [a, b] where everybody prefers a to b; None where not all such rankings are in the model
     cheapest              of the worth of types, and who takes which cell (cells, types): shares of types that count, with the
                           least worth
     """
@@ -297,32 +307,45 @@ class WorstCases:
         self,
         membership: Mask,
         counted: Mask,
-        known: Mask,
+        known: Mask | None,
         revenue: Array,
         cheapest: Callable[[Array, Any], Array],
     ) -> None:
-        self._membership, self._known = membership, as_words(np.ascontiguousarray(known.T))
+        self._membership, n = membership, len(revenue)
+        self._known = None if known is None else as_words(np.ascontiguousarray(known.T))
         self._cells = Cells(membership)  # every item of a menu is a cell of its own
-        self._menu, self._item = np.nonzero(counted)
+        number = np.cumsum(counted).reshape(counted.shape) - 1
+        self._number = np.where(counted, number, -1)  # (m, n): of the cells that count
         self._cheapest = cheapest
-        words = self._known.shape[1]
-        self.types = TypePool(np.empty((0, len(revenue), words), np.uint64), revenue)
+        self.types: TypePool = TypePool(above_in(np.empty((0, n), np.int64)), revenue)
         self._seen: set[bytes] = set()
-        self.matrix: Any = sparse.csc_matrix((len(self._menu), 0))
+        self.matrix: Any = sparse.csc_matrix((int(counted.sum()), 0))
         self.populations: list[Array] = []
 
     def learn(self, orders: Ints) -> None:
         """Take the types of a population into the pool; the first must be one that counts."""
-        taken = self._cells.items_of_types(self._cells.types_of_orders(orders))
-        rows = [row for row in np.unique(taken, axis=0) if row.tobytes() not in self._seen]
-        if rows:
-            new = np.array(rows)
-            self._seen.update(row.tobytes() for row in rows)
+        people = orders if self._known is None else self._taken(orders)
+        rows = [row for row in np.unique(people, axis=0) if row.tobytes() not in self._seen]
+        if not rows:
+            return
+        new = np.array(rows)
+        self._seen.update(row.tobytes() for row in rows)
+        if self._known is None:
+            above, new = above_in(new), self._taken(new)
+        else:
             above = np.empty((len(new), *self.types.above.shape[1:]), np.uint64)
             relate(new, self._membership, self._known, above)
-            self.types.above = np.concatenate([self.types.above, above])
-            columns = sparse.csc_matrix((new[:, self._menu] == self._item).astype(float).T)
-            self.matrix = sparse.hstack([self.matrix, columns], "csc")
+        self.types.above = np.concatenate([self.types.above, above])
+        number = self._number[np.arange(new.shape[1]), new]  # (types, m): which of the cells that count they take
+        counts = number >= 0
+        ends = np.append(0, np.cumsum(counts.sum(axis=1)))
+        entries = np.ones(int(ends[-1])), number[counts], ends
+        columns = sparse.csc_matrix(entries, shape=(self.matrix.shape[0], len(new)))
+        self.matrix = sparse.hstack([self.matrix, columns], "csc")
+
+    def _taken(self, orders: Ints) -> Ints:
+        """What rankings take from the recorded menus."""
+        return self._cells.items_of_types(self._cells.types_of_orders(orders))
 
     def bound(self, space: Space, node: Node, beat: float) -> tuple[float, int]:
         """An upper bound on the worst case of the menus of a node, and the item to split by."""

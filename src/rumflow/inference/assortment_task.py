@@ -28,7 +28,7 @@ from rumflow.inference.assortment_search import (
     search_mixture,
 )
 from rumflow.inference.populations import Fitted, Populations
-from rumflow.inference.sharp import fixed_by
+from rumflow.inference.sharp import FixedCells, fixed_by
 from rumflow.models.rankings import choice_probabilities
 from rumflow.output.progress import Stage
 from rumflow.projection.results import Projection
@@ -60,10 +60,11 @@ class Task:
         must: Mask,
         never_together: Sequence[Mask],
     ) -> None:
-        self.fit, self.given = fit, fixed_by(fit)
+        self.fit: Projection = fit
+        self.given: FixedCells = fixed_by(fit)
         self._ranges: dict[bytes, tuple[float, float]] = {}  # of menus, over the populations equal to the fit
-        self.outside = find_outside(fit, self.given.menus, outside_option)
-        self.values = find_revenue(fit.items, revenue, outside_option)
+        self.outside: int = find_outside(fit, self.given.menus, outside_option)
+        self.values: Array = find_revenue(fit.items, revenue, outside_option)
         self._tol = _TOL * float(np.abs(self.values).max())
         self._order: Ints = np.argsort(-self.values, kind="stable")  # the item at each place
         self._place = np.argsort(self._order)
@@ -76,7 +77,9 @@ class Task:
         limits = Limits(needed[self._order], size, apart[:, self._order])
         self._revenue = self.values[self._order]
         self._membership = np.ascontiguousarray(self.given.menus[:, self._order])
-        self._known = fit.model.preferences(fit.items)[np.ix_(self._order, self._order)]
+        self._known = (
+            fit.model.preferences(fit.items)[np.ix_(self._order, self._order)] if fit.model.is_random_utility else None
+        )
         self._space = Space(self._revenue, limits, self._implied(limits, max_size is not None))
         self._fixed_space = Space(self._revenue, limits, np.zeros((fit.n, fit.n), np.bool_))
         if self._space.root() is None:
@@ -85,7 +88,7 @@ class Task:
     def _implied(self, limits: Limits, sized: bool) -> Mask:
         """[i, k]: a best menu that has i may as well have k."""
         n = len(self._revenue)
-        if sized:
+        if sized or self._known is None:
             return np.zeros((n, n), np.bool_)
         menus = self._membership.astype(np.float32)
         missing = menus.T @ (1 - menus)  # [i, k]: menus with i and without k

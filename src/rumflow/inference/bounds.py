@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from rumflow.check import as_floats, as_menu, check_item, check_number
 from rumflow.core.arrays import Array, Mask
 from rumflow.core.lattice import MAX_ITEMS
 from rumflow.core.problem import Stop
-from rumflow.core.seeds import Seed
+from rumflow.core.seeds import Seed, either
 from rumflow.data.accept import DataLike, as_data
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
@@ -33,177 +33,18 @@ from rumflow.data.labels import Item, format_menu
 from rumflow.data.menus import membership_of, unique_menus
 from rumflow.errors import InputError, NotConvergedError
 from rumflow.inference.assortment_inputs import find_items
+from rumflow.inference.bounds_result import Bounds
 from rumflow.inference.budget_bounds import place_budget
-from rumflow.inference.confidence import HALVINGS, BoundsOptions, Interval, Inversion
+from rumflow.inference.confidence import BoundsOptions, Interval
 from rumflow.inference.convention import Tau
+from rumflow.inference.profile import KINDS
+from rumflow.inference.resample import require_replicates_for
 from rumflow.inference.sharp import LinearFunctionals, find_bounds
 from rumflow.models.model import Model
 from rumflow.output.progress import Counter, Stage
-from rumflow.output.result import Result
-from rumflow.output.tables import Table
 from rumflow.projection.inputs import items_from_shape
 from rumflow.projection.results import Projection
 from rumflow.projection.single import project_exact
-from rumflow.text import visible
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Bounds(Result):
-    """Confidence intervals and sharp bounds for one quantity, or for every item of a menu.
-
-    `lower`, `upper`, `interval` and `result[item]` are the sharp bounds, which do not include sampling error;
-    `confidence_interval` returns the interval that does.
-
-    Attributes
-    ----------
-    menu : tuple
-        The menu; empty for a functional.
-    items : tuple
-        One item per bound; empty for a functional.
-    lower, upper : ndarray
-        The sharp bounds.
-    gap : float
-        Certified: how far the bounds may be outside the sharp ones.
-    distance : float
-        Distance of the data to RUM: bounds are over the RUMs that fit as well as the nearest. NaN: the data do not matter.
-    confidence : float or None
-        Level of the confidence intervals.
-    confidence_lower, confidence_upper : ndarray or None
-        Ends of the confidence intervals, where they were computed; NaN where every value is rejected.
-    notes : tuple of str
-        One per bound, or empty: why every value is rejected, and the like.
-    fit : Projection or None
-        The projection that the bounds start from.
-    seed : int or None
-        Seed of the intervals: the same seed gives the same ones.
-    interrupted : bool
-        Whether Ctrl-C came before all intervals were found; those that are missing have NaN for ends, and a note.
-
-    Examples
-    --------
-    >>> import rumflow as rf
-    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}})
-    >>> result = rf.bounds(data, ["a", "c"], confidence=None)
-    >>> [round(end, 3) for end in result["a"]]
-    [0.386, 0.743]
-    """
-
-    _named = ("menu", "gap", "distance", "confidence", "seed")
-    _listed = "bounds"
-
-    menu: tuple[Item, ...]
-    items: tuple[Item, ...]
-    lower: Array
-    upper: Array
-    gap: float
-    distance: float
-    confidence: float | None = None
-    confidence_lower: Array | None = None
-    confidence_upper: Array | None = None
-    notes: tuple[str, ...] = ()
-    fit: Projection | None = None
-    seed: int | None = None
-    interrupted: bool = False
-
-    def __getitem__(self, item: Item) -> tuple[float, float]:
-        if item not in self.items:
-            raise InputError(f"item {item!r}: bounds were computed for {format_menu(self.items)}")
-        i = self.items.index(item)
-        return float(self.lower[i]), float(self.upper[i])
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The sharp bounds, without sampling error, of the only quantity; an InputError where there are several."""
-        if len(self.lower) != 1:
-            raise InputError(f"there are bounds for {len(self.lower)} items; take one by its label")
-        return float(self.lower[0]), float(self.upper[0])
-
-    def confidence_interval(self, item: Item | None = None) -> tuple[float, float]:
-        """Return the confidence interval of an item, or of the only quantity.
-
-        Parameters
-        ----------
-        item : optional
-            The label of an item; None where there is only one quantity.
-
-        Returns
-        -------
-        tuple of float
-            Lower and upper end; NaN where every value is rejected.
-
-        Raises
-        ------
-        InputError
-            If no intervals were computed, or there are several and no item is given.
-        """
-        if self.confidence_lower is None or self.confidence_upper is None:
-            raise InputError("no confidence intervals were computed: they need counts, and confidence= between 0 and 1")
-        if item is None and len(self.lower) != 1:
-            raise InputError(f"there are intervals for {len(self.lower)} items; take one by its label")
-        if item is not None and item not in self.items:
-            raise InputError(f"item {item!r}: intervals were computed for {format_menu(self.items)}")
-        i = 0 if item is None else self.items.index(item)
-        return float(self.confidence_lower[i]), float(self.confidence_upper[i])
-
-    @property
-    def table(self) -> dict[str, list[Any]]:
-        """Columns item, from, to (the interval, if computed), lower, upper, and note where there is one."""
-        columns: dict[str, list[Any]] = {"item": list(self.items) or ["value"]}
-        if self.confidence_lower is not None and self.confidence_upper is not None:
-            columns |= {"from": _known(self.confidence_lower), "to": _known(self.confidence_upper)}
-        columns |= {"lower": self.lower.tolist(), "upper": self.upper.tolist()}
-        return columns | ({"note": list(self.notes)} if any(self.notes) else {})
-
-    def remarks(self) -> list[str]:
-        """Return the notes in sentences, those that several items share once."""
-        whose: dict[str, list[str]] = {}
-        for item, note in zip(self.items or ("",), self.notes, strict=False):
-            if note:
-                whose.setdefault(note, []).append(visible(item))
-        found = []
-        for note, names in whose.items():
-            whole = note if note.endswith("?") else f"{note}."
-            name = "every item" if len(names) == len(self.lower) > 1 else ", ".join(names)
-            found.append(f"{name}: {whole}" if name else whole)
-            found[-1] = found[-1] if self.items and name != "every item" else found[-1][0].upper() + found[-1][1:]
-        return found
-
-    def parts(self) -> list[str | Table]:
-        """Return the summary."""
-        return [self.summary()]
-
-    def summary(self) -> str:
-        """Return the bounds in words."""
-        what = f"from {format_menu(self.menu)}" if self.menu else "of the functional"
-        near = "" if np.isnan(self.distance) else f" as close to the data as the nearest (distance {self._away():.4g})"
-        sharp = f"over all members of the model{near}"
-        if self.confidence is None or self.confidence_lower is None or self.confidence_upper is None:
-            lines = [f"Sharp bounds {what}, {sharp}; sampling error is not in them:"]
-        else:
-            lines = [
-                f"{100 * self.confidence:g} % confidence intervals {what}. Sharp: {sharp}, without sampling error."
-            ]
-        for i in range(len(self.lower)):
-            line = f"  {visible(self.items[i] if self.items else 'value'):<12} "
-            ends = f"{self.lower[i]:.4f} to {self.upper[i]:.4f}"
-            if self.confidence_lower is not None and self.confidence_upper is not None:
-                low, high = self.confidence_lower[i], self.confidence_upper[i]
-                line += "none" if np.isnan(low) else f"{low:.3f} to {high:.3f}"
-                ends = f"   (sharp: {ends})"
-            lines.append(line + ends)
-        return "\n".join([*lines, *self.remarks()])
-
-    def _away(self) -> float:
-        """The distance, 0 where it is rounding."""
-        return 0.0 if self.fit is not None and self.fit.inside else self.distance
-
-    def __repr__(self) -> str:
-        pairs = ", ".join(f"[{a:.4f}, {b:.4f}]" for a, b in zip(self.lower, self.upper, strict=True))
-        return f"Bounds(menu={format_menu(self.menu)}, items={format_menu(self.items)}, {pairs})"
-
-
-def _known(values: Array) -> list[float | None]:
-    return [None if np.isnan(value) else float(value) for value in values]
 
 
 def bounds(
@@ -217,11 +58,13 @@ def bounds(
     n_boot: int = 199,
     tau: Tau = "auto",
     seed: Seed = None,
+    rng: Seed = None,
     cluster: Any = "auto",
     threads: int | None = None,
     model: Model | None = None,
     route: str | None = None,
     progress: bool = False,
+    interval: str = "profile",
 ) -> Bounds:
     """Compute confidence intervals, and sharp bounds, for the probabilities on any menu or for any functional.
 
@@ -245,9 +88,9 @@ def bounds(
     n_boot : int, default 199
         Replicates of each test.
     tau : default "auto"
-        Of the test; "auto" is twice that of `rum_test`, which intervals need.
-    seed : int or numpy.random.Generator, optional
-        Of the test. It is kept in the result; None draws one.
+        Of the test, for interval="distance" only; "auto" is twice that of `rum_test`, which these intervals need.
+    seed, rng : int or numpy.random.Generator, optional
+        Of the test. It is kept in the result; None draws one. Two names of the same: give one.
     cluster : {"auto"}, bool, None or array_like, default "auto"
         Of the test, see `rum_test`.
     threads : int, optional
@@ -256,6 +99,9 @@ def bounds(
         As for `project`.
     progress : bool, default False
         Show a line on standard error that counts the values tested.
+    interval : {"profile", "distance"}, default "profile"
+        How values are tested. "profile": by how much further the data are from the model with this value than from the
+        model. "distance": by how far they are from the model with this value; wider, and empty where the model is rejected.
 
     Returns
     -------
@@ -271,8 +117,11 @@ def bounds(
     Notes
     -----
     Sharp bounds are the minimum and the maximum of <c, rho> over all RUMs rho that equal the fit on every observed cell.
-    The confidence interval contains the values that `rum_test` with the added hypothesis "the probability (or functional)
-    has this value" does not reject (test inversion, ends to 0.001 of the range).
+    The confidence interval contains the values that are not rejected by a test of "the probability (or functional) has this
+    value" (test inversion, ends to 0.001 of the range). How often it holds the truth is measured, not proven; see the page "How
+    far the test and the intervals can be trusted". With interval="profile" a value is rejected where at most half of
+    1 - `confidence` of the replicates are as far, so that it needs twice as many of them. The interval contains the sharp
+    bounds; where the model itself is rejected it is that of the best fit, and a note says so.
 
     Examples
     --------
@@ -282,7 +131,9 @@ def bounds(
     >>> result.lower.round(3), result.upper.round(3)
     (array([0.386, 0.257]), array([0.743, 0.614]))
     """
-    options = BoundsOptions(weights, confidence, n_boot, tau, seed, cluster, threads, model, route, progress)
+    options = BoundsOptions(
+        weights, confidence, n_boot, tau, either(seed, rng), cluster, threads, model, route, progress, interval
+    )
     data = as_data(data)
     if isinstance(data, BudgetData):
         return _new_budget(data, menu, item, functional, options)
@@ -392,17 +243,18 @@ def bound_asked(
     fit: Projection | None = None,
 ) -> Bounds:
     """Bounds and intervals of what is asked, by its names, at the fit given or that of the data."""
-    level = options.level_for(data)
+    level, kind = options.level_for(data), KINDS[options.interval]
+    if level is not None:
+        require_replicates_for(level, options.n_boot, kind.share)
     fit = exact_fit(data, options.weights, options.model, options.route, options.progress) if fit is None else fit
     lower, upper, gap = find_bounds(fit, asked, options.progress)
     intervals: list[Interval] = []
     number: int | None = None
     missing = 0
     if level is not None and isinstance(data, ChoiceData):
-        # Three values inside, and for each end up to four steps and the halvings.
-        most = len(asked.coefficients) * (3 + 2 * (4 + HALVINGS))
+        most = len(asked.coefficients) * kind.most_values
         with Counter(options.progress, most, "values tested at most") as counter, suppress(KeyboardInterrupt):
-            test = Inversion(data, level, options, counter.add, asked.menus)
+            test = kind(data, level, options, counter.add, asked.menus)
             number = test.seed
             for k, (row_of_c, constant) in enumerate(zip(asked.coefficients, asked.constant, strict=True)):
                 if not row_of_c.any():
@@ -427,6 +279,7 @@ def bound_asked(
         fit=fit,
         seed=number,
         interrupted=missing > 0,
+        interval_kind=options.interval if intervals else None,
     )
 
 

@@ -35,9 +35,10 @@ from rumflow.inference.convention import CONVENTIONS, DRAWS, Convention, check_t
 from rumflow.inference.notes import PRICES
 from rumflow.inference.plan import Plan
 from rumflow.inference.resample import Sampler, generators
-from rumflow.inference.result import RumTest, Words, nothing_or
+from rumflow.inference.result import RumTest
 from rumflow.inference.sample import Sample, build_sample, named_groups
 from rumflow.inference.source import Source
+from rumflow.inference.words import Words, nothing_or
 from rumflow.models.budgets import Budgets
 
 PUBLISHED = "kitamura-stoye"
@@ -82,7 +83,7 @@ class HouseholdSampler:
         sizes = np.unique(stratum, return_counts=True)[1]
         self._length = np.repeat(sizes, sizes).astype(np.float64)
         self._begin = np.repeat(np.cumsum(sizes) - sizes, sizes)
-        self.n_independent = sizes.astype(np.float64)
+        self.n_independent: Array = sizes.astype(np.float64)
         self._frequency = sample.frequency
 
     def probabilities(self, generators: Sequence[np.random.Generator]) -> Array:

@@ -17,9 +17,10 @@ from rumflow.check import check_replicates, check_seconds, check_threads, check_
 from rumflow.core.compile import clock
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.patience import OutOfTimeError, limited
-from rumflow.core.seeds import Seed, entropy
+from rumflow.core.seeds import ZERO, Seed, entropy
 from rumflow.data.accept import DataLike, as_data
 from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import count_items
 from rumflow.errors import InputError
 from rumflow.inference.likelihood import ImpossibleChoiceError, maximise_likelihood
 from rumflow.inference.notes import ASSUMPTION
@@ -122,7 +123,7 @@ class ModelComparison(Result):
             if test.interrupted:
                 note += f" Interrupted: the test of {name} has only {how_many(test.n_boot, 'replicate')}."
         menus = how_many(len(first.membership), "menu")
-        title = f"Distance of the data to {how_many(len(rows), 'model')} ({first.n} items, {menus}{unit})"
+        title = f"Distance of the data to {how_many(len(rows), 'model')} ({count_items(first.items)}, {menus}{unit})"
         words = {"pvalue": "p-value", "loglik": "log-likelihood"}
         if any(test.rejects() for test in self.tests.values()):
             note = f"{note} {ASSUMPTION}"
@@ -158,7 +159,8 @@ def compare_models(
     threads: int | None = None,
     *,
     n_boot: int = 0,
-    seed: Seed = 0,
+    seed: Seed = ZERO,
+    rng: Seed = None,
     likelihood: bool = True,
     cluster: Any = "auto",
 ) -> ModelComparison:
@@ -183,8 +185,8 @@ def compare_models(
         As for `rumflow.project`.
     n_boot : int, default 0
         Bootstrap replicates of a test of each model, with the same `seed`; 0: no tests and no p-values.
-    seed : int or numpy.random.Generator, default 0
-        Of the tests.
+    seed, rng : int or numpy.random.Generator, default 0
+        Of the tests. Two names of the same: give one.
     likelihood : bool, default True
         Compute also the largest log-likelihood of each model, where the data are counts, the projection ended in time, and
         (for menus recorded in part) the graph is not too large. It is -inf where a choice was made that no type makes,
@@ -210,7 +212,7 @@ def compare_models(
     tol, n_boot = check_tol(tol), check_replicates(n_boot, least=0)
     check_seconds(max_seconds)
     check_threads(threads)
-    number = entropy(seed)
+    number = entropy(seed, rng)
     data = as_data(data)
     if n_boot and not isinstance(data, ChoiceData):
         raise InputError("n_boot: a test needs ChoiceData; an array of probabilities has no sample sizes")

@@ -1,4 +1,6 @@
-"""Confidence intervals for any linear functional of the choice probabilities, by inverting the test.
+"""Confidence intervals for any linear functional of the choice probabilities, by inverting the test: `interval="distance"`.
+
+The default is another statistic, in `rumflow.inference.profile`; what is common to both is here.
 
 The value theta is kept when "some member of the model with <c, rho> = theta generated the data" is not rejected. That hypothesis
 is the polytope R_theta = {rho in R: <c, rho> = theta}, and the test is that of `rumflow.inference.test` on R_theta in place of R:
@@ -18,21 +20,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.check import check_level, check_replicates, check_seed, check_threads
+from rumflow.check import check_level, check_option, check_replicates, check_seed, check_threads
 from rumflow.core.arrays import Array, Mask
 from rumflow.core.memory import require_memory
 from rumflow.core.seeds import Seed, entropy
 from rumflow.data.choices import ChoiceData
+from rumflow.data.design import counts_choices
 from rumflow.errors import InputError
 from rumflow.inference.convention import Convention, Tau, check_taus, find_taus
+from rumflow.inference.pvalue import pvalue
 from rumflow.inference.relevant import relevant_part
 from rumflow.inference.replicate import distances, make_replicator
 from rumflow.inference.resample import Sampler, generators, make_sampler, require_replicates_for, resolve_cluster
 from rumflow.inference.restricted import Restricted
-from rumflow.inference.result import pvalue
 from rumflow.inference.sample import Sample, build_sample, places
 from rumflow.models.model import Model
 
+INTERVALS = ("profile", "distance")  # the statistics that intervals are made from
 MORE_ROOM = 2.0  # tau of an interval to that of the test
 HALVINGS = 8  # of a quarter of the range: ends to 1/1000 of it
 _TOL = 1e-7
@@ -62,6 +66,7 @@ class BoundsOptions:
     model: Model | None = None
     route: str | None = None
     progress: bool = False
+    interval: str = "profile"  # or "distance"
 
     def __post_init__(self) -> None:
         if self.confidence is not None and not (isinstance(self.confidence, str) and self.confidence == "auto"):
@@ -70,6 +75,11 @@ class BoundsOptions:
         check_taus(self.tau, PLAIN)
         check_seed(self.seed)
         check_threads(self.threads)
+        check_option(self.interval, "interval", INTERVALS)
+        if self.interval == "profile" and not (isinstance(self.tau, str) and self.tau == "auto"):
+            raise InputError(
+                f"tau={self.tau!r}: intervals by profile are not tightened; omit tau, or take interval='distance'"
+            )
 
     def weights_for(self, data: object) -> str | ArrayLike | None:
         """The weights, with "auto" replaced."""
@@ -96,6 +106,11 @@ class Inversion:
     asked   (q, n): the menus of the functionals; what has no influence on them, nor on the distance, leaves. None: all stays.
     """
 
+    share: float = 1.0  # of the level that is used
+    most_values = 3 + 2 * (
+        4 + HALVINGS
+    )  # tested for an interval: three inside, and for each end four steps and the halvings
+
     def __init__(
         self,
         data: ChoiceData,
@@ -106,7 +121,7 @@ class Inversion:
     ) -> None:
         self.advance = advance  # is told of every value that was tested
         n_boot = options.n_boot
-        self.level = 1 - confidence + 1e-12  # 1 - 0.9 is less than 0.1
+        self.level: float = 1 - confidence + 1e-12  # 1 - 0.9 is less than 0.1
         whole = build_sample(
             data, options.weights_for(data), PLAIN, None, options.model, options.route, remainders=False
         )
@@ -114,13 +129,16 @@ class Inversion:
         self._columns = places(self.sample.items, whole.items)
         cluster = resolve_cluster(options.cluster, [data], self.sample)
         self.sampler: Sampler = make_sampler(self.sample, [data], "menu", cluster)
-        self.tau = interval_tau(options.tau, self.sample, self.sampler.n_independent)
+        self.tau: float = self._find_tau(options)
         # Drawn, shifted, projected and fitted at once.
         require_memory(
             48.0 * n_boot * len(self.sample.unit), f"intervals with {n_boot:,} replicates", "take fewer replicates"
         )
-        self.seed = entropy(options.seed)
+        self.seed: int = entropy(options.seed)
         self._n_boot, self._threads = n_boot, options.threads
+
+    def _find_tau(self, options: BoundsOptions) -> float:
+        return interval_tau(options.tau, self.sample, self.sampler.n_independent)
 
     def restricted(self, menus: Mask, coefficients: Array) -> Restricted:
         """The model with the value of a functional given: menus asked for and coefficients, (q, n) over the items of the data."""
@@ -208,11 +226,5 @@ def interval_tau(tau: Tau, sample: Sample, n_independent: Array) -> float:
 
 
 def has_counts(data: object) -> bool:
-    """Are these data with sample sizes, from which choices can be drawn?"""
-    if not isinstance(data, ChoiceData) or not (data.offered.sizes >= 2).any():
-        return False
-    if data.rows is not None:
-        return True
-    totals, shares = data.totals, data.shares
-    fractions = bool(((shares > 0) & (shares < 1)).any())
-    return bool((totals == np.round(totals)).all() and totals.min() >= 1 and (totals.max() > 1 or not fractions))
+    """Are these choices with sample sizes?"""
+    return isinstance(data, ChoiceData) and counts_choices(data)

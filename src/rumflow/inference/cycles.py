@@ -5,6 +5,9 @@ every population with rankings: nobody ranks all of it. The *binding* cycles are
 multiplier is the price, the rate at which the squared distance would fall if the cycle were allowed more. In samples the same
 choices are drawn again and again from the observed shares, to see how often each cycle is violated. One that is violated in
 fewer than 95 % of them is *statistically tied*: its pairs cannot be told from pairs without a cycle.
+
+With ties as an outcome a binding inequality is a path a, c, ..., d, b: whoever likes a better than b goes down somewhere on it,
+so a over b has at most the sum of the shares of its steps.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import numpy as np
 
 from rumflow.core.arrays import Array, Paths
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Item
+from rumflow.data.labels import Item, count_items
 from rumflow.inference.conflicts.subsets import Sampling
 from rumflow.inference.convention import find_convention
 from rumflow.inference.plan import JobOptions, Plan
@@ -42,20 +45,24 @@ _TOL = 1e-12
 
 @dataclass(frozen=True)
 class BindingCycle:
-    """A cycle of pairs that binds at the nearest shares.
+    """A cycle of pairs that binds at the nearest shares; with ties as an outcome, a path.
 
     Attributes
     ----------
     items : tuple
         The items in order; each is compared with the next, and the last with the first.
     shares, fitted : tuple of float
-        The share of each item against the next one, as observed and at the nearest point.
+        The share of each item against the next one, as observed and at the nearest point; of a path the last one is that of its
+        first item against its last.
     bound : int
-        What the shares add up to at most: the number of pairs less one.
+        What the shares add up to at most: the number of pairs less one. Of a path: by how much the last share may be larger than
+        the others together, 0.
     price : float
         The rate at which the squared distance would fall if the bound were larger.
     violated : float or None
         The share of samples in which the shares add up to more; None without counts.
+    path : bool
+        Whether ties are an outcome, and this is a path.
 
     Examples
     --------
@@ -69,11 +76,12 @@ class BindingCycle:
     bound: int
     price: float
     violated: float | None = None
+    path: bool = False
 
     @property
     def total(self) -> float:
-        """The sum of the observed shares."""
-        return float(round(sum(self.shares), 12))
+        """The sum of the observed shares; of a path, the last less the others."""
+        return float(round(excess(np.array(self.shares), self.path), 12))
 
     @property
     def tied(self) -> bool:
@@ -84,12 +92,18 @@ class BindingCycle:
     def text(self) -> str:
         """The cycle in words."""
         nexts = (*self.items[1:], self.items[0])
-        steps = ", ".join(
+        steps = [
             f"{visible(a)} over {visible(b)} {p:.3g}" for a, b, p in zip(self.items, nexts, self.shares, strict=True)
-        )
+        ]
         often = "" if self.violated is None else f" Violated in {100 * self.violated:.0f} % of samples"
         often += " (statistically tied)." if self.tied else "." if often else ""
-        return f"{steps}: together {self.total:.3g}, where no population has more than {self.bound}.{often}"
+        if self.path:
+            direct = f"{visible(self.items[0])} over {visible(self.items[-1])}"
+            return (
+                f"{direct} {self.shares[-1]:.3g}, but {', '.join(steps[:-1])}: together {sum(self.shares[:-1]):.3g}, and in no "
+                f"population less than {direct}.{often}"
+            )
+        return f"{', '.join(steps)}: together {self.total:.3g}, where no population has more than {self.bound}.{often}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,18 +166,31 @@ class CycleExplanation(Result):
         if self.distance == 0:
             return "No cycle: the shares obey every triangle and path inequality."
         if self.pvalue is None or self.level is None:
-            return f"The shares violate the triangle inequality: {how_many(self.n_cycles, 'cycle')} of pairs bind."
+            return f"The shares violate the triangle inequality: {self._bind}."
         p = f"(p = {self.pvalue:.3g})"
         if self.pvalue <= self.level:
-            return f"The triangle inequality is rejected {p}: {how_many(self.n_cycles, 'cycle')} of pairs bind."
-        return f"The triangle inequality is not rejected {p}: the cycles that bind are within what chance explains."
+            return f"The triangle inequality is rejected {p}: {self._bind}."
+        return (
+            f"The triangle inequality is not rejected {p}: the {self._kind}s that bind are within what chance explains."
+        )
+
+    @property
+    def _kind(self) -> str:
+        """A cycle, or with ties as an outcome a path."""
+        return "path" if any(one.path for one in self.cycles) else "cycle"
+
+    @property
+    def _bind(self) -> str:
+        return f"{how_many(self.n_cycles, self._kind)} of pairs bind{'s' if self.n_cycles == 1 else ''}"
 
     def paragraphs(self) -> list[str]:
         """Return the answer, and each cycle."""
-        head = f"Which pairs form cycles? ({len(self.items)} items, {how_many(self.n_pairs, 'pair')})\n{self.verdict}"
-        found = [f"Cycle {k} (price {one.price:.3g}): {one.text}" for k, one in enumerate(self.cycles, 1)]
+        head = f"Which pairs form cycles? ({count_items(self.items)}, {how_many(self.n_pairs, 'pair')})\n{self.verdict}"
+        found = [
+            f"{self._kind.capitalize()} {k} (price {one.price:.3g}): {one.text}" for k, one in enumerate(self.cycles, 1)
+        ]
         if self.n_cycles > len(self.cycles) > 0:
-            found.append(f"{self.n_cycles - len(self.cycles)} more cycles bind, at lower prices.")
+            found.append(f"{self.n_cycles - len(self.cycles)} more {self._kind}s bind, at lower prices.")
         if self.interrupted:
             found.append("The run was interrupted: the test has fewer replicates than were asked for.")
         return [head, *found]
@@ -177,7 +204,7 @@ class CycleExplanation(Result):
         """Columns cycle, pairs, total, bound, price, violated, tied."""
         rows = self.cycles
         return {
-            "cycle": [" > ".join(map(visible, (*one.items, one.items[0]))) for one in rows],
+            "cycle": [" > ".join(map(visible, one.items if one.path else (*one.items, one.items[0]))) for one in rows],
             "pairs": [len(one.items) for one in rows],
             "total": [one.total for one in rows],
             "bound": [one.bound for one in rows],
@@ -218,25 +245,33 @@ def explain_cycles(
     fits: Any = found.fits
     fit, square = fits.found[0], float(found.statistic[0]) / sample.scale
     factor = square / max(float(fits.objective[0]), 1e-300)
-    bound = (fit.cycles.sizes > 1) & (fit.multipliers > 1e-9 * fit.multipliers.max(initial=0.0))
+    tied = fits.geometry.tied
+    bound = (fit.cycles.sizes > 1 + tied) & (fit.multipliers > 1e-9 * fit.multipliers.max(initial=0.0))
     rows = np.flatnonzero(bound)[np.argsort(-fit.multipliers[bound], kind="stable")]
     inside = bool(fits.inside[0])
     shares = pair_shares(sample, sample.frequency[None], fits.geometry)[0]
     again = None if draws is None else pair_shares(sample, draws, fits.geometry)
     cycles = []
     for row in [] if inside else rows[:most]:
-        arcs = fit.cycles.arc[fit.cycles.start[row] : fit.cycles.start[row + 1]][::-1] ^ 1  # the way of the majorities
-        tails = fits.geometry.pairs.tail[arcs]
-        turn = int(tails.argmin())
-        arcs = np.roll(arcs, -turn)
+        arcs = fit.cycles.arcs_of(row, tied)
+        if tied:
+            tails = fits.geometry.pairs.tail[arcs]
+            arcs = np.append(arcs[:-1], arcs[-1] ^ 1)
+        else:
+            arcs = arcs[::-1] ^ 1  # the way of the majorities
+            tails = fits.geometry.pairs.tail[arcs]
+            turn = int(tails.argmin())
+            arcs, tails = np.roll(arcs, -turn), np.roll(tails, -turn)
+        most_allowed = 0 if tied else len(arcs) - 1
         cycles.append(
             BindingCycle(
-                tuple(sample.items[x] for x in np.roll(tails, -turn)),
-                tuple(along(shares, arcs).tolist()),
-                tuple(along(fit.x, arcs).tolist()),
-                len(arcs) - 1,
+                tuple(sample.items[x] for x in tails),
+                tuple(along(shares, arcs, tied).tolist()),
+                tuple(along(fit.x, arcs, tied).tolist()),
+                most_allowed,
                 float(factor * fit.multipliers[row]),
-                None if again is None else float((along(again, arcs).sum(axis=1) > len(arcs) - 1 + 1e-9).mean()),
+                None if again is None else float((excess(along(again, arcs, tied), tied) > most_allowed + 1e-9).mean()),
+                tied,
             )
         )
     return CycleExplanation(
@@ -254,18 +289,22 @@ def explain_cycles(
     )
 
 
-def along(x: Array, arcs: Paths) -> Array:
-    """The shares of the tails of arcs, where x (..., pairs) has those of the first items of pairs."""
+def along(x: Array, arcs: Paths, tied: bool) -> Array:
+    """The shares of the tails of arcs, where x (..., unknowns) are those of `rumflow.core.pairs`."""
+    if tied:
+        return np.asarray(x[..., arcs], np.float64)
     own = x[..., arcs >> 1]
     return np.where(arcs & 1, 1.0 - own, own)
 
 
+def excess(shares: Array, path: bool) -> Any:
+    """The sum of shares along a cycle; of a path, the last less the others."""
+    return 2.0 * shares[..., -1] - shares.sum(axis=-1) if path else shares.sum(axis=-1)
+
+
 def pair_shares(sample: Sample, frequencies: Array, geometry: Any) -> Array:
-    """(b, pairs): the share of the first item of each pair, from frequencies of slots (b, S)."""
+    """(b, unknowns): the shares of pairs, from frequencies of slots (b, S)."""
     means, _, _ = sample.pool(frequencies, sample.weights)
     tables = np.zeros((len(means), *geometry.shape))
     tables.reshape(len(means), -1)[:, sample.projector.positions] = means
-    w = geometry.weights[geometry.used]
-    both = tables[:, geometry.used]
-    found: Array = (w[:, 0] * both[..., 0] + w[:, 1] * (1.0 - both[..., 1])) / w.sum(axis=1)
-    return found
+    return np.array([geometry.problem(table).p for table in tables])

@@ -24,7 +24,8 @@ from rumflow.data.accept import DataLike, as_data
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.inference.assortment_inputs import find_items
-from rumflow.inference.bounds import Bounds, ask_functionals, bound_asked, exact_fit, item_labels
+from rumflow.inference.bounds import ask_functionals, bound_asked, exact_fit, item_labels
+from rumflow.inference.bounds_result import Bounds
 from rumflow.inference.confidence import BoundsOptions
 from rumflow.inference.functionals import Functional, change, combine, share
 from rumflow.inference.sharp import find_bounds, fixed_by, least_ratios
@@ -173,7 +174,7 @@ def diversion(
     weights, model, route : optional
         As for `bounds`.
     **options
-        Those of `bounds`: confidence, n_boot, seed, tau, cluster, threads, progress.
+        Those of `bounds`: confidence, n_boot, seed or rng, tau, cluster, threads, progress, interval.
 
     Returns
     -------

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.check import check_level, check_replicates, check_seed, check_threads, check_whole
-from rumflow.core.seeds import Seed, entropy
+from rumflow.check import check_level, check_replicates, check_threads, check_whole
+from rumflow.core.seeds import ZERO, Seed, either, entropy
 from rumflow.data.accept import DataLike, as_data
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
@@ -58,7 +58,8 @@ def explain(
     most: int = 3,
     halves: int = 20,
     cluster: bool | str = "auto",
-    seed: Seed = 0,
+    seed: Seed = ZERO,
+    rng: Seed = None,
     model: Model | None = None,
     threads: int | None = None,
     progress: bool = False,
@@ -82,8 +83,8 @@ def explain(
         samples, which are rejected too often: see `rumflow.inference.conflicts.subsets.half_samples`.
     cluster : bool or "auto", default "auto"
         True: whole subjects are drawn, in tests and half-samples. "auto": where they are known and made several choices.
-    seed : int or numpy.random.Generator, default 0
-        The result is the same for any number of threads.
+    seed, rng : int or numpy.random.Generator, default 0
+        The result is the same for any number of threads. Two names of the same: give one.
     model : Model, optional
         None for random utility, or another model on a choice graph: a conflict is then what no population of it has, a
         single menu may be one, and the inequality holds for every type of the model. For `TriangleInequalities` the
@@ -121,7 +122,7 @@ def explain(
                 "frequencies, degree=0 (--degree 0)"
             )
         model, data = model_of_budgets(data, model), data.choices
-    own, sampling = _check(data, level, n_boot, cluster, seed)
+    own, sampling = _check(data, level, n_boot, cluster, either(seed, rng))
     if model is not None and not model.has_types:
         return explain_cycles(own, model, sampling, most, threads, progress)
     with Counter(progress, None, "sets of menus tried") as counter:
@@ -314,7 +315,6 @@ def _check(
     if level is not None:
         check_level(level, below=0.5, also=", or None for exact shares")
     check_replicates(n_boot)
-    check_seed(seed)
     cluster = bool(resolve_cluster(cluster, [own])) if isinstance(cluster, str) and cluster == "auto" else cluster
     if not isinstance(cluster, bool):
         raise InputError(f"cluster={cluster!r}: accepted are True (by the subjects of the data), False and 'auto'")

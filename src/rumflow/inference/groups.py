@@ -221,6 +221,7 @@ def rum_test_many(
     n_jobs: int = 1,
     progress: bool = False,
     *,
+    rng: Seed = None,
     draws: str = "auto",
     resample: str = "menu",
     convention: str | Convention | None = None,
@@ -239,7 +240,7 @@ def rum_test_many(
         The keys of a mapping name the tests.
     cluster : bool or "auto", default "auto"
         True: resample by the subject ids of the data; "auto" decides for each data set, as `rum_test` does.
-    n_boot, tau, weights, seed, n_jobs, progress, draws, resample, convention, sizes, tol, threads, checkpoint, model, route
+    n_boot, tau, weights, seed, rng, n_jobs, progress, draws, resample, convention, sizes, tol, threads, checkpoint, model, route
         As for `rum_test`. Data set number d draws from the d-th child of the seed: its p-value does not depend on the
         workers, nor on the data sets after it.
 
@@ -256,7 +257,7 @@ def rum_test_many(
     (array([0.05, 0.05]), array([0.1, 0.1]))
     """
     jobs = JobOptions(n_jobs, threads, checkpoint, progress)
-    kind, number = find_convention(convention, draws), entropy(seed)
+    kind, number = find_convention(convention, draws), entropy(seed, rng)
     return _run_tests(
         as_data(data), Plan(n_boot, tau, weights, cluster, resample, kind, tol, number, model, route, sizes), jobs
     )
@@ -390,6 +391,8 @@ def compare_groups(
     seed: Seed = None,
     n_jobs: int = 1,
     progress: bool = False,
+    *,
+    rng: Seed = None,
     **options: Any,
 ) -> GroupComparison:
     """Test one distribution for several groups (one stacked projection), one for each of them, and whether the groups differ.
@@ -398,7 +401,7 @@ def compare_groups(
     ----------
     groups : sequence or mapping of ChoiceData
         The groups; the keys of a mapping name them.
-    n_boot, tau, weights, cluster, seed, n_jobs, progress
+    n_boot, tau, weights, cluster, seed, rng, n_jobs, progress
         As for `rum_test` and `rum_test_many`.
     **options
         The other arguments of these. A checkpoint has other files beside it, with the endings .each and .homogeneity.
@@ -417,7 +420,7 @@ def compare_groups(
     """
     jobs = JobOptions(n_jobs, options.pop("threads", None), options.pop("checkpoint", None), progress)
     kind = find_convention(options.pop("convention", None), options.pop("draws", "auto"))
-    plan = Plan(n_boot, tau, weights, cluster, convention=kind, seed=entropy(seed), **options)
+    plan = Plan(n_boot, tau, weights, cluster, convention=kind, seed=entropy(seed, rng), **options)
     groups = as_data(groups)
     source = Source(dict(zip(*named_groups(groups), strict=True)))
     together = run_test(source, plan, jobs)

@@ -43,12 +43,13 @@ from rumflow.inference.convention import find_convention, find_taus
 from rumflow.inference.jobs import run
 from rumflow.inference.notes import unfinished
 from rumflow.inference.plan import JobOptions, Plan
+from rumflow.inference.pvalue import pvalue
 from rumflow.inference.relevant import relevant_part
 from rumflow.inference.replicate import Replicator, distances, tightened_centre
 from rumflow.inference.resample import Sampler, generators
-from rumflow.inference.result import nothing_or, pvalue
 from rumflow.inference.sample import Sample, named_groups
 from rumflow.inference.source import Source
+from rumflow.inference.words import nothing_or
 from rumflow.output.progress import Stage
 from rumflow.output.result import Result
 from rumflow.output.tables import Table

@@ -35,8 +35,8 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError, RumflowError
 from rumflow.inference.likelihood_solver import MOST_ROUNDS, CountedCells, maximise, remainders
+from rumflow.inference.pvalue import pvalue
 from rumflow.inference.resample import generators
-from rumflow.inference.result import pvalue
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model
 from rumflow.output.progress import Counter, Stage
@@ -160,7 +160,13 @@ class LikelihoodFit(Fitted):
         return self.data.membership
 
     def lr_test(
-        self, n_boot: int = 999, seed: Seed = None, *, threads: int | None = None, progress: bool = False
+        self,
+        n_boot: int = 999,
+        seed: Seed = None,
+        *,
+        rng: Seed = None,
+        threads: int | None = None,
+        progress: bool = False,
     ) -> LikelihoodRatioTest:
         """Test the model against the saturated one by a parametric bootstrap of the likelihood ratio.
 
@@ -171,8 +177,8 @@ class LikelihoodFit(Fitted):
         ----------
         n_boot : int, default 999
             Number of replicates.
-        seed : int or numpy.random.Generator, optional
-            None draws one, which is kept in the result.
+        seed, rng : int or numpy.random.Generator, optional
+            None draws one, which is kept in the result. Two names of the same: give one.
         threads : int, optional
             Number of threads; the result is the same for any number.
         progress : bool, default False
@@ -189,7 +195,7 @@ class LikelihoodFit(Fitted):
         """
         n_boot, workers = check_replicates(n_boot), thread_count(threads)
         begin = time.perf_counter()
-        number = entropy(seed)
+        number = entropy(seed, rng)
         sizes = self.data.totals
         if (sizes != np.round(sizes)).any():
             raise InputError(

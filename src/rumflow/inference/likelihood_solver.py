@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from rumflow.core.arrays import Array, Ints, Mixture, Paths
+from rumflow.core.arrays import Array, Ints, Mask, Mixture, Paths
 from rumflow.core.memory import likelihood_bytes, require_memory
 from rumflow.core.patience import check_patience
 from rumflow.core.problem import Stop
@@ -34,7 +34,7 @@ from rumflow.models.model import Model
 from rumflow.projection.cost import find_geometry
 from rumflow.projection.observations import observe
 from rumflow.solvers.active_set.on_lattice import pool_size
-from rumflow.solvers.geometry import Keep, SolveOptions
+from rumflow.solvers.geometry import Geometry, Keep, SolveOptions
 from rumflow.solvers.lattice import plain_lattice
 
 #: The largest number of projections, unless another is asked for.
@@ -100,20 +100,21 @@ class State:
     """A point of the polytope, its likelihood and its certificate; `goal`: the gap that is small enough."""
 
     def __init__(self, data: ChoiceData, cells: CountedCells, tol: float) -> None:
-        self._cells, self.geometry = cells, cells.geometry
+        self.geometry: Geometry = cells.geometry
+        self._cells = cells
         rest = remainders(data)
-        self.counts = cells.spread(data.count, rest)
-        self.sizes = cells.spread(data.totals[data.offered.menu], data.totals)
-        self.observed = cells.spread(data.shares, rest / data.totals)
-        self.chosen = self.counts > 0
-        self.total = float(self.counts.sum())
+        self.counts: Array = cells.spread(data.count, rest)
+        self.sizes: Array = cells.spread(data.totals[data.offered.menu], data.totals)
+        self.observed: Array = cells.spread(data.shares, rest / data.totals)
+        self.chosen: Mask = self.counts > 0
+        self.total: float = float(self.counts.sum())
         c, f = self.counts[self.chosen], self.observed[self.chosen]
-        self.saturated = float((c * np.log(f)).sum())
+        self.saturated: float = float((c * np.log(f)).sum())
         self.rounds = 0
         self.mixture: Mixture | None = None
         self.gap = np.inf
         self.interrupted = False  # by Ctrl-C: this is the best point by then
-        self.goal = max(tol, 64 * float(np.finfo(float).eps) * self.total)  # N choices: no gap is known better
+        self.goal: float = max(tol, 64 * float(np.finfo(float).eps) * self.total)  # N choices: no gap is known better
         self.put(self.geometry.middle())
 
     @property
@@ -123,7 +124,8 @@ class State:
 
     def put(self, point: Any) -> None:
         """Go to a point."""
-        self.point, self.rho = point, self.geometry.rho(point)
+        self.rho: Array = self.geometry.rho(point)
+        self.point = point
         self.value = self.loglik(self.rho)
 
     def loglik(self, rho: Array) -> float:

@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rumflow.check import check_item, check_seed, check_whole
+from rumflow.check import check_item, check_whole
 from rumflow.core.arrays import Array, Mask
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
-from rumflow.core.seeds import Seed, entropy
+from rumflow.core.seeds import ZERO, Seed, entropy
 from rumflow.data.accept import DataLike, as_data
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
@@ -178,7 +178,8 @@ def next_menu(
     weights: str | ArrayLike | None = "auto",
     model: Model | None = None,
     route: str | None = None,
-    seed: Seed = 0,
+    seed: Seed = ZERO,
+    rng: Seed = None,
     progress: bool = False,
 ) -> NextMenus:
     """Rank menus that were not observed by how informative their answers would be.
@@ -199,8 +200,8 @@ def next_menu(
         The largest number of default candidates.
     weights, model, route : optional
         As for `bounds`.
-    seed : int or numpy.random.Generator, default 0
-        Of the answers that are drawn.
+    seed, rng : int or numpy.random.Generator, default 0
+        Of the answers that are drawn. Two names of the same: give one.
     progress : bool, default False
         Show a line on standard error. Ctrl-C keeps the menus that are done.
 
@@ -216,7 +217,7 @@ def next_menu(
     (('b', 'c'), ('a', 'c'))
     """
     check_whole(most, "most", 1)
-    check_seed(seed)
+    number = entropy(seed, rng)
     data = as_data(data)
     items = item_labels(data)
     if outside_option is not None:
@@ -240,7 +241,6 @@ def next_menu(
     if asked is not None:
         lower, upper, _ = find_bounds(fit, asked, progress)
         before = float(upper[0] - lower[0])
-    number = entropy(seed)
     kept: list[Mask] = []
     found: list[tuple[float, float, float]] = []
     large, interrupted = 0, False

@@ -67,7 +67,7 @@ def find_notes(
         note = f"Menus are unequal, with {n_independent.min():g} to {n_independent.max():g} {what}"
         if (unequal := sample.unequal(n_independent)) > 0:
             less = f"tau is {1 - unequal / 2:.2f} of what it is for equal menus, and " if reduced else ""
-            note += f" (inequality {unequal:.2f}): {less}samples are drawn from a thinned fit"
+            note += f" (inequality {unequal:.2f}): {less}samples are drawn from the fit without its least certain types"
         equal = not (sample.weights != 1).any()
         notes.append(
             note + (". Each counts the same here; weights='counts' gives more to the larger." if equal else ".")

@@ -50,9 +50,11 @@ class Fitted(Populations):
     """The populations with the fitted values on every recorded cell."""
 
     def __init__(self, fit: Projection) -> None:
-        self.fit, self._given = fit, fixed_by(fit)
-        self.orders, self.weights = fit.rankings.orders, fit.rankings.weights
-        self.counted = independent(self._given.menus, self._given.seen)
+        self.fit: Projection = fit
+        self._given = fixed_by(fit)
+        self.orders: Ints = fit.rankings.orders
+        self.weights: Array = fit.rankings.weights
+        self.counted: Mask = independent(self._given.menus, self._given.seen)
 
     def worst(self, menu: Mask, values: Array) -> tuple[Solution, Ints]:
         """The least that a menu earns, and the rankings of a population that pays no more."""
@@ -94,13 +96,16 @@ class NotRejected(Populations):
     """The populations of a band; `empty` where there is none, `nearest` says how far its ranges must be stretched then."""
 
     def __init__(self, fit: Projection, band: Band) -> None:
-        self.fit, self._band, self._given = fit, band, fixed_by(fit)
-        self.counted = self._given.seen
+        self.fit: Projection = fit
+        self._band, self._given = band, fixed_by(fit)
+        self.counted: Mask = self._given.seen
         self.orders, self.weights = fit.rankings.orders, fit.rankings.weights
         cells, programs = self._programs(np.zeros(self._given.menus.shape[1], np.bool_))
+        self.nearest: Solution
         self.nearest, (types, weights) = programs.nearest()
-        self.empty = self.nearest.bound > 1.0
-        self.orders, self.weights = fit.model.orders(cells, types), weights
+        self.empty: bool = self.nearest.bound > 1.0
+        self.orders: Ints = fit.model.orders(cells, types)
+        self.weights: Array = weights
 
     def worst(self, menu: Mask, values: Array) -> tuple[Solution, Ints]:
         """The least that a menu earns, and the rankings of a population that pays no more."""

@@ -41,6 +41,7 @@ from rumflow.core.menus import Menus
 from rumflow.data.choices import ChoiceData
 from rumflow.data.design import people_and_choices
 from rumflow.data.labels import label_order
+from rumflow.data.ties import second_halves, tied_shares
 from rumflow.errors import InputError
 from rumflow.inference.sample import Sample, places
 
@@ -50,9 +51,9 @@ RESAMPLE = ("menu", "row", "cluster")
 _SINGLY, _SEARCHED = 1 << 16, 8
 
 
-def require_replicates_for(confidence: float, n_boot: int) -> None:
-    """Raise where the smallest p-value, 1 / (1 + n_boot), does not reach 1 - confidence."""
-    least = int(np.ceil(1 / (1 - confidence) - 1e-9)) - 1  # 1 / (1 - 0.9) is more than 10
+def require_replicates_for(confidence: float, n_boot: int, share: float = 1.0) -> None:
+    """Raise where the smallest p-value, 1 / (1 + n_boot), does not reach 1 - confidence, or a share of that."""
+    least = int(np.ceil(1 / (share * (1 - confidence)) - 1e-9)) - 1  # 1 / (1 - 0.9) is more than 10
     if n_boot < least:
         raise InputError(f"n_boot={n_boot}: with confidence {confidence:g} at least {least} replicates are needed")
 
@@ -123,7 +124,7 @@ _MOST_GENERATORS = 2048
 class CellSampler:
     """Independent choices, drawn menu by menu or all at once."""
 
-    def __init__(self, sample: Sample, by: str, draws: str) -> None:
+    def __init__(self, sample: Sample, by: str, draws: str, tied: Array | None = None) -> None:
         for u in np.flatnonzero((sample.sizes != np.round(sample.sizes)) | (sample.sizes < 1)):
             raise InputError(
                 f"menu {sample.menu_name(int(u))}: the sample size {sample.sizes[u]:g} is not a whole number of choices, "
@@ -136,7 +137,7 @@ class CellSampler:
                 "give the number of choices from each menu with sizes=, or in the file (counts, or a column total)"
             )
         self.draws = draws
-        self.n_independent = sample.sizes
+        self.n_independent: Array = sample.sizes
         # Units in the order in which they are drawn, with their slots side by side; the last column is what was not recorded.
         rank, position = drawing_order(sample)
         order = np.argsort(position)
@@ -148,8 +149,9 @@ class CellSampler:
         self._place = np.empty(len(slots), np.int64)
         self._place[slots] = np.arange(len(slots)) - first[self._unit[slots]]
         self._frequency = sample.frequency
+        self._tied = None if tied is None else tied[order]  # by unit: the share of ties, which count half for each item
         self._first = np.concatenate([[0], np.cumsum(self._sizes)])
-        self.observed = self._list_choices() if draws == "empirical" else None
+        self.observed: NDArray[np.int32] | None = self._list_choices() if draws == "empirical" else None
 
     def _list_choices(self) -> NDArray[np.int32] | None:
         """The observed choices one by one, where the counts are whole and not too many."""
@@ -163,9 +165,17 @@ class CellSampler:
         return np.repeat(cells, whole.reshape(-1))
 
     def _shares(self, p: Array) -> Array:
-        """(units, places): the chance of every cell of a menu, and of the unrecorded rest in the last place."""
+        """(units, places): the chance of every cell of a menu, and of the unrecorded rest in the last place.
+
+        Where ties count half for each item of a pair they are the rest: as often as they were observed, or as often as the chance
+        of the weaker item allows.
+        """
         shares = np.zeros((len(self._sizes), int(self._place.max()) + 2))
         shares[self._unit, self._place] = p
+        if self._tied is not None:
+            half = self._tied / 2
+            np.minimum.at(half, self._unit, p)
+            shares[self._unit, self._place] -= half[self._unit]
         shares[:, -1] = 1.0 - shares.sum(axis=1)
         shares[shares < 1e-12] = 0.0
         shares /= shares.sum(axis=1, keepdims=True)
@@ -193,6 +203,9 @@ class CellSampler:
                 _search_choices(rng.random(number), cumulative, totals[i], counts[i])
         with np.errstate(invalid="ignore"):
             frequencies: Array = counts[:, self._unit, self._place] / totals[:, self._unit]
+            if self._tied is not None:
+                halves = np.where(self._tied[self._unit] > 0, counts[:, self._unit, -1] / 2, 0.0)
+                frequencies += halves / totals[:, self._unit]
         return frequencies if null else frequencies - self._frequency + centre
 
     def draw_sizes(self, rng: np.random.Generator) -> Ints:
@@ -221,7 +234,7 @@ class UnitSampler:
         self.table = table  # (units drawn, slots + menus): what a unit adds to the count of a slot and of its menu
         self._unit = sample.unit
         self._frequency = sample.frequency
-        self.strata = [np.flatnonzero(strata == s) for s in range(int(strata.max()) + 1)]
+        self.strata: list[NDArray[np.intp]] = [np.flatnonzero(strata == s) for s in range(int(strata.max()) + 1)]
         self.n_independent = n_independent
         self.draws = draws
         self._both = both
@@ -309,19 +322,35 @@ def make_sampler(sample: Sample, groups: Sequence[ChoiceData], resample: str, cl
     rows = [getattr(group, "rows", None) for group in groups]
     if resample == "cluster":
         return _clusters(sample, groups, rows, cluster)
-    weights = [np.ones(1) if r is None or r.weight is None else np.asarray(r.weight, float) for r in rows]
+    single = [getattr(getattr(group, "outcomes", None) or group, "rows", None) for group in groups]  # a tie is one row
+    weights = [np.ones(1) if r is None or r.weight is None else np.asarray(r.weight, float) for r in single]
     if all((w == np.round(w)).all() for w in weights):
-        return CellSampler(sample, resample, draws)  # whole weights say how many equal choices a row stands for
+        # Whole weights say how many equal choices a row stands for.
+        return CellSampler(sample, resample, draws, _unit_ties(sample, groups))
     # Fractions are survey weights, and each row is a unit; strata are menus, or groups.
     if any(r is None for r in rows):
         raise InputError(
             "some groups have weighted rows and others counts only: give all of them as rows, or all as counts"
         )
-    slot, unit, weight, _ = locate_rows(sample, groups, rows)
+    slot, unit, weight, keep = locate_rows(sample, groups, rows)
+    # The two halves of a tie are one choice.
+    halves = np.concatenate([second_halves(group) for group in groups])[keep]
+    choice, of_choice = np.cumsum(~halves) - 1, unit[~halves]
     menu = drawing_order(sample)[1]
-    _, strata = np.unique(menu[unit] if resample == "menu" else sample.unit_group[unit], return_inverse=True)
-    table = _table(sample, np.arange(len(unit)), slot, unit, weight)
-    return UnitSampler(sample, table, strata, np.bincount(unit).astype(float), draws, resample == "row")
+    _, strata = np.unique(menu[of_choice] if resample == "menu" else sample.unit_group[of_choice], return_inverse=True)
+    table = _table(sample, choice, slot, unit, weight)
+    return UnitSampler(sample, table, strata, np.bincount(of_choice).astype(float), draws, resample == "row")
+
+
+def _unit_ties(sample: Sample, groups: Sequence[ChoiceData]) -> Array | None:
+    """(units,): the share of ties, where they count half for both items of a pair; None where there is none."""
+    tied = np.zeros(len(sample.sizes))
+    for g, group in enumerate(groups):
+        if getattr(group, "outcomes", None) is not None:
+            own = sample.unit_group == g
+            tied[own] = tied_shares(group)[sample.unit_row[own]]
+    tied[np.bincount(sample.unit, minlength=len(tied)) != 2] = 0.0
+    return tied if tied.any() else None
 
 
 def _clusters(sample: Sample, groups: Sequence[ChoiceData], rows: Sequence[Any], cluster: Any) -> UnitSampler:

@@ -20,16 +20,18 @@ and for other models, r_theta lies between the inner point r of the model and a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
 from rumflow.check import MOST_SPREAD
 from rumflow.core.arrays import Array, Ints, Mask
+from rumflow.data.labels import tie_number
 from rumflow.data.menus import find_menus
 from rumflow.errors import InputError
 from rumflow.inference.sample import Sample, find_cells, find_centre
+from rumflow.solvers.geometry import Fits
 
 _HEAVY = 2e4
 _LIGHT = 1e-3
@@ -39,11 +41,15 @@ _ROUNDS = 40  # of regula falsi; ten do, as a rule
 _STEEPEST = 1e6  # shares so tilted are those of an end
 
 
+Solve = Callable[[Array, Array], Fits]  # of a stack, with weights
+
+
 class Measured(NamedTuple):
     """Frequencies against a tightened R_theta."""
 
     statistic: Array  # (b,)
     nearest: Array  # (b, S): the nearest point, slot by slot
+    start: Any  # the first of the projections, to begin others from
 
 
 class Restricted:
@@ -56,7 +62,10 @@ class Restricted:
         if sample.n_groups != 1:
             raise InputError("a functional can be bounded for one group at a time")
         old = sample.projector
-        new = old.with_cells(menus, coefficients != 0)
+        seen = coefficients != 0
+        if not old.model.has_types and tie_number(sample.items) >= 0:
+            seen = menus & seen.any(axis=1)[:, None]  # pairs with ties are held by two outcomes or more
+        new = old.with_cells(menus, seen)
         if not new.exact:
             raise InputError(
                 "confidence: the graph of the observed and the asked menus is too large, and intervals need exact distances; "
@@ -76,13 +85,20 @@ class Restricted:
                 f"{MOST_SPREAD * _LIGHT:.0e}; leave out menus with few choices, or ask for bounds without intervals, "
                 "confidence=None (--confidence none)"
             )
-        j, x = np.nonzero(coefficients)
         self._c = np.zeros(len(new.menu))
+        j, x = np.nonzero(seen)
+        self._free = np.zeros(len(new.menu), np.bool_)  # cells that are asked for and have no weight of their own
+        self._free[find_cells(new, asked[j], x)] = True
+        self._free &= self._w == 0
+        self._light = _LIGHT * float(self._w[self._w > 0].min())  # lighter than anything recorded
+        j, x = np.nonzero(coefficients)
         np.add.at(self._c, find_cells(new, asked[j], x), coefficients[j, x])
         self._inner = find_centre(new, "rankings")
         single = np.count_nonzero(self._c) == 1 and spread * _HEAVY <= MOST_SPREAD
-        self.cell = int(np.flatnonzero(self._c)[0]) if single else -1
+        self.cell: int = int(np.flatnonzero(self._c)[0]) if single else -1
         self._extremes = [self._extreme(sign) for sign in (-1.0, 1.0)]
+        self.least: float
+        self.most: float
         self.least, self.most = (float(self._c @ e) for e in self._extremes)
         self._given: tuple[Array, Array] | None = None
         concerned = np.flatnonzero(coefficients.any(axis=1))
@@ -108,38 +124,53 @@ class Restricted:
         step = 0.0 if reach == 0 else (theta - middle) / reach
         return np.asarray(self._inner + step * (end - self._inner), np.float64)
 
-    def measure(self, p: Array, theta: float, tau: float, threads: int | None = 1) -> Measured:
-        """Statistics of frequencies (b, S) against tau r_theta + (1 - tau) R_theta, and the nearest points."""
+    def measure(self, p: Array, theta: float, tau: float, threads: int | None = 1, start: Any = None) -> Measured:
+        """Statistics of frequencies (b, S) against tau r_theta + (1 - tau) R_theta, and the nearest points.
+
+        start   that of an earlier measurement near by.
+        """
         inner = self.inner(theta)
         target = np.zeros((len(p), len(inner)))
         target[:, self.column] = (p - tau * inner[self.column]) / (1 - tau)
         find = self._by_weight if self.cell >= 0 else self._by_multiplier
-        nearest = (tau * inner + (1 - tau) * find(target, theta, inner, threads))[:, self.column]
-        return Measured(self._scale * ((p - nearest) ** 2 @ self._slot_weights), nearest)
+        fitted, first = find(target, theta, inner, lambda moved, weights: self._solve(moved, weights, threads, start))
+        nearest = (tau * inner + (1 - tau) * fitted)[:, self.column]
+        return Measured(self._scale * ((p - nearest) ** 2 @ self._slot_weights), nearest, first)
 
-    def _by_weight(self, target: Array, theta: float, inner: Array, threads: int | None) -> Array:
+    def _solve(self, moved: Array, weights: Array, threads: int | None, start: Any) -> Fits:
+        return self.projector.solve(moved, weights, tol=_TOL, start=start, threads=threads)
+
+    def _by_weight(self, target: Array, theta: float, inner: Array, solve: Solve) -> tuple[Array, Any]:
         heavy = _HEAVY * float(self._w.max())
-        weights, moved, c = self._w.copy(), target.copy(), self.cell
-        weights[c] += heavy
+        weights, c = np.where(self._free, self._light, self._w), self.cell
+        moved = np.where(self._free, inner, target)
+        weights[c] = self._w[c] + heavy
         moved[:, c] = (self._w[c] * target[:, c] + heavy * theta / self._c[c]) / weights[c]
-        return self.projector.solve(moved, weights / weights.max(), tol=_TOL, threads=threads).fitted
+        fits = solve(moved, weights / weights.max())
+        return fits.fitted, start_of(fits)
 
-    def _by_multiplier(self, target: Array, theta: float, inner: Array, threads: int | None) -> Array:
+    def _by_multiplier(self, target: Array, theta: float, inner: Array, solve: Solve) -> tuple[Array, Any]:
         c = self._c
-        weights = self._w / self._w.max()
-        free = (weights == 0) & (c != 0)
-        weights[free] = _LIGHT * float(weights[weights > 0].min())  # lighter than anything recorded
-        target = np.where(free, inner, target)
+        weights = np.where(self._free, self._light, self._w) / self._w.max()
+        target = np.where(self._free, inner, target)
         push = np.where(weights > 0, c / np.where(weights > 0, weights, 1.0), 0.0)
         nearest = np.empty(target.shape)
+        first: list[Any] = []
 
         def excess(rows: Ints, multiplier: Array) -> Array:
-            moved = target[rows] - multiplier[:, None] * push
-            nearest[rows] = self.projector.solve(moved, weights, tol=_TOL, threads=threads).fitted
+            fits = solve(target[rows] - multiplier[:, None] * push, weights)
+            nearest[rows] = fits.fitted
+            if not first:
+                first.append(start_of(fits))
             return np.asarray(nearest[rows] @ c - theta, np.float64)
 
         find_roots(excess, len(target), 1.0 / float(c @ push), 1e-6 * (self.most - self.least))
-        return nearest
+        return nearest, first[0]
+
+
+def start_of(fits: Fits) -> Any:
+    """What projections near the first of a stack can start from."""
+    return fits.mixtures[0] if fits.geometry.model.has_types else fits.starts[0]
 
 
 def find_roots(function: Callable[[Ints, Array], Array], count: int, slope: float, allowed: float) -> Array:

@@ -1,28 +1,27 @@
-"""What a test found, in numbers and in words."""
+"""The result of a test: numbers, tables and a summary."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from rumflow.check import check_level
 from rumflow.core.arrays import Array, Mask
-from rumflow.core.lattice import Lattice, items_of
-from rumflow.core.paths import cheapest_below, squeeze
-from rumflow.core.transforms import zeta, zeta_adjoint
-from rumflow.data.labels import Item
+from rumflow.core.lattice import Lattice
+from rumflow.core.transforms import zeta
+from rumflow.data.labels import Item, count_items
 from rumflow.errors import InputError
+from rumflow.inference.binding import binding_edges
 from rumflow.inference.convention import Convention
-from rumflow.inference.jobs import Collected
-from rumflow.inference.notes import ASSUMPTION, unfinished
+from rumflow.inference.notes import unfinished
+from rumflow.inference.pvalue import Verdict
 from rumflow.inference.relevant import LeftOut, left_out
-from rumflow.inference.replicate import Distances, Replicator, distances
+from rumflow.inference.replicate import distances
 from rumflow.inference.sample import Sample
+from rumflow.inference.words import DRAWN, OF_INEQUALITIES, OF_RANDOM_UTILITY, Words, nothing_or
 from rumflow.output.files import plain
 from rumflow.output.names import WRAPPED, how_many, name_menu, name_range
 from rumflow.output.result import Result
@@ -30,64 +29,7 @@ from rumflow.output.tables import Table
 from rumflow.solvers.geometry import Fits
 from rumflow.text import visible
 
-#: How replicates are drawn, by what is resampled: from the fitted model, and from the observed choices.
-_DRAWN = {
-    "menu": ("choices drawn from the fitted model by menu", "observed choices resampled by menu"),
-    "row": ("choices drawn from the fitted model by row", "observed choices resampled by row"),
-    "subject": (
-        "deviations of subjects from the fitted model with random signs",
-        "observed choices resampled by subject",
-    ),
-    "weighted rows by menu": (
-        "deviations of weighted rows from the fitted model with random signs",
-        "weighted rows resampled within their menus",
-    ),
-    "weighted rows": (
-        "weighted rows resampled, their deviations from the fitted model with random signs",
-        "weighted rows resampled, whatever their menus",
-    ),
-}
-
-
 _TOL = 1e-9  # of the fit to all data, where a part was tested
-
-#: How the cells of the fit weigh, by the weights of the test.
-_WEIGHTED = {
-    "counts": " (menus weighted by their choices)",
-    "inverse-variance": " (shares weighted by how well they are known)",
-    "given": " (with the weights given)",
-}
-
-
-class Words(NamedTuple):
-    """What a test is about, in the sentences of its summary."""
-
-    title: str
-    simplex: str  # the set that distances are measured to
-    cone: str
-    hypothesis: str
-    inside: str  # what to say where the distance is 0
-    furthest: str
-    weighted: Mapping[str, str] = MappingProxyType({})  # how its cells weigh, by the weights of the test
-    assumption: str = ASSUMPTION  # what a rejection takes for granted
-
-
-#: Of a test of the inequalities on pairs.
-_OF_INEQUALITIES = Words(
-    "Test of the triangle inequalities: do the shares of pairs obey what every population with rankings obeys?",
-    "set of shares that obey them",
-    "",
-    "The triangle inequality",
-    "The observed shares obey every triangle and path inequality themselves.",
-    "Furthest from the nearest shares that obey them",
-    _WEIGHTED,
-)
-
-
-def pvalue(statistic: float, null: Array, rounding: float = 0.0) -> float:
-    """(1 + #{null >= statistic}) / (1 + B): never 0. Differences within `rounding` count as ties."""
-    reached = int((null >= statistic * (1.0 - 1e-8) - rounding).sum())
-    return (1 + reached) / (1 + len(null))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -163,15 +105,7 @@ class RumTest(Result):
         "weights", "draws", "notes", "seconds",
     )  # fmt: skip
     _listed = "tests"
-    _words: ClassVar[Words] = Words(
-        "Test of random utility: do these choices come from a population of utility maximisers?",
-        "set of RUMs",
-        "RUM cone (any total)",
-        "Random utility",
-        "The observed frequencies are those of a random utility model themselves.",
-        "Furthest from the nearest RUM",
-        _WEIGHTED,
-    )
+    _words: ClassVar[Words] = OF_RANDOM_UTILITY
 
     @property
     def table(self) -> dict[str, list[Any]]:
@@ -292,7 +226,7 @@ class RumTest(Result):
                 return i
         raise InputError(f"tau={tau!r} was not tested; tested were {', '.join(f'{t:g}' for t in self.taus)}")
 
-    def rejects(self, level: float = 0.05, tau: float | None = None) -> bool:
+    def rejects(self, level: float = 0.05, tau: float | None = None) -> Verdict:
         """Say whether the hypothesis is rejected.
 
         Parameters
@@ -304,9 +238,12 @@ class RumTest(Result):
 
         Returns
         -------
-        bool
+        Verdict
+            True or False, with the attribute `depends_on_tau`: whether the values of tau that were tested disagree (None
+            where there is only one).
         """
-        return bool(self.pvalues[self._index(tau)] <= check_level(level))
+        reject = self.pvalues <= check_level(level)
+        return Verdict(reject[self._index(tau)], bool(reject.any() and not reject.all()) if len(reject) > 1 else None)
 
     def misfits(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, Item, float, float, float]]:
         """List the cells that add most to the statistic, worst first: menu, item, group, observed, fitted, contribution.
@@ -351,23 +288,11 @@ class RumTest(Result):
         The flow through such an edge is 0, and the statistic would fall at the rate of the multiplier if it could be
         negative. Multipliers come from the potentials of the cheapest ways down from each menu: one choice among several.
         """
-        sample, lattice = self.whole, Lattice(len(self._flow))
-        flow = lattice.internal_to_cells(self._flow)
-        means, _, total = sample.pool(sample.frequency[None], sample.weights)
-        gradient = 2 * self.sample.scale * total * (self._whole_fits.fitted[0] - means[0])
-        cost = zeta_adjoint(sample.projector.to_lattice(gradient))
-        below = cheapest_below(cost)
-        mask, item = lattice.cells.T
-        value = cost[item, squeeze.py_func(mask, item)] + below[mask ^ (np.int64(1) << item)] - below[mask]
-        floor = 1e-7 * max(float(np.abs(cost).max()), 1e-300)
-        value[(value <= floor) | (flow > 1e-12)] = 0.0
-        found = []
-        for c in np.argsort(-value, kind="stable")[:count]:
-            if value[c] == 0:
-                break
-            menu = tuple(sample.items[x] for x in items_of(int(mask[c])))
-            found.append((menu, sample.items[int(item[c])], float(value[c])))
-        return found
+        sample = self.whole
+        found = binding_edges(sample, self.sample.scale, self._flow, self._whole_fits.fitted[0])
+        return [
+            (tuple(sample.items[x] for x in menu), sample.items[item], value) for menu, item, value in found[:count]
+        ]
 
     def summary(self, level: float = 0.05) -> str:
         """Return the test in words.
@@ -383,7 +308,7 @@ class RumTest(Result):
         """
         level, sample, words = check_level(level), self.sample, self._words
         if not sample.projector.model.has_types:
-            words = _OF_INEQUALITIES
+            words = OF_INEQUALITIES
         lines = [
             words.title,
             *self._facts(),
@@ -406,8 +331,13 @@ class RumTest(Result):
             lines.append(
                 f"No replicate was as large: the p-value is the smallest that {self.n_boot} replicates can give."
             )
-        if len(self.taus) > 1 and len({bool(p <= level) for p in self.pvalues}) > 1:
-            lines.append("The verdict depends on tau: a smaller tau rejects more, true models as well as false ones.")
+        if self.rejects(level).depends_on_tau:
+            ends = self.pvalues.argmin(), self.pvalues.argmax()
+            least, most = (f"{self.pvalues[t]:.3g} at tau = {self.taus[t]:.3g}" for t in ends)
+            lines.append(
+                f"The verdict depends on tau: the p-value is {least} and {most}. A smaller tau rejects more, true models as well "
+                "as false ones: report both."
+            )
         lines += self.notes
         if self.statistic == 0:
             lines.append(words.inside)
@@ -434,7 +364,7 @@ class RumTest(Result):
         sample = self.whole
         groups = "" if sample.n_groups == 1 else f" in {sample.n_groups} groups, explained by one distribution"
         return [
-            f"  data         {len(sample.items)} items, {how_many(len(sample.sizes), 'menu')} of two or more, "
+            f"  data         {count_items(sample.items)}, {how_many(len(sample.sizes), 'menu')} of two or more, "
             f"{sample.n_observations:g} choices ({name_range(sample.sizes)} a menu){groups}",
             *([f"  left out     {self.left_out.describe(sample.items)}"] if self.left_out else []),
         ]
@@ -452,7 +382,7 @@ class RumTest(Result):
 
     def _drawn(self) -> str:
         """How replicates were drawn, in words."""
-        return _DRAWN[self.resample][self.draws == "empirical"]
+        return DRAWN[self.resample][self.draws == "empirical"]
 
     def plot(self, ax: Any = None, tau: float | None = None) -> Any:
         """Plot the null distribution with the statistic; see `rumflow.output.plots.plot_null`.
@@ -474,50 +404,3 @@ class RumTest(Result):
 
     def __repr__(self) -> str:
         return f"RumTest(statistic={self.statistic:.6g}, pvalue={self.pvalue:.4g}, tau={self.tau:.4g}, n_boot={self.n_boot})"
-
-
-def nothing_or(value: float) -> float:
-    """Squared distances that are rounding are shown as 0."""
-    return value if value > 1e-12 else 0.0
-
-
-def make_result(
-    replicator: Replicator,
-    observed: Distances,
-    collected: Collected,
-    resample: str,
-    weights: str,
-    notes: tuple[str, ...],
-    seconds: float,
-    whole: Sample | None = None,
-) -> RumTest:
-    """Put a result together from the replicates that were done; `whole`: all data, None if the replicator has them."""
-    done = collected.done
-    null = collected.statistic[:, done]
-    statistic = float(observed.statistic[0])
-    if statistic <= observed.rounding[0]:
-        statistic = 0.0
-    least = statistic
-    if not replicator.sample.projector.exact:
-        # What is certified of the data against upper bounds of the replicates.
-        least = max(statistic - float(observed.gap[0]), 0.0)
-    values = np.array([pvalue(least, row, float(observed.rounding[0])) for row in null])
-    return RumTest(
-        statistic=statistic,
-        taus=replicator.taus,
-        pvalues=values,
-        null_distributions=null,
-        n_boot=int(done.sum()),
-        failed=int((~collected.certified[:, done]).any(axis=0).sum()),
-        vanished=int((collected.vanished[done] > 0).sum()),
-        interrupted=collected.interrupted,
-        seed=replicator.seed,
-        resample=resample,
-        weights=weights,
-        notes=notes,
-        gap=float(observed.gap[0]),
-        seconds=seconds,
-        sample=replicator.sample,
-        whole=replicator.sample if whole is None else whole,
-        _fits=observed.fits,
-    )

@@ -14,7 +14,7 @@ from rumflow.core.arrays import Array, Ints, Mask, Mixture
 from rumflow.core.graph import Graph, cells_of_types, cheapest_type
 from rumflow.core.graph_cells import Cells
 from rumflow.core.patience import check_patience
-from rumflow.data.labels import format_menu
+from rumflow.data.labels import format_menu, tie_number
 from rumflow.data.menus import labels_of, unique_menus
 from rumflow.errors import InputError
 from rumflow.output.progress import Counter, Stage
@@ -105,26 +105,62 @@ def find_bounds(fit: Projection, asked: LinearFunctionals, progress: bool = Fals
 
 def pair_bounds(fit: Projection, asked: LinearFunctionals) -> tuple[Array, Array]:
     """Lower and upper ends for pairs under path inequalities, by shortest paths; for one open pair in each functional."""
-    large = np.flatnonzero(asked.menus.sum(axis=1) > 2)
+    tie = tie_number(fit.items)
+    pairs = asked.menus.copy()
+    if tie >= 0:
+        pairs[:, tie] = False
+    large = np.flatnonzero(pairs.sum(axis=1) != 2)
     if len(large):
         raise InputError(
             f"menu {format_menu(labels_of(fit.items, asked.menus[large[0]]))}: {fit.model.name} speak of pairs; ask for a pair"
         )
-    a, b = np.nonzero(asked.menus)[1].reshape(-1, 2).T
+    a, b = np.nonzero(pairs)[1].reshape(-1, 2).T
     found: Any = fit.fits
-    least, most = fit.geometry.share_ranges(found.found[fit.index].x, a, b)
+    x = found.found[fit.index].x
+    least, most = fit.geometry.share_ranges(x, a, b)
     row = np.arange(len(a))
+    if tie >= 0:
+        return _tied_bounds(fit, asked, (least, most), fit.geometry.share_ranges(x, b, a), np.stack([a, b]))
     slope = asked.coefficients[:, row, a] - asked.coefficients[:, row, b]
     several = ((slope != 0) & (most - least > _OPEN)).sum(axis=1) > 1
     if several.any():
-        raise InputError(
-            f"functional: it has several pairs that were not observed, and bounds under {fit.model.name} hold one pair at a "
-            "time; ask for each pair by itself"
-        )
+        raise _several(fit)
     whole = asked.constant + asked.coefficients[:, row, b].sum(axis=1)
     lower = whole + np.where(slope > 0, slope * least, slope * most).sum(axis=1)
     upper = whole + np.where(slope > 0, slope * most, slope * least).sum(axis=1)
     return np.minimum(lower, upper), np.maximum(lower, upper)
+
+
+def _tied_bounds(
+    fit: Projection, asked: LinearFunctionals, first: tuple[Array, Array], second: tuple[Array, Array], pairs: Ints
+) -> tuple[Array, Array]:
+    """The same with ties as an outcome: the shares x and y of both items are free within their ranges and x + y <= 1."""
+    row, tie = np.arange(pairs.shape[1]), tie_number(fit.items)
+    by_tie = asked.coefficients[:, row, tie]
+    slopes = [asked.coefficients[:, row, own] - by_tie for own in pairs]
+    ends = [np.stack(own) for own in (first, second)]
+    open_pairs = [(slope != 0) & (own[1] - own[0] > _OPEN) for slope, own in zip(slopes, ends, strict=True)]
+    if ((open_pairs[0] | open_pairs[1]).sum(axis=1) > 1).any():
+        raise _several(fit)
+    # The corners of that set: those of the ranges, moved onto x + y = 1 along one side or the other.
+    corners = []
+    for x in ends[0]:
+        for y in ends[1]:
+            corners += [(np.minimum(x, 1.0 - y), y), (x, np.minimum(y, 1.0 - x))]
+    inside = [(x >= ends[0][0] - _OPEN) & (y >= ends[1][0] - _OPEN) for x, y in corners]
+    values = np.stack([slopes[0] * x + slopes[1] * y for x, y in corners])
+    whole = asked.constant + by_tie.sum(axis=1)
+    kept = np.stack(inside)[:, None, :]
+    lower = whole + np.where(kept, values, np.inf).min(axis=0).sum(axis=1)
+    upper = whole + np.where(kept, values, -np.inf).max(axis=0).sum(axis=1)
+    return lower, upper
+
+
+def _several(fit: Projection) -> InputError:
+    return InputError(
+        f"functional: it has several pairs that were not observed, and bounds under {fit.model.name} hold one pair at a "
+        "time; ask for each pair by itself"
+    )
 
 
 def worst_case(fit: Projection, menu: Mask, values: Array) -> tuple[Solution, tuple[Ints, Array]]:

@@ -26,6 +26,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from rumflow.check import check_option
@@ -39,9 +40,10 @@ from rumflow.inference.jobs import Collected, run
 from rumflow.inference.linear import STATISTICS, LinearSource
 from rumflow.inference.notes import kept_in
 from rumflow.inference.plan import JobOptions, Plan
+from rumflow.inference.pvalue import pvalue
 from rumflow.inference.relevant import relevant_part
 from rumflow.inference.replicate import Distances, Replicator
-from rumflow.inference.result import RumTest, make_result
+from rumflow.inference.result import RumTest
 from rumflow.inference.sample import Sample, Sizes, named_groups
 from rumflow.inference.source import Source
 from rumflow.models.budgets import model_of_budgets
@@ -72,6 +74,7 @@ def rum_test(
     n_jobs: int = 1,
     progress: bool = False,
     *,
+    rng: Seed = None,
     statistic: str = "distance",
     draws: str = "auto",
     resample: str = "menu",
@@ -104,8 +107,9 @@ def rum_test(
         Resample whole subjects: True for the subject ids of the data, or one id per row. False or None: choices are
         independent. "auto": True where the data say who made every choice, and some made several from the menus tested;
         False for conventions that reproduce a published test, and with resample="row". The summary says so.
-    seed : int or numpy.random.Generator, optional
-        The result is the same for any n_jobs, threads, or backend. None draws one, which is kept in the result.
+    seed, rng : int or numpy.random.Generator, optional
+        The result is the same for any n_jobs, threads, or backend. None draws one, which is kept in the
+        result. Two names of the same: give one.
     n_jobs : int, default 1
         1: threads of this process. Otherwise joblib workers, in whatever backend joblib's `parallel_config` names.
     progress : bool, default False
@@ -183,7 +187,7 @@ def rum_test(
             raise InputError(f"{name}={value!r}: budgets determine the graph and the numbers of households; omit it")
     else:
         source = Source(dict(zip(*named_groups(data), strict=True)))
-    kind, number = source.convention(convention, draws), entropy(seed)
+    kind, number = source.convention(convention, draws), entropy(seed, rng)
     plan = Plan(n_boot, tau, weights, cluster, resample, kind, tol, number, model, route, sizes)
     return run_test(LinearSource(source.groups, plan) if linear else source, plan, jobs)
 
@@ -217,3 +221,45 @@ def finish_test(prepared: Prepared, collected: Collected, seconds: float) -> Rum
     words = source.resampled(sampler, plan), source.describe(plan.chosen_weights)
     notes = (*source.notes(sample, sampler, replicator.taus[0], plan), *kept_in(collected.kept))
     return source.result(make_result(replicator, observed, collected, *words, notes, seconds, whole))
+
+
+def make_result(
+    replicator: Replicator,
+    observed: Distances,
+    collected: Collected,
+    resample: str,
+    weights: str,
+    notes: tuple[str, ...],
+    seconds: float,
+    whole: Sample | None = None,
+) -> RumTest:
+    """Put a result together from the replicates that were done; `whole`: all data, None if the replicator has them."""
+    done = collected.done
+    null = collected.statistic[:, done]
+    statistic = float(observed.statistic[0])
+    if statistic <= observed.rounding[0]:
+        statistic = 0.0
+    least = statistic
+    if not replicator.sample.projector.exact:
+        # What is certified of the data against upper bounds of the replicates.
+        least = max(statistic - float(observed.gap[0]), 0.0)
+    values = np.array([pvalue(least, row, float(observed.rounding[0])) for row in null])
+    return RumTest(
+        statistic=statistic,
+        taus=replicator.taus,
+        pvalues=values,
+        null_distributions=null,
+        n_boot=int(done.sum()),
+        failed=int((~collected.certified[:, done]).any(axis=0).sum()),
+        vanished=int((collected.vanished[done] > 0).sum()),
+        interrupted=collected.interrupted,
+        seed=replicator.seed,
+        resample=resample,
+        weights=weights,
+        notes=notes,
+        gap=float(observed.gap[0]),
+        seconds=seconds,
+        sample=replicator.sample,
+        whole=replicator.sample if whole is None else whole,
+        _fits=observed.fits,
+    )

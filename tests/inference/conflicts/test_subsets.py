@@ -212,3 +212,34 @@ def test_pvalues_count_what_reaches_the_statistic():
 
 def test_half_of_a_hundred_choices():
     assert half_of(60, 41).sum() == 51
+
+
+@pytest.mark.parametrize("form", ["counts", "rows", "weights", "subjects"])
+def test_half_wins_draw_three_outcomes(form):
+    counts = {("a", "b"): (20, 3, 27), ("b", "c"): (21, 2, 27), ("a", "c"): (2, 22, 26)}
+    rows = [
+        (*pair, win)
+        for pair, own in counts.items()
+        for win, k in zip((*pair, "tie"), own, strict=True)
+        for _ in range(k)
+    ]
+    table = dict(zip(("first", "second", "winner"), map(list, zip(*rows, strict=True)), strict=True))
+    roles = {"menu": ["first", "second"], "choice": "winner"}
+    if form == "weights":
+        table["weight"], roles["weight"] = [0.7] * len(rows), "weight"
+    if form == "subjects":
+        table["who"], roles["subject"] = [i % 50 for i in range(len(rows))], "who"
+    data = rf.ChoiceData.from_frame(table, ties="half", **roles)
+    if form == "counts":
+        data = data.outcomes.replace(rows=None).resolve_ties("half")
+    asked = Subsets(data, None, Sampling(0.05, 99, 0, form == "subjects"))
+    own = asked.of_menus([0, 1, 2])._replicator
+    drawn = own.sampler.draw(generators(0, (), range(1500)), own.sample.frequency)
+    wins = [np.mean(np.repeat([1.0, 0.0, 0.5], counts[m])) for m in sorted(counts)]
+    spread = [np.std(np.repeat([1.0, 0.0, 0.5], counts[m])) / 50**0.5 for m in sorted(counts)]
+    np.testing.assert_allclose(own.sample.frequency[::2], wins)
+    np.testing.assert_allclose(drawn.std(axis=0)[::2], spread, rtol=0.07)
+    for half, menus in half_samples(asked.data, form == "subjects", 0, 3):
+        assert menus.tolist() == [0, 1, 2]
+        assert half.outcomes.items == data.outcomes.items
+        assert half.totals.sum() == pytest.approx(data.totals.sum() / 2, rel=0.03)

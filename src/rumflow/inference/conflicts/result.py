@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rumflow.data.design import TINY
-from rumflow.data.labels import Item
+from rumflow.data.labels import Item, count_items
 from rumflow.inference.conflicts.inequality import Inequality, Term
 from rumflow.inference.conflicts.patterns import Pattern
 from rumflow.inference.notes import ASSUMPTION
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.output.files import plain
-from rumflow.output.names import WRAPPED, list_menu, name_menu
+from rumflow.output.names import WRAPPED, how_many, list_menu, name_menu
 from rumflow.output.result import Result
 from rumflow.output.tables import Table
 from rumflow.text import visible
@@ -225,7 +225,9 @@ class Explanation(Result):
         """Return the answer, each conflict, and what to know about them."""
         menus = len(self.influence["menu"])
         sample = "" if self.n_observations is None else f", {self.n_observations:g} choices"
-        found = [f"Which choices are in conflict? ({len(self.items)} items, {menus} menus{sample})\n{self.verdict}"]
+        found = [
+            f"Which choices are in conflict? ({count_items(self.items)}, {how_many(menus, 'menu')}{sample})\n{self.verdict}"
+        ]
         for number, one in enumerate(self.conflicts, 1):
             p = "" if one.pvalue is None else f", p = {one.pvalue:.3g} by itself"
             without = "no conflict without any one of them" if one.irreducible else "not reduced to the end"
@@ -268,17 +270,20 @@ class Explanation(Result):
         tiny = [menu for menu in one.menus if menu in self.n_independent and self.n_independent[menu] < TINY]
         if tiny:
             named = ", ".join(f"{list_menu(self.items, menu)} ({self.n_independent[menu]:.3g})" for menu in tiny)
-            found.append(
-                f"Conflict {number} rests on menus with few {'subjects' if self.by_subject else 'choices'}: {named}."
-            )
+            found.append(f"Conflict {number} rests on menus with few {self._units}: {named}.")
         if self.halves and number == 1 and max(self.influence["named"][row] for row in rows) < 0.5:
             rejected = f"{self.rejected} of {self.halves} half-samples are rejected"
             if 2 * self.rejected < self.halves:
-                found.append(f"Half of the choices are not enough to see it: only {rejected}.")
+                found.append(f"Half of the {self._units} are not enough to see it: only {rejected}.")
             else:
                 found.append(f"{rejected}, but most of them name other menus than conflict 1.")
             found[-1] += " Treat it as a lead, not as a finding."
         return found
+
+    @property
+    def _units(self) -> str:
+        """What was drawn."""
+        return "subjects" if self.by_subject else "choices"
 
     def _fits(self) -> str:
         return "fits exactly." if self.level is None else f"is not rejected at {100 * self.level:g} %."
@@ -310,7 +315,7 @@ class Explanation(Result):
         note = f"{left} more menus in `influence` (in the file of --out)." if left > 0 else ""
         if "named" in shown:
             note += (" " if note else "") + (
-                f"named: share of the {self.halves} half-samples (half of the choices) whose conflict has this menu; "
+                f"named: share of the {self.halves} half-samples (half of the {self._units}) whose conflict has this menu; "
                 f"{self.rejected} of them were rejected."
             )
         unit = "" if self.level is None else ", menus weighted by their choices"

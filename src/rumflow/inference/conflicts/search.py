@@ -52,9 +52,11 @@ class Search:
         """Make a search; `known`: the small conflicts of other data, which are those of the same menus as well."""
         self.subsets = subsets
         data, sampling = subsets.data, subsets.sampling
-        self.small = known if known is not None and known.menus.same(data.offered) else SmallConflicts(data.offered)
+        self.small: SmallConflicts = (
+            known if known is not None and known.menus.same(data.offered) else SmallConflicts(data.offered)
+        )
         totals, level = (None, None) if sampling is None else (subsets.n_independent, sampling.level)
-        self.candidates = self.small.find(data.shares, totals, level)
+        self.candidates: list[tuple[int, ...]] = self.small.find(data.shares, totals, level)
         self.alone: list[int] = []  # menus that are a conflict by themselves: none where everything may be taken
         if subsets.model is not None and subsets.model.single_menus_bind:
             every = [subsets.of_menus([row]) for row in range(len(data.totals))]

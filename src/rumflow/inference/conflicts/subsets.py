@@ -167,14 +167,15 @@ class Subsets:
         threads: int | None = None,
         asked: Callable[[], None] = lambda: None,
     ) -> None:
-        self.data = _with_choices(data, sampling is not None and sampling.cluster)
-        self.rows = np.flatnonzero(testable(data))  # where its menus are among those of the data given
+        self.data: ChoiceData = _with_choices(data, sampling is not None and sampling.cluster)
+        self.rows: Ints = np.flatnonzero(testable(data))  # where its menus are among those of the data given
         self.model = None  # random utility
         if model is not None:
             several = np.flatnonzero(data.offered.sizes >= 2)
             menus, _ = data.offered.take(several)
             self.model = model.restrict(Cells.of_menus(menus, None, data.items), np.searchsorted(several, self.rows))
-        self.sampling, self.threads = sampling, thread_count(threads)
+        self.sampling: Sampling | None = sampling
+        self.threads: int = thread_count(threads)
         self.recorded: Mask = ~np.isnan(self.data.count)
         self._asked = asked  # called for every new subset, for progress
         self._kept: OrderedDict[bytes, Subset] = OrderedDict()
@@ -239,12 +240,13 @@ def effective_choices(data: ChoiceData, by_subject: bool) -> Array:
 
     by_subject   the choices of a subject from a menu count as one, with the sum of their weights.
     """
-    if data.rows is None:
+    rows = (data.outcomes or data).rows  # of half wins those in which a tie is one choice
+    if rows is None:
         return data.totals
     count = len(data.totals)
-    menu, weight = np.asarray(data.rows.menu, np.int64), np.asarray(data.rows.weight, np.float64)
+    menu, weight = np.asarray(rows.menu, np.int64), np.asarray(rows.weight, np.float64)
     if by_subject:
-        unit, place = np.unique(menu + count * np.asarray(data.rows.subject, np.int64), return_inverse=True)
+        unit, place = np.unique(menu + count * np.asarray(rows.subject, np.int64), return_inverse=True)
         menu, weight = unit % count, np.bincount(place.reshape(-1), weight).astype(np.float64)
     elif (weight == np.round(weight)).all():
         return data.totals  # whole weights say how many equal choices a row stands for
@@ -260,7 +262,13 @@ def half_samples(data: ChoiceData, by_subject: bool, seed: int, count: int) -> I
     the population (subsampling, Politis and Romano 1994). Bootstrap samples, drawn with replacement, are samples of the
     observed shares: they add their noise to that of the data, and where menus have few choices nearly all of them are rejected
     even if the data are not. The price is that conflicts are named a little less often than in samples of the full size.
+
+    Half wins are made again of half of the outcomes.
     """
+    if data.outcomes is not None:
+        for half, menus in half_samples(data.resolve_ties("outcome"), by_subject, seed, count):
+            yield half.resolve_ties("half"), menus
+        return
     for rng in generators(seed, (1,), range(count)):
         if data.rows is not None:
             unit = np.arange(len(data.rows.menu)) if not by_subject else np.asarray(data.rows.subject)
@@ -296,17 +304,24 @@ def _half(rng: np.random.Generator, own: Ints) -> Ints:
 
 def _with_choices(data: ChoiceData, by_subject: bool) -> ChoiceData:
     """The menus that leave a choice; single choices only where they are needed, for there may be millions."""
-    rows, large = data.rows, testable(data)
+    whole = data if data.outcomes is None else data.resolve_ties("outcome")  # in which a tie is one choice
+    rows, large = whole.rows, testable(data)
     if not large.any():
         raise InputError("explain: every menu has one item, so there is no choice that could be in conflict")
     if rows is not None and not by_subject and (rows.weight == np.round(rows.weight)).all():
-        data = data.replace(rows=None)
+        data = data.replace(rows=None) if data.outcomes is None else whole.replace(rows=None).resolve_ties("half")
     return data if large.all() else select(data, large[data.offered.menu] & ~np.isnan(data.count), False)
 
 
 def select(data: ChoiceData, kept: Mask, drop_items: bool) -> ChoiceData:
-    """The data of these cells (cells,) alone, without items that no menu offers any more where these are to be dropped."""
+    """The data of these cells (cells,) alone, without items that no menu offers any more where these are to be dropped.
+
+    Half wins keep their outcomes where both items of each pair are kept.
+    """
     rows = np.unique(data.offered.menu[kept])
+    if data.outcomes is not None and (data.offered.count(kept)[rows] == 2).all():
+        whole = data.resolve_ties("outcome")
+        return select(whole, np.isin(whole.offered.menu, rows), drop_items).resolve_ties("half")
     menus, cells = data.offered.take(rows)
     menus, items = drop_unused(menus) if drop_items else (menus, np.arange(data.n))
     choices = data.rows

@@ -1,0 +1,187 @@
+"""Confidence intervals by the difference of two distances, the default of `rumflow.bounds`.
+
+Let J be the squared distance of the data to the model R, and J(theta) that to R_theta = {rho in R: <c, rho> = theta}. Their
+difference
+
+    D(theta) = J(theta) - J >= 0
+
+is convex, 0 between the sharp bounds, and grows outside of them. What speaks against the model as a whole is in both distances
+and cancels: D looks only at what speaks against theta, where J(theta) (`rumflow.inference.confidence`) has its power spread over
+all cells. Samples are drawn from the point of R_theta nearest to the data, and their D(theta) is measured by the same two
+projections. A value theta is kept unless at most `SHARE` (1 - confidence) of the samples have a difference as large.
+
+*Why half of the level.* The point nearest to the data is on fewer facets than a population of few types, so that its samples have
+too small a difference at times, and at the whole level intervals held the truth too seldom. No theorem covers the difference
+where the truth is on facets (that of Bugni, Canay and Shi 2017 is about statistics like J(theta), kept by the name "distance").
+Tightening is no remedy: of both sets alike it made some cases worse, because samples then have noise in cells that nobody
+chooses; of R_theta more than of R it was safe, but gave up most of the gain in width. What the rule gives is measured by
+`python -m studies.experiments.coverage` and `intervals`.
+
+No interval is empty, because D is 0 at the fit. Where the model itself is rejected, the interval is that of the member of the
+model nearest to the truth, and a note says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from rumflow.core.arrays import Array, Mask
+from rumflow.data.choices import ChoiceData
+from rumflow.inference.confidence import BoundsOptions, Interval, Inversion
+from rumflow.inference.replicate import distances
+from rumflow.inference.resample import generators
+from rumflow.inference.restricted import Restricted, start_of
+
+SHARE = 0.5  # of the level that is used
+_TOL = 1e-7
+_ALLOWED = 1e-3  # of the range: how far an end may be off
+_FINE = 0.15  # of the distance from the sharp bound, between two values that enclose an end
+_MOST_STEPS = 24  # values tested for an end; five do, as a rule
+_PATIENT = 6  # of these before what is left is halved
+
+
+class Profile(Inversion):
+    """A test of the data at any value of a functional, by the difference of the distances with and without that value."""
+
+    share = SHARE
+    most_values = 2 * (1 + _MOST_STEPS)
+
+    def __init__(
+        self,
+        data: ChoiceData,
+        confidence: float,
+        options: BoundsOptions,
+        advance: Callable[[int], None] | None = None,
+        asked: Mask | None = None,
+    ) -> None:
+        super().__init__(data, confidence, options, advance, asked)
+        found = self._distances(self.sample.frequency[None])
+        self._nearest, self._start = float(found.statistic[0]), start_of(found.fits)
+
+    def _find_tau(self, options: BoundsOptions) -> float:
+        """That of the test of the model; the difference needs none."""
+        return self.sample.taus("auto", self.sampler.n_independent)[0]
+
+    def _distances(self, p: Array, start: Any = None) -> Any:
+        return distances(self.sample, p, 0.0, _TOL, start, threads=self._threads)
+
+    def difference(self, restricted: Restricted, theta: float) -> float:
+        """D(theta) of the data."""
+        found = restricted.measure(self.sample.frequency[None], theta, 0.0, self._threads)
+        return max(float(found.statistic[0]) - self._nearest, 0.0)
+
+    def null_at(self, restricted: Restricted, theta: float) -> Array:
+        """(n_boot,): D(theta) of samples drawn from the point nearest to the data among those with this value, ascending."""
+        here = restricted.measure(self.sample.frequency[None], theta, 0.0, self._threads)
+        drawn = self.sampler.draw(generators(self.seed, (), range(self._n_boot)), here.nearest[0])
+        given = restricted.measure(drawn, theta, 0.0, self._threads, here.start).statistic
+        null = np.maximum(given - self._distances(drawn, self._start).statistic, 0.0)
+        if self.advance is not None:
+            self.advance(1)
+        return np.sort(null)
+
+    def pvalue_at(self, restricted: Restricted, theta: float, whole: bool = True) -> float:
+        """The share of samples whose difference is as large, over `SHARE`; `whole` makes no difference here."""
+        null = self.null_at(restricted, theta)
+        found = float((null >= self.difference(restricted, theta) - _rounding(null)).sum())
+        return min((1 + found) / (1 + self._n_boot) / self.share, 1.0)
+
+    def critical_value(self, restricted: Restricted, theta: float) -> float:
+        """The largest difference at theta that keeps it, up to rounding: p-values above the level are those of smaller ones."""
+        null = self.null_at(restricted, theta)
+        fewest = int(np.floor(self.level * self.share * (1 + self._n_boot)))  # so many as large keep a value
+        return float(null[len(null) - fewest]) + _rounding(null)
+
+    def interval(self, restricted: Restricted, lower: float, upper: float) -> Interval:
+        """The values kept, from the sharp bounds at the nearest fit outwards."""
+
+        @cache
+        def statistic(theta: float) -> float:
+            return self.difference(restricted, theta)
+
+        @cache
+        def critical(theta: float) -> float:
+            return self.critical_value(restricted, theta)
+
+        least, most = restricted.least, restricted.most
+        allowed = _ALLOWED * (most - least)
+        low, high = (
+            find_end(statistic, critical, float(min(max(inner, least), most)), outer, allowed)
+            for inner, outer in ((lower, least), (upper, most))
+        )
+        return Interval(low, high, self._note)
+
+    @cached_property
+    def _note(self) -> str:
+        """What to say of the model itself."""
+        value = self.model_pvalue() if self._nearest > 0 else 1.0
+        if value > self.level:
+            return ""
+        return f"the model itself is rejected (p = {value:.3g}); this is the interval of its best fit"
+
+
+def _rounding(null: Array) -> float:
+    """Differences that differ by less are equal."""
+    return _TOL * max(float(null[-1]), 1e-300)
+
+
+def find_end(
+    statistic: Callable[[float], float],
+    critical: Callable[[float], float],
+    inner: float,
+    outer: float,
+    allowed: float,
+) -> float:
+    """Where a statistic, 0 at `inner`, passes its critical value on the way to `outer`; `outer` where it does not.
+
+    The statistic is cheap and grows; the critical value is expensive and changes slowly. So the next value to be tested is
+    where the root of the statistic meets a line through the roots of two critical values, a little beyond it as seen from
+    the last one; later on every third value is in the middle of what is left. This ends when a value kept and one rejected are
+    closer than `allowed`, or than `_FINE` of their distance from `inner`. The line between these two gives the end.
+    """
+    length, sign = abs(outer - inner), 1.0 if outer >= inner else -1.0
+    if length <= allowed:
+        return float(outer)
+
+    def at(step: float) -> float:
+        return float(outer) if step >= length else inner + sign * step
+
+    def meeting(one: tuple[float, float], other: tuple[float, float], far: float) -> float:
+        """The step at which the statistic meets the line through two points (step, root), between that kept and `far`."""
+        slope = 0.0 if one[0] == other[0] else (other[1] - one[1]) / (other[0] - one[0])
+
+        def excess(step: float) -> float:
+            line = max(one[1] + slope * (step - one[0]), 0.0)
+            return float(statistic(at(step)) ** 0.5 - min(line, 2 * max(one[1], other[1])))
+
+        if excess(far) <= 0:
+            return far
+        return kept[0] if excess(kept[0]) >= 0 else float(brentq(excess, kept[0], far, xtol=0.01 * allowed))
+
+    kept = before = last = (0.0, critical(at(0.0)) ** 0.5)
+    rejected = (np.inf, 0.0)
+    for k in range(1, _MOST_STEPS + 1):
+        far, near = min(rejected[0], length), 0.4 * max(allowed, _FINE * kept[0])
+        if k > _PATIENT and k % 3 == 0:
+            step = 0.5 * (kept[0] + far)
+        else:
+            step = meeting(kept, before if rejected[0] > length else rejected, far)
+            step += near if last is kept else -near
+        step = min(max(step, kept[0] + near), length if rejected[0] > length else rejected[0] - near)
+        value = critical(at(step))
+        last = (step, value**0.5)
+        if statistic(at(step)) <= value:
+            before, kept = kept, last
+        else:
+            rejected = last
+        if kept[0] >= length or rejected[0] - kept[0] <= max(allowed, _FINE * kept[0]):
+            break
+    return at(length if rejected[0] > length else meeting(kept, rejected, rejected[0]))
+
+
+KINDS: dict[str, type[Inversion]] = {"profile": Profile, "distance": Inversion}  # by `INTERVALS`
