@@ -37,13 +37,13 @@ def test_transforms(layer) -> None:
     z = jnp.asarray(np.random.default_rng(1).normal(size=(2, len(layer.arcs))), jnp.float32)
     plain = layer(z)
     assert jnp.allclose(jax.jit(layer)(z), plain, atol=1e-6)
-    assert jnp.allclose(jax.vmap(layer)(z), plain, atol=1e-6)
-    backward, forward = jax.jacrev(layer)(z[0]), jax.jacfwd(layer)(z[0])
+    assert jnp.allclose(jax.jit(jax.vmap(layer))(z), plain, atol=1e-6)
+    backward, forward = (jax.jit(jacobian(layer))(z[0]) for jacobian in (jax.jacrev, jax.jacfwd))
     assert jnp.allclose(backward, forward, atol=1e-6)
     step = 1e-2
     along = (layer(z[0] + step) - layer(z[0] - step)) / (2 * step)  # the same for all arcs: nothing moves
     assert jnp.abs(along).max() < 1e-4
-    assert jax.hessian(lambda t: layer(t)[0])(z[0]).shape == (len(layer.arcs),) * 2
+    assert jax.jit(jax.hessian(lambda t: layer(t)[0]))(z[0]).shape == (len(layer.arcs),) * 2
 
 
 @pytest.mark.parametrize(

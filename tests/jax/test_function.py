@@ -168,7 +168,7 @@ def test_a_gradient_projects_once_and_again_where_its_state_is_gone(monkeypatch:
 
 def test_states_are_bounded() -> None:
     kept = primitives.States(1000)
-    job = primitives.Job(b"", b"", b"", 1, 0, 0.0, 1e-9, 0.0, 1)
+    job = primitives.Job(b"", b"", b"", 1, 0, 0.0, 1e-9, 0.0, 0.0, 1)
     for i in range(10):
         state = np.zeros((1, 10)), np.zeros((1, 10)), np.zeros((1, 10))
         kept.put(job, np.full((1, 3), float(i)), state, np.zeros((1, 0)))

@@ -7,8 +7,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the layer
 
 import rumflow as rf  # noqa: E402
 from rumflow.layers import engines, hand_over  # noqa: E402
-from rumflow.solvers.batch.kernels import FACE, LEFT  # noqa: E402
-from rumflow.solvers.geometry import Faces  # noqa: E402
+from rumflow.solvers.batch.kernels import PATH  # noqa: E402
 from rumflow.torch import MenuSoftmax, RUMLayer, project_cells  # noqa: E402
 
 ATOL = 1e-3
@@ -26,7 +25,7 @@ def handed_over(layer, z):
     """Which samples were left by the active set."""
     engine = engines.find_engine(layer._cells.text, layer._cells.weights.tobytes(), 0.0, 1)
     stop = engines.Stop(layer.tol, layer.atol**2)
-    return engine.solve(z.numpy(), None, stop, True, False).state[0][:, 0] == LEFT
+    return engine.solve(z.numpy(), None, stop, True, False).state[0][:, 0] == PATH
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -97,7 +96,7 @@ def test_what_misses_the_gap_is_left_to_the_active_set(monkeypatch):
         found = handed(*args)
         return found._replace(good=np.array([False, True]))
 
-    monkeypatch.setattr(engines, "project_smoothed", miss)
+    monkeypatch.setattr(hand_over, "project_smoothed", miss)
     layer = RUMLayer(8, atol=ATOL, threads=1, return_flow=True)
     y, flow = layer(z)
     exact, exact_flow = RUMLayer(8, tol=1e-12, threads=1, return_flow=True)(z)
@@ -107,24 +106,28 @@ def test_what_misses_the_gap_is_left_to_the_active_set(monkeypatch):
     assert bool(torch.isfinite(own).all())
 
 
-def test_rows_are_padded_and_factors_lost_for_all():
-    faces = Faces(np.array([[FACE, 2], [FACE, 1]]), np.ones((2, 4), np.int32), np.ones((2, 3)))
-    left = Faces(np.array([[LEFT, 7]]), np.full((1, 6), 2, np.int32), np.empty((1, 0)))
-    both = hand_over.put_rows(faces, np.array([1]), left)
-    assert both.counts.tolist() == [[FACE, 2], [LEFT, 7]]
-    assert both.types.tolist() == [[1, 1, 1, 1, 0, 0], [2] * 6]
-    assert both.factor.tolist() == [[1, 1, 1], [0, 0, 0]]
-    without = Faces(np.array([[FACE, 2]]), np.full((1, 6), 3, np.int32), np.empty((1, 0)))
-    assert hand_over.put_rows(both, np.array([1]), without).factor.shape == (2, 0)
-    assert hand_over.put_rows(faces._replace(factor=np.empty((2, 0))), np.array([1]), faces.row(0)).factor.shape == (
-        2,
-        0,
-    )
+def test_nothing_is_handed_over_when_the_time_is_up(monkeypatch):
+    z = nearly_rational(8, [1e-2, 1.0]).requires_grad_()
+    monkeypatch.setattr(hand_over, "clock", lambda: 1e300)
+    layer = RUMLayer(8, atol=ATOL, threads=1, max_seconds=1e6)
+    with pytest.warns(RuntimeWarning, match="max_seconds: 1 of 2 different samples ended early"):
+        y = layer(z)
+    assert float((y - RUMLayer(8, threads=1)(z)).detach()[1].norm()) < 1e-9
+    for table in layer.to_table(y).detach().numpy():
+        assert rf.is_rum(table, tol=1e-12)
+    (gradient,) = torch.autograd.grad(y.square().sum(), z)
+    assert bool(torch.isfinite(gradient).all())
+    assert float(gradient[0].abs().max()) > 0
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"atol": 1e-9}, "atol=1e-09"), ({"atol": 2.0}, "atol"), ({"atol": 1e-3, "smoothing": 0.1}, "omit one")],
+    [
+        ({"max_seconds": 1.0, "smoothing": 0.1}, "omit one|Omit one"),
+        ({"atol": 1e-9}, "atol=1e-09"),
+        ({"atol": 2.0}, "atol"),
+        ({"atol": 1e-3, "smoothing": 0.1}, "omit one"),
+    ],
 )
 def test_what_is_not_accepted(options, words):
     with pytest.raises(rf.InputError, match=words):

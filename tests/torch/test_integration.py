@@ -133,7 +133,7 @@ def test_operators_are_registered_as_they_behave(kind: str) -> None:
     keys = torch.empty(0, dtype=torch.int64)
     operator, mu = torch.ops.rumflow.project, 1e-2 if kind == "smooth" else 0.0
     n_flow = 0 if kind == "graph" else 12
-    args = (z, cells.problem, cells.weight, keys, cells.n_outputs, n_flow, mu, 1e-12, 0.0, 0, 0, True)
+    args = (z, cells.problem, cells.weight, keys, cells.n_outputs, n_flow, mu, 1e-12, 0.0, 0.0, 0, 0, True)
     utilities = ("test_schema", "test_faketensor")
     torch.library.opcheck(operator.default, args, test_utils=utilities)
     rho, flow, *state = operator(*args)

@@ -12,7 +12,7 @@ import rumflow as rf
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the layer is not tested")
 
 from rumflow.core.transforms import moebius  # noqa: E402
-from rumflow.torch import AxiomLayer, RUMLayer, project_cells  # noqa: E402
+from rumflow.torch import AxiomLayer, MenuSoftmax, RUMLayer, project_cells  # noqa: E402
 
 
 def assert_rational(y: torch.Tensor, flow: torch.Tensor, n: int, tolerance: float = 1e-12) -> None:
@@ -217,6 +217,30 @@ def test_more_than_eight_items() -> None:
     many = rf.project_many(z.detach().numpy(), tol=1e-12)
     np.testing.assert_allclose(gradient.numpy(), many.vjp(g.numpy()), atol=1e-10)
     assert torch.allclose(layer(z)[0], y, atol=1e-11)
+
+
+def test_derivatives_where_the_interior_point_method_stopped() -> None:
+    """A nearly rational sample: the face has more than a thousand rankings, and the interior point method is quicker."""
+    rng = np.random.default_rng(0)
+    lattice = rf.Lattice(9)
+    utility = rng.normal(size=9)[lattice.cells[:, 1]] + 3e-3 * rng.normal(size=lattice.n_cells)
+    z = MenuSoftmax(9)(torch.tensor(utility)).requires_grad_()
+
+    def table_of(values):
+        table = np.zeros(lattice.shape)
+        table[tuple(lattice.cells.T)] = values
+        return table
+
+    fit = rf.project(table_of(z.detach().numpy()), method="rankings", tol=1e-12)
+    many = rf.project_many(z.detach().numpy()[None], tol=1e-12)
+    assert many[0].method == "ipm"
+    g = rng.normal(size=lattice.n_cells)
+    y = RUMLayer(9)(z)
+    (gradient,) = torch.autograd.grad(y, z, torch.tensor(g))
+    expected = fit.vjp(table_of(g))[tuple(lattice.cells.T)]
+    assert gradient.numpy() == pytest.approx(expected, abs=1e-6)
+    assert many.vjp(g[None])[0] == pytest.approx(expected, abs=1e-6)
+    assert np.linalg.norm(expected) < 0.9 * np.linalg.norm(g - g.mean())  # not all directions
 
 
 def test_rumflow_does_not_need_torch() -> None:

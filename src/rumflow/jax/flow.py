@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, Self
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from rumflow.errors import InputError
-from rumflow.layers.flows import FlowTables
-from rumflow.models.model import Model, require_model
-from rumflow.models.random_utility import RANDOM_UTILITY
+from rumflow.layers.flows import FlowLayer
 
 
-class FlowRUM:
+class FlowRUM(FlowLayer):
     """Scores to choice probabilities that are a random utility model by construction: `rumflow.torch.FlowRUM` for JAX.
 
     Made once outside of traced functions and called inside them; it has no parameters.
@@ -23,20 +20,7 @@ class FlowRUM:
     Parameters
     ----------
     n : int
-        Number of items; the last axis runs over the cells of all their menus. `FlowRUM.of` is for fewer menus, and for other
-        models.
-
-    Attributes
-    ----------
-    cells : ndarray of shape (M, 2)
-        Menu and item of each probability; the menu is its bit mask, with `of` its number in the list.
-    arcs : ndarray of shape (A, 2)
-        Node and item of each score, as in `rumflow.torch.FlowRUM`.
-
-    Raises
-    ------
-    InputError
-        If an argument is not accepted.
+        Number of items. Parameters, attributes and mathematics are those of `rumflow.torch.FlowRUM`.
 
     Examples
     --------
@@ -44,37 +28,6 @@ class FlowRUM:
     >>> [round(share, 3) for share in FlowRUM(2)(jnp.array([0.0, 1.0])).tolist()]
     [1.0, 1.0, 0.269, 0.731]
     """
-
-    def __init__(self, n: int) -> None:
-        self._set(FlowTables.of_all_menus(n))
-
-    @classmethod
-    def of(
-        cls, model: Model | None, menus: Iterable[Iterable[Hashable]], items: Sequence[Hashable] | int | None = None
-    ) -> Self:
-        """Make the layer of any model on some menus.
-
-        Parameters
-        ----------
-        model : Model, optional
-            As for `rumflow.project`; None: random utility.
-        menus : iterable of menus
-            Collections of items.
-        items : sequence or int, optional
-            The labels of all items in their order, or how many there are; None: 0 to the largest number in the menus.
-
-        Returns
-        -------
-        FlowRUM
-        """
-        require_model(model)
-        own = cls.__new__(cls)
-        own._set(FlowTables.of_model(model or RANDOM_UTILITY, menus, items))
-        return own
-
-    def _set(self, tables: FlowTables) -> None:
-        self._tables = tables
-        self.n, self.cells, self.arcs = tables.n, tables.cells, tables.arcs
 
     def __call__(self, scores: Any, residuals: Any = None) -> Array:
         """Compute probabilities.

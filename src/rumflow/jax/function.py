@@ -30,6 +30,7 @@ def project_cells(
     smoothing: float = 0.0,
     tol: float = DEFAULT_TOL,
     atol: float | None = None,
+    max_seconds: float | None = None,
     threads: int | None = None,
     nonfinite: str = "error",
     return_distance: bool = False,
@@ -52,6 +53,9 @@ def project_cells(
     atol : float, optional
         Accept an error of this size, ||y - y*||_W <= atol, certified; samples that are nearly rational take less time. As for
         `rumflow.torch.AxiomLayer`.
+    max_seconds : float, optional
+        Time of a forward pass, as for `rumflow.torch.AxiomLayer`: what is not done by then is returned where it is, with a
+        RuntimeWarning and what is certified.
     threads : int, optional
         Number of threads; the result is the same for any number.
     nonfinite : {"error", "nan"}, default "error"
@@ -96,7 +100,7 @@ def project_cells(
             f"the last axis must run over the {cells.n_cells} cells (n = {cells.n} items, {cells.n_menus} menus); the "
             f"input has shape {z.shape}"
         )
-    require_options(smoothing, tol, nonfinite, threads, atol)
+    require_options(smoothing, tol, nonfinite, threads, atol, max_seconds)
     if (smoothing or return_flow) and cells.graph is not None:
         raise InputError(
             "smoothing and return_flow are available only on the lattice of all menus: Cells(..., lattice=True)"
@@ -116,7 +120,8 @@ def project_cells(
         n_flow,
         float(smoothing),
         float(tol),
-        atol or 0.0,
+        float(atol or 0),
+        float(max_seconds or 0),
         threads or 0,
     )
     rho, flow = project_p.bind(inside, job=job, keep=False)

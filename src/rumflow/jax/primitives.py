@@ -51,6 +51,7 @@ class Job:
     mu: float
     tol: float
     atol: float
+    seconds: float  # 0: any number
     threads: int
 
     def __repr__(self) -> str:
@@ -110,7 +111,7 @@ class States:
             if found is not None:
                 self._known.move_to_end(_key(job, z))
                 return found
-        answer = solve_distinct(job.engine, z, None, job.stop, True, job.mu > 0)
+        answer = solve_distinct(job.engine, z, None, job.stop, True, job.mu > 0, job.seconds or None)
         assert answer.state is not None
         flow = np.empty((len(z), 0)) if answer.flow is None else answer.flow
         self.put(job, z, answer.state, flow)
@@ -125,7 +126,7 @@ def _bytes(state: State, flow: Array) -> int:
     return sum(part.nbytes for part in state) + flow.nbytes
 
 
-states = States(512 << 20)
+states: States = States(512 << 20)
 
 
 def _rows(array: Any) -> Array:
@@ -139,7 +140,7 @@ def _project(z: Any, *, job: Job, keep: bool) -> tuple[Any, Any]:
     shape, kind = z.shape[:-1], z.dtype
     require_finite(np.asarray(z, np.float64), job.engine)
     rows = _rows(z)
-    answer = solve_distinct(job.engine, rows, None, job.stop, keep, job.n_flow > 0)
+    answer = solve_distinct(job.engine, rows, None, job.stop, keep, job.n_flow > 0, job.seconds or None)
     flow = np.empty((len(rows), 0)) if answer.flow is None else answer.flow
     if answer.state is not None:
         states.put(job, rows, answer.state, flow if job.mu else flow[:, :0])

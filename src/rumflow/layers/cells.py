@@ -16,6 +16,7 @@ from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.memory import cell_bytes, require_memory
 from rumflow.errors import InputError
 from rumflow.layers.engines import (
+    Engines,
     describe_graph,
     describe_lattice,
     graph_cells,
@@ -144,7 +145,7 @@ class Cells:
         lattice: bool = False,
     ) -> None:
         """`all_menus`: write all N cells. `lattice`: the flow on the lattice is needed."""
-        self.reads_all = menus is None
+        self.reads_all: bool = menus is None
         if menus is None:
             self._on_lattice(Lattice(n).n, None, weights, all_menus)
             return
@@ -231,7 +232,8 @@ class Cells:
         )
         self.cells = lattice_cells(lattice, masks)
         self.output_cells = lattice.cells if all_menus else self.cells
-        self.n, self.n_cells = n, len(self.cells)
+        self.n = n
+        self.n_cells = len(self.cells)
         self.n_menus = lattice.n_menus - 1 if masks is None else len(masks)
         self._weigh(
             weights,
@@ -283,7 +285,7 @@ class Cells:
 
     def _set(self, text: bytes, inputs: Ints, outputs: int) -> None:
         self.text = text  # the problem, for `find_engine`
-        self.engines = own_engines(text, self.weights.tobytes())
+        self.engines: Engines = own_engines(text, self.weights.tobytes())
         self.inputs = inputs  # of what is written, the cells that are read
         self.n_outputs = outputs
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rumflow.check import LARGEST, check_number, check_option, check_threads, check_tol
+from rumflow.check import LARGEST, check_number, check_option, check_seconds, check_threads, check_tol
 from rumflow.core.arrays import Array
 from rumflow.errors import InputError
 from rumflow.layers.engines import Engine
@@ -18,7 +18,12 @@ LEAST_ATOL = 1e-6
 
 
 def require_options(
-    smoothing: float, tol: float, nonfinite: str = "error", threads: int | None = None, atol: float | None = None
+    smoothing: float,
+    tol: float,
+    nonfinite: str = "error",
+    threads: int | None = None,
+    atol: float | None = None,
+    max_seconds: float | None = None,
 ) -> None:
     """Refuse options that mean nothing."""
     check_number(smoothing, "smoothing", 0, float("inf"), "[)")
@@ -29,6 +34,11 @@ def require_options(
             raise InputError(
                 "atol: a smoothed projection is another point than the projection; omit one of atol and smoothing"
             )
+    if check_seconds(max_seconds) is not None and smoothing:
+        raise InputError(
+            "max_seconds: only exact projections end early; a smoothed one takes much the same time for every sample. Omit one "
+            "of max_seconds and smoothing"
+        )
     check_option(nonfinite, "nonfinite", NONFINITE)
     check_threads(threads)
 

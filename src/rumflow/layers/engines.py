@@ -24,16 +24,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array, Ints
+from rumflow.core.compile import clock
 from rumflow.core.graph_cells import Cells as GraphCells
 from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.problem import NO_WEIGHTS, Stop
 from rumflow.data.labels import plain_label
 from rumflow.errors import InputError
-from rumflow.layers.hand_over import project_smoothed, put_rows, tangent_of_both
+from rumflow.layers.hand_over import take_over
 from rumflow.models.describe import make_model
 from rumflow.models.model import Model
 from rumflow.projection.observations import lattice_positions
-from rumflow.solvers.batch.kernels import LEFT
+from rumflow.solvers.batch.result import LatticeFits
 from rumflow.solvers.geometry import Faces, Geometry, Keep, SolveOptions
 from rumflow.solvers.graph import GraphGeometry
 from rumflow.solvers.interior.smoothed import Centre, SmoothedProjector
@@ -43,7 +44,7 @@ from rumflow.solvers.resources import Resources
 #: What is kept of a sample to start the next projection from, arrays in some order: an active set, types, or a point of the
 #: central path.
 WarmStart = tuple[NDArray[Any], ...]
-#: Three arrays with a row per sample.
+#: As `Faces`: a row per sample that ends with the places where its own numbers begin in the other two arrays.
 State = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
@@ -66,11 +67,18 @@ class Engine(Protocol):
         """The squared distances (B,) of probabilities (B, M') from what was projected."""
 
     def solve(
-        self, z: Array, starts: Sequence[WarmStart | None] | None, stop: Stop, keep: bool, with_flow: bool
+        self,
+        z: Array,
+        starts: Sequence[WarmStart | None] | None,
+        stop: Stop,
+        keep: bool,
+        with_flow: bool,
+        seconds: float | None = None,
     ) -> Answer:
         """Project a stack (B, M); `starts` also asks for starts of the next pass, `keep` for the state.
 
-        A floor of `stop` is that of the gap, and lets others take over from the active set (`rumflow.layers.hand_over`).
+        A floor of `stop` is that of the gap, and lets others take over from the active set (`rumflow.layers.hand_over`). After
+        so many `seconds` (of an exact projection) samples end where they are, in the model, with a warning.
         """
 
     def tangent(
@@ -83,17 +91,23 @@ class Engine(Protocol):
 
 
 def solve_distinct(
-    engine: Engine, z: Array, starts: Sequence[WarmStart | None] | None, stop: Stop, keep: bool, with_flow: bool
+    engine: Engine,
+    z: Array,
+    starts: Sequence[WarmStart | None] | None,
+    stop: Stop,
+    keep: bool,
+    with_flow: bool,
+    seconds: float | None = None,
 ) -> Answer:
     """`engine.solve`, once for rows that are the same, such as several choices in one situation."""
     numbers: dict[bytes, int] = {}
     back = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in z], np.int64)
     if len(numbers) == len(z):
-        return engine.solve(z, starts, stop, keep, with_flow)
+        return engine.solve(z, starts, stop, keep, with_flow, seconds)
     first = np.unique(back, return_index=True)[1]
     known = None if starts is None else [starts[i] for i in first]
-    answer = engine.solve(z[first], known, stop, keep, with_flow)
-    state = None if answer.state is None else (answer.state[0][back], answer.state[1][back], answer.state[2][back])
+    answer = engine.solve(z[first], known, stop, keep, with_flow, seconds)
+    state = None if answer.state is None else (answer.state[0][back], *answer.state[1:])
     flow = None if answer.flow is None else answer.flow[back]
     return Answer(answer.rho[back], flow, state, [answer.starts[i] for i in back] if answer.starts else [])
 
@@ -163,7 +177,13 @@ class ExactEngine(_Reader):
         self._geometry, self._places, self._threads = geometry, places, threads or None
 
     def solve(
-        self, z: Array, starts: Sequence[WarmStart | None] | None, stop: Stop, keep: bool, with_flow: bool
+        self,
+        z: Array,
+        starts: Sequence[WarmStart | None] | None,
+        stop: Stop,
+        keep: bool,
+        with_flow: bool,
+        seconds: float | None = None,
     ) -> Answer:
         """Project a stack."""
         places, geometry = self._places, self._geometry
@@ -171,50 +191,17 @@ class ExactEngine(_Reader):
         leave = stop.floor is not None and isinstance(geometry, LatticeGeometry)
         options = SolveOptions(keep=Keep.FACES if keep else least, certify=False, leave_large=leave)
         rows = places.spread(z, places.inputs)
-        fits = geometry.solve(rows, stop, starts=starts, options=options, resources=Resources(self._threads))
-        flows = np.array([fits.flow(i) for i in range(len(z))]) if with_flow else None
-        rho, faces = fits.rho, fits.faces if keep else None
-        left = np.array([i for i, reason in enumerate(fits.reasons) if reason == "too_large"], np.int64)
-        if leave and len(left):
-            rho = rho.copy()
-            faces = self._take_over(rows, left, stop, options, rho, flows, faces)
-            for i in left.tolist():
-                fits.reasons[i] = "done"
+        resources = Resources(self._threads, None if seconds is None else clock() + seconds)
+        fits = geometry.solve(rows, stop, starts=starts, options=options, resources=resources)
+        if isinstance(fits, LatticeFits) and "too_large" in fits.reasons:
+            rho, flows, faces = take_over(fits, stop, options, resources, keep)
+        else:
+            rho, faces = fits.rho, fits.faces if keep else None
+            flows = np.array([fits.flow(i) for i in range(len(z))]) if with_flow else np.empty(0)
         fits.warn()
-        state: State | None = None if faces is None else (faces.counts, faces.types, faces.factor)
-        flow = None if flows is None else places.take(flows, places.every)
+        flow = places.take(flows, places.every) if with_flow else None
         new: list[WarmStart] = [] if starts is None else list(fits.starts)
-        return Answer(places.take(rho, places.outputs, 1.0), flow, state, new)
-
-    def _take_over(
-        self,
-        rows: Array,
-        left: Ints,
-        stop: Stop,
-        options: SolveOptions,
-        rho: Array,
-        flows: Array | None,
-        faces: Faces | None,
-    ) -> Faces | None:
-        """Project the samples that the active set has left, in place; all faces."""
-        geometry = self._geometry
-        assert isinstance(geometry, LatticeGeometry)
-        assert stop.floor is not None
-        handed = project_smoothed(geometry, rows[left], stop.floor, self._threads)
-        rho[left] = handed.rho
-        if flows is not None:
-            flows[left] = handed.flow
-        faces = None if faces is None else put_rows(faces, left, handed.faces)
-        if not handed.good.all():
-            own = left[~handed.good]
-            options = options._replace(leave_large=False)
-            fits = geometry.solve(rows[own], stop, options=options, resources=Resources(self._threads))
-            fits.warn()
-            rho[own] = fits.rho
-            if flows is not None:
-                flows[own] = fits.flows
-            faces = None if faces is None else put_rows(faces, own, fits.faces)
-        return faces
+        return Answer(places.take(rho, places.outputs, 1.0), flow, faces, new)
 
     def tangent(
         self, rho: Array, flow: Array | None, state: State, centre: Array, forward: bool
@@ -224,10 +211,7 @@ class ExactEngine(_Reader):
         faces = Faces(*state).repeat(len(rho))
         flows = None if flow is None else places.spread(flow, places.every)
         rows = places.spread(rho, places.outputs)
-        if isinstance(self._geometry, LatticeGeometry) and LEFT in faces.counts[:, 0]:
-            rows = tangent_of_both(self._geometry, faces, rows, flows, forward, self._threads)
-        else:
-            rows = self._geometry.tangent(faces, rows, flows, forward=forward, threads=self._threads)
+        rows = self._geometry.tangent(faces, rows, flows, forward=forward, threads=self._threads)
         return places.take(rows, places.outputs), None if flows is None else places.take(flows, places.every)
 
 
@@ -238,7 +222,13 @@ class SmoothedEngine(_Reader):
         self._solver, self._places = solver, places
 
     def solve(
-        self, z: Array, starts: Sequence[WarmStart | None] | None, stop: Stop, keep: bool, with_flow: bool
+        self,
+        z: Array,
+        starts: Sequence[WarmStart | None] | None,
+        stop: Stop,
+        keep: bool,
+        with_flow: bool,
+        seconds: float | None = None,
     ) -> Answer:
         """Project a stack."""
         places, size = self._places, len(z)
@@ -249,10 +239,8 @@ class SmoothedEngine(_Reader):
             new = [Centre(k.copy(), t.copy()) for k, t in zip(flows, trees, strict=True)]
         state: State | None = None
         if keep:
-            state = (
-                np.empty((size, 0), np.int64),
-                trees.reshape(size, trees.shape[1] * trees.shape[2]),
-                np.empty((size, 0)),
+            state = Faces.gather(
+                np.empty((size, 0), np.int64), list(trees.reshape(size, 3 << self._solver.n)), [np.empty(0)] * size
             )
         flow = places.take(flows, places.every) if with_flow else None
         return Answer(places.take(rhos, places.outputs), flow, state, new)
@@ -264,7 +252,8 @@ class SmoothedEngine(_Reader):
         places = self._places
         rows = places.spread(rho, places.outputs)
         flows = None if flow is None else places.spread(flow, places.every)
-        trees = _repeat(state[1], len(rho)).reshape(len(rho), 3, state[1].shape[1] // 3)
+        size = 3 << self._solver.n
+        trees = state[1][_repeat(state[0], len(rho))[:, :1] + np.arange(size)].reshape(-1, 3, size // 3)
         self._solver.tangent(places.spread(_repeat(centre, len(rho)), places.every), trees, rows, flows)
         return places.take(rows, places.outputs), None if flows is None else places.take(flows, places.every)
 

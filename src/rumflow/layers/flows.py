@@ -16,7 +16,7 @@ inside a level in groups of equal numbers of arcs, so that the softmax of a grou
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,8 @@ from rumflow.core.memory import cell_bytes, require_memory
 from rumflow.errors import InputError
 from rumflow.layers.cells import advise, label_menus
 from rumflow.layers.engines import graph_cells
-from rumflow.models.model import Model
+from rumflow.models.model import Model, require_model
+from rumflow.models.random_utility import RANDOM_UTILITY
 from rumflow.solvers.routes import LATTICE_ITEMS
 
 
@@ -246,3 +247,50 @@ def _list_cells(graph, arcs, arc_of, cell_of):
                 arc_of[at] = i
                 cell_of[at] = menu * graph.shape[1] + row[menu]
                 at += 1
+
+
+class FlowLayer:
+    """What the flows of all frameworks share: how they are made, and which shapes they take. A framework adds the arithmetic."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__()
+        self._set(RANDOM_UTILITY, FlowTables.of_all_menus(n))
+
+    @classmethod
+    def of(
+        cls, model: Model | None, menus: Iterable[Iterable[Hashable]], items: Sequence[Hashable] | int | None = None
+    ) -> Self:
+        """Make the layer of any model on some menus.
+
+        Parameters
+        ----------
+        model : Model, optional
+            As for `rumflow.project`; None: random utility.
+        menus : iterable of menus
+            Collections of items.
+        items : sequence or int, optional
+            The labels of all items in their order, or how many there are; None: 0 to the largest number in the menus.
+
+        Returns
+        -------
+        FlowRUM
+            Its scores are those of `arcs`, its probabilities those of the cells of `menus`, menu after menu, in each the
+            items ascending (`cells`).
+
+        Raises
+        ------
+        InputError
+            If an argument is not accepted, or the model's graph is too large.
+        """
+        require_model(model)
+        own = cls.__new__(cls)
+        super(FlowLayer, own).__init__()
+        own._set(model or RANDOM_UTILITY, FlowTables.of_model(model or RANDOM_UTILITY, menus, items))
+        return own
+
+    def _set(self, model: Model, tables: FlowTables) -> None:
+        self.model: Model = model
+        self.n: int = tables.n
+        self.cells: Ints = tables.cells
+        self.arcs: Ints = tables.arcs
+        self._tables = tables

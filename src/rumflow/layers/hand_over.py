@@ -6,28 +6,30 @@ smoothing mu = 0.9 atol^2 / N instead, N the number of cells of the lattice. A p
 N mu, and ||y - y*||_W^2 <= gap (`rumflow.core.certificate`), which is computed for each of them. What misses it is left to the
 active set after all.
 
-Their derivative is that of the smoothed problem. Its state lies in the rows of the others (`rumflow.solvers.geometry.Faces`):
-
-    counts   LEFT, the bits of mu
-    types    the spanning tree, then the bits of the flow
-    factor   nothing
+Their derivative is that of the smoothed problem, at a point of the central path (`rumflow.solvers.lattice_faces`).
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array, Ints, Mask
-from rumflow.solvers.batch.kernels import LEFT
-from rumflow.solvers.geometry import Faces
+from rumflow.core.compile import clock
+from rumflow.core.problem import Stop
+from rumflow.solvers.batch.kernels import FACE
+from rumflow.solvers.batch.result import LatticeFits, gather_points, pack_point
+from rumflow.solvers.geometry import Faces, SolveOptions
 from rumflow.solvers.interior.smoothed import SmoothedProjector
 from rumflow.solvers.lattice import LatticeGeometry
+from rumflow.solvers.resources import Resources
 
 #: Accuracies of the flow and of a derivative: they need not be better than what `atol` leaves open.
 _ACCURACY = 1e-5, 3e-6
+#: Samples between two looks at the clock.
+_PIECE = 8
 
 
 class Handed(NamedTuple):
@@ -42,64 +44,40 @@ class Handed(NamedTuple):
 def project_smoothed(geometry: LatticeGeometry, rows: Array, gap: float, threads: int | None) -> Handed:
     """Project a stack up to a gap."""
     mu = 0.9 * gap / rows[0].size
-    rho, flow, tree = SmoothedProjector(geometry.n, geometry.weights, mu, threads, _ACCURACY).solve(rows)
+    rho, flow, trees = SmoothedProjector(geometry.n, geometry.weights, mu, threads, _ACCURACY).solve(rows)
     good = np.array([geometry.certifier(k, z).gap <= gap for k, z in zip(flow, rows, strict=True)])
-    size = len(rows)
-    counts = np.full((size, 2), LEFT, np.int64)
-    counts[:, 1] = np.array([mu]).view(np.int64)
-    types = np.concatenate([tree.reshape(size, -1), flow.reshape(size, -1).view(np.int32)], axis=1)
-    return Handed(rho, flow, Faces(counts, types, np.empty((size, 0))), good)
+    points = {i: pack_point(tree, mu / k**2) for i, (tree, k) in enumerate(zip(trees, flow, strict=True))}
+    return Handed(rho, flow, gather_points(points, _ACCURACY[1])[1], good)
 
 
-def tangent_of_both(
-    geometry: LatticeGeometry, faces: Faces, rows: Array, by_flow: Array | None, forward: bool, threads: int | None
-) -> Array:
-    """S times each of a stack of vectors, in place: on faces, or at projections with smoothing."""
-    handed = faces.counts[:, 0] == LEFT
-    for own in (handed, ~handed):
-        part, flows = rows[own], None if by_flow is None else by_flow[own]
-        counts, types, factor = (state[own] for state in faces)
-        if own is handed:
-            _smoothed_tangent(geometry, counts, types, part, flows, threads)
-        elif len(part):
-            exact = Faces(counts, types[:, : types.shape[1] // geometry.n * geometry.n], factor)
-            geometry.tangent(exact, part, flows, forward=forward, threads=threads)
-        rows[own] = part
-        if by_flow is not None:
-            by_flow[own] = flows
-    return rows
+def take_over(
+    fits: LatticeFits, stop: Stop, options: SolveOptions, resources: Resources, keep: bool
+) -> tuple[Array, Array, Faces | None]:
+    """Project what the active set has left of a stack; probabilities, flows and (to `keep`) faces of the whole stack."""
+    assert stop.floor is not None
+    geometry: LatticeGeometry = fits.geometry
+    rho, flows, faces = fits.rho.copy(), fits.flows.copy(), fits.faces if keep else None
 
+    def put(own: Ints, *new: Any) -> None:
+        nonlocal faces
+        rho[own], flows[own] = new[:2]
+        faces = None if faces is None else faces.replace(own, new[2])
 
-def _smoothed_tangent(
-    geometry: LatticeGeometry,
-    counts: Ints,
-    types: NDArray[np.int32],
-    rows: Array,
-    by_flow: Array | None,
-    threads: int | None,
-) -> None:
-    n, size = geometry.n, len(rows)
-    split, length = 3 << n, 2 * rows[0].size
-    trees = np.ascontiguousarray(types[:, :split]).reshape(size, 3, 1 << n)
-    flows = np.ascontiguousarray(types[:, split : split + length]).view(np.float64).reshape(rows.shape)
-    mu = float(counts[:1, 1].copy().view(np.float64)[0])
-    SmoothedProjector(n, geometry.weights, mu, threads, _ACCURACY).tangent(flows, trees, rows, by_flow)
-
-
-def put_rows(into: Faces, own: Ints, rows: Faces) -> Faces:
-    """Replace the rows `own` of a stack; what is shorter is padded."""
-    known = [part.shape[1] > 0 for part in (into.factor, rows.factor)]
-    lost = (known[0] and not known[1] and bool((rows.counts[:, 0] != LEFT).any())) or (
-        known[1] and not known[0] and bool(np.delete(into.counts[:, 1], own).any())
-    )
-
-    def put(old: Any, new: Any) -> Any:
-        found = np.zeros((len(old), max(old.shape[1], new.shape[1])), old.dtype)
-        found[:, : old.shape[1]] = old
-        found[own] = 0
-        found[own, : new.shape[1]] = new
-        return found
-
-    counts, types, factor = (put(old, new) for old, new in zip(into, rows, strict=True))
-    # Factors that were not kept for some are computed again for all.
-    return Faces(counts, types, factor[:, :0] if lost else factor)
+    left = np.array([i for i, reason in enumerate(fits.reasons) if reason == "too_large"], np.int64)
+    step = _PIECE if math.isfinite(resources.until) else len(left)
+    for own in (left[i : i + step] for i in range(0, len(left), step)):
+        late = clock() > resources.until
+        for i in own.tolist():
+            fits.reasons[i] = "max_seconds" if late else "done"
+        if late:  # what the active set has found is kept, with its rankings
+            if faces is not None:
+                faces.counts[own, 0] = FACE
+            continue
+        handed = project_smoothed(geometry, fits.targets[own], stop.floor, resources.threads)
+        put(own, handed.rho, handed.flow, handed.faces)
+        if not handed.good.all():
+            missed, options = own[~handed.good], options._replace(leave_large=False)
+            found = geometry.solve(fits.targets[missed], stop, options=options, resources=resources)
+            found.warn()
+            put(missed, found.rho, found.flows, found.faces if keep else None)
+    return rho, flows, faces

@@ -11,6 +11,7 @@ from rumflow.core.arrays import Array, Mask
 from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import tally, unique_menus
 from rumflow.errors import InputError
+from rumflow.projection.results import Projection
 from rumflow.projection.single import project
 
 try:
@@ -124,8 +125,8 @@ class RUMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unused
         totals = np.nansum(counts, axis=1)
         seen = totals > 0
         self.classes_ = labels
-        self.data_ = ChoiceData(tuple(labels.tolist()), inside[seen], counts[seen], totals[seen])
-        self.projection_ = project(self.data_, weights=self.weights, tol=self.tol)
+        self.data_: ChoiceData = ChoiceData(tuple(labels.tolist()), inside[seen], counts[seen], totals[seen])
+        self.projection_: Projection = project(self.data_, weights=self.weights, tol=self.tol)
         return self
 
     def predict_proba(self, X: ArrayLike) -> Array:

@@ -48,10 +48,10 @@ class Cells(cells.Cells):
 
     def _set(self, text: bytes, inputs: Ints, outputs: int) -> None:
         super()._set(text, inputs, outputs)
-        self.problem = torch.frombuffer(bytearray(text), dtype=torch.uint8)
-        self.index = torch.from_numpy(inputs)
+        self.problem: torch.Tensor = torch.frombuffer(bytearray(text), dtype=torch.uint8)
+        self.index: torch.Tensor = torch.from_numpy(inputs)
         # None and not empty: programs with arrays of no numbers cannot be saved and loaded again.
-        self.weight = torch.from_numpy(self.weights) if len(self.weights) else None
+        self.weight: torch.Tensor | None = torch.from_numpy(self.weights) if len(self.weights) else None
 
     def _weigh(self, weights: ArrayLike | Tensor | None, name: Callable[[int], str], other: tuple) -> None:  # type: ignore[type-arg]
         if isinstance(weights, Tensor):

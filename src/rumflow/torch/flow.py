@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Self
-
 import torch
 from torch import Tensor, nn
 
 from rumflow.errors import InputError
-from rumflow.layers.flows import FlowTables, Level
-from rumflow.models.model import Model, require_model
-from rumflow.models.random_utility import RANDOM_UTILITY
+from rumflow.layers.flows import FlowLayer, FlowTables, Level
+from rumflow.models.model import Model
 from rumflow.torch.menus import MenuCells, ReadsMenus
 from rumflow.torch.tables import HasTables
 
 
-class FlowRUM(ReadsMenus, HasTables):
+class FlowRUM(FlowLayer, ReadsMenus, HasTables):
     """Scores to choice probabilities that are a random utility model by construction: no solver, no projection.
 
     The layer has no parameters to train. It consists of operations of PyTorch, so it runs in any precision, on any device,
@@ -66,49 +62,9 @@ class FlowRUM(ReadsMenus, HasTables):
     tensor([0.5000, 0.5000, 0.3333, 0.3333, 0.3333])
     """
 
-    def __init__(self, n: int) -> None:
-        super().__init__()
-        self._set(RANDOM_UTILITY, FlowTables.of_all_menus(n))
-
-    @classmethod
-    def of(
-        cls,
-        model: Model | None,
-        menus: Iterable[Iterable[Hashable]],
-        items: Sequence[Hashable] | int | None = None,
-    ) -> Self:
-        """Make the layer of any model on some menus.
-
-        Parameters
-        ----------
-        model : Model, optional
-            As for `rumflow.project`; None: random utility.
-        menus : iterable of menus
-            Collections of items.
-        items : sequence or int, optional
-            The labels of all items in their order, or how many there are; None: 0 to the largest number in the menus.
-
-        Returns
-        -------
-        FlowRUM
-            Its scores are those of `arcs`, its probabilities those of the cells of `menus`, menu after menu, in each the
-            items ascending (`cells`).
-
-        Raises
-        ------
-        InputError
-            If an argument is not accepted, or the model's graph is too large.
-        """
-        require_model(model)
-        own = cls.__new__(cls)
-        HasTables.__init__(own)
-        own._set(model or RANDOM_UTILITY, FlowTables.of_model(model or RANDOM_UTILITY, menus, items))
-        return own
-
     def _set(self, model: Model, tables: FlowTables) -> None:
-        self.model, self.n, self.cells, self.arcs = model, tables.n, tables.cells, tables.arcs
-        self._tables = tables
-        self.menu_cells = MenuCells(tables.cells, tables.n, tables.has_all_menus)
+        super()._set(model, tables)
+        self.menu_cells: MenuCells = MenuCells(tables.cells, tables.n, tables.has_all_menus)
         # Programs with arrays of no numbers cannot be saved and loaded again.
         self._hold({name: array for name, array in tables.arrays.items() if array.size})
 

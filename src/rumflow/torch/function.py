@@ -8,8 +8,9 @@
 
 So there are two functions, the projection and T, and each has the other for its derivative, in both directions and to any order.
 
-The state that a projection leaves for T is three tensors: the face of an exact projection (how many types, which, the factor or
-inverse of their matrix), or the spanning tree of a smoothed one, whose flow stands beside it.
+The state that a projection leaves for T is three tensors (`rumflow.layers.engines.State`): the face of an exact projection (how
+many types, which, the factor or inverse of their matrix), or the spanning tree of a smoothed one, whose flow stands beside it.
+Only the first has a row for every sample; the others hold as many numbers as each sample needs, one sample after another.
 
 Where PyTorch has to see what is done, two operators do the work, `rumflow::project` and `rumflow::tangent`, on float64 tensors
 of the CPU. They are registered with the shapes of their results and with a rule for batching, so that `torch.compile` sees
@@ -69,6 +70,7 @@ def _project(
     mu: float,
     tol: float,
     atol: float,
+    seconds: float,
     threads: int,
     warm: int,
     keep: bool,
@@ -84,14 +86,18 @@ def _project(
         given = np.empty(0) if weights is None else weights.numpy()
         starts.bind((hash(problem.numpy().tobytes()), hash(given.tobytes()), mu), z.shape[-1], given)
         names, known, sketch = starts.find(rows, keys.reshape(-1).tolist() if keys.numel() else None)
-    answer = solve_distinct(engine, rows, known, Stop(tol, atol * atol if atol else None), keep, n_flow > 0)
+    stop = Stop(tol, atol * atol if atol else None)
+    answer = solve_distinct(engine, rows, known, stop, keep, n_flow > 0, seconds or None)
     if starts is not None:
         starts.put(names, answer.starts, sketch, engine.distance(answer.rho, rows))
     flow = z.new_empty((*shape, 0)) if answer.flow is None else _tensor(answer.flow, shape)
-    state = [torch.empty((*shape, 0), dtype=kind) for kind in _KINDS]
-    if answer.state is not None:
-        state = [_tensor(part, shape) for part in answer.state]
-    return _tensor(answer.rho, shape), flow, state[0], state[1], state[2]
+    rho = _tensor(answer.rho, shape)
+    if answer.state is None:
+        counts, types, factor = (torch.empty(0, dtype=kind) for kind in _KINDS)
+        return rho, flow, counts.expand(*shape, 0).contiguous(), types, factor
+    rows, *numbers = answer.state
+    types, factor = map(torch.from_numpy, numbers)
+    return rho, flow, _tensor(rows, shape), types, factor
 
 
 project_op = torch.library.custom_op("rumflow::project", _project, mutates_args=())
@@ -99,22 +105,24 @@ project_op = torch.library.custom_op("rumflow::project", _project, mutates_args=
 
 @project_op.register_fake
 def _(z: Tensor, *rest: Any) -> tuple[Tensor, ...]:
-    *_, n_outputs, n_flow, _, _, _, _, _, keep = rest
+    *_, n_outputs, n_flow, _, _, _, _, _, _, keep = rest
     shape = z.shape[:-1]
     known = z.is_meta or not keep
     sizes = [0 if known else torch.library.get_ctx().new_dynamic_size() for _ in range(3)]
+    shapes = (*shape, sizes[0]), (sizes[1],), (sizes[2],)
     return (
         z.new_empty((*shape, n_outputs)),
         z.new_empty((*shape, n_flow)),
-        *(z.new_empty((*shape, size), dtype=kind) for size, kind in zip(sizes, _KINDS, strict=True)),
+        *(z.new_empty(own, dtype=kind) for own, kind in zip(shapes, _KINDS, strict=True)),
     )
 
 
 @project_op.register_vmap
-def _(info: Any, in_dims: tuple[int | None, ...], z: Tensor, *rest: Any) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
+def _(info: Any, in_dims: tuple[int | None, ...], z: Tensor, *rest: Any) -> tuple[tuple[Tensor, ...], Any]:
     problem, weights, keys, *options = rest
     keys = batch_at(info, keys, in_dims[3]) if keys.numel() else keys
-    return project_op(batch_at(info, z, in_dims[0]), problem, weights, keys, *options), (0,) * 5
+    # Samples have rows in the first part of the state, which say where their numbers begin in the other two.
+    return project_op(batch_at(info, z, in_dims[0]), problem, weights, keys, *options), (0, 0, 0, None, None)
 
 
 def _tangent(
@@ -138,7 +146,7 @@ def _tangent(
     with_flow = flow.shape[-1] > 0
     if not rho.numel() or not (rho.any() or flow.any()):
         return torch.zeros_like(rho), torch.zeros_like(flow)
-    state = _rows(meta), _rows(whole), _rows(real)
+    state = _rows(meta), whole.numpy(), real.numpy()
     engine = _engine(problem, weights, mu, threads)
     product, flows = engine.tangent(_rows(rho), _rows(flow) if with_flow else None, state, _rows(centre), forward)
     return _tensor(product, shape), torch.empty_like(flow) if flows is None else _tensor(flows, shape)
@@ -154,15 +162,15 @@ def _(rho: Tensor, flow: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
 
 @tangent_op.register_vmap
 def _(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
-    pairs, state, rest = args[:2], args[2:6], args[6:]
-    dims, own = in_dims[:2], in_dims[2:6]
+    pairs, (meta, whole, real, centre), rest = args[:2], args[2:6], args[6:]
+    dims, (own, _, _, by_centre) = in_dims[:2], in_dims[2:6]
     at = 0
-    if any(dim is not None for dim in own):
+    if own is not None or by_centre is not None:
         # More samples, as opposed to more directions: axes of directions, if there are any, stay in front.
-        at = (args[0].ndim - (dims[0] is not None)) - (state[0].ndim - (own[0] is not None))
-        state = tuple(batch_at(info, tensor, dim) for tensor, dim in zip(state, own, strict=True))
+        at = (args[0].ndim - (dims[0] is not None)) - (meta.ndim - (own is not None))
+        meta, centre = batch_at(info, meta, own), batch_at(info, centre, by_centre)
     pairs = tuple(batch_at(info, tensor, dim, at) for tensor, dim in zip(pairs, dims, strict=True))
-    return tangent_op(*pairs, *state, *rest), (at, at)
+    return tangent_op(*pairs, meta, whole, real, centre, *rest), (at, at)
 
 
 def batch_at(info: Any, tensor: Tensor, dim: int | None, at: int = 0) -> Tensor:
@@ -189,20 +197,21 @@ class Project(torch.autograd.Function):
         mu: float,
         tol: float,
         atol: float,
+        seconds: float,
         threads: int,
         warm: int,
         keep: bool,
     ) -> tuple[Tensor, ...]:
         """See `project_op`; arguments are spelled out because `torch.compile` counts them."""
         result: tuple[Tensor, ...] = torch.ops.rumflow.project(
-            z, problem, weights, keys, n_outputs, n_flow, mu, tol, atol, threads, warm, keep
+            z, problem, weights, keys, n_outputs, n_flow, mu, tol, atol, seconds, threads, warm, keep
         )
         return result
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
         """Save the state, if it was kept."""
-        _, own, problem, weights, _, n_outputs, n_flow, mu, _, _, threads, _, keep = inputs
+        _, own, problem, weights, _, n_outputs, n_flow, mu, _, _, _, threads, _, keep = inputs
         ctx.mark_non_differentiable(*output[2:])
         ctx.set_materialize_grads(False)  # no zeros in the shape of the state
         if keep:
@@ -222,7 +231,7 @@ class Project(torch.autograd.Function):
         product = tangent(grad_rho, grad_flow, *state, weights, mu, threads, False)[0]
         if own.shape[0] < n_outputs:
             product = product[..., own]
-        return (product if weights is None else product * weights.to(product.device), *(None,) * 12)
+        return (product if weights is None else product * weights.to(product.device), *(None,) * 13)
 
 
 class Tangent(torch.autograd.Function):

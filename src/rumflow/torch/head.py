@@ -36,7 +36,8 @@ class MenuSoftmax(HasTables):
         super().__init__()
         masks = range(1, Lattice(n).n_menus) if menus is None else menu_masks(n, menus)
         sizes = [mask.bit_count() for mask in masks]
-        self.n, self.n_cells = int(n), sum(sizes)
+        self.n: int = int(n)
+        self.n_cells: int = sum(sizes)
         # Menus as rows of places; those a menu does not fill read the cell n_cells, which is minus infinity.
         place = np.arange(max(sizes))
         filled = place < np.array(sizes)[:, None]

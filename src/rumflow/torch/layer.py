@@ -34,6 +34,7 @@ def project_cells(
     smoothing: float = 0.0,
     tol: float = DEFAULT_TOL,
     atol: float | None = None,
+    max_seconds: float | None = None,
     index: Tensor | None = None,
     warm: WarmStarts | None = None,
     threads: int | None = None,
@@ -54,7 +55,7 @@ def project_cells(
         As for `RUMLayer`; on the lattice only.
     tol : float, default 1e-12
         As for `AxiomLayer`.
-    atol : float, optional
+    atol, max_seconds : float, optional
         As for `AxiomLayer`.
     index : Tensor of whole numbers, optional
         The number of each sample, for warm starts.
@@ -98,7 +99,7 @@ def project_cells(
             f"the last axis must run over the {cells.n_cells} cells of the layer (n = {cells.n} items, "
             f"{cells.n_menus} menus); the input has shape {tuple(z.shape)}"
         )
-    require_options(smoothing, tol, nonfinite, threads, atol)
+    require_options(smoothing, tol, nonfinite, threads, atol, max_seconds)
     if out_dtype is not None and not out_dtype.is_floating_point:
         raise InputError(f"out_dtype={out_dtype}: a floating point type is needed")
     if index is not None and (not isinstance(index, Tensor) or index.dtype.is_floating_point):
@@ -121,7 +122,9 @@ def project_cells(
     n_flow = cells.n << (cells.n - 1) if return_flow or (smoothing and keep) else 0
     handle = 0 if warm is None else warm.handle
     own = (rows, cells.index, cells.problem, cells.weight, keys, cells.n_outputs, n_flow)
-    rho, flow = project(*own, smoothing, tol, atol or 0.0, threads or 0, handle, keep)[:2]
+    rho, flow = project(
+        *own, float(smoothing), float(tol), float(atol or 0), float(max_seconds or 0), threads or 0, handle, keep
+    )[:2]
     results = [rho]
     if return_distance:
         results.append(_distance(rows, rho, cells, smoothing > 0))
@@ -176,6 +179,11 @@ class AxiomLayer(ReadsMenus):
         Accept an error of this size: ||y - y*||_W <= atol, certified, with y in the model (a cell's error is at most atol over
         the root of its weight; nothing is promised for cells of weight 0, nor for derivatives). None: `tol` alone decides. Of use
         for samples that are nearly rational already; see Notes.
+    max_seconds : float, optional
+        Time of a forward pass: samples that are not done by then are returned where they are, in the model, and a RuntimeWarning
+        says how many there are and what is certified of their error. Their derivative is that on the face of the types found so
+        far. What has begun may go on for the time of one sample (of at most 8 items; otherwise of a step), and each that has
+        not begun gets a brief start.
     warm_bytes : int, default 256 MB
         Memory for warm starts, at most.
     threads : int, optional
@@ -204,7 +212,9 @@ class AxiomLayer(ReadsMenus):
 
     The last axis of z and y runs over the cells of `menus`: menu after menu in the order given, in each the items ascending
     (`layer.cells` lists them). Leading axes are samples. Any floating dtype and device is accepted; the computation is in
-    float64 on the CPU. Derivatives are exact, forward and backward, of any order.
+    float64 on the CPU. Derivatives are exact, forward and backward, of any order; samples of 9 items or more that the interior
+    point method solves, because they are nearly rational, have those of the point where it stopped (within 1e-7 of the exact
+    ones at the default `tol`).
 
     With `warm_start`, samples are identified by `index`, their numbers (0 or more) given with the call. Without it, in
     training mode, a sample is recognised by its values among the last 4,096, so that the layer can be part of an
@@ -243,12 +253,15 @@ class AxiomLayer(ReadsMenus):
         out_dtype: torch.dtype | None = None,
         support: float = 0.0,
         atol: float | None = None,
+        max_seconds: float | None = None,
     ) -> None:
         super().__init__()
-        require_options(0.0, tol, nonfinite, threads, atol)
+        require_options(0.0, tol, nonfinite, threads, atol, max_seconds)
         self.model = model
         self._set(Cells.of_model(model, menus, items, weights), warm_start, return_distance, tol, warm_bytes, threads)
-        self._choose(nonfinite, out_dtype, support, atol)
+        self._choose(nonfinite, out_dtype, support)
+        self.atol: float | None = atol
+        self.max_seconds: float | None = max_seconds
 
     def _set(
         self,
@@ -259,19 +272,23 @@ class AxiomLayer(ReadsMenus):
         warm_bytes: int,
         threads: int | None,
     ) -> None:
-        self._cells, self.n = cells, cells.n
-        self.menu_cells = MenuCells(cells.output_cells, cells.n, cells.writes_all)
-        self.smoothing, self.tol, self.threads = 0.0, float(tol), threads
-        self.return_distance, self.return_flow = return_distance, False
-        self.warm = WarmStarts(warm_bytes) if warm_start else None
+        self.n: int = cells.n
+        self._cells = cells
+        self.menu_cells: MenuCells = MenuCells(cells.output_cells, cells.n, cells.writes_all)
+        self.smoothing: float = 0.0
+        self.tol: float = float(tol)
+        self.threads: int | None = threads
+        self.return_distance: bool = return_distance
+        self.return_flow: bool = False
+        self.warm: WarmStarts | None = WarmStarts(warm_bytes) if warm_start else None
 
-    def _choose(self, nonfinite: str, out_dtype: torch.dtype | None, support: float, atol: float | None) -> None:
-        self.atol = None if atol is None else float(atol)
-        self.support = check_number(support, "support", 0, 1, "[)")
+    def _choose(self, nonfinite: str, out_dtype: torch.dtype | None, support: float) -> None:
+        self.support: float = check_number(support, "support", 0, 1, "[)")
         self._inner = torch.from_numpy(self._cells.inner_point()) if self.support else None
         if out_dtype is not None and not (isinstance(out_dtype, torch.dtype) and out_dtype.is_floating_point):
             raise InputError(f"out_dtype={out_dtype!r}: a floating point dtype of PyTorch is needed, or None")
-        self.nonfinite, self.out_dtype = nonfinite, out_dtype
+        self.nonfinite: str = nonfinite
+        self.out_dtype: torch.dtype | None = out_dtype
 
     @property
     def cells(self) -> NDArray[np.int64]:
@@ -304,6 +321,7 @@ class AxiomLayer(ReadsMenus):
             smoothing=self.smoothing,
             tol=self.tol,
             atol=self.atol,
+            max_seconds=self.max_seconds,
             index=index,
             warm=self.warm if index is not None or self.training else None,
             threads=self.threads,
@@ -326,6 +344,7 @@ class AxiomLayer(ReadsMenus):
     def _options(self) -> str:
         text = ", weighted" if self._cells.weights.size else ""
         text += f", support={self.support:g}" if self.support else ""
+        text += "" if self.max_seconds is None else f", max_seconds={self.max_seconds:g}"
         if self.smoothing:
             text += f", smoothing={self.smoothing:g}"
         return text + (", warm_start=True" if self.warm is not None else "")
@@ -354,7 +373,7 @@ class RUMLayer(AxiomLayer):
         As for `AxiomLayer`.
     return_flow : bool, default False
         Return also the Block-Marschak polynomials of y on all N cells, each >= 0.
-    tol, atol, warm_bytes, threads, support, nonfinite, out_dtype
+    tol, atol, max_seconds, warm_bytes, threads, support, nonfinite, out_dtype
         As for `AxiomLayer`.
 
     Raises
@@ -399,13 +418,17 @@ class RUMLayer(AxiomLayer):
         out_dtype: torch.dtype | None = None,
         support: float = 0.0,
         atol: float | None = None,
+        max_seconds: float | None = None,
     ) -> None:
         nn.Module.__init__(self)
-        require_options(smoothing, tol, nonfinite, threads, atol)
+        require_options(smoothing, tol, nonfinite, threads, atol, max_seconds)
         cells = Cells(n, menus, weights, all_menus, lattice=smoothing > 0 or return_flow)
         self._set(cells, warm_start, return_distance, tol, warm_bytes, threads)
-        self._choose(nonfinite, out_dtype, support, atol)
-        self.smoothing, self.return_flow = float(smoothing), return_flow
+        self._choose(nonfinite, out_dtype, support)
+        self.atol: float | None = atol
+        self.max_seconds: float | None = max_seconds
+        self.smoothing: float = float(smoothing)
+        self.return_flow: bool = return_flow
 
     def extra_repr(self) -> str:
         """Return what `print(layer)` shows."""

@@ -60,11 +60,9 @@ class ChoiceLikelihood(nn.Module):
         super().__init__()
         if not isinstance(layer, AxiomLayer):
             raise InputError(f"layer: an AxiomLayer or RUMLayer is needed, not {type(layer).__name__}")
-        self.layer, self.mix, self.floor = (
-            layer,
-            check_number(mix, "mix", 0, 1, "[)"),
-            check_number(floor, "floor", 0, 1),
-        )
+        self.layer: AxiomLayer = layer
+        self.mix: float = check_number(mix, "mix", 0, 1, "[)")
+        self.floor: float = check_number(floor, "floor", 0, 1)
         _, first, size = layer._cells.menu_numbers()
         self._read = MenuCells(layer.cells, layer.n, layer._cells.reads_all)
         self._first, self._size = torch.from_numpy(first), torch.from_numpy(size)  # of the menu of each cell

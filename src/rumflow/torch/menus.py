@@ -38,16 +38,18 @@ class MenuCells:
         item = cells[:, 1].astype(np.int64)
         place = np.cumsum(new) - 1
         number = cells[:, 0].astype(np.int64) if all_menus else place
-        self.n_menus = 1 << n if all_menus else int(place[-1]) + 1
+        self.n_menus: int = 1 << n if all_menus else int(place[-1]) + 1
         digits = np.int64(1) << np.arange(n, dtype=np.int64)
         if n > MOST_MASK_ITEMS:
             digits = np.random.default_rng(0).integers(-(2**63), 2**63 - 1, n)
         code = np.add.reduceat(digits[item], np.flatnonzero(new))
         order = np.argsort(code)
-        self.key = torch.from_numpy(number * n + item)  # (M,), ascending
-        self.code = torch.from_numpy(code[order])  # (menus,), ascending
-        self.menu = torch.from_numpy(number[new][order])  # (menus,): the number of the menu with that code
-        self.digits = torch.from_numpy(digits)
+        self.key: torch.Tensor = torch.from_numpy(number * n + item)  # (M,), ascending
+        self.code: torch.Tensor = torch.from_numpy(code[order])  # (menus,), ascending
+        self.menu: torch.Tensor = torch.from_numpy(
+            number[new][order]
+        )  # (menus,): the number of the menu with that code
+        self.digits: torch.Tensor = torch.from_numpy(digits)
 
     def number(self, available: Tensor) -> Tensor:
         """Find menus by masks.

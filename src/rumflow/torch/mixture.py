@@ -49,7 +49,7 @@ class MixtureRUM(nn.Module):
 
     def __init__(self, parts: int) -> None:
         super().__init__()
-        self.parts = check_whole(parts, "parts", 1)
+        self.parts: int = check_whole(parts, "parts", 1)
 
     def forward(self, utilities: Tensor, shares: Tensor, mask: Tensor | None = None) -> Tensor:
         """Compute log-probabilities.

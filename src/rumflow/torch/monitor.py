@@ -117,8 +117,10 @@ class ConflictMonitor(nn.Module):
         super().__init__()
         if momentum is not None:
             check_number(momentum, "momentum", 0, 1, "(]", ", or None")
-        self.threshold, self.warmup = check_number(threshold, "threshold", 0, np.inf), check_whole(warmup, "warmup")
-        self.momentum, self.sync = momentum, sync
+        self.threshold: float = check_number(threshold, "threshold", 0, np.inf)
+        self.warmup: int = check_whole(warmup, "warmup")
+        self.momentum: float | None = momentum
+        self.sync: bool = sync
         for name in ("count", "flagged"):
             self.register_buffer(name, torch.zeros((), dtype=torch.int64))
         for name in ("mean", "square", "largest"):

@@ -54,8 +54,8 @@ class WarmStarts:
     """
 
     def __init__(self, max_bytes: int = 256 << 20) -> None:
-        self.max_bytes = check_whole(max_bytes, "max_bytes", 1)
-        self.handle = next(_handles)
+        self.max_bytes: int = check_whole(max_bytes, "max_bytes", 1)
+        self.handle: int = next(_handles)
         self._starts: OrderedDict[int, WarmStart] = OrderedDict()
         self._place: dict[int, int] = {}  # of each sample in the arrays below
         self._free: list[int] = []
