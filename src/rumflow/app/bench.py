@@ -1,0 +1,139 @@
+"""What the worker does: describe data, answer questions, write the files to download."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from rumflow.app.calls import Call, Reading, Unsayable
+from rumflow.app.describe import SETTINGS, clean_options, describe, explain_fault
+from rumflow.app.questions import BY_NAME, QUESTIONS, Asked, Plan, Question
+from rumflow.data.choices import ChoiceData
+from rumflow.data.datasets import published, simulated
+from rumflow.data.readers.roles import ROLES
+from rumflow.errors import RumflowError
+from rumflow.output.files import write_table, write_text
+from rumflow.output.markup import to_page
+from rumflow.output.result import as_texts, html_of
+from rumflow.output.tables import Table
+from rumflow.projection.cost import estimate_cost
+from rumflow.text import visible
+
+#: Data that are kept read, so that questions need not read them again.
+_KEPT = 3
+
+
+class Bench:
+    """What the worker can do; the data read last are kept."""
+
+    def __init__(self) -> None:
+        self._data: dict[str, ChoiceData] = {}
+
+    def _load(self, reading: Reading) -> ChoiceData:
+        if repr(reading) not in self._data:
+            self._data = dict([*self._data.items(), (repr(reading), reading.load())][-_KEPT:])
+        return self._data[repr(reading)]
+
+    def start(self) -> dict[str, Any]:
+        """What the page is made of: roles, settings, questions, and data sets that are here already."""
+        sets = {**published.SETS, **simulated.SETS}  # the others are downloaded
+        found = {name: own.title for name, (make, own) in sets.items() if isinstance(make(), ChoiceData)}
+        return {
+            "roles": [role._asdict() for role in ROLES],
+            "settings": [field._asdict() for field in SETTINGS],
+            "questions": [
+                {"name": one.name, "title": one.title, "text": one.text, "fields": [f._asdict() for f in one.fields]}
+                for one in QUESTIONS
+            ],
+            "datasets": [{"name": name, "title": title} for name, title in found.items()],
+        }
+
+    def read(self, path: str, name: str, options: dict[str, Any]) -> dict[str, Any]:
+        """A file or a data set, for step 1."""
+        try:
+            reading = Reading(path, name, clean_options(options))
+        except RumflowError as fault:
+            return explain_fault(str(fault), [])
+        return describe(reading, self._load)
+
+    def ask(self, question: str, values: dict[str, Any], source: dict[str, Any], folder: str) -> dict[str, Any]:
+        """A question about a source; files are written into the folder. Without a folder: only what it will cost."""
+        one = BY_NAME.get(question)
+        if one is None:
+            return {"error": f"there is no question {question[:20]!r}", "field": ""}
+        try:
+            reading = Reading(source["path"], source["name"], clean_options(source["options"]))
+            data = self._load(reading)
+            if reason := one.needs(data):
+                return {"error": reason, "field": ""}
+            plan = one.plan(Asked(one.fields, values, data))
+            if not folder:
+                return {"cost": cost_text(data, plan.projections)}
+            os.chdir(folder)
+            return make_answer(one, plan, reading, data)
+        except (RumflowError, OSError) as fault:
+            text = str(fault).replace(source["path"] or "\0", source["name"])
+            return explain_fault(text, [field.name for field in one.fields])
+
+
+def cost_text(data: ChoiceData, projections: int) -> str:
+    """What an answer will cost, in words."""
+    cost = estimate_cost(data)
+    if cost.note or cost.seconds != cost.seconds:
+        return f"This may take long: {cost.note or 'nobody can say how long'}. It can be cancelled at any time."
+    seconds = cost.seconds * projections
+    if seconds < 2:
+        return "This takes a few seconds at most."
+    time = f"{seconds:.0f} seconds" if seconds < 100 else f"{seconds / 60:.0f} minutes"
+    return f"This takes about {time}, give or take a factor of three. It can be cancelled at any time."
+
+
+def make_answer(question: Question, plan: Plan, reading: Reading, data: ChoiceData) -> dict[str, Any]:
+    """Run it; what the page shows, and the files to download, in the current folder."""
+    groups, unsaid = data.understood.to_dict()["roles"].get("group"), plan.unsaid
+    try:
+        commands = [reading.command(words, groups if "--by" in words else None) for words in plan.commands]
+    except Unsayable as fault:
+        commands, unsaid = [], str(fault)
+    lines = reading.lines(plan.call)
+    if plan.call.name == "make_report":
+        if reading.path:  # the file as people know it
+            data = data.replace(understood=replace(data.understood, source=reading.name))
+        result = plan.call.run(data, progress=True, command="\n".join(commands) or lines, title=reading.title)
+        page = Path("report.html").rename("answer.html").read_text(encoding="utf-8")
+        body = page[page.index("</header>") + len("</header>") : page.index("<footer>")]
+        values = [str(value) if isinstance(value, list) else value for value in result.values()]
+        table = {"what": list(result), "value": values}
+    else:
+        result = plan.call.run(data, progress=True)
+        pictures = [
+            f'<figure role="img" aria-label="{escape(text)}"><div class="picture">{svg}</div>'
+            f"<figcaption>{escape(text)}</figcaption></figure>"
+            for text, svg in question.draw(result)
+        ]
+        first, *parts = map(_html_of, result.parts())
+        body, table = "\n".join([*_typed(plan.call), first, *pictures, *parts]), as_texts(result.table)
+        css = (files("rumflow.report") / "style.css").read_text(encoding="utf-8")
+        content = f"<style>{css}</style><main><section><h1>{escape(question.title)}</h1>{body}</section></main>"
+        write_text(to_page(content, question.title), "answer.html")
+    for ending in ("csv", "tex"):
+        write_table(table, f"answer.{ending}")
+    return {"html": body, "python": lines, "commands": commands, "unsaid": unsaid}
+
+
+def _typed(call: Call) -> list[str]:
+    """Numbers that were typed in for each item, so that two answers can be told apart."""
+    tables = [one for one in call.args if isinstance(one, dict) and all(isinstance(v, float) for v in one.values())]
+    return [f"<p>With {escape(', '.join(f'{visible(k)} {v:g}' for k, v in one.items()))}.</p>" for one in tables]
+
+
+def _html_of(part: str | Table) -> str:
+    """Tables, and texts with columns, as they are; other texts as paragraphs."""
+    if isinstance(part, str) and not re.search(r"\S {2,}\S", part):
+        return "\n".join(f"<p>{escape(visible(line))}</p>" for line in part.splitlines() if line.strip())
+    return html_of(part)

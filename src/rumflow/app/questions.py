@@ -1,0 +1,303 @@
+"""The questions of the page: what is asked for, which function answers, which command does, and what is drawn.
+
+A question is an entry of `QUESTIONS`. Items come from the page as their numbers, never as texts, so that labels may be anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+from typing import Any, NamedTuple
+
+from rumflow.app.calls import DATA, GROUPS, Call, Unsayable, listed, option
+from rumflow.check import check_number, check_whole
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import format_menu
+from rumflow.errors import InputError
+from rumflow.inference.confidence import has_counts
+from rumflow.output import plots
+from rumflow.output.names import name_order
+from rumflow.report.svg import draw
+
+
+class Field(NamedTuple):
+    """Something to fill in.
+
+    kind   number, choice, text, item, items, order, pair or values (a number for each item).
+    """
+
+    name: str
+    label: str
+    kind: str
+    text: str  # what it is for, in a sentence
+    start: Any = None  # what stands there first
+    choices: tuple[tuple[Any, str], ...] = ()
+    least: int = 0
+    most: int = 100_000
+
+    def check(self, value: Any) -> Any:
+        """One of the choices."""
+        if not any(value == own and type(value) is type(own) for own, _ in self.choices):
+            raise InputError(f"{self.name}={value!r}: accepted are {', '.join(str(own) for own, _ in self.choices)}")
+        return value
+
+
+class Plan(NamedTuple):
+    """What is run for an answer."""
+
+    call: Call
+    commands: list[list[str]]  # the words of each, without the file
+    projections: int  # about as many as the answer takes
+    unsaid: str = ""  # why no command can say it
+
+
+class Question(NamedTuple):
+    """An entry of the table; `draw` gives captions and pictures of the result, `needs` why it cannot be asked of these data."""
+
+    name: str
+    title: str
+    text: str
+    fields: tuple[Field, ...]
+    plan: Callable[[Asked], Plan]
+    draw: Callable[[Any], list[tuple[str, str]]] = lambda result: []
+    needs: Callable[[ChoiceData], str] = lambda data: ""
+
+
+#: Values that are left to the package, and options that are called otherwise at the shell.
+_LEFT_OUT = {"cluster": "auto", "max_size": None, "outside_option": None}
+_RENAMED = {"outside_option": "outside"}
+
+
+class Asked:
+    """The answers to a question's fields, checked; numbers and choices are options of the function and of the command."""
+
+    def __init__(self, fields: Sequence[Field], values: Mapping[str, Any], data: ChoiceData) -> None:
+        self.data: ChoiceData = data
+        self.unsaid = ""
+        self.values: dict[str, Any] = {
+            field.name: self._check(field, values.get(field.name, field.start)) for field in fields
+        }
+        plain = [field.name for field in fields if field.kind in ("number", "choice") or field.name in _LEFT_OUT]
+        self.options: dict[str, Any] = {name: self[name] for name in plain if self[name] != _LEFT_OUT.get(name, ())}
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def _check(self, field: Field, value: Any) -> Any:
+        if field.kind == "number":
+            return None if value in (None, "") else check_whole(value, field.name, field.least, field.most)
+        if field.kind == "choice":
+            return field.check(value)
+        if field.kind == "item":
+            return None if value in (None, "") else self._item(field, value)
+        if field.kind == "values":
+            given = value if isinstance(value, dict) else {}
+            return {(item := self._item(field, key)): _number(field, item, own) for key, own in given.items()}
+        return [self._item(field, one) for one in value or []]
+
+    def _item(self, field: Field, value: Any) -> Any:
+        try:
+            return self.data.items[range(len(self.data.items))[int(value)]]
+        except (ValueError, TypeError, IndexError):
+            raise InputError(f"{field.name}: there is no item number {value!r:.20}") from None
+
+    def say(self, *labels: Any, also: str = "") -> str:
+        """Labels as commands take them; what they cannot name is remembered, and no command is shown."""
+        try:
+            if len({str(label) for label in self.data.items}) < len(self.data.items):
+                raise Unsayable("the command line cannot tell items apart whose labels are a number and the same text")
+            return listed(labels, also)
+        except Unsayable as fault:
+            self.unsaid = str(fault)
+            return ""
+
+    def plan(self, call: Call, words: Sequence[str], projections: int = 1, more: Sequence[str] = ()) -> Plan:
+        """The call, and the command with the same options; `more` makes a second command."""
+        said = [*words]
+        for key, value in call.options.items():
+            name = _RENAMED.get(key, key).replace("_", "-")
+            if isinstance(value, bool):
+                said.append(f"--{name}" if value else f"--no-{name}")
+            else:
+                own = "none" if value is None else self.say(value) if key in _RENAMED else value
+                said += option(f"--{name}", own)
+        return Plan(call, [] if self.unsaid else [said, *([[*said, *more]] if more else [])], projections, self.unsaid)
+
+
+_SAMPLES = Field(
+    "n_boot", "Simulated samples", "number", "More give a finer p-value and take longer; 999 are usual.", 499
+)
+_LEVELS = ((None, "no intervals (quick)"), (0.9, "90 %"), (0.95, "95 %"), (0.99, "99 %"))
+_LEVEL = Field(
+    "confidence", "Confidence", "choice", "Intervals show what may be chance; they take longer.", None, _LEVELS
+)
+
+
+def _report(asked: Asked) -> Plan:
+    call = Call("make_report", (DATA, "report.html"), {**asked.options, "seed": 0}, "rumflow.report")
+    return asked.plan(call, ["report", "-o", "report.html"], 2 * (asked["n_boot"] + 1))
+
+
+def _number(field: Field, item: Any, value: Any) -> float:
+    """A number as people type it, with a point or a comma before its decimals."""
+    text = str(value).replace("\u2212", "-").replace(" ", "")
+    if re.fullmatch(r"[+-]?\d{1,3},\d{3}", text):
+        raise InputError(
+            f"{field.name}: {item}: {value!r:.20} may be thousands or decimals; write it with a point, or without a comma"
+        )
+    if not re.fullmatch(r"[+-]?\d+([.,]\d+)?(e[+-]?\d+)?", text):
+        raise InputError(f"{field.name}: {item}: {value!r:.20} is not a number; write it as 2.19 or 2,19")
+    return check_number(float(text.replace(",", ".")), field.name, -inf, inf)
+
+
+def _distance(asked: Asked) -> Plan:
+    return asked.plan(Call("project", (DATA,), asked.options), ["project"])
+
+
+def _seeded(name: str, *words: str) -> Callable[[Asked], Plan]:
+    """The plan of a function of the data alone."""
+
+    def plan(asked: Asked) -> Plan:
+        samples = asked.values.get("n_boot", 2_000 if asked.values.get("level") else 0) + 1
+        return asked.plan(Call(name, (DATA,), {**asked.options, "seed": 0}), words, samples)
+
+    return plan
+
+
+def _predict(asked: Asked) -> Plan:
+    if len(menu := asked["menu"]) < 2:
+        raise InputError("menu: tick two items or more")
+    call = Call("bounds", (DATA, menu), {**asked.options, "seed": 0})
+    return asked.plan(call, ["bounds", *option("--for", asked.say(*menu))], _replicates(asked, len(menu)))
+
+
+def _leave(asked: Asked) -> Plan:
+    item, menu = asked["item"], asked["menu"]
+    if item is None:
+        raise InputError("item: say which one goes")
+    asked.say()  # can items be told apart?
+    words = ["bounds", *option("--remove", item), *(option("--for", asked.say(*menu)) if menu else [])]
+    call = Call("diversion", (DATA, item, *([menu] if menu else [])), {**asked.options, "seed": 0})
+    return asked.plan(call, words, _replicates(asked, len(asked.data.items)))
+
+
+def _replicates(asked: Asked, items: int) -> int:
+    """About so many projections are behind the intervals."""
+    return 1 if asked["confidence"] is None else 2_000 * items
+
+
+def _assort(asked: Asked) -> Plan:
+    if asked["outside_option"] is None:
+        raise InputError(
+            "outside_option: say which; where buying nothing was not recorded, no assortment can be valued"
+        )
+    revenue = {label: value for label, value in asked["revenue"].items() if label != asked["outside_option"]}
+    missing = [item for item in asked.data.items if item not in revenue and item != asked["outside_option"]]
+    if missing:
+        raise InputError(f"revenue: nothing is typed in for {format_menu(missing)}; every item needs a number")
+    said = ",".join(f"{asked.say(label)}={value!r}" for label, value in revenue.items())
+    call = Call("best_assortment", (DATA, revenue), asked.options)
+    return asked.plan(call, ["assort", *option("--revenue", said)])
+
+
+def _models(asked: Asked) -> Plan:
+    models: dict[str, Any] = {"all rankings": Call("RandomUtility")}
+    words, axis, above = ["compare"], asked["axis"], asked["above"]
+    if above:
+        if len(above) != 2:
+            raise InputError("above: choose two items, the better one first")
+        asked.say(*above, also=">")
+        models[name := " > ".join(map(str, above))] = Call("RandomUtility", ([tuple(above)],))
+        words += option("--above", name)
+    if axis:
+        models[f"single-peaked: {name_order(axis, length=40, separator=', ')}"] = Call("SinglePeaked", (axis,))
+        words += option("--axis", asked.say(*axis))
+    call = Call("compare_models", (DATA, models), {**asked.options, "seed": 0})
+    return asked.plan(call, words, len(models) * (asked["n_boot"] + 1))
+
+
+def _groups(asked: Asked) -> Plan:
+    groups = 1 if asked.data.rows is None else len(asked.data.rows.groups)
+    call = Call("compare_groups", (GROUPS,), {**asked.options, "seed": 0})
+    return asked.plan(call, ["test", "--by", "group"], 3 * groups * (asked["n_boot"] + 1), ["--together"])
+
+
+def _uncounted(data: ChoiceData) -> str:
+    return "" if has_counts(data) else "The numbers of choices are not known, so chance cannot be judged."
+
+
+def _ungrouped(data: ChoiceData) -> str:
+    groups = () if data.rows is None else data.rows.groups
+    return _uncounted(data) if len(groups) > 1 else "The data have no groups: name their column in step 1."
+
+
+def _one(caption: str, plot: Callable[..., Any], height: float) -> Callable[[Any], list[tuple[str, str]]]:
+    return lambda result: [(caption, draw(lambda ax: plot(result, ax), 7.6, height, plot.__name__))]
+
+
+def _draw_fit(fit: Any) -> list[tuple[str, str]]:
+    found = _one("Observed shares against those of the nearest rational model.", plots.plot_fit, 4.2)(fit)
+    text = "The heaviest rankings of one mixture that gives these shares; with four items or more there are many."
+    return found + _one(text, plots.plot_rankings, 1.6 + 0.34 * min(10, len(fit.rankings.weights)))(fit)
+
+
+_OPEN = "Nothing is assumed but that everybody has a ranking and takes the best item on offer."
+QUESTIONS = (
+    Question(
+        "rational", "Are these choices rational?", "The whole report: the answer, its reasons and pictures on one page.",
+        (_SAMPLES._replace(text="How many, to judge chance; 0 leaves the test out."),), _report,
+    ),
+    Question(
+        "distance", "How far are they from rational?", "The nearest rational model, and the shares that it misses.",
+        (Field("weights", "Menus count", "choice", "Large samples may count more than small ones.", None,
+               ((None, "all the same"), ("counts", "by their number of choices"))),), _distance, _draw_fit,
+    ),
+    Question(
+        "chance", "Could it be chance?", "A test: how often would rational people give samples as odd as this one?",
+        (_SAMPLES._replace(start=999, least=1),
+         Field("cluster", "People who chose several times", "choice", "One person chooses alike, so people are drawn whole.",
+               "auto", (("auto", "are drawn whole where they are known"), (False, "count as one choice after the other")))),
+        _seeded("rum_test", "test"),
+        _one("The statistic in samples from a rational model, and in the data.", plots.plot_null, 3.4), _uncounted,
+    ),
+    Question(
+        "conflicts", "Which menus contradict each other?", "The smallest sets of menus that no rational population explains.",
+        (Field("level", "What counts as a conflict", "choice", "A strict level shows only what is hardly chance.", 0.05,
+               ((0.05, "not chance, at 5 %"), (0.01, "not chance, at 1 %"), (None, "any difference, also by chance"))),
+         Field("most", "Conflicts to list", "number", "At most so many are looked for.", 3, least=1, most=20)),
+        _seeded("explain", "explain"),
+    ),
+    Question(
+        "predict", "What would be chosen from a menu?", f"Also one that was never offered. {_OPEN}",
+        (Field("menu", "Items on the menu", "items", "Tick two or more."), _LEVEL), _predict,
+        _one("From the lowest to the highest share that fits the data best.", plots.plot_bounds, 3.2),
+    ),
+    Question(
+        "leave", "What if a product goes?", f"Who gains when an item is taken away. {_OPEN}",
+        (Field("item", "What goes", "item", "The item that is no longer offered."),
+         Field("menu", "From which menu", "items", "None ticked: the largest menu in the data that has it."), _LEVEL), _leave,
+    ),
+    Question(
+        "assort", "What should be offered?", f"The assortment with the highest revenue in the worst case. {_OPEN}",
+        (Field("revenue", "Revenue of each item", "values", "What one sale of it earns."),
+         Field("outside_option", "Which item means buying nothing?", "item",
+               "It earns nothing; without it the data do not say how many buy."),
+         Field("max_size", "At most so many items", "number", "Empty: as many as you like.", None, least=1)), _assort,
+    ),
+    Question(
+        "models", "Which model fits?", "All rankings, beside models that say more about people.",
+        (Field("axis", "Items in order", "order", "Along an axis, such as from cheap to dear: everybody has a favourite, and "
+               "likes others less the further they are from it. Number the items, or leave all empty."),
+         Field("above", "Everybody prefers", "pair", "The first of the two to the second; leave empty for no such model."),
+         _SAMPLES._replace(start=0, text="For a test of each model; 0 compares without tests.")),
+        _models, _one("Distance of the data from each model.", plots.plot_models, 2.8),
+    ),
+    Question(
+        "groups", "Do groups differ?", "Each group by itself, all as one, and whether they choose alike.",
+        (_SAMPLES._replace(start=199, least=19),), _groups, needs=_ungrouped,
+    ),
+    Question("next", "Which menu should be offered next?", "Unseen menus by how much their answer would tell.", (),
+             _seeded("next_menu", "bounds", "--next")),
+)  # fmt: skip
+BY_NAME = {question.name: question for question in QUESTIONS}

@@ -1,0 +1,90 @@
+import pytest
+
+import rumflow as rf
+from rumflow.app.calls import Reading
+from rumflow.app.describe import clean_options, describe, explain_fault, page_words
+
+
+def described(tmp_path, text, **options):
+    path = tmp_path / "0.csv"
+    path.write_text(text)
+    return describe(Reading(str(path), "mine.csv", options), Reading.load)
+
+
+def test_a_panel_is_warned_of_beside_the_people(tmp_path):
+    rows = "".join(f"{k % 5},a|b,{'ab'[k % 2]}\n{k % 5},a|b|c,{'abc'[k % 3]}\n" for k in range(30))
+    found = described(tmp_path, "person,menu,choice\n" + rows)
+    assert found["understood"]["source"] == "mine.csv"
+    about = {one["about"]: one["text"] for one in found["cautions"]}
+    assert "5 subjects made 60 choices" in about["subject"]
+    assert "--" not in about["subject"]
+    assert found["subjects"] == 5
+    shares = found["menus"][0]["shares"]
+    assert sum(share for _, share in shares) == pytest.approx(1)
+
+
+def test_tiny_menus_one_menu_and_unused_columns(tmp_path):
+    found = described(tmp_path, "menu,choice,price\na|b,a,3\na|b,b,4\n")
+    texts = {
+        about: " ".join(one["text"] for one in found["cautions"] if one["about"] == about)
+        for about in ("menus", "columns")
+    }
+    assert "only one menu" in texts["menus"]
+    assert "fewer than 5 choices" in texts["menus"]
+    assert "Not used: price" in texts["columns"]
+    assert found["rows"] == [["a|b", "a", "3"], ["a|b", "b", "4"]]
+
+
+def test_an_error_stands_beside_its_field(tmp_path):
+    found = described(tmp_path, "menu,choice,pick\na|b,a,b\na|c,c,a\n")
+    assert found["field"] == "choice"
+    assert found["columns"] == ["menu", "choice", "pick"]
+    assert "--choice" not in found["error"]
+    assert described(tmp_path, "player1,player2,result\na,b,1\na,c,0.5\n")["field"] == "ties"
+    assert explain_fault("nothing of ours", ["choice"])["field"] == ""
+    assert explain_fault("menu: tick two", ["menu"]) == {"error": "tick two", "field": "menu"}
+
+
+def test_what_the_page_may_say():
+    given = {
+        "menu": ["a"],
+        "choice": "",
+        "subject": False,
+        "nonsense": 1,
+        "ties": "half",
+        "missing": "9, NA",
+        "menus": "",
+    }
+    assert clean_options(given) == {"menu": "a", "subject": False, "ties": "half", "missing": ["9", "NA"]}
+    assert clean_options({"menu": {"x": 1}, "choice": 3, "group": True}) == {}
+    assert clean_options({"menus": "a,b; a", "items": "a, b"}) == {"menus": [["a", "b"], ["a"]], "items": ["a", "b"]}
+    for bad in ({"ties": "/etc/passwd"}, {"encoding": "rot13"}):
+        with pytest.raises(rf.InputError, match="accepted are"):
+            clean_options(bad)
+
+
+def test_the_file_is_called_as_people_call_it(tmp_path):
+    for text in ("", "x,y\n1,2\n", "menu,choice\n"):
+        fault = described(tmp_path, text)["error"]
+        assert "mine.csv" in fault
+        assert str(tmp_path) not in fault
+
+
+def test_words():
+    assert page_words("say count='n' (--count) or clean=True") == "say “count”: 'n' or “Sloppy spelling”: yes"
+    assert page_words("n_boot=2.5: no") == "“Simulated samples”: 2.5: no"
+    assert page_words("weights='counts'") == "“Menus count”: by their number of choices"
+
+
+def test_labels_are_shown_as_they_are_and_control_characters_are_not(tmp_path):
+    found = described(tmp_path, "menu,choice\n<b>x</b>|y\x1b[2J,y\x1b[2J\n")
+    assert "<b>x</b>" in found["items"]
+    assert not any("\x1b" in label for label in found["items"])
+
+
+def test_orders(tmp_path):
+    path = tmp_path / "0.soc"
+    path.write_text("# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n# ALTERNATIVE NAME 3: c\n3: 1,2,3\n2: 3,2,1\n")
+    found = describe(Reading(str(path), "votes.soc", {}), Reading.load)
+    assert found["columns"] == []
+    assert found["items"] == ["a", "b", "c"]

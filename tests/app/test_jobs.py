@@ -1,0 +1,46 @@
+import os
+import time
+
+import pytest
+
+from rumflow.app import jobs as module
+from rumflow.app.jobs import CRASHED, Jobs
+
+
+@pytest.fixture
+def jobs(tmp_path):
+    found = Jobs(str(tmp_path))
+    yield found
+    found.close()
+    assert not found._process.is_alive()
+
+
+def until(jobs, name, *states):
+    while (job := jobs.all[name]).state not in states:
+        time.sleep(0.01)
+    return job
+
+
+def test_cancel_kill_and_ask_again(jobs, monkeypatch):
+    """A long job is cancelled, one that waits as well; the worker is killed from outside; the next job is answered."""
+    source = {"path": "", "name": "stock_outs", "options": {}}
+    long = {"question": "chance", "values": {"n_boot": 100_000}, "source": source, "folder": jobs._folder}
+    running, waiting = jobs.add("ask", long), jobs.add("start", {})
+    until(jobs, running, "running")
+    jobs.cancel(waiting)
+    while not jobs.all[running].progress:
+        time.sleep(0.01)
+    first = jobs._process.pid
+    jobs.cancel(running)
+    jobs.cancel(running)  # once more is nothing
+    assert [jobs.all[name].state for name in (running, waiting)] == ["cancelled"] * 2
+    again = jobs.add("ask", long)
+    until(jobs, again, "running")
+    while not jobs.all[again].progress:
+        time.sleep(0.01)
+    assert jobs._process.pid != first
+    os.kill(jobs._process.pid, 9)
+    assert until(jobs, again, "done").answer["error"] == CRASHED
+    assert "questions" in until(jobs, jobs.add("start", {}), "done").answer
+    monkeypatch.setattr(module, "MOST_WAITING", 0)
+    assert jobs.add("start", {}) == ""

@@ -1,0 +1,41 @@
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from rumflow.cli.main import main
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_page_ends_with_the_command(number, tmp_path):
+    command = [sys.executable, "-m", "rumflow", "app", "--no-browser"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, env=os.environ | {"TMPDIR": str(tmp_path)}, text=True
+    ) as server:
+        found = re.search(r"http://127\.0\.0\.1:(\d+)(/\S+/)", server.stdout.readline())
+        connection = HTTPConnection("127.0.0.1", int(found[1]))
+        connection.request("GET", found[2])
+        assert connection.getresponse().status == 200
+        connection.close()
+        assert [path.name[:12] for path in Path(tmp_path).iterdir()] == ["rumflow-app-"]
+        server.send_signal(number)
+        assert "files are removed" in server.stdout.read()
+        assert server.wait() == 0
+    assert list(Path(tmp_path).iterdir()) == []
+
+
+def test_bad_options(capsys):
+    assert main(["app", "--port", "70000"]) == 1
+    assert "--port" in capsys.readouterr().err
+    assert main(["app", "--max-upload", "0"]) == 1
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        assert main(["app", "--no-browser", "--port", str(taken.getsockname()[1])]) == 1
+    assert "cannot be used" in capsys.readouterr().err
