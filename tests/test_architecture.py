@@ -13,7 +13,7 @@ TESTS = Path(__file__).parent
 PACKAGE = TESTS.parent / "src" / "rumflow"
 
 LEVELS = (
-    "errors text version",
+    "errors renamed text version",
     "check",
     "core",
     "output",
@@ -25,6 +25,7 @@ LEVELS = (
     "layers",
     "torch jax sklearn",
     "report",
+    "app",
 )
 LEVELS += ("cli", "__init__ __main__")
 LEVEL = {folder: level for level, folders in enumerate(LEVELS) for folder in folders.split()}
@@ -121,6 +122,7 @@ ELSEWHERE = {
     "data/parts.py": ("data/test_choices.py", "`ChoiceData.split` and `without`"),
     "inference/plan.py": ("test_check.py", "which options are accepted"),
     "inference/source.py": ("inference/test_test.py", "the steps of a test that its data decide"),
+    "inference/words.py": ("golden/test_summaries.py", "summaries word for word"),
     "jax/primitives.py": ("jax/test_function.py", "primitives are reached through the function"),
     "layers/cells.py": ("torch/test_layer.py", "cells of layers, tried in the layers"),
     "layers/checks.py": ("torch/test_layer.py", "arguments of layers, tried in the layers"),
@@ -209,7 +211,7 @@ ENTRY = {
     "project", "project_many", "estimate_cost", "rum_test", "rum_test_many", "compare_groups", "compare_models", "explain",
     "bounds", "diversion", "next_menu", "best_assortment", "fit_likelihood", "rationalizable_share",
 }  # fmt: skip
-USERS = {"cli", "report", "sklearn"}
+USERS = {"app", "cli", "report", "sklearn"}
 
 
 def called_entries(text, module):

@@ -16,6 +16,7 @@ from rumflow import check
 from rumflow.cli.arguments import number_or_text
 from rumflow.cli.main import main
 from rumflow.cli.parser import make_parser
+from rumflow.inference.confidence import INTERVALS
 from rumflow.inference.convention import CONVENTIONS, DRAWS, TAUS
 from rumflow.inference.linear import STATISTICS
 from rumflow.inference.resample import RESAMPLE
@@ -29,6 +30,8 @@ NUMBERS = ("x", "", NAN, INF, -INF, -1, True, [], [1], np.ones(2), None)
 ITEMS = ("a", "b", "c")
 COUNTS = {("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}}
 DATA = rf.ChoiceData.from_counts(COUNTS)
+PAIRS = rf.ChoiceData.from_counts({("a", "b"): {"a": 30, "b": 70}, ("b", "c"): {"b": 20, "c": 30}})
+VOTES = {"subject": [1, 1, 1], "menu": ["a|b", "b|c", "a|c"], "choice": ["a", "b", "c"]}
 ARRAY = rf.simulate.dirichlet(3, seed=0)
 SHARES = np.linspace(0.1, 0.9, 8)
 HOUSEHOLDS = [[1.0, 2.0], [2.0, 1.0]], np.repeat([0, 1], 4), np.column_stack([SHARES, 1 - SHARES])
@@ -79,6 +82,8 @@ KINDS = {
     "degree": (whole(0, 10), ()),
     "few items": (whole(2, 16), ()),
     "bench": (whole(2, 22), ()),
+    "port": (whole(0, 65535), ()),
+    "megabytes": (whole(1, 100_000), ()),
     "choices": (whole(1, 10**15), ()),
     "share": (number(0, 1, "[]"), (*NUMBERS, 1.5)),
     "open share": (number(0, 1), (*NUMBERS, 0, 1)),
@@ -89,6 +94,7 @@ KINDS = {
     "route": (option(None, *ROUTES), ("x", "", 3, NAN, True, [])),
     "resample": (option(*RESAMPLE), ("x", "", 3, NAN, True, [])),
     "statistic": (option(*STATISTICS), ("x", "", 3, NAN, True, [], None)),
+    "interval": (option(*INTERVALS), ("x", "", 3, NAN, True, [], None)),
     "draw": (option("auto", *DRAWS), ("x", "", 3, NAN, True, [])),
     "convention": (option(*CONVENTIONS), ("x", "", 3, NAN, True, [])),
     "nonfinite": (option(*NONFINITE), ("x", "", 3, NAN, True, [], None)),
@@ -108,8 +114,8 @@ BY_NAME = {
     "max_size": "max_size", "max_iterations": "0 or more", "n": "items", "n_rankings": "1 or more", "n_types": "1 or more",
     "draws": "draws", "route": "route", "method": "method", "resample": "resample", "convention": "convention",
     "menu": "menu", "item": "item", "outside_option": "item", "must": "group", "share": "share", "support": "share from 0",
-    "smoothing": "distance", "statistic": "statistic", "atol": "atol",
-    "nonfinite": "nonfinite", "axis": "axis", "before": "labels", "after": "labels",
+    "smoothing": "distance", "n_random": "draws", "statistic": "statistic", "atol": "atol", "interval": "interval",
+    "rng": "seed", "nonfinite": "nonfinite", "axis": "axis", "before": "labels", "after": "labels",
 }  # fmt: skip
 
 #: Where the same name is another kind.
@@ -149,7 +155,7 @@ NO_KIND = {
     ),
     "data, and what is as long as data": (
         "data targets rho groups models array observed candidates functional revenue values terms start sizes z index cells "
-        "layer warm out_dtype items counts"
+        "layer warm out_dtype items counts prices subject"
     ),
     "models, each with a check of its own": "model",
     "what is accepted depends on the function; bad tables are tried below": "weights menus",
@@ -220,6 +226,9 @@ def functions():
         (rf.rationalizable_share, {"data": DATA}),
         (rf.rum_test, {"data": DATA}),
         (rf.rum_test_many, {"data": many}),
+        (rf.subject_scores, {"data": VOTES}),
+        (rf.transitivity, {"data": PAIRS}),
+        (rf.transitivity(PAIRS, 19, seed=0).significant, {}),
         ("budgets.rum_test", rf.rum_test, {"data": PLAIN_DEMAND}),
         ("smoothed.rum_test", rf.rum_test, {"data": SMOOTHED_DEMAND}),
         (rf.block_marschak, {"rho": ARRAY}),
@@ -321,6 +330,7 @@ def test_every_public_name_is_tried():
     others = {
         "load",
         "__version__",
+        "TIE",
         "functionals",
         "datasets",
         "simulate",
@@ -333,6 +343,7 @@ def test_every_public_name_is_tried():
         "TriangleInequalities",
         "Types",
         "UtilityFamily",
+        "WeakOrders",
         "Convention",
     }
     left = set(rf.__all__) - tried
@@ -353,6 +364,20 @@ def test_bad_values_of_a_parameter(function, call, arguments, name):
                 call(**arguments | {name: value})
             where = "" if kind == "item" and name == "item" else name
             assert first_part(str(fault.value)) == words(kind, value, where), value
+
+
+DRAWING = [one for one in FUNCTIONS if "seed" in inspect.signature(one[1]).parameters]
+
+
+@pytest.mark.parametrize(("function", "call", "arguments"), DRAWING, ids=[one[0] for one in DRAWING])
+def test_a_seed_has_two_names(function, call, arguments):
+    assert inspect.signature(call).parameters["rng"].kind is inspect.Parameter.KEYWORD_ONLY
+    for seed, rng in ((0, 0), (3, np.random.default_rng(0))):
+        with (
+            nothing_solved(),
+            pytest.raises(rf.InputError, match=rf"seed={seed} and rng=.*: these are two names of the same"),
+        ):
+            call(**arguments, seed=seed, rng=rng)
 
 
 TABLES = [
@@ -421,8 +446,9 @@ OPTIONS = {
     "--tol": "tol", "--max-seconds": "seconds", "--n-boot": "replicates", "--jobs": "n_jobs", "--seed": "seed",
     "--level": "level of a conflict", "--confidence": "confidence", "--tau": ("tau", "rule of tau"), "--most": "1 or more",
     "--halves": "0 or more", "--top": "0 or more", "--max-size": "max_size", "--convention": "convention",
-    "--statistic": "statistic",
-    "--share": "share up to 1", "--degree": "degree", "-n": "few items", "--max-n": "bench", ("simulate", "--draws"): "choices",
+    "--statistic": "statistic", "--interval": "interval",
+    "--share": "share up to 1", "--degree": "degree", "-n": "few items", "--max-n": "bench", "--port": "port",
+    "--max-upload": "megabytes", ("simulate", "--draws"): "choices",
     "--for": "menu", "--item": "item", "--remove": "item", "--must": "menu", "--never-together": "menu",
     ("compare", "--n-boot"): "replicates or 0", ("report", "--n-boot"): "replicates or 0",
 }  # fmt: skip
@@ -437,7 +463,7 @@ NO_OPTION = {
     "words that the parser lists": "--model --weights test.--draws --route --form --family --ties --what --unranked",
     "files, titles and switches": (
         "--attributes --out --replicates --picture --title --json --quiet --help --clean --together --no-cluster --next "
-        "--at-median --revenue --triangle"
+        "--at-median --revenue --triangle --weak-orders --layers --no-browser"
     ),
     "chains of items, terms and prices; items in them are refused as by --for": "--signs --above --axis --functional --outside",
 }  # fmt: skip
@@ -463,7 +489,7 @@ def test_bad_values_of_an_option(command, name, tmp_path, capsys, monkeypatch):
     DATA.to_csv("data.csv")
     found = OPTIONS.get((command, name), OPTIONS.get(name))
     assert found, f"{command}: what kind of option is {name}?"
-    begin = {"simulate": ["simulate", "noisy", "--out", "y.csv"], "demo": ["demo"], "bench": ["bench"]}
+    begin = {"simulate": ["simulate", "noisy", "--out", "y.csv"], "demo": ["demo"], "bench": ["bench"], "app": ["app"]}
     start = begin.get(command, [command, "data.csv", *NEEDED.get(command, [])])
     if name == "--item":
         start += ["--for", "a,b"]

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rumflow.errors import InputError, NotConvergedError, RumflowError
+from rumflow.renamed import warn_renamed
 from rumflow.version import __version__
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from rumflow.data import datasets, simulate
     from rumflow.data.budgets import BudgetData
     from rumflow.data.choices import ChoiceData
+    from rumflow.data.labels import TIE
     from rumflow.inference import (
         Convention,
         best_assortment,
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
         rationalizable_share,
         rum_test,
         rum_test_many,
+        subject_scores,
+        transitivity,
     )
     from rumflow.models.choice_graph import ChoiceGraph
     from rumflow.models.linear_utility import LinearUtility
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from rumflow.models.triangle_inequalities import TriangleInequalities
     from rumflow.models.types import Types
     from rumflow.models.utility_family import UtilityFamily
+    from rumflow.models.weak_orders import WeakOrders
     from rumflow.projection.batch import project_many
     from rumflow.projection.batch_results import ProjectionBatch
     from rumflow.projection.cost import estimate_cost
@@ -51,6 +56,7 @@ if TYPE_CHECKING:
     from rumflow.projection.status import Status
 
 __all__ = [
+    "TIE",
     "BudgetData",
     "Certificate",
     "ChoiceData",
@@ -73,6 +79,7 @@ __all__ = [
     "TriangleInequalities",
     "Types",
     "UtilityFamily",
+    "WeakOrders",
     "__version__",
     "best_assortment",
     "block_marschak",
@@ -94,6 +101,8 @@ __all__ = [
     "rum_test",
     "rum_test_many",
     "simulate",
+    "subject_scores",
+    "transitivity",
 ]
 
 # Where the names live that bring NumPy, Numba and SciPy along: loaded when first asked for, so that `rumflow --help` is quick
@@ -103,6 +112,7 @@ _HOMES = {
     "core.lattice": "Lattice",
     "data.budgets": "BudgetData",
     "data.choices": "ChoiceData",
+    "data.labels": "TIE",
     "models.choice_graph": "ChoiceGraph",
     "models.linear_utility": "LinearUtility",
     "models.model": "Model",
@@ -112,6 +122,7 @@ _HOMES = {
     "models.triangle_inequalities": "TriangleInequalities",
     "models.types": "Types",
     "models.utility_family": "UtilityFamily",
+    "models.weak_orders": "WeakOrders",
     "projection.batch": "project_many",
     "projection.batch_results": "ProjectionBatch",
     "projection.cost": "estimate_cost",
@@ -120,16 +131,39 @@ _HOMES = {
     "projection.save": "load",
     "projection.single": "block_marschak is_rum project",
     "projection.status": "Status",
-    "inference": (
-        "Convention best_assortment bounds compare_groups compare_models diversion explain fit_likelihood functionals "
-        "next_menu rationalizable_share rum_test rum_test_many"
-    ),
+    "inference": "functionals",
+    "inference.assortment": "best_assortment",
+    "inference.bounds": "bounds",
+    "inference.compare": "compare_models",
+    "inference.convention": "Convention",
+    "inference.diversion": "diversion",
+    "inference.explain": "explain",
+    "inference.groups": "compare_groups rum_test_many",
+    "inference.likelihood": "fit_likelihood",
+    "inference.next_menu": "next_menu",
+    "inference.share": "rationalizable_share",
+    "inference.subjects": "subject_scores",
+    "inference.test": "rum_test",
+    "inference.transitivity": "transitivity",
 }
 _MODULES = {"datasets": "rumflow.data.datasets", "simulate": "rumflow.data.simulate"}
 _HOME = {name: f"rumflow.{module}" for module, names in _HOMES.items() for name in names.split()}
 
+# What earlier versions had here: the old name, and where it is now.
+_RENAMED = {
+    "GraphProjection": "rumflow.Projection",
+    "LatticeProjection": "rumflow.Projection",
+    "estimator": "rumflow.sklearn.estimator",
+    "interop": "rumflow.data.interop",
+    "plots": "rumflow.output.plots",
+}
+
 
 def __getattr__(name: str) -> Any:
+    if name in _RENAMED:
+        warn_renamed(f"rumflow.{name}", _RENAMED[name])
+        home, _, now = _RENAMED[name].rpartition(".")
+        return __getattr__(now) if home == "rumflow" else import_module(_RENAMED[name])
     if name in _MODULES:
         value = import_module(_MODULES[name])
     elif name in _HOME:

@@ -6,6 +6,7 @@ import json
 import pytest
 
 import rumflow as rf
+from rumflow.cli.main import main
 from tests.reference.commands import COUNTS, run
 
 
@@ -74,7 +75,7 @@ def test_bounds(capsys, tmp_path):
 def test_intervals_show_their_progress(capsys, counts, monkeypatch):
     monkeypatch.setattr("rumflow.cli.bounds.show_progress", lambda arguments: True)
     monkeypatch.setattr("rumflow.output.progress.time.perf_counter", itertools.count().__next__)
-    code, out, err = run(capsys, "bounds", counts, "--for", "a,b,c", "--item", "a", "--n-boot", "19")
+    code, out, err = run(capsys, "bounds", counts, "--for", "a,b,c", "--item", "a", "--n-boot", "39")
     assert code == 0
     assert "values tested at most" in err
     assert err.endswith("\n")
@@ -99,7 +100,7 @@ def test_remove(capsys, sales):
     assert set(answer["menu"]) == {"none", "tea", "milk"}
     assert {row["item"] for row in answer["gains"]} == {"none", "milk"}
     assert (answer["seed"], answer["notes"]) == (None, [])
-    code, text, _ = run(capsys, "bounds", sales, "--remove", "tea", "-q", "--json", "--n-boot", 19, "--seed", 4)
+    code, text, _ = run(capsys, "bounds", sales, "--remove", "tea", "-q", "--json", "--n-boot", 39, "--seed", 4)
     assert json.loads(text)["seed"] == 4
     code, text, _ = run(capsys, *common, "--remove", "tea", "--for", "tea,beer,none")
     assert code == 0
@@ -120,7 +121,7 @@ def test_next(capsys, sales, tmp_path):
     assert first["shrinks"] == pytest.approx(json.loads(text)["before"], abs=1e-6)
     code, _, err = run(capsys, "bounds", sales, "--next", "--for", "tea,milk")
     assert (code, "--functional alone" in err) == (1, True)
-    for more in (["--confidence", "0.9"], ["--n-boot", "99"], ["--cluster"]):
+    for more in (["--confidence", "0.9"], ["--n-boot", "99"], ["--cluster"], ["--interval", "distance"]):
         code, _, err = run(capsys, "bounds", sales, "--next", *more)
         assert (code, "without intervals" in err) == (1, True)
     asked = {True: set(), False: set()}
@@ -159,3 +160,22 @@ def test_graphs_too_large_say_what_to_do(capsys, tmp_path):
     code, _, err = run(capsys, "bounds", path, "--next", "-q")
     assert code == 1
     assert "leave out menus or items" in err
+
+
+def test_pairs_that_were_not_compared_by_the_triangle_inequalities(capsys, tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("menu,item,count\na|b,a,90\na|b,b,10\nb|c,b,80\nb|c,c,20\n")
+    assert main(["bounds", str(path), "--for", "a,c", "--triangle", "--confidence", "none", "-q"]) == 0
+    text = capsys.readouterr().out
+    assert "What the model of triangle inequalities predicts for {a, c}" in text
+    assert "0.7" in text  # P(a over c) >= 1 - .1 - .2
+
+
+def test_a_menu_that_is_no_column_points_to_for(capsys, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("menu,choice\na|b,a\na|b,b\n")
+    code, _, err = run(capsys, "bounds", path, "--menu", "a,b")
+    assert code == 1
+    assert "the menu to predict is named with --for, as in --for a,b" in err
+    code, _, err = run(capsys, "bounds", path, "--menu", "x", "--for", "a,b")
+    assert (code, "--for," in err) == (1, False)

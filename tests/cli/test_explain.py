@@ -18,6 +18,8 @@ def test_budgets_from_the_shell_say_what_patches_are(capsys, tmp_path):
     text = capsys.readouterr().out
     assert code == 0
     assert "Patches: 1/1 (below 2); 2/1 (below 1)." in text
+    assert main(["explain", str(households), "--prices", str(prices), "--triangle", "-q"]) == 1
+    assert "--triangle does not go with --prices: budgets determine the model" in capsys.readouterr().err
 
 
 def test_command_line(capsys, tmp_path):

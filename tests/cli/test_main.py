@@ -78,18 +78,32 @@ def shell(words, **options):
     return subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, **options)
 
 
-@pytest.mark.parametrize("command", ["project", "project --json", "explain --halves 0 --n-boot 19", "--help"])
-def test_streams_that_are_closed(command, odd_file):
+ENDS = ("| head -1", "| true", ">&-", "2>&-", ">&- 2>&-")
+
+
+@pytest.mark.parametrize(
+    ("command", "ends"),
+    [
+        ("project", ENDS),
+        ("project --json", ("| true", ">&-")),
+        ("explain --halves 0 --n-boot 19", ("| head -1", ">&- 2>&-")),
+        ("--help", ENDS),
+    ],
+)
+def test_streams_that_are_closed(command, ends, odd_file):
     first, *rest = command.split(" ")
     words = f"{first} {'' if first == '--help' else odd_file} {' '.join(rest)}"
-    for redirected in (f"{words} | head -1", f"{words} | true", f"{words} >&-", f"{words} 2>&-", f"{words} >&- 2>&-"):
+    for redirected in (f"{words} {end}" for end in ends):
         done = shell(f"{redirected}; exit ${{PIPESTATUS[0]}}")
         assert done.returncode == 0, redirected
         assert "Traceback" not in done.stderr + done.stdout
         assert (
             "{" in done.stdout or "usage" in done.stdout or "Distance" in done.stdout or "Which" in done.stdout
         ) or ("true" in redirected or ">&-" in redirected)
-    assert "rumflow:" not in shell("project no.csv 2>&-").stdout  # what is for the other stream is not here
+
+
+def test_what_is_for_a_closed_stream_is_not_on_the_other():
+    assert "rumflow:" not in shell("project no.csv 2>&-").stdout
 
 
 def test_what_a_terminal_would_act_on_is_written_out(odd_file, capsys):

@@ -75,7 +75,7 @@ def test_project_with_a_model(capsys, shop):
 
 
 def test_project_pairs_onto_inequalities(capsys, tmp_path):
-    data = simulate.random_menus(20, 60, 2, draws=4, seed=0)
+    data = simulate.random_menus(8, 20, 2, draws=4, seed=0)
     path = tmp_path / "pairs.csv"
     data.to_csv(path)
     read = ChoiceData.from_csv(path)

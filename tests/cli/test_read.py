@@ -44,7 +44,9 @@ def test_forms(capsys, tmp_path):
     assert code == 0
     assert answer["items"] == ["a", "b", "c"]
     assert answer["understood"]["unused"] == ["Price"]
-    assert answer["next"][0]["shell"] == "rumflow project FILE"
+    given = shlex.join([str(path), *ROLES])
+    assert answer["next"][0]["shell"] == f"rumflow project {given}"
+    assert answer["next"][-1]["shell"] == f"rumflow report {given} -o report.html"
     assert len((tmp_path / "a.csv").read_text().splitlines()) == 1 + len(answer["cells"])
     code, out, err = run(capsys, "read", path, *ROLES, "--out", tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text()
@@ -54,3 +56,26 @@ def test_forms(capsys, tmp_path):
     assert f"written: {tmp_path / 'a.html'}" in err
     assert run(capsys, "read", path, *ROLES, "--out", tmp_path / "a.pdf")[0] == 1
     assert run(capsys, "read", tmp_path / "no.csv")[0] == 1
+
+
+def test_short_forms(capsys, tmp_path):
+    path = write(tmp_path / "choices.csv")
+    for words in (["-o", tmp_path / "a.csv"], [f"-o{tmp_path / 'b.csv'}"]):
+        code, out, _ = run(capsys, "read", path, *ROLES, "-q", *words)
+        assert code == 0
+        assert f"  rumflow project {shlex.join([str(path), *ROLES])}\n" in out
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+    assert run(capsys, "project", path, *ROLES, "-o", tmp_path / "c.csv")[0] == 0
+    assert (tmp_path / "c.csv").exists()
+
+
+def test_numbers_under_an_unknown_name_are_asked_about(capsys, tmp_path):
+    path = tmp_path / "sold.csv"
+    path.write_text("menu,choice,sold\na|b,a,30\na|b,b,10\n")
+    code, _, err = run(capsys, "read", path)
+    assert code == 1
+    assert (
+        "is 'sold' how often 'choice' was chosen? Then say --count sold; where each row is one choice, say --count no"
+        in err
+    )
+    assert run(capsys, "read", path, "--count", "sold")[0] == 0

@@ -36,7 +36,7 @@ def test_an_interrupted_report_leaves_the_old_page(tmp_path, monkeypatch):
     assert "Traceback" not in err
     assert page.read_text() == "old"
     # Where some replicates are done the test has an answer, but the page would not be the one that was asked for.
-    monkeypatch.setattr("rumflow.report.page.rum_test", lambda *_, **__: SimpleNamespace(interrupted=True))
+    monkeypatch.setattr("rumflow.report.findings.rum_test", lambda *_, **__: SimpleNamespace(interrupted=True))
     assert main(["report", str(data), "-o", str(page), "-q"]) == 130
     assert page.read_text() == "old"
 

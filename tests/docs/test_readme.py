@@ -16,7 +16,12 @@ TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *(path for name in ("docs", "studies") for path in sorted((ROOT / name).rglob("*.md"))),
+    *(
+        path
+        for name in ("docs", "studies")
+        for path in sorted((ROOT / name).rglob("*.md"))
+        if "_build" not in path.parts
+    ),
 ]
 PACKAGE = ROOT / "src" / "rumflow"
 

@@ -69,8 +69,11 @@ def test_linear_programmes_are_counted_once(counters):
 
 def test_values_of_an_interval_are_counted(counters):
     """At most 27 for each: three inside, and for both ends four steps and eight halvings."""
-    rf.bounds(FITS, ["a", "c"], n_boot=19, seed=1)
+    rf.bounds(FITS, ["a", "c"], n_boot=19, seed=1, interval="distance")
     assert counters[1][:3] == [False, 54, "values tested at most"]
+    counters.clear()
+    rf.bounds(FITS, ["a", "c"], n_boot=39, seed=1)
+    assert counters[1][:3] == [False, 100, "values tested at most"]
 
 
 def test_menus_left_out_and_half_samples_are_counted(counters):

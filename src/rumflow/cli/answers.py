@@ -16,7 +16,7 @@ from rumflow.text import visible_lines
 if TYPE_CHECKING:
     from rumflow.data.budgets import BudgetData
     from rumflow.data.choices import ChoiceData
-    from rumflow.inference.bounds import Bounds
+    from rumflow.inference.bounds_result import Bounds
 
 OK, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 0, 1, 2, 130
 

@@ -70,8 +70,14 @@ def _by(text: str) -> str:
     return text
 
 
-def add_data(parser: ArgumentParser, by: bool = False, several: bool = False, budgets: bool = False) -> None:
-    """What to read and how."""
+def add_data(
+    parser: ArgumentParser,
+    by: bool = False,
+    several: bool = False,
+    budgets: bool = False,
+    quiet: str = "do not print how the data were read, nor progress",
+) -> None:
+    """What to read and how; `quiet` says what `--quiet` does."""
     text = "a CSV (also .gz) or Parquet file, or orders (.soc .soi .toc .toi); datasets:NAME; - for CSV from standard input"
     if several:
         parser.add_argument("data", nargs="+", help=text + "; several are tested separately, or --together")
@@ -118,7 +124,9 @@ def add_data(parser: ArgumentParser, by: bool = False, several: bool = False, bu
         help="whether choices that are numbers count from 0, from 1, or are labels",
     )
     group.add_argument(
-        "--ties", choices=["half", "drop"], help="what to do with ties: equal parts of the choice, or nothing"
+        "--ties",
+        choices=["half", "drop", "outcome"],
+        help="what to do with ties: equal parts of the choice, nothing, or an outcome of their own",
     )
     group.add_argument(
         "--what", choices=["best", "worst"], help="which choices to read where there are best and worst ones"
@@ -133,7 +141,7 @@ def add_data(parser: ArgumentParser, by: bool = False, several: bool = False, bu
     group.add_argument("--encoding", default="utf-8", help="of the text (default utf-8)")
     if budgets:
         _add_budgets(parser)
-    parser.add_argument("-q", "--quiet", action="store_true", help="do not print how the data were read, nor progress")
+    parser.add_argument("-q", "--quiet", action="store_true", help=quiet)
 
 
 def _add_budgets(parser: ArgumentParser) -> None:
@@ -216,4 +224,4 @@ def add_json(parser: ArgumentParser) -> None:
 def add_out(parser: ArgumentParser, what: str, required: bool = False) -> None:
     """`--out`."""
     endings = ", ".join(FORMS)
-    parser.add_argument("--out", metavar="FILE", required=required, help=f"write {what} to a file: {endings}")
+    parser.add_argument("-o", "--out", metavar="FILE", required=required, help=f"write {what} to a file: {endings}")

@@ -11,6 +11,7 @@ from typing import Any
 from rumflow.check import check_level, check_seconds
 from rumflow.cli.answers import answer, check_out, show_progress
 from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling, whole_number
+from rumflow.cli.models import add_model, model_of
 from rumflow.cli.reading import item_of_data, menu_of_data, read_data, say_resampling, split_labels
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
@@ -50,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="stop after this time with the best so far, and its gap",
     )
     add_sampling(parser, 999, "samples drawn for the level")
+    add_model(parser, False, False)
     add_json(parser)
     add_out(parser, "the table of assortments")
 
@@ -69,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         menu_of_data(data, "--must", arguments.must) if arguments.must else (),
         [menu_of_data(data, "--never-together", group) for group in arguments.never_together or ()],
         confidence=arguments.confidence,
+        model=model_of(arguments, data),
         max_seconds=arguments.max_seconds,
         n_boot=arguments.n_boot,
         cluster=arguments.cluster,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rumflow.check import check_level
+from rumflow.check import check_level, check_option
 from rumflow.cli.answers import answer, answer_bounds, check_out, show_progress
 from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling
 from rumflow.cli.budgets import bound_budgets
@@ -19,7 +19,9 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
 from rumflow.errors import InputError
 from rumflow.inference import bounds, diversion, next_menu
+from rumflow.inference.confidence import INTERVALS
 from rumflow.models.model import Model
+from rumflow.models.triangle_inequalities import TriangleInequalities
 
 N_BOOT = 199
 
@@ -60,7 +62,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LEVEL",
         help="level of the intervals: auto (default: 0.95 where there are counts), a number, or none (faster)",
     )
+    parser.add_argument(
+        "--interval",
+        action=Checked,
+        check=lambda value, name: check_option(value, name, INTERVALS),
+        default="profile",
+        metavar="KIND",
+        help="how values are tested: profile (default), or distance (wider, and empty where the model is rejected)",
+    )
     add_attributes(parser)
+    parser.add_argument(
+        "--triangle",
+        action="store_true",
+        help="pairs: of all shares that obey the triangle inequalities, for any number of items",
+    )
     add_sampling(parser, N_BOOT, "intervals: replicates for each value tested")
     add_json(parser)
     add_out(parser, "the bounds")
@@ -71,12 +86,17 @@ def run(arguments: argparse.Namespace) -> int:
     check_out(arguments)
     options: dict[str, Any] = {"confidence": arguments.confidence, "seed": arguments.seed}
     options |= {"n_boot": arguments.n_boot, "cluster": arguments.cluster, "progress": show_progress(arguments)}
+    options["interval"] = arguments.interval
     if arguments.prices:
         if arguments.next or arguments.remove is not None:
             raise InputError("--next and --remove are about menus of items, not about budgets with --prices")
         return bound_budgets(arguments, options)
-    data = read_data(arguments)
+    data = _read(arguments)
     options["model"] = model = by_attributes(arguments, data)
+    if arguments.triangle:
+        if model is not None:
+            raise InputError("--triangle and --attributes are two models: give one")
+        options["model"] = model = TriangleInequalities()
     if arguments.next:
         return _ask_next(data, model, arguments)
     if options["confidence"] is not None:
@@ -96,8 +116,18 @@ def run(arguments: argparse.Namespace) -> int:
         found = bounds(data, menu, item, **options)
     seconds = time.perf_counter() - begin
     what = format_menu(menu) if menu else "the functional"
-    title = f"What {'a random utility model' if model is None else model.name} predicts for {what}"
+    title = f"What {'a random utility model' if model is None else f'the model of {model.name}'} predicts for {what}"
     return answer_bounds(found, arguments, title, {"menu": menu}, seconds)
+
+
+def _read(arguments: argparse.Namespace) -> ChoiceData:
+    """The data; --menu names their columns, which is easily taken for the menu to predict."""
+    try:
+        return read_data(arguments)
+    except InputError as error:
+        if "(given as menu)" not in str(error) or arguments.target is not None:
+            raise
+        raise InputError(f"{error}; the menu to predict is named with --for, as in --for {arguments.menu}") from None
 
 
 def _remove(data: ChoiceData, arguments: argparse.Namespace, options: dict[str, Any]) -> int:
@@ -114,9 +144,15 @@ def _ask_next(data: ChoiceData, model: Model | None, arguments: argparse.Namespa
     """Which menu to offer next."""
     if arguments.target is not None or arguments.remove is not None or arguments.target_item is not None:
         raise InputError("--next goes with --functional alone, not with --for, --item or --remove")
-    if arguments.confidence not in ("auto", None) or arguments.n_boot != N_BOOT or arguments.cluster is True:
+    if (
+        arguments.confidence not in ("auto", None)
+        or arguments.n_boot != N_BOOT
+        or arguments.cluster is True
+        or arguments.interval != "profile"
+    ):
         raise InputError(
-            "--next orders menus by sharp bounds, without intervals: --confidence, --n-boot and --cluster do not go with it"
+            "--next orders menus by sharp bounds, without intervals: --confidence, --interval, --n-boot and --cluster do not go "
+            "with it"
         )
     asked = None if arguments.functional is None else _functional(data.items, arguments.functional)
     outside = None

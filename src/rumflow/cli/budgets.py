@@ -22,7 +22,10 @@ def read_budgets(arguments: argparse.Namespace) -> BudgetData:
     files = [arguments.data] if isinstance(arguments.data, str) else arguments.data
     if len(files) != 1 or getattr(arguments, "by", None):
         raise InputError("--prices: one file of households is needed, without --by")
-    refused = {name: "budgets determine the model" for name in ("above", "axis", "attributes", "route")}
+    refused = {
+        name: "budgets determine the model"
+        for name in ("above", "axis", "attributes", "triangle", "weak_orders", "route")
+    }
     refused |= {name: "it is for menus and choices" for name in READING if name != "subject"}
     refused |= {"together": "budgets are tested together"}
     for name, reason in refused.items():

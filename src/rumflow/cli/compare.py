@@ -8,11 +8,13 @@ from rumflow.cli.answers import answer, check_out, inputs_of, show_progress
 from rumflow.cli.arguments import add_data, add_json, add_out, add_sampling, add_stopping
 from rumflow.cli.models import add_attributes, add_triangle, by_attributes, known_preferences, say_cost, single_peaked
 from rumflow.cli.reading import read_data, say_resampling
+from rumflow.data.labels import TIE
 from rumflow.errors import InputError
 from rumflow.inference.compare import compare_models
 from rumflow.models.model import Model
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.triangle_inequalities import TriangleInequalities
+from rumflow.models.weak_orders import WeakOrders
 from rumflow.output.files import check_target, write_whole
 from rumflow.output.names import name_order
 
@@ -59,7 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
             raise InputError(f"--picture {arguments.picture}: the name must end in .png, .svg or .pdf")
         check_target(arguments.picture, inputs_of(arguments))
     data = read_data(arguments)
-    models: dict[str, Model | None] = {"all rankings": RandomUtility()}
+    # Where ties are an outcome rankings have none of it.
+    models: dict[str, Model | None] = {} if TIE in data.items else {"all rankings": RandomUtility()}
     for text in arguments.above:
         models[", ".join(" > ".join(x.strip() for x in part.split(">")) for part in text.split(","))] = (
             known_preferences(text.split(","), data)
@@ -72,6 +75,10 @@ def run(arguments: argparse.Namespace) -> int:
         models[attributed.name] = attributed
     if arguments.triangle:
         models["triangle inequalities"] = TriangleInequalities()
+    if arguments.weak_orders:
+        models["weak orders"] = WeakOrders()
+    if not models:
+        raise InputError("ties are an outcome of these pairs: name models for them, --triangle or --weak-orders")
     if arguments.n_boot:
         say_resampling(data, arguments)
     for one in models.values():

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         halves=arguments.halves,
         cluster=arguments.cluster,
         seed=arguments.seed,
-        model=model_of(arguments, data) if isinstance(data, ChoiceData) else None,
+        model=model_of(arguments, data),
         progress=show_progress(arguments),
     )
     return answer(

@@ -39,6 +39,13 @@ def _prepare_streams() -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command; the exit code is 0, 1 (input or usage), 2 (not converged) or 130 (interrupted)."""
+    code = _run(argv)
+    if argv is None and (patience := sys.modules.get("rumflow.core.patience")):
+        patience.end_process(code)
+    return code
+
+
+def _run(argv: list[str] | None) -> int:
     arguments: Namespace | None = None
     _prepare_streams()
     alone = argv is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rumflow.cli.reading import item_of_data, split_labels
+from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
@@ -20,6 +21,7 @@ from rumflow.models.random_utility import RandomUtility
 from rumflow.models.rules import Lexicographic
 from rumflow.models.single_peaked import SinglePeaked
 from rumflow.models.triangle_inequalities import TriangleInequalities
+from rumflow.models.weak_orders import WeakOrders
 from rumflow.projection.cost import estimate_cost
 from rumflow.solvers.routes import FEW_ITEMS, ROUTES
 
@@ -30,15 +32,23 @@ _BY_ATTRIBUTES: dict[str, Callable[..., Model]] = {"linear": LinearUtility, "lex
 LONG = 2.0
 
 
-def add_model(parser: argparse.ArgumentParser, route: bool = True) -> None:
-    """`--above`, `--axis`, `--attributes`, `--triangle` and `--route`."""
-    group = parser.add_argument_group("the model (default: all rankings of the items)")
+def add_model(
+    parser: argparse.ArgumentParser,
+    route: bool = True,
+    triangle: bool = True,
+    title: str = "the model (default: all rankings of the items)",
+) -> None:
+    """`--above`, `--axis`, `--attributes`, `--triangle`, `--weak-orders` and `--route`."""
+    group = parser.add_argument_group(title)
     group.add_argument(
         "--above", action="append", metavar="A>B", help='everybody prefers A to B, such as "tea>milk"; may be repeated'
     )
     group.add_argument("--axis", metavar="ITEMS", help="all items in order, with commas: preferences are single-peaked")
     add_attributes(group)
-    add_triangle(group, "for data of pairs: the triangle inequalities in place of rankings, for any number of items")
+    if triangle:
+        add_triangle(
+            group, "for data of pairs: the triangle inequalities in place of rankings, for any number of items"
+        )
     if route:
         group.add_argument(
             "--route",
@@ -66,17 +76,27 @@ def add_attributes(group: argparse._ActionsContainer) -> None:
 
 
 def add_triangle(parser: argparse._ActionsContainer, text: str) -> None:
-    """`--triangle`, in the words of the command."""
+    """`--triangle`, in the words of the command, and `--weak-orders`."""
     parser.add_argument("--triangle", action="store_true", help=text)
+    parser.add_argument(
+        "--weak-orders",
+        action="store_true",
+        help="for pairs with ties as an outcome (--ties outcome): rankings that may have ties, of up to 10 items",
+    )
 
 
-def model_of(arguments: argparse.Namespace, data: ChoiceData) -> Model | None:
-    """The model of `--above`, `--axis`, `--attributes` or `--triangle`, None for all rankings."""
-    given = [f"--{name}" for name in ("above", "axis", "attributes", "triangle") if getattr(arguments, name)]
+def model_of(arguments: argparse.Namespace, data: ChoiceData | BudgetData) -> Model | None:
+    """The model of `--above`, `--axis`, `--attributes`, `--triangle` or `--weak-orders`, None for all rankings."""
+    names = ("above", "axis", "attributes", "triangle", "weak_orders")
+    given = [f"--{name.replace('_', '-')}" for name in names if getattr(arguments, name, None)]
+    if not isinstance(data, ChoiceData):
+        return None  # `read_budgets` has refused these options
     if len(given) > 1:
         raise InputError(f"{' and '.join(given)} are two models: give one of them (rumflow compare takes both)")
-    if arguments.triangle:
+    if "--triangle" in given:
         return TriangleInequalities()
+    if "--weak-orders" in given:
+        return WeakOrders()
     if arguments.above:
         return known_preferences(arguments.above, data)
     return single_peaked(arguments.axis, data) if arguments.axis else by_attributes(arguments, data)
@@ -100,6 +120,10 @@ def by_attributes(arguments: argparse.Namespace, data: ChoiceData) -> Model | No
     columns = _read_columns(arguments.attributes)
     by_text = {str(label): label for label in data.items}
     columns["item"] = [by_text.get(text, text) for text in columns["item"]]
+    if not (arguments.quiet or getattr(arguments, "by", None)):
+        named = ", ".join(name for name in columns if name not in ("item", "menu"))
+        by_menu = ", by menu" if "menu" in columns else ""
+        print(f"{arguments.attributes}: {len(set(columns['item']))} items with {named}{by_menu}", file=sys.stderr)
     return _BY_ATTRIBUTES[arguments.model or "linear"](columns, signs=signs)
 
 
@@ -110,7 +134,11 @@ def _read_columns(path: str) -> dict[str, list[Any]]:
             rows = [row for row in csv.reader(file) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"--attributes {path}: {error}") from None
-    names = [name.strip() for name in rows[0]] if rows else []
+    if not rows:
+        raise InputError(f"--attributes {path}: the file is empty")
+    names = [name.strip() for name in rows[0]]
+    if twice := [name for i, name in enumerate(names) if name in names[:i]]:
+        raise InputError(f"--attributes {path}: column {twice[0]!r} appears twice")
     if "item" not in names:
         raise InputError(f"--attributes {path}: there is no column 'item' among {', '.join(names)}")
     columns: dict[str, list[Any]] = {name: [] for name in names}
@@ -121,7 +149,10 @@ def _read_columns(path: str) -> dict[str, list[Any]]:
             try:
                 columns[name].append(text.strip() if name in ("item", "menu") else float(text))
             except ValueError:
-                raise InputError(f"--attributes {path}, row {number}: {name} is {text!r}, not a number") from None
+                raise InputError(
+                    f"--attributes {path}, row {number}: {name} is {text!r}, not a number; every column beside 'item' and "
+                    "'menu' is an attribute: write numbers (0 and 1 for no and yes), or leave the column out"
+                ) from None
     return columns
 
 

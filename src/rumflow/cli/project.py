@@ -12,6 +12,7 @@ from rumflow.cli.models import add_model, model_of, say_cost
 from rumflow.cli.reading import parts_of, read_data
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
+from rumflow.models.model import Model
 from rumflow.output.result import records_of
 from rumflow.projection.describe import types_of
 from rumflow.projection.results import Projection
@@ -47,8 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
     data = read_data(arguments)
     if arguments.by:
         return _project_each(data, arguments)
-    say_cost(data, model_of(arguments, data), arguments.route, arguments)
-    fit = _fit(data, arguments)
+    model = model_of(arguments, data)
+    say_cost(data, model, arguments.route, arguments)
+    fit = _fit(data, arguments, model)
     return answer(
         arguments,
         lambda: fit_as_dict(fit, data, arguments.top),
@@ -59,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
 
 
-def _fit(data: ChoiceData, arguments: argparse.Namespace) -> Projection:
+def _fit(data: ChoiceData, arguments: argparse.Namespace, model: Model | None) -> Projection:
     return project(
         data,
         weights=None if arguments.weights == "none" else arguments.weights,
@@ -67,7 +69,7 @@ def _fit(data: ChoiceData, arguments: argparse.Namespace) -> Projection:
         max_seconds=arguments.max_seconds,
         throw=False,
         progress=show_progress(arguments),
-        model=model_of(arguments, data),
+        model=model,
         route=arguments.route,
     )
 
@@ -77,7 +79,7 @@ def _project_each(data: ChoiceData, arguments: argparse.Namespace) -> int:
     refused: dict[str, str] = {}
     for name, part in parts_of(data, arguments.by).items():
         try:
-            fit = _fit(part, arguments)
+            fit = _fit(part, arguments, model_of(arguments, part))
         except InputError as fault:
             refused[name] = str(fault)
             continue

@@ -20,7 +20,7 @@ EXAMPLE = "rumflow read choices.csv --out choices.html"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The data."""
-    add_data(parser)
+    add_data(parser, quiet="no effect: how the data were read is what this command prints")
     add_json(parser)
     add_out(parser, "shares by menu, or with .html everything that is printed,")
 
@@ -46,8 +46,8 @@ def _reading(words: list[str]) -> list[str]:
     """The file and how it is read: what other commands need as well."""
     kept, rest = [], iter(words[1:])
     for word in rest:
-        if word == "--out":
+        if word in ("-o", "--out"):
             next(rest)
-        elif word not in ("--json", "-q", "--quiet") and not word.startswith("--out="):
+        elif word not in ("--json", "-q", "--quiet") and not word.startswith(("-o", "--out=")):
             kept.append(word)
     return kept

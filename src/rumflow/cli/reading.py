@@ -14,6 +14,7 @@ from rumflow.check import check_menu
 from rumflow.cli.answers import say_understood
 from rumflow.cli.arguments import BUDGETS, number_or_text
 from rumflow.cli.wording import shell_words
+from rumflow.data.labels import count_items
 from rumflow.data.readers.roles import ROLES
 from rumflow.errors import InputError
 from rumflow.output.names import how_many
@@ -131,7 +132,9 @@ def _narrow(data: ChoiceData, arguments: argparse.Namespace) -> ChoiceData:
     if arguments.leave_out is not None:
         data = data.without(menu_of_data(data, "--leave-out", arguments.leave_out))
         menus = how_many(len(data.totals), "menu")
-        told.append(f"without {arguments.leave_out}: {data.n} items, {menus}, {data.n_observations:g} choices")
+        told.append(
+            f"without {arguments.leave_out}: {count_items(data.items)}, {menus}, {data.n_observations:g} choices"
+        )
     return data.replace(understood=understood.noting(told)) if told else data
 
 
@@ -203,7 +206,8 @@ def _menus(text: str) -> Any:
         menus = json.loads(Path(text).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(
-            f"--menus {text}: give subsets:1,2,3, or a JSON file with a list of menus or a mapping of ids to menus ({error})"
+            f"--menus {text}: give subsets:1,2,3, or a JSON file with a list of menus or a mapping of ids to menus; for files of "
+            f"orders pairs and all are accepted as well ({error})"
         ) from None
     if not isinstance(menus, list | dict):
         raise InputError(f"--menus {text}: the file must hold a list of menus, or a mapping of ids to menus")

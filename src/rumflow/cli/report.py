@@ -11,6 +11,7 @@ from rumflow.cli.answers import OK, inputs_of, print_json, say_written, show_pro
 from rumflow.cli.arguments import add_data, add_json, add_sampling
 from rumflow.cli.assort import add_revenue, read_revenue
 from rumflow.cli.budgets import read_budgets
+from rumflow.cli.models import add_model, model_of
 from rumflow.cli.reading import read_data, say_resampling
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--out", default="report.html", metavar="FILE", help="the page to write (default report.html)"
     )
     parser.add_argument("--title", help="title of the page")
+    add_model(parser, False, False, "a model for a section of its own, beside all rankings of the items")
     add_revenue(parser, "for a section on the best assortment, see rumflow assort: ")
     add_sampling(parser, 499, "bootstrap replicates; 0 leaves the test out", least=0)
     add_json(parser)
@@ -44,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     data = read_budgets(arguments) if arguments.prices else read_data(arguments)
     if arguments.n_boot and isinstance(data, ChoiceData):
         say_resampling(data, arguments)
-    best: dict[str, Any] = {}
+    best: dict[str, Any] = {"model": model_of(arguments, data)}
     if arguments.revenue is not None and isinstance(data, ChoiceData):
         best["revenue"], best["outside_option"] = read_revenue(data, arguments)
     unnamed = "Demand" if arguments.prices else "Choices"

@@ -61,7 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--form", choices=["rows", "long"], default="rows", help="one row per choice, or counts by menu and item"
     )
     add_seed(parser, None)
-    parser.add_argument("--out", metavar="FILE", required=True, help="write the choices to a file: .csv or .parquet")
+    parser.add_argument(
+        "-o", "--out", metavar="FILE", required=True, help="write the choices to a file: .csv or .parquet"
+    )
     add_json(parser)
 
 

@@ -50,6 +50,8 @@ def columns_of(table: Mapping[str, Sequence[Any]]) -> list[Column]:
 
     >>> columns_of({"p_value": [0.25, 12.0, None], "item": ["tea", 3, True]})[0]
     Column(heading='p-value', cells=['0.250', '12.000', ''], numeric=True)
+    >>> columns_of({"count": [3.0, 42.0]})[0].cells
+    ['3', '42']
     """
     words = {name: HEADINGS.get(name, visible(name).replace("_", " ")) for name in table}
     return [_column(words[name], list(values)) for name, values in table.items()]
@@ -62,6 +64,8 @@ def _column(heading: str, values: list[Any]) -> Column:
     if all(isinstance(value, int) for value in known):
         return Column(heading, ["" if _nothing(value) else str(value) for value in values], True)
     most = max((abs(value) for value in known if isfinite(value)), default=0.0)
+    if 1 < most < 1e9 and all(value == round(value) for value in known if isfinite(value)):  # counts are held as floats
+        return Column(heading, ["" if _nothing(value) else f"{value:.0f}" for value in values], True)
     decimals = max(_DECIMALS - max(floor(log10(most)), 0), 0) if most > 0 else _DECIMALS
     form = ".1e" if 0 < most < _SMALL or most >= 1e9 else f".{decimals}f"
     return Column(heading, ["" if _nothing(value) else f"{value:{form}}" for value in values], True)

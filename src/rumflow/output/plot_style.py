@@ -58,12 +58,14 @@ class Names:
     """
 
     def __init__(self, items: Sequence[Hashable], length: int = 44, letters: bool = False) -> None:
-        self.items = list(items)
+        self.items: list[Hashable] = list(items)
         many = len(self.items) > len(ascii_uppercase)
-        self.coded = not many and (letters or sum(len(str(x)) + 2 for x in self.items) > length)
+        self.coded: bool = not many and (letters or sum(len(str(x)) + 2 for x in self.items) > length)
         size = 14 if many else length
-        self.short = {x: ascii_uppercase[k] if self.coded else shorten(x, size) for k, x in enumerate(self.items)}
-        self.length = 58 - max(map(len, self.short.values())) if many else length
+        self.short: dict[Hashable, str] = {
+            x: ascii_uppercase[k] if self.coded else shorten(x, size) for k, x in enumerate(self.items)
+        }
+        self.length: int = 58 - max(map(len, self.short.values())) if many else length
 
     def item(self, label: Hashable) -> str:
         """One item."""

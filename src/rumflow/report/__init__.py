@@ -1,6 +1,6 @@
 """One self-contained page about a data set: the command `rumflow report`.
 
-Private: modules may change.
+`make_report` is public, the modules are not: they may change.
 """
 
 from rumflow.report.page import make_report

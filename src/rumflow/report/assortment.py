@@ -12,6 +12,7 @@ from rumflow.data.labels import Item
 from rumflow.inference import BestAssortment, best_assortment
 from rumflow.inference.assortment_result import MOST_NAMED
 from rumflow.inference.confidence import has_counts
+from rumflow.models.model import Model
 from rumflow.output.names import name_menu
 from rumflow.report.render import PageTable
 from rumflow.report.svg import draw
@@ -19,8 +20,8 @@ from rumflow.report.svg import draw
 #: Rows of the table and bars of the picture, and seconds for the search.
 MOST_ROWS, MOST_SECONDS = 15, 60.0
 
-#: Populations that are rejected at this level do not count; a p-value up to the other one is a reason for a warning.
-LEVEL, DOUBTFUL = 0.95, 0.05
+#: Populations that are rejected at this level do not count.
+LEVEL = 0.95
 
 
 def find_assortment(
@@ -31,6 +32,7 @@ def find_assortment(
     seed: int,
     cluster: bool | str,
     progress: bool,
+    model: Model | None = None,
 ) -> BestAssortment:
     """The best assortment, or the best that is found in time; with `sampled` over all populations that are not rejected."""
     level = LEVEL if sampled and has_counts(data) else None
@@ -43,6 +45,7 @@ def find_assortment(
         seed=seed,
         cluster=cluster if level is not None else None,
         progress=progress,
+        model=model,
     )
     if found.reason == "interrupted":
         raise KeyboardInterrupt
@@ -80,8 +83,9 @@ def assortment_content(data: ChoiceData, found: BestAssortment, doubtful: bool) 
             f"With {percent} confidence all assortments earn between from and to, so the lower bound of the best one holds "
             f"although it was searched for. {range_of}"
         )
+    name = "random utility" if found.projection is None else found.projection.model.name
     warning = (
-        "These choices contradict random utility, on which all of this rests: settle first what is wrong with them, or try the "
+        f"These choices contradict {name}, on which all of this rests: settle first what is wrong with them, or try the "
         "assortment out before you rely on it."
     )
     caption = "What each assortment earns: the range over all populations that fit the data best, and one of them"

@@ -6,6 +6,7 @@ from typing import Any
 
 from rumflow.data.choices import ChoiceData
 from rumflow.inference import Conflict, Explanation, explain
+from rumflow.models.model import Model
 from rumflow.output.names import WRAPPED, list_menu, name_menu
 from rumflow.projection.results import Projection
 from rumflow.report.render import PageTable
@@ -32,7 +33,9 @@ def is_quick(fit: Projection) -> bool:
     return bool(fit.geometry.exact and fit.geometry.n_arcs <= MOST_ARCS)
 
 
-def explain_data(data: ChoiceData, n_boot: int, seed: int, cluster: bool | str, progress: bool) -> Explanation:
+def explain_data(
+    data: ChoiceData, n_boot: int, seed: int, cluster: bool | str, progress: bool, model: Model | None = None
+) -> Explanation:
     """The conflicts of the data; of the shares as they are where no test is asked for."""
     level = 0.05 if n_boot else None
     replicates = max(n_boot, LEAST_REPLICATES)
@@ -45,8 +48,9 @@ def explain_data(data: ChoiceData, n_boot: int, seed: int, cluster: bool | str, 
         seed=seed,
         cluster=cluster if n_boot else False,
         progress=progress,
+        model=model,
     )
-    assert isinstance(found, Explanation)  # of random utility
+    assert isinstance(found, Explanation)  # of a model with types
     if found.interrupted:
         raise KeyboardInterrupt
     return found

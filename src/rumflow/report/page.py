@@ -9,18 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from rumflow.check import check_replicates, check_seed
+from rumflow.check import check_replicates
 from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.lattice import items_of
+from rumflow.core.seeds import ZERO, Seed, entropy
 from rumflow.data.accept import DataLike, as_data
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Item
-from rumflow.errors import InputError, NotConvergedError
-from rumflow.inference import bounds, rum_test
+from rumflow.data.labels import Item, tie_number
+from rumflow.errors import InputError
+from rumflow.inference import bounds
 from rumflow.inference.assortment_inputs import check_revenue
 from rumflow.inference.confidence import has_counts
 from rumflow.inference.notes import ASSUMPTION
+from rumflow.models.model import Model, require_model
 from rumflow.output import plots
 from rumflow.output.files import check_target, write_whole
 from rumflow.output.frames import optional
@@ -28,11 +30,12 @@ from rumflow.output.names import WRAPPED, name_menu, name_order
 from rumflow.output.plot_style import Names, key_of
 from rumflow.projection.describe import nothing_to_test
 from rumflow.projection.results import Projection
-from rumflow.projection.single import project
-from rumflow.projection.status import Status
-from rumflow.report.assortment import DOUBTFUL, assortment_content, find_assortment
+from rumflow.report.assortment import assortment_content, find_assortment
 from rumflow.report.budgets import make_budget_report
-from rumflow.report.explanation import explain_data, explanation_content, is_quick
+from rumflow.report.explanation import explanation_content
+from rumflow.report.findings import Findings, find, find_verdict
+from rumflow.report.other_model import other_content
+from rumflow.report.pairs import is_pairs, pairs_content
 from rumflow.report.render import PageTable, render
 from rumflow.report.svg import draw
 
@@ -50,26 +53,65 @@ def make_report(
     *,
     title: str = "Choices",
     n_boot: int = 499,
-    seed: int = 0,
+    seed: Seed = ZERO,
+    rng: Seed = None,
     cluster: bool | str = "auto",
     command: str = "",
     progress: bool = False,
     inputs: Iterable[str | os.PathLike[str]] = (),
     revenue: Mapping[Item, float] | None = None,
     outside_option: Item | None = None,
+    model: Model | None = None,
 ) -> dict[str, Any]:
-    """Write the page; the main numbers are returned. Ctrl-C ends it without a page; an old one stays as it is.
+    """Write a self-contained page about a data set, as `rumflow report` does.
 
-    n_boot    bootstrap replicates of the test; 0 leaves the test out.
-    cluster   resample whole subjects, for choices; "auto": where they are known and made several.
-    command   how the page was made, for the section on reproducing it.
-    inputs    files that the page must not overwrite, such as that of the data.
-    revenue, outside_option   for a section on the best assortment, see `rumflow.best_assortment`.
+    Parameters
+    ----------
+    data : ChoiceData, BudgetData or what they can be read from
+        The data.
+    path : str or Path
+        The page to write. Ctrl-C ends it without a page; an old one stays as it is.
+    title : str
+        Of the page.
+    n_boot : int
+        Bootstrap replicates of the test; 0 leaves the test out.
+    seed, rng : int or random generator, optional
+        Of the random numbers, under either name.
+    cluster : bool or "auto"
+        Resample whole subjects, for choices; "auto": where they are known and made several.
+    command : str, optional
+        How the page was made, for the section on reproducing it.
+    progress : bool
+        Print a progress line.
+    inputs : iterable of paths
+        Files that the page must not overwrite, such as that of the data.
+    revenue, outside_option : optional
+        For a section on the best assortment, see `rumflow.best_assortment`.
+    model : Model, optional
+        For a section on this model beside random utility; the best assortment is then over its populations.
+
+    Returns
+    -------
+    dict
+        The main numbers of the page.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import rumflow as rf
+    >>> from rumflow.report import make_report
+    >>> data = rf.ChoiceData.from_counts({("a", "b"): {"a": 7, "b": 3}, ("a", "b", "c"): {"a": 2, "b": 4, "c": 4}})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     numbers = make_report(data, Path(folder) / "report.html", n_boot=0)
     """
     optional("jinja2", "report")
     optional("matplotlib", "report")
     n_boot = check_replicates(n_boot, least=0)
-    check_seed(seed)
+    seed = entropy(seed, rng)
+    require_model(model)
+    if model is not None and not model.has_types:
+        raise model.no_types()
     words = (
         command
         or f"rumflow.report.make_report(data, {str(path)!r}, n_boot={n_boot}, seed={seed}"
@@ -78,34 +120,33 @@ def make_report(
     )
     data = as_data(data)
     if isinstance(data, BudgetData):
-        if revenue is not None or cluster is True:
-            raise InputError("revenue and cluster are for choices from menus, not for budgets")
+        if revenue is not None or cluster is True or model is not None:
+            raise InputError("revenue, cluster and model are for choices from menus, not for budgets")
         return make_budget_report(data, path, title, n_boot, seed, words, progress, inputs)
+    if tie_number(data.items) >= 0:
+        raise InputError(
+            "these pairs have ties as an outcome, and the page is about rankings, which have none: make half wins of them, or "
+            "leave them out, with data.resolve_ties('half') or ('drop'), or with ties= (--ties) when reading; rf.transitivity "
+            "(rumflow pairs) and rf.rum_test with TriangleInequalities() (rumflow test --triangle) take ties as an outcome"
+        )
     if revenue is not None:
         check_revenue(data.items, revenue, outside_option)
     if not _several(data).any():
         raise InputError("no menu of two items or more was observed, so there is nothing to report")
     check_target(path, inputs)
-    try:
-        fit = project(data, progress=progress)
-    except NotConvergedError as stopped:
-        if stopped.fit.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt from None
-        raise
-    test = None
-    if n_boot and has_counts(data):  # probabilities without sample sizes cannot be tested
-        test = rum_test(data, n_boot=n_boot, seed=seed, cluster=cluster, progress=progress)
-    if test is not None and test.interrupted:
-        raise KeyboardInterrupt
-    reasons = explain_data(data, n_boot, seed, cluster, progress) if is_quick(fit) else None
-    content = _content(data, fit, test)
+    found = find(data, None, n_boot, seed, cluster, progress)
+    fit, test, reasons = found
+    content = _content(data, found)
     idle = bool(nothing_to_test(fit))
     content["explanation"] = None if reasons is None or idle else explanation_content(reasons)
     content["idle"] = idle
-    best = (
-        None if revenue is None else find_assortment(data, revenue, outside_option, n_boot > 0, seed, cluster, progress)
-    )
-    doubtful = (reasons is not None and bool(reasons.conflicts)) or (test is not None and test.pvalue <= DOUBTFUL)
+    other = None if model is None else find(data, model, n_boot, seed, cluster, progress)
+    content["other"] = None if other is None else other_content(other, found, has_counts(data))
+    content["transitivity"] = pairs_content(data, n_boot, seed, cluster, progress) if is_pairs(data) else None
+    best = None
+    if revenue is not None:
+        best = find_assortment(data, revenue, outside_option, n_boot > 0, seed, cluster, progress, model)
+    doubtful = (other or found).doubtful
     content["assortment"] = None if best is None else assortment_content(data, best, doubtful)
     page = render("page.html.j2", content | {"title": title, "command": words})
     write_whole(path, lambda file: file.write(page.encode()), inputs)
@@ -115,6 +156,9 @@ def make_report(
         "pvalue": None if test is None else float(test.pvalue),
         "taus": None if test is None else list(test.taus),
         "pvalues": None if test is None else test.pvalues.tolist(),
+        "model": None if other is None else other.fit.model.name,
+        "model_distance": None if other is None else other.fit.distance,
+        "model_pvalue": None if other is None or other.test is None else float(other.test.pvalue),
         "conflict": None if reasons is None else [list(menu) for menu in reasons.conflict],
         "assortment": None if best is None else list(best.menu),
         "choices": data.n_observations,
@@ -133,12 +177,13 @@ def _sized(data: ChoiceData) -> bool:
     return has_counts(data) or float(data.totals.max()) > 1
 
 
-def _content(data: ChoiceData, fit: Projection, test: Any) -> dict[str, Any]:
+def _content(data: ChoiceData, found: Findings) -> dict[str, Any]:
+    fit, test, _ = found
     cells = int((~np.isnan(data.count))[_several(data)[data.offered.menu]].sum())
     certificate = fit.certificate
     predictions, text = _predictions(data, fit)
     return {
-        "verdict": _verdict(fit, test, has_counts(data)),
+        "verdict": find_verdict(found, has_counts(data)),
         "assumption": ASSUMPTION,
         "facts": _facts(data, fit, test),
         "about": _about(data),
@@ -170,32 +215,6 @@ def _content(data: ChoiceData, fit: Projection, test: Any) -> dict[str, Any]:
 
 def _distance(fit: Projection) -> str:
     return "0" if fit.inside else f"{fit.distance:.4g}"
-
-
-def _verdict(fit: Projection, test: Any, counted: bool) -> dict[str, str]:
-    if reason := nothing_to_test(fit):
-        return {"kind": "", "text": reason}
-    if fit.inside:
-        return {
-            "kind": "good",
-            "text": "Yes: a population of utility maximisers explains every observed share exactly.",
-        }
-    if test is None:
-        return {
-            "kind": "",
-            "text": f"Not exactly: the nearest random utility model is at a distance of {fit.distance:.4g}. "
-            + ("No test was run, so this may be chance." if counted else "The number of choices is not known."),
-        }
-    if test.pvalue <= 0.05:
-        return {
-            "kind": "bad",
-            "text": f"No: no population of utility maximisers makes choices like these, up to chance (p = {test.pvalue:.3g}).",
-        }
-    return {
-        "kind": "good",
-        "text": "They may be: the shares are not exactly those of any population of utility maximisers, but no further off "
-        f"than chance explains (p = {test.pvalue:.3g}).",
-    }
 
 
 def _facts(data: ChoiceData, fit: Projection, test: Any) -> list[tuple[str, str]]:

@@ -26,7 +26,13 @@ def draw(plot: Callable[[Any], object], width: float, height: float, prefix: str
         figure.set_facecolor("none")
         plot(figure.add_subplot())
         buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+        figure.savefig(
+            buffer,
+            format="svg",
+            bbox_inches="tight",
+            pad_inches=0.04,
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+        )
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)

@@ -1,0 +1,79 @@
+"""Do these choices fit a model: the projection, the test and the conflicts behind the page, and the answer in a sentence."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rumflow.data.choices import ChoiceData
+from rumflow.errors import NotConvergedError
+from rumflow.inference import Explanation, RumTest, rum_test
+from rumflow.inference.confidence import has_counts
+from rumflow.models.model import Model
+from rumflow.projection.describe import nothing_to_test
+from rumflow.projection.results import Projection
+from rumflow.projection.single import project
+from rumflow.projection.status import Status
+from rumflow.report.explanation import explain_data, is_quick
+
+#: A p-value up to this is a no.
+LEVEL = 0.05
+
+
+class Findings(NamedTuple):
+    """What was found about one model."""
+
+    fit: Projection
+    test: RumTest | None  # none was asked for, or the number of choices is not known
+    reasons: Explanation | None  # None: the search would take long
+
+    @property
+    def doubtful(self) -> bool:
+        """Do the choices contradict the model?"""
+        conflicts = self.reasons is not None and bool(self.reasons.conflicts)
+        return conflicts or (self.test is not None and self.test.pvalue <= LEVEL)
+
+
+def find(
+    data: ChoiceData, model: Model | None, n_boot: int, seed: int, cluster: bool | str, progress: bool
+) -> Findings:
+    """Project, test and explain; Ctrl-C ends it."""
+    try:
+        fit = project(data, model=model, progress=progress)
+    except NotConvergedError as stopped:
+        if stopped.fit.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt from None
+        raise
+    test = None
+    if n_boot and has_counts(data):  # probabilities without sample sizes cannot be tested
+        test = rum_test(data, n_boot=n_boot, seed=seed, cluster=cluster, model=model, progress=progress)
+        if test.interrupted:
+            raise KeyboardInterrupt
+    reasons = explain_data(data, n_boot, seed, cluster, progress, model) if is_quick(fit) else None
+    return Findings(fit, test, reasons)
+
+
+def find_verdict(found: Findings, counted: bool) -> dict[str, str]:
+    """The answer in a sentence, and whether it is good, bad or neither; `counted`: the number of choices is known."""
+    fit, test, _ = found
+    people = fit.model.words().people
+    if reason := nothing_to_test(fit):
+        return {"kind": "", "text": reason}
+    if fit.inside:
+        return {"kind": "good", "text": f"Yes: a population of {people} explains every observed share exactly."}
+    if test is None:
+        chance = "No test was run, so this may be chance." if counted else "The number of choices is not known."
+        nearest = "random utility model" if fit.model.all_rankings else f"population of {people}"
+        return {
+            "kind": "",
+            "text": f"Not exactly: the nearest {nearest} is at a distance of {fit.distance:.4g}. {chance}",
+        }
+    if test.pvalue <= LEVEL:
+        return {
+            "kind": "bad",
+            "text": f"No: no population of {people} makes choices like these, up to chance (p = {test.pvalue:.3g}).",
+        }
+    return {
+        "kind": "good",
+        "text": f"They may be: the shares are not exactly those of any population of {people}, but no further off than chance "
+        f"explains (p = {test.pvalue:.3g}).",
+    }

@@ -1,0 +1,30 @@
+"""The section of the page on transitivity."""
+
+import pytest
+
+import rumflow as rf
+from rumflow.report import make_report
+from rumflow.report.pairs import is_pairs
+from tests.inference.test_transitivity import CYCLE
+
+
+def test_pairs_have_a_section_and_other_menus_do_not(tmp_path):
+    path = tmp_path / "page.html"
+    make_report(CYCLE, path, n_boot=19)
+    page = path.read_text()
+    assert "How transitive are they?" in page
+    assert "1 significant at the 5 % level after Holm&#39;s correction" in page
+    assert 'id="transitivity"' in page
+    larger = rf.ChoiceData.from_counts(CYCLE | {("a", "b", "c"): {"a": 5, "b": 5}})
+    assert is_pairs(rf.ChoiceData.from_counts(CYCLE))
+    assert not is_pairs(larger)
+    assert not is_pairs(rf.ChoiceData.from_counts({("a", "b"): {"a": 1, "b": 2}}))
+    make_report(larger, path, n_boot=0)
+    assert 'id="transitivity"' not in path.read_text()
+
+
+@pytest.mark.parametrize("model", [None, rf.WeakOrders()])
+def test_ties_as_an_outcome_are_refused(tmp_path, model):
+    data = rf.ChoiceData.from_counts({("a", "b", rf.TIE): {"a": 3, "b": 1, rf.TIE: 4}})
+    with pytest.raises(rf.InputError, match="the page is about rankings"):
+        make_report(data, tmp_path / "page.html", n_boot=19, model=model)
