@@ -118,5 +118,57 @@ def planted() -> str:
     return markdown_table(("planted", *(f"{m:,} choices a menu" for m in choices)), body)
 
 
-ALL = (planted, robust_cover, unseen_menu, hotels, hotel_fits, conflicts, sold_out, spans)
+ATTRIBUTES = {
+    "conjoint": "price and quality, with signs",
+    "features": "three attributes, any sign",
+    "prices": "prices by menu, with signs",
+    "risk": "relative risk aversion",
+    "patience": "exponential discounting",
+}
+OUTSIDE = {
+    "rankings": "six rankings",
+    "logit": "logit, same mean utilities",
+    "decoy": "a decoy",
+    "cycle": "a cycle",
+    "noise": "noise by menu",
+}
+
+
+def _attribute_rates() -> dict[tuple[str, str, int], tuple[float, float]]:
+    """Per cent rejected by the tests of the model and of all rankings; of what was measured again, the last."""
+    found = rows("attributes")
+    return {(r["design"], str(r["truth"]), r["choices"]): (100 * r["rejected"], 100 * r["all_rankings"]) for r in found}
+
+
+def attribute_size() -> str:
+    """How often true models of attributes are rejected."""
+    rates = _attribute_rates()
+    columns = [(truth, choices) for truth in ("all", "3", "2") for choices in (20, 50)]
+    head = [f"{'all' if t == 'all' else t} types, {c} choices" for t, c in columns]
+    body = [(words, *(f"{rates[name, t, c][0]:.1f}" for t, c in columns)) for name, words in ATTRIBUTES.items()]
+    return markdown_table(("model", *head), body)
+
+
+def attribute_power() -> str:
+    """How often populations outside are rejected: by the test of the model / by that of all rankings."""
+    rates = _attribute_rates()
+    body = []
+    for name, words in ATTRIBUTES.items():
+        both = [rates[name, truth, 50] for truth in OUTSIDE]
+        body.append((words, *(f"{own:.0f} / {every:.0f}" for own, every in both)))
+    return markdown_table(("model", *OUTSIDE.values()), body)
+
+
+ALL = (
+    attribute_size,
+    attribute_power,
+    planted,
+    robust_cover,
+    unseen_menu,
+    hotels,
+    hotel_fits,
+    conflicts,
+    sold_out,
+    spans,
+)
 TABLES = {table.__name__: table for table in ALL}

@@ -17,7 +17,17 @@ from studies.benchmarks import guides, size_tables, speed_tables
 from studies.benchmarks.record import RESULTS, ROOT
 from studies.experiments import limits
 
-DOCS = ("speed", "test", "budgets", "guide-decide", "guide-explain", "guide-shops", "paper/paper")
+DOCS = (
+    "speed",
+    "test",
+    "attributes",
+    "budgets",
+    "pairs",
+    "guide-decide",
+    "guide-explain",
+    "guide-shops",
+    "paper/paper",
+)
 PAGES = (
     ROOT / "README.md",
     *(ROOT / "docs" / f"{name}.md" for name in DOCS),

@@ -204,9 +204,10 @@ def size_power(study: Study) -> str:
     return markdown_table(head, [[*total, f"over three points less in {worse}"], *lines])
 
 
-def coverage(found: Sequence[Row]) -> str:
+def coverage(found: Sequence[Row], interval: str) -> str:
     """Coverage of 90 % intervals: mean and least over the truths of a design, and mean width."""
-    last = {tuple(row[f] for f in ("n", "choices", "truth", "kind", "draw")): row for row in found}  # measured last
+    own = [row for row in found if row["interval"] == interval]
+    last = {tuple(row[f] for f in ("n", "choices", "truth", "kind", "draw")): row for row in own}  # measured last
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in last.values():
         groups.setdefault(tuple(str(row[f]) for f in ("n", "choices", "truth")), []).append(row)
@@ -221,6 +222,23 @@ def coverage(found: Sequence[Row]) -> str:
         body.append([*key, *cells])
     head = ("items", "choices", "truth", "cell", "width", "difference", "width", "revenue", "width")
     return markdown_table(head, body)
+
+
+def intervals(found: Sequence[Row]) -> str:
+    """Coverage and width of intervals found in full, over the populations of a design."""
+    body = []
+    for design, interval in dict.fromkeys((row["design"], row["interval"]) for row in found):
+        own = [row for row in found if (row["design"], row["interval"]) == (design, interval)]
+        rates = [float(row["covered"]) for row in own]
+        sets = sum(int(row["data_sets"]) for row in own)
+        means = [f"{mean(float(row[f]) for row in own):.3f}" for f in ("width", "identified", "moves")]
+        full, empty, noted = (sum(int(row[f]) for row in own) for f in ("intervals", "empty", "noted"))
+        seconds = f"{mean(float(row['seconds']) for row in own):.1f}"
+        rate = f"{percent(mean(rates))} ({percent(min(rates))})"
+        body.append([design, interval, sets, rate, full, *means, empty, noted, seconds])
+    head = ("design", "interval", "data sets", "hold the truth", "intervals", "width", "identified", "moves", "empty")
+    table = sorted(body, key=lambda row: (row[0] != "stock-outs", row[1] != "profile"))
+    return markdown_table((*head, "with a note", "CPU seconds"), table)
 
 
 def _last_rates(found: Sequence[Row], populations: str) -> dict[Key, float]:
@@ -251,8 +269,85 @@ def homogeneity_power(found: Sequence[Row]) -> str:
     return markdown_table(("populations", *(f"{choices} choices, {sizes}" for choices, sizes in columns)), body)
 
 
-def uniform(study: Study, found: Sequence[Row]) -> str:
+_MENUS = {
+    "25": "25 menus of {n} items",
+    "stock-outs": "15 menus of {n} items by stock-outs",
+    "pairs": "all pairs of {n} items",
+    "all": "all menus of {n} items",
+    "half": "half of the menus of {n} items",
+}
+_SIZES = {
+    "equal": "{choices} choices each",
+    "zipf": "{choices}, {choices}/2, {choices}/3, ... choices",
+    "half": "{choices} choices, half of the menus 1 to 3",
+    "panel": "{choices} subjects, a choice from every menu each",
+    "repeated": "{choices} choices a menu, five by a subject",
+}
+
+
+def _validated(found: Sequence[Row]) -> dict[tuple[str, str, str], Row]:
+    """Rows by design in words, truth and test; of a design that was measured again, the last."""
+    rows = {}
+    for row in found:
+        words = "{menus} budgets of {n} goods, {choices} households each"
+        if row["kind"] != "budgets":
+            words = f"{_MENUS[str(row['menus'])]}, {_SIZES[str(row['sizes'])]}"
+            words += ", {groups} groups" if row["groups"] > 1 else ""
+        rows[words.format(**row), str(row["truth"]), str(row["test"])] = row
+    return rows
+
+
+def _with_error(row: Row | None) -> str:
+    return "" if row is None else f"{percent(float(row['rejected']))} ± {percent(float(row['standard_error']))}"
+
+
+def validation(found: Sequence[Row]) -> str:
+    """Rejections by the default on designs that had no part in its rules, with standard errors; last, mean and worst."""
+    rows = {key[:2]: row for key, row in _validated(found).items() if key[2] == "default"}
+    truths = [*dict.fromkeys(key[1] for key in rows)]
+    body = [
+        [design, *(_with_error(rows.get((design, truth))) for truth in truths)]
+        for design in dict.fromkeys(key[0] for key in rows)
+    ]
+    rates = [[float(row["rejected"]) for key, row in rows.items() if key[1] == truth] for truth in truths]
+    ends = [
+        "mean / worst",
+        *(percent(mean(own)) if truth in FALSE else both(own) for truth, own in zip(truths, rates, strict=True)),
+    ]
+    return markdown_table(("design", *truths), [*body, ends])
+
+
+def panels(found: Sequence[Row]) -> str:
+    """The same where subjects chose several times, by subject and with choices taken as independent."""
+    rows = _validated(found)
+    body = [
+        [design, truth, _with_error(rows[design, truth, "default"]), _with_error(row)]
+        for (design, truth, test), row in rows.items()
+        if test == "cluster=False"
+    ]
+    return markdown_table(("design", "truth", "by subject (default)", "choices as independent"), body)
+
+
+def transitive(found: Sequence[Row]) -> str:
+    """How often the tests on pairs reject, by design; of a design that was measured again, the last."""
+    last = {tuple(str(row[f]) for f in ("n", "pairs", "draws", "truth")): row for row in found}
+    truths = list(dict.fromkeys(key[3] for key in last))
+    body = []
+    for design in sorted({key[:3] for key in last}, key=lambda own: tuple(map(int, own))):
+        own = [last.get((*design, truth)) for truth in truths]
+        body.append([*design, *("" if row is None else _both_tests(row) for row in own)])
+    return markdown_table(("items", "pairs", "choices", *truths), body)
+
+
+def _both_tests(row: Row) -> str:
+    weak = str(row["weak_rejected"])
+    return percent(float(row["rejected"])) + (f", weak {percent(float(weak))}" if weak else "")
+
+
+def uniform(study: Study, found: Sequence[Row], again: Sequence[Row] = ()) -> str:
     """The most of the true models that each rejects, how many of the false ones, and the first by a better method."""
+    better = {(*(str(row[field]) for field in Case._fields), "linear"): float(row["rejected"]) for row in again}
+    better |= {key: rate for key, rate in study.best.items() if key[-1] == "default"}
     true = [r for r in found if str(r["truth"]) in TRUE]
     false = [r for r in found if str(r["truth"]) in FALSE]
     body = []
@@ -261,10 +356,16 @@ def uniform(study: Study, found: Sequence[Row]) -> str:
         key = tuple(str(worst[field]) for field in Case._fields)
         more = sum(float(r[name]) > float(r["default"]) + 0.03 for r in false)
         rates = percent(float(worst[name])), percent(mean(float(r[name]) for r in false))
-        reliable = percent(study.best[(*key, "default")]) if name == "default" else ""
+        reliable = percent(better[(*key, name)]) if (*key, name) in better else ""
         body.append([words, rates[0], ", ".join(key), reliable, rates[1], f"{more} of {len(false)}"])
     head = ("test", f"most of {len(true)} true models", "which", "there by the most reliable method")
     return markdown_table((*head, "false models on average", "over three points more than the default in"), body)
+
+
+def uniform_again(found: Sequence[Row]) -> str:
+    """The linear programme where a screen has it high: by the screen, and by a bootstrap of each data set."""
+    body = [[*(row[f] for f in Case._fields), percent(float(row["screen"])), _with_error(row)] for row in found]
+    return markdown_table((*DESIGN, "screen", "bootstrap"), body)
 
 
 def oracles(found: Sequence[Row]) -> str:
@@ -285,9 +386,15 @@ OF_SIZE = (size, size_by_samples, size_by_truth, size_by_choices, size_methods)
 OF_SIZE += (size_doubtful, size_procedures, size_rules, size_power)
 TABLES: dict[str, Callable[[], str]] = {
     **{table.__name__: lambda table=table: table(_study()) for table in OF_SIZE},
-    "coverage": lambda: coverage(rows("coverage")),
+    "coverage": lambda: coverage(rows("coverage"), "profile"),
+    "coverage_distance": lambda: coverage(rows("coverage"), "distance"),
+    "intervals": lambda: intervals(rows("intervals")),
     "homogeneity": lambda: homogeneity(rows("homogeneity")),
     "homogeneity_power": lambda: homogeneity_power(rows("homogeneity")),
-    "uniform": lambda: uniform(_study(), rows("uniform")),
+    "transitive": lambda: transitive(rows("transitive")),
+    "uniform": lambda: uniform(_study(), rows("uniform"), rows("uniform_again")),
+    "uniform_again": lambda: uniform_again(rows("uniform_again")),
+    "validation": lambda: validation(rows("validation")),
+    "panels": lambda: panels(rows("validation")),
     "oracles": lambda: oracles(rows("oracles")),
 }

@@ -31,6 +31,7 @@ NOT_MEASURED = ("output.", "data.readers.", "inference.notes")
 #: By file of results: the modules that it describes. None: a record of one day, which describes no code of today.
 DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "again": None,
+    "attributes": ("inference.test", "models.linear_utility", "models.utility_family"),
     "assortments": ("torch.layer", "torch.head", "torch.warm"),
     "bootstrap": ("inference.test", "data.simulate"),
     "bounded": ("projection.single", "data.simulate"),
@@ -48,9 +49,11 @@ DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "explain_hotel": ("inference.explain",),
     "graphs": ("projection.single", "data.simulate"),
     "homogeneity": ("inference.homogeneity",),
+    "transitive": ("inference.test", "inference.weak_order"),
     "hotel": ("projection.single", "inference.test", "inference.likelihood"),
     "hotel_1_bounds": ("inference.bounds",),
     "hotel_5_decisions": ("inference.diversion", "inference.next_menu", "inference.assortment"),
+    "intervals": ("inference.bounds", "inference.restricted"),
     "large": ("projection.single", "data.simulate"),
     "layers": ("torch.layer", "jax.function"),
     "layers_softmax": ("torch.layer", "torch.head"),
@@ -84,6 +87,8 @@ DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "scaling": ("projection.single", "projection.batch", "data.budgets", "data.simulate"),
     "size": ("inference.test", "inference.likelihood"),
     "uniform": ("inference.test",),
+    "uniform_again": ("inference.test",),
+    "validation": ("inference.test",),
 }
 
 

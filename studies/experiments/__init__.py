@@ -13,6 +13,7 @@ from studies.experiments.explain import render_explain, run_explain
 from studies.experiments.hotel import render_hotel, run_hotel
 from studies.experiments.learning import render_exp3, run_exp3
 from studies.experiments.power import render_power, run_power
+from studies.experiments.training import render_training, run_training
 
 __all__ = [
     "render_budgets",
@@ -24,6 +25,7 @@ __all__ = [
     "render_explain",
     "render_hotel",
     "render_power",
+    "render_training",
     "run_assortments",
     "run_budgets",
     "run_choices",
@@ -34,4 +36,5 @@ __all__ = [
     "run_explain",
     "run_hotel",
     "run_power",
+    "run_training",
 ]

@@ -20,6 +20,7 @@ from studies.experiments import (
     run_explain,
     run_hotel,
     run_power,
+    run_training,
 )
 
 EXPERIMENTS: dict[str, Callable[..., Any]] = {
@@ -32,6 +33,7 @@ EXPERIMENTS: dict[str, Callable[..., Any]] = {
     "endogenous": run_endogenous,
     "explain": run_explain,
     "choices": run_choices,
+    "training": run_training,
     "hotel": run_hotel,
 }
 
@@ -46,6 +48,7 @@ def main(argv: list[str] | None = None) -> None:
         choices=[*EXPERIMENTS, "all"],
         help="exp1, exp2: preconditioning; exp3: teacher and students; power: size and power of the test (both take long); "
         "assortments: a layer over thirty items; choices: layers against mixtures of logits; "
+        "training: five models on choices with features; "
         "budgets: rational demand over 25 years (RUMFLOW_DATA; takes long, goes on where it stopped); "
         "endogenous: the same with an instrument for expenditure; "
         "explain: how often a planted conflict is named; hotel: five hotels (RUMFLOW_DATA)",

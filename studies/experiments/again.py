@@ -17,13 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from studies.experiments.files import Row, append_csv, origin, read_csv
+from studies.experiments.homogeneity import rejections
 from studies.experiments.oracles import oracle_rates
-from studies.experiments.size import METHODS, PROCEDURES, Case
-
-
-def case_of(row: Row) -> Case:
-    """The design of a row."""
-    return Case(row["n"], row["choices"], str(row["sizes"]), str(row["menus"]), str(row["truth"]))
+from studies.experiments.size import METHODS, PROCEDURES, case_of
+from studies.experiments.uniform import TESTS
 
 
 def size_again(row: Row) -> dict[str, float]:
@@ -37,9 +34,23 @@ def oracles_again(row: Row) -> dict[str, float]:
     return oracle_rates(case_of(row), row["data_sets"])
 
 
+def homogeneity_again(row: Row) -> dict[str, float]:
+    """How often groups are called different."""
+    populations, truth, sizes = (str(row[name]) for name in ("populations", "truth", "sizes"))
+    found = rejections(populations, truth, row["groups"], row["choices"], sizes, row["data_sets"])
+    return {"rejected": float(found["rejected"])}
+
+
+def uniform_again(row: Row) -> dict[str, float]:
+    """Tests that hold wherever the truth is, and the default."""
+    return {name: test(case_of(row), row["data_sets"]) for name, test in TESTS.items()}
+
+
 STUDIES: dict[str, Callable[[Row], dict[str, float]]] = {
     "size": size_again,
     "oracles": oracles_again,
+    "homogeneity": homogeneity_again,
+    "uniform": uniform_again,
 }
 
 
@@ -50,7 +61,8 @@ def compare(name: str, row: Row) -> Row:
     apart = max(abs(value - float(row[column])) for column, value in found.items())
     if apart < 0.5 / row["data_sets"]:
         apart = 0.0  # less than one data set: the stored rate is rounded
-    design = [column for column in row if column not in found and row[column] != ""]
+    stamp = (*found, "commit", "date", "versions")
+    design = [column for column in row if column not in stamp and row[column] != ""]
     return {
         "file": name,
         "row": " ".join(str(row[column]) for column in design),

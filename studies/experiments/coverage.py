@@ -1,10 +1,11 @@
 """Coverage and width of the confidence intervals of `bounds`, for menus that were not offered.
 
-The truth has 500 rankings (*interior*), 6 or 3, in five draws each; two thirds of the menus were offered. What is asked for is a
-cell of a menu not offered, a difference of two of its cells, and its revenue with prices 1, 2, 3, ... An interval covers the true
-value when that value is not rejected, so no interval has to be searched: K data sets are tested at the true value with one
-replicate each, all replicates together being the null distribution (as in `size.py`). Widths come from a few intervals
-of the first draw, found in full.
+`--interval` says which intervals: "profile", the default, or "distance". The truth has 500 rankings (*interior*), 6 or 3, in five
+draws each; two thirds of the menus were offered. What is asked for is a cell of a menu not offered, a difference of two of its
+cells, and its revenue with prices 1, 2, 3, ... An interval covers the true value when that value is not rejected, so no interval
+has to be searched: K data sets are tested at the true value with one replicate each, all replicates together being the null
+distribution (as in `size.py`). Widths come from a few intervals of the first draw, found in full. `intervals.py` has larger
+designs.
 
     python -m studies.experiments.coverage --out studies/results/coverage.csv
     python -m studies.experiments.coverage --out studies/results/coverage.csv --below .8925 --data-sets 2000    # once more
@@ -15,18 +16,22 @@ from __future__ import annotations
 import argparse
 from itertools import product
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rumflow.core.arrays import Array
 from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import membership_of
 from rumflow.inference.bounds import bounds
-from rumflow.inference.confidence import interval_tau
+from rumflow.inference.confidence import INTERVALS, interval_tau
 from rumflow.inference.convention import Convention
+from rumflow.inference.profile import SHARE
+from rumflow.inference.replicate import distances
 from rumflow.inference.resample import CellSampler
 from rumflow.inference.restricted import Restricted
-from rumflow.inference.sample import build_sample
+from rumflow.inference.sample import Sample, build_sample
 from studies.experiments.files import Row, append_csv, origin, read_csv
 from studies.experiments.size import make_truth
 
@@ -35,8 +40,20 @@ DRAWS = 5
 KINDS = ("cell", "difference", "revenue")
 
 
-def coverage(n: int, choices: int, truth: str, kind: str, draw: int, count: int = 400, widths: int = 3) -> Row:
+class Case(NamedTuple):
+    """A design of the study."""
+
+    n: int
+    choices: int
+    truth: str
+    kind: str
+    draw: int
+    interval: str = "profile"
+
+
+def coverage(case: Case, count: int = 400, widths: int = 3) -> Row:
     """The share of samples whose interval covers the truth, and the mean width of a few intervals and of their sharp bounds."""
+    n, choices, truth, kind, draw, interval = case
     rng = np.random.default_rng([n, choices, len(truth), KINDS.index(kind), draw])
     rho = make_truth(truth, n, rng)
     masks = np.flatnonzero(np.bitwise_count(np.arange(1 << n)) >= 2)
@@ -52,17 +69,11 @@ def coverage(n: int, choices: int, truth: str, kind: str, draw: int, count: int 
     data = [ChoiceData(tuple(range(n)), inside, np.where(inside, one, np.nan), totals) for one in counts]
     sample = build_sample(data[0], "counts", Convention())
     own = Restricted(sample, membership_of(np.array([asked]), n), c[None])
-    tau = interval_tau("auto", sample, totals)
-    p = (counts / choices)[:, inside]
-    statistic = own.measure(p, theta, 0.0).statistic
-    centres = own.measure(p, theta, tau).nearest
-    sampler = CellSampler(sample, "menu", "null")
-    drawn = np.array([sampler.draw([rng], centre)[0] for centre in centres])
-    null = np.sort(own.measure(drawn, theta, tau).statistic)
-    reached = count - np.searchsorted(null, statistic * (1 - 1e-6) - 1e-7)
+    holds = kept(sample, own, (counts / choices)[:, inside], theta, interval, rng)
     items = [x for x in range(n) if asked >> x & 1]
     functional = {(tuple(items), x): float(c[x]) for x in items if c[x]}
-    found = [bounds(one, functional=functional, confidence=CONFIDENCE, n_boot=99, seed=0) for one in data[:widths]]
+    how: dict[str, Any] = {"confidence": CONFIDENCE, "n_boot": 99, "seed": 0, "interval": interval}
+    found = [bounds(one, functional=functional, **how) for one in data[:widths]]
     width = [float(np.ptp(np.array([b.confidence_lower, b.confidence_upper], float))) for b in found]
     return {
         "n": n,
@@ -71,11 +82,32 @@ def coverage(n: int, choices: int, truth: str, kind: str, draw: int, count: int 
         "kind": kind,
         "draw": draw,
         "data_sets": count,
-        "covered": round(float(((1 + reached) / (1 + count) > 1 - CONFIDENCE).mean()), 4),
+        "covered": round(float(holds.mean()), 4),
         "range": round(own.most - own.least, 4),
         "width": round(float(np.nanmean(width)), 4) if width else "",
         "sharp_width": round(float(np.mean([b.upper[0] - b.lower[0] for b in found])), 4) if found else "",
+        "interval": interval,
     }
+
+
+def kept(
+    sample: Sample, own: Restricted, p: Array, theta: float, interval: str, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """(K,): whether theta is kept for each of K samples p (K, S), by one replicate of each, which are one null distribution."""
+    profile = interval == "profile"
+    tau = 0.0 if profile else interval_tau("auto", sample, sample.sizes)
+    centres = own.measure(p, theta, tau).nearest
+    sampler = CellSampler(sample, "menu", "null")
+    drawn = np.array([sampler.draw([rng], centre)[0] for centre in centres])
+    statistic, null = own.measure(p, theta, 0.0).statistic, own.measure(drawn, theta, tau).statistic
+    if profile:
+        statistic, null = (
+            np.maximum(both - distances(sample, own_p, 0.0, 1e-7).statistic, 0.0)
+            for both, own_p in ((statistic, p), (null, drawn))
+        )
+    reached = len(p) - np.searchsorted(np.sort(null), statistic * (1 - 1e-6) - 1e-7)
+    pvalue = (1 + reached) / (1 + len(p)) / (SHARE if profile else 1.0)
+    return np.asarray(pvalue > 1 - CONFIDENCE + 1e-12)
 
 
 def _functional(mask: int, n: int, kind: str) -> Array:
@@ -98,17 +130,19 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--data-sets", type=int, default=400)
     parser.add_argument("--widths", type=int, default=2, help="intervals to find in full (slow) of the first draw")
     parser.add_argument("--below", type=float, metavar="RATE", help="only cases that the file has below, once more")
+    parser.add_argument("--interval", choices=INTERVALS, default="profile")
     arguments = parser.parse_args(argv)
     path: Path = arguments.out
     stored = read_csv(path) if path.exists() else []
-    found = {(r["n"], r["choices"], str(r["truth"]), r["kind"], r["draw"]): float(r["covered"]) for r in stored}
+    found = {tuple(str(r[f]) for f in Case._fields): float(r["covered"]) for r in stored}
     for draw, n, choices, truth, kind in product(range(DRAWS), (4, 5), (50, 200), ("interior", "6", "3"), KINDS):
-        known = found.get((n, choices, truth, kind, draw))
+        case = Case(n, choices, truth, kind, draw, arguments.interval)
+        known = found.get(tuple(map(str, case)))
         wanted = known is None if arguments.below is None else known is not None and known < arguments.below
         if not wanted:
             continue
         widths = 0 if draw else arguments.widths
-        row = coverage(n, choices, truth, kind, draw, arguments.data_sets, widths)
+        row = coverage(case, arguments.data_sets, widths)
         append_csv(path, row | origin())
         print(row, flush=True)
 

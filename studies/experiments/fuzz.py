@@ -14,9 +14,9 @@ Every round draws its own generator from (seed, round) and is one of
     labels     odd labels through every result, in every form, and every picture (`fuzz_labels`)
 
 Rounds run in a process of their own; one that is silent for 20 seconds (no answer, and no step of the progress that a user would
-see) is a hang, or for up to a minute while others keep the processor busy and it has had less than 20 seconds of it: it is
-ended, and the next round begins in a new process. `--round N` runs one round again, here, with its
-traceback.
+see) is a hang, or for a minute or more while others keep the processors busy and it has had less than 20 seconds of them: it is
+ended, and the next round begins in a new process. `--round N` runs one round again, here, with its traceback; `--out FILE` stores
+how many rounds ended in which way.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ import contextlib
 import gzip
 import io
 import multiprocessing
+import os
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -44,6 +46,7 @@ import rumflow as rf
 from rumflow.cli.main import main as run_command
 from rumflow.output.progress import Counter
 from studies.experiments.clocked import processor_seconds, run_clocked
+from studies.experiments.files import Row, append_csv, origin
 from studies.experiments.fuzz_fits import fuzz_oracle, fuzz_saved
 from studies.experiments.fuzz_labels import fuzz_labels
 from studies.experiments.fuzz_limits import fuzz_limits
@@ -416,8 +419,8 @@ def fuzz_clock(rng: Rng, folder: Path) -> str:
     code = _CLOCKED.format(sizes=sizes, seed=seed, call=call, limit={"max_seconds": seconds} if limited else {})
     found = run_clocked(code, None if limited else seconds)
     what = f"{call} of random_menus({sizes}, 9, 30, seed={seed})"
-    if "Traceback" in found.err:
-        raise Disagreement(f"{what}: {found.err[-300:]}")
+    if "Traceback" in found.err or found.code not in (0, -signal.SIGINT):
+        raise Disagreement(f"{what}, exit code {found.code}: {found.err[-300:]}")
     after = found.taken if limited else found.since_signal
     if after is not None and after.least > LATE + seconds * limited:
         raise Disagreement(
@@ -507,6 +510,20 @@ def work(seed: int, first: int, kinds: list[str], pipe: Any) -> None:
         number += 1
 
 
+def busy_processors() -> float:
+    """How many processes wait for each processor, 1 at least."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+def store_counts(
+    path: Path, run: Row, counts: dict[str, int], found: dict[tuple[str, str], list[tuple[int, str]]]
+) -> None:
+    """Add to a file how many rounds of a run ended in which way."""
+    faults = {f"{kind}: fault, {key}": len(cases) for (kind, key), cases in found.items()}
+    for ended, times in sorted((counts | faults).items()):
+        append_csv(path, run | {"ended": ended, "times": times} | origin())
+
+
 def main(argv: list[str] | None = None) -> int:
     """Fuzz until the time is over; 1 where something was found."""
     parser = argparse.ArgumentParser(
@@ -515,6 +532,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=10.0, help="how long (default 10)")
     parser.add_argument("--seed", type=int, default=0, help="seed of all rounds (default 0)")
     parser.add_argument("--kinds", default=",".join(KINDS), help="which, in turn (default all)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="a CSV file to which the counts are added")
     parser.add_argument("--round", type=int, help="run only this round, in this process")
     arguments = parser.parse_args(argv)
     kinds = arguments.kinds.split(",")
@@ -536,9 +554,9 @@ def main(argv: list[str] | None = None) -> int:
             try:
                 began, had = time.monotonic(), processor_seconds(process.pid or 0)
                 silent = not here.poll(patience)
-                while silent and time.monotonic() - began < 3 * patience:
+                while silent and time.monotonic() - began < 3 * patience * (busy := busy_processors()):
                     used = processor_seconds(process.pid or 0) - had
-                    if not 0.1 * patience < used < patience:
+                    if used > patience or (busy <= 1.0 and used < 0.1 * patience):
                         break
                     silent = not here.poll(2.0)
                 message = None if silent else here.recv()
@@ -562,6 +580,9 @@ def main(argv: list[str] | None = None) -> int:
                 break
         process.kill()
         process.join()
+    if arguments.out is not None:
+        run: Row = {"seed": arguments.seed, "minutes": arguments.minutes, "rounds": number}
+        store_counts(arguments.out, run, counts, found)
     print(f"{number} rounds, seed {arguments.seed}, kinds {','.join(kinds)}")
     for key in sorted(counts):
         print(f"  {counts[key]:6d}  {key}")

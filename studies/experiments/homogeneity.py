@@ -24,8 +24,8 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import membership_of
 from rumflow.inference.convention import Convention
 from rumflow.inference.homogeneity import ExcessReplicator, common_population, excess
+from rumflow.inference.pvalue import pvalue
 from rumflow.inference.resample import CellSampler
-from rumflow.inference.result import pvalue
 from rumflow.inference.sample import Sample, build_sample
 from studies.experiments.files import Row, append_csv, origin, read_csv
 from studies.experiments.size import make_truth

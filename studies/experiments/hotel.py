@@ -146,7 +146,7 @@ def one_hotel(number: int, folder: Path, n_boot: int) -> Row:
 
 def unseen_menu(folder: Path, n_boot: int) -> list[Row]:
     """What hotel 1 would book from an assortment that it never had: ranges of all best fits, and 95 % intervals."""
-    found = rf.bounds(read_hotel(folder / "hotel_1.csv")[0], ASKED, n_boot=n_boot, seed=1)
+    found = rf.bounds(read_hotel(folder / "hotel_1.csv")[0], ASKED, n_boot=n_boot, seed=1, interval="distance")
     assert found.confidence_lower is not None
     assert found.confidence_upper is not None
     columns = (found.lower, found.upper, found.confidence_lower, found.confidence_upper)

@@ -60,6 +60,8 @@ MISLEADING = [
     "frequency",
     "prob",
 ]
+#: Names of counts that are not known as such.
+UNKNOWN = ("buyers", "sold", "sales", "quantity", "votes", "wins", "y", "k", "customers", "clicks")
 FLAGS = ("male", "urban", "loc", "wk", "weekend", "member", "rainy")
 
 
@@ -233,10 +235,10 @@ def long_tasks(rng: Rng, c: Choices) -> Case:
 
 def counts(rng: Rng, c: Choices) -> Case:
     """Menu, item and count."""
-    name = pick(rng, ["count", "n", "freq"])
+    name = pick(rng, ["count", "n", "freq"] if rng.random() < 0.5 else UNKNOWN)
     cells = [(m, x, c.truth.get((frozenset(m), x), 0)) for m in dict.fromkeys(c.menus) for x in m]
     by_choice = rng.random() < 0.3
-    item = pick(rng, ["choice", "chosen"]) if by_choice else pick(rng, ["item", "alternative"])
+    item = pick(rng, ["choice", "chosen"]) if by_choice else pick(rng, ["item", "alternative", "product"])
     table: Table = {
         "menu": ["|".join(m) for m, _, _ in cells],
         item: [x for _, x, _ in cells],
@@ -248,13 +250,14 @@ def counts(rng: Rng, c: Choices) -> Case:
 
 def counts_by_id(rng: Rng, c: Choices) -> Case:
     """An id of the menu, the items of which have their rows."""
+    name = pick(rng, ["count", *UNKNOWN[:1]])
     cells = [(k, x, c.truth.get((frozenset(m), x), 0)) for k, m in enumerate(dict.fromkeys(c.menus)) for x in m]
     table: Table = {
         "menu_id": [k for k, _, _ in cells],
         "item": [x for _, x, _ in cells],
-        "count": [v for _, _, v in cells],
+        name: [v for _, _, v in cells],
     }
-    return Case("counts by id", table, c.truth, {"menu_id": "menu_id", "alternative": "item", "count": "count"})
+    return Case("counts by id", table, c.truth, {"menu_id": "menu_id", "alternative": "item", "count": name})
 
 
 def counts_by_group(rng: Rng, c: Choices) -> Case:
@@ -263,8 +266,9 @@ def counts_by_group(rng: Rng, c: Choices) -> Case:
     several = Counter(zip(period, c.menus, c.picks, strict=True))
     cells = [(g, m, x, several.get((g, m, x), 0)) for g in (0, 1) for m in dict.fromkeys(c.menus) for x in m]
     table: Table = {"period": [r[0] for r in cells], "menu": ["|".join(r[1]) for r in cells]}
-    table |= {"item": [r[2] for r in cells], "count": [r[3] for r in cells]}
-    named = {"menu": "menu", "alternative": "item", "count": "count", "group": "period"}
+    name = pick(rng, ["count", *UNKNOWN[:1]])
+    table |= {"item": [r[2] for r in cells], name: [r[3] for r in cells]}
+    named = {"menu": "menu", "alternative": "item", "count": name, "group": "period"}
     return Case("counts by group", table, c.truth, named)
 
 

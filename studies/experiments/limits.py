@@ -5,7 +5,8 @@ Every function with `max_seconds` or `progress`, on five sizes, each call in a p
     limit    max_seconds: seconds asked for and taken
     Ctrl-C   the seconds from the signal to the end of the process, when the first line of progress came, and what was kept
 
-What holds: limits within max(2 s, 20 %), Ctrl-C within 2 s, progress within 5 s of the start. Some twenty minutes on two cores.
+What holds: limits within max(2 s, 20 %), Ctrl-C within 2 s, progress within 5 s of the start. Some ten minutes on two idle cores.
+Every row is stored when it is measured; a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import os
 from pathlib import Path
 
 from studies.experiments.clocked import READY, Clocked, run_clocked
-from studies.experiments.files import Row, append_csv, markdown_table, origin, read_csv
+from studies.experiments.files import Row, append_csv, markdown_table, origin, read_csv, write_csv
 
 SECONDS = 2.0  # asked for
 SIGNAL = 3.0  # seconds after which Ctrl-C comes
@@ -93,6 +94,8 @@ def measure(function: str, size: str, kind: str) -> Row:
     row["holds"] = holds(found, kind)
     row["load"] = round(os.getloadavg()[0], 1)
     row["answer"] = found.out[:160] or found.err.strip()[-160:]
+    if found.code < 0:
+        row |= {"holds": False, "answer": f"ended by signal {-found.code}: {row['answer']}"}
     return row | origin()
 
 
@@ -112,23 +115,26 @@ def run_limits(out: Path, functions: list[str], again: bool = False) -> list[Row
     cases = [(function, size, "limit") for function in LIMITED for size in SIZES]
     cases += [(function, size, "Ctrl-C") for function in CALLS for size in SIZES]
     old = read_csv(path) if path.exists() else []
-    kept = {(r["function"], r["size"], r["kind"]): r for r in old if not (again and r["function"] in functions)}
-    path.unlink(missing_ok=True)
-    for case in cases:
-        row = kept.get(case)
-        if row is None and case[0] in functions:
-            row = measure(*case)
-            print(
-                *(
-                    row[name]
-                    for name in ("function", "size", "kind", "taken", "first_line", "ended", "holds", "answer")
-                ),
-                flush=True,
-            )
-        if row is not None:
+    kept = {_case(row): row for row in old if _case(row) in cases and not (again and row["function"] in functions)}
+    if len(kept) < len(old):
+        path.unlink()
+        for row in kept.values():
             append_csv(path, row)
+    for case in cases:
+        if case in kept or case[0] not in functions:
+            continue
+        row = measure(*case)
+        append_csv(path, row)
+        names = ("function", "size", "kind", "taken", "processor", "first_line", "ended", "holds", "answer")
+        print(*(row[name] for name in names), flush=True)
+    rows = sorted(read_csv(path), key=lambda row: cases.index(_case(row)))
+    write_csv(path, rows)
     render_limits(out)
-    return read_csv(path)
+    return rows
+
+
+def _case(row: Row) -> tuple[str, str, str]:
+    return str(row["function"]), str(row["size"]), str(row["kind"])
 
 
 def render_limits(out: Path) -> None:

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from rumflow.core.arrays import Array, Ints, Mask
+from rumflow.inference.pvalue import pvalue
 from rumflow.inference.replicate import distances
-from rumflow.inference.result import pvalue
 from rumflow.inference.sample import Sample, build_sample
 from studies.experiments.files import append_csv, read_csv
 from studies.experiments.size import LEVEL, PROCEDURES, TOL, Case, draw_samples, find_centres, find_tau, make_design

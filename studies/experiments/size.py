@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rumflow.core.arrays import Array, Ints
+from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.lattice import Lattice
 from rumflow.core.paths import flow_from_paths, paths_from_orders
 from rumflow.core.transforms import zeta
@@ -36,9 +36,9 @@ from rumflow.data.counted import Rows
 from rumflow.data.menus import membership_of
 from rumflow.inference.convention import Convention, find_taus
 from rumflow.inference.likelihood import fit_likelihood
+from rumflow.inference.pvalue import pvalue
 from rumflow.inference.replicate import distances, make_replicator, thinned
 from rumflow.inference.resample import CellSampler, Sampler, make_sampler
-from rumflow.inference.result import pvalue
 from rumflow.inference.sample import Sample, build_sample, pearson_weights
 from studies.experiments.files import Row, append_csv, read_csv
 
@@ -52,14 +52,19 @@ class Case(NamedTuple):
 
     n: int
     choices: int  # from a menu
-    sizes: str  # "equal"; "third": a third of the menus have 2 to 8; "fifth", "half": so many have 1 to 3; "subjects": three each
-    menus: str  # "all" or "half"
+    sizes: str  # "equal"; "third": a third of the menus have 2 to 8; "fifth", "half": so many have 1 to 3; "zipf"; `SUBJECTS`
+    menus: str  # of `MENUS`
     truth: str
 
     @property
     def seed(self) -> int:
         """A number of its own."""
         return zlib.crc32(repr(tuple(self)).encode())
+
+
+def case_of(row: Row) -> Case:
+    """The design of a stored row."""
+    return Case(row["n"], row["choices"], str(row["sizes"]), str(row["menus"]), str(row["truth"]))
 
 
 class Procedure(NamedTuple):
@@ -106,6 +111,25 @@ MEANS: dict[str, Callable[[Array], float]] = {
 
 _BY_SUBJECT = ("default", "recentred", "recentred, counts")
 
+#: Which of the menus (as masks) are offered. "stock-outs": 15 menus, from which each item is missing one time in four.
+MENUS: dict[str, Callable[[Ints, int, np.random.Generator], Ints]] = {
+    "all": lambda masks, n, rng: masks,
+    "half": lambda masks, n, rng: np.sort(rng.choice(masks, len(masks) // 2 + 1, replace=False)),
+    "pairs": lambda masks, n, rng: masks[np.bitwise_count(masks) == 2],
+    "25": lambda masks, n, rng: np.sort(rng.choice(masks[np.bitwise_count(masks) <= 6], 25, replace=False)),
+    "stock-outs": lambda masks, n, rng: np.sort(rng.choice(masks, 15, replace=False, p=_in_stock(masks, n))),
+}
+
+#: How many choices a subject makes: "subjects" from three menus, "panel" one from every menu, "repeated" all from one menu.
+SUBJECTS = {"subjects": 3, "panel": 1, "repeated": 5}
+
+
+def _in_stock(masks: Ints, n: int) -> Array:
+    """How often each menu is what is left, where each item is missing one time in four."""
+    size = np.bitwise_count(masks).astype(float)
+    share = 0.75**size * 0.25 ** (n - size)
+    return np.asarray(share / share.sum())
+
 
 def make_rankings(truth: str, n: int, rng: np.random.Generator) -> tuple[Ints, Array]:
     """A true model as rankings, best item first, and their weights."""
@@ -143,9 +167,11 @@ def make_design(case: Case) -> tuple[Array, Ints, ChoiceData]:
     rng = np.random.default_rng(case.seed)
     rho = make_truth(case.truth, case.n, rng)
     masks = np.flatnonzero(np.bitwise_count(np.arange(1 << case.n)) >= 2)
-    if case.menus == "half":
-        masks = np.sort(rng.choice(masks, len(masks) // 2 + 1, replace=False))
-    sizes = np.full(len(masks), 3 * max(case.choices // 3, 1) if case.sizes == "subjects" else case.choices)
+    masks = MENUS[case.menus](masks, case.n, rng)
+    each = SUBJECTS.get(case.sizes, 1)
+    sizes = np.full(len(masks), each * max(case.choices // each, 1))
+    if case.sizes == "zipf":
+        sizes = rng.permutation(np.maximum(case.choices // np.arange(1, len(masks) + 1), 1))
     share, low, high = {"third": (3, 2, 8), "fifth": (5, 1, 3), "half": (2, 1, 3)}.get(case.sizes, (0, 0, 0))
     if share:
         few = rng.choice(len(masks), max(len(masks) // share, 1), replace=False)
@@ -160,27 +186,46 @@ def draw_samples(case: Case, count: int, fresh: int) -> tuple[ChoiceData, Array,
     rho, masks, data = make_design(case)
     rng = np.random.default_rng(np.random.SeedSequence(case.seed, spawn_key=(fresh,)))
     inside = data.membership
-    if case.sizes != "subjects":
+    if case.sizes not in SUBJECTS:
         shares = np.where(inside, rho[masks], 0.0)
         shares /= shares.sum(axis=1, keepdims=True)
         drawn = rng.multinomial(data.totals.astype(int), shares, size=(count, len(masks)))
         return data, (drawn / data.totals[:, None])[:, inside], []
-    orders, weights = make_rankings(case.truth, case.n, np.random.default_rng(case.seed))
-    rank = np.argsort(orders, axis=1)
-    takes = np.where(inside[None], rank[:, None, :], case.n).argmin(axis=2)  # (rankings, menus)
-    # Subjects choose from three menus each, in turn, by one ranking: every menu gets the same number of choices.
-    people = len(masks) * max(case.choices // 3, 1)
-    menu = (np.arange(people)[:, None] + np.arange(3)).reshape(-1) % len(masks)
-    subject = np.repeat(np.arange(people), 3).astype(np.int32)
+    takes, weights = _types(case, inside)
+    menu, subject = _schedule(case, len(masks))
     sets = []
     for _ in range(count):
-        who = rng.choice(len(orders), people, p=weights)
+        who = rng.choice(len(takes), subject[-1] + 1, p=weights)
         choice = takes[who[subject], menu]
         counts = np.where(inside, 0.0, np.nan)
         np.add.at(counts, (menu, choice), 1.0)
-        rows = Rows(menu.astype(np.int32), choice.astype(np.int16), np.ones(len(menu)), subject)
+        rows = Rows(menu.astype(np.int32), choice.astype(np.int16), np.ones(len(menu)), subject.astype(np.int32))
         sets.append(ChoiceData(data.items, inside, counts, np.nansum(counts, axis=1), rows))
     return data, np.array([s.frequencies[inside] for s in sets]), sets
+
+
+def _types(case: Case, inside: Mask) -> tuple[Ints, Array]:
+    """(types, menus): what each type of subject takes; and how many there are of each."""
+    rng = np.random.default_rng(case.seed)
+    orders, weights = make_rankings("interior" if case.truth == "irrational" else case.truth, case.n, rng)
+    rank = np.argsort(orders, axis=1)
+    takes = np.where(inside[None], rank[:, None, :], case.n).argmin(axis=2)
+    if case.truth == "irrational":  # three subjects in ten decide menu by menu, all alike
+        rule = np.where(inside, rng.exponential(size=inside.shape), 0.0).argmax(axis=1)
+        takes, weights = np.vstack([takes, rule]), np.append(0.7 * weights, 0.3)
+    return takes, weights
+
+
+def _schedule(case: Case, menus: int) -> tuple[Ints, Ints]:
+    """Menu and subject of each choice; every menu gets the same number of choices."""
+    if case.sizes == "panel":
+        people, each = case.choices, menus
+    else:
+        each = SUBJECTS[case.sizes]
+        people = menus * max(case.choices // each, 1)
+    step = np.zeros(each, np.int64) if case.sizes == "repeated" else np.arange(each)
+    menu = (np.arange(people)[:, None] + step).reshape(-1) % menus  # subjects begin in turn
+    return menu, np.repeat(np.arange(people), each)
 
 
 def reject(case: Case, procedure: Procedure, count: int, fresh: int = 0) -> float:
@@ -203,7 +248,8 @@ def find_centres(sample: Sample, p: Array, tau: float) -> Array:
     return np.asarray(tau * sample.centre + (1 - tau) * thinned(sample, fits, tau, sample.sizes)[0])
 
 
-def _with_frequencies(data: ChoiceData, p: Array) -> ChoiceData:
+def with_frequencies(data: ChoiceData, p: Array) -> ChoiceData:
+    """The data of a design with these frequencies of its cells."""
     return data.replace(counts=p * data.totals[data.cells.menu])
 
 
@@ -224,7 +270,7 @@ def _likelihood_ratios(case: Case, data: ChoiceData, p: Array) -> tuple[Array, A
     """Likelihood ratios and one replicate each, drawn from the most likely model."""
     statistic, null = np.empty(len(p)), np.empty(len(p))
     for k, own in enumerate(p):
-        fit = fit_likelihood(_with_frequencies(data, own), 1e-4, throw=False)
+        fit = fit_likelihood(with_frequencies(data, own), 1e-4, throw=False)
         statistic[k] = fit.lr_statistic
         null[k] = fit.lr_test(1, seed=case.seed + k, threads=1).null_distribution[0]
     return statistic, null
@@ -350,7 +396,7 @@ def cases_above(path: Path, allowed: float) -> list[Case]:
     worst: dict[Case, float] = {}
     for r in read_csv(path):
         if r["procedure"] == "default" and r["method"] != "bootstrap" and str(r["truth"]) in TRUE:
-            case = Case(r["n"], r["choices"], r["sizes"], r["menus"], str(r["truth"]))
+            case = case_of(r)
             worst[case] = max(worst.get(case, 0.0), float(r["rejected"]))
     return sorted((case for case, rate in worst.items() if rate >= allowed), key=lambda case: -worst[case])
 

@@ -64,6 +64,33 @@ def test_the_page_marks_what_does_not_hold(tmp_path):
     assert "| `f` | 2.3 |" in lines
 
 
+def test_rows_that_are_stored_are_not_measured_again(tmp_path, monkeypatch):
+    """A run that is stopped goes on where it was; rows come in the order of the table."""
+    sizes = dict.fromkeys(list(limits.SIZES)[:2], "")
+    monkeypatch.setattr(limits, "SIZES", sizes)
+    measured = []
+
+    def measure(function, size, kind):
+        if len(measured) == 3:
+            raise KeyboardInterrupt
+        measured.append((function, size, kind))
+        row = {"function": function, "size": size, "kind": kind, "asked": 2.0, "taken": 1.0, "processor": 1.0}
+        row |= {"first_line": 1.0, "ended": kind, "holds": True, "load": 1.0, "answer": ""}
+        return row | {"commit": "0123456", "date": "2026-01-01", "versions": ""}
+
+    monkeypatch.setattr(limits, "measure", measure)
+    with pytest.raises(KeyboardInterrupt):
+        limits.run_limits(tmp_path, ["bounds", "project"])
+    first, measured[:] = list(measured), []
+    rows = limits.run_limits(tmp_path, ["bounds", "project"])
+    assert len(first) == len(measured) == 3
+    assert not set(first) & set(measured)
+    assert [row["function"] for row in rows] == ["project"] * 4 + ["bounds"] * 2
+    measured.clear()
+    assert limits.run_limits(tmp_path, ["bounds"], again=True) == rows
+    assert [function for function, *_ in measured] == ["bounds"] * 2
+
+
 @pytest.mark.slow
 def test_a_test_that_is_interrupted_goes_on(tmp_path):
     """To the same p-value, which the function compares; how far it had come depends on the machine."""

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 import rumflow as rf
+from rumflow.core.menus import Menus
 from rumflow.inference import rum_test
 from rumflow.inference.resample import CellSampler, generators
 from studies.benchmarks import size_tables
-from studies.experiments import least_favourable
+from studies.experiments import least_favourable, uniform, validation
+from studies.experiments.again import compare
 from studies.experiments.coverage import KINDS
+from studies.experiments.files import read_csv
 from studies.experiments.homogeneity import rejections
 from studies.experiments.oracles import VARIANTS, oracle_rates
 from studies.experiments.power import PROCEDURES, apply_all, make_truth, render_power, run_power
@@ -18,6 +21,8 @@ from studies.experiments.size import PROCEDURES as PROCEDURES_OF_SIZE
 from studies.experiments.size import (
     TRUE,
     Case,
+    all_cases,
+    case_of,
     cases_above,
     draw_samples,
     find_tau,
@@ -26,6 +31,7 @@ from studies.experiments.size import (
     run_size,
 )
 from studies.experiments.uniform import TESTS
+from studies.experiments.validation import Design, rejection_rate, rejects
 
 pytestmark = pytest.mark.slow
 
@@ -184,11 +190,13 @@ def test_tables_of_intervals_and_of_other_tests():
     study = size_tables.Study(
         [{**Case(3, 20, "equal", "all", "6")._asdict(), "procedure": "default", "method": "screen", "rejected": 0.03}]
     )
-    design = {"n": 4, "choices": 50, "truth": "6", "width": 0.25}
+    design = {"n": 4, "choices": 50, "truth": "6", "width": 0.25, "interval": "profile"}
     rows = [design | {"kind": kind, "draw": draw, "covered": 0.9 + draw / 100} for kind in KINDS for draw in range(2)]
     again = [rows[0] | {"covered": 0.95}]  # measured again: the last counts
-    assert "| 4 | 50 | 6 | 90.5 (90.0) | 0.25 | 90.5 (90.0) | 0.25 |" in size_tables.coverage(rows)
-    assert "| 4 | 50 | 6 | 93.0 (91.0) | 0.25 | 90.5 (90.0) | 0.25 |" in size_tables.coverage([*rows, *again])
+    assert "| 4 | 50 | 6 | 90.5 (90.0) | 0.25 | 90.5 (90.0) | 0.25 |" in size_tables.coverage(rows, "profile")
+    assert "| 4 | 50 | 6 | 93.0 (91.0) | 0.25 | 90.5 (90.0) | 0.25 |" in size_tables.coverage(
+        [*rows, *again], "profile"
+    )
     true = {
         **Case(3, 20, "equal", "all", "6")._asdict(),
         "linear": 0.05,
@@ -216,3 +224,105 @@ def test_uniform_tests_reject_a_clear_violation_and_no_interior_model(name, monk
     monkeypatch.setattr(least_favourable, "POINTS", 2)
     assert TESTS[name](Case(3, 200, "equal", "all", "irrational"), 20) > 0.5
     assert TESTS[name](Case(3, 50, "equal", "all", "interior"), 20) <= 0.1
+
+
+def test_a_rejection_known_from_the_first_replicates_is_that_of_all(monkeypatch):
+    design = Design("menus", 4, 20, "equal", "all", 2)
+    sets = [(k, data) for truth in ("6", "irrational") for k, data in enumerate(design.draw(truth, 6))]
+    found = [rejects(data, k) for k, data in sets]
+    monkeypatch.setattr(validation, "STEPS", (99,))
+    assert [rejects(data, k) for k, data in sets] == found
+    assert found == [rf.rum_test(data, n_boot=99, seed=k).pvalue <= 0.05 for k, data in sets]
+    assert 0 < sum(found) < len(found)
+
+
+def test_the_linear_programme_again_where_a_screen_has_it_above(tmp_path):
+    case = Case(3, 20, "half", "all", "6")
+    (tmp_path / "u.csv").write_text(
+        "n,choices,sizes,menus,truth,linear\n3,20,half,all,6,.09\n3,20,half,all,noise,.5\n3,20,equal,all,6,.03\n"
+    )
+    for _ in range(2):  # the second time there is nothing left to do
+        uniform.main(["--out", str(tmp_path / "u.csv"), "--above", ".06", "--data-sets", "3"])
+    (row,) = read_csv(tmp_path / "u_again.csv")
+    assert (case_of(row), row["screen"], row["data_sets"]) == (case, 0.09, 3)
+
+
+@pytest.mark.parametrize("design", [*dict.fromkeys((d.sizes, d.menus) for d in validation.DESIGNS)], ids=str)
+def test_designs_of_the_validation(design):
+    own = next(d for d in validation.DESIGNS if (d.sizes, d.menus) == design)
+    row = rejection_rate(own, "6", "default", 2)
+    assert (row["data_sets"], 0 <= row["rejected"] <= 1) == (2, True)
+    first = next(own.draw("6", 1))
+    if own.kind == "menus" and own.groups == 1:
+        assert first.totals.max() == own.choices
+        assert (first.totals.min() == own.choices) == (own.sizes != "zipf")
+        assert len(first.totals) == {"25": 25, "stock-outs": 15, "pairs": own.n * (own.n - 1) // 2}.get(
+            own.menus, 2**own.n - own.n - 1
+        )
+
+
+def test_rows_of_other_studies_computed_again():
+    groups = rejections("alike", "6", 2, 20, "unequal", 3)
+    assert compare("homogeneity", groups)["apart"] == 0
+    assert compare("homogeneity", groups | {"rejected": 2.0})["apart"] >= 1
+    case = Case(3, 20, "equal", "all", "6")
+    row = case._asdict() | {"data_sets": 5, "commit": "x"} | {name: test(case, 5) for name, test in TESTS.items()}
+    found = compare("uniform", row)
+    assert (found["row"], found["apart"]) == ("3 20 equal all 6 5", 0)
+
+
+def test_where_something_can_leave_the_designs_of_size():
+    """Nothing in 955 of 1,068 designs, whatever was chosen; in the others no menu leaves while every item is chosen."""
+    free = 0
+    for case in all_cases():
+        menus, _ = Menus.from_table(make_design(case)[2].membership)
+        cells, even = len(menus.item), np.ones(len(menus), bool)
+        chosen, never = (
+            rf.RandomUtility().relevant(menus, np.ones(len(menus), int), np.full(cells, taken), even)
+            for taken in (True, False)
+        )
+        assert chosen.all()
+        free += never.all()
+        assert never.all() or (case.n <= 4 and case.menus == "half")
+    assert (free, len(all_cases())) == (955, 1068)
+
+
+def test_tables_of_the_validation():
+    own = validation.Design("menus", 4, 30, "panel", "all")._asdict() | {"data_sets": 100, "standard_error": 0.01}
+    rows = [
+        own | {"truth": truth, "test": test, "rejected": rate}
+        for truth, test, rate in (
+            ("6", "default", 0.09),
+            ("6", "cluster=False", 0.0),
+            ("irrational", "default", 0.5),
+            ("irrational", "cluster=False", 0.4),
+        )
+    ]
+    groups = own | {"sizes": "half", "menus": "half", "groups": 3, "truth": "6", "test": "default", "rejected": 0.02}
+    again = rows[0] | {"rejected": 0.04}  # measured again: the last counts
+    table = size_tables.validation([*rows, groups, again])
+    words = "all menus of 4 items, 30 subjects, a choice from every menu each"
+    assert f"| {words} | 4.0 ± 1.0 | 50.0 ± 1.0 |" in table
+    assert "| half of the menus of 4 items, 30 choices, half of the menus 1 to 3, 3 groups | 2.0 ± 1.0 |  |" in table
+    assert "| mean / worst | 3.0 / 4.0 | 50.0 |" in table
+    assert f"| {words} | irrational | 50.0 ± 1.0 | 40.0 ± 1.0 |" in size_tables.panels(rows)
+    budgets = own | {
+        "kind": "budgets",
+        "menus": "6",
+        "sizes": "equal",
+        "truth": "6",
+        "test": "default",
+        "rejected": 0.02,
+    }
+    assert "| 6 budgets of 4 goods, 30 households each | 2.0 ± 1.0 |" in size_tables.validation([budgets])
+
+
+def test_the_linear_programme_by_a_better_method():
+    case = Case(3, 20, "equal", "all", "6")
+    again = case._asdict() | {"screen": 0.09, "rejected": 0.04, "standard_error": 0.006}
+    assert "| 3 | 20 | equal | all | 6 | 9.0 | 4.0 ± 0.6 |" in size_tables.uniform_again([again])
+    rates = {"linear": 0.09, "binding": 0.01, "worst": 0.02, "default": 0.04}
+    table = size_tables.uniform(
+        size_tables.Study([]), [case._asdict() | rates, case._asdict() | rates | {"truth": "noise"}], [again]
+    )
+    assert "| linear programme | 9.0 | 3, 20, equal, all, 6 | 4.0 |" in table

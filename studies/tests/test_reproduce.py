@@ -102,6 +102,18 @@ def test_some_rounds_of_the_fuzzer():
     assert ("problem", "optimal") in endings
 
 
+def test_the_fuzzer_stores_its_counts(tmp_path):
+    from studies.experiments.files import read_csv
+    from studies.experiments.fuzz import store_counts
+
+    faults = {("saved", "Wrong at x:1"): [(4, "words"), (6, "words")]}
+    for seed in (3, 4):
+        store_counts(tmp_path / "fuzz.csv", {"seed": seed, "rounds": 9}, {"saved: the same": 7}, faults)
+    found = [(row["seed"], row["rounds"], row["ended"], row["times"]) for row in read_csv(tmp_path / "fuzz.csv")]
+    assert found[:2] == [(3, 9, "saved: fault, Wrong at x:1", 2), (3, 9, "saved: the same", 7)]
+    assert [seed for seed, *_ in found] == [3, 3, 4, 4]
+
+
 def test_some_questions_to_the_oracle(monkeypatch):
     """Nothing is wrong; and where an answer is made wrong, the oracle says so."""
     from studies.experiments import oracle

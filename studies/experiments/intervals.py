@@ -1,0 +1,129 @@
+"""Coverage and width of the intervals of `bounds` where there are many items and few menus.
+
+*Stock-outs*: 12 items, 15 menus of 9. *Menus*: 10 items, 25 menus of 5. Each menu has 100 choices of a population of 50 rankings
+with Dirichlet shares. What is asked for is the probability of one item on a further menu of the same kind. Several populations
+are drawn, and samples of each; all of them are tested at the truth, as in `coverage.py`, and some intervals are found in full for
+their widths. `identified` is the width of the sharp bounds at the true probabilities: an interval that holds
+for every population with these probabilities is at least as wide, however large the samples are. `moves` is how far the sharp
+bounds of the samples with intervals move: the standard deviation, on average over the two of them.
+
+    python -m studies.experiments.intervals --out studies/results/intervals.csv
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rumflow.core.arrays import Array, Mask
+from rumflow.data.choices import ChoiceData
+from rumflow.data.menus import unique_menus
+from rumflow.inference.bounds import bounds
+from rumflow.inference.confidence import INTERVALS
+from rumflow.inference.convention import Convention
+from rumflow.inference.restricted import Restricted
+from rumflow.inference.sample import build_sample
+from studies.experiments.coverage import CONFIDENCE, kept
+from studies.experiments.files import Row, append_csv, origin, read_csv
+
+N_BOOT = 39
+CHOICES = 100
+RANKINGS = 50
+DESIGNS = {"stock-outs": (12, 15, 9), "menus": (10, 25, 5)}  # items, menus, items of a menu
+
+
+class Population(NamedTuple):
+    """Menus that are offered, what is taken from them, and what is asked for."""
+
+    menus: Mask  # (m, n)
+    shares: Array  # (m, n)
+    asked: tuple[int, ...]  # a menu
+    item: int
+    value: float  # its probability
+
+
+def draw_population(design: str, number: int) -> Population:
+    """A population of a design."""
+    n, m, size = DESIGNS[design]
+    rng = np.random.default_rng([n, m, size, number])
+    menus = unique_menus(rng.permuted(np.tile(np.arange(n) < size, (8 * m, 1)), axis=1))[0]
+    menus = menus[np.sort(rng.choice(len(menus), m + 1, replace=False))]
+    place = np.argsort(rng.random((RANKINGS, n)), axis=1)  # of each item in every ranking
+    best = np.where(menus, place[:, None], n).argmin(axis=2)
+    taken = np.arange(n) == best[:, :, None]
+    shares = np.einsum("k,kmn->mn", rng.dirichlet(np.ones(RANKINGS)), taken)
+    row = int(rng.integers(m + 1))
+    members = np.flatnonzero(menus[row])
+    item = int(rng.choice(members))
+    others = np.arange(m + 1) != row
+    return Population(menus[others], shares[others], tuple(members.tolist()), item, float(shares[row, item]))
+
+
+def make_data(population: Population, counts: Array) -> ChoiceData:
+    """Choices from the menus that are offered, or shares of them."""
+    menus = population.menus
+    return ChoiceData(tuple(range(menus.shape[1])), menus, np.where(menus, counts, np.nan), counts.sum(axis=1))
+
+
+def measure(design: str, number: int, interval: str, count: int = 200, widths: int = 6) -> Row:
+    """How many of the samples of one population keep the truth, and how wide the intervals of the first ones are."""
+    own = draw_population(design, number)
+    n, m, _ = DESIGNS[design]
+    rng = np.random.default_rng([n, m, number, 1])
+    exact = bounds(make_data(own, own.shares), own.asked, own.item, confidence=None, weights=None)
+    shares = own.shares / own.shares.sum(axis=1, keepdims=True)
+    counts = rng.multinomial(CHOICES, shares, size=(count, m)).astype(float)
+    sample = build_sample(make_data(own, counts[0]), "counts", Convention())
+    asked = np.isin(np.arange(n), own.asked)[None]
+    restricted = Restricted(sample, asked, (np.arange(n) == own.item).astype(float)[None])
+    holds = kept(sample, restricted, counts[:, own.menus] / CHOICES, own.value, interval, rng)
+    begin, ends, sharp, noted = time.process_time(), np.empty((widths, 2)), np.empty((widths, 2)), 0
+    how: dict[str, Any] = {"confidence": CONFIDENCE, "n_boot": N_BOOT, "threads": 1, "interval": interval}
+    for k in range(widths):
+        found = bounds(make_data(own, counts[k]), own.asked, own.item, seed=k, **how)
+        ends[k], sharp[k], noted = found.confidence_interval(), found.interval, noted + any(found.notes)
+    return {
+        "design": design,
+        "population": number,
+        "interval": interval,
+        "data_sets": count,
+        "covered": round(float(holds.mean()), 4),
+        "intervals": widths,
+        "width": round(float(np.nanmean(ends[:, 1] - ends[:, 0])), 4),
+        "sharp_width": round(float((sharp[:, 1] - sharp[:, 0]).mean()), 4),
+        "moves": round(float(sharp.std(axis=0).mean()), 4),
+        "identified": round(float(exact.upper[0] - exact.lower[0]), 4),
+        "noted": int(noted),
+        "empty": int(np.isnan(ends).any(axis=1).sum()),
+        "seconds": round((time.process_time() - begin) / widths, 3),
+    }
+
+
+def main(argv: list[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m studies.experiments.intervals", description=__doc__.split("\n", maxsplit=1)[0]
+    )
+    parser.add_argument("--out", type=Path, default=Path("results/intervals.csv"), metavar="FILE")
+    parser.add_argument("--data-sets", type=int, default=200, help="of each population")
+    parser.add_argument("--widths", type=int, default=6, help="intervals to find in full of each population")
+    parser.add_argument("--populations", type=int, default=2)
+    arguments = parser.parse_args(argv)
+    path: Path = arguments.out
+    stored = read_csv(path) if path.exists() else []
+    found = {(row["design"], row["population"], row["interval"]) for row in stored}
+    for number, design, interval in product(range(arguments.populations), DESIGNS, INTERVALS):
+        if (design, number, interval) in found:
+            continue
+        row = measure(design, number, interval, arguments.data_sets, arguments.widths)
+        append_csv(path, row | origin())
+        print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()

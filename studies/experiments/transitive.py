@@ -1,0 +1,165 @@
+"""How often the test of the triangle inequalities and the p-value of weak transitivity reject: true populations, planted cycles.
+
+Pairs are drawn at random among 6, 30 or 300 items, all of them, half, or few (in one piece), with 5 or 50 choices each.
+Populations: Bradley and Terry, Thurstone (both with normal worths), a mixture of five rankings, one in which every pair is
+*even*, and *tied*: normal utilities rounded to whole numbers, equal ones a tie, which is an outcome of its own. All of these
+obey the triangle inequalities, and all but the rankings are weakly transitive. *Planted*: Bradley and Terry with one triangle
+in which each item is taken by 85 % against the next.
+
+The test has 99 replicates for each data set of 6 items. For more items each data set has one replicate, and the level is that
+of the 95 % quantile of all replicates of the design (a screen: Giacomini, Politis and White 2013).
+
+    python -m studies.experiments.transitive --out studies/results/transitive.csv      # goes on where it stopped
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import zlib
+from itertools import combinations, product
+from math import erf, sqrt
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from rumflow.core.arrays import Array, Ints
+from rumflow.core.menus import Menus
+from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import TIE
+from rumflow.inference.plan import JobOptions, Plan
+from rumflow.inference.source import Source
+from rumflow.inference.test import run_test
+from rumflow.inference.weak_order import best_order, count_pairs, ratio_pvalue
+from rumflow.models.triangle_inequalities import TriangleInequalities
+from studies.experiments.files import Row, append_csv, origin, read_csv
+
+LEVEL, N_BOOT, PLANTED = 0.05, 99, 0.85
+DESIGNS = {6: (15, 8, 6), 30: (435, 218, 60), 300: (600, 5000)}
+DRAWS = (5, 50)
+TRUTHS = ("bradley-terry", "thurstone", "rankings", "even", "tied", "planted")
+#: Data sets of a design by its items, and of those with many pairs, whose projections take up to a second.
+DATA_SETS = {6: 300, 30: 300, 300: 100}
+FEW, LARGE = 40, 3000
+#: Pairs up to which weak transitivity is measured: bounds for more of them take seconds.
+MOST_WEAK = 600
+
+
+class Population(NamedTuple):
+    """Compared pairs, and the shares of the first item, of the second, and of a tie."""
+
+    n: int
+    a: Ints
+    b: Ints
+    shares: Array  # (m, 3)
+
+
+def make_population(truth: str, n: int, m: int, rng: np.random.Generator) -> Population:
+    """m pairs of n items in one piece, as far as m allows, and what the population says of them."""
+    a, b = np.triu_indices(n, 1)
+    order = rng.permutation(n)
+    circle = np.sort(np.stack([order, np.roll(order, -1)], axis=1), axis=1)  # every item is compared
+    number = {(u, v): e for e, (u, v) in enumerate(zip(a.tolist(), b.tolist(), strict=True))}
+    triangle = [number[u, v] for u, v in combinations(sorted(order[:3].tolist()), 2)]
+    first = np.array(list(dict.fromkeys([*triangle, *(number[u, v] for u, v in circle.tolist())])))[:m]
+    rest = np.setdiff1d(np.arange(len(a)), first)
+    kept = np.sort(np.concatenate([first, rng.choice(rest, m - len(first), replace=False)]).astype(np.int64))
+    a, b = a[kept], b[kept]
+    worth = rng.normal(size=n)
+    tie = np.zeros(m)
+    if truth == "thurstone":
+        p = np.array([0.5 + 0.5 * erf(x / 2) for x in worth[a] - worth[b]])
+    elif truth == "rankings":
+        place = np.argsort(rng.random((5, n)), axis=1)
+        p = np.average(place[:, a] < place[:, b], axis=0, weights=rng.dirichlet(np.ones(5)))
+    elif truth == "even":
+        p = np.full(m, 0.5)
+    elif truth == "tied":
+        grid = np.arange(-8, 10) - 0.5
+        below = np.array([[0.5 + 0.5 * erf((g - x) / sqrt(2)) for g in grid] for x in worth])
+        at = np.diff(below, axis=1)  # (n, values)
+        tie = (at[a] * at[b]).sum(axis=1)
+        p = (at[a] * (np.cumsum(at[b], axis=1) - at[b])).sum(axis=1)
+    else:
+        p = 1 / (1 + np.exp(worth[b] - worth[a]))
+    if truth == "planted":
+        x, y, z = sorted(order[:3].tolist())
+        for u, v, share in ((x, y, PLANTED), (y, z, PLANTED), (x, z, 1 - PLANTED)):
+            p[(a == u) & (b == v)] = share
+    return Population(n, a, b, np.stack([p, 1 - p - tie, tie], axis=1).clip(0))
+
+
+def draw(population: Population, draws: int, rng: np.random.Generator) -> ChoiceData:
+    """Choices from every pair."""
+    n, a, b, shares = population
+    m, tied = len(a), bool(shares[:, 2].any())
+    width = 3 if tied else 2
+    counts = rng.multinomial(draws, shares / shares.sum(axis=1, keepdims=True))[:, :width].astype(np.float64)
+    items = np.stack([a, b, np.full(m, n)], axis=1)[:, :width]
+    menus, cell = Menus.from_cells(np.repeat(np.arange(m), width), items.reshape(-1), m, n + tied)
+    count = np.empty(len(cell))
+    count[cell] = counts.reshape(-1)
+    labels = (*range(n), TIE) if tied else tuple(range(n))
+    return ChoiceData.from_cells(labels, menus, count, np.full(m, float(draws)))
+
+
+def rejections(truth: str, n: int, m: int, draws: int, count: int) -> Row:
+    """The share of `count` data sets of a design that each test rejects; NaN where weak transitivity is not measured."""
+    rng = np.random.default_rng(zlib.crc32(repr((truth, n, m, draws)).encode()))
+    begin = time.process_time()
+    population = make_population(truth, n, m, rng)
+    each = N_BOOT if n <= 6 else 1
+    statistic, pvalues, null, weak = [], [], [], []
+    for k in range(count):
+        data = draw(population, draws, rng)
+        plan = Plan(each, tau="thinned", cluster=False, seed=k, model=TriangleInequalities())
+        test = run_test(Source({0: data}), plan, JobOptions(threads=1))
+        statistic.append(test.statistic)
+        pvalues.append(test.pvalue)
+        null.extend(test.null_distribution.tolist())
+        if m <= MOST_WEAK and truth != "rankings":
+            pairs = count_pairs(data)
+            ratio = 2.0 * best_order(pairs, 1).lower
+            weak.append(ratio_pvalue(pairs, ratio, 199, np.random.default_rng(k)) <= LEVEL)
+    if each == 1:  # a statistic of 0 is never rejected
+        limit = np.quantile(null, 1 - LEVEL)
+        rejected = float(((np.array(statistic) > limit) & (np.array(statistic) > 1e-9)).mean())
+    else:
+        rejected = float((np.array(pvalues) <= LEVEL).mean())
+    return {
+        "truth": truth,
+        "n": n,
+        "pairs": m,
+        "draws": draws,
+        "data_sets": count,
+        "method": "screen" if each == 1 else "bootstrap",
+        "rejected": round(rejected, 4),
+        "weak_rejected": round(float(np.mean(weak)), 4) if weak else "",
+        "cpu_seconds": round(time.process_time() - begin, 1),
+    }
+
+
+def main(argv: list[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m studies.experiments.transitive", description=__doc__.split("\n", maxsplit=1)[0]
+    )
+    parser.add_argument("--out", type=Path, default=Path("results/transitive.csv"), metavar="FILE")
+    parser.add_argument("--data-sets", type=int, help="of every design; default 300, fewer for many pairs")
+    arguments = parser.parse_args(argv)
+    path: Path = arguments.out
+    stored = read_csv(path) if path.exists() else []
+    known = {tuple(str(row[name]) for name in ("truth", "n", "pairs", "draws")) for row in stored}
+    for n, truth, draws in product(DESIGNS, TRUTHS, DRAWS):
+        for m in DESIGNS[n]:
+            if (truth, str(n), str(m), str(draws)) in known:
+                continue
+            count = arguments.data_sets or (FEW if m > LARGE else DATA_SETS[n])
+            row = rejections(truth, n, m, draws, count)
+            append_csv(path, row | origin())
+            print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()
