@@ -7,11 +7,11 @@ import re
 import tomllib
 from pathlib import Path
 
-EXTRAS = ("data", "frames", "plots", "report", "cli", "parallel", "sklearn")
+EXTRAS = ("data", "fetch", "frames", "plots", "report", "cli", "excel", "parallel", "sklearn")
 
 project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 extras = project["optional-dependencies"]
 wanted = [*project["dependencies"], *(line for name in EXTRAS for line in extras[name])]
-wanted += [line for line in extras["test"] if re.match(r"pytest|hypothesis", line)]
+wanted += [line for line in extras["test"] if re.match(r"pytest|hypothesis|clarabel|choix|xlogit|playwright", line)]
 for line in dict.fromkeys(wanted):
     print(re.sub(r">=([\d.]+)$", r"==\1", line) if ">=" in line else line)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
+import os
 import re
 import sys
 from pathlib import Path
@@ -87,9 +89,26 @@ def _link_studies(app, name, source):
     source[0] = re.sub(r"\]\((\.\./studies/[^)]+\.md)\)", r"](path:\1)", source[0])
 
 
+def _commands(app, name, source):
+    """The page of the command line, from the parser itself."""
+    if name == "commands":
+        source[0] += "\n".join(_command_sections())
+
+
+def _command_sections():
+    from rumflow.cli.parser import COMMANDS, make_parser
+
+    os.environ["COLUMNS"] = "92"  # as wide as the blocks of the page
+    (subparsers,) = (action for action in make_parser()._actions if isinstance(action, argparse._SubParsersAction))
+    for command, text in COMMANDS.items():
+        yield f"\n## {command}\n\n{text[0].upper()}{text[1:]}{'.' * (not text.endswith('?'))}\n"
+        yield f"```text\n{subparsers.choices[command].format_help().strip()}\n```"
+
+
 def setup(app):
     """What is done to pages on the way."""
     app.connect("autodoc-process-docstring", _plain_docstring, priority=400)  # before napoleon reads the sections
     app.connect("autodoc-skip-member", _skip_fields)
     app.connect("source-read", _link_studies)
+    app.connect("source-read", _commands)
     app.connect("doctree-read", _formulas)
