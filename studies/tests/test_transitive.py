@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import rumflow as rf
-from studies.benchmarks import size_tables
-from studies.experiments.transitive import DESIGNS, PLANTED, draw, make_population, rejections
+from rumflow.inference.weak_order import count_pairs, order_of_shares
+from studies.experiments.transitive import DESIGNS, MAJORITY, draw, make_population, rejections, weak_ratio
 
 
 @pytest.mark.parametrize("truth", ["bradley-terry", "thurstone", "rankings", "even"])
@@ -21,7 +21,7 @@ def test_true_populations_obey_the_inequalities(truth):
 
 def test_a_planted_cycle_is_there():
     population = make_population("planted", 6, 6, np.random.default_rng(0))
-    assert (population.shares[:, 0] == PLANTED).sum() == 2
+    assert (population.shares[:, 0] == MAJORITY).sum() == 2
     found = rf.transitivity(draw(population, 1000, np.random.default_rng(0)), n_boot=9, seed=0)
     assert found.n_triangles == 1
     assert found.distance > 0.2
@@ -35,13 +35,22 @@ def test_rounded_utilities_tie():
     assert data.items[-1] == rf.TIE
 
 
-def test_the_table_takes_the_last_measurement():
-    row = {"truth": "even", "n": 6, "pairs": 8, "draws": 5, "rejected": 0.02, "weak_rejected": 0.01}
-    found = [row, row | {"rejected": 0.03}, row | {"truth": "rankings", "rejected": 0.0, "weak_rejected": ""}]
-    assert "| 6 | 8 | 5 | 3.0, weak 1.0 | 0.0 |" in size_tables.transitive(found)
+def test_cycles_share_no_item():
+    population = make_population("cycles", 30, 60, np.random.default_rng(0))
+    steps = population.shares[:, 0] == MAJORITY
+    assert steps.sum() == 20
+    data = draw(population, 1000, np.random.default_rng(0))
+    assert rf.project(data, model=rf.TriangleInequalities()).distance > 0.8  # .28 for each of ten triangles
 
 
 def test_a_small_study():
     row = rejections("planted", 6, 6, 50, 3)
-    assert (row["rejected"], row["weak_rejected"], row["method"]) == (1.0, 1.0, "bootstrap")
-    assert rejections("rankings", 30, 60, 5, 3)["weak_rejected"] == ""
+    assert (row["rejected"], row["rejected_tau_0"], row["weak_rejected"]) == (1.0, 1.0, 1.0)
+    row = rejections("rankings", 30, 60, 5, 3)
+    assert (row["method"], row["rejected_tau_0"], row["weak_rejected"]) == ("screen", "", "")
+
+
+def test_the_order_by_shares_is_no_better_than_the_best():
+    pairs = count_pairs(draw(make_population("even", 30, 435, np.random.default_rng(0)), 5, np.random.default_rng(0)))
+    best = weak_ratio(pairs)
+    assert best <= 2.0 * pairs.majorities.price(np.argsort(order_of_shares(pairs)))
