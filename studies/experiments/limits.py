@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 from pathlib import Path
 
 from studies.experiments.clocked import READY, Clocked, run_clocked
@@ -85,18 +86,23 @@ def measure(function: str, size: str, kind: str) -> Row:
     limit = {"max_seconds": SECONDS} if kind == "limit" else {}
     code = _SET_UP.replace("DATA", SIZES[size]) + _RUN.format(limit=limit, call=CALLS[function])
     found = run_clocked(code, None if limit else SIGNAL)
-    early = kind == "Ctrl-C" and found.since_signal is None
-    taken = found.since_signal or found.taken
+    early = kind == "Ctrl-C" and (found.since_signal is None or _after_the_answer(found))
+    taken = found.taken if early else found.since_signal or found.taken
     row: Row = {"function": function, "size": size, "kind": kind, "asked": SECONDS if limit else SIGNAL}
     row |= {"taken": round(taken.clock, 2), "processor": round(taken.processor, 2)}
     row["first_line"] = "" if found.first_line is None else round(found.first_line.clock, 2)
     row["ended"] = "before" if early else "limit" if limit else "Ctrl-C"
-    row["holds"] = holds(found, kind)
+    row["holds"] = early or holds(found, kind)
     row["load"] = round(os.getloadavg()[0], 1)
     row["answer"] = found.out[:160] or found.err.strip()[-160:]
-    if found.code < 0:
+    if found.code < 0 and not early:
         row |= {"holds": False, "answer": f"ended by signal {-found.code}: {row['answer']}"}
     return row | origin()
+
+
+def _after_the_answer(found: Clocked) -> bool:
+    """Whether the signal came when the answer had been printed and Python was about to end."""
+    return found.code == -signal.SIGINT and bool(found.out) and not found.out.startswith("KeyboardInterrupt")
 
 
 def holds(found: Clocked, kind: str) -> bool:

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from studies.experiments import fuzz, limits
-from studies.experiments.clocked import READY, run_clocked
+from studies.experiments.clocked import READY, Clocked, Seconds, run_clocked
 from studies.experiments.files import append_csv
 
 WAITS = f"""
@@ -46,6 +46,16 @@ def test_every_call_is_code():
     for call in limits.CALLS.values():
         compile(limits._RUN.format(limit={}, call=call), "call", "exec")
     assert limits.LIMITED == ["project", "best_assortment", "compare_models"]
+
+
+def test_a_signal_after_the_answer_is_no_fault(monkeypatch):
+    """Python may be on its way out already when the signal comes."""
+    for out, ended, kept in (("Projection(n=3)", "before", True), ("KeyboardInterrupt: ", "Ctrl-C", False)):
+        second = Seconds(1.0, 1.0)
+        found = Clocked(second, second, second, -signal.SIGINT, out, "")
+        monkeypatch.setattr(limits, "run_clocked", lambda code, interrupt, found=found: found)
+        row = limits.measure("project", next(iter(limits.SIZES)), "Ctrl-C")
+        assert (row["ended"], row["holds"]) == (ended, kept)
 
 
 def test_the_page_marks_what_does_not_hold(tmp_path):
