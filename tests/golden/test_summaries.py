@@ -509,7 +509,7 @@ def test_models_side_by_side():
     assert table.title == "Distance of the data to 2 models (3 items, 2 menus)"
     assert table.columns == ["model", "distance", "p-value", "log-likelihood", "types", "nodes", "status"]
     assert table.note.startswith(
-        "A distance of 0 would mean that the model explains every observed share. Certified: no squared distance can be smaller by more than a part "
+        "A distance of 0 means that the model explains every observed share. Certified: no squared distance can be smaller by more than a part "
     )
     assert table.note.endswith(f" of it. {ASSUMPTION}")
     plain = rf.compare_models(DECOY, {"every": None}, "counts", likelihood=False)

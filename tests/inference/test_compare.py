@@ -147,3 +147,15 @@ def test_a_time_limit_leaves_the_likelihood_empty(monkeypatch):
     found = rf.compare_models(DECOY, {"all": None}, max_seconds=60)
     assert found.logliks == {"all": None}
     assert "Log-likelihood left empty" in found.summary()
+
+
+def test_a_model_that_explains_everything_has_distance_zero():
+    """What rounding leaves of its distance is not shown, nor does its gap count as a part of it."""
+    inside = {("a", "b"): {"a": 6, "b": 4}, ("a", "b", "c"): {"a": 5, "b": 3, "c": 2}}
+    data = rf.ChoiceData.from_counts(inside)
+    only = rf.compare_models(data, {"all": None}, likelihood=False).as_table()
+    assert only.rows[0][1] == 0.0
+    assert "Certified" not in only.note
+    both = rf.compare_models(data, {"all": None, "axis": rf.SinglePeaked(["b", "a", "c"])}, likelihood=False).as_table()
+    assert [row[1] > 0 for row in both.rows] == [False, True]
+    assert "Certified" in both.note

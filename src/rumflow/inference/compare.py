@@ -102,15 +102,16 @@ class ModelComparison(Result):
         """Return the comparison for the terminal."""
         shown = {name: column for name, column in self.table.items() if name not in ("gap", "seconds")}
         first = next(iter(self.fits.values()))
-        worst = max(fit.gap / max(fit.objective, fit.certificate.floor, 1e-300) for fit in self.fits.values())
+        shown["distance"] = [
+            0.0 if fit.inside else fit.distance for fit in self.fits.values()
+        ]  # not what rounding leaves
+        apart = [fit for fit in self.fits.values() if not fit.inside]
+        worst = max((fit.gap / max(fit.objective, fit.certificate.floor, 1e-300) for fit in apart), default=0.0)
         unit = ", weighted" if first.weighted else ""
         rows = [list(row) for row in zip(*shown.values(), strict=True)]
-        note = (
-            "A distance of 0 would mean that the model explains every observed share. "
-            f"Certified: no squared distance can be smaller by more than a part {worst:.0e} of it."
-            if np.isfinite(worst)
-            else ""
-        )
+        note = "A distance of 0 means that the model explains every observed share."
+        if apart and np.isfinite(worst):
+            note += f" Certified: no squared distance can be smaller by more than a part {worst:.0e} of it."
         unknown = [name for name, value in self.logliks.items() if value is None]
         if unknown:
             note += f" Log-likelihood left empty: not found to a certified 1e-6 for {', '.join(unknown)}."
