@@ -15,8 +15,8 @@ from rumflow.app.questions import QUESTIONS, Field
 from rumflow.data.choices import ChoiceData
 from rumflow.data.preflib import is_preflib
 from rumflow.data.readers.coded import Coded
+from rumflow.data.readers.opening import open_source
 from rumflow.data.readers.roles import ROLES
-from rumflow.data.readers.sources import open_source
 from rumflow.data.summary import DataSummary
 from rumflow.errors import InputError
 from rumflow.output.files import plain

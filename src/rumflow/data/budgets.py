@@ -42,7 +42,8 @@ from rumflow.data.households import Estimator, Households, cut_budgets
 from rumflow.data.labels import Item
 from rumflow.data.patch_shares import PatchShares
 from rumflow.data.readers.demand import read_demand
-from rumflow.data.readers.sources import FrameSource, Source, open_source
+from rumflow.data.readers.opening import open_source
+from rumflow.data.readers.sources import FrameSource, Source
 from rumflow.data.understood import Understood
 from rumflow.errors import InputError
 from rumflow.text import visible

@@ -89,7 +89,7 @@ class Constructors(ABC):
     def from_csv(
         cls, path: str | Path, *, delimiter: str | None = None, encoding: str = "utf-8", **options: Any
     ) -> Self:
-        """Read choice data from a file: delimited text (also gzip) or Parquet, recognised by content.
+        """Read choice data from a file: delimited text (also gzip), Parquet or Excel (.xlsx), recognised by content.
 
         The file is read in pieces, so it may be larger than memory; a pipe is copied to a temporary file first. Files of
         orders from preflib.org are recognised by their ending, or as .txt by their header, and read by `from_preflib`.
@@ -162,8 +162,8 @@ class Constructors(ABC):
             Column: 0/1 columns, one for each item, in the order of the codes; one where each alternative has a row.
         losers : str or False, optional
             Column: the items that the choice was preferred to, where there is no menu.
-        count : str or False, optional
-            Column: how often the item was chosen.
+        count : str, list or False, optional
+            Column: how often the item was chosen, or one column for each item, empty where it was not on offer.
         weight : str or False, optional
             Column: how much a choice counts.
         total : str or False, optional

@@ -71,3 +71,19 @@ def test_points_that_may_be_thousands_are_asked_about(tmp_path):
         assert ChoiceData.from_csv(path).n_observations == total
     path.write_text("menu,item,count\na|b,a,1.000\na|b,b,2.500\n")
     assert ChoiceData.from_csv(path).n_observations == 3.5
+
+
+def test_a_comma_before_decimals(tmp_path):
+    path = tmp_path / "a.csv"
+    for mark in (";", "\t"):
+        path.write_text(
+            mark.join(["menu", "item", "count"])
+            + "".join(f"\na|b{mark}{x}{mark}{n}" for x, n in (("a", "3,5"), ("b", "7")))
+        )
+        assert rf.ChoiceData.from_csv(path).counts.tolist() == [[3.5, 7.0]]
+    path.write_text("menu;item;count\na|b;a;1,000\na|b;b;7")
+    with pytest.raises(rf.InputError, match="line 2: '1,000' in column 'count': is the comma before decimals"):
+        rf.ChoiceData.from_csv(path)
+    path.write_text('menu,item,count\na|b,a,"3,5"\na|b,b,7')
+    with pytest.raises(rf.InputError, match="with a point for decimals"):
+        rf.ChoiceData.from_csv(path)

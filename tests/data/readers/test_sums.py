@@ -1,5 +1,6 @@
 """Totals and shares of menus."""
 
+import numpy as np
 import pytest
 
 import rumflow as rf
@@ -22,3 +23,16 @@ def test_digits_that_differ_are_shown():
     rho[7] *= 1 + 2e-6
     with pytest.raises(rf.InputError, match=r"the probabilities add up to 1.000002; they must add up to 1"):
         rf.project(rho)
+
+
+def test_the_outside_option_has_what_is_left_of_the_total():
+    table = {
+        "menu": ["ab", "ab", "abc", "abc"],
+        "item": ["a", "b", "a", "b"],
+        "count": [30, 20, 10, 30],
+        "total": [100, 100, 90, 90],
+    }
+    data = rf.ChoiceData.from_frame(table, outside_option="none")
+    by_menu = dict(zip(data.menus, data.counts.tolist(), strict=True))
+    assert by_menu["none", "a", "b"][0] == 50
+    assert np.isnan(by_menu["none", "a", "b", "c"][0])  # c has no count either

@@ -4,7 +4,8 @@ Private: modules may change. Tables are read by `rumflow.ChoiceData.from_csv`, `
 """
 
 from rumflow.data.readers.build import read
+from rumflow.data.readers.opening import open_source
 from rumflow.data.readers.roles import Options, make_options
-from rumflow.data.readers.sources import FrameSource, ParquetSource, Source, TextSource, open_source
+from rumflow.data.readers.sources import FrameSource, ParquetSource, Source, TextSource
 
 __all__ = ["FrameSource", "Options", "ParquetSource", "Source", "TextSource", "make_options", "open_source", "read"]

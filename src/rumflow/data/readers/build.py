@@ -26,10 +26,11 @@ from rumflow.data.readers.columns import Recogniser
 from rumflow.data.readers.interpret import Interpreter, Meaning
 from rumflow.data.readers.labels import Distinct
 from rumflow.data.readers.places import describe_places, find_places, read_places
-from rumflow.data.readers.roles import NAMES, Options, Roles, plain
+from rumflow.data.readers.roles import NAMES, WIDE, Options, Roles, plain
 from rumflow.data.readers.sources import Chunk, Source
 from rumflow.data.readers.sums import Sums
 from rumflow.data.readers.texts import numbers_if_whole
+from rumflow.data.readers.wide import describe_wide, read_wide
 from rumflow.data.ties import settle
 from rumflow.data.understood import Understood
 from rumflow.errors import InputError
@@ -49,10 +50,16 @@ def read(source: Source, options: Options) -> Counted:
     counts = getattr(source, "counts", None)  # of a series by menu and item, whatever its name
     if counts is not None and options.count is None and options.weight is None and plain(counts) not in NAMES["count"]:
         options = replace(options, count=counts)
-    if (places := find_places(source, options, sample)) is not None:
+    if isinstance(options.count, list) and len(options.count) == 1:
+        options = replace(options, count=options.count[0])
+    if not isinstance(options.count, list) and (places := find_places(source, options, sample)) is not None:
         found: Counted = read(*read_places(source, options, places))
         found = replace(found, understood=describe_places(found.understood, options, places))
         return settle(found, options.ties or "outcome")
+    if isinstance(options.count, list):
+        found = read(*read_wide(source, options, options.count))
+        full = bool((found.offered.sizes == len(found.items)).all())
+        return replace(found, understood=describe_wide(found.understood, options, source, options.count, full))
     roles = Recogniser(source, options, sample).run()
     del sample
     if roles.form == "matrix":
@@ -383,7 +390,7 @@ def _read_matrix(source: Source, options: Options) -> Counted:
     if len(matrix) not in (1 << n, (1 << n) - 1):
         raise InputError(
             f"{source.name}, line 1: no menu column found among {', '.join(source.columns[:12])}; name it with "
-            f"menu= (--menu). As a matrix of counts, {n} items would need {2**n - 1} or {2**n} rows, not {len(matrix)}"
+            f"menu= (--menu){WIDE}. As a matrix of counts, {n} items would need {2**n - 1} or {2**n} rows, not {len(matrix)}"
         )
     try:
         data = from_matrix(matrix, source.columns if options.items is None else options.items)

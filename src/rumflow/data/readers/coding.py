@@ -15,7 +15,8 @@ from rumflow.data.readers.coders import Coder, Codes
 from rumflow.data.readers.sources import Source
 from rumflow.errors import InputError
 
-#: What may be a whole number with points between thousands.
+#: Numbers with a comma before their decimals, and what may be whole numbers with points between thousands.
+DECIMAL = re.compile(r"[0-9]+,[0-9]+")
 THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(\.[0-9]{3})+")
 
 TRUE, FALSE = {"1", "true", "yes", "y", "t", "1.0"}, {"0", "false", "no", "n", "f", "0.0"}
@@ -104,6 +105,8 @@ def to_numbers(source: Source, name: str, column: Any, positions: Codes, *, opti
     else:
         values = column
     numbers = _floats(values)
+    if numbers is None and source.text and getattr(source, "delimiter", "") != ",":
+        numbers = _floats(_pointed(source, name, values, positions))
     if numbers is None:
         for value, position in zip(values, positions, strict=True):
             if _floats([value]) is None:
@@ -141,6 +144,18 @@ def _refuse_thousands(source: Source, name: str, column: Any, positions: Codes) 
             f"{begin} could be {text.replace('.', '')} or {float(text):g}, since files with semicolons often have points between "
             "thousands; write it without the point, or with other decimals (1.50)"
         )
+
+
+def _pointed(source: Source, name: str, values: Any, positions: Codes) -> list[Any]:
+    """Numbers with a comma before their decimals, as spreadsheets of many countries write them, with a point; not 1,000."""
+    texts = [str(value).strip() if isinstance(value, str) else value for value in values]
+    commas = [k for k, text in enumerate(texts) if isinstance(text, str) and "," in text]
+    if commas and all(THOUSANDS.fullmatch(texts[k].replace(",", ".")) for k in commas):
+        raise InputError(
+            f"{source.where(int(positions[commas[0]]))}: {texts[commas[0]]!r} in column {name!r}: is the comma before decimals, "
+            "or between thousands? Write it without the comma, or with other decimals (1,50)"
+        )
+    return [text.replace(",", ".") if isinstance(text, str) and DECIMAL.fullmatch(text) else text for text in texts]
 
 
 def _floats(values: Any) -> Array | None:

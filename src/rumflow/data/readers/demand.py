@@ -15,8 +15,9 @@ from rumflow.data.budget_inputs import spend
 from rumflow.data.labels import Item
 from rumflow.data.readers.coders import Coder
 from rumflow.data.readers.coding import to_numbers
+from rumflow.data.readers.opening import open_source
 from rumflow.data.readers.roles import plain
-from rumflow.data.readers.sources import FrameSource, Source, open_source
+from rumflow.data.readers.sources import FrameSource, Source
 from rumflow.data.readers.texts import numbers_if_whole
 from rumflow.data.understood import Understood
 from rumflow.errors import InputError

@@ -13,7 +13,7 @@ from rumflow.errors import InputError
 
 LONGEST_LINE = 1 << 24  # bytes
 MOST_EMPTY_BYTES = 1 << 22  # bytes of nothing but line ends in a row
-GZIP = b"\x1f\x8b"
+GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 
 
 class LocalFile(NamedTuple):
@@ -58,7 +58,7 @@ def local_file(path: str | Path) -> LocalFile:
 
 def _refuse_endless(name: str, start: bytes) -> None:
     """Devices such as /dev/zero never end: what holds zero bytes, and is no known kind of file, is not copied."""
-    known = start.startswith((GZIP, b"PAR1", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff"))
+    known = start.startswith((GZIP, ZIP, b"PAR1", b"\xff\xfe", b"\xfe\xff"))
     if b"\x00" in start and not known:
         raise InputError(f"{name}, line 1: this is not a text file (it holds zero bytes); CSV and Parquet are read")
 

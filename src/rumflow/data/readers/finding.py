@@ -9,7 +9,7 @@ from typing import Any
 from rumflow.data.labels import Item
 from rumflow.data.readers.coding import as_flag
 from rumflow.data.readers.content import Sample
-from rumflow.data.readers.roles import AFFIX, CHOSEN, NAMES, ROLES, Options, plain
+from rumflow.data.readers.roles import AFFIX, CHOSEN, NAMES, ROLES, WIDE, Options, plain
 from rumflow.data.readers.sources import Chunk, Source
 from rumflow.errors import InputError
 
@@ -128,7 +128,7 @@ class Finder:
         """No column has a role that is needed."""
         others = (
             ", or have a 0/1 availability column for each item; where each row is an alternative of a choice, name observation=, "
-            "alternative= and choice= (--observation, --alternative, --choice)"
+            f"alternative= and choice= (--observation, --alternative, --choice){WIDE}"
         )
         hint = others if role == "menu" else ""
         return InputError(

@@ -390,10 +390,10 @@ class _Rows:
                 name = "number of choices" if self.places.wins else "part of a choice"
                 table[name] = self.weight
                 inner = replace(inner, weight=name)
-        return _Rewritten(table, self.source, self.position, self.n_rows), inner
+        return Rewritten(table, self.source, self.position, self.n_rows), inner
 
 
-class _Rewritten(FrameSource):
+class Rewritten(FrameSource):
     """Rows that come from those of another table, which errors name."""
 
     def __init__(self, table: dict[str, Any], source: Source, position: list[int], n_rows: int) -> None:

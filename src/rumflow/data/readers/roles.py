@@ -34,7 +34,7 @@ ROLES = (
     Role("observation", "which rows are one choice, in tables with a row for each alternative", True),
     Role("available", "0/1 columns, one for each item, in the order of the codes; one where each alternative has a row", True),
     Role("losers", "the items that the choice was preferred to, where there is no menu"),
-    Role("count", "how often the item was chosen"),
+    Role("count", "how often the item was chosen, or one column for each item, empty where it was not on offer", True),
     Role("weight", "how much a choice counts"),
     Role("total", "the number of choices from the menu, where only some counts are known"),
     Role("subject", "who chose"),
@@ -42,6 +42,9 @@ ROLES = (
     Role("menu_id", "an id of the menu, which holds the items in the rows of that id"),
     Role("status_quo", "an item that is in the menu of its row, listed or not; a missing choice means it"),
 )  # fmt: skip
+
+#: What to do with a table that has a column of counts for each item.
+WIDE = "; where each item has a column of how often it was chosen, name these columns with count= (--count)"
 
 #: Whoever names one of these sets of roles has said what the layout is: nothing else is guessed.
 LAYOUTS = (
@@ -143,7 +146,7 @@ class Options:
     observation: str | Sequence[str] | bool | None = None
     available: str | Sequence[str] | Mapping[str, Item] | bool | None = None
     losers: str | bool | None = None
-    count: str | bool | None = None
+    count: str | Sequence[str] | bool | None = None
     weight: str | bool | None = None
     total: str | bool | None = None
     subject: str | bool | None = None

@@ -192,7 +192,7 @@ class TextSource:
         if not start.strip():
             raise InputError(f"{self.name} is empty; a header line and at least one row are needed")
         kinds = {
-            b"PK\x03\x04": "an Excel or zip file: save it as CSV",
+            b"\xd0\xcf\x11\xe0": "an old Excel file: save it as .xlsx or CSV",
             b"PAR1": "a Parquet file: read it with from_parquet",
         }
         for magic, kind in kinds.items():
@@ -256,18 +256,23 @@ class TextSource:
         return best
 
     def _check_columns(self, line: str) -> None:
-        for k, name in enumerate(self.columns):
-            if not name:
-                if k == len(self.columns) - 1 or k == 0:
-                    self.columns[k] = f"column {k + 1}"  # an index column, or a delimiter at the end of every line
-                    continue
-                raise InputError(f"{self.name}, line 1: column {k + 1} has no name; give every column a name")
-            if name in self.columns[:k]:
-                raise InputError(f"{self.name}, line 1: column {name!r} appears twice; rename one of them")
+        check_names(self.columns, f"{self.name}, line 1")
         if all(_is_number(name) for name in self._parse(line) if name):
             raise InputError(
                 f"{self.name}, line 1: the header holds only numbers ({line.strip()[:40]}); add a line with the column names"
             )
+
+
+def check_names(columns: list[str], where: str) -> None:
+    """An error unless every column has a name of its own; the first and the last one are given one where they have none."""
+    for k, name in enumerate(columns):
+        if not name:
+            if k == len(columns) - 1 or k == 0:
+                columns[k] = f"column {k + 1}"  # an index column, or a delimiter at the end of every line
+                continue
+            raise InputError(f"{where}: column {k + 1} has no name; give every column a name")
+        if name in columns[:k]:
+            raise InputError(f"{where}: column {name!r} appears twice; rename one of them")
 
 
 def _is_number(text: str) -> bool:
@@ -385,11 +390,3 @@ def _sequence(name: str, key: object, values: Any) -> Any:
     if hasattr(values, "filled"):  # a masked array: None where it is masked
         return values.tolist()
     return values if isinstance(values, list | tuple | np.ndarray) else list(values)
-
-
-def open_source(path: str | Path, delimiter: str | None, encoding: str) -> Source:
-    """A file, by its content rather than its name; "-" is standard input."""
-    file = local_file(path)
-    if file.start.startswith(b"PAR1") or Path(path).suffix.lower() in (".parquet", ".pq"):
-        return ParquetSource(file)
-    return TextSource(file, delimiter, encoding)

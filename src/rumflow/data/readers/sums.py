@@ -49,7 +49,8 @@ class Sums:
             sums = menus.sums(counts)
             slack = 1e-6 * np.maximum(given, 1.0)
             counts[(sums < given - slack)[menus.menu] & ~shown] = np.nan
-            known = menus.count(np.isnan(counts)) == 0
+            self._fill_rest(counts, given - sums, meaning)
+            sums, known = menus.sums(counts), menus.count(np.isnan(counts)) == 0
             for m in np.flatnonzero((sums > given + slack) | (known & (sums < given - slack))).tolist():
                 raise InputError(
                     f"{self.source.name}: menu {meaning.name(m)}: the counts add up to "
@@ -73,6 +74,15 @@ class Sums:
                 "choices in a column 'total'"
             )
         return np.where(partial, np.where(missing == menus.sizes, 0.0, 1.0), sums)
+
+    def _fill_rest(self, counts: Array, rest: Array, meaning: Meaning) -> None:
+        """Where only the outside option of a menu has no count, it has what is left of the total."""
+        if self.options.outside_option is None:
+            return
+        menus, unknown = meaning.menus, np.isnan(counts)
+        outside = [str(item) for item in meaning.items].index(str(self.options.outside_option))
+        alone = unknown & (menus.item == outside) & (menus.count(unknown) == 1)[menus.menu]
+        counts[alone] = rest[menus.menu[alone]]
 
     def _holds_shares(self) -> bool:
         """Is the column of counts called a share? (By subject, group or id of a menu several shares are added up: not then.)"""
