@@ -2,10 +2,10 @@
 
 *Stock-outs*: 12 items, 15 menus of 9. *Menus*: 10 items, 25 menus of 5. Each menu has 100 choices of a population of 50 rankings
 with Dirichlet shares. What is asked for is the probability of one item on a further menu of the same kind. Several populations
-are drawn, and samples of each; all of them are tested at the truth, as in `coverage.py`, and some intervals are found in full for
-their widths. `identified` is the width of the sharp bounds at the true probabilities: an interval that holds
-for every population with these probabilities is at least as wide, however large the samples are. `moves` is how far the sharp
-bounds of the samples with intervals move: the standard deviation, on average over the two of them.
+are drawn, and samples of each; every sample has its interval found in full, with replicates of its own. `identified` is the width
+of the sharp bounds at the true probabilities: an interval that holds for every population with these probabilities is at least
+as wide, however large the samples are. `moves` is how far the sharp bounds of the samples move: the standard deviation, on
+average over the two of them.
 
     python -m studies.experiments.intervals --out studies/results/intervals.csv
 """
@@ -25,10 +25,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import unique_menus
 from rumflow.inference.bounds import bounds
 from rumflow.inference.confidence import INTERVALS
-from rumflow.inference.convention import Convention
-from rumflow.inference.restricted import Restricted
-from rumflow.inference.sample import build_sample
-from studies.experiments.coverage import CONFIDENCE, kept
+from studies.experiments.coverage import CONFIDENCE
 from studies.experiments.files import Row, append_csv, origin, read_csv
 
 N_BOOT = 39
@@ -70,37 +67,35 @@ def make_data(population: Population, counts: Array) -> ChoiceData:
     return ChoiceData(tuple(range(menus.shape[1])), menus, np.where(menus, counts, np.nan), counts.sum(axis=1))
 
 
-def measure(design: str, number: int, interval: str, count: int = 200, widths: int = 6) -> Row:
-    """How many of the samples of one population keep the truth, and how wide the intervals of the first ones are."""
+def measure(design: str, number: int, interval: str, count: int = 100) -> Row:
+    """How many intervals of samples of one population hold the truth, and how wide they are."""
     own = draw_population(design, number)
     n, m, _ = DESIGNS[design]
     rng = np.random.default_rng([n, m, number, 1])
     exact = bounds(make_data(own, own.shares), own.asked, own.item, confidence=None, weights=None)
     shares = own.shares / own.shares.sum(axis=1, keepdims=True)
     counts = rng.multinomial(CHOICES, shares, size=(count, m)).astype(float)
-    sample = build_sample(make_data(own, counts[0]), "counts", Convention())
-    asked = np.isin(np.arange(n), own.asked)[None]
-    restricted = Restricted(sample, asked, (np.arange(n) == own.item).astype(float)[None])
-    holds = kept(sample, restricted, counts[:, own.menus] / CHOICES, own.value, interval, rng)
-    begin, ends, sharp, noted = time.process_time(), np.empty((widths, 2)), np.empty((widths, 2)), 0
+    begin, ends, sharp, noted = time.process_time(), np.empty((count, 2)), np.empty((count, 2)), 0
     how: dict[str, Any] = {"confidence": CONFIDENCE, "n_boot": N_BOOT, "threads": 1, "interval": interval}
-    for k in range(widths):
+    for k in range(count):
         found = bounds(make_data(own, counts[k]), own.asked, own.item, seed=k, **how)
         ends[k], sharp[k], noted = found.confidence_interval(), found.interval, noted + any(found.notes)
+    width = ends[:, 1] - ends[:, 0]
     return {
         "design": design,
         "population": number,
         "interval": interval,
         "data_sets": count,
-        "covered": round(float(holds.mean()), 4),
-        "intervals": widths,
-        "width": round(float(np.nanmean(ends[:, 1] - ends[:, 0])), 4),
+        "n_boot": N_BOOT,
+        "covered": round(float(((ends[:, 0] <= own.value) & (own.value <= ends[:, 1])).mean()), 4),
+        "width": round(float(np.nanmean(width)), 4),
+        "width_error": round(float(np.nanstd(width, ddof=1) / np.sqrt(count)), 4),
         "sharp_width": round(float((sharp[:, 1] - sharp[:, 0]).mean()), 4),
         "moves": round(float(sharp.std(axis=0).mean()), 4),
         "identified": round(float(exact.upper[0] - exact.lower[0]), 4),
         "noted": int(noted),
         "empty": int(np.isnan(ends).any(axis=1).sum()),
-        "seconds": round((time.process_time() - begin) / widths, 3),
+        "seconds": round((time.process_time() - begin) / count, 3),
     }
 
 
@@ -110,8 +105,7 @@ def main(argv: list[str] | None = None) -> None:
         prog="python -m studies.experiments.intervals", description=__doc__.split("\n", maxsplit=1)[0]
     )
     parser.add_argument("--out", type=Path, default=Path("results/intervals.csv"), metavar="FILE")
-    parser.add_argument("--data-sets", type=int, default=200, help="of each population")
-    parser.add_argument("--widths", type=int, default=6, help="intervals to find in full of each population")
+    parser.add_argument("--data-sets", type=int, default=100, help="of each population")
     parser.add_argument("--populations", type=int, default=2)
     arguments = parser.parse_args(argv)
     path: Path = arguments.out
@@ -120,7 +114,7 @@ def main(argv: list[str] | None = None) -> None:
     for number, design, interval in product(range(arguments.populations), DESIGNS, INTERVALS):
         if (design, number, interval) in found:
             continue
-        row = measure(design, number, interval, arguments.data_sets, arguments.widths)
+        row = measure(design, number, interval, arguments.data_sets)
         append_csv(path, row | origin())
         print(row, flush=True)
 

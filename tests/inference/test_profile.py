@@ -102,6 +102,10 @@ def test_an_observed_share_has_an_interval_like_a_binomial_one():
     low, high = rf.bounds(sure, ("a", "b"), "a", confidence=0.9, n_boot=399, seed=0).confidence_interval()
     assert high == 1
     assert low == pytest.approx(0.05 ** (1 / 50), abs=0.03)  # where 50 of 50 have a chance of 5 %
+    once = rf.ChoiceData.from_counts({("a", "b"): {"a": 1}})
+    low, high = rf.bounds(once, ("a", "b"), "a", confidence=0.9, n_boot=999, seed=0).confidence_interval()
+    assert high == 1
+    assert low == pytest.approx(0.05, abs=0.01)
 
 
 def test_profiles_are_narrower_and_hold_the_sharp_bounds():
@@ -149,5 +153,8 @@ def test_ends_of_the_range_and_of_ties():
     assert find_end(slope, lambda x: 0.4, 0.6, 0.6005, 1e-3) == 0.6005
     # The critical value is the statistic itself, as where one sample is nearly sure, and then falls to nothing.
     found = find_end(slope, lambda x: slope(x) if x < 0.83 else 0.01, 0.6, 1.0, 1e-3)
-    assert found == pytest.approx(0.83, abs=0.15 * 0.23)
+    assert found == pytest.approx(0.83, abs=1e-3)
+    # It jumps down by a third where the end is; the statistic grows by less between two values a seventh of the way apart.
+    found = find_end(slope, lambda x: 2.0 if x < 0.81 else 0.9, 0.6, 1.0, 1e-3)
+    assert found == pytest.approx(0.81, abs=1e-3)
     assert find_end(slope, lambda x: 0.0, 0.6, 1.0, 1e-3) == pytest.approx(0.6, abs=1e-3)

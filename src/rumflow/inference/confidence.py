@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +30,7 @@ from rumflow.errors import InputError
 from rumflow.inference.convention import Convention, Tau, check_taus, find_taus
 from rumflow.inference.pvalue import pvalue
 from rumflow.inference.relevant import relevant_part
-from rumflow.inference.replicate import distances, make_replicator
+from rumflow.inference.replicate import Distances, distances, make_replicator
 from rumflow.inference.resample import Sampler, generators, make_sampler, require_replicates_for, resolve_cluster
 from rumflow.inference.restricted import Restricted
 from rumflow.inference.sample import Sample, build_sample, places
@@ -39,7 +39,7 @@ from rumflow.models.model import Model
 INTERVALS = ("profile", "distance")  # the statistics that intervals are made from
 MORE_ROOM = 2.0  # tau of an interval to that of the test
 HALVINGS = 8  # of a quarter of the range: ends to 1/1000 of it
-_TOL = 1e-7
+TOL = 1e-7
 PLAIN = Convention(thin=0.0)  # fits are not thinned
 _FIRST_PIECE = 20  # replicates before the first look whether the rest can change the decision
 
@@ -107,9 +107,7 @@ class Inversion:
     """
 
     share: float = 1.0  # of the level that is used
-    most_values = 3 + 2 * (
-        4 + HALVINGS
-    )  # tested for an interval: three inside, and for each end four steps and the halvings
+    most_values = 3 + 2 * (4 + HALVINGS)  # of an interval: three inside, and for each end four steps and the halvings
 
     def __init__(
         self,
@@ -140,6 +138,11 @@ class Inversion:
     def _find_tau(self, options: BoundsOptions) -> float:
         return interval_tau(options.tau, self.sample, self.sampler.n_independent)
 
+    @cached_property
+    def observed(self) -> Distances:
+        """The distance of the data to the model."""
+        return distances(self.sample, self.sample.frequency[None], 0.0, TOL, threads=self._threads)
+
     def restricted(self, menus: Mask, coefficients: Array) -> Restricted:
         """The model with the value of a functional given: menus asked for and coefficients, (q, n) over the items of the data."""
         return Restricted(self.sample, menus[:, self._columns], coefficients[:, self._columns])
@@ -158,7 +161,7 @@ class Inversion:
             piece = range(begin, min(begin + size, self._n_boot))
             drawn = self.sampler.draw(generators(self.seed, (), piece), centre)
             null = restricted.measure(drawn, theta, tau, self._threads).statistic
-            found += float((null >= statistic - 1e-7 * max(float(null.max()), 1e-300)).sum())
+            found += float((null >= statistic - rounding(null)).sum())
             begin, size = piece.stop, 2 * size
         if self.advance is not None:
             self.advance(1)
@@ -166,10 +169,9 @@ class Inversion:
 
     def model_pvalue(self) -> float:
         """The p-value of the model itself, at the tau of the intervals."""
-        observed = distances(self.sample, self.sample.frequency[None], 0.0, _TOL, threads=self._threads)
-        replicator = make_replicator(self.sample, self.sampler, (self.tau,), _TOL, self.seed)
+        replicator = make_replicator(self.sample, self.sampler, (self.tau,), TOL, self.seed)
         null = replicator(range(self._n_boot)).statistic[0]
-        return pvalue(float(observed.statistic[0]), null, float(observed.rounding[0]))
+        return pvalue(float(self.observed.statistic[0]), null, float(self.observed.rounding[0]))
 
     def interval(self, restricted: Restricted, lower: float, upper: float) -> Interval:
         """The values kept, searched from the sharp bounds of the functional at the nearest fit."""
@@ -217,6 +219,11 @@ def _end(accepted: Callable[[float], bool], inner: float, outer: float) -> float
         else:
             outer = middle
     return float(outer)
+
+
+def rounding(null: Array) -> float:
+    """Statistics that differ by less are equal."""
+    return TOL * max(float(null.max()), 1e-300)
 
 
 def interval_tau(tau: Tau, sample: Sample, n_independent: Array) -> float:

@@ -25,23 +25,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, cached_property
-from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
-from rumflow.core.arrays import Array, Mask
-from rumflow.data.choices import ChoiceData
-from rumflow.inference.confidence import BoundsOptions, Interval, Inversion
+from rumflow.core.arrays import Array
+from rumflow.inference.confidence import TOL, BoundsOptions, Interval, Inversion, rounding
 from rumflow.inference.replicate import distances
 from rumflow.inference.resample import generators
-from rumflow.inference.restricted import Restricted, start_of
+from rumflow.inference.restricted import Measured, Restricted, start_of
 
 SHARE = 0.5  # of the level that is used
-_TOL = 1e-7
 _ALLOWED = 1e-3  # of the range: how far an end may be off
 _FINE = 0.15  # of the distance from the sharp bound, between two values that enclose an end
 _MOST_STEPS = 24  # values tested for an end; five do, as a rule
+_STEEP = 0.75  # a critical value that changes by more than this, as a share of what the statistic does, jumps
+_TIED = 1e-6  # roots that differ by less, relatively, are equal
 _PATIENT = 6  # of these before what is left is halved
 
 
@@ -51,51 +50,38 @@ class Profile(Inversion):
     share = SHARE
     most_values = 2 * (1 + _MOST_STEPS)
 
-    def __init__(
-        self,
-        data: ChoiceData,
-        confidence: float,
-        options: BoundsOptions,
-        advance: Callable[[int], None] | None = None,
-        asked: Mask | None = None,
-    ) -> None:
-        super().__init__(data, confidence, options, advance, asked)
-        found = self._distances(self.sample.frequency[None])
-        self._nearest, self._start = float(found.statistic[0]), start_of(found.fits)
-
     def _find_tau(self, options: BoundsOptions) -> float:
         """That of the test of the model; the difference needs none."""
         return self.sample.taus("auto", self.sampler.n_independent)[0]
 
-    def _distances(self, p: Array, start: Any = None) -> Any:
-        return distances(self.sample, p, 0.0, _TOL, start, threads=self._threads)
-
     def difference(self, restricted: Restricted, theta: float) -> float:
         """D(theta) of the data."""
-        found = restricted.measure(self.sample.frequency[None], theta, 0.0, self._threads)
-        return max(float(found.statistic[0]) - self._nearest, 0.0)
+        return float(_difference(self._data_at(restricted, theta).statistic, self.observed.statistic)[0])
 
     def null_at(self, restricted: Restricted, theta: float) -> Array:
         """(n_boot,): D(theta) of samples drawn from the point nearest to the data among those with this value, ascending."""
-        here = restricted.measure(self.sample.frequency[None], theta, 0.0, self._threads)
+        here = self._data_at(restricted, theta)
         drawn = self.sampler.draw(generators(self.seed, (), range(self._n_boot)), here.nearest[0])
-        given = restricted.measure(drawn, theta, 0.0, self._threads, here.start).statistic
-        null = np.maximum(given - self._distances(drawn, self._start).statistic, 0.0)
+        given = restricted.measure(drawn, theta, 0.0, self._threads, here.start)
+        free = distances(self.sample, drawn, 0.0, TOL, start_of(self.observed.fits), threads=self._threads)
         if self.advance is not None:
             self.advance(1)
-        return np.sort(null)
+        return np.sort(_difference(given.statistic, free.statistic))
+
+    def _data_at(self, restricted: Restricted, theta: float) -> Measured:
+        return restricted.measure(self.sample.frequency[None], theta, 0.0, self._threads)
 
     def pvalue_at(self, restricted: Restricted, theta: float, whole: bool = True) -> float:
         """The share of samples whose difference is as large, over `SHARE`; `whole` makes no difference here."""
         null = self.null_at(restricted, theta)
-        found = float((null >= self.difference(restricted, theta) - _rounding(null)).sum())
+        found = float((null >= self.difference(restricted, theta) - rounding(null)).sum())
         return min((1 + found) / (1 + self._n_boot) / self.share, 1.0)
 
     def critical_value(self, restricted: Restricted, theta: float) -> float:
         """The largest difference at theta that keeps it, up to rounding: p-values above the level are those of smaller ones."""
         null = self.null_at(restricted, theta)
         fewest = int(np.floor(self.level * self.share * (1 + self._n_boot)))  # so many as large keep a value
-        return float(null[len(null) - fewest]) + _rounding(null)
+        return float(null[len(null) - fewest]) + rounding(null)
 
     def interval(self, restricted: Restricted, lower: float, upper: float) -> Interval:
         """The values kept, from the sharp bounds at the nearest fit outwards."""
@@ -119,15 +105,15 @@ class Profile(Inversion):
     @cached_property
     def _note(self) -> str:
         """What to say of the model itself."""
-        value = self.model_pvalue() if self._nearest > 0 else 1.0
+        value = self.model_pvalue() if self.observed.statistic[0] > 0 else 1.0
         if value > self.level:
             return ""
         return f"the model itself is rejected (p = {value:.3g}); this is the interval of its best fit"
 
 
-def _rounding(null: Array) -> float:
-    """Differences that differ by less are equal."""
-    return _TOL * max(float(null[-1]), 1e-300)
+def _difference(given: Array, free: Array) -> Array:
+    """Squared distances with the value given, less those without, both up to rounding."""
+    return np.maximum(given - free, 0.0)
 
 
 def find_end(
@@ -143,6 +129,10 @@ def find_end(
     where the root of the statistic meets a line through the roots of two critical values, a little beyond it as seen from
     the last one; later on every third value is in the middle of what is left. This ends when a value kept and one rejected are
     closer than `allowed`, or than `_FINE` of their distance from `inner`. The line between these two gives the end.
+
+    With few choices a critical value is one of the few that samples can have, and jumps. If between the two it changes by
+    more than `_STEEP` of what the statistic does, or if the value kept has just the statistic of samples, then no line is
+    drawn: what is left is halved until it is `allowed`.
     """
     length, sign = abs(outer - inner), 1.0 if outer >= inner else -1.0
     if length <= allowed:
@@ -163,24 +153,31 @@ def find_end(
             return far
         return kept[0] if excess(kept[0]) >= 0 else float(brentq(excess, kept[0], far, xtol=0.01 * allowed))
 
+    def jumps() -> bool:
+        below, above = (statistic(at(step)) ** 0.5 for step in (kept[0], rejected[0]))
+        return bool(0 < kept[1] <= (1 + _TIED) * below or abs(rejected[1] - kept[1]) > _STEEP * (above - below))
+
     kept = before = last = (0.0, critical(at(0.0)) ** 0.5)
     rejected = (np.inf, 0.0)
     for k in range(1, _MOST_STEPS + 1):
-        far, near = min(rejected[0], length), 0.4 * max(allowed, _FINE * kept[0])
-        if k > _PATIENT and k % 3 == 0:
+        none = rejected[0] > length
+        halve = not none and jumps()
+        fine = allowed if halve else max(allowed, _FINE * kept[0])
+        if kept[0] >= length or rejected[0] - kept[0] <= fine:
+            break
+        far, near = min(rejected[0], length), 0.4 * fine
+        if halve or (k > _PATIENT and k % 3 == 0):
             step = 0.5 * (kept[0] + far)
         else:
-            step = meeting(kept, before if rejected[0] > length else rejected, far)
+            step = meeting(kept, before if none else rejected, far)
             step += near if last is kept else -near
-        step = min(max(step, kept[0] + near), length if rejected[0] > length else rejected[0] - near)
+        step = min(max(step, kept[0] + near), length if none else rejected[0] - near)
         value = critical(at(step))
         last = (step, value**0.5)
         if statistic(at(step)) <= value:
             before, kept = kept, last
         else:
             rejected = last
-        if kept[0] >= length or rejected[0] - kept[0] <= max(allowed, _FINE * kept[0]):
-            break
     return at(length if rejected[0] > length else meeting(kept, rejected, rejected[0]))
 
 
