@@ -51,6 +51,11 @@ PARTS: dict[str, tuple[str, list[str], list[str]]] = {
         ["-m studies.benchmarks.bootstrap"],
         ["-m studies.benchmarks.bootstrap --quick"],
     ),
+    "first_use": (
+        "the first call in a new environment, which compiles (first_use.csv)",
+        ["-m studies.benchmarks.first_use"],
+        ["-m studies.benchmarks.first_use project --repeats 1"],
+    ),
     "large": (
         "complete data of 16 to 24 items (large.csv)",
         [f"-m studies.benchmarks.large noisy {n}" for n in (16, 18, 20, 22, 24)]

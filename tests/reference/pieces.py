@@ -37,7 +37,8 @@ class PieceOfStack:
         out = Piece(self.flows, self.rhos, self.kind, self.count, self.rounds, self.stalled)
         return solve(
             self.few, self.weights, self.complete, self.workspace, self.targets, self.where, self.start, self.tol, self.floor,
-            inside_tolerance(self.targets.shape[1]), self.keep, self.hold, out, self.flat, self.used, first, resume,
+            inside_tolerance(self.targets.shape[1]), self.keep > 0, self.hold, out, self.flat, self.used, first, resume,
+            True if self.keep > 1 else None,
         )  # fmt: skip
 
     def rankings(self, i):

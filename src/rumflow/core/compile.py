@@ -14,6 +14,7 @@ they use are the same: `_fingerprint`.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import sys
@@ -30,7 +31,7 @@ from numba import types
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.options import DefaultOptions
 from numba.core.registry import CPUDispatcher
@@ -85,8 +86,30 @@ class _LinkedCompiler(CompilerBase):
         return [pipeline]
 
 
+class _Flags(Flags):
+    """Numba's options of a compilation, compared quickly: typing does it tens of thousands of times."""
+
+    __slots__ = ()
+    _DEFAULTS = {name: option.default for name, option in Flags.options.items()}  # noqa: RUF012
+    _HASH = hash(Flags())  # of the names alone: the same for all
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Flags):
+            return NotImplemented
+        return self._values == other._values or self._DEFAULTS | self._values == self._DEFAULTS | other._values
+
+    def __hash__(self) -> int:
+        return self._HASH
+
+
 class _LinkedKernel(CPUDispatcher):
     """The form of a kernel that other kernels call."""
+
+    _compiler: Any
+
+    def __init__(self, *rest: Any, **options: Any) -> None:
+        super().__init__(*rest, **options)
+        self._compiler._customize_flags = _Flags
 
     def add_overload(self, result: Any) -> None:
         self.overloads[tuple(result.signature.args)] = result  # not where calls from Python would look for machine code
@@ -95,9 +118,26 @@ class _LinkedKernel(CPUDispatcher):
 class Kernel(CPUDispatcher):
     """A compiled function as Python sees it. Nothing is prepared before the first call: most kernels are never used."""
 
+    _compiler: Any
+
     def __init__(self, function: Callable[..., Any], *rest: Any, **options: Any) -> None:
         super().__init__(function, *rest, **options)
+        self._compiler._customize_flags = _Flags
         self._cache = _Cache(self)
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for arguments of given types, or load from disk.
+
+        Without Python's search for unused cycles: it would walk over the compiler's many objects again and again, a tenth of
+        the time, and hardly find any.
+        """
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile(sig)
+        finally:
+            if collecting:
+                gc.enable()
 
     @cached_property
     def linked(self) -> Any:

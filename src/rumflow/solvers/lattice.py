@@ -325,7 +325,8 @@ class LatticeGeometry(Geometry):
         while True:
             done = solve_piece(
                 problem, self.weights, self.complete, small, targets, begin, start, stop.tol, floor,
-                self._tolerance, int(keep), math.isfinite(until), out, flat, used, done, resume,
+                self._tolerance, keep > Keep.NOTHING, math.isfinite(until), out, flat, used, done, resume,
+                True if keep is Keep.FACES else None,
             )  # fmt: skip
             if done == size:
                 break
