@@ -3,9 +3,10 @@
 Pairs are drawn at random among 6, 30 or 300 items, all of them, half, or few (in one piece), with 5, 20 or 50 choices each.
 Populations: Bradley and Terry, Thurstone (both with normal worths), a mixture of five rankings, one in which every pair is
 *even*, and *tied*: normal utilities rounded to whole numbers, equal ones a tie, which is an outcome of its own. All of these
-obey the triangle inequalities, and all but the rankings are weakly transitive. *Planted*: Bradley and Terry with one triangle
-in which each item is taken by 85 % against the next. *Cycles*: the same with a third as many such triangles as items, none of
-which share an item.
+obey the triangle inequalities, and all but the rankings are weakly transitive. *Condorcet*: even, but for a third as many
+triangles as items, none of which share an item, in which each item is taken by two of three against the next. It is the mixture
+of rankings that go around each triangle, and every such triangle inequality binds. *Planted*: Bradley and Terry with one triangle
+in which each item is taken by 85 % against the next. *Cycles*: the same with as many such triangles as Condorcet has.
 
 The test has 99 replicates for each data set of 6 items, and where these have 5 choices as many with tau = 0, which tells what
 the tightening costs. For more items each data set has one replicate, and the level is that of the 95 % quantile of all
@@ -43,7 +44,9 @@ LEVEL, N_BOOT, MAJORITY = 0.05, 99, 0.85
 DESIGNS = {6: (15, 8, 6), 30: (435, 218, 60), 300: (600, 5000)}
 DRAWS = (5, 20, 50)
 PLANTED = ("planted", "cycles")
-TRUTHS = ("bradley-terry", "thurstone", "rankings", "even", "tied", *PLANTED)
+MANY = ("cycles", "condorcet")  # populations with as many triangles as fit without a common item
+INTRANSITIVE = ("rankings", "condorcet")  # true populations of which majorities need not follow an order
+TRUTHS = ("bradley-terry", "thurstone", "rankings", "even", "tied", *PLANTED, "condorcet")
 #: Data sets of a design by its items, and of those with many pairs, whose projections take up to two seconds.
 DATA_SETS = {6: 200, 30: 200, 300: 100}
 FEW, LARGE = 60, 3000
@@ -64,7 +67,7 @@ def make_population(truth: str, n: int, m: int, rng: np.random.Generator) -> Pop
     order = rng.permutation(n)
     circle = np.sort(np.stack([order, np.roll(order, -1)], axis=1), axis=1)  # every item is compared
     number = {(u, v): e for e, (u, v) in enumerate(zip(a.tolist(), b.tolist(), strict=True))}
-    planted = [sorted(order[3 * k : 3 * k + 3].tolist()) for k in range(n // 3 if truth == "cycles" else 1)]
+    planted = [sorted(order[3 * k : 3 * k + 3].tolist()) for k in range(n // 3 if truth in MANY else 1)]
     triangles = [number[u, v] for triple in planted for u, v in combinations(triple, 2)]
     first = np.array(list(dict.fromkeys([*triangles, *(number[u, v] for u, v in circle.tolist())])))[:m]
     rest = np.setdiff1d(np.arange(len(a)), first)
@@ -77,7 +80,7 @@ def make_population(truth: str, n: int, m: int, rng: np.random.Generator) -> Pop
     elif truth == "rankings":
         place = np.argsort(rng.random((5, n)), axis=1)
         p = np.average(place[:, a] < place[:, b], axis=0, weights=rng.dirichlet(np.ones(5)))
-    elif truth == "even":
+    elif truth in ("even", "condorcet"):
         p = np.full(m, 0.5)
     elif truth == "tied":
         grid = np.arange(-8, 10) - 0.5
@@ -87,8 +90,9 @@ def make_population(truth: str, n: int, m: int, rng: np.random.Generator) -> Pop
         p = (at[a] * (np.cumsum(at[b], axis=1) - at[b])).sum(axis=1)
     else:
         p = 1 / (1 + np.exp(worth[b] - worth[a]))
-    for x, y, z in planted if truth in PLANTED else []:
-        for u, v, share in ((x, y, MAJORITY), (y, z, MAJORITY), (x, z, 1 - MAJORITY)):
+    majority = 2 / 3 if truth == "condorcet" else MAJORITY
+    for x, y, z in planted if truth in (*PLANTED, "condorcet") else []:
+        for u, v, share in ((x, y, majority), (y, z, majority), (x, z, 1 - majority)):
             p[(a == u) & (b == v)] = share
     return Population(n, a, b, np.stack([p, 1 - p - tie, tie], axis=1).clip(0))
 
@@ -119,7 +123,7 @@ def rejections(truth: str, n: int, m: int, draws: int, count: int) -> Row:
         tau = ("thinned", 0.0) if loose else "thinned"
         plan = Plan(1 if screen else N_BOOT, tau=tau, cluster=False, seed=k, model=TriangleInequalities())
         tests.append(run_test(Source({0: data}), plan, JobOptions(threads=1)))
-        if truth != "rankings":
+        if truth not in INTRANSITIVE:
             pairs = count_pairs(data)
             weak.append(ratio_pvalue(pairs, weak_ratio(pairs), 199, np.random.default_rng(k)) <= LEVEL)
     statistic = np.array([test.statistic for test in tests])

@@ -8,7 +8,7 @@ from rumflow.inference.weak_order import count_pairs, order_of_shares
 from studies.experiments.transitive import DESIGNS, MAJORITY, draw, make_population, rejections, weak_ratio
 
 
-@pytest.mark.parametrize("truth", ["bradley-terry", "thurstone", "rankings", "even"])
+@pytest.mark.parametrize("truth", ["bradley-terry", "thurstone", "rankings", "even", "condorcet"])
 def test_true_populations_obey_the_inequalities(truth):
     for n, designs in {6: DESIGNS[6], 30: (60, 435)}.items():
         for m in designs:

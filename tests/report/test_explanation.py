@@ -7,6 +7,7 @@ import pytest
 import rumflow as rf
 from rumflow.report import make_report
 from rumflow.report.explanation import explain_data, explanation_content
+from rumflow.report.page_model import RANDOM_UTILITY
 from tests.reference.conflicts import CYCLE
 
 
@@ -26,14 +27,14 @@ def test_the_page_explains(tmp_path):
 
 
 def test_words_of_the_page_without_a_test_and_without_a_conflict():
-    exact = explanation_content(explain_data(rf.ChoiceData.from_counts(CYCLE), 0, 0, False, False))
+    exact = explanation_content(explain_data(rf.ChoiceData.from_counts(CYCLE), 0, 0, False, False), RANDOM_UTILITY)
     assert "the rest of the data has no contradiction" in exact["advice"][-1]
     assert "p-value without" not in exact["influence"].columns
     rational = rf.ChoiceData.from_counts({("a", "b"): {"a": 6, "b": 4}, ("b", "c"): {"b": 6, "c": 4}})
-    assert explanation_content(explain_data(rational, 19, 0, False, False))["lead"].startswith(
+    assert explanation_content(explain_data(rational, 19, 0, False, False), RANDOM_UTILITY)["lead"].startswith(
         "Nothing that sampling error"
     )
-    assert explanation_content(explain_data(rational, 0, 0, False, False))["lead"].startswith(
+    assert explanation_content(explain_data(rational, 0, 0, False, False), RANDOM_UTILITY)["lead"].startswith(
         "Nothing: some population"
     )
 

@@ -67,7 +67,7 @@ def test_models_by_menu_need_not_lie_in_random_utility(tmp_path):
 
 
 def test_what_is_refused(tmp_path):
-    with pytest.raises(rf.InputError, match="has no types"):
+    with pytest.raises(rf.InputError, match="is about pairs"):
         report.make_report(DATA, tmp_path / "a.html", model=rf.TriangleInequalities())
     with pytest.raises(rf.InputError, match="model: a model such as RandomUtility"):
         report.make_report(DATA, tmp_path / "a.html", model="linear")

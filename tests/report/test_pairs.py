@@ -1,7 +1,5 @@
 """The section of the page on transitivity."""
 
-import pytest
-
 import rumflow as rf
 from rumflow.report import make_report
 from rumflow.report.pairs import is_pairs
@@ -21,10 +19,3 @@ def test_pairs_have_a_section_and_other_menus_do_not(tmp_path):
     assert not is_pairs(rf.ChoiceData.from_counts({("a", "b"): {"a": 1, "b": 2}}))
     make_report(larger, path, n_boot=0)
     assert 'id="transitivity"' not in path.read_text()
-
-
-@pytest.mark.parametrize("model", [None, rf.WeakOrders()])
-def test_ties_as_an_outcome_are_refused(tmp_path, model):
-    data = rf.ChoiceData.from_counts({("a", "b", rf.TIE): {"a": 3, "b": 1, rf.TIE: 4}})
-    with pytest.raises(rf.InputError, match="the page is about rankings"):
-        make_report(data, tmp_path / "page.html", n_boot=19, model=model)

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--out", default="report.html", metavar="FILE", help="the page to write (default report.html)"
     )
     parser.add_argument("--title", help="title of the page")
-    add_model(parser, False, False, "a model for a section of its own, beside all rankings of the items")
+    add_model(parser, False, True, "a model for a section of its own, beside all rankings of the items")
     add_revenue(parser, "for a section on the best assortment, see rumflow assort: ")
     add_sampling(parser, 499, "bootstrap replicates; 0 leaves the test out", least=0)
     add_json(parser)

@@ -10,7 +10,7 @@ import numpy as np
 from rumflow.check import check_menu
 from rumflow.core.menus import Menus
 from rumflow.data.counted import Counted
-from rumflow.data.labels import LARGEST_TOTAL, Item, check_items, format_menu
+from rumflow.data.labels import LARGEST_TOTAL, TIE, Item, check_items, format_menu
 from rumflow.errors import InputError
 
 
@@ -25,7 +25,10 @@ def from_mapping(counts: Mapping[Any, Mapping[Any, float]], items: Sequence[Item
         given.append(tuple(menu))
     if not given:
         raise InputError("there are no data: at least one menu must be observed")
-    labels = check_items(items if items is not None else list(dict.fromkeys(x for menu in given for x in menu)))
+    if items is None:
+        found = dict.fromkeys(x for menu in given for x in menu)
+        items = [x for x in found if x != TIE] + [TIE] * (TIE in found)
+    labels = check_items(items)
     position = {label: x for x, label in enumerate(labels)}
     sizes: list[int] = []
     item: list[int] = []

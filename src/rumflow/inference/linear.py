@@ -41,6 +41,7 @@ from rumflow.inference.resample import Sampler, generators
 from rumflow.inference.result import RumTest
 from rumflow.inference.sample import Sample
 from rumflow.inference.source import Source
+from rumflow.inference.words import words_of
 from rumflow.solvers.largest_deviation import LargestDeviation
 
 #: What `rum_test` can measure.
@@ -83,7 +84,7 @@ class LinearTest(RumTest):
         -------
         str
         """
-        level, words = check_level(level), self._words
+        level, words = check_level(level), words_of(self.sample.projector.model)
         verdict = "is rejected" if self.rejects(level) else "is not rejected"
         lines = [
             words.title,

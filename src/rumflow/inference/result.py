@@ -21,7 +21,7 @@ from rumflow.inference.pvalue import Verdict
 from rumflow.inference.relevant import LeftOut, left_out
 from rumflow.inference.replicate import distances
 from rumflow.inference.sample import Sample
-from rumflow.inference.words import DRAWN, OF_INEQUALITIES, OF_RANDOM_UTILITY, Words, nothing_or
+from rumflow.inference.words import DRAWN, Words, nothing_or, words_of
 from rumflow.output.files import plain
 from rumflow.output.names import WRAPPED, how_many, name_menu, name_range
 from rumflow.output.result import Result
@@ -105,7 +105,7 @@ class RumTest(Result):
         "weights", "draws", "notes", "seconds",
     )  # fmt: skip
     _listed = "tests"
-    _words: ClassVar[Words] = OF_RANDOM_UTILITY
+    _words: ClassVar[Words | None] = None  # None: those of the model
 
     @property
     def table(self) -> dict[str, list[Any]]:
@@ -306,9 +306,8 @@ class RumTest(Result):
         -------
         str
         """
-        level, sample, words = check_level(level), self.sample, self._words
-        if not sample.projector.model.has_types:
-            words = OF_INEQUALITIES
+        level, sample = check_level(level), self.sample
+        words = self._words or words_of(sample.projector.model)
         lines = [
             words.title,
             *self._facts(),

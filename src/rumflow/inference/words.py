@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from rumflow.inference.notes import ASSUMPTION
+from rumflow.models.model import Model
 
 #: How replicates are drawn, by what is resampled: from the fitted model, and from the observed choices.
 DRAWN = {
@@ -68,6 +69,24 @@ OF_INEQUALITIES = Words(
     "Furthest from the nearest shares that obey them",
     WEIGHTED,
 )
+
+
+def words_of(model: Model) -> Words:
+    """The sentences of a test of this model."""
+    if not model.has_types:
+        return OF_INEQUALITIES
+    name, people, _ = model.words()
+    if name == OF_RANDOM_UTILITY.hypothesis:
+        return OF_RANDOM_UTILITY
+    return Words(
+        f"Test of {name[:1].lower()}{name[1:]}: do these choices come from a population of {people}?",
+        "set of such populations",
+        "cone of such populations (any total)",
+        name,
+        "The observed frequencies are those of such a population themselves.",
+        "Furthest from the nearest such population",
+        WEIGHTED,
+    )
 
 
 def nothing_or(value: float) -> float:

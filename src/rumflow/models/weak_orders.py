@@ -83,11 +83,7 @@ class WeakOrders(Model):
 
     def parts(self, cells: Cells) -> list[Ints]:
         """Blocks of the comparison graph: weak orders that share one item at most agree with one over all items."""
-        ends = _pairs_of(cells)
-        menus = Menus(2 * np.arange(len(cells) + 1), np.sort(ends, axis=1).reshape(-1).astype(np.int32), cells.n_items)
-        block = blocks_of(menus)
-        order = np.argsort(block, kind="stable")
-        return np.split(order, np.flatnonzero(np.diff(block[order])) + 1)
+        return _blocks(_pairs_of(cells), cells.n_items)
 
     def relevant(self, menus: Menus, times: Ints, taken: Mask, even: Mask) -> Mask:
         """Pairs on no cycle leave."""
@@ -104,6 +100,20 @@ class WeakOrders(Model):
     def words(self) -> Wording:
         """As of people with weak orders."""
         return Wording("Weak order", "people with weak orders", "with a weak order")
+
+
+def largest_block(menus: Menus, tie: int) -> int:
+    """The number of items of the largest block of pairs with the outcome `tie`; up to `MOST_ITEMS` have a graph."""
+    ends = pair_items(menus, tie)
+    return max(len(np.unique(ends[block])) for block in _blocks(ends, menus.n_items))
+
+
+def _blocks(ends: Ints, n: int) -> list[Ints]:
+    """The pairs of each block of the comparison graph."""
+    menus = Menus(2 * np.arange(len(ends) + 1), np.sort(ends, axis=1).reshape(-1).astype(np.int32), n)
+    block = blocks_of(menus)
+    order = np.argsort(block, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(block[order])) + 1)
 
 
 def _partly(cells: Cells) -> Array:

@@ -38,18 +38,10 @@ def plot_pairs(found: Any, ax: Axes | None = None) -> Axes:
     colors = optional("matplotlib.colors", "plots")
     scale = colors.LinearSegmentedColormap.from_list("pairs", [RED, "#ece7dc", BLUE]).with_extremes(bad="white")
     image = ax.imshow(shares, cmap=scale, vmin=0.0, vmax=1.0, interpolation="nearest")
-    if n <= _WRITTEN:
-        for i, j in zip(*np.nonzero(~np.isnan(shares)), strict=True):
-            dark = abs(shares[i, j] - 0.5) > 0.3
-            ax.text(
-                j,
-                i,
-                f"{shares[i, j]:.2f}".lstrip("0"),
-                ha="center",
-                va="center",
-                fontsize=8,
-                color="w" if dark else "k",
-            )
+    written = n <= _WRITTEN
+    for i, j in zip(*np.nonzero(~np.isnan(shares)), strict=True) if written else []:
+        number, dark = f"{shares[i, j]:.2f}".lstrip("0"), abs(shares[i, j] - 0.5) > 0.3
+        ax.text(j, i, number, ha="center", va="center", fontsize=8, color="w" if dark else "k", zorder=5)
     if n <= _NAMED:
         names = [shorten(item, 14) for item in compared]
         size = 9 if n <= 25 else 6
@@ -64,13 +56,14 @@ def plot_pairs(found: Any, ax: Axes | None = None) -> Axes:
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     drawn = found.triangles[:_DRAWN]
-    written = n <= _WRITTEN  # numbers are circled, not covered
-    dots: dict[str, Any] = {"marker": "o", "linewidth": 1.6, "markersize": 22 if written else 5}
-    dots |= {"markerfacecolor": "none"} if written else {}
     for one, color in zip(drawn, _TRIANGLES, strict=False):
         at = [rank[item] for item in one.items]
         corners = [(at[(k + 1) % 3], at[k]) for k in range(3)]  # column: the item beaten
-        ax.plot(*zip(*corners, corners[0], strict=True), color=color, zorder=3, **dots)
+        ax.plot(*zip(*corners, corners[0], strict=True), color=color, linewidth=1.6, zorder=3)
+        # Numbers are circled on the colour of their cells, not covered.
+        faces = [scale(shares[row, column]) if written else color for column, row in corners]
+        size = 480 if written else 25
+        ax.scatter(*zip(*corners, strict=True), s=size, c=faces, edgecolors=color, linewidths=1.6, zorder=4)
     if drawn:
         words = [f"{' > '.join(shorten(x, 12) for x in (*one.items, one.items[0]))}{_certainty(one)}" for one in drawn]
         keys = [line(color, text) for text, color in zip(words, _TRIANGLES, strict=False)]

@@ -1,15 +1,20 @@
-"""The part of the page that says what is wrong with the data, and what to do about it."""
+"""The part of the page that says what is wrong with the data, and what to do about it: menus in conflict, or cycles of pairs."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from rumflow.data.choices import ChoiceData
-from rumflow.inference import Conflict, Explanation, explain
+from rumflow.data.labels import Item
+from rumflow.inference import BindingCycle, Conflict, CycleExplanation, Explanation, explain
 from rumflow.models.model import Model
 from rumflow.output.names import WRAPPED, list_menu, name_menu
 from rumflow.projection.results import Projection
+from rumflow.report.page_model import PageModel
 from rumflow.report.render import PageTable
+from rumflow.text import visible
+
+Reasons = Explanation | CycleExplanation
 
 #: Conflicts that are shown, menus of each, and rows of the table. Fewer replicates than this cannot reject at 5 %.
 MOST_CONFLICTS, MOST_MENUS, MOST_ROWS, LEAST_REPLICATES = 3, 8, 15, 19
@@ -28,6 +33,9 @@ _TITLES = {
 }
 
 
+_CHECK = "Check first how the menus above were recorded: was a label wrong, or were these other people, at another place or time?"
+
+
 def is_quick(fit: Projection) -> bool:
     """Is the search, some thousand projections, a matter of seconds or minutes?"""
     return bool(fit.geometry.exact and fit.geometry.n_arcs <= MOST_ARCS)
@@ -35,8 +43,8 @@ def is_quick(fit: Projection) -> bool:
 
 def explain_data(
     data: ChoiceData, n_boot: int, seed: int, cluster: bool | str, progress: bool, model: Model | None = None
-) -> Explanation:
-    """The conflicts of the data; of the shares as they are where no test is asked for."""
+) -> Reasons:
+    """The conflicts of the data, or their cycles for the triangle inequalities; of the shares as they are without a test."""
     level = 0.05 if n_boot else None
     replicates = max(n_boot, LEAST_REPLICATES)
     found = explain(
@@ -50,20 +58,73 @@ def explain_data(
         progress=progress,
         model=model,
     )
-    assert isinstance(found, Explanation)  # of a model with types
     if found.interrupted:
         raise KeyboardInterrupt
     return found
 
 
-def explanation_content(found: Explanation) -> dict[str, Any]:
+def contradict(reasons: Reasons) -> bool:
+    """Do the choices contradict the model, beyond chance where a test was asked for?"""
+    if isinstance(reasons, Explanation):
+        return bool(reasons.conflicts)
+    return bool(reasons.cycles) and (reasons.pvalue is None or reasons.level is None or reasons.pvalue <= reasons.level)
+
+
+def first_inequality(reasons: Reasons | None) -> str:
+    """The first inequality that the choices violate, in words; "" where there is none."""
+    if reasons is None or not contradict(reasons):
+        return ""
+    return reasons.cycles[0].text if isinstance(reasons, CycleExplanation) else reasons.conflicts[0].inequality.text
+
+
+def first_conflict(reasons: Reasons | None) -> list[list[Item]] | None:
+    """The menus of the first conflict, or the pairs of the first cycle; None where none was looked for."""
+    if reasons is None or isinstance(reasons, Explanation):
+        return None if reasons is None else [list(menu) for menu in reasons.conflict]
+    items = reasons.cycles[0].items if contradict(reasons) else ()
+    return [list(pair) for pair in zip(items, (*items[1:], *items[:1]), strict=True)]
+
+
+def explanation_content(found: Reasons, words: PageModel) -> dict[str, Any]:
     """What the template needs."""
+    if isinstance(found, CycleExplanation):
+        return _cycles_content(found)
     return {
         "lead": _lead(found),
         "conflicts": [_conflict(found, one) for one in found.conflicts],
         "notes": found.notes,
-        "advice": _advice(found),
+        "advice": _advice(found, words),
         "influence": _influence(found),
+    }
+
+
+def _cycles_content(found: CycleExplanation) -> dict[str, Any]:
+    sure, more = contradict(found), found.n_cycles - len(found.cycles)
+    return {
+        "lead": found.verdict,
+        "conflicts": [_cycle(one) for one in found.cycles] if sure else [],
+        "notes": [f"{more} more of them bind, at lower prices."] if sure and more else [],
+        "advice": [_CHECK] if sure else [],
+        "influence": PageTable("", [], []),
+    }
+
+
+def _cycle(one: BindingCycle) -> dict[str, Any]:
+    """A cycle as a conflict, with its shares as bars; of a path, only words."""
+    scale = max(one.total, one.bound)
+    steps = zip(one.items, (*one.items[1:], one.items[0]), one.shares, strict=True)
+    return {
+        "title": " > ".join(map(visible, one.items if one.path else (*one.items, one.items[0]))),
+        "text": one.text,
+        "bars": []
+        if one.path
+        else [
+            {"text": f"{visible(a)} over {visible(b)}", "value": f"{p:.3f}", "width": f"{100 * p / scale:.2f}"}
+            for a, b, p in steps
+        ],
+        "bound": f"{one.bound:g}",
+        "value": f"{one.total:.3f}",
+        "limit": f"{100 * one.bound / scale:.2f}",
     }
 
 
@@ -122,15 +183,16 @@ def _largest(shares: dict[Any, float]) -> list[tuple[Any, float]]:
     return sorted(shares.items(), key=lambda pair: -pair[1])[:6]
 
 
-def _advice(found: Explanation) -> list[str]:
+def _advice(found: Explanation, words: PageModel) -> list[str]:
     if not found.conflicts:
         return [
-            "Probabilities of the nearest random utility model, below, can be used for menus that were offered; for other menus "
+            f"Probabilities of the nearest {words.noun}, below, can be used for menus that were offered; for other menus "
             "use the ranges, since models that fit equally well differ there."
         ]
+    logit = " (a logit is one)" if words.model is None else ""
     lines = [
-        "Check first how the menus above were recorded: was a label wrong, or were these other people, at another place or time?",
-        "If they are right, these people do not choose by one ranking each. Do not use a random utility model (a logit is one) "
+        _CHECK,
+        f"If they are right, these people do not choose by one ranking each. Do not use a {words.noun}{logit} "
         "to say what happens when such menus are changed into each other; for menus that are in no conflict it may still serve.",
     ]
     alone = [

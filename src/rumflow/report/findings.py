@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import NotConvergedError
-from rumflow.inference import Explanation, RumTest, rum_test
+from rumflow.inference import RumTest, rum_test
 from rumflow.inference.confidence import has_counts
 from rumflow.models.model import Model
 from rumflow.projection.describe import nothing_to_test
 from rumflow.projection.results import Projection
 from rumflow.projection.single import project
 from rumflow.projection.status import Status
-from rumflow.report.explanation import explain_data, is_quick
+from rumflow.report.explanation import Reasons, contradict, explain_data, is_quick
 
 #: A p-value up to this is a no.
 LEVEL = 0.05
@@ -24,12 +24,12 @@ class Findings(NamedTuple):
 
     fit: Projection
     test: RumTest | None  # none was asked for, or the number of choices is not known
-    reasons: Explanation | None  # None: the search would take long
+    reasons: Reasons | None  # None: the search would take long
 
     @property
     def doubtful(self) -> bool:
         """Do the choices contradict the model?"""
-        conflicts = self.reasons is not None and bool(self.reasons.conflicts)
+        conflicts = self.reasons is not None and contradict(self.reasons)
         return conflicts or (self.test is not None and self.test.pvalue <= LEVEL)
 
 
@@ -58,15 +58,19 @@ def find_verdict(found: Findings, counted: bool) -> dict[str, str]:
     people = fit.model.words().people
     if reason := nothing_to_test(fit):
         return {"kind": "", "text": reason}
+    if fit.inside and not fit.model.has_types:
+        return {
+            "kind": "good",
+            "text": f"They may be: the shares obey all {fit.model.name}, as in populations of {people}.",
+        }
     if fit.inside:
         return {"kind": "good", "text": f"Yes: a population of {people} explains every observed share exactly."}
     if test is None:
         chance = "No test was run, so this may be chance." if counted else "The number of choices is not known."
-        nearest = "random utility model" if fit.model.all_rankings else f"population of {people}"
-        return {
-            "kind": "",
-            "text": f"Not exactly: the nearest {nearest} is at a distance of {fit.distance:.4g}. {chance}",
-        }
+        nearest = "random utility model is" if fit.model.all_rankings else f"population of {people} is"
+        if not fit.model.has_types:
+            nearest = f"shares that obey the {fit.model.name} are"
+        return {"kind": "", "text": f"Not exactly: the nearest {nearest} at a distance of {fit.distance:.4g}. {chance}"}
     if test.pvalue <= LEVEL:
         return {
             "kind": "bad",

@@ -11,14 +11,12 @@ import numpy as np
 
 from rumflow.check import check_replicates
 from rumflow.core.arrays import Array, Ints, Mask
-from rumflow.core.lattice import items_of
 from rumflow.core.seeds import ZERO, Seed, entropy
 from rumflow.data.accept import DataLike, as_data
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Item, tie_number
+from rumflow.data.labels import TIE, Item, tie_number
 from rumflow.errors import InputError
-from rumflow.inference import bounds
 from rumflow.inference.assortment_inputs import check_revenue
 from rumflow.inference.confidence import has_counts
 from rumflow.inference.notes import ASSUMPTION
@@ -32,16 +30,17 @@ from rumflow.projection.describe import nothing_to_test
 from rumflow.projection.results import Projection
 from rumflow.report.assortment import assortment_content, find_assortment
 from rumflow.report.budgets import make_budget_report
-from rumflow.report.explanation import explanation_content
+from rumflow.report.explanation import explanation_content, first_conflict
 from rumflow.report.findings import Findings, find, find_verdict
 from rumflow.report.other_model import other_content
+from rumflow.report.page_model import PageModel, model_of_page
 from rumflow.report.pairs import is_pairs, pairs_content
+from rumflow.report.predictions import predict
 from rumflow.report.render import PageTable, render
 from rumflow.report.svg import draw
 
-#: Menus that were not offered and are shown with predictions, and rows of the long tables. The linear programmes behind a
-#: prediction take seconds for 8 items and minutes for 10: beyond 8 items there are none.
-MOST_PREDICTED, MOST_PREDICTED_OF_8, MOST_ROWS = 12, 3, 300
+#: Rows of the long tables.
+MOST_ROWS = 300
 
 #: Shares of a menu that are listed, and items up to which the flow over all menus is drawn.
 MOST_SHARES, MOST_DRAWN = 16, 16
@@ -88,7 +87,8 @@ def make_report(
     revenue, outside_option : optional
         For a section on the best assortment, see `rumflow.best_assortment`.
     model : Model, optional
-        For a section on this model beside random utility; the best assortment is then over its populations.
+        For a section on this model beside random utility; the best assortment is then over its populations. Pairs with ties
+        as an outcome are compared with weak orders in place of random utility, beyond 10 items with the triangle inequalities.
 
     Returns
     -------
@@ -110,8 +110,6 @@ def make_report(
     n_boot = check_replicates(n_boot, least=0)
     seed = entropy(seed, rng)
     require_model(model)
-    if model is not None and not model.has_types:
-        raise model.no_types()
     words = (
         command
         or f"rumflow.report.make_report(data, {str(path)!r}, n_boot={n_boot}, seed={seed}"
@@ -123,25 +121,27 @@ def make_report(
         if revenue is not None or cluster is True or model is not None:
             raise InputError("revenue, cluster and model are for choices from menus, not for budgets")
         return make_budget_report(data, path, title, n_boot, seed, words, progress, inputs)
-    if tie_number(data.items) >= 0:
-        raise InputError(
-            "these pairs have ties as an outcome, and the page is about rankings, which have none: make half wins of them, or "
-            "leave them out, with data.resolve_ties('half') or ('drop'), or with ties= (--ties) when reading; rf.transitivity "
-            "(rumflow pairs) and rf.rum_test with TriangleInequalities() (rumflow test --triangle) take ties as an outcome"
-        )
     if revenue is not None:
+        if tie_number(data.items) >= 0:
+            raise InputError(
+                "revenue: an assortment has no ties; make half wins of them (data.resolve_ties('half'), --ties)"
+            )
+        if model is not None and not model.has_types:
+            raise model.no_types()
         check_revenue(data.items, revenue, outside_option)
     if not _several(data).any():
         raise InputError("no menu of two items or more was observed, so there is nothing to report")
     check_target(path, inputs)
-    found = find(data, None, n_boot, seed, cluster, progress)
+    words_of = model_of_page(data)
+    found = find(data, words_of.model, n_boot, seed, cluster, progress)
     fit, test, reasons = found
-    content = _content(data, found)
+    content = _content(data, found, words_of)
     idle = bool(nothing_to_test(fit))
-    content["explanation"] = None if reasons is None or idle else explanation_content(reasons)
+    content["explanation"] = None if reasons is None or idle else explanation_content(reasons, words_of)
     content["idle"] = idle
-    other = None if model is None else find(data, model, n_boot, seed, cluster, progress)
-    content["other"] = None if other is None else other_content(other, found, has_counts(data))
+    beside = model is not None and model != words_of.model
+    other = find(data, model, n_boot, seed, cluster, progress) if beside else None
+    content["other"] = None if other is None else other_content(other, found, words_of, has_counts(data))
     content["transitivity"] = pairs_content(data, n_boot, seed, cluster, progress) if is_pairs(data) else None
     best = None
     if revenue is not None:
@@ -159,7 +159,7 @@ def make_report(
         "model": None if other is None else other.fit.model.name,
         "model_distance": None if other is None else other.fit.distance,
         "model_pvalue": None if other is None or other.test is None else float(other.test.pvalue),
-        "conflict": None if reasons is None else [list(menu) for menu in reasons.conflict],
+        "conflict": first_conflict(reasons),
         "assortment": None if best is None else list(best.menu),
         "choices": data.n_observations,
         "bytes": len(page.encode()),
@@ -177,11 +177,12 @@ def _sized(data: ChoiceData) -> bool:
     return has_counts(data) or float(data.totals.max()) > 1
 
 
-def _content(data: ChoiceData, found: Findings) -> dict[str, Any]:
+def _content(data: ChoiceData, found: Findings, model: PageModel) -> dict[str, Any]:
     fit, test, _ = found
     cells = int((~np.isnan(data.count))[_several(data)[data.offered.menu]].sum())
     certificate = fit.certificate
-    predictions, text = _predictions(data, fit)
+    predictions, text = predict(data, fit)
+    tied = tie_number(data.items) >= 0
     return {
         "verdict": find_verdict(found, has_counts(data)),
         "assumption": ASSUMPTION,
@@ -190,21 +191,23 @@ def _content(data: ChoiceData, found: Findings) -> dict[str, Any]:
         "menus": _menus(data),
         "distance": _distance(fit),
         "typical": None if fit.inside else f"{fit.distance / np.sqrt(max(cells, 1)):.3f}",
-        "test": None if test is None else {"text": _test_text(test), "summary": test.summary()},
+        "test": None if test is None else {"text": _test_text(test, model), "summary": test.summary()},
         "drivers": _drivers(data, fit),
         "cells": _cells(data, fit),
         "pictures": _pictures(fit, test),
         "key": key_of(data.items),
         "letters": key_of(data.items) if Names(data.items).coded else [],
         "complete": fit.complete,
+        "model": model,
         "lattice_text": ""
-        if data.n <= MOST_DRAWN
+        if tied or data.n <= MOST_DRAWN
         else f"The flow over all menus is drawn for up to {MOST_DRAWN} items; these are {data.n}.",
         "predictions": predictions,
         "predictions_text": text,
         "certificate": {
             "objective": f"{fit.objective:.8g}",
             "gap": f"{fit.gap:.1e}",
+            "least": "flow" if fit.model.has_types else "share",
             "least_flow": f"{certificate.least_flow:.1e}",
             "menu_error": f"{certificate.menu_error:.0e}",
             "status": f"{fit.status}: {fit.status.explanation}",
@@ -218,10 +221,11 @@ def _distance(fit: Projection) -> str:
 
 
 def _facts(data: ChoiceData, fit: Projection, test: Any) -> list[tuple[str, str]]:
-    every = 2**data.n - 1 - data.n
+    n = sum(item != TIE for item in data.items)
+    kind, every = ("menus", 2**n - 1 - n) if n == data.n else ("pairs", n * (n - 1) // 2)
     facts = [
-        ("items", str(data.n)),
-        ("menus offered", f"{int(_several(data).sum())}" + (f" of {every:,}" if data.n <= 16 else "")),
+        ("items", str(n)),
+        (f"{kind} offered", f"{int(_several(data).sum())}" + (f" of {every:,}" if n <= 16 else "")),
         *([("choices", f"{data.n_observations:,.6g}")] if _sized(data) else []),
         ("distance", _distance(fit)),
     ]
@@ -234,7 +238,9 @@ def _facts(data: ChoiceData, fit: Projection, test: Any) -> list[tuple[str, str]
 
 def _about(data: ChoiceData) -> list[str]:
     low, high = float(data.totals.min()), float(data.totals.max())
-    lines = [f"Items: {name_order(data.items, length=2000, separator=', ')}."]
+    items = [item for item in data.items if item != TIE]
+    tied = " Ties are an outcome of their own." if len(items) < data.n else ""
+    lines = [f"Items: {name_order(items, length=2000, separator=', ')}.{tied}"]
     same = (
         f"{low:,.6g} choices from each menu."
         if low == high
@@ -309,49 +315,13 @@ def _cells(data: ChoiceData, fit: Projection) -> PageTable:
     return table
 
 
-def _predictions(data: ChoiceData, fit: Projection) -> tuple[PageTable | None, str]:
-    """Bounds for menus that were not offered."""
-    left = 2**data.n - 1 - data.n - int(_several(data).sum())
-    if left == 0:
-        return None, ""
-    if data.n > 8:
-        return None, (
-            f"{f'{left:,}' if data.n <= 30 else 'Nearly all'} menus were not offered. With {data.n} items the bounds of a "
-            "prediction take a while, so none are shown here: the command rumflow bounds finds them, one menu at a time."
-        )
-    offered = {int(m) for m in data.masks}
-    missing = [m for m in range(1, 1 << data.n) if m.bit_count() >= 2 and m not in offered]
-    missing.sort(key=lambda m: (-m.bit_count(), m))
-    shown = missing[: MOST_PREDICTED if data.n < 8 else MOST_PREDICTED_OF_8]
-    table = PageTable(
-        "Menus not offered", ["menu", "item", "at least", "at most", "this model"], [False, False, True, True, True]
-    )
-    for mask in shown:
-        members = items_of(mask)
-        menu = tuple(data.items[x] for x in members)
-        found = bounds(fit, menu)
-        for k, x in enumerate(members):
-            low, high = float(found.lower[k]), float(found.upper[k])
-            table.add(name_menu(data.items, menu, WRAPPED), str(data.items[x]), low, high, float(fit.rho[mask, x]))
-    more = (
-        ""
-        if len(shown) == len(missing)
-        else f" {len(shown)} of the {len(missing)} menus not offered are shown, the largest first."
-    )
-    return table, (
-        "Many random utility models fit the data equally well and differ here. The lowest and highest probability "
-        "over all of them are "
-        "what the data say; the last column is the one model shown in this report." + more
-    )
-
-
-def _test_text(test: Any) -> str:
+def _test_text(test: Any, model: PageModel) -> str:
     reached = round(float(test.pvalue) * (1 + test.n_boot)) - 1
     return (
-        f"In {reached} of {test.n_boot} samples drawn from a random utility model close to the data the statistic "
+        f"In {reached} of {test.n_boot} samples drawn from a {model.noun} close to the data the statistic "
         "was as large as in "
         f"the data: the p-value is (1 + {reached}) / (1 + {test.n_boot}) = {test.pvalue:.3g}. A small value speaks "
-        "against random utility. "
+        f"against {model.short}. "
         + " ".join(f"With tau = {t:.3g} it is {p:.3g}." for t, p in zip(test.taus[1:], test.pvalues[1:], strict=True))
         + (f" Left out of the test: {test.left_out.describe(test.whole.items)}." if test.left_out else "")
         + "".join(f" {note}" for note in test.notes)
@@ -360,12 +330,11 @@ def _test_text(test: Any) -> str:
 
 def _pictures(fit: Projection, test: Any) -> dict[str, str]:
     n = fit.n
-    rankings = min(10, len(fit.rankings.weights))
-    found = {
-        "fit": draw(lambda ax: plots.plot_fit(fit, ax), 7.6, 4.2, "fit"),
-        "rankings": draw(lambda ax: plots.plot_rankings(fit, ax), 7.6, 1.6 + 0.34 * rankings, "rankings"),
-    }
-    if n <= MOST_DRAWN:
+    found = {"fit": draw(lambda ax: plots.plot_fit(fit, ax), 7.6, 4.2, "fit")}
+    if fit.model.all_rankings:
+        height = 1.6 + 0.34 * min(10, len(fit.rankings.weights))
+        found["rankings"] = draw(lambda ax: plots.plot_rankings(fit, ax), 7.6, height, "rankings")
+    if fit.model.all_rankings and n <= MOST_DRAWN:
         height = (1.3 + 0.95 * n) if n <= 5 else (1.6 + 0.36 * n)
         found["lattice"] = draw(lambda ax: plots.plot_lattice(fit, ax), 7.6, height, "lattice")
     if test is not None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from rumflow.data.choices import ChoiceData
+from rumflow.data.labels import tie_number
 from rumflow.inference import transitivity
 from rumflow.report.svg import draw
 
 
 def is_pairs(data: ChoiceData) -> bool:
     """Are these choices from pairs of three items or more?"""
-    return bool(data.n > 2 and (data.offered.sizes <= 2).all() and (data.offered.sizes == 2).any())
+    pair = 3 if tie_number(data.items) >= 0 else 2  # a pair with ties as an outcome is a menu of three
+    return bool(data.n > pair and (data.offered.sizes <= pair).all() and (data.offered.sizes == pair).any())
 
 
 def pairs_content(data: ChoiceData, n_boot: int, seed: int, cluster: bool | str, progress: bool) -> dict[str, Any]:
