@@ -141,6 +141,8 @@ ELSEWHERE = {
     "solvers/graph_fits.py": ("solvers/test_graph.py", "fits of groups of menus, and together"),
     "solvers/interior/lanes.py": ("solvers/interior/test_smoothed.py", "kernels of the smoothed projection"),
     "solvers/interior/smoothed_path.py": ("solvers/interior/test_smoothed.py", "kernels of the smoothed projection"),
+    "torch/operators.py": ("torch/test_function.py", "operators are reached through the function"),
+    "torch/functional.py": ("torch/test_layer.py", "the function of the layers, compared with them"),
     "solvers/resources.py": ("solvers/test_graph.py", "threads, deadlines and reports, tried in the solvers"),
 }
 
@@ -179,7 +181,7 @@ PUBLIC = {
     "next_menu", "make_report", "project", "project_many", "project_cells",
 }  # fmt: skip
 #: Classes that users make, and operators of PyTorch, which take tensors and numbers only.
-PUBLIC_FILES = {"torch/layer.py", "torch/function.py"}
+PUBLIC_FILES = {"torch/layer.py", "torch/function.py", "torch/operators.py"}
 KERNELS = {"kernel", "leaf", "inlined", "fused", "reduction"}
 HELD = (
     "check.py", "core", "output", "data", "models", "solvers", "projection", "inference", "layers", "torch", "jax", "sklearn",

@@ -87,6 +87,7 @@ PARTS: dict[str, tuple[str, list[str], list[str]]] = {
             ),
             "-m studies.benchmarks.flows",
             "-m studies.benchmarks.flows --nearly",
+            *(f"-m studies.benchmarks.calls {part}" for part in ("one", "equal", "state")),
         ],
         [],
     ),

@@ -216,3 +216,12 @@ def test_layers_are_made_in_full_on_the_meta_device() -> None:
 def test_what_is_not_accepted(call, message) -> None:
     with pytest.raises(rf.InputError, match=message):
         call()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_no_samples(n) -> None:
+    layer = FlowRUM(n)
+    for shape in ((0,), (2, 0)):
+        z = torch.zeros(*shape, len(layer.arcs), requires_grad=True)
+        layer(z).sum().backward()
+        assert layer(z).shape == z.grad.shape == z.shape

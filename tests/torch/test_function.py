@@ -250,7 +250,7 @@ def test_with_and_without_operators_the_bits_are_the_same(smoothing, monkeypatch
     seen = []
     with monkeypatch.context() as patch:
         patch.setattr(function, "_looked_on", lambda tensor: True)
-        patch.setattr(function, "_project", None)  # the operator has its own reference
+        patch.setattr(function, "project_rows", None)  # the operator has its own reference
         expected = results()
     with monkeypatch.context() as patch:
         patch.setattr(function.Project, "forward", staticmethod(lambda *args: seen.append(args)))

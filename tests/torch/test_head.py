@@ -28,3 +28,8 @@ def test_the_head_is_made_in_full_on_the_meta_device() -> None:
     with torch.device("meta"):
         head = MenuSoftmax(3, menus=[(0, 1), (0, 1, 2)])
     assert torch.allclose(head(torch.zeros(5)), torch.tensor([1 / 2, 1 / 2, 1 / 3, 1 / 3, 1 / 3]))
+
+
+def test_whole_numbers_are_refused() -> None:
+    with pytest.raises(rf.InputError, match=r"logits: a floating point tensor of PyTorch is needed, not torch\.int64"):
+        MenuSoftmax(2)(torch.zeros(4, dtype=torch.int64))

@@ -89,6 +89,16 @@ def test_exported_programs_are_saved(options) -> None:
     assert torch.equal(torch.export.load(stored).module()(z), layer(z))
 
 
+def test_shapes_are_computed_with_fake_tensors() -> None:
+    """Also without an environment of shapes, where the size of the state cannot be unknown."""
+    layer = RUMLayer(3)
+    with torch._subclasses.FakeTensorMode(allow_non_fake_inputs=True):
+        z = torch.rand(2, 12, requires_grad=True)
+        y = layer(z)
+        y.sum().backward()
+    assert y.shape == z.grad.shape == (2, 12)
+
+
 @pytest.mark.parametrize("kind", LAYERS)
 def test_shapes_are_computed_on_the_meta_device(kind: str) -> None:
     options = LAYERS[kind]

@@ -274,7 +274,7 @@ def test_layers_want_tensors():
     pytest.importorskip("torch")
     from rumflow.torch import RUMLayer
 
-    with pytest.raises(rf.InputError, match="a tensor of PyTorch is needed"):
+    with pytest.raises(rf.InputError, match="tensor of PyTorch is needed"):
         RUMLayer(3)(np.ones((2, 12)))
 
 

@@ -55,6 +55,8 @@ def test_it_is_the_mean_of_the_definition(name, rng):
         assert float(likelihood(z, menu, choice)) == pytest.approx(plain(likelihood, z, menu, choice), abs=1e-9)
         apart = likelihood(z.reshape(3, 4, -1), menu.reshape(3, 4), choice.reshape(3, 4))
         assert float(apart) == pytest.approx(float(likelihood(z, menu, choice)))
+        for dtype in (torch.float32, torch.bfloat16):
+            assert likelihood(z.to(dtype), menu, choice).dtype == dtype
 
 
 @pytest.mark.parametrize("name", LAYERS)

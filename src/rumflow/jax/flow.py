@@ -94,6 +94,6 @@ def _zeta(a: Array, n: int) -> Array:
     """Z on columns of n rows of 2^(n-1) numbers, bit by bit."""
     shape = a.shape
     for bit in range(n - 1):
-        halves = a.reshape(n, -1, 2, 1 << bit, shape[1])
+        halves = a.reshape(n, 1 << (n - 2 - bit), 2, 1 << bit, shape[1])
         a = halves.at[:, :, 0].add(halves[:, :, 1])
     return a.reshape(shape)

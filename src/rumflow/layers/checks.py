@@ -45,10 +45,10 @@ def require_options(
 
 def require_finite(z: Array, engine: Engine) -> None:
     """An error that names the first sample, menu and item that is not a finite number."""
-    wrong = ~(np.abs(z) <= LARGEST)
-    if not wrong.any():
+    size = np.abs(z)
+    if size.max(initial=0.0) <= LARGEST:  # not so where any is NaN
         return
-    *sample, cell = np.argwhere(wrong)[0].tolist()
+    *sample, cell = np.argwhere(~(size <= LARGEST))[0].tolist()
     name = "the sample" if not sample else f"sample {sample[0] if len(sample) == 1 else tuple(sample)}"
     raise InputError(
         f"{name}: {engine.name(cell)} is {float(z[(*sample, cell)])}; every number must be finite, at most {LARGEST:g}"

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import count
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakValueDictionary
@@ -100,6 +101,8 @@ def solve_distinct(
     seconds: float | None = None,
 ) -> Answer:
     """`engine.solve`, once for rows that are the same, such as several choices in one situation."""
+    if len(z) == 1:
+        return engine.solve(z, starts, stop, keep, with_flow, seconds)
     numbers: dict[bytes, int] = {}
     back = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in z], np.int64)
     if len(numbers) == len(z):
@@ -112,7 +115,8 @@ def solve_distinct(
     return Answer(answer.rho[back], flow, state, [answer.starts[i] for i in back] if answer.starts else [])
 
 
-class Places(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Places:
     """Which positions of a geometry's flattened layout a layer reads and writes; -1 for menus of one item that it lacks."""
 
     shape: tuple[int, int]  # of the layout
@@ -126,7 +130,7 @@ class Places(NamedTuple):
         """(B, M) numbers on the positions `index` to (B, *shape), 0 elsewhere."""
         size = self.shape[0] * self.shape[1]
         if index is self.every:
-            return values.take(_inverse(index.tobytes(), size), axis=1).reshape(-1, *self.shape)
+            return values.take(self._inverse, axis=1).reshape(-1, *self.shape)
         rows = np.zeros((len(values), size))
         here = index >= 0
         rows[:, index[here]] = values if here.all() else values[:, here]
@@ -135,9 +139,9 @@ class Places(NamedTuple):
     def take(self, rows: Array, index: Ints, single: float = 0.0) -> Array:
         """The way back; `single` on menus of one item that the layout lacks."""
         flat = rows.reshape(len(rows), self.shape[0] * self.shape[1])
-        here = index >= 0
-        if here.all():
+        if not self._lacks_some:
             return flat.take(index, axis=1)
+        here = index >= 0
         values = flat.take(np.maximum(index, 0), axis=1)
         values[:, ~here] = single
         return values
@@ -149,11 +153,14 @@ class Places(NamedTuple):
         total: Array = squares @ self.weights if len(self.weights) else squares.sum(axis=1)
         return total
 
+    @cached_property
+    def _inverse(self) -> Ints:
+        """`every` turned around: taking is quicker than scattering."""
+        return np.argsort(self.every)
 
-@lru_cache(maxsize=16)
-def _inverse(index: bytes, size: int) -> Ints:
-    """The positions of a permutation, turned around: taking is quicker than scattering."""
-    return np.argsort(np.frombuffer(index, np.int64))
+    @cached_property
+    def _lacks_some(self) -> bool:
+        return bool((self.inputs < 0).any() or (self.outputs < 0).any())
 
 
 class _Reader:

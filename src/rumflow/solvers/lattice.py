@@ -321,7 +321,7 @@ class LatticeGeometry(Geometry):
         until = resources.until
         late = math.isfinite(until) and clock() > until
         most = _BRIEF if late else _MOST_RANKINGS if leave else self.small.most
-        problem = self.small._replace(most=most)
+        problem = self.small if most == self.small.most else self.small._replace(most=most)
         while True:
             done = solve_piece(
                 problem, self.weights, self.complete, small, targets, begin, start, stop.tol, floor,
@@ -342,20 +342,18 @@ class LatticeGeometry(Geometry):
         rankings, numbers = used.tolist()
         flat = Start(flat.paths[:rankings], flat.weights[:rankings], flat.factor[:numbers])
         unsolved = self._certify(part) if part.certify or out.stalled.any() else []
-        fits.reasons[part.span] = ["done"] * size
-        left = out.kind == LEFT
-        if left.any():
-            reason = "max_seconds" if late else "too_large"
-            fits.reasons[part.span] = [reason if own else "done" for own in left.tolist()]
-            if late:
-                out.kind[left] = FACE
-        if self.complete and INSIDE in out.kind.tolist():
-            for i, (kind, rounds) in enumerate(zip(out.kind.tolist(), out.rounds.tolist(), strict=True)):
+        kinds = out.kind.tolist()
+        reason = "max_seconds" if late else "too_large"
+        fits.reasons[part.span] = [reason if kind == LEFT else "done" for kind in kinds]
+        if late:
+            out.kind[out.kind == LEFT] = FACE
+        if self.complete and INSIDE in kinds:
+            for i, (kind, rounds) in enumerate(zip(kinds, out.rounds.tolist(), strict=True)):
                 if kind == INSIDE and rounds == 0:
                     fits.methods[first + i] = "moebius"
         found = None
         for i in unsolved:
-            if left[i]:
+            if kinds[i] == LEFT:
                 continue
             found = found if found is not None else split(out.count, flat)
             certificate = self.certifier.make(*fits.numbers[first + i].tolist())

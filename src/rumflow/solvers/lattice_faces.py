@@ -99,7 +99,7 @@ class LatticeFaces:
     ) -> None:
         geometry = self._geometry
         none = np.empty((0, *rows.shape[1:]))
-        count = thread_count(threads)
+        count = 1 if len(rows) == 1 else thread_count(threads)
 
         def task(piece: range) -> None:
             here = slice(piece.start, piece.stop)

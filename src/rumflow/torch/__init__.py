@@ -17,8 +17,9 @@ except ImportError as error:  # pragma: no cover - depends on what is installed
 
 from rumflow.torch.cells import Cells
 from rumflow.torch.flow import FlowRUM
+from rumflow.torch.functional import project_cells
 from rumflow.torch.head import MenuSoftmax
-from rumflow.torch.layer import AxiomLayer, RUMLayer, project_cells
+from rumflow.torch.layer import AxiomLayer, RUMLayer
 from rumflow.torch.likelihood import ChoiceLikelihood
 from rumflow.torch.mixture import MixtureRUM
 from rumflow.torch.monitor import ConflictMonitor, ConflictReport

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from rumflow.errors import InputError
 from rumflow.layers.flows import FlowLayer, FlowTables, Level
 from rumflow.models.model import Model
+from rumflow.torch.checks import require_floating
 from rumflow.torch.menus import MenuCells, ReadsMenus
 from rumflow.torch.tables import HasTables
 
@@ -89,10 +89,9 @@ class FlowRUM(FlowLayer, ReadsMenus, HasTables):
 
     def _scores(self, scores: Tensor, residuals: Tensor | None) -> Tensor:
         """The score of every arc."""
-        for name, given in (("scores", scores), ("residuals", residuals)):
-            if given is not None and not (isinstance(given, Tensor) and given.dtype.is_floating_point):
-                kind = given.dtype if isinstance(given, Tensor) else type(given).__name__
-                raise InputError(f"{name}: a floating point tensor is needed, not {kind}")
+        require_floating("scores", scores)
+        if residuals is not None:
+            require_floating("residuals", residuals)
         if not self._tables.takes_utilities(tuple(scores.shape), None if residuals is None else tuple(residuals.shape)):
             return scores
         z = self._of_items(scores)
@@ -152,10 +151,10 @@ def _zeta(a: Tensor, n: int) -> Tensor:
     """
     samples, bit = a.shape[1], (n - 1) % 2
     if bit:
-        lower, upper = a.view(n, -1, 2, 1, samples).unbind(2)
+        lower, upper = a.view(n, 1 << (n - 2), 2, 1, samples).unbind(2)
         a = torch.stack((lower + upper, upper), 2)
     for done in range(bit, n - 1, 2):
-        neither, first, second, both = a.view(n, -1, 4, 1 << done, samples).unbind(2)
+        neither, first, second, both = a.view(n, 1 << (n - 3 - done), 4, 1 << done, samples).unbind(2)
         with_first = first + both
         a = torch.stack((neither + second + with_first, with_first, second + both, both), 2)
-    return a.view(-1, samples)
+    return a.view(n << (n - 1), samples)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from rumflow.core.lattice import Lattice
 from rumflow.errors import InputError
 from rumflow.layers.cells import Menu, menu_masks
+from rumflow.torch.checks import require_floating
 from rumflow.torch.tables import HasTables
 
 
@@ -57,6 +58,7 @@ class MenuSoftmax(HasTables):
         -------
         Tensor of shape (..., M)
         """
+        require_floating("logits", logits)
         if logits.ndim == 0 or logits.shape[-1] != self.n_cells:
             raise InputError(
                 f"the last axis must run over the {self.n_cells} cells; the input has shape {tuple(logits.shape)}"

@@ -7,8 +7,6 @@ that codes differ; beyond, c(x) are random numbers, and what was found is compar
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -16,6 +14,7 @@ from torch import Tensor, nn
 from rumflow.core.arrays import Ints
 from rumflow.core.menus import MOST_MASK_ITEMS
 from rumflow.errors import InputError
+from rumflow.torch.checks import refuse
 
 
 class MenuCells:
@@ -188,18 +187,6 @@ class ReadsMenus(nn.Module):
                 f"{tuple(y.shape)}"
             )
         return self.menu_cells.to_table(y)
-
-
-def refuse(wrong: Tensor, message: Callable[[int], str]) -> None:
-    """Raise for the first sample that is wrong, where there are values to look at."""
-    if torch.compiler.is_compiling() or wrong.is_meta:
-        return
-    try:
-        some = bool(wrong.any())
-    except RuntimeError:  # under vmap
-        return
-    if some:
-        raise InputError(message(int(wrong.reshape(-1).nonzero()[0])))
 
 
 def _items(available: Tensor, sample: int) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from rumflow.check import check_whole
 from rumflow.errors import InputError
-from rumflow.torch.menus import refuse
+from rumflow.torch.checks import refuse, require_floating
 
 
 class MixtureRUM(nn.Module):
@@ -80,10 +80,8 @@ class MixtureRUM(nn.Module):
         return torch.where(mask, mixed, -torch.inf)
 
     def _check(self, utilities: Tensor, shares: Tensor, mask: Tensor | None) -> None:
-        for name, given in (("utilities", utilities), ("shares", shares)):
-            if not isinstance(given, Tensor) or not given.dtype.is_floating_point:
-                kind = given.dtype if isinstance(given, Tensor) else type(given).__name__
-                raise InputError(f"{name}: a floating point tensor is needed, not {kind}")
+        require_floating("utilities", utilities)
+        require_floating("shares", shares)
         if utilities.ndim < 2 or utilities.shape[-2] != self.parts:
             raise InputError(
                 f"utilities: the last two axes must run over the {self.parts} parts and the items; the input has shape "

@@ -200,12 +200,16 @@ def cut_stack(size: int, threads: int, few: bool = True, timed: bool = False) ->
 
 def pack(kind: Ints, count: Ints, starts: Sequence[Start], n: int) -> Faces:
     """The faces of problems whose rankings lie one after another."""
-    lengths = count * (count + 1) // 2
-    counts = np.stack([kind, count, n * (np.cumsum(count) - count), np.cumsum(lengths) - lengths], axis=1)
-    kept = keeps_factors(int(lengths.sum()))
+    counts = np.empty((len(count), 4), np.int64)
+    counts[:, 0], counts[:, 1] = kind, count
+    counts[:1, 2:] = 0
+    if len(count) > 1:
+        before = count[:-1]
+        counts[1:, 2], counts[1:, 3] = n * before.cumsum(), (before * (before + 1) // 2).cumsum()
+    kept = keeps_factors(sum(len(start.factor) for start in starts))
     if not kept:
         counts[:, 3] = NO_FACTOR
-    every = concatenate([no_start(n), *starts], n)
+    every = concatenate(starts, n)
     return Faces(counts, every.paths.reshape(-1), every.factor if kept else np.empty(0))
 
 
