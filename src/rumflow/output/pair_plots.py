@@ -63,7 +63,8 @@ def plot_pairs(found: Any, ax: Axes | None = None) -> Axes:
         # Numbers are circled on the colour of their cells, not covered.
         faces = [scale(shares[row, column]) if written else color for column, row in corners]
         size = 480 if written else 25
-        ax.scatter(*zip(*corners, strict=True), s=size, c=faces, edgecolors=color, linewidths=1.6, zorder=4)
+        columns, rows = zip(*corners, strict=True)
+        ax.scatter(columns, rows, s=size, c=faces, edgecolors=color, linewidths=1.6, zorder=4)
     if drawn:
         words = [f"{' > '.join(shorten(x, 12) for x in (*one.items, one.items[0]))}{_certainty(one)}" for one in drawn]
         keys = [line(color, text) for text, color in zip(words, _TRIANGLES, strict=False)]
