@@ -7,7 +7,7 @@ import pytest
 
 import rumflow as rf
 from rumflow.core.menus import Menus
-from rumflow.data.design import cautions, next_steps, people_and_choices, why_untestable
+from rumflow.data.design import FEW, cautions, next_steps, note_on_few, people_and_choices, why_untestable
 
 MENUS = [menu for size in (1, 2, 3, 4) for menu in combinations(range(4), size)]
 
@@ -67,3 +67,13 @@ def test_a_tie_is_one_choice():
     votes["who"] = ["x", "x", "y", "y", "z", "z"]
     for ties, count in (("half", 6.0), ("outcome", 6.0), ("drop", 4.0)):
         assert people_and_choices([rf.ChoiceData.from_frame(votes, ties=ties, subject="who")]) == (3, count)
+
+
+def test_few_choices_are_said():
+    counts = {("a", "b"): {"a": 10, "b": 15}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}}
+    assert note_on_few(rf.ChoiceData.from_counts(counts)).startswith(
+        "There are few choices from 1 of 2 menus, the fewest from {a, b}: 25 choices, so that a share may be off by 20 percentage"
+    )
+    assert 98 / np.sqrt(FEW - 1) > 10 > 98 / np.sqrt(FEW)
+    assert note_on_few(rf.ChoiceData.from_counts({("a", "b"): {"a": 50, "b": 50}})) == ""
+    assert note_on_few(rf.ChoiceData.from_counts({("a", "b"): {"a": 0.5, "b": 0.5}})) == ""  # how many is not known

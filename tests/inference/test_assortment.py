@@ -331,4 +331,8 @@ def test_a_rejected_model_is_pointed_out_without_a_level():
     assert found.confidence is None
     assert rf.best_assortment(rf.project(data), {"a": 1, "b": 2}, "o").notes == ()  # no sample is known
     same = rf.ChoiceData.from_counts({("o", "a"): {"o": 8, "a": 2}, ("o", "a", "b"): {"o": 6, "a": 3, "b": 1}})
-    assert rf.best_assortment(same, {"a": 1, "b": 2}, "o").notes == ()
+    few = rf.best_assortment(same, {"a": 1, "b": 2}, "o").notes
+    assert len(few) == 1
+    assert "few choices from 2 of 2 menus, the fewest from {o, a}: 10 choices" in few[0]
+    many = rf.ChoiceData(same.items, same.membership, 10 * same.counts, 10 * same.totals)
+    assert rf.best_assortment(many, {"a": 1, "b": 2}, "o").notes == ()

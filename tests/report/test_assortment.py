@@ -19,13 +19,13 @@ def test_report_has_a_section_on_the_assortment(capsys, sales, tmp_path):
     assert tuple(json.loads(text)["assortment"]) == expected.menu
     html = page.read_text()
     assert "What should be offered?" in html
-    assert f"it earns at least {expected.lower:.4g}" in html
+    assert f"a person brings at least {expected.lower:.4g}" in html
     assert "contradict random utility" not in html
     options[options.index("--n-boot") + 1] = 19
     code, text, _ = run(capsys, "report", sales, "-o", page, *options)
     sure = rf.best_assortment(rf.ChoiceData.from_csv(sales), {"tea": 3, "milk": 2, "beer": 5}, "none", confidence=0.95)
     assert (
-        f"it earns at least {sure.lower:.4g} on average, in every population that the data do not rule out"
+        f"a person brings at least {sure.lower:.4g} on average in every population that the data do not rule out"
         in page.read_text()
     )
     assert "95 %: from" in page.read_text()

@@ -7,8 +7,12 @@ let known = null; // roles, settings, questions and data sets of the package
 let limit = Infinity; // bytes of a file
 let source = null; // the data of step 1: {upload} or {dataset}, and options
 let items = []; // their labels
+let outside = null; // the number of the item that means buying nothing
+const before = {}; // data that were read, by name: their sources
+const typed = {}; // what was filled in, by question and field: {value, items}
 let controls = {}; // the fields of step 1, by name
-let asked = {}; // the fields of the question, by name
+let asking = ""; // the question, by name
+let asked = {}; // its fields, by name
 
 function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
@@ -68,15 +72,26 @@ function choose(choices, start) {
 }
 
 const chosen = (element) => JSON.parse(element.value);
-const filled = (inputs) => inputs.flatMap((input, k) => (input.value === "" ? [] : [[k, input.valueAsNumber]]));
 
-// An input for each item: what was filled in or ticked is read from `inputs`.
-function each(type) {
-  const inputs = items.map(() => make("input", type === "text" ? { type, inputMode: "decimal" } : { type }));
+// An input for each item, with what `start` says of its number.
+function each(type, start) {
+  const inputs = items.map((_, k) => make("input", type === "checkbox" ? { type, checked: start(k) } : { type, inputMode: "decimal", value: start(k) ?? "" }));
   const labels = inputs.map((input, k) => make("label", {}, ...(type === "checkbox" ? [input, items[k]] : [items[k], input])));
   return [make("fieldset", {}, make("div", { className: "ticks" }, ...labels)), inputs];
 }
 
+// A column of a spreadsheet fills the inputs from here on; beside labels each number finds its own.
+function pasteColumn(event, inputs, from) {
+  const rows = event.clipboardData.getData("text").trim().split(/\r?\n/).map((row) => row.split("\t").map((cell) => cell.trim()));
+  if (rows.length < 2 && rows[0].length < 2) return;
+  event.preventDefault();
+  rows.forEach((row, k) => {
+    const input = row.length > 1 ? inputs[items.indexOf(row[0])] : inputs[from + k];
+    if (input) input.value = row.at(-1);
+  });
+}
+
+// By kind: the element, and what it says. Items are named by their numbers.
 const KINDS = {
   choice: (one) => [choose(one.choices, one.start), (input) => chosen(input)],
   text: (one) => [make("input", { type: "text", value: one.start ?? "" }), (input) => input.value],
@@ -84,27 +99,29 @@ const KINDS = {
     make("input", { type: "number", min: one.least, max: one.most, step: 1, value: one.start ?? "" }),
     (input) => (input.value === "" ? null : input.valueAsNumber),
   ],
-  item: () => [choose([[null, "–"], ...items.map((label, k) => [k, label])], null), (input) => chosen(input)],
-  pair: () => {
-    const two = ["the better item", "the worse item"].map((text) => {
-      const input = KINDS.item()[0];
+  item: (one) => [choose([[null, "–"], ...items.map((label, k) => [k, label])], one.start ?? null), (input) => chosen(input)],
+  pair: (one) => {
+    const two = ["the better item", "the worse item"].map((text, k) => {
+      const input = KINDS.item({ start: one.start?.[k] })[0];
       input.setAttribute("aria-label", text);
       return input;
     });
     const box = make("fieldset", {}, make("div", { className: "two" }, two[0], "to", two[1]));
     return [box, () => two.map(chosen).filter((k) => k !== null)];
   },
-  items: () => {
-    const [box, inputs] = each("checkbox");
+  items: (one) => {
+    const [box, inputs] = each("checkbox", (k) => Boolean(one.start?.includes(k)));
     return [box, () => inputs.flatMap((input, k) => (input.checked ? [k] : []))];
   },
-  values: () => {
-    const [box, inputs] = each("text"); // a browser drops what is no number in its own language, such as the comma of 2,19
+  values: (one) => {
+    const [box, inputs] = each("text", (k) => one.start?.[k]); // a browser drops what is no number in its own language, such as 2,19
+    inputs.forEach((input, k) => (input.onpaste = (event) => pasteColumn(event, inputs, k)));
     return [box, () => Object.fromEntries(inputs.flatMap((input, k) => (input.value.trim() ? [[k, input.value.trim()]] : [])))];
   },
-  order: () => {
-    const [box, inputs] = each("number");
-    return [box, () => filled(inputs).sort((a, b) => a[1] - b[1]).map(([k]) => k)];
+  order: (one) => {
+    const [box, inputs] = each("number", (k) => (one.start?.includes(k) ? one.start.indexOf(k) + 1 : ""));
+    const filled = () => inputs.flatMap((input, k) => (input.value === "" ? [] : [[k, input.valueAsNumber]]));
+    return [box, () => filled().sort((a, b) => a[1] - b[1]).map(([k]) => k)];
   },
 };
 
@@ -164,6 +181,11 @@ function upload(file, name) {
   });
 }
 
+function takenAgain(name) {
+  const { options, ...from } = before[name] || { dataset: name };
+  return [from, options];
+}
+
 const cautions = (data, about) => (data.cautions || []).filter((one) => one.about === about).map((one) => make("p", { className: "caution" }, one.text));
 
 function showData(data) {
@@ -188,7 +210,10 @@ function showData(data) {
   if (good) {
     const left = data.n_menus - data.menus.length;
     $("bars").replaceChildren(...data.menus.map(bars), ...(left ? [make("p", { className: "soft" }, `and ${format(left)} more menus`)] : []));
-    items = data.items;
+    keepTyped();
+    [items, outside] = [data.items, data.outside];
+    if (!source.dataset && !(data.name in before)) $("set").append(make("option", { value: data.name }, `${data.name}, as read before`));
+    if (!source.dataset) before[data.name] = source;
     showQuestions(data.questions);
     say(`${data.name} was read.`);
     $("read-title").focus();
@@ -213,7 +238,9 @@ function showRoles(data, found, good) {
     one.element.append(...notes);
     add(role.name, one, found[role.name] || notes.length || (!good && ["menu", "choice"].includes(role.name)));
   }
-  for (const one of file ? known.settings : []) add(one.name, control({ ...one, start: source.options[one.name] ?? one.start }, `setting-${one.name}`));
+  for (const one of file ? known.settings : []) {
+    add(one.name, control({ ...one, start: source.options[one.name] ?? one.start }, `setting-${one.name}`), one.name === "outside_option");
+  }
   $("more").open = !good && !controls[data.field];
 }
 
@@ -239,29 +266,45 @@ function bars(menu) {
 // ---- step 2: a question
 
 function showQuestions(reasons) {
-  const before = document.querySelector("input[name=question]:checked")?.value;
   const labels = known.questions.map((one) => {
     const input = make("input", { type: "radio", name: "question", value: one.name, disabled: Boolean(reasons[one.name]) });
     input.onchange = () => showFields(one);
     return make("label", {}, input, make("span", {}, one.title, ...(reasons[one.name] ? [make("small", {}, reasons[one.name])] : [])));
   });
   $("questions").replaceChildren($("questions").firstElementChild, ...labels);
-  const start = $("questions").querySelector(`input[value="${before}"]:enabled`) || $("questions").querySelector("input:enabled");
+  asked = {};
+  const start = $("questions").querySelector(`input[value="${asking}"]:enabled`) || $("questions").querySelector("input:enabled");
   start.checked = true;
   start.onchange();
 }
 
+// What is filled in stays for the next time, also beside other data: items are then found by their labels.
+function keepTyped() {
+  for (const [name, one] of Object.entries(asked)) typed[`${asking} ${name}`] = { value: one.get(), labels: items };
+}
+
+function startOf(question, one) {
+  const { value = one.start, labels } = typed[`${question.name} ${one.name}`] || {};
+  if (value === null || !labels) return one.name === "outside_option" ? outside : value;
+  const here = (k) => items.indexOf(labels[k]);
+  if (one.kind === "values") return Object.fromEntries(Object.entries(value).map(([k, own]) => [here(k), own]));
+  if (Array.isArray(value)) return value.map(here).filter((k) => k >= 0);
+  return one.kind === "item" ? (here(value) >= 0 ? here(value) : outside) : value;
+}
+
 function showFields(question) {
+  keepTyped();
+  asking = question.name;
   $("ask-error").textContent = "";
   $("about-question").textContent = question.text;
-  asked = Object.fromEntries(question.fields.map((one) => [one.name, control(one, `field-${one.name}`)]));
+  asked = Object.fromEntries(question.fields.map((one) => [one.name, control({ ...one, start: startOf(question, one) }, `field-${one.name}`)]));
   $("fields").replaceChildren(...Object.values(asked).map((one) => one.element));
   estimate();
 }
 
 function questioned(kind) {
   const values = Object.fromEntries(Object.entries(asked).map(([name, one]) => [name, one.get()]));
-  return { kind, ...source, question: document.querySelector("input[name=question]:checked").value, values };
+  return { kind, ...source, question: asking, values };
 }
 
 let estimates = 0;
@@ -339,6 +382,7 @@ function fill(card, title, job, answer) {
     for (const [name, value] of Object.entries({ tabindex: 0, role: "group", "aria-label": wide.className })) wide.setAttribute(name, value);
   }
   localise(inside);
+  sortTables(inside);
   const forms = { html: "Page (HTML)", csv: "Table (CSV)", tex: "Table (LaTeX)" };
   const links = Object.entries(forms).map(([ending, text]) => make("a", { href: `file/${job}/${ending}`, className: "button", download: "" }, text));
   const away = make("button", { type: "button", onclick: () => remove(card) }, "Put away");
@@ -371,7 +415,7 @@ async function begin() {
   listen(document, ["drop"], (event) => take(event.dataTransfer.files));
   listen($("file"), ["change"], () => (take($("file").files), ($("file").value = "")));
   listen($("paste"), ["submit"], () => $("text").value.trim() && upload(new Blob([$("text").value]), "pasted.csv"));
-  listen($("sets"), ["submit"], () => attempt(() => read({ dataset: $("set").value })));
+  listen($("sets"), ["submit"], () => attempt(() => read(...takenAgain($("set").value))));
   listen($("reading"), ["submit"], () => attempt(readAgain));
   listen($("question"), ["submit"], ask);
   listen($("fields"), ["change"], estimate);

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import replace
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from rumflow.app.calls import Call, Reading, Unsayable
-from rumflow.app.describe import SETTINGS, clean_options, describe, explain_fault
+from rumflow.app.describe import SETTINGS, clean_options, describe, explain_fault, page_words
 from rumflow.app.questions import BY_NAME, QUESTIONS, Asked, Plan, Question
 from rumflow.data.choices import ChoiceData
 from rumflow.data.datasets import published, simulated
@@ -20,8 +18,9 @@ from rumflow.errors import RumflowError
 from rumflow.output.files import write_table, write_text
 from rumflow.output.markup import to_page
 from rumflow.output.result import as_texts, html_of
-from rumflow.output.tables import Table
 from rumflow.projection.cost import estimate_cost
+from rumflow.report.answers import answer
+from rumflow.report.render import read_text
 from rumflow.text import visible
 
 #: Data that are kept read, so that questions need not read them again.
@@ -111,16 +110,15 @@ def make_answer(question: Question, plan: Plan, reading: Reading, data: ChoiceDa
         table = {"what": list(result), "value": values}
     else:
         result = plan.call.run(data, progress=True)
-        pictures = [
-            f'<figure role="img" aria-label="{escape(text)}"><div class="picture">{svg}</div>'
-            f"<figcaption>{escape(text)}</figcaption></figure>"
-            for text, svg in question.draw(result)
-        ]
-        first, *parts = map(_html_of, result.parts())
-        body, table = "\n".join([*_typed(plan.call), first, *pictures, *parts]), as_texts(result.table)
-        css = (files("rumflow.report") / "style.css").read_text(encoding="utf-8")
-        content = f"<style>{css}</style><main><section><h1>{escape(question.title)}</h1>{body}</section></main>"
-        write_text(to_page(content, question.title), "answer.html")
+        details = "".join(map(html_of, result.parts()))
+        body = (
+            "".join(_typed(plan.call))
+            + answer(result).html(page_words)
+            + f"<details><summary>For those who know the theory</summary>{details}</details>"
+        )
+        table = as_texts(result.table)
+        content = f"<main><h1>{escape(question.title)}</h1><section>{body}</section></main>"
+        write_text(to_page(f"<style>{read_text('style.css')}</style>{content}", question.title), "answer.html")
     for ending in ("csv", "tex"):
         write_table(table, f"answer.{ending}")
     return {"html": body, "python": lines, "commands": commands, "unsaid": unsaid}
@@ -130,10 +128,3 @@ def _typed(call: Call) -> list[str]:
     """Numbers that were typed in for each item, so that two answers can be told apart."""
     tables = [one for one in call.args if isinstance(one, dict) and all(isinstance(v, float) for v in one.values())]
     return [f"<p>With {escape(', '.join(f'{visible(k)} {v:g}' for k, v in one.items()))}.</p>" for one in tables]
-
-
-def _html_of(part: str | Table) -> str:
-    """Tables, and texts with columns, as they are; other texts as paragraphs."""
-    if isinstance(part, str) and not re.search(r"\S {2,}\S", part):
-        return "\n".join(f"<p>{escape(visible(line))}</p>" for line in part.splitlines() if line.strip())
-    return html_of(part)

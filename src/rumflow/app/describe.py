@@ -25,6 +25,9 @@ from rumflow.text import visible
 #: Rows and columns of the preview, menus and shares of a menu that are shown.
 MOST_ROWS, MOST_COLUMNS, MOST_MENUS, MOST_SHARES = 8, 200, 40, 12
 
+#: What people call the choice of nothing.
+OUTSIDE = ("nothing", "none", "no purchase", "no choice", "no buy", "opt out", "outside", "outside option")
+
 #: What can be said about a file beside the roles of its columns; the names are those of `ChoiceData.from_csv`.
 SETTINGS = (
     Field("encoding", "Letters", "choice", "Change it where letters such as é look wrong.", "utf-8",
@@ -34,10 +37,11 @@ SETTINGS = (
            ("outcome", "an outcome of its own"))),
     Field("what", "Best and worst", "choice", "Which choices to read where there are both.", None,
           ((None, "there is one kind"), ("best", "the best"), ("worst", "the worst"))),
-    Field("missing", "Code for no answer", "text", "Rows with this code are left out, such as 9 or NA."),
+    Field("missing", "Code for no answer", "text", "Such as 9: these rows are left out. Of columns of counts: not on offer."),
     Field("base", "Numbers as choices", "choice", "Whether they count places, and from where.", None,
           ((None, "find out"), (0, "count from 0"), (1, "count from 1"), ("label", "are names"))),
-    Field("outside_option", "Always on offer", "text", "An item that is on every menu, listed or not, such as nothing."),
+    Field("outside_option", "Buying nothing", "text", "A name for it, such as nothing, where people could leave without one. "
+          "It is put on every menu; rows without a choice, or what is left of the total, mean it."),
     Field("clean", "Sloppy spelling", "choice", "Labels that differ only by blanks or capitals are one.", False,
           ((False, "no"), (True, "yes"))),
     Field("items", "Names of the items", "text", "In the order of the bits, with commas, where menus are bit masks."),
@@ -117,9 +121,17 @@ def describe(reading: Reading, load: Callable[[Reading], ChoiceData]) -> dict[st
         "choices": float(data.totals.sum()),
         "subjects": summary.subjects,
         "groups": len(summary.groups),
+        "outside": _outside(data, reading.options.get("outside_option")),
         "questions": {one.name: one.needs(data) for one in QUESTIONS},
     }
     return {**found, **plain(more)}
+
+
+def _outside(data: ChoiceData, said: Any) -> int | None:
+    """The number of the item that means buying nothing, as step 1 said or as it is called."""
+    names = [visible(label).casefold() for label in data.items]
+    wanted = OUTSIDE if said is None else [str(said).casefold()]
+    return next((names.index(name) for name in wanted if name in names), None)
 
 
 def _menus(data: ChoiceData) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The questions of the page: what is asked for, which function answers, which command does, and what is drawn.
+"""The questions of the page: what is asked for, which function answers, and which command does.
 
 A question is an entry of `QUESTIONS`. Items come from the page as their numbers, never as texts, so that labels may be anything.
 """
@@ -16,9 +16,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
 from rumflow.errors import InputError
 from rumflow.inference.confidence import has_counts
-from rumflow.output import plots
 from rumflow.output.names import name_order
-from rumflow.report.svg import draw
 
 
 class Field(NamedTuple):
@@ -53,14 +51,13 @@ class Plan(NamedTuple):
 
 
 class Question(NamedTuple):
-    """An entry of the table; `draw` gives captions and pictures of the result, `needs` why it cannot be asked of these data."""
+    """An entry of the table; `needs` says why it cannot be asked of these data."""
 
     name: str
     title: str
     text: str
     fields: tuple[Field, ...]
     plan: Callable[[Asked], Plan]
-    draw: Callable[[Any], list[tuple[str, str]]] = lambda result: []
     needs: Callable[[ChoiceData], str] = lambda data: ""
 
 
@@ -128,9 +125,14 @@ class Asked:
 _SAMPLES = Field(
     "n_boot", "Simulated samples", "number", "More give a finer p-value and take longer; 999 are usual.", 499
 )
-_LEVELS = ((None, "no intervals (quick)"), (0.9, "90 %"), (0.95, "95 %"), (0.99, "99 %"))
+_LEVELS = ((None, "do not allow for chance (quick)"), (0.9, "90 %"), (0.95, "95 %"), (0.99, "99 %"))
 _LEVEL = Field(
-    "confidence", "Confidence", "choice", "Intervals show what may be chance; they take longer.", None, _LEVELS
+    "confidence",
+    "Confidence",
+    "choice",
+    "With few choices the answer may be chance; to allow for it takes longer.",
+    None,
+    _LEVELS,
 )
 
 
@@ -190,15 +192,17 @@ def _replicates(asked: Asked, items: int) -> int:
 def _assort(asked: Asked) -> Plan:
     if asked["outside_option"] is None:
         raise InputError(
-            "outside_option: say which; where buying nothing was not recorded, no assortment can be valued"
+            "outside_option: say which. Where nobody wrote down how many bought nothing, the data do not say how many buy, and "
+            "no assortment can be valued"
         )
     revenue = {label: value for label, value in asked["revenue"].items() if label != asked["outside_option"]}
     missing = [item for item in asked.data.items if item not in revenue and item != asked["outside_option"]]
     if missing:
         raise InputError(f"revenue: nothing is typed in for {format_menu(missing)}; every item needs a number")
     said = ",".join(f"{asked.say(label)}={value!r}" for label, value in revenue.items())
-    call = Call("best_assortment", (DATA, revenue), asked.options)
-    return asked.plan(call, ["assort", *option("--revenue", said)])
+    given = {name: value for name, value in asked.options.items() if value is not None}
+    call = Call("best_assortment", (DATA, revenue), {**given, "seed": 0})
+    return asked.plan(call, ["assort", *option("--revenue", said)], _replicates(asked, len(revenue)))
 
 
 def _models(asked: Asked) -> Plan:
@@ -232,16 +236,6 @@ def _ungrouped(data: ChoiceData) -> str:
     return _uncounted(data) if len(groups) > 1 else "The data have no groups: name their column in step 1."
 
 
-def _one(caption: str, plot: Callable[..., Any], height: float) -> Callable[[Any], list[tuple[str, str]]]:
-    return lambda result: [(caption, draw(lambda ax: plot(result, ax), 7.6, height, plot.__name__))]
-
-
-def _draw_fit(fit: Any) -> list[tuple[str, str]]:
-    found = _one("Observed shares against those of the nearest rational model.", plots.plot_fit, 4.2)(fit)
-    text = "The heaviest rankings of one mixture that gives these shares; with four items or more there are many."
-    return found + _one(text, plots.plot_rankings, 1.6 + 0.34 * min(10, len(fit.rankings.weights)))(fit)
-
-
 _OPEN = "Nothing is assumed but that everybody has a ranking and takes the best item on offer."
 QUESTIONS = (
     Question(
@@ -251,15 +245,14 @@ QUESTIONS = (
     Question(
         "distance", "How far are they from rational?", "The nearest rational model, and the shares that it misses.",
         (Field("weights", "Menus count", "choice", "Large samples may count more than small ones.", None,
-               ((None, "all the same"), ("counts", "by their number of choices"))),), _distance, _draw_fit,
+               ((None, "all the same"), ("counts", "by their number of choices"))),), _distance,
     ),
     Question(
         "chance", "Could it be chance?", "A test: how often would rational people give samples as odd as this one?",
         (_SAMPLES._replace(start=999, least=1),
          Field("cluster", "People who chose several times", "choice", "One person chooses alike, so people are drawn whole.",
                "auto", (("auto", "are drawn whole where they are known"), (False, "count as one choice after the other")))),
-        _seeded("rum_test", "test"),
-        _one("The statistic in samples from a rational model, and in the data.", plots.plot_null, 3.4), _uncounted,
+        _seeded("rum_test", "test"), _uncounted,
     ),
     Question(
         "conflicts", "Which menus contradict each other?", "The smallest sets of menus that no rational population explains.",
@@ -271,7 +264,6 @@ QUESTIONS = (
     Question(
         "predict", "What would be chosen from a menu?", f"Also one that was never offered. {_OPEN}",
         (Field("menu", "Items on the menu", "items", "Tick two or more."), _LEVEL), _predict,
-        _one("From the lowest to the highest share that fits the data best.", plots.plot_bounds, 3.2),
     ),
     Question(
         "leave", "What if a product goes?", f"Who gains when an item is taken away. {_OPEN}",
@@ -280,10 +272,10 @@ QUESTIONS = (
     ),
     Question(
         "assort", "What should be offered?", f"The assortment with the highest revenue in the worst case. {_OPEN}",
-        (Field("revenue", "Revenue of each item", "values", "What one sale of it earns."),
+        (Field("revenue", "Revenue of each item", "values", "What one sale earns. You can paste a column of a spreadsheet."),
          Field("outside_option", "Which item means buying nothing?", "item",
-               "It earns nothing; without it the data do not say how many buy."),
-         Field("max_size", "At most so many items", "number", "Empty: as many as you like.", None, least=1)), _assort,
+               "It earns nothing. Is there none? Then name it in step 1, at “Buying nothing”."),
+         Field("max_size", "At most so many items", "number", "Empty: as many as you like.", None, least=1), _LEVEL), _assort,
     ),
     Question(
         "models", "Which model fits?", "All rankings, beside models that say more about people.",
@@ -291,11 +283,11 @@ QUESTIONS = (
                "likes others less the further they are from it. Number the items, or leave all empty."),
          Field("above", "Everybody prefers", "pair", "The first of the two to the second; leave empty for no such model."),
          _SAMPLES._replace(start=0, text="For a test of each model; 0 compares without tests.")),
-        _models, _one("Distance of the data from each model.", plots.plot_models, 2.8),
+        _models,
     ),
     Question(
         "groups", "Do groups differ?", "Each group by itself, all as one, and whether they choose alike.",
-        (_SAMPLES._replace(start=199, least=19),), _groups, needs=_ungrouped,
+        (_SAMPLES._replace(start=199, least=19),), _groups, _ungrouped,
     ),
     Question("next", "Which menu should be offered next?", "Unseen menus by how much their answer would tell.", (),
              _seeded("next_menu", "bounds", "--next")),

@@ -14,6 +14,7 @@ import re
 import secrets
 import shutil
 import tempfile
+import zipfile
 import zlib
 from contextlib import suppress
 from http import HTTPStatus
@@ -38,9 +39,10 @@ _PAGES = {
     "app.js": ("rumflow.app", "app.js", "text/javascript"),
     "app.css": ("rumflow.app", "app.css", "text/css"),
     "report.css": ("rumflow.report", "style.css", "text/css"),
+    "report.js": ("rumflow.report", "script.js", "text/javascript"),
 }
 _FILES = {"html": "text/html", "csv": "text/csv", "tex": "application/x-tex"}
-_ENDINGS = (".gz", ".parquet", ".pq", ".soc", ".soi", ".toc", ".toi")
+_ENDINGS = (".gz", ".xlsx", ".parquet", ".pq", ".soc", ".soi", ".toc", ".toi")
 
 # Styles may be inline, since pictures and the report have them; scripts may not.
 _HEADERS = {
@@ -223,7 +225,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _unpacks_to_more(path: Path, most: int) -> bool:
-    """Does a gzip file hold more than so many bytes? What is wrong with it otherwise is for the reader to say."""
+    """Does a packed file hold more than so many bytes? What is wrong with it otherwise is for the reader to say."""
+    with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(path) as book:  # as it says: no more is read of a part
+        return sum(part.file_size for part in book.infolist()) > most
     count = 0
     with suppress(OSError, EOFError, zlib.error), gzip.open(path) as file:
         while count <= most and (piece := file.read(1 << 20)):

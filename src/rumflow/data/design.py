@@ -26,6 +26,9 @@ from rumflow.text import visible
 #: Menus with fewer choices are called tiny.
 TINY = 5
 
+#: With fewer choices from a menu its shares are known to within 10 percentage points at best.
+FEW = 97
+
 _NAMED = 3  # menus and items named in a sentence
 
 
@@ -104,6 +107,25 @@ def cautions(data: Counted) -> list[str]:
         found.append(f"{how_many(single, 'menu')} of one item {'says' if single == 1 else 'say'} nothing.")
     found += _never_chosen(data)
     return found
+
+
+def note_on_few(data: Counted) -> str:
+    """That an answer which takes shares for the truth rests on few choices, in a sentence; "" where there are enough.
+
+    Of n choices the share of an item near one half is known to within 1.96 sqrt(1/4 / n), at 95 %.
+    """
+    menus = np.flatnonzero((data.offered.sizes > 1) & (data.totals < FEW))
+    if not counts_choices(data) or not len(menus):
+        return ""
+    least = int(menus[np.argmin(data.totals[menus])])
+    few = how_many(round(float(data.totals[least])), "choice")
+    name = name_menu(data.items, data.offered.labels_of(least, data.items))
+    all_menus = how_many(int((data.offered.sizes > 1).sum()), "menu")
+    off = 98 / np.sqrt(max(float(data.totals[least]), 1.0))
+    return (
+        f"There are few choices from {len(menus)} of {all_menus}, the fewest from {name}: {few}, so that a share may be off by "
+        f"{off:.0f} percentage points by chance. confidence=0.95 (--confidence 0.95) takes chance into account."
+    )
 
 
 def _tiny(data: Counted, large: Mask) -> list[str]:

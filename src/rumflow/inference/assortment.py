@@ -30,6 +30,7 @@ from rumflow.core.patience import OutOfTimeError, limited
 from rumflow.core.seeds import ZERO, Seed, either
 from rumflow.data.accept import DataLike, as_data
 from rumflow.data.choices import ChoiceData
+from rumflow.data.design import note_on_few
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.inference.assortment_inputs import check_revenue, find_items
@@ -179,6 +180,8 @@ def best_assortment(
             elif isinstance(data, ChoiceData) and has_counts(data) and not (found.reason or fit.inside):
                 asked = BoundsOptions("counts", _LEVEL, n_boot, seed=seed, model=model, route=route)
                 notes += _rejected(data, task, asked)
+    if confidence is None and isinstance(data, ChoiceData):
+        notes += filter(None, [note_on_few(data)])
     with limited(-np.inf if found.reason == "interrupted" else deadline):
         table = task.table(rows)
     if np.isnan(table["lower"][0]) and not (level is not None and level.ends):  # there was no time to find it again

@@ -125,7 +125,7 @@ class BestAssortment(Result):
         earns = f"{own} beside {visible(self.outside_option)}, which earns {self.lower:.4g} to {self.upper:.4g}"
         if self.confidence is None:
             truth = "The fit is taken for the truth"
-            if not self.notes:  # a level that came to nothing has a note
+            if not self.notes:  # a level that came to nothing has a note, and so have few choices
                 truth += "; confidence=0.95 (--confidence 0.95) allows for sampling error"
             lines = [f"{truth}.", f"Best in the worst case: {earns}."]
         else:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rumflow.core.arrays import Array
+from rumflow.data.design import note_on_few
 from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.output.result import Result
@@ -127,7 +128,7 @@ class Bounds(Result):
         return columns | ({"note": list(self.notes)} if any(self.notes) else {})
 
     def remarks(self) -> list[str]:
-        """Return the notes in sentences, those that several items share once."""
+        """Return the notes in sentences, those that several items share once, and whether few choices are behind the bounds."""
         whose: dict[str, list[str]] = {}
         for item, note in zip(self.items or ("",), self.notes, strict=False):
             if note:
@@ -138,7 +139,9 @@ class Bounds(Result):
             name = "every item" if len(names) == len(self.lower) > 1 else ", ".join(names)
             found.append(f"{name}: {whole}" if name else whole)
             found[-1] = found[-1] if self.items and name != "every item" else found[-1][0].upper() + found[-1][1:]
-        return found
+        data = None if self.fit is None or self.confidence is not None else self.fit.observations.data
+        few = "" if data is None else note_on_few(data)
+        return [*found, few] if few else found
 
     def parts(self) -> list[str | Table]:
         """Return the summary."""

@@ -20,6 +20,9 @@ from rumflow.report.svg import draw
 #: Rows of the table and bars of the picture, and seconds for the search.
 MOST_ROWS, MOST_SECONDS = 15, 60.0
 
+#: Rows of the table in the words of the page.
+_KINDS = {"best in the worst case": "safest", "best of the fit": "best for this model"}
+
 #: Populations that are rejected at this level do not count.
 LEVEL = 0.95
 
@@ -52,9 +55,10 @@ def find_assortment(
     return found
 
 
-def assortment_content(data: ChoiceData, found: BestAssortment, doubtful: bool) -> dict[str, Any]:
+def assortment_content(found: BestAssortment, doubtful: bool) -> dict[str, Any]:
     """What the template needs; `doubtful` where the choices contradict the model behind it."""
-    offered = [item for item in data.items if item != found.outside_option]
+    assert found.projection is not None
+    offered = [item for item in found.projection.items if item != found.outside_option]
     menus = [[item for item in offered if item in menu] for menu in found.table["menu"]]
     names = [name_menu(offered, menu, MOST_NAMED) for menu in menus]
     sure = found.confidence is not None
@@ -66,7 +70,7 @@ def assortment_content(data: ChoiceData, found: BestAssortment, doubtful: bool) 
     rows = zip(*(found.table[name] for name in columns), strict=True)
     for name, (kind, *values) in list(zip(names, rows, strict=True))[:count]:
         cells = [(-1.0, "") if np.isnan(value) else (value, f"{value:.4g}") for value in values]
-        table.add(kind, name, *cells)
+        table.add(_KINDS.get(kind, "offered before" if kind.startswith("past") else kind), name, *cells)
     certain = (
         "No other assortment promises more: that is certified."
         if not found.reason
@@ -83,7 +87,7 @@ def assortment_content(data: ChoiceData, found: BestAssortment, doubtful: bool) 
             f"With {percent} confidence all assortments earn between from and to, so the lower bound of the best one holds "
             f"although it was searched for. {range_of}"
         )
-    name = "random utility" if found.projection is None else found.projection.model.name
+    name = found.projection.model.name
     warning = (
         f"These choices contradict {name}, on which all of this rests: settle first what is wrong with them, or try the "
         "assortment out before you rely on it."
@@ -92,8 +96,8 @@ def assortment_content(data: ChoiceData, found: BestAssortment, doubtful: bool) 
     return {
         "warning": warning if doubtful else "",
         "caption": caption + ("; the thin line is over all that the data do not rule out." if sure else "."),
-        "lead": f"Offer {names[0]}: it earns at least {found.lower:.4g} on average, {over}, and at most {found.upper:.4g}.",
-        "text": " ".join([certain, range_of, *found.notes]),
+        "lead": f"Offer {names[0]}: a person brings at least {found.lower:.4g} on average {over}, and at most {found.upper:.4g}.",
+        "text": [*found.notes, f"{certain} {range_of}"],
         "table": table,
         "picture": draw(found.plot, 7.6, 1.6 + 0.34 * len(names[:25]), "assortments"),
     }

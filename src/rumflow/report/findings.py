@@ -18,6 +18,11 @@ from rumflow.report.explanation import Reasons, contradict, explain_data, is_qui
 #: A p-value up to this is a no.
 LEVEL = 0.05
 
+#: What the word means, wherever it is used.
+RATIONAL = (
+    "Rational means: everybody ranks the items, each in an order of their own, and takes the highest one on offer."
+)
+
 
 class Findings(NamedTuple):
     """What was found about one model."""

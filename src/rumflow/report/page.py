@@ -31,7 +31,7 @@ from rumflow.projection.results import Projection
 from rumflow.report.assortment import assortment_content, find_assortment
 from rumflow.report.budgets import make_budget_report
 from rumflow.report.explanation import explanation_content, first_conflict
-from rumflow.report.findings import Findings, find, find_verdict
+from rumflow.report.findings import RATIONAL, Findings, find, find_verdict
 from rumflow.report.other_model import other_content
 from rumflow.report.page_model import PageModel, model_of_page
 from rumflow.report.pairs import is_pairs, pairs_content
@@ -147,7 +147,7 @@ def make_report(
     if revenue is not None:
         best = find_assortment(data, revenue, outside_option, n_boot > 0, seed, cluster, progress, model)
     doubtful = (other or found).doubtful
-    content["assortment"] = None if best is None else assortment_content(data, best, doubtful)
+    content["assortment"] = None if best is None else assortment_content(best, doubtful)
     page = render("page.html.j2", content | {"title": title, "command": words})
     write_whole(path, lambda file: file.write(page.encode()), inputs)
     return {
@@ -186,6 +186,7 @@ def _content(data: ChoiceData, found: Findings, model: PageModel) -> dict[str, A
     return {
         "verdict": find_verdict(found, has_counts(data)),
         "assumption": ASSUMPTION,
+        "rational": RATIONAL,
         "facts": _facts(data, fit, test),
         "about": _about(data),
         "menus": _menus(data),

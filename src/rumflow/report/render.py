@@ -43,12 +43,8 @@ class PageTable:
 
 
 def render(template: str, content: Mapping[str, Any]) -> str:
-    """A page of this folder's template, complete in itself."""
-    folder = files("rumflow.report")
-    text = {
-        name: (folder / name).read_text(encoding="utf-8")
-        for name in ("macros.html.j2", template, "style.css", "script.js")
-    }
+    """A page, or a piece of one, by a template of this folder."""
+    text = {name: read_text(name) for name in ("macros.html.j2", template, "style.css", "script.js")}
     environment = optional("jinja2", "report").Environment(autoescape=True, trim_blocks=False)
     page: str = environment.from_string(text["macros.html.j2"] + text[template]).render(
         **content,
@@ -58,3 +54,8 @@ def render(template: str, content: Mapping[str, Any]) -> str:
         software=f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.system()} {platform.machine()}",
     )
     return page
+
+
+def read_text(name: str) -> str:
+    """A file of this folder."""
+    return (files("rumflow.report") / name).read_text(encoding="utf-8")
