@@ -32,6 +32,7 @@ from rumflow.projection.results import Projection
 from rumflow.report.assortment import assortment_content
 from rumflow.report.explanation import explanation_content
 from rumflow.report.findings import LEVEL, RATIONAL
+from rumflow.report.page_model import RANDOM_UTILITY
 from rumflow.report.render import PageTable, render
 from rumflow.report.svg import draw
 from rumflow.text import visible
@@ -115,7 +116,7 @@ def _chance(test: RumTest) -> Answer:
 
 @answer.register
 def _conflicts(found: Explanation) -> Answer:
-    content = explanation_content(found)
+    content = explanation_content(found, RANDOM_UTILITY)
     return Answer(content["lead"], conflicts=content)
 
 

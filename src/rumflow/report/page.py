@@ -186,7 +186,7 @@ def _content(data: ChoiceData, found: Findings, model: PageModel) -> dict[str, A
     return {
         "verdict": find_verdict(found, has_counts(data)),
         "assumption": ASSUMPTION,
-        "rational": RATIONAL,
+        "rational": RATIONAL if model.model is None else model.definition,
         "facts": _facts(data, fit, test),
         "about": _about(data),
         "menus": _menus(data),
