@@ -38,6 +38,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 from numba.extending import intrinsic
 
+from rumflow.core.interrupts import hold_interrupt
 from rumflow.version import __version__
 
 #: The environment variable NUMBA_DISABLE_JIT is set: kernels run as plain Python.
@@ -129,12 +130,13 @@ class Kernel(CPUDispatcher):
         """Compile for arguments of given types, or load from disk.
 
         Without Python's search for unused cycles: it would walk over the compiler's many objects again and again, a tenth of
-        the time, and hardly find any.
+        the time, and hardly find any. Ctrl-C waits for a safe point.
         """
         collecting = gc.isenabled()
         gc.disable()
         try:
-            return super().compile(sig)
+            with hold_interrupt():
+                return super().compile(sig)
         finally:
             if collecting:
                 gc.enable()

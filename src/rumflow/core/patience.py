@@ -17,9 +17,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
+
+from numba.core import event
 
 from rumflow.core.compile import clock
+from rumflow.core.interrupts import pass_interrupt
 from rumflow.errors import RumflowError
 
 _LISTEN = 0.05  # seconds between two looks while something runs that does not look itself
@@ -60,6 +63,20 @@ def check_patience() -> None:
     check_interrupt()
     if clock() > _here.deadline:
         raise OutOfTimeError("the time is up")
+
+
+class _SafePoints(event.Listener):
+    """Between two passes of Numba's compiler, in whatever thread it runs, work can end without harm."""
+
+    def on_start(self, heard: Any) -> None:
+        pass_interrupt()
+        check_interrupt()
+
+    def on_end(self, heard: Any) -> None:
+        pass
+
+
+event.register("numba:run_pass", _SafePoints())
 
 
 @contextmanager
