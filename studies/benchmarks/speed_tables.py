@@ -165,6 +165,43 @@ def layers() -> str:
     return markdown_table(header, body) + measured("layers")
 
 
+def equal() -> str:
+    """Layers at the same batches, and each at its best."""
+    found = {(row["tool"], row["batch"]): row["ms"] for row in rows("equal")}
+    batches = sorted({batch for _, batch in found})
+    body = []
+    for tool in dict.fromkeys(tool for tool, _ in found):
+        own = [found[tool, batch] for batch in batches]
+        times = [number(ms / found["rumflow", batch]) for ms, batch in zip(own, batches, strict=True)]
+        best = number(min(own) / min(found["rumflow", batch] for batch in batches))
+        cells = [
+            f"{number(ms)} ms" + (f" ({ratio})" if tool != "rumflow" else "")
+            for ms, ratio in zip(own, times, strict=True)
+        ]
+        body.append((tool, *cells, "" if tool == "rumflow" else best))
+    header = ("layer", *(f"batch {batch}" for batch in batches), "best against best")
+    return markdown_table(header, body) + measured("equal", "One thread; measured")
+
+
+def calls() -> str:
+    """One sample: at once, and through the operators."""
+    body = [
+        (row["n"], *(f"{number(row[name])} µs" for name in ("at_once", "operators", "least"))) for row in rows("calls")
+    ]
+    header = ("items", "`RUMLayer(n)`", "the same, traced or transformed", "the engine in a plain autograd function")
+    return markdown_table(header, body) + measured("calls", "One thread; measured")
+
+
+def state() -> str:
+    """Memory of the backward pass."""
+    body = [
+        (row["n"], row["batch"], row["nearly"], *(f"{number(row[name] / 1e6)} MB" for name in ("kept", "padded")))
+        for row in rows("state")
+    ]
+    header = ("items", "batch", "of these nearly rational", "kept", "padded to the largest face it would be")
+    return markdown_table(header, body) + measured("state")
+
+
 def softmax() -> str:
     """The layer at what networks say, by items."""
     found = {(row["n"], row["tool"]): row for row in rows("layers_softmax")}
@@ -307,6 +344,7 @@ def headline() -> str:
     )
 
 
-ALL = (large, memory, graphs, bounded, compare, wrong, layers, softmax, flows, nearly, test, assortments)
+ALL = (large, memory, graphs, bounded, compare, wrong, layers, equal, calls, state, softmax, flows, nearly)
+ALL += (test, assortments)
 ALL += (scaling, methods, threads, headline)
 TABLES: dict[str, Callable[[], str]] = {table.__name__: table for table in ALL}

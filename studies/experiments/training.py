@@ -166,7 +166,7 @@ def run_training(
     progress: Callable[[str], None] | None = None,
     models: Sequence[str] = MODELS,
 ) -> list[Row]:
-    """Train every model on both designs; writes training.csv and training.md into `out_dir`. Needs PyTorch."""
+    """Train every model on both designs; writes training.csv (after each) and training.md into `out_dir`. Needs PyTorch."""
     import torch
 
     threads = torch.get_num_threads()
@@ -182,13 +182,13 @@ def run_training(
                         row = _train(name, market, seed, train, held_out, most, rate)
                         sizes = {"train": train, "held_out": held_out, "epochs": most}
                         rows.append({"design": design, "seed": seed, **row, **sizes})
+                        write_csv(Path(out_dir) / "training.csv", rows)
                         if progress is not None:
                             progress(
                                 f"training: {design}, seed {seed}, {name}: {row['excess']:.4f}, {row['seconds']:.2f} s"
                             )
     finally:
         torch.set_num_threads(threads)
-    write_csv(Path(out_dir) / "training.csv", rows)
     render_training(out_dir)
     return rows
 
@@ -207,16 +207,20 @@ def _train(name: str, market: Market, seed: int, train: int, held_out: int, epoc
         logp = model.logp(market.person[own], market.available[own])
         return -logp.gather(-1, market.choice[own][:, None])[:, 0]
 
+    def gradient(own: Any) -> None:
+        optimiser.zero_grad()
+        if hasattr(model, "loss"):
+            loss = model.loss(market.person[own], market.available[own], market.choice[own])
+        else:
+            loss = nll(own).mean()
+        loss.backward()
+
+    gradient(torch.arange(2))  # compiles
     best, found, spent, at = np.inf, np.inf, 0.0, 0
     for epoch in range(1, epochs + 1):
         begin = time.process_time()
         for own in torch.randperm(train, generator=generator).split(128):
-            optimiser.zero_grad()
-            if hasattr(model, "loss"):
-                loss = model.loss(market.person[own], market.available[own], market.choice[own])
-            else:
-                loss = nll(own).mean()
-            loss.backward()
+            gradient(own)
             optimiser.step()
         spent += time.process_time() - begin
         if epoch % _EVERY and epoch < epochs:
