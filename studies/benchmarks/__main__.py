@@ -46,6 +46,11 @@ PARTS: dict[str, tuple[str, list[str], list[str]]] = {
         ["-m studies.benchmarks.pairs"],
         ["-m studies.benchmarks.pairs --quick"],
     ),
+    "triples": (
+        "menus of three where no graph fits (triples.csv)",
+        ["-m studies.benchmarks.triples"],
+        ["-m studies.benchmarks.triples --seconds 0.2 10"],
+    ),
     "test": (
         "tests with their replicates (bootstrap.csv)",
         ["-m studies.benchmarks.bootstrap"],

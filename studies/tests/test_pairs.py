@@ -5,6 +5,7 @@ import pytest
 
 import rumflow as rf
 from studies.benchmarks.pairs import draw, general
+from studies.benchmarks.triples import triples
 
 
 def test_as_many_pairs_as_asked_for():
@@ -26,3 +27,10 @@ def test_numbers_of_draws_may_differ():
     assert totals.min() >= 10
     assert totals.max() <= 1000
     assert len(np.unique(totals)) > 50
+
+
+def test_menus_of_three():
+    data = triples(12, 20, 7)
+    assert set(data.offered.sizes.tolist()) == {3}
+    assert data.totals.tolist() == [7.0] * 20
+    assert triples(12, 20, None).totals == pytest.approx(np.full(20, 1000.0))

@@ -1,6 +1,6 @@
 """Random utility without a graph: local search against a plain twin, bounds and splits against enumeration."""
 
-from itertools import chain, combinations
+from itertools import chain, combinations, permutations
 
 import numpy as np
 import pytest
@@ -20,6 +20,7 @@ from rumflow.solvers.bounded import split as split_module
 from rumflow.solvers.bounded.bound import Bounder
 from rumflow.solvers.bounded.geometry import BoundedGeometry
 from rumflow.solvers.bounded.groups import bound_groups, largest_group
+from rumflow.solvers.bounded.neighbours import find_neighbours
 from rumflow.solvers.bounded.ordering import OrderingProgram
 from rumflow.solvers.bounded.prices import SearchPrices
 from rumflow.solvers.bounded.search import KICK, find_cheap, make_board, random_orders
@@ -332,7 +333,7 @@ def test_pairs_within_menus_bound_the_distance(seed):
     found = PairTables(cells).project(target, weights)
     exact = rf.project(data, route="graph")
     assert 0 < found.bound <= exact.objective + 1e-9
-    assert found.table.sum(axis=1) == pytest.approx(1.0, abs=1e-3)
+    assert (found.table.sum(axis=1)[(weights > 0).any(axis=1)] >= 1 - 1e-3).all()
     split = Split(rf.RandomUtility(), cells, Problem(target, weights), 0, PairTables(cells))
     better = list(split.bounds(None, 1))
     plain = list(Split(rf.RandomUtility(), cells, Problem(target, weights), 0).bounds(None, 1))
@@ -375,3 +376,35 @@ def test_the_first_bound_needs_no_search():
     assert bound == pytest.approx(PairTables(cells).project(*problem[:2]).bound)
     assert bound > 0.05
     assert solver.pair_bound(problem._replace(cone=True), Stop(1e-9)) == 0.0
+
+
+def test_menus_that_differ_by_one_item_bound_each_other():
+    menus = [(0, 1, 2), (0, 1, 3), (0, 1, 2, 4), (0, 1, 2, 3), (1, 2, 3), (0, 1), (0, 2)]
+    data = rf.ChoiceData.from_counts({menu: dict.fromkeys(menu, 1) for menu in menus})
+    offered, found = data.offered, find_neighbours(data.offered)
+    orders = np.array(list(permutations(range(5))))
+    place = np.argsort(orders, axis=1)
+    taken = np.empty((len(orders), len(offered.item)), bool)
+    for j in range(len(offered)):
+        own = slice(offered.start[j], offered.start[j + 1])
+        best = place[:, offered.item[own]]
+        taken[:, own] = best == best.min(axis=1, keepdims=True)
+    above = (place[:, found.above] < place[:, found.below]) & (found.above >= 0)
+    assert (taken[:, found.less] <= taken[:, found.more] | above).all()  # in every order
+    assert (taken[:, found.less] & ~taken[:, found.more]).any(axis=0)[found.above >= 0].all()  # none without its pair
+    assert (found.above == -1).sum() == 4 * 3  # a menu of three in one of four: regularity
+    assert len(found.less) == 4 * 6 + 3 * 6 + 2 * 4  # and back; pairs of triples; both menus of four
+
+
+def test_inequalities_between_menus_raise_the_bound():
+    counts = {("a", "b", "c"): (8, 1, 1), ("a", "b", "d"): (1, 1, 8), ("b", "c", "d"): (1, 8, 1)}
+    data = rf.ChoiceData.from_counts({menu: dict(zip(menu, row, strict=True)) for menu, row in counts.items()})
+    cells = Cells.of_menus(data.offered, None, data.items)
+    problem = cells.to_table(data.frequencies), np.where(cells.filled, 1.0, 0.0)
+    tables = PairTables(cells)
+    found = tables.project(*problem).bound
+    assert 0.05 < found <= rf.project(data, route="graph").objective + 1e-9
+    tables = PairTables(cells)
+    sizes = tables.base.sizes
+    tables.base = tables.base.take(np.flatnonzero((sizes == 2) | (np.arange(len(sizes)) >= len(sizes) - 3)))
+    assert tables.project(*problem).bound < 0.9 * found

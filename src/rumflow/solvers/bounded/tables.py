@@ -7,9 +7,13 @@ population obeys
 
 with the sum of rho(D, .) 1 or more and with the path inequalities on y (`rumflow.core.pairs`). On a menu of three items x, z and
 u this is all that its six orders say together with their pairs: y_xz - rho(D, x) is the share of the order u, x, z, and none of
-the six is negative. The nearest rho, with y free, is found by cuts as on pairs (`rumflow.solvers.inequalities`): the rows are of
-the same kind, and unknowns without a weight (y, and cells that do not count) are kept near where they were, with a small weight,
-in each of some rounds (the proximal point method). What is certified needs none of that (`rumflow.core.table_certificate`).
+the six is negative. Menus that differ by one item have inequalities of their own (`rumflow.solvers.bounded.neighbours`), and the
+two items in which they differ are one more pair; shares of a menu may then add up to more than 1, which costs some of the bound
+and nothing of its validity.
+
+The nearest rho, with y free, is found by cuts as on pairs (`rumflow.solvers.inequalities`): the rows are of the same kind, and
+unknowns without a weight (y, and cells that do not count) are kept near where they were, with a small weight, in each of some
+rounds (the proximal point method). What is certified needs none of that (`rumflow.core.table_certificate`).
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from rumflow.core.pair_certificate import NO_CROSS, check_cycles
 from rumflow.core.pairs import Cycles, Pairs, arc_lengths, find_short_cycles, first_of_each, make_pairs
 from rumflow.core.patience import check_interrupt
 from rumflow.core.table_certificate import table_bound
+from rumflow.solvers.bounded.neighbours import find_neighbours
 from rumflow.solvers.inequalities.kernels import improve, join_rows
 
 #: Menus with more pairs of items than this, all together, have no such bound.
@@ -54,8 +59,14 @@ class PairTables:
         self.shape: tuple[int, int] = cells.shape
         self.position: Ints = menus.menu[known] * cells.width + cells.place[known]
         one, two = pairs_within(cells)
+        near = find_neighbours(menus)
+        with_pair = near.above >= 0
+        ends = np.stack([near.above, near.below])[:, with_pair]
         key = menus.item[one].astype(np.int64) * menus.n_items + menus.item[two]
-        pair, number = np.unique(key, return_inverse=True)
+        pair, number = np.unique(
+            np.append(key, ends.min(axis=0) * menus.n_items + ends.max(axis=0)), return_inverse=True
+        )
+        number, other = np.split(number, [len(one)])
         self.pairs: Pairs = make_pairs(*np.divmod(pair, menus.n_items), menus.n_items)
         self.n_pairs: int = len(pair)
         # The unknown of each cell, behind those of the pairs; -1 where it was not recorded.
@@ -65,11 +76,13 @@ class PairTables:
             np.stack([2 * number, 2 * unknown[one] + 1], axis=1), np.stack([2 * number + 1, 2 * unknown[two] + 1], axis=1)
         ])  # fmt: skip
         below = below[below[:, 1] > 0]
-        whole = np.flatnonzero(menus.count(~cells.known) == 0)
-        sums, own = menus.take(whole)
-        self.base: Cycles = Cycles(
-            np.concatenate([2 * np.arange(len(below)), 2 * len(below) + sums.start]),
-            np.concatenate([below.reshape(-1), 2 * unknown[own]]).astype(np.int32),
+        arc = np.full(len(near.less), -1)
+        arc[with_pair] = 2 * other + (ends[0] > ends[1])
+        between = np.stack([2 * unknown[near.less] + 1, 2 * unknown[near.more], arc], axis=1)
+        between = between[(unknown[near.less] >= 0) & (unknown[near.more] >= 0)]
+        sums, own = menus.take(np.flatnonzero(menus.count(~cells.known) == 0))
+        self.base: Cycles = (
+            _rows(below).join(_rows(between)).join(Cycles(sums.start, (2 * unknown[own]).astype(np.int32)))
         )
         self.start: tuple[Cycles, Array, Array] = Cycles.none(), np.empty(0), np.full(self.n_pairs, 0.5)
 
@@ -124,6 +137,12 @@ class PairTables:
         missed = self.base.take(np.flatnonzero(short > _SHORT))
         start, arc, more, new, _ = join_rows(*rows, lam, x, False, *found.join(missed), _SLACK, _SHORT)
         return Cycles(start, arc), more, int(new)
+
+
+def _rows(entries: Ints) -> Cycles:
+    """Rows from a table of their entries, -1 where there is none."""
+    kept = entries >= 0
+    return Cycles(np.append(0, np.cumsum(kept.sum(axis=1))), entries[kept].astype(np.int32))
 
 
 def pairs_within(cells: Cells) -> tuple[Ints, Ints]:
