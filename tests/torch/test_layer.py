@@ -168,6 +168,8 @@ def test_wrong_input_is_refused() -> None:
         layer(torch.zeros(12, dtype=torch.int64))
     with pytest.raises(rf.InputError, match="index"):
         layer(torch.zeros(4, 12), index=torch.arange(3))
+    with pytest.raises(rf.InputError, match="index: a tensor of whole numbers"):
+        layer(torch.zeros(4, 12), index=torch.ones(4, dtype=torch.bool))
     for options, message in (
         ({"menus": [0]}, "mask"),
         ({"menus": [9]}, "mask"),

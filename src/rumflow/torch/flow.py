@@ -51,6 +51,9 @@ class FlowRUM(FlowLayer, ReadsMenus, HasTables):
     `RandomUtility()`. With other models equal scores at every node give each type a weight by its paths, not an equal one,
     and utilities do not give Luce's rule; where an arc takes several items it gets the mean of their utilities.
 
+    Scores have to be finite. An item that is not offered is left out by reading the menu without it (`at`), not by a score of
+    minus infinity: where nothing else is left to take, that gives NaN.
+
     Examples
     --------
     >>> import torch

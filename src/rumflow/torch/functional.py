@@ -94,7 +94,7 @@ def project_cells(
     require_options(smoothing, tol, nonfinite, threads, atol, max_seconds)
     if out_dtype is not None and not out_dtype.is_floating_point:
         raise InputError(f"out_dtype={out_dtype}: a floating point type is needed")
-    if index is not None and (not isinstance(index, Tensor) or index.dtype.is_floating_point):
+    if index is not None and not (isinstance(index, Tensor) and _is_whole(index.dtype)):
         raise InputError("index: a tensor of whole numbers is needed, one for each sample")
     if index is not None and index.shape != z.shape[:-1]:
         raise InputError(
@@ -126,6 +126,10 @@ def project_cells(
         results = [torch.where(good if part.ndim == good.ndim else good[..., 0], part, torch.nan) for part in results]
     results = [part.to(z.device, out_dtype or z.dtype) for part in results]
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _is_whole(dtype: torch.dtype) -> bool:
+    return not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
 
 
 def _distance(z: Tensor, rho: Tensor, cells: Cells, smoothed: bool) -> Tensor:
