@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rumflow.core.graph import cells_of_types
+from rumflow.core.graph import cells_of_types, prices_by_item
 from rumflow.core.graph_certificate import certify_types, plain_cheapest, price_nodes
 from rumflow.core.patience import OutOfTimeError
 from rumflow.core.problem import Problem
@@ -55,12 +55,13 @@ def test_a_pass_in_pieces_is_a_pass(model):
     cells = random_cells(rng, 5, 4, partly=True)
     graph = MODELS[model](5).geometry(cells)
     cost = rng.normal(size=graph.shape)
+    prices = prices_by_item(graph.column, cost) if len(graph.base) else cost
     for most in (1, 2, 7):
         below = np.full(graph.n_nodes + 1, np.inf)
         below[graph.n_nodes - 1] = 0.0
         node, pieces = graph.n_nodes - 2, 0
         while node >= 0:
-            before, node, pieces = node, price_nodes(graph, cost, below, node, most), pieces + 1
+            before, node, pieces = node, price_nodes(graph, prices, below, node, most), pieces + 1
             assert node < before
         assert pieces > 1
         assert below[0] == plain_cheapest(graph, cost)

@@ -165,6 +165,20 @@ def price_rows(graph, by_item, price, first, last):
 
 
 @leaf
+def sum_open_menus(graph, by_item, node, row):
+    """Prices of the arcs of one node of a graph of rows: the rows of its open menus, added up one by one."""
+    sink = graph.base.shape[0] - 1
+    for x in range(row.shape[0]):
+        row[x] = 0.0
+    while node != sink:
+        for i in range(graph.added_first[node], graph.added_first[node + 1]):
+            own = by_item[graph.added[i]]
+            for x in range(row.shape[0]):
+                row[x] += own[x]
+        node = np.int64(graph.base[node])
+
+
+@leaf
 def sweep_down(graph, price, below, arc_out):
     """Cheapest ways to the sink and their first arcs."""
     first, head = graph.first, graph.head

@@ -19,7 +19,7 @@ import numpy as np
 from rumflow.core.arrays import Array, Mixture
 from rumflow.core.certificate import Certificate, gap_bound
 from rumflow.core.compile import kernel
-from rumflow.core.graph import Graph, cells_of_types, fill_cells
+from rumflow.core.graph import Graph, cells_of_types, fill_cells, prices_by_item, sum_open_menus
 from rumflow.core.patience import OutOfTimeError
 from rumflow.core.problem import Problem, data_size, least_weight, rounding_floor
 
@@ -28,38 +28,29 @@ _ARCS_A_LOOK = 200_000  # that are priced between two looks at the clock: some h
 
 @kernel
 def price_nodes(graph, cost, below, node, most):
-    """Price nodes from `node` upwards until `most` arcs are priced; the node to go on with, -1 where all are done."""
+    """Price nodes from `node` upwards until `most` arcs are priced; the node to go on with, -1 where all are done.
+
+    `cost`: prices of cells by (menu, item) where the graph has rows, 0 outside menus; else by (menu, column).
+    """
     m = graph.shape[0]
-    nodes = graph.first.shape[0] - 1
     row = np.full(m, np.int32(-1), np.int32)
-    opened = np.empty(m, np.int64)
+    price = np.empty(cost.shape[1])
     last = graph.first[node + 1] - most
     while node >= 0 and graph.first[node + 1] > last:
-        count = 0
+        begin, end = graph.first[node], graph.first[node + 1]
         if graph.base.shape[0] > 0:
-            at = np.int64(node)
-            while at != nodes - 1:
-                for i in range(graph.added_first[at], graph.added_first[at + 1]):
-                    opened[count] = graph.added[i]
-                    count += 1
-                at = np.int64(graph.base[at])
-        for arc in range(graph.first[node], graph.first[node + 1]):
-            if graph.head[arc] == nodes:
-                continue
-            total = 0.0
-            if graph.base.shape[0] > 0:
-                item = arc - graph.first[node]
-                for t in range(count):
-                    column = graph.column[opened[t], item]
-                    if column >= 0:
-                        total += cost[opened[t], column]
-            else:
+            sum_open_menus(graph, cost, np.int64(node), price)
+            for arc in range(begin, end):
+                below[node] = min(below[node], price[arc - begin] + below[graph.head[arc]])
+        else:
+            for arc in range(begin, end):
+                total = 0.0
                 fill_cells(graph, np.int64(arc), row)
                 for j in range(m):
                     if row[j] >= 0:
                         total += cost[j, row[j]]
                         row[j] = -1
-            below[node] = min(below[node], total + below[graph.head[arc]])
+                below[node] = min(below[node], total + below[graph.head[arc]])
         node -= 1
     return node
 
@@ -67,6 +58,8 @@ def price_nodes(graph, cost, below, node, most):
 def plain_cheapest(graph: Graph, cost: Array, look: Callable[[], None] = lambda: None) -> float:
     """The price of the cheapest type: prices of arcs cell by cell, one pass over the nodes; `look` may end it by an error."""
     nodes = graph.n_nodes
+    if len(graph.base):
+        cost = prices_by_item(graph.column, cost)
     below = np.full(nodes + 1, np.inf)
     below[nodes - 1] = 0.0
     node = nodes - 2

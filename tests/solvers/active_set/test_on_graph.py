@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 
-from rumflow.core.problem import Problem
+from rumflow.core.graph import cells_of_types
+from rumflow.core.graph_certificate import certify_types
+from rumflow.core.problem import Problem, Stop
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.single_peaked import SinglePeaked
 from rumflow.solvers.active_set.kernels import account, gram_entry, matrix_row, start_from
-from rumflow.solvers.active_set.on_graph import price_cells
+from rumflow.solvers.active_set.on_graph import GraphPrices, price_cells
 from rumflow.solvers.active_set.solve import Workspace, make_graph_problem
+from rumflow.solvers.graph import solve_graph
 from tests.reference.graphs import behaviour, cheapest_ways, random_cells, random_tables, types_of
 
 
@@ -97,3 +100,50 @@ def test_pool_holds_different_violated_types_and_the_cheapest(case):
     through = np.unique((above + below).round(9))
     wanted = {value for value in through if value <= nu - 0.1 * (nu - cheapest) - 1e-8}
     assert wanted <= {round(own[row], 9) for row in pool}
+
+
+@pytest.mark.parametrize("model", [RandomUtility(), SinglePeaked(range(9))], ids=["rum", "peaked"])
+def test_rounds_on_a_part_end_at_the_same_point(model, monkeypatch):
+    """With rounds on a tenth of the nodes and without: the same projection, and the whole graph has the last word."""
+    rng = np.random.default_rng(2)
+    cells = random_cells(rng, 9, 14)
+    graph = model.geometry(cells)
+    problem = Problem(*random_tables(rng, cells, weighted=True))
+    sweeps = []
+    one_sweep = GraphPrices.sweep
+
+    def sweep(self, threads, whole=True):
+        sweeps.append(whole)
+        return one_sweep(self, threads, whole)
+
+    monkeypatch.setattr(GraphPrices, "sweep", sweep)
+    found = []
+    for least in (10**9, 0):
+        monkeypatch.setattr("rumflow.solvers.active_set.on_graph._NARROWED", least)
+        sweeps.clear()
+        outcome = solve_graph(graph, problem, Stop(1e-11))
+        assert outcome.reason == "done"
+        assert sweeps[0]
+        assert sweeps[-1]
+        assert all(sweeps) == (least > 0)
+        certificate = certify_types(graph, (outcome.paths, outcome.weights), problem)
+        assert certificate.gap <= 1e-10 * certificate.objective
+        found.append(cells_of_types(outcome.paths, outcome.weights, graph.shape))
+    used = problem.weights > 0
+    np.testing.assert_allclose(found[0][used], found[1][used], atol=1e-6)
+
+
+def test_a_solve_does_not_depend_on_the_one_before(monkeypatch):
+    """The part of one solve is not that of the next in the same workspace."""
+    monkeypatch.setattr("rumflow.solvers.active_set.on_graph._NARROWED", 0)
+    rng = np.random.default_rng(4)
+    cells = random_cells(rng, 8, 12)
+    graph = RandomUtility().geometry(cells)
+    problems = [Problem(*random_tables(rng, cells)) for _ in range(2)]
+    workspace = Workspace(graph)
+    begun = [np.array(sorted(types_of(graph))[:1], np.int32), np.ones(1)]
+    solve_graph(graph, problems[0], Stop(1e-2), start=begun, workspace=workspace)
+    again = solve_graph(graph, problems[1], Stop(1e-9), start=begun, workspace=workspace)
+    alone = solve_graph(graph, problems[1], Stop(1e-9), start=begun)
+    assert np.array_equal(again.paths, alone.paths)
+    assert np.array_equal(again.weights, alone.weights)

@@ -458,3 +458,22 @@ def measure(problem, active, cost, cheapest, most_mass, goal):
         active.fresh[0] = 0
     solve_forward(active.factor, active.start, np.int64(0), k, own)
     return gap, nu
+
+
+@leaf
+def price_cut(price, best, bound, limit):
+    """The highest price, up to `bound`, that no more than `limit` are within, to a thousandth of what lies between."""
+    low, cut = best, bound
+    for _ in range(10):
+        count = 0
+        for i in range(price.shape[0]):
+            if price[i] <= cut:
+                count += 1
+        if count > limit:
+            bound = cut
+        elif cut == bound:
+            break
+        else:
+            low = cut
+        cut = 0.5 * (low + bound)
+    return cut

@@ -26,6 +26,7 @@ from rumflow.core.problem import NO_WEIGHTS, Problem
 from rumflow.core.residual import residual_row
 from rumflow.core.threads import run_threads
 from rumflow.core.transforms import transform_row, zeta_adjoint
+from rumflow.solvers.active_set.kernels import price_cut
 from rumflow.solvers.active_set.state import KernelProblem, Pool, least_pivot
 
 _THREADED = 13  # from this many items on a lattice pass is worth several threads
@@ -79,21 +80,7 @@ def fill_pool(menus, pool, cost, above, below, nu):
     for i in range(menus.shape[0]):
         price[i] = above[menus[i]] + below[menus[i]]
         best = min(best, price[i])
-    # The highest price up to which no more than `limit` are found, to within a thousandth.
-    low, bound = best, nu - 0.3 * (nu - best)
-    cut = bound
-    for _ in range(10):
-        count = 0
-        for i in range(menus.shape[0]):
-            if price[i] <= cut:
-                count += 1
-        if count > limit:
-            bound = cut
-        elif cut == bound:
-            break
-        else:
-            low = cut
-        cut = 0.5 * (low + bound)
+    cut = price_cut(price, best, nu - 0.3 * (nu - best), limit)
     size = 0
     for i in range(menus.shape[0]):
         if price[i] <= cut and size < limit:
@@ -123,6 +110,7 @@ class LatticePrices:
         self.pool_share: float = 0.2
         self.keeps_gram: bool = True
         self.threaded: bool = n >= _THREADED
+        self.narrowed: bool = False
         self.most_mass: int = 1 << n  # the probabilities of a ranking add up to at most this
         self._parts = np.zeros(n)
 
@@ -150,7 +138,7 @@ class LatticePrices:
         extract_path(self.cost, self.below, self.below, self.n, (1 << self.n) - 1, path)
         return path
 
-    def sweep(self, threads: int) -> float:
+    def sweep(self, threads: int, whole: bool = True) -> float:
         """Cheapest ways to and from every menu; the price of the cheapest ranking."""
         if not self.threaded:
             sweep_lattice(self.cost, self.above, self.below)

@@ -34,6 +34,9 @@ _ZERO = RELATIVE_RUM_TOLERANCE / SOLVER_FLOOR
 # Rounds for coming down to that from an objective that is rounding already; weights far apart may take thousands.
 _TO_ZERO = 16
 
+# Rounds on a part of a graph go on until their gap is this share of the one that was known before.
+_AGAIN = 0.05
+
 # When to give up for the work that lies ahead (`rumflow.solvers.dispatch.most_work`): not before this share of what may be done.
 # What is done by then is lost, so the later it is, the more has to lie ahead: by so many times the work done.
 _EARLIEST = 0.125
@@ -67,9 +70,12 @@ class Prices(Protocol):
     threaded: bool  # a pass is worth several threads
     most_mass: int  # the probabilities of a type add up to at most this
 
+    @property
+    def narrowed(self) -> bool: ...  # a sweep need not be over everything
+
     def evaluate(self, problem: KernelProblem, types: Paths, weights: Array, count: int, threads: int) -> float: ...
     def cheapest(self, threads: int) -> Paths: ...
-    def sweep(self, threads: int) -> float: ...
+    def sweep(self, threads: int, whole: bool) -> float: ...
     def fill_pool(self, pool: Pool, nu: float) -> int: ...
 
 
@@ -187,6 +193,7 @@ def solve_rankings(
     count = thread_count(resources.threads) if prices.threaded else 1
     rounds = stalled = small = 0
     best, work, size = np.inf, 0.0, prices.pool_size
+    known = np.inf  # the gap by the last sweep over everything
     trail: list[tuple[int, float]] = []
     scale = float(problem.weights.sum()) if len(problem.weights) else float(problem.target.size)
     reason = "done"
@@ -206,9 +213,16 @@ def solve_rankings(
                 workspace.grow()
             active, pool = workspace.active, workspace.pool
             objective = prices.evaluate(problem, active.paths, active.weights, k, count)
-            cheapest = prices.sweep(count)
             goal = max(tol * min(objective, scale), floor)
-            gap, nu = kernels.measure(problem, active, prices.cost, cheapest, prices.most_mass, goal)
+            # Over a part first, where there is one; where that gains little, over everything, which alone may end the solve.
+            for whole in (False, True) if rounds > 0 and prices.narrowed else (True,):
+                least = goal if whole else max(goal, _AGAIN * known)
+                cheapest = prices.sweep(count, whole)
+                gap, nu = kernels.measure(problem, active, prices.cost, cheapest, prices.most_mass, least)
+                if gap > least:
+                    break
+            if whole:
+                known = gap
             steps = 0
             small += objective <= enough
             if not (gap <= goal or objective <= _ZERO * floor or small > _TO_ZERO):
@@ -219,7 +233,7 @@ def solve_rankings(
                 )
             rounds += 1
             if resources.report is not None:
-                resources.report(Progress(rounds, objective, gap, k, time.perf_counter() - begin))
+                resources.report(Progress(rounds, objective, known, k, time.perf_counter() - begin))
             if steps == 0:
                 break
             stalled = 0 if objective < (1 - 1e-13) * best else stalled + 1

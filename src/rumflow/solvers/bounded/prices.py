@@ -51,6 +51,7 @@ class SearchPrices:
         self.pool_share: float = 0.1
         self.keeps_gram: bool = False
         self.threaded: bool = True
+        self.narrowed: bool = False
         self.most_mass: int = cells.shape[0]
         self.found: Paths = np.empty((0, cells.shape[0]), np.int32)  # unique, cheapest first
         self.found_prices: Array = np.empty(0)
@@ -86,7 +87,7 @@ class SearchPrices:
         best: Paths = self.found[0]
         return best
 
-    def sweep(self, threads: int) -> float:
+    def sweep(self, threads: int, whole: bool = True) -> float:
         """Search; the price of the cheapest type that was found. After the deadline there are only the types in use."""
         rng, price = self._rng, self.by_cell(self.cost)
         start = np.vstack([self._active, self._extra])
