@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint check check-all docs dist bench bench-pages bench-stale mutants plain oldest reproduce fuzz clean
+.PHONY: demo test lint check check-all docs linkcheck dist bench bench-pages bench-stale mutants plain oldest reproduce fuzz clean
 
 demo: $(VENV)/core
 	$(BIN)/rumflow demo
@@ -30,6 +30,10 @@ check-all: $(VENV)/test
 # The site, in docs/_build/html. Its notebooks run, results of the last run are kept in docs/_build; a warning is an error.
 docs: $(VENV)/test
 	$(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees -b html docs docs/_build/html
+
+# Do links to other sites lead somewhere? Needs a network. Those within the site are checked by `docs` and by the tests.
+linkcheck: $(VENV)/test
+	$(BIN)/sphinx-build -q -d docs/_build/doctrees -b linkcheck docs docs/_build/linkcheck
 
 # A wheel and a source archive in dist/, each installed into an environment of its own and tried there.
 dist: $(VENV)/test

@@ -7,6 +7,7 @@ import logging
 import os
 import re
 import sys
+import zlib
 from pathlib import Path
 
 import latex2mathml.converter
@@ -23,7 +24,7 @@ copyright = author
 release = version = __version__
 html_title = "rumflow"
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.intersphinx", "sphinx.ext.napoleon", "sphinx_copybutton"]
 exclude_patterns = ["_build", "paper/*"]
 default_role = "literal"
 
@@ -39,17 +40,78 @@ nb_execution_mode = "cache"
 nb_execution_timeout = 180
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
+nb_output_stderr = "remove"  # on a machine where nothing has run before, kernels say that they are compiled
 logging.getLogger("traitlets").setLevel(logging.WARNING)
 # What notebooks say to Python goes through a port of this machine: encrypted, where that is known; new kernels warn otherwise.
 if hasattr(AsyncKernelManager, "transport_encryption"):
     AsyncKernelManager.transport_encryption.default_value = "auto"
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # those of arrays fill half a page; the docstrings say what is accepted
+autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
+autodoc_type_aliases = {name: name for name in ("Array", "Ints", "Item", "DataLike")}
+python_maximum_signature_line_length = 88  # longer ones have a line for each parameter
 napoleon_google_docstring = False
 napoleon_use_ivar = True  # attributes as a list in the docstring of their class
 napoleon_use_rtype = False
+
+# Buttons copy what is typed, without prompts and answers.
+copybutton_selector = "div:not(.output):not(.highlight-text) > div.highlight > pre"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+linkcheck_timeout = 20
+linkcheck_anchors_ignore_for_url = [r"https://github\.com/"]  # theirs are made by a script
+
+#: Types of other packages that signatures name, and where they are described. The lists of all their names that these sites offer
+#: would have to be fetched for each build; with this one the site is the same with and without a network.
+ELSEWHERE = {
+    "python": (
+        "https://docs.python.org/3",
+        {
+            "collections.abc.Callable": "library/collections.abc.html",
+            "collections.abc.Hashable": "library/collections.abc.html",
+            "collections.abc.Iterable": "library/collections.abc.html",
+            "collections.abc.Mapping": "library/collections.abc.html",
+            "collections.abc.Sequence": "library/collections.abc.html",
+            "os.PathLike": "library/os.html",
+            "pathlib.Path": "library/pathlib.html",
+            "typing.Any": "library/typing.html",
+            **dict.fromkeys(("bool", "float", "int"), "library/functions.html"),
+            **dict.fromkeys(("dict", "list", "str", "tuple"), "library/stdtypes.html"),
+        },
+    ),
+    "numpy": (
+        "https://numpy.org/doc/stable",
+        {
+            "numpy.ndarray": "reference/generated/numpy.ndarray.html",
+            "numpy.random.Generator": "reference/random/generator.html",
+            "numpy.random.SeedSequence": "reference/random/bit_generators/generated/numpy.random.SeedSequence.html",
+            "numpy.typing.ArrayLike": "reference/typing.html",
+            "numpy.typing.NDArray": "reference/typing.html",
+        },
+    ),
+    "torch": (
+        "https://docs.pytorch.org/docs/stable",
+        {
+            "torch.Tensor": "tensors.html",
+            "torch.nn.Module": "generated/torch.nn.Module.html",
+        },
+    ),
+}
+
+
+def _inventory(package, names):
+    """A file of names and addresses in the form that intersphinx reads."""
+    file = Path(__file__).parent / "_build" / "elsewhere" / f"{package}.inv"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    head = f"# Sphinx inventory version 2\n# Project: {package}\n# Version: \n# The rest is compressed by zlib.\n"
+    lines = "".join(f"{name} py:class 1 {page}#$ -\n" for name, page in names.items())
+    file.write_bytes(head.encode() + zlib.compress(lines.encode()))
+    return str(file)
+
+
+intersphinx_mapping = {package: (site, _inventory(package, names)) for package, (site, names) in ELSEWHERE.items()}
 
 
 def _plain_docstring(app, what, name, obj, options, lines):
@@ -68,6 +130,19 @@ def _plain_docstring(app, what, name, obj, options, lines):
             lines[i] = re.sub(r"^(\w[\w, ]*) : (\S.*)$", r"\1 : ``\2``", line.replace("|", r"\|").replace("*", r"\*"))
         if line.rstrip().endswith("::"):
             literal, indent = True, len(line) - len(line.lstrip()) + 1
+
+
+def _short_types(app, what, name, obj, options, signature, returned):
+    """Names of arrays in place of what they stand for."""
+
+    def short(text):
+        text = re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text or "")
+        return (
+            re.sub(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[(\w+)\]\]", r"NDArray[\1]", text.replace("numpy.", ""))
+            or None
+        )
+
+    return short(signature), short(returned)
 
 
 def _skip_fields(app, what, name, obj, skip, options):
@@ -95,10 +170,19 @@ def _commands(app, name, source):
         source[0] += "\n".join(_command_sections())
 
 
+def _downloads(app, name, source):
+    """A link on each notebook to what was run, with its results, as a file for Jupyter."""
+    if name.startswith("notebooks/"):
+        file = f"{name.removeprefix('notebooks/')}.ipynb"
+        link = f"{{nb-download}}`{file}`: this page as a Jupyter notebook."
+        source[0] = re.sub(r"(?m)^(# .*)$", rf"\1\n\n{link}", source[0], count=1)
+
+
 def _command_sections():
     from rumflow.cli.parser import COMMANDS, make_parser
 
     os.environ["COLUMNS"] = "92"  # as wide as the blocks of the page
+    yield "\n" + " | ".join(f"[{command}](#{command})" for command in COMMANDS)
     (subparsers,) = (action for action in make_parser()._actions if isinstance(action, argparse._SubParsersAction))
     for command, text in COMMANDS.items():
         yield f"\n## {command}\n\n{text[0].upper()}{text[1:]}{'.' * (not text.endswith('?'))}\n"
@@ -108,7 +192,9 @@ def _command_sections():
 def setup(app):
     """What is done to pages on the way."""
     app.connect("autodoc-process-docstring", _plain_docstring, priority=400)  # before napoleon reads the sections
+    app.connect("autodoc-process-signature", _short_types)
     app.connect("autodoc-skip-member", _skip_fields)
     app.connect("source-read", _link_studies)
     app.connect("source-read", _commands)
+    app.connect("source-read", _downloads)
     app.connect("doctree-read", _formulas)
