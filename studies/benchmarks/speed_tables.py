@@ -344,7 +344,17 @@ def headline() -> str:
     )
 
 
+def first_use() -> str:
+    """The first call in a new environment, and the same call in the next process."""
+    body = [
+        (f"`{row['call']}`", time(row["cpu_seconds"]), time(row["again_seconds"]), row["kernels"])
+        for row in rows("first_use")
+    ]
+    header = ("first call", "CPU time", "in the next process", "kernels compiled for Python")
+    return markdown_table(header, body) + measured("first_use", "One thread; measured")
+
+
 ALL = (large, memory, graphs, bounded, compare, wrong, layers, equal, calls, state, softmax, flows, nearly)
 ALL += (test, assortments)
-ALL += (scaling, methods, threads, headline)
+ALL += (scaling, methods, threads, first_use, headline)
 TABLES: dict[str, Callable[[], str]] = {table.__name__: table for table in ALL}

@@ -10,7 +10,7 @@ from studies.benchmarks import __main__ as entry
 from studies.benchmarks import pages, scaling
 from studies.benchmarks.record import RESULTS, ROOT, STAMP, rows, save
 
-MEASURED = ("compare", "scaling", "graphs", "bounded", "bootstrap", "large")
+MEASURED = ("compare", "scaling", "graphs", "bounded", "bootstrap", "first_use", "large")
 
 
 def test_pages_are_drawn_from_the_results():
