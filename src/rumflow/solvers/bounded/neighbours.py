@@ -16,8 +16,8 @@ kind, and three or more in the second.
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import permutations
-from typing import Any, NamedTuple
+from itertools import pairwise, permutations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,39 +38,30 @@ class Neighbours(NamedTuple):
 
 
 def find_neighbours(menus: Menus) -> Neighbours:
-    """The inequalities between menus that differ by one item, up to `MOST_ROWS` of them."""
-    rest = defaultdict(list)  # by the items of B: the cells of the item that a menu has beside them
-    whole = {menus.items_of(j).tobytes(): j for j in range(len(menus))}
-    for j in np.flatnonzero(menus.sizes > 2).tolist():
-        items = menus.items_of(j)
-        for k in range(len(items)):
-            rest[np.delete(items, k).tobytes()].append((j, k))
-    found: list[Ints] = []
-    count = 0
+    """The inequalities between menus that differ by one item, up to `MOST_ROWS` of them and those of one more menu."""
+    start, item = menus.start.tolist(), menus.item.tolist()
+    offered = [tuple(item[a:b]) for a, b in pairwise(start)]
+    number = {own: j for j, own in enumerate(offered)}
+    beside = defaultdict(list)  # by the items of B: menus B + c, and the place of c in them
+    for j, own in enumerate(offered):
+        for k in range(len(own) if len(own) > 2 else 0):
+            beside[own[:k] + own[k + 1 :]].append((j, k))
+    rows: list[tuple[int, int, int, int]] = []
 
-    def add(*row: Any) -> None:
-        nonlocal count
-        found.append(np.stack(np.broadcast_arrays(*map(np.atleast_1d, row))))
-        count += found[-1].shape[1]
+    def cells(j: int, k: int) -> list[int]:
+        """The cells of B in the menu B + c, which has c at place k."""
+        return [*range(start[j], start[j] + k), *range(start[j] + k + 1, start[j + 1])]
 
-    for key, cells in rest.items():
-        if count > MOST_ROWS:
-            break
-        for (j, k), (i, h) in permutations(cells, 2):  # D = B + c, D' = B + d
-            c, d = menus.start[j] + k, menus.start[i] + h
-            item_c, item_d = menus.item[c], menus.item[d]
-            add(_others(menus, i, h), _others(menus, j, k), item_c, item_d)
-            add(d, c, item_d, item_c)
-            if count > MOST_ROWS:
+    for b, found in beside.items():
+        for (j, k), (i, h) in permutations(found, 2):  # D = B + c, D' = B + d
+            if len(rows) > MOST_ROWS:
                 break
-        b = whole.get(key, -1)
-        for j, k in cells if b >= 0 and menus.sizes[b] > 2 else []:
-            own, less = np.arange(menus.start[b], menus.start[b + 1]), _others(menus, j, k)
-            add(less, own, -1, -1)
-            add(own, less, menus.item[menus.start[j] + k], menus.item[own])
-    return Neighbours(*np.concatenate([np.empty((4, 0), np.int64), *found], axis=1).astype(np.int64))
-
-
-def _others(menus: Menus, j: int, k: int) -> Ints:
-    """The cells of a menu, without the one at place k."""
-    return np.delete(np.arange(menus.start[j], menus.start[j + 1]), k)
+            c, d = offered[j][k], offered[i][h]
+            rows += [(less, more, c, d) for less, more in zip(cells(i, h), cells(j, k), strict=True)]
+            rows.append((start[i] + h, start[j] + k, d, c))
+        if len(b) < 3 or b not in number or len(rows) > MOST_ROWS:
+            continue
+        for j, k in found:  # D = B + c, and B
+            for inside, alone, x in zip(cells(j, k), range(start[number[b]], start[number[b] + 1]), b, strict=True):
+                rows += [(inside, alone, -1, -1), (alone, inside, offered[j][k], x)]
+    return Neighbours(*np.array(rows, np.int64).reshape(-1, 4).T)
