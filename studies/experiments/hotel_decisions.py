@@ -45,7 +45,7 @@ def run_hotel_decisions(folder: Path, number: int, n_boot: int) -> tuple[str, li
     """The three answers in words, and the ranges as rows."""
     bookings, _ = read_hotel(folder / f"hotel_{number}.csv")
     room = str(max(bookings.items, key=lambda item: float(bookings.counts[:, bookings.items.index(item)].sum())))
-    gains = rf.diversion(bookings, room, n_boot=n_boot, seed=1, interval="distance")
+    gains = rf.diversion(bookings, room, n_boot=n_boot, seed=1)
     asked = rf.next_menu(bookings)
     best = rf.best_assortment(
         read_with_outside(folder / f"hotel_{number}.csv"),
