@@ -126,9 +126,7 @@ class AxiomLayer(ReadsMenus):
         require_options(0.0, tol, nonfinite, threads, atol, max_seconds)
         self.model = model
         self._set(Cells.of_model(model, menus, items, weights), warm_start, return_distance, tol, warm_bytes, threads)
-        self._choose(nonfinite, out_dtype, support)
-        self.atol: float | None = atol
-        self.max_seconds: float | None = max_seconds
+        self._choose(nonfinite, out_dtype, support, atol, max_seconds)
 
     def _set(
         self,
@@ -149,12 +147,21 @@ class AxiomLayer(ReadsMenus):
         self.return_flow: bool = False
         self.warm: WarmStarts | None = WarmStarts(warm_bytes) if warm_start else None
 
-    def _choose(self, nonfinite: str, out_dtype: torch.dtype | None, support: float) -> None:
+    def _choose(
+        self,
+        nonfinite: str,
+        out_dtype: torch.dtype | None,
+        support: float,
+        atol: float | None,
+        max_seconds: float | None,
+    ) -> None:
         self.support: float = check_number(support, "support", 0, 1, "[)")
         self._inner = torch.from_numpy(self._cells.inner_point()) if self.support else None
         if out_dtype is not None and not (isinstance(out_dtype, torch.dtype) and out_dtype.is_floating_point):
             raise InputError(f"out_dtype={out_dtype!r}: a floating point dtype of PyTorch is needed, or None")
         self.nonfinite: str = nonfinite
+        self.atol: float | None = atol
+        self.max_seconds: float | None = max_seconds
         self.out_dtype: torch.dtype | None = out_dtype
 
     @property
@@ -291,9 +298,7 @@ class RUMLayer(AxiomLayer):
         require_options(smoothing, tol, nonfinite, threads, atol, max_seconds)
         cells = Cells(n, menus, weights, all_menus, lattice=smoothing > 0 or return_flow)
         self._set(cells, warm_start, return_distance, tol, warm_bytes, threads)
-        self._choose(nonfinite, out_dtype, support)
-        self.atol: float | None = atol
-        self.max_seconds: float | None = max_seconds
+        self._choose(nonfinite, out_dtype, support, atol, max_seconds)
         self.smoothing: float = float(smoothing)
         self.return_flow: bool = return_flow
 
