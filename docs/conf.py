@@ -49,7 +49,7 @@ if hasattr(AsyncKernelManager, "transport_encryption"):
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
-autodoc_type_aliases = {name: name for name in ("Array", "Ints", "Item", "DataLike")}
+autodoc_type_aliases = {name: name for name in ("Array", "Ints", "DataLike")}
 python_maximum_signature_line_length = 88  # longer ones have a line for each parameter
 napoleon_google_docstring = False
 napoleon_use_ivar = True  # attributes as a list in the docstring of their class
@@ -137,10 +137,8 @@ def _short_types(app, what, name, obj, options, signature, returned):
 
     def short(text):
         text = re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text or "")
-        return (
-            re.sub(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[(\w+)\]\]", r"NDArray[\1]", text.replace("numpy.", ""))
-            or None
-        )
+        array = r"~?numpy\.ndarray\[~?tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[~?([\w.]+)\]\]"
+        return re.sub(array, r"~numpy.typing.NDArray[~\1]", text) or None
 
     return short(signature), short(returned)
 
