@@ -211,6 +211,50 @@ def test_a_wrong_role_a_panel_and_an_error_beside_its_field(tab):
     tab.wait_for_selector("#fields .error:has-text('tick two items or more')")
 
 
+def test_sales_by_week_in_a_workbook_and_entries_that_stay(tab, tmp_path):
+    """Counts in a column for each item, visitors of whom some bought nothing, numbers pasted from a spreadsheet."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    rows = [[1, 30, 20, 10, 100], [2, None, 40, 22, 120], [3, 33, 19, None, 90], [4, 28, 22, 9, 95]]
+    for row in [["Sales"], [], ["week", "tea", "milk", "juice", "visitors"], *rows]:
+        book.active.append(row)
+    book.save(tmp_path / "sales.xlsx")
+    tab.set_input_files("#file", tmp_path / "sales.xlsx")
+    wait_for_reading(tab, "sales.xlsx")
+    assert "name these columns with “count”" in tab.locator(".field:has(#role-menu) .error").inner_text()
+    assert tab.locator("#roles #role-count, #roles #role-total, #roles #setting-outside_option").count() == 3
+    say(tab, {"count": ["tea", "milk", "juice"], "total": "visitors", "outside_option": "nothing"})
+    options = {"count": ["tea", "milk", "juice"], "total": "visitors", "outside_option": "nothing"}
+    data = rf.ChoiceData.from_csv(tmp_path / "sales.xlsx", **options)
+    assert str(int(data.n_observations)) in tab.inner_text("#facts").split()
+    tab.check("input[value=assort]")
+    assert tab.locator("#field-outside_option option:checked").inner_text() == "nothing"
+    tab.locator("#fields .ticks input").first.focus()
+    tab.evaluate(
+        """() => {
+            const held = new DataTransfer();
+            held.setData("text", "tea\\t3\\nmilk\\t2,5\\njuice\\t1,25\\n");
+            document.activeElement.dispatchEvent(new ClipboardEvent("paste", { clipboardData: held, cancelable: true }));
+        }"""
+    )
+    values = "[...document.querySelectorAll('#fields .ticks label')].map(e => [e.textContent, e.querySelector('input').value])"
+    pasted = [["nothing", ""], ["juice", "1,25"], ["milk", "2,5"], ["tea", "3"]]
+    assert tab.evaluate(values) == pasted
+    tab.check("input[value=conflicts]")
+    tab.locator("#field-level").select_option(label="any difference, also by chance")
+    drop(tab, "other.csv", "menu,choice\n" + "tea;milk,tea\ntea;milk;beer,milk\n" * 4)
+    assert tab.locator("#field-level option:checked").inner_text() == "any difference, also by chance"
+    tab.check("input[value=assort]")
+    assert tab.evaluate(values) == [["beer", ""], ["milk", "2,5"], ["tea", "3"]]
+    tab.locator("#set").select_option("sales.xlsx")  # as it was read before
+    tab.click("#sets button")
+    wait_for_reading(tab, "sales.xlsx")
+    card = ask(tab, "assort")
+    best = rf.best_assortment(data, {"tea": 3, "milk": 2.5, "juice": 1.25}, "nothing")
+    assert f"{best.lower:.4g}" in card.locator(".lead").inner_text()
+    assert "few choices from 1 of 3 menus" in card.locator(".lead + p").inner_text()
+
+
 def test_cancel_and_two_pages_at_once(tab, browser, client):
     """A long question is cancelled on one page; the other one, which has other data, goes on."""
     tab.locator("#set").select_option("stock_outs")

@@ -42,7 +42,8 @@ def test_an_error_stands_beside_its_field(tmp_path):
     assert "--choice" not in found["error"]
     assert described(tmp_path, "player1,player2,result\na,b,1\na,c,0.5\n")["field"] == "ties"
     assert explain_fault("nothing of ours", ["choice"])["field"] == ""
-    assert explain_fault("menu: tick two", ["menu"]) == {"error": "tick two", "field": "menu"}
+    assert explain_fault("menu: tick two", ["menu"]) == {"error": "tick two", "field": "menu", "named": ["menu"]}
+    assert described(tmp_path, "week,tea,milk\n1,3,4\n2,,5\n")["named"] == ["menu", "count"]
 
 
 def test_what_the_page_may_say():

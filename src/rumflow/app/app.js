@@ -9,7 +9,7 @@ let source = null; // the data of step 1: {upload} or {dataset}, and options
 let items = []; // their labels
 let outside = null; // the number of the item that means buying nothing
 const before = {}; // data that were read, by name: their sources
-const typed = {}; // what was filled in, by question and field: {value, items}
+const typed = {}; // what was filled in, by question and field
 let controls = {}; // the fields of step 1, by name
 let asking = ""; // the question, by name
 let asked = {}; // its fields, by name
@@ -127,7 +127,7 @@ const KINDS = {
 
 function control(one, id) {
   const [input, get] = KINDS[one.kind](one);
-  return field(one, id, input, () => get(input));
+  return { ...field(one, id, input, () => get(input)), kind: one.kind };
 }
 
 // A role: found by the reader, none, a column, or several in the order in which they are ticked.
@@ -228,6 +228,8 @@ function showRoles(data, found, good) {
   for (const element of [$("more"), ...$("reading").querySelectorAll("button, h4")]) element.hidden = !file;
   controls = {};
   for (const id of ["roles", "settings"]) $(id).replaceChildren();
+  const named = data.named || []; // by an error
+  if (found.count || named.includes("count")) named.push("total"); // people do not look for it
   const add = (name, one, first) => {
     controls[name] = one;
     $(first || name === data.field || source.options[name] !== undefined ? "roles" : "settings").append(one.element);
@@ -236,7 +238,7 @@ function showRoles(data, found, good) {
     const one = roleControl(role, data.columns, found[role.name], source.options[role.name], good);
     const notes = cautions(data, role.name);
     one.element.append(...notes);
-    add(role.name, one, found[role.name] || notes.length || (!good && ["menu", "choice"].includes(role.name)));
+    add(role.name, one, found[role.name] || notes.length || named.includes(role.name));
   }
   for (const one of file ? known.settings : []) {
     add(one.name, control({ ...one, start: source.options[one.name] ?? one.start }, `setting-${one.name}`), one.name === "outside_option");
@@ -278,18 +280,22 @@ function showQuestions(reasons) {
   start.onchange();
 }
 
-// What is filled in stays for the next time, also beside other data: items are then found by their labels.
+// What is filled in stays for the next time, also beside other data: items are kept by their labels.
 function keepTyped() {
-  for (const [name, one] of Object.entries(asked)) typed[`${asking} ${name}`] = { value: one.get(), labels: items };
+  for (const [name, one] of Object.entries(asked)) {
+    const [key, value] = [`${asking} ${name}`, one.get()];
+    const labelled = Object.fromEntries(items.map((label, k) => [label, value?.[k]]));
+    const by = { item: () => items[value], values: () => ({ ...typed[key], ...labelled }), number: () => value, choice: () => value };
+    typed[key] = (by[one.kind] || (() => value.map((k) => items[k])))();
+  }
 }
 
 function startOf(question, one) {
-  const { value = one.start, labels } = typed[`${question.name} ${one.name}`] || {};
-  if (value === null || !labels) return one.name === "outside_option" ? outside : value;
-  const here = (k) => items.indexOf(labels[k]);
-  if (one.kind === "values") return Object.fromEntries(Object.entries(value).map(([k, own]) => [here(k), own]));
-  if (Array.isArray(value)) return value.map(here).filter((k) => k >= 0);
-  return one.kind === "item" ? (here(value) >= 0 ? here(value) : outside) : value;
+  const kept = typed[`${question.name} ${one.name}`];
+  const here = (label) => (items.includes(label) ? items.indexOf(label) : null);
+  if (one.kind === "item") return here(kept) ?? (one.name === "outside_option" ? outside : null);
+  if (kept === undefined || ["number", "choice"].includes(one.kind)) return kept === undefined ? one.start : kept;
+  return one.kind === "values" ? items.map((label) => kept[label]) : kept.map(here).filter((k) => k !== null);
 }
 
 function showFields(question) {

@@ -155,11 +155,11 @@ def _about(text: str) -> str:
     return named[1] if named else "columns" if text.startswith("Not used") else "menus"
 
 
-def explain_fault(text: str, fields: list[str]) -> dict[str, str]:
-    """An error in the words of the page, and the field that it names first."""
-    named = re.search(r"(?<![\w'\"])(" + "|".join(fields) + r")(?:=|:\s)", text) if fields else None
-    field = named[1] if named else ""
-    return {"error": page_words(text.removeprefix(f"{field}: ")), "field": field}
+def explain_fault(text: str, fields: list[str]) -> dict[str, Any]:
+    """An error in the words of the page, the field that it names first, and all that it names."""
+    named = re.findall(r"(?<![\w'\"])(" + "|".join(fields) + r")(?:=|:\s)", text) if fields else []
+    field = named[0] if named else ""
+    return {"error": page_words(text.removeprefix(f"{field}: ")), "field": field, "named": named}
 
 
 def page_words(text: str) -> str:

@@ -167,7 +167,7 @@ class Constructors(ABC):
         weight : str or False, optional
             Column: how much a choice counts.
         total : str or False, optional
-            Column: the number of choices from the menu, where only some counts are known.
+            Column: the number of choices from the menu, such as visitors, where only some counts are known.
         subject : str or False, optional
             Column: who chose.
         group : str, list or False, optional

@@ -78,8 +78,8 @@ def assortment_content(found: BestAssortment, doubtful: bool) -> dict[str, Any]:
     )
     over = "in every population that fits the data best"
     range_of = (
-        "At least and at most are over all populations that fit the data best, without sampling error; the best for the one "
-        "model of this report may promise more and keep less."
+        "At least and at most are over all populations that fit the data best, without sampling error; what is best "
+        "for one of them, as in the last column, may promise more and keep less."
     )
     if sure:
         over = f"in every population that the data do not rule out at {percent}"
@@ -96,8 +96,14 @@ def assortment_content(found: BestAssortment, doubtful: bool) -> dict[str, Any]:
     return {
         "warning": warning if doubtful else "",
         "caption": caption + ("; the thin line is over all that the data do not rule out." if sure else "."),
-        "lead": f"Offer {names[0]}: a person brings at least {found.lower:.4g} on average {over}, and at most {found.upper:.4g}.",
+        "lead": f"Offer {names[0]}: a person brings {_range(found.lower, found.upper, over)}.",
         "text": [*found.notes, f"{certain} {range_of}"],
         "table": table,
         "picture": draw(found.plot, 7.6, 1.6 + 0.34 * len(names[:25]), "assortments"),
     }
+
+
+def _range(low: float, high: float, over: str) -> str:
+    if f"{low:.4g}" == f"{high:.4g}":
+        return f"{low:.4g} on average {over}"
+    return f"at least {low:.4g} on average {over}, and at most {high:.4g}"

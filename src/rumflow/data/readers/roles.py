@@ -36,7 +36,7 @@ ROLES = (
     Role("losers", "the items that the choice was preferred to, where there is no menu"),
     Role("count", "how often the item was chosen, or one column for each item, empty where it was not on offer", True),
     Role("weight", "how much a choice counts"),
-    Role("total", "the number of choices from the menu, where only some counts are known"),
+    Role("total", "the number of choices from the menu, such as visitors, where only some counts are known"),
     Role("subject", "who chose"),
     Role("group", "which part of the data the row belongs to", True),
     Role("menu_id", "an id of the menu, which holds the items in the rows of that id"),
