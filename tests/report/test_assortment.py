@@ -19,7 +19,7 @@ def test_report_has_a_section_on_the_assortment(capsys, sales, tmp_path):
     assert tuple(json.loads(text)["assortment"]) == expected.menu
     html = page.read_text()
     assert "What should be offered?" in html
-    assert f"a person brings at least {expected.lower:.4g}" in html
+    assert f"a person brings {expected.lower:.4g} on average" in html
     assert "contradict random utility" not in html
     options[options.index("--n-boot") + 1] = 19
     code, text, _ = run(capsys, "report", sales, "-o", page, *options)
