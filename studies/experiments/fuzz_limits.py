@@ -136,7 +136,7 @@ def interrupt(rng: Rng, data: rf.ChoiceData, name: str) -> str:
 
 def check_fit(fit: rf.Projection, name: str) -> None:
     """Probabilities add up, and the bounds of the distance are bounds."""
-    sums = np.nansum(fit.fitted, axis=1) if fit.fitted.size < 1e8 else np.ones(1)
+    sums = fit.observations.menus.sums(fit.fitted_cells)
     if not (np.abs(sums - 1.0) < 1e-9).all() or not 0.0 <= fit.lower_distance <= fit.distance < np.inf:
         raise LimitBroken(f"{name}: {fit!r} with sums of {sums.min()} to {sums.max()}")
 

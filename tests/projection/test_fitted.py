@@ -1,5 +1,6 @@
 """What fits offer however they were found: probabilities of any menu against their rankings, and scores by hand."""
 
+import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -58,3 +59,37 @@ def test_scores(k):
     assert (score.n_observations, score.n_impossible) == (other.n_observations, impossible)
     with pytest.raises(rf.InputError, match="'z' is not among the items"):
         fit.score(rf.ChoiceData.from_counts({(0, "z"): {"z": 1}}))
+
+
+def test_shares_by_cell_are_those_of_the_table():
+    """Also with menus of one item, and with items whose share was not recorded."""
+    nan = np.nan
+    counts = np.array([[3, nan, nan, nan], [4, 6, nan, nan], [1, nan, nan, nan], [nan, 4, 2, 5]])
+    member = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1]], np.bool_)
+    data = rf.ChoiceData(tuple("abcd"), member, counts, np.array([3.0, 10.0, 9.0, 11.0]))
+    for route in ("lattice", "graph"):
+        fit = rf.project(data, route=route)
+        assert np.array_equal(fit.fitted_cells, fit.fitted[fit.membership], equal_nan=True)
+        assert fit.menus == data.menus
+        rows, columns = np.nonzero(np.nan_to_num(np.abs(fit.frequencies - fit.fitted)) > 0)
+        assert {(fit.menus[i], fit.items[x]) for i, x in zip(rows, columns, strict=True)} == {
+            row[:2] for row in fit.misfits()
+        }
+        assert fit.probabilities(["b", "a"])["a"] == pytest.approx(fit.fitted[data.menus.index(("a", "b")), 0])
+
+
+def test_fits_of_many_items_need_no_table_of_menus_and_items():
+    """4,000 pairs among 20,000 items: a table would take 640 MB."""
+    data = rf.simulate.random_menus(20_000, 4_000, 2, draws=5, seed=1)
+    fit = rf.project(data, model=rf.TriangleInequalities())
+    tracemalloc.start()
+    try:
+        assert "Distance" in fit.summary() or "consistent" in fit.summary()
+        frame = fit.to_frame(data, backend="dict")
+        shares = fit.probabilities(data.menus[7])
+        assert tracemalloc.get_traced_memory()[1] < 50e6
+    finally:
+        tracemalloc.stop()
+    assert len(frame["item"]) == 8_000
+    assert frame["count"] == data.count.tolist()
+    assert sum(shares.values()) == pytest.approx(1.0)

@@ -147,8 +147,12 @@ class Cells:
         table[menu, column] = np.asarray(array, np.float64)[menu, item]
         return table
 
+    def to_cells(self, table: ArrayLike) -> Array:
+        """A number for each item of each menu, from a table; NaN on what was not recorded."""
+        return np.where(self.known, np.asarray(table, np.float64)[self.offered.menu, self.place], np.nan)
+
     def to_array(self, table: ArrayLike) -> Array:
-        """The way back: (m, n), NaN on what was not recorded."""
+        """The same as (m, n), NaN also outside the menus."""
         array = np.full((self.shape[0], self.n_items), np.nan)
         menu, item, column = self._recorded_cells
         array[menu, item] = np.asarray(table, np.float64)[menu, column]

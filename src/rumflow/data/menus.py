@@ -62,5 +62,5 @@ def make_table(menus: Menus, values: Any, outside: float | bool) -> NDArray[Any]
     """(m, n): a value per cell, and the same one outside the menus; an error where memory is too small."""
     m, n = len(menus), menus.n_items
     size = np.asarray(values).dtype.itemsize
-    require_memory(size * float(m) * n, f"a table of {m:,} menus and {n:,} items", "use data.cells")
+    require_memory(size * float(m) * n, f"a table of {m:,} menus and {n:,} items", "use data.cells or fit.to_frame()")
     return menus.to_table(values, outside)

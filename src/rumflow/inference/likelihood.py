@@ -27,6 +27,7 @@ import numpy as np
 
 from rumflow.check import check_absolute_tol, check_replicates, check_whole
 from rumflow.core.arrays import Array, Mask, Mixture
+from rumflow.core.menus import Menus
 from rumflow.core.seeds import Seed, entropy
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.data.accept import DataLike, as_data
@@ -106,7 +107,7 @@ class LikelihoodFit(Fitted):
         count, total = self.data.count[known], self.data.totals[menus.menu[known]]
         columns: dict[str, list[Any]] = {"menu": [names[j] for j in menus.menu[known].tolist()]}
         columns["item"] = [self.items[x] for x in menus.item[known].tolist()]
-        numbers = {"count": count, "observed": count / total, "fitted": self._fitted[known]}
+        numbers = {"count": count, "observed": count / total, "fitted": self.fitted_cells[known]}
         return columns | {name: values.tolist() for name, values in numbers.items()}
 
     def _title(self) -> str:
@@ -125,14 +126,13 @@ class LikelihoodFit(Fitted):
         """The likelihood ratio statistic, 2 (loglik_saturated - loglik)."""
         return 2 * max(self.loglik_gap, 0.0)
 
-    @cached_property
-    def fitted(self) -> Array:
-        """(m, n): fitted probabilities of the observed menus, NaN outside them."""
-        return np.asarray(self.data.offered.to_table(self._fitted, np.nan), np.float64)
+    @property
+    def _offered(self) -> Menus:
+        return self.data.offered
 
     @cached_property
-    def _fitted(self) -> Array:
-        """(cells,): the same by cell."""
+    def fitted_cells(self) -> Array:
+        """(cells,): `fitted` without what is outside the menus, menu after menu, in each the items in their order."""
         return self._cells.gather(self.geometry.rho(self._point))
 
     @cached_property
@@ -205,7 +205,7 @@ class LikelihoodFit(Fitted):
         place = menus.menu, np.arange(len(known)) - menus.start[menus.menu]
         # What was not recorded is drawn as one more cell, the last.
         shares = np.zeros((len(menus), int(menus.sizes.max()) + 1))
-        shares[place] = np.where(known, np.maximum(self._fitted, 0.0), 0.0)
+        shares[place] = np.where(known, np.maximum(self.fitted_cells, 0.0), 0.0)
         partly = menus.count(~known) > 0
         shares[:, -1] = np.where(partly, np.maximum(1.0 - shares.sum(axis=1), 0.0), 0.0)
         shares /= shares.sum(axis=1, keepdims=True)

@@ -46,8 +46,9 @@ Fit = Any
 def plot_fit(fit: Fit, ax: Axes | None = None, label: int = 5) -> Axes:
     """Plot observed against fitted probabilities; the `label` worst cells are numbered and named beside the picture."""
     ax = find_axes(ax, 7.6, 4.2)
-    seen = ~np.isnan(fit.frequencies) & (fit.membership.sum(axis=1, keepdims=True) >= 2)
-    observed, fitted = fit.frequencies[seen], fit.fitted[seen]
+    menus, shares = fit.observations.menus, fit.observations.shares
+    seen = ~np.isnan(shares) & (menus.sizes[menus.menu] > 1)
+    observed, fitted = shares[seen], fit.fitted_cells[seen]
     if not seen.any():
         raise InputError("there is nothing to draw: no menu of two items or more was observed")
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, zorder=1)

@@ -59,7 +59,8 @@ def _answer(fit: Any) -> str:
     text = f"Distance to the nearest {nearest}: {fit.distance:.6g}{unit}"
     if unit:
         return text
-    cells = int((~np.isnan(fit.frequencies))[fit.membership.sum(axis=1) > 1].sum())
+    menus = fit.observations.menus
+    cells = int((~np.isnan(fit.observations.shares))[menus.sizes[menus.menu] > 1].sum())
     typical = fit.distance / np.sqrt(max(cells, 1))
     return f"{text}\nTypical difference of an observed share from the fit: {typical:.4f}"
 

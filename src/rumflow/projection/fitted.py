@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from rumflow.check import check_menu
 from rumflow.core.arrays import Array, Ints, Mask, Mixture
 from rumflow.core.lattice import Lattice
+from rumflow.core.menus import Menus
 from rumflow.core.transforms import zeta
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu, tie_number
+from rumflow.data.menus import make_table
 from rumflow.errors import InputError
 from rumflow.models.rankings import choice_probabilities
 from rumflow.output.names import how_many
@@ -151,8 +153,18 @@ class Fitted(Result, ABC):
 
     @property
     @abstractmethod
+    def _offered(self) -> Menus:
+        """The observed menus, as lists of items."""
+
+    @property
+    @abstractmethod
+    def fitted_cells(self) -> Array:
+        """(cells,): `fitted` without what is outside the menus, menu after menu, in each the items in their order."""
+
+    @cached_property
     def fitted(self) -> Array:
-        """(m, n): fitted probabilities of the observed menus, NaN outside them."""
+        """(m, n): fitted probabilities of the observed menus, NaN outside them; on a graph only of recorded cells."""
+        return make_table(self._offered, self.fitted_cells, np.nan)
 
     @property
     @abstractmethod
@@ -261,23 +273,27 @@ class Fitted(Result, ABC):
         """(n,): those of a menu that the layout has, or that was observed; else what the rankings give."""
         if self.geometry.has_all_menus:
             return np.asarray(self.rho[(np.int64(1) << members).sum()])
-        if not self.geometry.model.has_types:
-            return self._of_pair(members)
+        found, i = np.zeros(len(self.items)), self._number_of_menu.get(members.astype(np.int32).tobytes())
+        if i is not None:
+            start = self._offered.start
+            found[members] = self.fitted_cells[start[i] : start[i + 1]]
+        elif len(members) == 1:
+            found[members] = 1.0
+        elif not self.geometry.model.has_types:
+            raise InputError(
+                f"menu {format_menu(self.items[x] for x in members)} was not observed, and {self.geometry.model.name} have no "
+                "types that would say more than a range: ask for it by rf.bounds(fit, menu), which is for pairs"
+            )
+        if found[members].any() and not np.isnan(found[members]).any():
+            return found
         row = np.zeros((1, len(self.items)), np.bool_)
         row[0, members] = True
-        i = self._row_of_menu.get(row.tobytes())
-        if i is not None and not np.isnan(self.fitted[i, members]).any():
-            return np.asarray(self.fitted[i])
         return np.asarray(choice_probabilities(self.rankings.orders, self.rankings.weights, row)[0])
 
-    def _of_pair(self, members: Ints) -> Array:
-        """(n,): those of a menu that was observed, by a model without types."""
-        raise self.geometry.model.no_types()
-
     @cached_property
-    def _row_of_menu(self) -> dict[bytes, int]:
-        """The observed menus by their rows of truth values."""
-        return {row.tobytes(): i for i, row in enumerate(self.membership)}
+    def _number_of_menu(self) -> dict[bytes, int]:
+        """The observed menus by their items."""
+        return {self._offered.items_of(i).tobytes(): i for i in range(len(self._offered))}
 
     def score(self, data: ChoiceData) -> Score:
         """Score how well the fit predicts other choices, also from menus that were not observed.

@@ -21,6 +21,7 @@ from rumflow.core.problem import NO_WEIGHTS, Stop
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item, format_menu
+from rumflow.data.menus import make_table
 from rumflow.errors import InputError
 from rumflow.models.budgets import model_of_budgets
 from rumflow.models.model import Model, require_model
@@ -120,7 +121,7 @@ class Observations:
     @cached_property
     def frequencies(self) -> Array:
         """(m, n): the probabilities, NaN on what was not recorded."""
-        table = np.asarray(self.menus.to_table(self.shares, np.nan), np.float64)
+        table = make_table(self.menus, self.shares, np.nan)
         table.flags.writeable = False
         return table
 

@@ -16,12 +16,13 @@ from rumflow.core.certificate import Certificate
 from rumflow.core.graph_cells import Cells
 from rumflow.core.lattice import Lattice, items_of
 from rumflow.core.membership import inside_tolerance
+from rumflow.core.menus import Menus
 from rumflow.core.paths import orders_from_paths, sample
 from rumflow.core.seeds import Seed, generator
 from rumflow.core.transforms import moebius
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import Item, format_menu
-from rumflow.data.menus import labels_of
+from rumflow.data.labels import Item
+from rumflow.data.menus import make_table
 from rumflow.errors import InputError
 from rumflow.models.model import Model
 from rumflow.output.files import plain
@@ -173,7 +174,7 @@ class Projection(Fitted):
     @property
     def menus(self) -> list[tuple[Item, ...]]:
         """The observed menus, as tuples of labels."""
-        return [labels_of(self.items, row) for row in self.membership]
+        return self._offered.labels(self.items)
 
     @property
     def observed(self) -> Array:
@@ -181,12 +182,16 @@ class Projection(Fitted):
         self._flow  # noqa: B018  # an error where there is none
         return self.observations.over_all_menus()
 
+    @property
+    def _offered(self) -> Menus:
+        return self.observations.menus
+
     @cached_property
-    def fitted(self) -> Array:
-        """(m, n): fitted probabilities of the observed menus, NaN outside them; on a graph only of recorded cells."""
+    def fitted_cells(self) -> Array:
+        """(cells,): `fitted` without what is outside the menus, menu after menu, in each the items in their order."""
         if self.geometry.has_all_menus:
-            return np.where(self.membership, self.rho[self.observations.masks], np.nan)
-        return self._spread(self.fits.rho[self.index], 1.0)
+            return self.rho[self.observations.masks[self._offered.menu], self._offered.item]
+        return self._by_cell(self.fits.rho[self.index], 1.0)
 
     @cached_property
     def cell_weights(self) -> Array:
@@ -209,39 +214,15 @@ class Projection(Fitted):
     def types(self) -> Ints:
         """(k, m): the item each type takes from each observed menu, heaviest type first; -1 for one that was not recorded."""
         types, weights = self.mixture
-        found = np.empty((len(types), len(self.membership)), np.int64)
-        found[:] = self.membership.argmax(axis=1)
-        rows = np.flatnonzero(self.membership.sum(axis=1) > 1)
+        found = np.empty((len(types), len(self._offered)), np.int64)
+        found[:] = self._offered.item[self._offered.start[:-1]]
+        rows = np.flatnonzero(self._offered.sizes > 1)
         if len(rows):
             cells = (
                 Cells(self.membership[rows], None, self.items) if self.geometry.has_all_menus else self.geometry.cells
             )
             found[:, rows] = cells.items_of_types(self.geometry.choices(types, cells))
         return found[np.argsort(-weights, kind="stable")]
-
-    def _of_pair(self, members: Ints) -> Array:
-        """(n,): the shares of an observed pair, or of a menu of one item."""
-        found = np.zeros(self.n)
-        if len(members) == 1:
-            found[members] = 1.0
-            return found
-        offered = self.geometry.cells.offered
-        size = int(offered.sizes[0])
-        row = (
-            np.flatnonzero((offered.item.reshape(-1, size) == members).all(axis=1))
-            if len(members) == size
-            else members[:0]
-        )
-        if len(row) == 0:
-            raise InputError(
-                f"menu {format_menu(self.items[x] for x in members)} was not observed, and {self.model.name} have no types "
-                "that would say more than a range: ask for it by rf.bounds(fit, menu), which is for pairs"
-            )
-        j = int(row[0])
-        found[members] = self.fits.rho[self.index][
-            j, self.geometry.cells.place[offered.start[j] : offered.start[j + 1]]
-        ]
-        return found
 
     @property
     def _flow(self) -> Array:
@@ -291,16 +272,18 @@ class Projection(Fitted):
         -------
         list of tuples
         """
-        observed, fitted = self.frequencies, self.fitted
+        menus, observed, fitted = self._offered, self.observations.shares, self.fitted_cells
         difference = np.abs(np.nan_to_num(observed - fitted))
-        order = np.argsort(-difference, axis=None, kind="stable")[:count]
-        found = []
-        for i, x in zip(*np.unravel_index(order, difference.shape), strict=True):
-            if difference[i, x] == 0:
-                break
-            menu = labels_of(self.items, self.membership[i])
-            found.append((menu, self.items[x], float(observed[i, x]), float(fitted[i, x])))
-        return found
+        order = np.argsort(-difference, kind="stable")[:count]
+        return [
+            (
+                menus.labels_of(menus.menu[c], self.items),
+                self.items[menus.item[c]],
+                float(observed[c]),
+                float(fitted[c]),
+            )
+            for c in order[difference[order] > 0].tolist()
+        ]
 
     @cached_property
     def decided(self) -> Ints:
@@ -308,8 +291,8 @@ class Projection(Fitted):
         orders = self.rankings.orders
         rank = np.argsort(orders, axis=1)
         last = np.zeros(len(orders), np.int64)
-        for row in self.membership[self.membership.sum(axis=1) > 1]:
-            last = np.maximum(last, rank[:, row].min(axis=1))
+        for i in np.flatnonzero(self._offered.sizes > 1).tolist():
+            last = np.maximum(last, rank[:, self._offered.items_of(i)].min(axis=1))
         return np.where(last + 2 >= self.n, self.n, last + 1)
 
     def violations(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float]]:
@@ -411,11 +394,15 @@ class Projection(Fitted):
     def _from_layout(self, values: Array) -> Array:
         return Lattice(self.n).from_internal(values) if self.geometry.has_all_menus else self._spread(values, 0.0)
 
+    def _by_cell(self, table: Array, single: float) -> Array:
+        """(cells,): the values of a table, and `single` in menus of one item, which tables do not have."""
+        values = np.full(len(self._offered.item), single)
+        values[self._offered.sizes[self._offered.menu] > 1] = self.geometry.cells.to_cells(table)
+        return values
+
     def _spread(self, table: Array, single: float) -> Array:
-        """A table of cells as an (m, n) array."""
-        array = np.where(self.membership, single, np.nan)
-        array[self.observations.rows] = self.geometry.cells.to_array(table)
-        return array
+        """The same as an (m, n) array."""
+        return make_table(self._offered, self._by_cell(table, single), np.nan)
 
     def to_frame(  # type: ignore[override]  # beside `backend` it takes what its rows are
         self, data: ChoiceData | None = None, menus: str = "all", backend: str = "pandas"

@@ -29,20 +29,23 @@ def fit_table(fit: Any, data: ChoiceData | None = None, menus: str = "all") -> d
 
 
 def _over_observed(fit: Any, data: ChoiceData | None) -> dict[str, list[Any]]:
-    row, item = np.nonzero(fit.membership & (fit.membership.sum(axis=1, keepdims=True) > 1))
-    names = fit.menus
+    menus = fit.observations.menus
+    cells = np.flatnonzero(menus.sizes[menus.menu] > 1)
+    row, names = menus.menu[cells].tolist(), fit.menus
     columns: dict[str, list[Any]] = {
-        "menu_id": row.tolist(),
+        "menu_id": row,
         "menu": [names[i] for i in row],
-        "item": [fit.items[x] for x in item],
-        "observed": _plain(fit.frequencies[row, item]),
-        "fitted": _plain(fit.fitted[row, item]),
+        "item": [fit.items[x] for x in menus.item[cells].tolist()],
+        "observed": _plain(fit.observations.shares[cells]),
+        "fitted": _plain(fit.fitted_cells[cells]),
     }
     if data is not None:
-        counts = {own.tobytes(): values for own, values in zip(data.membership, data.counts, strict=True)}
+        start, count = data.offered.start, data.count
+        counts = {menu: count[start[i] : start[i + 1]] for i, menu in enumerate(data.menus)}
         nothing = np.full(fit.n, np.nan)
-        table = np.array([counts.get(own.tobytes(), nothing) for own in fit.membership])
-        columns["count"] = _plain(table[row, item])
+        columns["count"] = _plain(
+            np.concatenate([counts.get(names[i], nothing[: menus.sizes[i]]) for i in np.flatnonzero(menus.sizes > 1)])
+        )
     return columns
 
 

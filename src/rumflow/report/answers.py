@@ -264,8 +264,8 @@ def _too_few(n_boot: int, tests: int = 1) -> list[str]:
 
 def _typical(fit: Projection) -> float:
     """The root mean square difference between observed and fitted shares."""
-    several = fit.membership.sum(axis=1) > 1
-    differences = (fit.frequencies - fit.fitted)[several]
+    menus = fit.observations.menus
+    differences = (fit.observations.shares - fit.fitted_cells)[menus.sizes[menus.menu] > 1]
     return 0.0 if fit.inside else float(np.sqrt(np.nanmean(differences**2)))
 
 

@@ -289,15 +289,16 @@ def _drivers(data: ChoiceData, fit: Projection) -> PageTable:
         ["menu", "choices", "part", "largest difference"],
         [False, True, True, False],
     )
-    differences = fit.frequencies - fit.fitted
-    parts = np.nansum(differences**2, axis=1)
+    menus, observed = fit.observations.menus, fit.observations.shares
+    differences = np.nan_to_num(observed - fit.fitted_cells)
+    parts = menus.sums(differences**2)
     if fit.inside or parts.sum() == 0:
         return table
     for k in np.argsort(-parts, kind="stable")[:15]:
         if parts[k] <= 1e-9 * parts.sum():
             break
-        x = int(np.argmax(np.abs(np.nan_to_num(differences[k]))))
-        text = f"{fit.items[x]}: {fit.frequencies[k, x]:.3f}, fitted {fit.fitted[k, x]:.3f}"
+        c = int(menus.start[k] + np.argmax(np.abs(differences[menus.start[k] : menus.start[k + 1]])))
+        text = f"{fit.items[menus.item[c]]}: {observed[c]:.3f}, fitted {fit.fitted_cells[c]:.3f}"
         share = parts[k] / parts.sum()
         menu = name_menu(data.items, data.menus[k], WRAPPED)
         table.add(menu, (data.totals[k], f"{data.totals[k]:,.6g}"), (share, f"{share:.1%}"), text)
