@@ -1,8 +1,10 @@
 import gzip
+import io
 import json
 import re
 import socket
 import stat
+import zipfile
 
 import pytest
 
@@ -127,6 +129,10 @@ def test_uploads_are_limited(client):
     assert len(bomb) < 20_000
     assert client.upload(bomb, "x.csv.gz")[0] == 413
     assert client.upload(gzip.compress(b"a") + bomb, "x.gz")[0] == 413  # behind a harmless part
+    book = io.BytesIO()
+    with zipfile.ZipFile(book, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("xl/workbook.xml", bytes(9_000_000))
+    assert client.upload(book.getvalue(), "x.xlsx")[0] == 413
     assert len(list(client.server.folder.iterdir())) == before
 
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
-from itertools import islice
 from typing import Any
-
-import numpy as np
 
 from rumflow.app.calls import Reading
 from rumflow.app.questions import QUESTIONS, Field
 from rumflow.data.choices import ChoiceData
 from rumflow.data.preflib import is_preflib
-from rumflow.data.readers.coded import Coded
-from rumflow.data.readers.opening import open_source
+from rumflow.data.readers.opening import first_rows, open_source
 from rumflow.data.readers.roles import ROLES
 from rumflow.data.summary import DataSummary
 from rumflow.errors import InputError
@@ -82,18 +78,8 @@ def preview(reading: Reading) -> dict[str, Any]:
     if not reading.path or is_preflib(reading.path):
         return {"columns": [], "rows": []}
     source = open_source(reading.path, None, reading.options.get("encoding", "utf-8"))
-    shown = source.columns[:MOST_COLUMNS]
-    chunk = next(source.chunks(shown), None)
-    found = [] if chunk is None else [_first(chunk.columns[name]) for name in shown]
-    return {"columns": source.columns, "rows": [list(row) for row in zip(*found, strict=True)]}
-
-
-def _first(column: Any) -> list[str]:
-    if isinstance(column, Coded):
-        values = [None if code < 0 else column.values[code] for code in column.codes[:MOST_ROWS].tolist()]
-    else:
-        values = list(islice(column, MOST_ROWS))
-    return ["" if value is None else visible(value)[:80] for value in values]
+    rows = first_rows(source, MOST_ROWS, MOST_COLUMNS)
+    return {"columns": source.columns, "rows": [["" if v is None else visible(v)[:80] for v in row] for row in rows]}
 
 
 def describe(reading: Reading, load: Callable[[Reading], ChoiceData]) -> dict[str, Any]:
@@ -116,7 +102,14 @@ def describe(reading: Reading, load: Callable[[Reading], ChoiceData]) -> dict[st
         "understood": understood | {"notes": [page_words(note) for note in understood["notes"]]},
         "cautions": [{"about": _about(text), "text": page_words(text)} for text in said],
         "items": [visible(label) for label in data.items],
-        "menus": _menus(data),
+        "menus": [
+            {
+                "total": total,
+                "shares": [[visible(x), own] for x, own in shares[:MOST_SHARES]],
+                "more": len(shares[MOST_SHARES:]),
+            }
+            for total, shares in summary.largest(MOST_MENUS)
+        ],
         "n_menus": len(data.totals),
         "choices": float(data.totals.sum()),
         "subjects": summary.subjects,
@@ -132,19 +125,6 @@ def _outside(data: ChoiceData, said: Any) -> int | None:
     names = [visible(label).casefold() for label in data.items]
     wanted = OUTSIDE if said is None else [str(said).casefold()]
     return next((names.index(name) for name in wanted if name in names), None)
-
-
-def _menus(data: ChoiceData) -> list[dict[str, Any]]:
-    """The menus with the largest samples, each with its largest shares."""
-    found = []
-    for j in np.argsort(-data.totals, kind="stable")[:MOST_MENUS].tolist():
-        cells = slice(data.offered.start[j], data.offered.start[j + 1])
-        shares = data.count[cells] / data.totals[j]
-        order = np.argsort(-np.nan_to_num(shares, nan=-1.0), kind="stable")
-        labels = [visible(data.items[x]) for x in data.offered.item[cells].tolist()]
-        bars = [[labels[k], float(shares[k])] for k in order[:MOST_SHARES].tolist()]
-        found.append({"total": float(data.totals[j]), "shares": bars, "more": max(len(labels) - MOST_SHARES, 0)})
-    return found
 
 
 def _about(text: str) -> str:

@@ -118,28 +118,37 @@ class DataSummary(Result):
 
     def _menus(self) -> Table:
         data = self.data
-        order = np.argsort(-data.totals, kind="stable")
-        left = len(order) - MOST_MENUS
+        left = self.menus - MOST_MENUS
         table = Table(
             "Menus, the largest samples first",
             ["menu", "choices", "shares"],
             note=f"{left} more menus in `table` (in the file of --out)." if left > 0 else "",
         )
-        for j in order[:MOST_MENUS].tolist():
-            cells = slice(data.offered.start[j], data.offered.start[j + 1])
-            labels = [data.items[x] for x in data.offered.item[cells].tolist()]
-            total = float(data.totals[j])
+        for total, shares in self.largest(MOST_MENUS):
             size = int(total) if total.is_integer() else total
-            table.add(name_menu(data.items, labels, WRAPPED), size, _shares(labels, data.count[cells] / total))
+            own = dict(shares)
+            table.add(
+                name_menu(data.items, [item for item in data.items if item in own], WRAPPED), size, _shares(shares)
+            )
         return table
 
+    def largest(self, most: int) -> list[tuple[float, list[tuple[Any, float]]]]:
+        """The menus with the most choices, up to so many: how many they are, and items with their shares, the largest first."""
+        data, found = self.data, []
+        for j in np.argsort(-data.totals, kind="stable")[:most].tolist():
+            cells = slice(data.offered.start[j], data.offered.start[j + 1])
+            shares = data.count[cells] / data.totals[j]
+            order = np.argsort(-np.nan_to_num(shares, nan=-1.0), kind="stable")
+            labels = data.offered.item[cells]
+            found.append((float(data.totals[j]), [(data.items[labels[k]], float(shares[k])) for k in order.tolist()]))
+        return found
 
-def _shares(labels: list[Any], shares: Any) -> str:
+
+def _shares(shares: list[tuple[Any, float]]) -> str:
     """The largest shares of a menu in words."""
-    order = np.argsort(-np.nan_to_num(shares, nan=-1.0), kind="stable")
     texts = [
-        f"{visible(labels[k])} {'not recorded' if np.isnan(shares[k]) else f'{100 * shares[k]:.1f} %'}"
-        for k in order[:MOST_SHARES].tolist()
+        f"{visible(item)} {'not recorded' if np.isnan(share) else f'{100 * share:.1f} %'}"
+        for item, share in shares[:MOST_SHARES]
     ]
-    left = len(labels) - MOST_SHARES
+    left = len(shares) - MOST_SHARES
     return ", ".join(texts) + (f", {left} others" if left > 0 else "")

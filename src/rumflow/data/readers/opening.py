@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
+from rumflow.data.readers.coded import Coded
 from rumflow.data.readers.files import ZIP, local_file
 from rumflow.data.readers.sources import ParquetSource, Source, TextSource
 from rumflow.data.readers.workbook import WorkbookSource
@@ -17,3 +20,17 @@ def open_source(path: str | Path, delimiter: str | None, encoding: str) -> Sourc
     if file.start.startswith(ZIP):
         return WorkbookSource(file)
     return TextSource(file, delimiter, encoding)
+
+
+def first_rows(source: Source, most_rows: int, most_columns: int) -> list[list[Any]]:
+    """The first fields of the first rows; None where there is nothing."""
+    shown = source.columns[:most_columns]
+    chunk = next(source.chunks(shown), None)
+    columns = [] if chunk is None else [_first(chunk.columns[name], most_rows) for name in shown]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _first(column: Any, most: int) -> list[Any]:
+    if isinstance(column, Coded):
+        return [None if code < 0 else column.values[code] for code in column.codes[:most].tolist()]
+    return list(islice(column, most))
