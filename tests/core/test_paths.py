@@ -161,6 +161,10 @@ def test_cheapest_ways_in_parts_for_threads(rng, monkeypatch):
     cost = rng.integers(-20, 20, (8, 128)).astype(float)
     for found, expected in zip((paths.cheapest_below(cost, 2), paths.cheapest_above(cost, 2)), ways(cost), strict=True):
         np.testing.assert_array_equal(found, expected)
+    for threads in (1, 2, 3):  # both at once
+        found = np.full((2, 256), np.nan)
+        paths.cheapest_ways(cost, threads, *found)
+        np.testing.assert_array_equal(found, ways(cost))
 
 
 def test_parts_of_the_lattice_for_threads(monkeypatch):

@@ -259,9 +259,19 @@ def extract_type(graph, sweep, node, row):
         here = np.int64(sweep.tail[here])
 
 
+@leaf
+def spread_prices(column, cost, by_item):
+    """Prices of cells by (menu, column) as prices by (menu, item), 0 outside menus."""
+    for j in range(column.shape[0]):
+        for x in range(column.shape[1]):
+            by_item[j, x] = cost[j, column[j, x]] if column[j, x] >= 0 else 0.0
+
+
 def prices_by_item(column: Index, cost: Array) -> Array:
     """A (menus, width) table of cell prices as a (menus, items) array, 0 outside menus; `column`: that of (menu, item), or -1."""
-    return np.where(column >= 0, np.take_along_axis(cost, np.maximum(column, 0), axis=1), 0.0)
+    by_item = np.empty(column.shape)
+    spread_prices(column, np.ascontiguousarray(cost), by_item)
+    return by_item
 
 
 def price_arcs(graph: Graph, cost: Array, sweep: Sweep, threads: int = 1) -> None:

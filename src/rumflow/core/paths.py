@@ -248,6 +248,16 @@ def cheapest_above(cost: Array, threads: int | None = None, out: Array | None = 
     return _sweep(up_pass, cost, threads, out, True)
 
 
+def cheapest_ways(cost: Array, threads: int, below: Array, above: Array) -> None:
+    """Both at once: neither pass waits for the other, so two threads have one each, and only more of them cut the lattice."""
+    n = cost.shape[0]
+    groups = _blocks(n, threads - 1)
+    part = (1 << n) >> (len(groups) - 1)
+    for down, up in zip(groups, reversed(groups), strict=True):
+        pieces = [(down_pass, below, i) for i in down] + [(up_pass, above, i) for i in up]
+        run_threads(lambda own: own[0](cost, own[1], n, own[2] * part, (own[2] + 1) * part), pieces, threads)
+
+
 def _sweep(fill: Any, cost: Array, threads: int | None, out: Array | None, upward: bool) -> Array:
     n = cost.shape[0]
     ways = np.empty(1 << n) if out is None else out
