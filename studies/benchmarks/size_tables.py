@@ -232,11 +232,11 @@ def intervals(found: Sequence[Row]) -> str:
         rates = [float(row["covered"]) for row in own]
         sets = sum(int(row["data_sets"]) for row in own)
         means = [f"{mean(float(row[f]) for row in own):.3f}" for f in ("width", "identified", "moves")]
-        full, empty, noted = (sum(int(row[f]) for row in own) for f in ("intervals", "empty", "noted"))
+        empty, noted = (sum(int(row[f]) for row in own) for f in ("empty", "noted"))
         seconds = f"{mean(float(row['seconds']) for row in own):.1f}"
         rate = f"{percent(mean(rates))} ({percent(min(rates))})"
-        body.append([design, interval, sets, rate, full, *means, empty, noted, seconds])
-    head = ("design", "interval", "data sets", "hold the truth", "intervals", "width", "identified", "moves", "empty")
+        body.append([design, interval, sets, rate, *means, empty, noted, seconds])
+    head = ("design", "interval", "data sets", "hold the truth", "width", "identified", "moves", "empty")
     table = sorted(body, key=lambda row: (row[0] != "stock-outs", row[1] != "profile"))
     return markdown_table((*head, "with a note", "CPU seconds"), table)
 

@@ -3,9 +3,9 @@
 *Stock-outs*: 12 items, 15 menus of 9. *Menus*: 10 items, 25 menus of 5. Each menu has 100 choices of a population of 50 rankings
 with Dirichlet shares. What is asked for is the probability of one item on a further menu of the same kind. Several populations
 are drawn, and samples of each; every sample has its interval found in full, with replicates of its own. `identified` is the width
-of the sharp bounds at the true probabilities: an interval that holds for every population with these probabilities is at least
-as wide, however large the samples are. `moves` is how far the sharp bounds of the samples move: the standard deviation, on
-average over the two of them.
+of the sharp bounds at the true probabilities: an interval that holds the truth nine times in ten, whichever population with these
+probabilities it is, is on average at least nine tenths as wide, however large the samples are. `moves` is how far the sharp
+bounds of the samples move: the standard deviation, on average over the two of them.
 
     python -m studies.experiments.intervals --out studies/results/intervals.csv
 """
@@ -67,7 +67,7 @@ def make_data(population: Population, counts: Array) -> ChoiceData:
     return ChoiceData(tuple(range(menus.shape[1])), menus, np.where(menus, counts, np.nan), counts.sum(axis=1))
 
 
-def measure(design: str, number: int, interval: str, count: int = 100) -> Row:
+def measure(design: str, number: int, interval: str, count: int = 50) -> Row:
     """How many intervals of samples of one population hold the truth, and how wide they are."""
     own = draw_population(design, number)
     n, m, _ = DESIGNS[design]
@@ -105,8 +105,8 @@ def main(argv: list[str] | None = None) -> None:
         prog="python -m studies.experiments.intervals", description=__doc__.split("\n", maxsplit=1)[0]
     )
     parser.add_argument("--out", type=Path, default=Path("results/intervals.csv"), metavar="FILE")
-    parser.add_argument("--data-sets", type=int, default=100, help="of each population")
-    parser.add_argument("--populations", type=int, default=2)
+    parser.add_argument("--data-sets", type=int, default=50, help="of each population")
+    parser.add_argument("--populations", type=int, default=4)
     arguments = parser.parse_args(argv)
     path: Path = arguments.out
     stored = read_csv(path) if path.exists() else []

@@ -38,11 +38,11 @@ def test_a_row_of_the_study(monkeypatch):
 
 
 def test_the_table_of_the_page():
-    row = {"design": "menus", "interval": "distance", "data_sets": 200, "covered": 0.9, "intervals": 6, "width": 0.5}
+    row = {"design": "menus", "interval": "distance", "data_sets": 200, "covered": 0.9, "width": 0.5}
     row |= {"identified": 0.25, "moves": 0.03, "noted": 1, "empty": 1, "seconds": 1.25}
     rows = [row, row | {"covered": 1.0, "width": 0.6}, row | {"interval": "profile"}]
     lines = size_tables.intervals(rows).splitlines()
     assert lines[2:] == [
-        "| menus | profile | 200 | 90.0 (90.0) | 6 | 0.500 | 0.250 | 0.030 | 1 | 1 | 1.2 |",
-        "| menus | distance | 400 | 95.0 (90.0) | 12 | 0.550 | 0.250 | 0.030 | 2 | 2 | 1.2 |",
+        "| menus | profile | 200 | 90.0 (90.0) | 0.500 | 0.250 | 0.030 | 1 | 1 | 1.2 |",
+        "| menus | distance | 400 | 95.0 (90.0) | 0.550 | 0.250 | 0.030 | 2 | 2 | 1.2 |",
     ]
