@@ -80,7 +80,7 @@ def draw(path: Path) -> None:
 #: Pages of single studies, each with its figure, and how it is drawn from the CSV files of a folder.
 STUDIES: dict[str, Callable[[Path], object]] = {
     name: getattr(experiments, f"render_{name}")
-    for name in ("budgets", "choices", "exp1", "exp2", "exp3", "explain", "hotel", "power")
+    for name in ("budgets", "choices", "exp1", "exp2", "exp3", "explain", "hotel", "power", "training")
 } | {"limits": limits.render_limits}
 
 

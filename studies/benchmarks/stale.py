@@ -69,6 +69,7 @@ DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "calls": ("torch.layer",),
     "equal": ("torch.layer",),
     "state": ("torch.layer",),
+    "training": ("torch.layer", "torch.likelihood", "torch.head", "torch.flow", "torch.mixture"),
     "nearly": ("torch.layer", "layers.hand_over"),
     "memory": ("inference.test", "inference.likelihood", "data.simulate"),
     "methods": ("projection.single", "data.simulate"),

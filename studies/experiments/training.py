@@ -242,11 +242,13 @@ def render_training(out_dir: str | Path) -> None:
     """Page of the study from its CSV."""
     out = Path(out_dir)
     rows = read_csv(out / "training.csv")
+    seeds = len({row["seed"] for row in rows})
     text = [
         "# Five models trained on choices with features\n",
         f"Simulated: {_ITEMS} items with {_FEATURES} features, {rows[0]['train']} buyers to train on, {rows[0]['held_out']} to "
         "choose the epoch and as many others to report the loss on; buyers are of three kinds whose utilities are not linear. "
-        f"Means over {len({row['seed'] for row in rows})} seeds; *excess* is the held-out loss beyond that of the truth itself, "
+        + (f"Means over {seeds} seeds; " if seeds > 1 else "One market of each kind; ")
+        + "*excess* is the held-out loss beyond that of the truth itself, "
         "seconds are CPU seconds of an epoch with one thread, lines those of the model in `studies/experiments/training.py`.\n",
     ]
     for design in DESIGNS:
@@ -262,7 +264,7 @@ def render_training(out_dir: str | Path) -> None:
                     [
                         name,
                         f"{mean['loss']:.4f}",
-                        f"{mean['excess']:.4f} ± {spread:.4f}",
+                        f"{mean['excess']:.4f}" + (f" ± {spread:.4f}" if seeds > 1 else ""),
                         f"{mean['epoch']:.0f} of {own[0]['epochs']}",
                         f"{mean['seconds']:.2f}",
                         own[0]["lines"],
@@ -273,7 +275,8 @@ def render_training(out_dir: str | Path) -> None:
         text += [f"## {title}\n", markdown_table(head, table)]
     text.append(
         "`FlowRUM` and the projection need a list of menus and its choice graph, which grows where menus overlap: eight menus "
-        "of six items have thousands of arcs. `MixtureRUM` and the others take any menu. The masked network sees the menu and "
+        "of six items have thousands of arcs. `MixtureRUM` and the others take any menu. "
+        "Where the best epoch is the last, a model was still improving. The masked network sees the menu and "
         "need not be rational; the other models are, whatever they have learnt.\n"
     )
     (out / "training.md").write_text("\n".join(text))
