@@ -75,8 +75,9 @@ plain: $(VENV)/test
 	  --ignore tests/core/test_compile.py --ignore tests/core/test_memory.py --deselect "tests/core/test_certificate.py::test_gap_bounds_the_distance_to_the_optimum[10]"
 
 # All tests on the oldest versions that pyproject.toml allows, in an environment of their own; without torch and jax. Before
-# Matplotlib 3.11 one line of text in one picture is 8 pixels too wide.
-OLDEST ?= tests --ignore tests/jax --deselect "tests/test_api.py::test_everything_has_an_example[rumflow.jax]" \
+# Matplotlib 3.11 one line of text in one picture is 8 pixels too wide. The stored answers of tests/golden are those of newer
+# compilers: by another rounding some replicates and faces differ.
+OLDEST ?= tests --ignore tests/jax --ignore tests/golden/test_same_results.py --deselect "tests/test_api.py::test_everything_has_an_example[rumflow.jax]" \
   --deselect "tests/output/test_plots.py::test_pictures_of_a_hundred_items[None]"
 oldest:
 	$(PYTHON) -m venv --clear build/oldest

@@ -351,7 +351,7 @@ def first_use() -> str:
         for row in rows("first_use")
     ]
     header = ("first call", "CPU time", "in the next process", "kernels compiled for Python")
-    return markdown_table(header, body) + measured("first_use", "One thread; measured")
+    return markdown_table(header, body) + measured("first_use", "One thread, beside other work; measured")
 
 
 ALL = (large, memory, graphs, bounded, compare, wrong, layers, equal, calls, state, softmax, flows, nearly)
