@@ -10,10 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from math import isnan
 
+from scipy.special import betaincinv
+
 from studies.benchmarks.record import rows
 from studies.experiments.files import Row, markdown_table
 from studies.experiments.oracles import VARIANTS
 from studies.experiments.size import FALSE, METHODS, TRUE, Case
+from studies.experiments.transitive import PLANTED
 
 Key = tuple[str, ...]  # the fields of a case as text, and the procedure
 
@@ -329,19 +332,38 @@ def panels(found: Sequence[Row]) -> str:
 
 
 def transitive(found: Sequence[Row]) -> str:
-    """How often the tests on pairs reject, by design; of a design that was measured again, the last."""
-    last = {tuple(str(row[f]) for f in ("n", "pairs", "draws", "truth")): row for row in found}
-    truths = list(dict.fromkeys(key[3] for key in last))
+    """How often the tests on pairs reject, by design, and up to which rate each true population may be rejected."""
+    by_design = {tuple(str(row[f]) for f in ("n", "pairs", "draws", "truth")): row for row in found}
+    truths = list(dict.fromkeys(key[3] for key in by_design))
     body = []
-    for design in sorted({key[:3] for key in last}, key=lambda own: tuple(map(int, own))):
-        own = [last.get((*design, truth)) for truth in truths]
-        body.append([*design, *("" if row is None else _both_tests(row) for row in own)])
-    return markdown_table(("items", "pairs", "choices", *truths), body)
+    for design in sorted({key[:3] for key in by_design}, key=lambda own: tuple(map(int, own))):
+        own = {truth: by_design[*design, truth] for truth in truths if (*design, truth) in by_design}
+        limit = max((_upper_limit(row) for truth, row in own.items() if truth not in PLANTED), default=1.0)
+        sets = "/".join(sorted({str(row["data_sets"]) for row in own.values()}))
+        body.append([*design, sets, *(_both_tests(own[t]) if t in own else "" for t in truths), percent(limit)])
+    return markdown_table(("items", "pairs", "choices", "data sets", *truths, "limit"), body)
+
+
+def transitive_tau(found: Sequence[Row]) -> str:
+    """For 6 items with 5 choices a pair: how often an inequality is violated at all, and rejections by tau; mean / largest."""
+    names = ("violated", "rejected", "rejected_tau_0")
+    body = []
+    for truth in dict.fromkeys(str(row["truth"]) for row in found):
+        own = [row for row in found if row["truth"] == truth and str(row["n"]) == "6" and str(row["draws"]) == "5"]
+        body.append([truth, *(both(float(row[name]) for row in own) for name in names)])
+    return markdown_table(("population", "some inequality violated", "rejected", "rejected with tau = 0"), body)
 
 
 def _both_tests(row: Row) -> str:
     weak = str(row["weak_rejected"])
     return percent(float(row["rejected"])) + (f", weak {percent(float(weak))}" if weak else "")
+
+
+def _upper_limit(row: Row) -> float:
+    """The one-sided 95 % limit (Clopper and Pearson) of the larger rate of both tests."""
+    count = int(row["data_sets"])
+    rejected = round(count * max(float(row["rejected"]), float(row["weak_rejected"] or 0.0)))
+    return float(betaincinv(rejected + 1, count - rejected, 0.95))
 
 
 def uniform(study: Study, found: Sequence[Row], again: Sequence[Row] = ()) -> str:
@@ -392,6 +414,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "homogeneity": lambda: homogeneity(rows("homogeneity")),
     "homogeneity_power": lambda: homogeneity_power(rows("homogeneity")),
     "transitive": lambda: transitive(rows("transitive")),
+    "transitive_tau": lambda: transitive_tau(rows("transitive")),
     "uniform": lambda: uniform(_study(), rows("uniform"), rows("uniform_again")),
     "uniform_again": lambda: uniform_again(rows("uniform_again")),
     "validation": lambda: validation(rows("validation")),

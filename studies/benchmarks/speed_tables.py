@@ -354,7 +354,20 @@ def first_use() -> str:
     return markdown_table(header, body) + measured("first_use", "One thread, beside other work; measured")
 
 
+def triples() -> str:
+    """Lower bound and distance for menus of three, by the time allowed, of an older version and of this one."""
+    found = {(row["items"], row["menus"], row["choices"], row["limit"], row["version"]): row for row in rows("triples")}
+    body = []
+    for design in dict.fromkeys(key[:4] for key in found):
+        own = [found.get((*design, version)) for version in ("before", "now")]
+        body.append([*design, *("" if row is None else f"{row['lower']:.4f} to {row['distance']:.4f}" for row in own)])
+    head = ("items", "menus of three", "choices", "seconds", "before", "now")
+    return markdown_table(head, sorted(body, key=lambda row: (str(row[:3]), row[3]))) + measured(
+        "triples", "One thread; measured"
+    )
+
+
 ALL = (large, memory, graphs, bounded, compare, wrong, layers, equal, calls, state, softmax, flows, nearly)
-ALL += (test, assortments)
+ALL += (test, assortments, triples)
 ALL += (scaling, methods, threads, first_use, headline)
 TABLES: dict[str, Callable[[], str]] = {table.__name__: table for table in ALL}

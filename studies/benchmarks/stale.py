@@ -79,6 +79,7 @@ DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "mutants_4": None,
     "pairs": ("solvers.inequalities.geometry", "solvers.bounded.geometry"),
     "reading": None,
+    "triples": ("projection.single",),
     "oracle": ("projection.single", "projection.batch", "inference.test", "inference.explain", "inference.likelihood"),
     "oracles": ("inference.test",),
     "power": ("inference.test",),

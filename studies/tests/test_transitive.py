@@ -5,6 +5,7 @@ import pytest
 
 import rumflow as rf
 from rumflow.inference.weak_order import count_pairs, order_of_shares
+from studies.benchmarks import size_tables
 from studies.experiments.transitive import DESIGNS, MAJORITY, draw, make_population, rejections, weak_ratio
 
 
@@ -41,6 +42,15 @@ def test_cycles_share_no_item():
     assert steps.sum() == 20
     data = draw(population, 1000, np.random.default_rng(0))
     assert rf.project(data, model=rf.TriangleInequalities()).distance > 0.8  # .28 for each of ten triangles
+
+
+def test_the_table_says_how_high_a_rate_may_be():
+    row = {"truth": "even", "n": 6, "pairs": 8, "draws": 5, "data_sets": 100, "rejected": 0.02, "weak_rejected": 0.0}
+    found = [row, row | {"truth": "rankings", "weak_rejected": ""}, row | {"truth": "planted", "rejected": 1.0}]
+    table = size_tables.transitive(found)
+    assert "| 6 | 8 | 5 | 100 | 2.0, weak 0.0 | 2.0 | 100.0, weak 0.0 | 6.2 |" in table  # 2 of 100 may be 6.2 %
+    found = [row | {"violated": 0.5, "rejected_tau_0": 0.04}, row | {"violated": 0.7, "rejected_tau_0": 0.06}]
+    assert "| even | 60.0 / 70.0 | 2.0 / 2.0 | 5.0 / 6.0 |" in size_tables.transitive_tau(found)
 
 
 def test_a_small_study():

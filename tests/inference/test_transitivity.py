@@ -112,15 +112,6 @@ def test_ties_are_an_outcome_for_the_inequalities_and_half_a_win_elsewhere():
     assert "a tie counts half for each item" in found.summary()
 
 
-def test_results_have_all_forms():
-    found = rf.transitivity(CYCLE, n_boot=9, seed=0)
-    assert found.to_dict()["triangles"][0]["items"] == ["a", "b", "c"]
-    assert found.to_frame("dict")["condition"] == ["triangle", "weak", "moderate", "strong"]
-    assert found.to_frame("dict")["pvalue"][1] == found.weak_pvalue
-    assert "weak transitivity" in found._repr_html_()
-    assert repr(found).startswith("Transitivity(3 items, 3 pairs, distance=0.489898")
-
-
 def test_what_are_no_choices_from_pairs_is_refused():
     with pytest.raises(rf.InputError, match="choices from pairs are needed, not BudgetData"):
         rf.transitivity(rf.BudgetData.from_shares([[1.0, 2.0], [2.0, 1.0]], [0, 1], [[0.5, 0.5], [0.5, 0.5]]))

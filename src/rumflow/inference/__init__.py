@@ -30,7 +30,8 @@ from rumflow.inference.result import RumTest
 from rumflow.inference.share import RationalShare, rationalizable_share
 from rumflow.inference.subjects import SubjectScores, subject_scores
 from rumflow.inference.test import rum_test
-from rumflow.inference.transitivity import MajorityTriangle, Transitivity, transitivity
+from rumflow.inference.transitivity import transitivity
+from rumflow.inference.transitivity_result import MajorityTriangle, Transitivity
 
 __all__ = [
     "BestAssortment",
