@@ -37,7 +37,7 @@ DESIGNS = (
 )
 
 #: Of random utility: items, pairs, draws (two numbers: from 10 to the one to 10 to the other, in logarithms), seconds.
-TWO_SIDED = ((30, 200, 5, None), (100, 500, 20, 5.0), (129, 2_624, (1.7, 4.3), 60.0))
+TWO_SIDED = ((30, 200, 5, None), (100, 500, 20, 20.0), (129, 2_624, (1.7, 4.3), 60.0))
 
 GIB = 2**30
 

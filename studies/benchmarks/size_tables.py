@@ -339,7 +339,8 @@ def transitive(found: Sequence[Row]) -> str:
     for design in sorted({key[:3] for key in by_design}, key=lambda own: tuple(map(int, own))):
         own = {truth: by_design[*design, truth] for truth in truths if (*design, truth) in by_design}
         limit = max((_upper_limit(row) for truth, row in own.items() if truth not in PLANTED), default=1.0)
-        sets = "/".join(sorted({str(row["data_sets"]) for row in own.values()}))
+        counts = sorted(int(row["data_sets"]) for row in own.values())
+        sets = " to ".join(dict.fromkeys([f"{counts[0]:,}", f"{counts[-1]:,}"]))
         body.append([*design, sets, *(_both_tests(own[t]) if t in own else "" for t in truths), percent(limit)])
     return markdown_table(("items", "pairs", "choices", "data sets", *truths, "limit"), body)
 
