@@ -47,6 +47,7 @@ DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "exp3": ("torch.layer", "torch.head"),
     "explain": ("inference.explain",),
     "explain_hotel": ("inference.explain",),
+    "first_use": ("core.compile",),
     "graphs": ("projection.single", "data.simulate"),
     "homogeneity": ("inference.homogeneity",),
     "transitive": ("inference.test", "inference.weak_order"),
