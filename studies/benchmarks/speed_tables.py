@@ -240,6 +240,14 @@ def test() -> str:
     return markdown_table(("data", "replicates", "CPU time"), body) + measured("bootstrap", "One thread; measured")
 
 
+def sweeps() -> str:
+    """Other ways to sweep over a choice graph."""
+    found = {(row["design"], row["way"]): number(row["milliseconds"]) for row in rows("sweeps")}
+    designs, names = dict.fromkeys(design for design, _ in found), dict.fromkeys(way for _, way in found)
+    body = [(name, *(f"{found[design, name]} ms" for design in designs)) for name in names]
+    return markdown_table(("a sweep, for one replicate", *designs), body) + measured("sweeps", "CPU time; measured")
+
+
 def assortments() -> str:
     """The best assortment in the worst case."""
     names = ("robust_speed", "robust_large", "robust_level_speed")
@@ -368,6 +376,6 @@ def triples() -> str:
 
 
 ALL = (large, memory, graphs, bounded, compare, wrong, layers, equal, calls, state, softmax, flows, nearly)
-ALL += (test, assortments, triples)
+ALL += (test, assortments, triples, sweeps)
 ALL += (scaling, methods, threads, first_use, headline)
 TABLES: dict[str, Callable[[], str]] = {table.__name__: table for table in ALL}

@@ -50,6 +50,7 @@ DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "first_use": ("core.compile",),
     "graphs": ("projection.single", "data.simulate"),
     "homogeneity": ("inference.homogeneity",),
+    "sweeps": ("core.graph", "models.open_menus", "data.simulate"),
     "transitive": ("inference.test", "inference.weak_order"),
     "hotel": ("projection.single", "inference.test", "inference.likelihood"),
     "hotel_1_bounds": ("inference.bounds",),
