@@ -106,7 +106,7 @@ def main(argv: list[str] | None = None) -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("results/intervals.csv"), metavar="FILE")
     parser.add_argument("--data-sets", type=int, default=50, help="of each population")
-    parser.add_argument("--populations", type=int, default=4)
+    parser.add_argument("--populations", type=int, default=3)
     arguments = parser.parse_args(argv)
     path: Path = arguments.out
     stored = read_csv(path) if path.exists() else []
