@@ -40,7 +40,7 @@ class WorkbookSource(FrameSource):
 
 def _first_table(file: LocalFile) -> tuple[list[tuple[int, tuple[Any, ...]]], str, int]:
     """The filled rows with their numbers, the header first; the name of the sheet, and how many others hold a table."""
-    if not zipfile.is_zipfile(file.path) or _CONTENT not in zipfile.ZipFile(file.path).namelist():
+    if not _is_workbook(file):
         raise InputError(f"{file.name} is a zip file, but no Excel workbook: save the table as CSV or .xlsx")
     try:
         book = optional("openpyxl", "excel").load_workbook(file.path, read_only=True, data_only=True)
@@ -60,6 +60,13 @@ def _first_table(file: LocalFile) -> tuple[list[tuple[int, tuple[Any, ...]]], st
             f"{file.name} holds no table: a header with two columns or more, and at least one row, are needed"
         )
     return *tables[0], len(tables) - 1
+
+
+def _is_workbook(file: LocalFile) -> bool:
+    if not zipfile.is_zipfile(file.path):
+        return False
+    with zipfile.ZipFile(file.path) as content:
+        return _CONTENT in content.namelist()
 
 
 def _width(row: tuple[Any, ...]) -> int:
