@@ -160,7 +160,8 @@ def test_notes_of_results(capsys, tmp_path, counts):
     assert "; --cluster keeps the choices of a subject together" in out
     code, out, _ = run(capsys, "assort", counts, "--revenue", "a=1,b=2", "--outside", "c")
     assert code == 0
-    assert "; --confidence 0.95 allows for sampling error" in out
+    assert " --confidence 0.95 takes chance into account" in out
+    assert "confidence=0.95" not in out
 
 
 def test_every_phrase_is_one_of_the_library():

@@ -452,7 +452,7 @@ def test_sparse_counts_of_any_size(first):
         with localcontext(prec=60):
             ratio = [
                 Decimal(c) / Decimal(p) if c else Decimal(0)
-                for c, p in zip(counts.tolist(), fit._fitted.tolist(), strict=True)
+                for c, p in zip(counts.tolist(), fit.fitted_cells.tolist(), strict=True)
             ]
             price = [sum(r for r, taken in zip(ratio, column, strict=True) if taken) for column in takes.T.tolist()]
             assert max(price) - Decimal(float(total)) <= Decimal(fit.gap + fit.tol), seed
