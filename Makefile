@@ -72,11 +72,11 @@ PLAIN := tests/core tests/data/test_simulate.py tests/projection/test_inputs.py 
   tests/laws/test_operators.py
 plain: $(VENV)/test
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PLAIN) -m "not slow" -k "not (threads or 13 or 14 or 15 or thousands)" \
-	  --ignore tests/core/test_compile.py --ignore tests/core/test_memory.py --deselect "tests/core/test_certificate.py::test_gap_bounds_the_distance_to_the_optimum[10]"
+	  --ignore tests/core/test_compile.py --ignore tests/core/test_interrupts.py --ignore tests/core/test_memory.py --deselect "tests/core/test_certificate.py::test_gap_bounds_the_distance_to_the_optimum[10]"
 
 # All tests on the oldest versions that pyproject.toml allows, in an environment of their own; without torch and jax. Before
 # Matplotlib 3.11 one line of text in one picture is 8 pixels too wide. The stored answers of tests/golden are those of newer
-# compilers: by another rounding some replicates and faces differ.
+# compilers: by another rounding some replicates differ, and so do fits on menus that were not observed, where they are not unique.
 OLDEST ?= tests --ignore tests/jax --ignore tests/golden/test_same_results.py --deselect "tests/test_api.py::test_everything_has_an_example[rumflow.jax]" \
   --deselect "tests/output/test_plots.py::test_pictures_of_a_hundred_items[None]"
 oldest:
