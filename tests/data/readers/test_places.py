@@ -197,3 +197,16 @@ def test_the_rows_are_those_of_the_file():
     table = {"item1": FIRST, "item2": SECOND, "win1": [3, 0, 5, 2], "win2": [1, 4, 2, 2], "ties": [1, 0, 2, 0]}
     for ties in ("half", "drop", "outcome"):
         assert "choices in 4 rows" in str(ChoiceData.from_frame(table, ties=ties).understood)
+
+
+@both
+@pytest.mark.parametrize(("a", "b"), [("item_a", "item_b"), ("player1", "player2"), ("home", "away")])
+def test_the_winner_of_a_pair_by_its_label(tmp_path, kind, a, b):
+    """Also without a tie. Numbers that may be those of places are asked about; a winner that did not play is an error."""
+    table = {a: ["tea", "milk", "tea"], b: ["milk", "juice", "juice"], "winner": ["tea", "juice", "tea"]}
+    want = ChoiceData.from_counts(DROP, items=["juice", "milk", "tea"])
+    np.testing.assert_array_equal(read(table, tmp_path, kind).counts, want.counts)
+    with pytest.raises(rf.InputError, match="'juice' is not in the menu"):
+        read({**table, "winner": ["juice", "juice", "tea"]}, tmp_path, kind)
+    with pytest.raises(rf.InputError, match="no menu column"):
+        read({a: [1, 2, 1], b: [2, 3, 3], "winner": [1, 2, 1]}, tmp_path, kind)

@@ -2,7 +2,8 @@
 
 `find_places` recognises, by the arguments or by the names of columns,
 
-* an outcome that names the column of the item chosen, by its name or by the end of it: `model_a`, `model_b` and "a";
+* an outcome that names the column of the item chosen, by its name or by the end of it: `model_a`, `model_b` and "a"; or, of a
+  pair, the item itself;
 * the result of a pair: 1, 0 and .5, which is what the first one scores; win, loss, draw; 1-0, 0-1, 1/2-1/2; home, away, draw;
   1, 0 and -1; 1, X and 2;
 * how often each of a pair won: `win1`, `win2`, and `ties` where there were any;
@@ -120,14 +121,28 @@ class _Finder:
         if isinstance(choice, Sequence) and not isinstance(choice, str):
             fits = len(choice) == len(menu) or (len(choice) == len(menu) + 1 == 3)
             return Places(menu, wins=list(choice)) if fits and set(choice) <= set(self.source.columns) else None
-        names = [choice] if isinstance(choice, str) else [c for c in map(self.called.get, _OUTCOME) if c]
-        names = [c for c in names if c in self.source.columns and c not in menu]
+        names = self._outcomes(menu)
         if not names:
             return self._wins(menu) if len(menu) == 2 and choice is None else None
         coding = self._coding(menu, names[0])
         if not coding and len(names) == 1:
             self._refuse_codes(menu, names[0])
         return Places(menu, names[0], coding) if coding else None
+
+    def _outcomes(self, menu: list[str]) -> list[str]:
+        """The columns that may hold the result: as named, or by their names."""
+        choice = self.options.choice
+        names = [choice] if isinstance(choice, str) else [c for c in map(self.called.get, _OUTCOME) if c]
+        return [c for c in names if c in self.source.columns and c not in menu]
+
+    def _labelled(self, menu: list[str]) -> Places | None:
+        """The winner by its label, and no tie among the results."""
+        items = {v for c in menu for v in self.values[c]}
+        for outcome in self._outcomes(menu)[:1]:
+            codes = self.values[outcome] - set(map(as_code, self.options.missing_codes))
+            if codes <= items and not codes <= {"0", "1", "2"}:  # these may be numbers of places
+                return Places(menu, outcome, dict.fromkeys(items, len(menu)))
+        return None
 
     def _refuse_codes(self, menu: list[str], outcome: str) -> None:
         """An error where the result of a pair has codes that are neither known, nor items, nor numbers of the two places."""
@@ -157,7 +172,7 @@ class _Finder:
         if isinstance(self.options.choice, Sequence) and not isinstance(self.options.choice, str):
             return None
         for menu in self._pairs():
-            found = self._wins(menu) or self.of_menu(menu)
+            found = self._wins(menu) or self.of_menu(menu) or self._labelled(menu)
             if found is not None:
                 return found
         return None
