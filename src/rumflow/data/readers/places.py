@@ -56,7 +56,8 @@ _OUTCOME = ("result", "outcome", "score", "winner", "win", "won", *NAMES["choice
 _SCORE = ("result", "outcome", "score")
 _TIES = ("tie", "ties", "draw", "draws", "tied", "drawn", "is_tie", "is_draw")
 _PAIRS = (("home", "away"), ("home_team", "away_team"), ("left", "right"), ("white", "black"), ("first", "second"))
-_NUMBERED = re.compile(r"(?P<stem>.*?)[_ .-]?(?P<place>1|2|a|b)$", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?P<stem>.*?)(?:[_ .-]?(?:\d+|a|b)|[_ .-][c-z])$", re.IGNORECASE)
+_FIRST_TWO = re.compile(r".*?(?:1|2|a|b)$", re.IGNORECASE)
 _ITEMS = ("player", "item", "team", "model", "option", "object", "alternative", "alt", "candidate", "stimulus")
 _WON = re.compile(r"wins?|won", re.IGNORECASE)
 
@@ -184,7 +185,7 @@ class _Finder:
         for name in self.source.columns:
             if (match := _NUMBERED.fullmatch(name)) and match["stem"] and not _WON.search(name):
                 stems.setdefault(match["stem"].lower(), []).append(name)
-        found += [names for names in stems.values() if len(names) == 2]
+        found += [names for names in stems.values() if len(names) == 2 and all(map(_FIRST_TWO.fullmatch, names))]
         return [menu for menu in found if self._items(menu)]
 
     def _items(self, menu: list[str]) -> bool:
