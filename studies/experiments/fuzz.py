@@ -539,7 +539,9 @@ def main(argv: list[str] | None = None) -> int:
     if arguments.round is not None:
         print(*run_round(arguments.seed, arguments.round, kinds))
         return 0
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a shell; processes of rounds are to hear it
+    if (
+        signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ):  # in the background of a shell; processes of rounds are to hear it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     end = time.monotonic() + 60 * arguments.minutes
     counts: dict[str, int] = {}

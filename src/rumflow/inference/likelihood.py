@@ -132,7 +132,7 @@ class LikelihoodFit(Fitted):
 
     @cached_property
     def fitted_cells(self) -> Array:
-        """(cells,): `fitted` without what is outside the menus, menu after menu, in each the items in their order."""
+        """`fitted` without what is outside the menus: one number per cell, menu after menu, in each the items in their order."""
         return self._cells.gather(self.geometry.rho(self._point))
 
     @cached_property

@@ -159,7 +159,7 @@ class Fitted(Result, ABC):
     @property
     @abstractmethod
     def fitted_cells(self) -> Array:
-        """(cells,): `fitted` without what is outside the menus, menu after menu, in each the items in their order."""
+        """`fitted` without what is outside the menus: one number per cell, menu after menu, in each the items in their order."""
 
     @cached_property
     def fitted(self) -> Array:

@@ -188,7 +188,7 @@ class Projection(Fitted):
 
     @cached_property
     def fitted_cells(self) -> Array:
-        """(cells,): `fitted` without what is outside the menus, menu after menu, in each the items in their order."""
+        """`fitted` without what is outside the menus: one number per cell, menu after menu, in each the items in their order."""
         if self.geometry.has_all_menus:
             return self.rho[self.observations.masks[self._offered.menu], self._offered.item]
         return self._by_cell(self.fits.rho[self.index], 1.0)
