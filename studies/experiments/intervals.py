@@ -7,6 +7,11 @@ of the sharp bounds at the true probabilities: an interval that holds the truth 
 probabilities it is, is on average at least nine tenths as wide, however large the samples are. `moves` is how far the sharp
 bounds of the samples move: the standard deviation, on average over the two of them.
 
+The truth may lie anywhere between the sharp bounds: for each of these values there is a population with the same probabilities
+on the menus offered, and so with the same samples. `covered_lower` and `covered_upper` are how many intervals hold the two ends.
+`shifted` is the width that knowing the population would give: the sharp bounds of a sample, each moved outwards by the constant
+with which it passes its true place in nine samples of ten.
+
     python -m studies.experiments.intervals --out studies/results/intervals.csv
 """
 
@@ -31,6 +36,7 @@ from studies.experiments.files import Row, append_csv, origin, read_csv
 N_BOOT = 39
 CHOICES = 100
 RANKINGS = 50
+_ROUNDING = 1e-6
 DESIGNS = {"stock-outs": (12, 15, 9), "menus": (10, 25, 5)}  # items, menus, items of a menu
 
 
@@ -81,22 +87,32 @@ def measure(design: str, number: int, interval: str, count: int = 50) -> Row:
         found = bounds(make_data(own, counts[k]), own.asked, own.item, seed=k, **how)
         ends[k], sharp[k], noted = found.confidence_interval(), found.interval, noted + any(found.notes)
     width = ends[:, 1] - ends[:, 0]
+    least, most = float(exact.lower[0]), float(exact.upper[0])
+    shifts = np.quantile([sharp[:, 0] - least, most - sharp[:, 1]], CONFIDENCE, axis=1)
     return {
         "design": design,
         "population": number,
         "interval": interval,
         "data_sets": count,
         "n_boot": N_BOOT,
-        "covered": round(float(((ends[:, 0] <= own.value) & (own.value <= ends[:, 1])).mean()), 4),
+        "covered": _held(ends, own.value),
+        "covered_lower": _held(ends, least),
+        "covered_upper": _held(ends, most),
         "width": round(float(np.nanmean(width)), 4),
         "width_error": round(float(np.nanstd(width, ddof=1) / np.sqrt(count)), 4),
         "sharp_width": round(float((sharp[:, 1] - sharp[:, 0]).mean()), 4),
         "moves": round(float(sharp.std(axis=0).mean()), 4),
-        "identified": round(float(exact.upper[0] - exact.lower[0]), 4),
+        "identified": round(most - least, 4),
+        "shifted": round(float((sharp[:, 1] - sharp[:, 0]).mean() + shifts.sum()), 4),
         "noted": int(noted),
         "empty": int(np.isnan(ends).any(axis=1).sum()),
         "seconds": round((time.process_time() - begin) / count, 3),
     }
+
+
+def _held(ends: Array, value: float) -> float:
+    """The share of intervals that hold a value, up to rounding."""
+    return round(float(((ends[:, 0] <= value + _ROUNDING) & (value - _ROUNDING <= ends[:, 1])).mean()), 4)
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -106,7 +122,7 @@ def main(argv: list[str] | None = None) -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("results/intervals.csv"), metavar="FILE")
     parser.add_argument("--data-sets", type=int, default=50, help="of each population")
-    parser.add_argument("--populations", type=int, default=3)
+    parser.add_argument("--populations", type=int, default=4)
     arguments = parser.parse_args(argv)
     path: Path = arguments.out
     stored = read_csv(path) if path.exists() else []
