@@ -234,12 +234,24 @@ def intervals(found: Sequence[Row]) -> str:
         own = [row for row in found if (row["design"], row["interval"]) == (design, interval)]
         rates = [float(row["covered"]) for row in own]
         sets = sum(int(row["data_sets"]) for row in own)
-        means = [f"{mean(float(row[f]) for row in own):.3f}" for f in ("width", "identified", "moves")]
+        ends = [float(row[f]) for row in own for f in ("covered_lower", "covered_upper")]
+        means = [f"{mean(float(row[f]) for row in own):.3f}" for f in ("width", "identified", "shifted", "moves")]
         empty, noted = (sum(int(row[f]) for row in own) for f in ("empty", "noted"))
         seconds = f"{mean(float(row['seconds']) for row in own):.1f}"
-        rate = f"{percent(mean(rates))} ({percent(min(rates))})"
-        body.append([design, interval, sets, rate, *means, empty, noted, seconds])
-    head = ("design", "interval", "data sets", "hold the truth", "width", "identified", "moves", "empty")
+        held = [f"{percent(mean(r))} ({percent(min(r))})" for r in (rates, ends)]
+        body.append([design, interval, sets, *held, *means, empty, noted, seconds])
+    head = (
+        "design",
+        "interval",
+        "data sets",
+        "hold the truth",
+        "hold an end",
+        "width",
+        "identified",
+        "shifted",
+        "moves",
+        "empty",
+    )
     table = sorted(body, key=lambda row: (row[0] != "stock-outs", row[1] != "profile"))
     return markdown_table((*head, "with a note", "CPU seconds"), table)
 

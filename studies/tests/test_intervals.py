@@ -34,15 +34,18 @@ def test_a_row_of_the_study(monkeypatch):
     assert (row["data_sets"], row["n_boot"]) == (3, 19)
     assert row["empty"] == 0
     assert row["width"] >= row["sharp_width"] >= 0
+    assert row["shifted"] >= row["sharp_width"]
+    assert {row["covered_lower"], row["covered_upper"]} <= {0, 0.3333, 0.6667, 1}
     assert measure("small", 0, "distance", 2)["interval"] == "distance"
 
 
 def test_the_table_of_the_page():
     row = {"design": "menus", "interval": "distance", "data_sets": 200, "covered": 0.9, "width": 0.5}
-    row |= {"identified": 0.25, "moves": 0.03, "noted": 1, "empty": 1, "seconds": 1.25}
+    row |= {"covered_lower": 0.8, "covered_upper": 0.9, "identified": 0.25, "shifted": 0.4, "moves": 0.03}
+    row |= {"noted": 1, "empty": 1, "seconds": 1.25}
     rows = [row, row | {"covered": 1.0, "width": 0.6}, row | {"interval": "profile"}]
     lines = size_tables.intervals(rows).splitlines()
     assert lines[2:] == [
-        "| menus | profile | 200 | 90.0 (90.0) | 0.500 | 0.250 | 0.030 | 1 | 1 | 1.2 |",
-        "| menus | distance | 400 | 95.0 (90.0) | 0.550 | 0.250 | 0.030 | 2 | 2 | 1.2 |",
+        "| menus | profile | 200 | 90.0 (90.0) | 85.0 (80.0) | 0.500 | 0.250 | 0.400 | 0.030 | 1 | 1 | 1.2 |",
+        "| menus | distance | 400 | 95.0 (90.0) | 85.0 (80.0) | 0.550 | 0.250 | 0.400 | 0.030 | 2 | 2 | 1.2 |",
     ]
