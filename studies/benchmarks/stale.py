@@ -42,6 +42,7 @@ DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "choices": ("torch.layer", "torch.head", "torch.likelihood"),
     "compare": ("projection.single", "data.simulate"),
     "coverage": ("inference.bounds", "inference.restricted"),
+    "coverage_shares": ("inference.restricted",),
     "exp1": ("solvers.interior.cg",),
     "exp2": ("solvers.interior.cg",),
     "exp3": ("torch.layer", "torch.head"),
