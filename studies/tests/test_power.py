@@ -8,11 +8,13 @@ import pytest
 import rumflow as rf
 from rumflow.core.menus import Menus
 from rumflow.inference import rum_test
+from rumflow.inference.profile import SHARE
 from rumflow.inference.resample import CellSampler, generators
 from studies.benchmarks import size_tables
 from studies.experiments import least_favourable, uniform, validation
 from studies.experiments.again import compare
-from studies.experiments.coverage import KINDS
+from studies.experiments.coverage import KINDS, SHARES, coverage, coverage_by_share
+from studies.experiments.coverage import Case as CoverageCase
 from studies.experiments.files import read_csv
 from studies.experiments.homogeneity import rejections
 from studies.experiments.oracles import VARIANTS, oracle_rates
@@ -326,3 +328,10 @@ def test_the_linear_programme_by_a_better_method():
         size_tables.Study([]), [case._asdict() | rates, case._asdict() | rates | {"truth": "noise"}], [again]
     )
     assert "| linear programme | 9.0 | 3, 20, equal, all, 6 | 4.0 |" in table
+
+
+def test_a_larger_share_of_the_level_covers_less():
+    row = coverage_by_share(CoverageCase(4, 50, "3", "cell", 0), 100)
+    rates = [row[f"share_{share:g}"] for share in SHARES]
+    assert rates == sorted(rates, reverse=True)
+    assert rates[SHARES.index(SHARE)] == coverage(CoverageCase(4, 50, "3", "cell", 0), 100, 0)["covered"]
