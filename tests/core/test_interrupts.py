@@ -109,6 +109,31 @@ def test_an_interrupted_kernel_is_compiled_at_the_next_call(number, monkeypatch,
     assert total(np.ones(3)) == 6.0
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer sends signals here")
+def test_an_interrupt_while_results_are_put_together_is_one(monkeypatch, tmp_path):
+    """Python runs there, where arrays are among several results."""
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+
+    @kernel
+    def halves(values):
+        return values[:1].copy(), values[1:].copy(), 0.5
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    halves(np.ones(2))
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for k in range(300):
+            with pytest.raises(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, 2e-5 + 1e-6 * (k % 100))
+                for _ in range(1_000_000):
+                    halves(np.ones(2))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_a_thread_that_nobody_waits_for_ends_between_two_passes(monkeypatch, tmp_path):
     monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
     stop = threading.Event()

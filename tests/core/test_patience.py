@@ -122,6 +122,24 @@ except OutOfTimeError:
     assert found.stdout.splitlines() == ["the end", "left, and done"]
 
 
+def test_a_thread_is_waited_for_even_if_an_interrupt_came_while_it_was_started():
+    code = """
+import threading, time
+from rumflow.core.patience import listen
+start = threading.Thread.start
+def interrupted(thread):
+    start(thread)
+    raise KeyboardInterrupt
+threading.Thread.start = interrupted
+try:
+    listen(lambda: (time.sleep(0.3), print("left, and done", flush=True)))
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    assert found.stdout.splitlines() == ["interrupted", "left, and done"]
+
+
 @pytest.mark.parametrize(
     ("last", "code"),
     [("raise", 130), ("print('kept')", 0), ("raise ValueError", 1), ("sys.argv = ['rumflow', '-x']; main()", 1)],

@@ -126,6 +126,20 @@ class Kernel(CPUDispatcher):
         self._compiler._customize_flags = _Flags
         self._cache = _Cache(self)
 
+    def __call__(self, *arguments: Any) -> Any:
+        """Run. Python also runs while a tuple of results is put together, and may raise KeyboardInterrupt there, of which Numba
+        knows nothing: the interpreter then complains about a result beside an exception. What is raised is Ctrl-C.
+        """
+        try:
+            return super().__call__(*arguments)
+        except SystemError as fault:
+            cause: BaseException | None = fault
+            while isinstance(cause, SystemError):
+                cause = cause.__cause__
+            if isinstance(cause, KeyboardInterrupt):
+                raise cause from None
+            raise
+
     def compile(self, sig: Any) -> Any:
         """Compile for arguments of given types, or load from disk.
 

@@ -118,8 +118,8 @@ def listen(call: Callable[[], T]) -> T:
             faults.append(fault)
 
     thread = threading.Thread(target=work, daemon=True)
-    thread.start()
     try:
+        thread.start()  # Ctrl-C may come before this returns, when the thread runs already
         while thread.is_alive():
             thread.join(_LISTEN)
             check_patience()
@@ -146,7 +146,8 @@ def end_process(code: int) -> None:
     """
     until = time.monotonic() + _GRACE
     for thread in _left:
-        thread.join(max(until - time.monotonic(), 0.0))
+        with suppress(RuntimeError):  # never started
+            thread.join(max(until - time.monotonic(), 0.0))
     if _left:
         for stream in (sys.stdout, sys.stderr):
             with suppress(Exception):  # closed, or its reader is gone
