@@ -121,14 +121,17 @@ def test_an_interrupt_while_results_are_put_together_is_one(monkeypatch, tmp_pat
     def interrupt(number, frame):
         raise KeyboardInterrupt
 
+    def run(seconds):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        for _ in range(1_000_000):
+            halves(np.ones(2))
+
     halves(np.ones(2))
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         for k in range(300):
             with pytest.raises(KeyboardInterrupt):
-                signal.setitimer(signal.ITIMER_REAL, 2e-5 + 1e-6 * (k % 100))
-                for _ in range(1_000_000):
-                    halves(np.ones(2))
+                run(2e-5 + 1e-6 * (k % 100))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
