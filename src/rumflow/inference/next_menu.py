@@ -303,10 +303,12 @@ def worth_of_menu(
     for k, x in enumerate(places):
         cost = np.zeros(cells.shape)
         cost[own, cells.column[own, x]] = 1.0
-        low, first = programs.minimiser(cost)
-        high, second = programs.minimiser(-cost)
+        if asked is None:
+            low, high = programs.minimise(cost), programs.minimise(-cost)
+        else:
+            (low, first), (high, second) = programs.minimiser(cost), programs.minimiser(-cost)
+            extremes += [first, second]
         lower[k], upper[k] = low.bound, -high.bound
-        extremes += [first, second]
     answers = rng.dirichlet(np.ones(len(places)), _DRAWS)
     outside = ((answers < lower - 1e-9) | (answers > upper + 1e-9)).any(axis=1)
     width, refutes = float(np.clip(upper - lower, 0.0, None).sum()), float(outside.mean())
