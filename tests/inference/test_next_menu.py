@@ -7,7 +7,8 @@ import pytest
 
 import rumflow as rf
 from rumflow.core.graph import GraphTooLargeError
-from rumflow.inference.next_menu import default_candidates
+from rumflow.inference.next_menu import default_candidates, open_share
+from rumflow.inference.sharp import fixed_by
 from tests.reference.enumeration import random_data
 from tests.reference.examples import FITS
 
@@ -30,6 +31,31 @@ def test_next_menu_by_width(capsys):
     assert "What to ask next" in found.summary()
     bars = [line.get_xdata() for line in found.plot(top=3).lines if line.get_linewidth() > 2]
     assert np.array(bars) == pytest.approx(np.column_stack([np.zeros(3), found.width[:3]]))
+
+
+def test_menus_whose_answer_is_implied_need_no_programme(monkeypatch):
+    counts = {("a", "b", "c", "d"): {"a": 60, "b": 40, "c": 0, "d": 0}, ("a", "b"): {"a": 60, "b": 40}}
+    fit = rf.project(rf.ChoiceData.from_counts(counts))
+    menus = [("a", "b", "c"), ("a", "b", "d")]
+    for menu in menus:  # by the programmes themselves
+        found = rf.bounds(fit, menu, confidence=None)
+        assert found.upper == pytest.approx(found.lower, abs=1e-9)
+    module = import_module("rumflow.inference.next_menu")
+    monkeypatch.setattr(module, "make_programs", None)
+    answer = rf.next_menu(fit, menus)
+    assert set(answer.menus) == set(menus)
+    assert answer.width.tolist() == [0.0, 0.0]
+    assert answer.refutes.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_bounds_are_wider_than_what_is_open(seed):
+    fit = rf.project(random_data(5, seed))
+    given = fixed_by(fit)
+    rows, _ = default_candidates(given.menus, 12)
+    for row in rows:
+        found = rf.bounds(fit, [fit.items[x] for x in np.flatnonzero(row)], confidence=None)
+        assert (found.upper - found.lower).max() <= open_share(given, row) + 1e-7
 
 
 def test_next_menu_for_a_functional():

@@ -35,7 +35,7 @@ from rumflow.data.labels import Item, format_menu
 from rumflow.errors import InputError
 from rumflow.inference.assortment_inputs import find_items, find_outside
 from rumflow.inference.bounds import ask_functionals, exact_fit, item_labels
-from rumflow.inference.sharp import LinearFunctionals, find_bounds, fixed_by, lay_out, make_programs
+from rumflow.inference.sharp import FixedCells, LinearFunctionals, find_bounds, fixed_by, lay_out, make_programs
 from rumflow.models.model import Model
 from rumflow.output.names import WRAPPED, list_menu
 from rumflow.output.progress import Counter
@@ -45,6 +45,7 @@ from rumflow.projection.results import Projection
 
 _DRAWS = 4000  # of answers, for the chance to refute
 _ANSWERS = 4  # possible ones, for the shrinkage
+_KNOWN = 1e-9  # a menu whose bounds are together no wider has an answer that the data imply
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -284,6 +285,8 @@ def worth_of_menu(
     """Width, chance to refute, and shrinkage of the functional (0 without one)."""
     places = np.flatnonzero(row)
     given = fixed_by(fit)
+    if fit.model.of_rankings and len(places) * open_share(given, row) <= _KNOWN:
+        return 0.0, 1.0, 0.0
     further = row[None] if asked is None else np.vstack([row[None], asked.menus])
     layout = lay_out(given, further)
     own = layout.new[0]
@@ -300,14 +303,16 @@ def worth_of_menu(
     for k, x in enumerate(places):
         cost = np.zeros(cells.shape)
         cost[own, cells.column[own, x]] = 1.0
-        low, first = programs.minimiser(cost)
-        high, second = programs.minimiser(-cost)
+        if asked is None:
+            low, high = programs.minimise(cost), programs.minimise(-cost)
+        else:
+            (low, first), (high, second) = programs.minimiser(cost), programs.minimiser(-cost)
+            extremes += [first, second]
         lower[k], upper[k] = low.bound, -high.bound
-        extremes += [first, second]
     answers = rng.dirichlet(np.ones(len(places)), _DRAWS)
     outside = ((answers < lower - 1e-9) | (answers > upper + 1e-9)).any(axis=1)
     width, refutes = float(np.clip(upper - lower, 0.0, None).sum()), float(outside.mean())
-    if asked is None or before is None or width <= 1e-9:
+    if asked is None or before is None or width <= _KNOWN:
         return width, refutes, 0.0
     cost = cells.to_table(target)
     known = layout.fixed.copy()
@@ -322,6 +327,17 @@ def worth_of_menu(
         ends = after.minimise(cost).bound, -after.minimise(-cost).bound
         shrinks.append(before - max(ends[1] - ends[0], 0.0))
     return width, refutes, float(np.clip(np.mean(shrinks), 0.0, None))
+
+
+def open_share(given: FixedCells, row: Mask) -> float:
+    """The share of choices from a menu that rankings with the given values may still move between its items.
+
+    A ranking that takes an item from a larger menu takes it from this one as well, so that each item keeps at least its largest
+    share of the observed menus around this one.
+    """
+    around = (given.menus | ~row).all(axis=1)
+    kept = np.where(given.seen[around][:, row], given.values[around][:, row], 0.0).max(axis=0, initial=0.0)
+    return max(1.0 - float(kept.sum()), 0.0)
 
 
 def _row(items: Sequence[Item], menu: Iterable[Item], outside: Item | None) -> Mask:
