@@ -46,7 +46,7 @@ def conflicts() -> str:
         many = len(str(row["choices_of_first"]).split(" and "))
         first = f"{row['pattern']}, {'two' if many == 2 else many} menus" if found else "none"
         own = f"{row['pvalue_of_first']:.3f}" if found else ""
-        halves = f"{row['halves_rejected']} of {row['halves']}"
+        halves = f"{row['halves_rejected']} of {row['halves']}" if row["halves"] else ""
         named = f"{row['named']:.0%}" if found else ""
         body.append((row["hotel"], row["menus"], _short(row["pvalue"]), first, own, halves, named))
     return markdown_table(header, body)

@@ -166,7 +166,7 @@ def explain_hotel(number: int, folder: Path) -> Row:
         "error": "" if first is None or first.inequality.error is None else round(first.inequality.error, 4),
         "halves": found.halves,
         "halves_rejected": found.rejected,
-        "named": max(found.influence["named"]),
+        "named": max(found.influence["named"]) if found.halves else "",
         "seconds": round(time.process_time() - begin, 1),
     }
 

@@ -79,7 +79,8 @@ def explain(
     most : int, default 3
         The largest number of conflicts to list.
     halves : int, default 20
-        Half-samples in which the search is repeated, to say how often each menu is named; 0: none. They are not bootstrap
+        Half-samples in which the search is repeated, to say how often each menu is named; 0: none, and none where the data
+        as a whole are not rejected. They are not bootstrap
         samples, which are rejected too often: see `rumflow.inference.conflicts.subsets.half_samples`.
     cluster : bool or "auto", default "auto"
         True: whole subjects are drawn, in tests and half-samples. "auto": where they are known and made several choices.
@@ -236,7 +237,7 @@ class _Stages:
                 rest = np.delete(np.arange(len(self.share)), row)
                 left = subsets.of_menus(rest) if len(rest) else None
                 p = None
-                if row in tested and not subsets.exact:
+                if row in tested and subsets.whole.is_conflict and not subsets.exact:
                     p = 1.0 if left is None else left.pvalue
                 self.without[row] = 0.0 if left is None else left.distance, p
                 counter.add(1)
@@ -244,7 +245,7 @@ class _Stages:
     def repeat(self) -> None:
         """How often each menu is named in half of the choices."""
         data, sampling = self.subsets.data, self.subsets.sampling
-        if not self.halves or sampling is None:
+        if not self.halves or sampling is None or not self.subsets.whole.is_conflict:
             return
         with Counter(self.progress, self.halves, "half-samples") as counter:
             for half, rows in half_samples(data, sampling.cluster, sampling.seed, self.halves):

@@ -12,7 +12,8 @@ An answer is a set of choice probabilities on the menu. Three numbers say what i
 The three know no sampling error: an answer is what very many people would say.
 
 *Default candidates*, none of them observed: observed menus less one item, unions and intersections of two observed menus, and all
-menus of two items; in this order until there are `most`. Within each kind smaller menus go first.
+menus of two items; in this order until there are `most`. Within each kind smaller menus go first. Those of more than 30 items are
+left out.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from rumflow.projection.results import Projection
 
 _DRAWS = 4000  # of answers, for the chance to refute
 _ANSWERS = 4  # possible ones, for the shrinkage
+_MOST_ITEMS = 30  # of a default candidate: two programmes for each item, and more is nothing to ask anybody
 _KNOWN = 1e-9  # a menu whose bounds are together no wider has an answer that the data imply
 
 
@@ -191,7 +193,7 @@ def next_menu(
         As for `bounds`.
     candidates : iterable of menus, optional
         Menus by label; None: observed menus less one item, unions and intersections of two, and pairs, at most `most` of
-        them.
+        them, of at most 30 items each.
     functional : mapping, optional
         {(menu, item): value}, see `rumflow.functionals`: order by the expected shrinkage of its bounds; None: by the width
         of the menu's bounds.
@@ -301,6 +303,9 @@ def worth_of_menu(
     lower, upper = np.empty(len(places)), np.empty(len(places))
     extremes = []
     for k, x in enumerate(places):
+        if k == 1 and len(places) == 2 and asked is None:  # what the first item leaves
+            lower[1], upper[1] = 1.0 - upper[0], 1.0 - lower[0]
+            break
         cost = np.zeros(cells.shape)
         cost[own, cells.column[own, x]] = 1.0
         if asked is None:
@@ -365,7 +370,7 @@ def default_candidates(menus: Mask, most: int, outside: int | None = None) -> tu
     rows: list[Mask] = []
     for kind in kinds:
         for menu in sorted(kind, key=lambda row: (int(row.sum()), row[::-1].tobytes())):
-            fits = menu.sum() >= 2 and (outside is None or menu[outside])
+            fits = 2 <= menu.sum() <= _MOST_ITEMS and (outside is None or menu[outside])
             if fits and menu.tobytes() not in seen:
                 seen.add(menu.tobytes())
                 rows.append(menu)
