@@ -170,6 +170,8 @@ function roleControl(role, columns, found, said, good) {
 
 // ---- step 1: data
 
+const WIDE = "Is a row a week or a shop, with a column of sales for each product? At “Count”, choose “several columns …” and tick the products.";
+
 async function attempt(work) {
   $("data-error").textContent = "";
   try {
@@ -217,7 +219,7 @@ function showData(data) {
   const notes = [understood.layout, ...understood.notes, codes.length ? `Codes: ${codes.join(", ")}` : ""].filter(Boolean);
   $("layout").replaceChildren(...notes.map((text) => make("li", {}, text)));
   showRoles(data, understood.roles, good);
-  $("about-columns").replaceChildren(...cautions(data, "columns"));
+  $("about-columns").replaceChildren(...cautions(data, "columns"), ...(data.named?.includes("count") ? [make("p", { className: "caution" }, WIDE)] : []));
   $("about-menus").replaceChildren(...cautions(data, "menus"));
   $("rows").hidden = !data.rows.length;
   const row = (tag, cells) => make("tr", {}, ...cells.map((text) => make(tag, {}, text)));
