@@ -39,7 +39,7 @@ def test_lines_and_commands_give_the_same_numbers(name, bench, tmp_path, monkeyp
     (tmp_path / "drinks.csv").write_text(drinks())
     (tmp_path / "answer").mkdir()
     source = {"path": str(tmp_path / "drinks.csv"), "name": "drinks.csv", "options": {"group": "age"}}
-    answer = bench.ask(name, VALUES.get(name, {}), source, str(tmp_path / "answer"), "Why?", "What: <this>")
+    answer = bench.ask(name, VALUES.get(name, {}), source, str(tmp_path / "answer"), title="Why?", said="What: <this>")
     assert "error" not in answer, answer
     assert (name == "rational") != answer["html"].startswith("<p>What: &lt;this&gt;</p>")
     monkeypatch.chdir(tmp_path)

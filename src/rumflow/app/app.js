@@ -164,7 +164,7 @@ function roleControl(role, columns, found, said, good) {
     const value = chosen(input);
     return value === "several" ? ticked : value && value.slice(1);
   });
-  one.element.append(box);
+  if (role.several) one.element.append(box);
   return one;
 }
 

@@ -47,7 +47,7 @@ class Bench:
             "roles": [role._asdict() for role in ROLES],
             "settings": [field._asdict() for field in SETTINGS],
             "questions": [
-                {own: getattr(one, own) for own in ("name", "title", "text", "about")}
+                {name: getattr(one, name) for name in ("name", "title", "text", "about")}
                 | {"fields": [field._asdict() for field in one.fields]}
                 for one in QUESTIONS
             ],
@@ -62,16 +62,8 @@ class Bench:
             return explain_fault(str(fault), [])
         return describe(reading, self._load)
 
-    def ask(
-        self,
-        question: str,
-        values: dict[str, Any],
-        source: dict[str, Any],
-        folder: str = "",
-        title: str = "",
-        said: str = "",
-    ) -> dict[str, Any]:
-        """A question about a source, with its title and what was filled in as people read them; files go into the folder."""
+    def ask(self, question: str, values: Any, source: Any, folder: str = "", **words: str) -> dict[str, Any]:
+        """A question about a source; `words` are its title and what was said, for people, and files go into the folder."""
         one = BY_NAME.get(question)
         if one is None:
             return {"error": f"there is no question {question[:20]!r}", "field": ""}
@@ -84,7 +76,7 @@ class Bench:
             if not folder:
                 return {"cost": cost_text(data, plan.projections)}
             os.chdir(folder)
-            return make_answer(plan, reading, data, title or one.title, said)
+            return make_answer(plan, reading, data, **{"title": one.title, "said": ""} | words)
         except (RumflowError, OSError) as fault:
             text = str(fault).replace(source["path"] or "\0", source["name"])
             return explain_fault(text, [field.name for field in one.fields])
