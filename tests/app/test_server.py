@@ -149,7 +149,7 @@ def test_uploads_are_limited(client):
 def test_two_gigabytes_are_refused_before_they_are_sent(client):
     server, before = client.server, len(list(client.server.folder.iterdir()))
     with socket.create_connection(("127.0.0.1", server.port), 60) as line:
-        head = f"POST /{server.token}/upload?name=x HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Length: {2 << 30}\r\n\r\n"
+        head = f"POST /{server.token}/upload HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Length: {2 << 30}\r\n\r\n"
         line.sendall(head.encode() + bytes(1 << 24))
         assert b" 413 " in line.recv(100)
     assert len(list(server.folder.iterdir())) == before

@@ -172,19 +172,17 @@ function roleControl(role, columns, found, said, good) {
 
 const WIDE = "Is a row a week or a shop, with a column of sales for each product? At “Count”, choose “several columns …” and tick the products.";
 
-async function attempt(work) {
-  $("data-error").textContent = "";
-  try {
-    await work();
-  } catch (fault) {
-    $("data-error").textContent = fault.message;
+async function attempt(work, place = $("data-error")) {
+  place.textContent = "";
+  await work().catch((fault) => {
+    place.textContent = fault.message;
     say("");
-  }
+  });
 }
 
-async function read(from, options = {}) {
+async function read(from) {
   say("Reading …");
-  source = { ...from, options };
+  source = { options: {}, ...from };
   const { job } = await post("job", { kind: "read", ...source });
   const waiting = "Waiting until the question that is being answered is done or cancelled …";
   showData((await finish(job, (now) => say(now.state === "waiting" && now.before ? waiting : "Reading …"))).answer);
@@ -197,11 +195,6 @@ function upload(file, name) {
     say(`Taking ${name} …`);
     await read(await call(`upload?name=${encodeURIComponent(name)}`, { method: "POST", body: file }));
   });
-}
-
-function takenAgain(name) {
-  const { options, ...from } = before[name] || { dataset: name };
-  return [from, options];
 }
 
 const cautions = (data, about) => (data.cautions || []).filter((one) => one.about === about).map((one) => make("p", { className: "caution" }, one.text));
@@ -267,8 +260,8 @@ function readAgain() {
   for (const one of Object.values(controls)) one.fail("");
   const starts = Object.fromEntries(known.settings.map((one) => [one.name, one.start]));
   const given = Object.entries(controls).map(([name, one]) => [name, one.get()]);
-  const { options, ...from } = source;
-  return read(from, Object.fromEntries(given.filter(([name, value]) => value !== (starts[name] ?? null) && value !== "")));
+  const options = Object.fromEntries(given.filter(([name, value]) => value !== (starts[name] ?? null) && value !== ""));
+  return read({ ...source, options });
 }
 
 function bars(menu) {
@@ -277,7 +270,8 @@ function bars(menu) {
     const text = share?.toLocaleString(undefined, { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 }) ?? "?";
     return [make("dt", {}, label), make("dd", {}, bar, text)];
   });
-  const more = menu.more ? [make("p", { className: "soft" }, `and ${format(menu.more)} more items`)] : [];
+  const left = menu.items - menu.shares.length;
+  const more = left ? [make("p", { className: "soft" }, `and ${format(left)} more items`)] : [];
   return make("div", {}, make("p", { className: "soft" }, `${count(menu.total, "choice")} from this menu`), make("dl", {}, ...rows), ...more);
 }
 
@@ -326,15 +320,10 @@ async function estimate() {
   if (mine === estimates) $("cost").textContent = now.answer?.cost ?? "";
 }
 
-async function ask(question, card, fields) {
-  $("ask-error").textContent = "";
+function ask(question, card, fields) {
   for (const one of Object.values(fields)) one.fail("");
-  try {
-    const { job } = await post("job", question);
-    await showAnswer(job, card, question, fields);
-  } catch (fault) {
-    $("ask-error").textContent = fault.message;
-  }
+  const work = async () => showAnswer((await post("job", question)).job, card, question, fields);
+  return attempt(work, $("ask-error"));
 }
 
 // ---- step 3: answers
@@ -434,7 +423,7 @@ async function begin() {
   listen(document, ["drop"], (event) => take(event.dataTransfer.files));
   listen($("file"), ["change"], () => (take($("file").files), ($("file").value = "")));
   listen($("paste"), ["submit"], () => $("text").value.trim() && upload(new Blob([$("text").value]), "pasted.csv"));
-  listen($("sets"), ["submit"], () => attempt(() => read(...takenAgain($("set").value))));
+  listen($("sets"), ["submit"], () => attempt(() => read(before[$("set").value] ?? { dataset: $("set").value })));
   listen($("reading"), ["submit"], () => attempt(readAgain));
   listen($("question"), ["submit"], () => ask(questioned("ask"), make("article"), asked));
   listen($("fields"), ["change"], estimate);

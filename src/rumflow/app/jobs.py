@@ -35,11 +35,6 @@ class Job:
     seconds: float = 0.0
     answer: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def open(self) -> bool:
-        """Is it a question that is answered, or will be?"""
-        return self.kind == "ask" and self.state != CANCELLED and "error" not in self.answer
-
 
 class Jobs:
     """A queue with one process behind it."""

@@ -25,7 +25,7 @@ from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
-from rumflow.app.jobs import Jobs
+from rumflow.app.jobs import CANCELLED, Jobs
 from rumflow.text import visible
 from rumflow.version import __version__
 
@@ -128,7 +128,8 @@ class _Handler(BaseHTTPRequestHandler):
             home, page, kind = _PAGES[rest[0]]
             self._send((files(home) / page).read_bytes(), kind)
         elif rest == ["answers"]:
-            found = [own for own, one in self.server.jobs.all.items() if one.open]
+            asked = [(own, one) for own, one in self.server.jobs.all.items() if one.kind == "ask"]
+            found = [own for own, one in asked if one.state != CANCELLED and "error" not in one.answer]
             self._send_json({"answers": found, "most_bytes": self.server.most_bytes, "version": __version__})
         elif job is not None and rest[0] == "job" and len(rest) == 2:
             self._send_json(self.server.jobs.about(job) | {"title": job.content.get("title"), "answer": job.answer})
