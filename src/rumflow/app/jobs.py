@@ -119,10 +119,8 @@ class Jobs:
         return None
 
     def _run(self) -> None:
-        if hasattr(
-            signal, "pthread_sigmask"
-        ):  # Ctrl-C is for the server: the worker inherits this, and never hears of it
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        if hasattr(signal, "pthread_sigmask"):  # Ctrl-C is for the server: the worker never hears of it
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
         self._restart()
         while (job := self._next()) is not None:
             try:
