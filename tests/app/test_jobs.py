@@ -25,14 +25,21 @@ def test_cancel_kill_and_ask_again(jobs, monkeypatch):
     """A long job is cancelled, one that waits as well; the worker is killed from outside; the next job is answered."""
     source = {"path": "", "name": "stock_outs", "options": {}}
     long = {"question": "chance", "values": {"n_boot": 100_000}, "source": source, "folder": jobs._folder}
-    running, waiting = jobs.add("ask", long), jobs.add("start", {})
+    running = jobs.add("ask", long)
     until(jobs, running, "running")
-    jobs.cancel(waiting)
+    waiting, read = jobs.add("ask", long), jobs.add("start", {})
+    about = [jobs.about(jobs.all[name]) for name in (running, waiting, read)]
+    assert [(one["state"], one["before"]) for one in about] == [("running", 0), ("waiting", 1), ("waiting", 2)]
     while not jobs.all[running].progress:
         time.sleep(0.01)
     first = jobs._process.pid
     jobs.cancel(running)
     jobs.cancel(running)  # once more is nothing
+    until(jobs, read, "done")  # before the question that waits
+    assert jobs.all[waiting].state != "done"
+    jobs.cancel(waiting)
+    spent = jobs.about(jobs.all[running])["seconds"]
+    assert 0 < spent == jobs.about(jobs.all[running])["seconds"]
     assert [jobs.all[name].state for name in (running, waiting)] == ["cancelled"] * 2
     again = jobs.add("ask", long)
     until(jobs, again, "running")

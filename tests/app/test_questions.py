@@ -37,7 +37,7 @@ def test_every_field_has_a_sentence():
         ("assort", {"revenue": {"0": "nan"}}, "is not a number"),
         ("assort", {"revenue": {"0": "2,19"}, "outside_option": 2}, "nothing is typed in for"),
         ("assort", {"revenue": {"0": 1}}, "outside_option: say which"),
-        ("models", {"above": [1]}, "above: choose two"),
+        ("models", {"above": 1}, "below: choose two"),
     ],
 )
 def test_values_that_are_refused(name, values, words, data):

@@ -22,17 +22,27 @@ def test_from_upload_to_download(client):
     assert data["items"] == ["juice", "milk", "nothing", "tea"]
     assert data["groups"] == 2
     cost = client.answer(kind="cost", question="distance", values={}, **source)
-    assert cost == {"cost": "This takes a few seconds at most."}
-    job = client.job(kind="ask", question="distance", values={}, **source)
+    assert cost == {
+        "cost": "About 3 seconds on an idle machine, longer on a busy one. It can be cancelled at any time."
+    }
+    title = "How far, <b>tea</b>? (drinks.csv)"
+    job = client.job(kind="ask", question="distance", values={}, title=title, said="Menus count: 1", **source)
     now = client.wait(job)
-    assert (now["question"], now["name"]) == ("distance", "drinks.csv")
+    assert (now["title"], now["before"]) == (title, 0)
+    assert now["seconds"] >= 0
     assert "<svg" in now["answer"]["html"]
     status, headers, content = client.get(f"file/{job}/csv")
-    assert headers["Content-Disposition"] == 'attachment; filename="rumflow-distance.csv"'
+    assert headers["Content-Disposition"] == "attachment; filename*=UTF-8''How-far-b-tea-b-drinks-csv.csv"
     assert content.startswith(b"menu_mask,menu,item,observed,fitted")
     assert client.get(f"file/{job}/tex")[2].startswith(b"% needs")
     assert client.get(f"file/{job}/html")[2].startswith(b"<!DOCTYPE html>")
+    assert b"<h1>How far, &lt;b&gt;tea&lt;/b&gt;? (drinks.csv)</h1>" in client.get(f"file/{job}/html")[2]
     assert job in json.loads(client.get("answers")[2])["answers"]
+    folders = sorted(client.server.folder.iterdir())
+    assert client.post(f"forget/{job}", {})[0] == 200
+    assert job not in json.loads(client.get("answers")[2])["answers"]
+    assert client.get(f"file/{job}/csv")[0] == 404
+    assert len(sorted(client.server.folder.iterdir())) == len(folders) - 1
 
 
 def test_a_wrong_role_is_corrected(client):
@@ -134,6 +144,15 @@ def test_uploads_are_limited(client):
         file.writestr("xl/workbook.xml", bytes(9_000_000))
     assert client.upload(book.getvalue(), "x.xlsx")[0] == 413
     assert len(list(client.server.folder.iterdir())) == before
+
+
+def test_two_gigabytes_are_refused_before_they_are_sent(client):
+    server, before = client.server, len(list(client.server.folder.iterdir()))
+    with socket.create_connection(("127.0.0.1", server.port), 60) as line:
+        head = f"POST /{server.token}/upload HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Length: {2 << 30}\r\n\r\n"
+        line.sendall(head.encode() + bytes(1 << 24))
+        assert b" 413 " in line.recv(100)
+    assert len(list(server.folder.iterdir())) == before
 
 
 @pytest.mark.parametrize(

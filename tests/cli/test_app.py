@@ -12,7 +12,7 @@ import pytest
 from rumflow.cli.main import main
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_page_ends_with_the_command(number, tmp_path):
     command = [sys.executable, "-m", "rumflow", "app", "--no-browser"]
     with subprocess.Popen(

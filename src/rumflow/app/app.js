@@ -9,9 +9,9 @@ let source = null; // the data of step 1: {upload} or {dataset}, and options
 let items = []; // their labels
 let outside = null; // the number of the item that means buying nothing
 const before = {}; // data that were read, by name: their sources
-const typed = {}; // what was filled in, by question and field
+const typed = {}; // what was filled in, by question, field and item
 let controls = {}; // the fields of step 1, by name
-let asking = ""; // the question, by name
+let asking = null; // the question
 let asked = {}; // its fields, by name
 
 function make(tag, properties = {}, ...children) {
@@ -20,6 +20,10 @@ function make(tag, properties = {}, ...children) {
   element.append(...children);
   return element;
 }
+
+const button = (text, onclick) => make("button", { type: "button", onclick }, text);
+const count = (number, word) => `${format(number)} ${word}${number === 1 ? "" : "s"}`;
+const time = (seconds) => (seconds < 100 ? count(Math.round(seconds), "second") : count(Math.round(seconds / 60), "minute"));
 
 function say(text) {
   $("status").textContent = text;
@@ -47,9 +51,9 @@ async function finish(job, tell = () => {}) {
   }
 }
 
-// ---- fields: each is {element, get, fail}
+// ---- fields: each is {element, get, text, fail}; `text` is what it says for people
 
-function field(one, id, input, get) {
+function field(one, id, input, get, text) {
   const group = input.tagName === "FIELDSET";
   const main = group ? input.querySelector("input, select") : input;
   const help = make("p", { id: `${id}-help`, className: "soft" }, one.text);
@@ -59,12 +63,12 @@ function field(one, id, input, get) {
   else element.append(make("label", { htmlFor: (input.id = id) }, one.label), input, help);
   element.append(...(group ? [input] : []), fault);
   main.setAttribute("aria-describedby", `${id}-help ${id}-error`);
-  const fail = (text) => {
-    fault.textContent = text;
-    text ? main.setAttribute("aria-invalid", "true") : main.removeAttribute("aria-invalid");
-    if (text) main.focus();
+  const fail = (reason) => {
+    fault.textContent = reason;
+    reason ? main.setAttribute("aria-invalid", "true") : main.removeAttribute("aria-invalid");
+    if (reason) main.focus();
   };
-  return { element, get, fail };
+  return { element, get, text, fail };
 }
 
 function choose(choices, start) {
@@ -73,9 +77,21 @@ function choose(choices, start) {
 
 const chosen = (element) => JSON.parse(element.value);
 
-// An input for each item, with what `start` says of its number.
-function each(type, start) {
-  const inputs = items.map((_, k) => make("input", type === "checkbox" ? { type, checked: start(k) } : { type, inputMode: "decimal", value: start(k) ?? "" }));
+const selected = (element) => element.selectedOptions[0].text;
+
+// What is filled in stays for the next time, also beside other data, where the label of an item names its input.
+function remember(input, key) {
+  const part = input.type === "checkbox" ? "checked" : "value";
+  const start = input[part];
+  if (key in typed) input[part] = typed[key];
+  if (input.selectedIndex === -1) input.value = start; // an item that is not in these data
+  input.addEventListener("input", () => (typed[key] = input[part]));
+  return input;
+}
+
+// An input for each item.
+function each(type, keep) {
+  const inputs = items.map((label) => keep(make("input", { type, inputMode: "decimal" }), label));
   const labels = inputs.map((input, k) => make("label", {}, ...(type === "checkbox" ? [input, items[k]] : [items[k], input])));
   return [make("fieldset", {}, make("div", { className: "ticks" }, ...labels)), inputs];
 }
@@ -87,47 +103,46 @@ function pasteColumn(event, inputs, from) {
   event.preventDefault();
   rows.forEach((row, k) => {
     const input = row.length > 1 ? inputs[items.indexOf(row[0])] : inputs[from + k];
-    if (input) input.value = row.at(-1);
+    if (!input) return;
+    input.value = row.at(-1);
+    input.dispatchEvent(new Event("input"));
   });
 }
 
-// By kind: the element, and what it says. Items are named by their numbers.
+// By kind: the element, what it says, and the same for people. Items are named by their numbers.
 const KINDS = {
-  choice: (one) => [choose(one.choices, one.start), (input) => chosen(input)],
-  text: (one) => [make("input", { type: "text", value: one.start ?? "" }), (input) => input.value],
-  number: (one) => [
-    make("input", { type: "number", min: one.least, max: one.most, step: 1, value: one.start ?? "" }),
-    (input) => (input.value === "" ? null : input.valueAsNumber),
-  ],
-  item: (one) => [choose([[null, "–"], ...items.map((label, k) => [k, label])], one.start ?? null), (input) => chosen(input)],
-  pair: (one) => {
-    const two = ["the better item", "the worse item"].map((text, k) => {
-      const input = KINDS.item({ start: one.start?.[k] })[0];
-      input.setAttribute("aria-label", text);
-      return input;
-    });
-    const box = make("fieldset", {}, make("div", { className: "two" }, two[0], "to", two[1]));
-    return [box, () => two.map(chosen).filter((k) => k !== null)];
+  choice: (one, keep) => {
+    const input = keep(choose(one.choices, one.start));
+    return [input, () => chosen(input), () => selected(input)];
   },
-  items: (one) => {
-    const [box, inputs] = each("checkbox", (k) => Boolean(one.start?.includes(k)));
-    return [box, () => inputs.flatMap((input, k) => (input.checked ? [k] : []))];
+  text: (one, keep) => {
+    const input = keep(make("input", { type: "text", value: one.start ?? "" }));
+    return [input, () => input.value, () => input.value];
   },
-  values: (one) => {
-    const [box, inputs] = each("text", (k) => one.start?.[k]); // a browser drops what is no number in its own language, such as 2,19
+  number: (one, keep) => {
+    const input = keep(make("input", { type: "number", min: one.least, max: one.most, step: 1, value: one.start ?? "" }));
+    return [input, () => (input.value === "" ? null : input.valueAsNumber), () => input.value];
+  },
+  item: (one, keep) => {
+    const start = one.name === "outside_option" ? items[outside] : null;
+    const input = keep(make("select", {}, ...["–", ...items].map((label) => make("option", { selected: label === start }, label))));
+    return [input, () => (input.selectedIndex ? input.selectedIndex - 1 : null), () => (input.selectedIndex ? selected(input) : "")];
+  },
+  items: (one, keep) => {
+    const [box, inputs] = each("checkbox", keep);
+    const ticked = () => inputs.flatMap((input, k) => (input.checked ? [k] : []));
+    return [box, ticked, () => ticked().map((k) => items[k]).join(", ")];
+  },
+  values: (one, keep) => {
+    const [box, inputs] = each("text", keep); // a browser drops what is no number in its own language, such as 2,19
     inputs.forEach((input, k) => (input.onpaste = (event) => pasteColumn(event, inputs, k)));
-    return [box, () => Object.fromEntries(inputs.flatMap((input, k) => (input.value.trim() ? [[k, input.value.trim()]] : [])))];
-  },
-  order: (one) => {
-    const [box, inputs] = each("number", (k) => (one.start?.includes(k) ? one.start.indexOf(k) + 1 : ""));
-    const filled = () => inputs.flatMap((input, k) => (input.value === "" ? [] : [[k, input.valueAsNumber]]));
-    return [box, () => filled().sort((a, b) => a[1] - b[1]).map(([k]) => k)];
+    const filled = () => inputs.flatMap((input, k) => (input.value.trim() ? [[k, input.value.trim()]] : []));
+    return [box, () => Object.fromEntries(filled()), () => filled().map(([k, value]) => `${items[k]} ${value}`).join(", ")];
   },
 };
 
-function control(one, id) {
-  const [input, get] = KINDS[one.kind](one);
-  return { ...field(one, id, input, () => get(input)), kind: one.kind };
+function control(one, id, keep = (input) => input) {
+  return field(one, id, ...KINDS[one.kind](one, keep));
 }
 
 // A role: found by the reader, none, a column, or several in the order in which they are ticked.
@@ -149,27 +164,28 @@ function roleControl(role, columns, found, said, good) {
     const value = chosen(input);
     return value === "several" ? ticked : value && value.slice(1);
   });
-  one.element.append(box);
+  if (role.several) one.element.append(box);
   return one;
 }
 
 // ---- step 1: data
 
-async function attempt(work) {
-  $("data-error").textContent = "";
-  try {
-    await work();
-  } catch (fault) {
-    $("data-error").textContent = fault.message;
+const WIDE = "Is a row a week or a shop, with a column of sales for each product? At “Count”, choose “several columns …” and tick the products.";
+
+async function attempt(work, place = $("data-error")) {
+  place.textContent = "";
+  await work().catch((fault) => {
+    place.textContent = fault.message;
     say("");
-  }
+  });
 }
 
-async function read(from, options = {}) {
+async function read(from) {
   say("Reading …");
-  source = { ...from, options };
+  source = { options: {}, ...from };
   const { job } = await post("job", { kind: "read", ...source });
-  showData((await finish(job, (now) => say(now.progress || "Reading …"))).answer);
+  const waiting = "Waiting until the question that is being answered is done or cancelled …";
+  showData((await finish(job, (now) => say(now.state === "waiting" && now.before ? waiting : "Reading …"))).answer);
 }
 
 function upload(file, name) {
@@ -179,11 +195,6 @@ function upload(file, name) {
     say(`Taking ${name} …`);
     await read(await call(`upload?name=${encodeURIComponent(name)}`, { method: "POST", body: file }));
   });
-}
-
-function takenAgain(name) {
-  const { options, ...from } = before[name] || { dataset: name };
-  return [from, options];
 }
 
 const cautions = (data, about) => (data.cautions || []).filter((one) => one.about === about).map((one) => make("p", { className: "caution" }, one.text));
@@ -201,7 +212,7 @@ function showData(data) {
   const notes = [understood.layout, ...understood.notes, codes.length ? `Codes: ${codes.join(", ")}` : ""].filter(Boolean);
   $("layout").replaceChildren(...notes.map((text) => make("li", {}, text)));
   showRoles(data, understood.roles, good);
-  $("about-columns").replaceChildren(...cautions(data, "columns"));
+  $("about-columns").replaceChildren(...cautions(data, "columns"), ...(data.named?.includes("count") ? [make("p", { className: "caution" }, WIDE)] : []));
   $("about-menus").replaceChildren(...cautions(data, "menus"));
   $("rows").hidden = !data.rows.length;
   const row = (tag, cells) => make("tr", {}, ...cells.map((text) => make(tag, {}, text)));
@@ -210,8 +221,7 @@ function showData(data) {
   if (good) {
     const left = data.n_menus - data.menus.length;
     $("bars").replaceChildren(...data.menus.map(bars), ...(left ? [make("p", { className: "soft" }, `and ${format(left)} more menus`)] : []));
-    keepTyped();
-    [items, outside] = [data.items, data.outside];
+    [items, outside, source.name] = [data.items, data.outside, data.name];
     if (!source.dataset && !(data.name in before)) $("set").append(make("option", { value: data.name }, `${data.name}, as read before`));
     if (!source.dataset) before[data.name] = source;
     showQuestions(data.questions);
@@ -228,7 +238,7 @@ function showRoles(data, found, good) {
   for (const element of [$("more"), ...$("reading").querySelectorAll("button, h4")]) element.hidden = !file;
   controls = {};
   for (const id of ["roles", "settings"]) $(id).replaceChildren();
-  const named = data.named || []; // by an error
+  const named = ["subject", "group", ...(data.named || [])]; // by an error
   if (found.count || named.includes("count")) named.push("total"); // people do not look for it
   const add = (name, one, first) => {
     controls[name] = one;
@@ -250,8 +260,8 @@ function readAgain() {
   for (const one of Object.values(controls)) one.fail("");
   const starts = Object.fromEntries(known.settings.map((one) => [one.name, one.start]));
   const given = Object.entries(controls).map(([name, one]) => [name, one.get()]);
-  const { options, ...from } = source;
-  return read(from, Object.fromEntries(given.filter(([name, value]) => value !== (starts[name] ?? null) && value !== "")));
+  const options = Object.fromEntries(given.filter(([name, value]) => value !== (starts[name] ?? null) && value !== ""));
+  return read({ ...source, options });
 }
 
 function bars(menu) {
@@ -260,9 +270,9 @@ function bars(menu) {
     const text = share?.toLocaleString(undefined, { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 }) ?? "?";
     return [make("dt", {}, label), make("dd", {}, bar, text)];
   });
-  const more = menu.more ? [make("p", { className: "soft" }, `and ${format(menu.more)} more items`)] : [];
-  const size = `${menu.total.toLocaleString()} ${menu.total === 1 ? "choice" : "choices"} from this menu`;
-  return make("div", {}, make("p", { className: "soft" }, size), make("dl", {}, ...rows), ...more);
+  const left = menu.items - menu.shares.length;
+  const more = left ? [make("p", { className: "soft" }, `and ${format(left)} more items`)] : [];
+  return make("div", {}, make("p", { className: "soft" }, `${count(menu.total, "choice")} from this menu`), make("dl", {}, ...rows), ...more);
 }
 
 // ---- step 2: a question
@@ -274,105 +284,94 @@ function showQuestions(reasons) {
     return make("label", {}, input, make("span", {}, one.title, ...(reasons[one.name] ? [make("small", {}, reasons[one.name])] : [])));
   });
   $("questions").replaceChildren($("questions").firstElementChild, ...labels);
-  asked = {};
-  const start = $("questions").querySelector(`input[value="${asking}"]:enabled`) || $("questions").querySelector("input:enabled");
+  const start = $("questions").querySelector(`input[value="${asking?.name}"]:enabled`) || $("questions").querySelector("input:enabled");
   start.checked = true;
   start.onchange();
 }
 
-// What is filled in stays for the next time, also beside other data: items are kept by their labels.
-function keepTyped() {
-  for (const [name, one] of Object.entries(asked)) {
-    const [key, value] = [`${asking} ${name}`, one.get()];
-    const labelled = Object.fromEntries(items.map((label, k) => [label, value?.[k]]));
-    const by = { item: () => items[value], values: () => ({ ...typed[key], ...labelled }), number: () => value, choice: () => value };
-    typed[key] = (by[one.kind] || (() => value.map((k) => items[k])))();
-  }
-}
-
-function startOf(question, one) {
-  const kept = typed[`${question.name} ${one.name}`];
-  const here = (label) => (items.includes(label) ? items.indexOf(label) : null);
-  if (one.kind === "item") return here(kept) ?? (one.name === "outside_option" ? outside : null);
-  if (kept === undefined || ["number", "choice"].includes(one.kind)) return kept === undefined ? one.start : kept;
-  return one.kind === "values" ? items.map((label) => kept[label]) : kept.map(here).filter((k) => k !== null);
-}
-
 function showFields(question) {
-  keepTyped();
-  asking = question.name;
+  asking = question;
   $("ask-error").textContent = "";
   $("about-question").textContent = question.text;
-  asked = Object.fromEntries(question.fields.map((one) => [one.name, control({ ...one, start: startOf(question, one) }, `field-${one.name}`)]));
+  const made = (one) => control(one, `field-${one.name}`, (input, item = "") => remember(input, [question.name, one.name, item].join("\n")));
+  asked = Object.fromEntries(question.fields.map((one) => [one.name, made(one)]));
   $("fields").replaceChildren(...Object.values(asked).map((one) => one.element));
   estimate();
 }
 
 function questioned(kind) {
   const values = Object.fromEntries(Object.entries(asked).map(([name, one]) => [name, one.get()]));
-  return { kind, ...source, question: asking, values };
+  const texts = Object.fromEntries(Object.entries(asked).map(([name, one]) => [name, one.text()]));
+  const about = asking.about.replace(/{(\w+)}/g, (_, name) => texts[name] || "\n"); // what is not filled in has no place there
+  const said = asking.fields.filter((one) => texts[one.name]).map((one) => `${one.label}: ${texts[one.name]}`);
+  const title = `${about && !about.includes("\n") ? about : asking.title} (${source.name})`;
+  return { kind, ...source, question: asking.name, values, title, said: said.join("; ") };
 }
 
 let estimates = 0;
 
 async function estimate() {
   const mine = ++estimates;
-  $("cost").textContent = "";
+  const running = document.querySelectorAll("article progress").length;
+  $("cost").textContent = running ? `It will wait for ${count(running, "question")} asked before.` : "";
   await pause(300);
-  if (mine !== estimates) return;
+  if (running || !asking || mine !== estimates) return;
   const now = await post("job", questioned("cost")).then(({ job }) => finish(job)).catch(() => ({})); // faults are said when it is asked
   if (mine === estimates) $("cost").textContent = now.answer?.cost ?? "";
 }
 
-async function ask() {
-  $("ask-error").textContent = "";
-  for (const one of Object.values(asked)) one.fail("");
-  try {
-    const { job } = await post("job", questioned("ask"));
-    await showAnswer(job, asked);
-  } catch (fault) {
-    $("ask-error").textContent = fault.message;
-  }
+function ask(question, card, fields) {
+  for (const one of Object.values(fields)) one.fail("");
+  const work = async () => showAnswer((await post("job", question)).job, card, question, fields);
+  return attempt(work, $("ask-error"));
 }
 
 // ---- step 3: answers
 
-function remove(card) {
+function remove(card, job) {
   card.remove();
   $("answered").hidden = !$("answers").children.length;
+  post(`forget/${job}`, {});
 }
 
-// `fields` are those of the question that was just asked; an answer from before has none, and is shown in silence.
-async function showAnswer(job, fields) {
-  const first = await call(`job/${job}`);
-  const question = known.questions.find((one) => one.name === first.question)?.title;
-  const title = make("h3", { tabIndex: -1 }, `${question} (${first.name})`);
-  const bar = make("progress", { "aria-label": `${question}: progress` });
-  const progress = make("p", { className: "soft" });
-  const cancel = make("button", { type: "button", onclick: () => post(`cancel/${job}`, {}) }, "Cancel");
-  const card = make("article", {}, title, bar, progress, cancel);
+function showProgress({ state, before: ahead, seconds, progress }, bar, news) {
+  const { done, all, words } = progress;
+  const counted = done === undefined ? words : `${format(done)}${all ? ` of ${format(all)}` : ""} ${words}`;
+  const first = "Getting ready; the first answers after installation take a minute or two";
+  const waiting = ahead ? `Waits for ${count(ahead, "question")} asked before.` : "Waits for its turn.";
+  news.textContent = state === "waiting" ? waiting : `${counted || first}, ${time(seconds)} so far.`;
+  all ? Object.assign(bar, { max: all, value: done }) : bar.removeAttribute("value");
+}
+
+// `question` and its `fields` were just asked; an answer from before has none, and is shown in silence.
+async function showAnswer(job, card, question, fields = {}) {
+  const name = (await call(`job/${job}`)).title;
+  const title = make("h3", { tabIndex: -1 }, name);
+  const bar = make("progress", { "aria-label": `${name}: progress` });
+  const news = make("p", { className: "soft" });
+  card.replaceChildren(title, bar, news, button("Cancel", () => post(`cancel/${job}`, {})));
   $("answered").hidden = false;
   $("answers").prepend(card);
-  if (fields) {
-    say(`${question} This is being answered.`);
+  if (question) {
+    say(`${name} This is being answered.`);
     card.scrollIntoView({ block: "nearest" });
+    estimate();
   }
-  const now = await finish(job, ({ state, progress: news }) => {
-    const working = news || "Working. The first answers after installation take a minute or two.";
-    progress.textContent = state === "waiting" ? "Waiting for what was asked before." : working;
-    const [, done, all] = /^(\d+) of (\d+)/.exec(news) || [];
-    all ? Object.assign(bar, { max: Number(all), value: Number(done) }) : bar.removeAttribute("value");
-  });
-  if (now.state === "cancelled" || now.answer.error !== undefined) {
-    remove(card);
-    say(now.state === "cancelled" ? `${question} Cancelled.` : "");
-    if (now.state === "cancelled") return;
-    fields[now.answer.field] ? fields[now.answer.field].fail(now.answer.error) : ($("ask-error").textContent = now.answer.error);
-    return;
+  const now = await finish(job, (state) => showProgress(state, bar, news));
+  const fault = fields[now.answer.field];
+  if (now.answer.html !== undefined) fill(card, title, job, now.answer);
+  else if (fault?.element.isConnected) {
+    remove(card, job);
+    fault.fail(now.answer.error);
+  } else {
+    const reason = now.state === "cancelled" ? `Cancelled after ${time(now.seconds)}.` : now.answer.error;
+    const again = question ? [button("Ask again", () => ask(question, card, {}))] : [];
+    const away = button("Put away", () => remove(card, job));
+    card.replaceChildren(title, make("p", { className: "error" }, reason), make("div", { className: "tools" }, ...again, away));
   }
-  fill(card, title, job, now.answer);
-  if (!fields) return;
-  say(`${question} The answer is here.`);
+  estimate();
+  if (!question || !card.isConnected) return;
+  say(`${name} ${now.answer.html === undefined ? card.querySelector(".error").textContent : "The answer is here."}`);
   title.focus();
 }
 
@@ -387,11 +386,11 @@ function fill(card, title, job, answer) {
   for (const wide of inside.querySelectorAll(".table, .picture")) {
     for (const [name, value] of Object.entries({ tabindex: 0, role: "group", "aria-label": wide.className })) wide.setAttribute(name, value);
   }
-  localise(inside);
+  localise(inside, answer.labels);
   sortTables(inside);
   const forms = { html: "Page (HTML)", csv: "Table (CSV)", tex: "Table (LaTeX)" };
   const links = Object.entries(forms).map(([ending, text]) => make("a", { href: `file/${job}/${ending}`, className: "button", download: "" }, text));
-  const away = make("button", { type: "button", onclick: () => remove(card) }, "Put away");
+  const away = button("Put away", () => remove(card, job));
   const command = answer.commands.length ? copied(answer.commands.join("\n")) : make("p", {}, `There is none: ${answer.unsaid}.`);
   const same = make("details", {}, make("summary", {}, "The same answer in Python and from the command line"));
   same.append(make("p", {}, "Lines of Python:"), copied(answer.python), make("p", {}, answer.commands.length > 1 ? "Commands:" : "Command:"), command);
@@ -399,15 +398,18 @@ function fill(card, title, job, answer) {
 }
 
 function copied(text) {
-  const copy = () => navigator.clipboard.writeText(text).then(() => say("Copied."));
-  return make("div", {}, make("pre", { tabIndex: 0 }, text), make("button", { type: "button", onclick: copy }, "Copy"));
+  return make("div", {}, make("pre", { tabIndex: 0 }, text), button("Copy", () => navigator.clipboard.writeText(text).then(() => say("Copied."))));
 }
 
-// Numbers of tables as local readers expect them, with the digits that they have.
-function localise(root) {
-  for (const cell of root.querySelectorAll("td.number")) {
-    const [, sign, whole, part = "", end] = /^([-+]?)(\d[\d,]*)(?:\.(\d+))?( ?%?)$/.exec(cell.textContent.trim()) || [];
-    if (whole) cell.textContent = sign + format(Number(`${whole.replaceAll(",", "")}.${part || 0}`), part.length) + end;
+// Numbers as local readers expect them, with the digits that they have; labels, and what others wrote, stay as they are.
+function localise(root, labels) {
+  const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const number = /(?<![\w.,])(\d{1,3}(?:,\d{3})+(?=\D)|\d+(?=\.\d))(?:\.(\d+))?(?!\w|[.,]\d)/g;
+  const local = (text, whole, part = "") => format(Number(`${whole.replaceAll(",", "")}.${part || 0}`), part.length);
+  while (texts.nextNode()) {
+    const node = texts.currentNode;
+    if (node.parentElement?.closest("pre, svg, style") || labels.some((label) => node.data.includes(label))) continue;
+    node.data = node.data.replace(number, local);
   }
 }
 
@@ -421,9 +423,9 @@ async function begin() {
   listen(document, ["drop"], (event) => take(event.dataTransfer.files));
   listen($("file"), ["change"], () => (take($("file").files), ($("file").value = "")));
   listen($("paste"), ["submit"], () => $("text").value.trim() && upload(new Blob([$("text").value]), "pasted.csv"));
-  listen($("sets"), ["submit"], () => attempt(() => read(...takenAgain($("set").value))));
+  listen($("sets"), ["submit"], () => attempt(() => read(before[$("set").value] ?? { dataset: $("set").value })));
   listen($("reading"), ["submit"], () => attempt(readAgain));
-  listen($("question"), ["submit"], ask);
+  listen($("question"), ["submit"], () => ask(questioned("ask"), make("article"), asked));
   listen($("fields"), ["change"], estimate);
   try {
     const { job } = await post("job", { kind: "start" });
@@ -433,8 +435,8 @@ async function begin() {
     known = (await finish(job)).answer;
     $("set").append(...known.datasets.map((one) => make("option", { value: one.name }, one.title)));
     say("");
-    for (const one of session.answers) await showAnswer(one);
     document.body.dataset.ready = "yes";
+    for (const one of session.answers) showAnswer(one, make("article"));
   } catch (fault) {
     say(fault.message);
   }

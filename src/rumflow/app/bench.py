@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from rumflow.app.calls import Call, Reading, Unsayable
+from rumflow.app.calls import Reading, Unsayable
 from rumflow.app.describe import SETTINGS, clean_options, describe, explain_fault, page_words
-from rumflow.app.questions import BY_NAME, QUESTIONS, Asked, Plan, Question
+from rumflow.app.questions import BY_NAME, QUESTIONS, Asked, Plan
 from rumflow.data.choices import ChoiceData
 from rumflow.data.datasets import published, simulated
 from rumflow.data.readers.roles import ROLES
@@ -23,8 +24,8 @@ from rumflow.report.answers import answer
 from rumflow.report.render import read_text
 from rumflow.text import visible
 
-#: Data that are kept read, so that questions need not read them again.
-_KEPT = 3
+#: Data that are kept read, so that questions need not read them again; seconds that the pictures of an answer take.
+_KEPT, DRAWING = 3, 3
 
 
 class Bench:
@@ -46,7 +47,8 @@ class Bench:
             "roles": [role._asdict() for role in ROLES],
             "settings": [field._asdict() for field in SETTINGS],
             "questions": [
-                {"name": one.name, "title": one.title, "text": one.text, "fields": [f._asdict() for f in one.fields]}
+                {name: getattr(one, name) for name in ("name", "title", "text", "about")}
+                | {"fields": [field._asdict() for field in one.fields]}
                 for one in QUESTIONS
             ],
             "datasets": [{"name": name, "title": title} for name, title in found.items()],
@@ -60,8 +62,8 @@ class Bench:
             return explain_fault(str(fault), [])
         return describe(reading, self._load)
 
-    def ask(self, question: str, values: dict[str, Any], source: dict[str, Any], folder: str) -> dict[str, Any]:
-        """A question about a source; files are written into the folder. Without a folder: only what it will cost."""
+    def ask(self, question: str, values: Any, source: Any, folder: str = "", **words: str) -> dict[str, Any]:
+        """A question about a source; `words` are its title and what was said, for people, and files go into the folder."""
         one = BY_NAME.get(question)
         if one is None:
             return {"error": f"there is no question {question[:20]!r}", "field": ""}
@@ -74,10 +76,12 @@ class Bench:
             if not folder:
                 return {"cost": cost_text(data, plan.projections)}
             os.chdir(folder)
-            return make_answer(one, plan, reading, data)
+            return make_answer(plan, reading, data, **{"title": one.title, "said": ""} | words)
         except (RumflowError, OSError) as fault:
             text = str(fault).replace(source["path"] or "\0", source["name"])
             return explain_fault(text, [field.name for field in one.fields])
+
+    cost = ask  # without a folder: only what it will cost
 
 
 def cost_text(data: ChoiceData, projections: int) -> str:
@@ -85,14 +89,12 @@ def cost_text(data: ChoiceData, projections: int) -> str:
     cost = estimate_cost(data)
     if cost.note or cost.seconds != cost.seconds:
         return f"This may take long: {cost.note or 'nobody can say how long'}. It can be cancelled at any time."
-    seconds = cost.seconds * projections
-    if seconds < 2:
-        return "This takes a few seconds at most."
+    seconds = DRAWING + cost.seconds * projections
     time = f"{seconds:.0f} seconds" if seconds < 100 else f"{seconds / 60:.0f} minutes"
-    return f"This takes about {time}, give or take a factor of three. It can be cancelled at any time."
+    return f"About {time} on an idle machine, longer on a busy one. It can be cancelled at any time."
 
 
-def make_answer(question: Question, plan: Plan, reading: Reading, data: ChoiceData) -> dict[str, Any]:
+def make_answer(plan: Plan, reading: Reading, data: ChoiceData, title: str, said: str) -> dict[str, Any]:
     """Run it; what the page shows, and the files to download, in the current folder."""
     groups, unsaid = data.understood.to_dict()["roles"].get("group"), plan.unsaid
     try:
@@ -111,20 +113,12 @@ def make_answer(question: Question, plan: Plan, reading: Reading, data: ChoiceDa
     else:
         result = plan.call.run(data, progress=True)
         details = "".join(map(html_of, result.parts()))
-        body = (
-            "".join(_typed(plan.call))
-            + answer(result).html(page_words)
-            + f"<details><summary>For those who know the theory</summary>{details}</details>"
-        )
+        theory = f"<details><summary>For those who know the theory</summary>{details}</details>"
+        body = (f"<p>{escape(said)}</p>" if said else "") + answer(result).html(page_words) + theory
         table = as_texts(result.table)
-        content = f"<main><h1>{escape(question.title)}</h1><section>{body}</section></main>"
-        write_text(to_page(f"<style>{read_text('style.css')}</style>{content}", question.title), "answer.html")
+        content = f"<main><h1>{escape(title)}</h1><section>{body}</section></main>"
+        write_text(to_page(f"<style>{read_text('style.css')}</style>{content}", title), "answer.html")
     for ending in ("csv", "tex"):
         write_table(table, f"answer.{ending}")
-    return {"html": body, "python": lines, "commands": commands, "unsaid": unsaid}
-
-
-def _typed(call: Call) -> list[str]:
-    """Numbers that were typed in for each item, so that two answers can be told apart."""
-    tables = [one for one in call.args if isinstance(one, dict) and all(isinstance(v, float) for v in one.values())]
-    return [f"<p>With {escape(', '.join(f'{visible(k)} {v:g}' for k, v in one.items()))}.</p>" for one in tables]
+    labels = [visible(label) for label in data.items if re.search(r"\d[.,]\d", str(label))]
+    return {"html": body, "python": lines, "commands": commands, "unsaid": unsaid, "labels": labels}

@@ -103,11 +103,7 @@ def describe(reading: Reading, load: Callable[[Reading], ChoiceData]) -> dict[st
         "cautions": [{"about": _about(text), "text": page_words(text)} for text in said],
         "items": [visible(label) for label in data.items],
         "menus": [
-            {
-                "total": total,
-                "shares": [[visible(x), own] for x, own in shares[:MOST_SHARES]],
-                "more": len(shares[MOST_SHARES:]),
-            }
+            {"total": total, "items": len(shares), "shares": [(visible(x), own) for x, own in shares[:MOST_SHARES]]}
             for total, shares in summary.largest(MOST_MENUS)
         ],
         "n_menus": len(data.totals),

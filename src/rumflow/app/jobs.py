@@ -6,7 +6,9 @@ To cancel is to kill the process: whatever it does ends at once, and a new one i
 from __future__ import annotations
 
 import secrets
+import shutil
 import signal
+import time
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from threading import Condition, Thread
@@ -28,7 +30,9 @@ class Job:
     kind: str
     content: dict[str, Any]
     state: str = WAITING
-    progress: str = ""
+    progress: dict[str, Any] = field(default_factory=dict)
+    begin: float = 0.0  # when it began to run, and how long it took
+    seconds: float = 0.0
     answer: dict[str, Any] = field(default_factory=dict)
 
 
@@ -60,8 +64,26 @@ class Jobs:
             job = self.all.get(name)
             if job is not None and job.state in (WAITING, RUNNING):
                 if job.state == RUNNING:
+                    job.seconds = time.monotonic() - job.begin
                     self._process.kill()
                 job.state = CANCELLED
+
+    def forget(self, name: str) -> None:
+        """End a job, and remove its answer and files."""
+        self.cancel(name)
+        with self._news:
+            job = self.all.pop(name, None)
+        if job is not None and "folder" in job.content:
+            shutil.rmtree(job.content["folder"], ignore_errors=True)
+
+    def about(self, job: Job) -> dict[str, Any]:
+        """How far a job is: its state, seconds so far, and how many questions are before it."""
+        with self._news:
+            if job.state == RUNNING:
+                job.seconds = time.monotonic() - job.begin
+            before = [one for one in self.all.values() if one.kind == "ask" and one.state in (WAITING, RUNNING)]
+        place = next((k for k, one in enumerate(before) if one is job), len(before))
+        return {"state": job.state, "progress": job.progress, "seconds": job.seconds, "before": place}
 
     def close(self) -> None:
         """End everything."""
@@ -88,18 +110,17 @@ class Jobs:
     def _next(self) -> Job | None:
         with self._news:
             while not self._closed:
-                job = next((one for one in self.all.values() if one.state == WAITING), None)
-                if job is not None:
-                    job.state = RUNNING
+                waiting = [one for one in self.all.values() if one.state == WAITING]
+                if waiting:
+                    job = min(waiting, key=lambda one: one.kind == "ask")  # to read data is quick
+                    job.state, job.begin = RUNNING, time.monotonic()
                     return job
                 self._news.wait()
         return None
 
     def _run(self) -> None:
-        if hasattr(
-            signal, "pthread_sigmask"
-        ):  # Ctrl-C is for the server: the worker, which inherits this, never hears of it
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        if hasattr(signal, "pthread_sigmask"):  # Ctrl-C is for the server: the worker never hears of it
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
         self._restart()
         while (job := self._next()) is not None:
             try:

@@ -22,7 +22,7 @@ from rumflow.output.names import name_order
 class Field(NamedTuple):
     """Something to fill in.
 
-    kind   number, choice, text, item, items, order, pair or values (a number for each item).
+    kind   number, choice, text, item, items or values (a number for each item).
     """
 
     name: str
@@ -59,6 +59,7 @@ class Question(NamedTuple):
     fields: tuple[Field, ...]
     plan: Callable[[Asked], Plan]
     needs: Callable[[ChoiceData], str] = lambda data: ""
+    about: str = ""  # the title once these fields are filled in
 
 
 #: Values that are left to the package, and options that are called otherwise at the shell.
@@ -122,18 +123,11 @@ class Asked:
         return Plan(call, [] if self.unsaid else [said, *([[*said, *more]] if more else [])], projections, self.unsaid)
 
 
-_SAMPLES = Field(
-    "n_boot", "Simulated samples", "number", "More give a finer p-value and take longer; 999 are usual.", 499
-)
+_FINER = "More give a finer p-value and take longer; 999 are usual."
+_SAMPLES = Field("n_boot", "Simulated samples", "number", _FINER, 499)
+_SLOWER = "With few choices the answer may be chance; to allow for it takes longer."
 _LEVELS = ((None, "do not allow for chance (quick)"), (0.9, "90 %"), (0.95, "95 %"), (0.99, "99 %"))
-_LEVEL = Field(
-    "confidence",
-    "Confidence",
-    "choice",
-    "With few choices the answer may be chance; to allow for it takes longer.",
-    None,
-    _LEVELS,
-)
+_LEVEL = Field("confidence", "Confidence", "choice", _SLOWER, None, _LEVELS)
 
 
 def _report(asked: Asked) -> Plan:
@@ -143,13 +137,11 @@ def _report(asked: Asked) -> Plan:
 
 def _number(field: Field, item: Any, value: Any) -> float:
     """A number as people type it, with a point or a comma before its decimals."""
-    text = str(value).replace("\u2212", "-").replace(" ", "")
+    text, given = str(value).replace("\u2212", "-").replace(" ", ""), f"{field.name}: {item}: {value!r:.20}"
     if re.fullmatch(r"[+-]?\d{1,3},\d{3}", text):
-        raise InputError(
-            f"{field.name}: {item}: {value!r:.20} may be thousands or decimals; write it with a point, or without a comma"
-        )
+        raise InputError(f"{given} may be thousands or decimals; write it with a point, or without a comma")
     if not re.fullmatch(r"[+-]?\d+([.,]\d+)?(e[+-]?\d+)?", text):
-        raise InputError(f"{field.name}: {item}: {value!r:.20} is not a number; write it as 2.19 or 2,19")
+        raise InputError(f"{given} is not a number; write it as 2.19 or 2,19")
     return check_number(float(text.replace(",", ".")), field.name, -inf, inf)
 
 
@@ -207,10 +199,10 @@ def _assort(asked: Asked) -> Plan:
 
 def _models(asked: Asked) -> Plan:
     models: dict[str, Any] = {"all rankings": Call("RandomUtility")}
-    words, axis, above = ["compare"], asked["axis"], asked["above"]
-    if above:
+    words, axis = ["compare"], sorted(asked["axis"], key=asked["axis"].__getitem__)
+    if above := [item for item in (asked["above"], asked["below"]) if item is not None]:
         if len(above) != 2:
-            raise InputError("above: choose two items, the better one first")
+            raise InputError("below: choose two items, the better one first")
         asked.say(*above, also=">")
         models[name := " > ".join(map(str, above))] = Call("RandomUtility", ([tuple(above)],))
         words += option("--above", name)
@@ -264,26 +256,30 @@ QUESTIONS = (
     Question(
         "predict", "What would be chosen from a menu?", f"Also one that was never offered. {_OPEN}",
         (Field("menu", "Items on the menu", "items", "Tick two or more."), _LEVEL), _predict,
+        about="What would be chosen from {menu}?",
     ),
     Question(
         "leave", "What if a product goes?", f"Who gains when an item is taken away. {_OPEN}",
         (Field("item", "What goes", "item", "The item that is no longer offered."),
          Field("menu", "From which menu", "items", "None ticked: the largest menu in the data that has it."), _LEVEL), _leave,
+        about="What if {item} goes?",
     ),
     Question(
         "assort", "What should be offered?", f"The assortment with the highest revenue in the worst case. {_OPEN}",
         (Field("revenue", "Revenue of each item", "values", "What one sale earns. You can paste a column of a spreadsheet."),
-         Field("outside_option", "Which item means buying nothing?", "item",
+         Field("outside_option", "Item that means buying nothing", "item",
                "It earns nothing. Is there none? Then name it in step 1, at “Buying nothing”."),
          Field("max_size", "At most so many items", "number", "Empty: as many as you like.", None, least=1), _LEVEL), _assort,
+        about="What should be offered, if at most {max_size}?",
     ),
     Question(
         "models", "Which model fits?", "All rankings, beside models that say more about people.",
-        (Field("axis", "Items in order", "order", "Along an axis, such as from cheap to dear: everybody has a favourite, and "
+        (Field("axis", "Items in order", "values", "Along an axis, such as from cheap to dear: everybody has a favourite, and "
                "likes others less the further they are from it. Number the items, or leave all empty."),
-         Field("above", "Everybody prefers", "pair", "The first of the two to the second; leave empty for no such model."),
+         Field("above", "Everybody prefers", "item", "An item that all like better; leave empty for no such model."),
+         Field("below", "to", "item", "The item that all like less."),
          _SAMPLES._replace(start=0, text="For a test of each model; 0 compares without tests.")),
-        _models,
+        _models, about="Which model fits, also if everybody prefers {above} to {below}?",
     ),
     Question(
         "groups", "Do groups differ?", "Each group by itself, all as one, and whether they choose alike.",

@@ -23,9 +23,9 @@ from importlib.resources import files
 from pathlib import Path
 from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
-from rumflow.app.jobs import DONE, Jobs
+from rumflow.app.jobs import CANCELLED, Jobs
 from rumflow.text import visible
 from rumflow.version import __version__
 
@@ -128,16 +128,17 @@ class _Handler(BaseHTTPRequestHandler):
             home, page, kind = _PAGES[rest[0]]
             self._send((files(home) / page).read_bytes(), kind)
         elif rest == ["answers"]:
-            found = [own for own, one in self.server.jobs.all.items() if "html" in one.answer]
+            asked = [(own, one) for own, one in self.server.jobs.all.items() if one.kind == "ask"]
+            found = [own for own, one in asked if one.state != CANCELLED and "error" not in one.answer]
             self._send_json({"answers": found, "most_bytes": self.server.most_bytes, "version": __version__})
         elif job is not None and rest[0] == "job" and len(rest) == 2:
-            about = {"state": job.state, "progress": job.progress, "question": job.content.get("question")}
-            about |= {"name": job.content["source"]["name"]} if "source" in job.content else {}
-            self._send_json(about | ({"answer": job.answer} if job.state == DONE else {}))
+            self._send_json(self.server.jobs.about(job) | {"title": job.content.get("title"), "answer": job.answer})
         elif job is not None and rest[0] == "file" and rest[2:] in ([one] for one in _FILES) and "html" in job.answer:
             content = Path(job.content["folder"], f"answer.{rest[2]}").read_bytes()
-            shown = f'attachment; filename="rumflow-{job.content["question"]}.{rest[2]}"'
-            self._send(content, _FILES[rest[2]], {"Content-Disposition": shown})
+            shown = quote("-".join(re.findall(r"\w+", job.content["title"]))[:80])
+            self._send(
+                content, _FILES[rest[2]], {"Content-Disposition": f"attachment; filename*=UTF-8''{shown}.{rest[2]}"}
+            )
         else:
             raise Refused(HTTPStatus.NOT_FOUND, "there is no such page")
 
@@ -149,9 +150,9 @@ class _Handler(BaseHTTPRequestHandler):
             if job := self.server.jobs.add(*self._job(content)):
                 return self._send_json({"job": job})
             raise Refused(HTTPStatus.TOO_MANY_REQUESTS, "too many questions are waiting; cancel one of them")
-        if len(rest) != 2 or rest[0] != "cancel":
+        if len(rest) != 2 or rest[0] not in ("cancel", "forget"):
             raise Refused(HTTPStatus.NOT_FOUND, "there is no such page")
-        self.server.jobs.cancel(rest[1])
+        getattr(self.server.jobs, rest[0])(rest[1])
         self._send_json({})
 
     def _job(self, content: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -167,17 +168,18 @@ class _Handler(BaseHTTPRequestHandler):
             return "read", source
         if kind not in ("ask", "cost") or not isinstance(values, dict):
             raise Refused(HTTPStatus.BAD_REQUEST, "this is not a question")
-        folder = tempfile.mkdtemp(prefix="answer-", dir=self.server.folder) if kind == "ask" else ""
-        return "ask", {"question": str(content.get("question")), "values": values, "source": source, "folder": folder}
+        question, title, said = (visible(content.get(own, ""))[:400] for own in ("question", "title", "said"))
+        asked = {"question": question, "values": values, "source": source, "title": title or question, "said": said}
+        return kind, asked | (
+            {"folder": tempfile.mkdtemp(prefix="answer-", dir=self.server.folder)} if kind == "ask" else {}
+        )
 
     def _length(self, most: int) -> int:
         text = self.headers.get("Content-Length", "")
         if not re.fullmatch(r"\d{1,15}", text, re.ASCII) or self.headers.get("Transfer-Encoding"):
             raise Refused(HTTPStatus.LENGTH_REQUIRED, "the length of the content is needed")
         if int(text) > most:
-            self.rfile.read(
-                min(int(text), 1 << 24)
-            )  # a browser hears the reason only where it was listened to for a while
+            self.rfile.read(min(int(text), 1 << 24))  # else a browser does not hear the reason
             raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {most / 1e6:,.0f} MB can be sent")
         return int(text)
 

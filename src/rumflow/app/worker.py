@@ -6,6 +6,7 @@ It never hears of Ctrl-C, and watches the server: where that is killed, it remov
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import time
@@ -14,7 +15,36 @@ from multiprocessing.connection import Connection, wait
 from threading import Lock, Thread
 from typing import Any
 
-from rumflow.text import visible
+#: What the library counts, for people.
+PLAIN = {
+    "replicates": "samples drawn",
+    "projections": "fits made",
+    "linear programmes": "ends of ranges found",
+    "values tested at most": "values tried, at most",
+    "menus": "menus looked at",
+    "menus left out": "menus left out on trial",
+    "half-samples": "half samples compared",
+}
+
+
+def plain_progress(line: str) -> dict[str, Any]:
+    """How far the work is: what is done (of all), in plain words; what cannot be counted has words only.
+
+    >>> plain_progress("rumflow: 312 of 999 replicates, 7 s to go")
+    {'words': 'samples drawn', 'done': 312, 'all': 999}
+    >>> plain_progress("rumflow:    0.8 s  relative gap 3.1e-05, wanted 1e-08  objective 0.1")
+    {'words': 'digits of the answer certain', 'done': 4, 'all': 8}
+    """
+    line = line.removeprefix("rumflow:").strip()
+    if found := re.match(r"(\d+)(?: of (\d+))? ([a-z][a-z -]*)", line):
+        return {"words": PLAIN.get(found[3], found[3]), "done": int(found[1]), "all": int(found[2] or 0)}
+    if found := re.search(r"gap \S+e-(\d+), wanted \S+e-(\d+)", line):
+        return {
+            "words": "digits of the answer certain",
+            "done": min(int(found[1]) - 1, int(found[2])),
+            "all": int(found[2]),
+        }
+    return {"words": "Getting ready"}
 
 
 class Messages:
@@ -32,10 +62,10 @@ class Messages:
 
     def write(self, text: str) -> int:
         """The last line, ten times a second at most."""
-        news = text.replace("\r", "\n").strip().rpartition("\n")[2].removeprefix("rumflow: ").strip()
+        news = text.replace("\r", "\n").strip().rpartition("\n")[2]
         if news and time.monotonic() - self._last > 0.1:
             self._last = time.monotonic()
-            self.send("progress", visible(news)[:200])
+            self.send("progress", plain_progress(news))
         return len(text)
 
     def flush(self) -> None:

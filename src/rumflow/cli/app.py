@@ -30,7 +30,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     for name in ("jinja2", "matplotlib"):
         optional(name, "report")
-    signal.signal(signal.SIGTERM, _stop)
+    for name in ("SIGTERM", "SIGHUP"):  # the latter where a terminal is closed; Windows has none
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _stop)
     try:
         server = AppServer(arguments.port, arguments.max_upload * 1_000_000)
     except OSError as fault:
