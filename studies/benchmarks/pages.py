@@ -26,6 +26,7 @@ DOCS = (
     "guide-decide",
     "guide-explain",
     "guide-shops",
+    "scale",
     "paper/paper",
 )
 PAGES = (
