@@ -78,9 +78,8 @@ def _bytes_sent(run: Run) -> int:
         raise KeyboardInterrupt
         yield
 
-    with patch.object(jobs, "_in_threads", stop):
-        with suppress(KeyboardInterrupt):
-            run(1, threads=1)
+    with patch.object(jobs, "_in_threads", stop), suppress(KeyboardInterrupt):
+        run(1, threads=1)
     return found[0]
 
 

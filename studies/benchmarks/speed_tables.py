@@ -1,4 +1,7 @@
-"""Tables of docs/speed.md, of the README and of the paper, from the stored measurements; `pages.py` puts them in their places."""
+"""Tables of docs/speed.md and its details, docs/scale.md, the README and the paper, from the stored measurements.
+
+`pages.py` puts them in their places.
+"""
 
 from __future__ import annotations
 
@@ -244,7 +247,11 @@ def cluster() -> str:
     """Seconds of tests by kind and number of workers."""
     found = {(row["case"], row["way"], row["workers"]): row for row in rows("cluster")}
     counts = sorted({workers for *_, workers in found})
-    names = {"threads": "`threads=`", "joblib": "`n_jobs=`, processes of joblib", "Dask": "`n_jobs=-1`, workers of Dask"}
+    names = {
+        "threads": "`threads=`",
+        "joblib": "`n_jobs=`, processes of joblib",
+        "Dask": "`n_jobs=-1`, workers of Dask",
+    }
     body = []
     for case, way in dict.fromkeys((case, way) for case, way, _ in found):
         own = [found.get((case, way, count)) for count in counts]
