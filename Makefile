@@ -75,7 +75,7 @@ plain: $(VENV)/test
 	  --ignore tests/core/test_compile.py --ignore tests/core/test_interrupts.py --ignore tests/core/test_memory.py --deselect "tests/core/test_certificate.py::test_gap_bounds_the_distance_to_the_optimum[10]"
 
 # All tests on the oldest versions that pyproject.toml allows, in an environment of their own; without torch and jax, and what
-# needs them is skipped. Left out, each for its reason:
+# needs them is skipped. Left out is what failed there; reasons are read off the failures, and were not traced in the solvers:
 #   test_plots: before Matplotlib 3.11 one line of text in one picture is 8 pixels too wide.
 #   test_same_results: stored answers are those of newer compilers. Replicates (test, panel) and searches (next menu) take discrete
 #     steps, and a derivative at a kink is one of several; another rounding takes another one.
