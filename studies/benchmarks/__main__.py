@@ -56,6 +56,11 @@ PARTS: dict[str, tuple[str, list[str], list[str]]] = {
         ["-m studies.benchmarks.bootstrap"],
         ["-m studies.benchmarks.bootstrap --quick"],
     ),
+    "cluster": (
+        "tests on 1, 2 and 4 workers of Dask and joblib (cluster.csv)",
+        ["-m studies.benchmarks.cluster"],
+        ["-m studies.benchmarks.cluster"],
+    ),
     "first_use": (
         "the first call in a new environment, which compiles (first_use.csv)",
         ["-m studies.benchmarks.first_use"],

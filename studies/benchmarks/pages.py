@@ -26,6 +26,7 @@ DOCS = (
     "guide-decide",
     "guide-explain",
     "guide-shops",
+    "scale",
     "paper/paper",
 )
 PAGES = (
@@ -33,6 +34,8 @@ PAGES = (
     *(ROOT / "docs" / f"{name}.md" for name in DOCS),
     ROOT / "studies" / "README.md",
     RESULTS / "test_rules.md",
+    RESULTS / "test_rates.md",
+    RESULTS / "speed_details.md",
 )
 FIGURE = RESULTS / "scaling.png"
 PARTS = speed_tables.TABLES | guides.TABLES | size_tables.TABLES

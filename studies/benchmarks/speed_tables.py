@@ -1,4 +1,7 @@
-"""Tables of docs/speed.md, of the README and of the paper, from the stored measurements; `pages.py` puts them in their places."""
+"""Tables of docs/speed.md and its details, docs/scale.md, the README and the paper, from the stored measurements.
+
+`pages.py` puts them in their places.
+"""
 
 from __future__ import annotations
 
@@ -240,6 +243,27 @@ def test() -> str:
     return markdown_table(("data", "replicates", "CPU time"), body) + measured("bootstrap", "One thread; measured")
 
 
+def cluster() -> str:
+    """Seconds of tests by kind and number of workers."""
+    found = {(row["case"], row["way"], row["workers"]): row for row in rows("cluster")}
+    counts = sorted({workers for *_, workers in found})
+    names = {
+        "threads": "`threads=`",
+        "joblib": "`n_jobs=`, processes of joblib",
+        "Dask": "`n_jobs=-1`, workers of Dask",
+    }
+    body = []
+    for case, way in dict.fromkeys((case, way) for case, way, _ in found):
+        own = [found.get((case, way, count)) for count in counts]
+        cells = [f"{row['seconds']:.1f} ({row['cpu_seconds']:.1f})" if row else "" for row in own]
+        body.append((case, names[way], *cells))
+    header = ("test", "workers are", *(f"{count} worker{'s' * (count > 1)}" for count in counts))
+    sizes = {case: f"{number(row['bytes_sent'] / 1e3)} kB" for (case, *_), row in found.items()}
+    sent = "; ".join(f"{case}: {size}" for case, size in sizes.items())
+    words = f"Bytes that go with a piece of work: {sent}. Measured beside other work"
+    return markdown_table(header, body) + measured("cluster", words)
+
+
 def sweeps() -> str:
     """Other ways to sweep over a choice graph."""
     found = {(row["design"], row["way"]): number(row["milliseconds"]) for row in rows("sweeps")}
@@ -376,6 +400,6 @@ def triples() -> str:
 
 
 ALL = (large, memory, graphs, bounded, compare, wrong, layers, equal, calls, state, softmax, flows, nearly)
-ALL += (test, assortments, triples, sweeps)
+ALL += (test, assortments, triples, sweeps, cluster)
 ALL += (scaling, methods, threads, first_use, headline)
 TABLES: dict[str, Callable[[], str]] = {table.__name__: table for table in ALL}

@@ -40,6 +40,7 @@ DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "budgets_random": ("projection.single", "data.budgets"),
     "budgets_share": ("inference.share", "data.budgets"),
     "choices": ("torch.layer", "torch.head", "torch.likelihood"),
+    "cluster": ("inference.test", "inference.groups", "data.simulate"),
     "compare": ("projection.single", "data.simulate"),
     "coverage": ("inference.bounds", "inference.restricted"),
     "coverage_shares": ("inference.restricted",),

@@ -8,7 +8,7 @@ import pytest
 
 from rumflow.cli.main import main
 
-RUN = ("quickstart", "data", "budgets", "guide", "migration")
+RUN = ("quickstart", "data", "budgets", "guide", "migration", "choose", "pairs")
 DOCS = sorted(p for p in (Path(__file__).parents[2] / "docs").glob("*.md") if p.stem.startswith(RUN))
 NEEDS = {"rumflow.sklearn": "sklearn", "report ": "jinja2", "import torch": "torch", "import jax": "jax"}
 

@@ -23,6 +23,7 @@ PAGES = [
         if "_build" not in path.parts
     ),
 ]
+LINKED = [*PAGES, ROOT / "CHANGELOG.md", ROOT / "examples" / "README.md", *sorted((ROOT / ".github").rglob("*.md"))]
 PACKAGE = ROOT / "src" / "rumflow"
 
 
@@ -52,7 +53,7 @@ def headings(page):
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
         if target.startswith("https://"):

@@ -17,4 +17,6 @@ def test_there_are_three_hundred_cases():
 
 @pytest.mark.parametrize("name", _CASES)
 def test_same_results(name):
+    if name.startswith(("layer", "jax")):
+        pytest.importorskip("torch" if name.startswith("layer") else "jax")
     assert compare(load()[name], _CASES[name]()) <= _ROUNDING

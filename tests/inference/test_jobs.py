@@ -43,33 +43,47 @@ def test_joblib_threads(alone):
     assert (result.null_distribution == alone.null_distribution).all()
 
 
+def one_test(**options):
+    return [rum_test(make_data(1, n=5, choices=30), n_boot=1500, seed=7, **options)]
+
+
+def many_tests(**options):
+    groups = [make_data(k, n=5, choices=30) for k in (1, 2, 3)]
+    return rf.rum_test_many(groups, n_boot=500, seed=7, **options).tests
+
+
 @pytest.mark.slow
 def test_dask_cluster_loses_a_worker():
     joblib = pytest.importorskip("joblib")
     distributed = pytest.importorskip("distributed")
-    data = make_data(1, n=5, choices=30)
-    expected = rum_test(data, n_boot=1500, seed=7, threads=1)
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
-        address, victim = next(iter(client.run(os.getpid).items()))
-        done = threading.Event()
+        for run in (one_test, many_tests):
+            client.wait_for_workers(2)  # the one that was killed comes back as another process
+            address, victim = next(iter(client.run(os.getpid).items()))
+            done, working = threading.Event(), threading.Event()
 
-        def kill():
-            while not (cluster.scheduler.workers[address].processing or done.is_set()):
-                time.sleep(0.01)
-            os.kill(victim, signal.SIGKILL)
+            def kill(address=address, victim=victim, done=done, working=working):
+                while not done.is_set():
+                    if cluster.scheduler.workers[address].processing:
+                        working.set()
+                        break
+                    time.sleep(0.01)
+                os.kill(victim, signal.SIGKILL)
 
-        killer = threading.Thread(target=kill)
-        with joblib.parallel_config(backend="dask"):
-            killer.start()
-            result = rum_test(data, n_boot=1500, seed=7, n_jobs=-1)
-            done.set()
-            killer.join()
-        assert victim not in client.run(os.getpid).values()
-    assert (result.null_distribution == expected.null_distribution).all()
-    assert result.pvalue == expected.pvalue
+            killer = threading.Thread(target=kill)
+            with joblib.parallel_config(backend="dask"):
+                killer.start()
+                found = run(n_jobs=-1)
+                done.set()
+                killer.join()
+            assert working.is_set()  # killed in the middle of its work
+            assert victim not in client.run(os.getpid).values()
+            for result, expected in zip(found, run(threads=1), strict=True):
+                assert (result.null_distribution == expected.null_distribution).all()
+                assert result.pvalue == expected.pvalue
 
 
 def test_without_joblib(monkeypatch):
