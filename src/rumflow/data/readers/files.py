@@ -6,6 +6,9 @@ import io
 import shutil
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +16,7 @@ from rumflow.errors import InputError
 
 LONGEST_LINE = 1 << 24  # bytes
 MOST_EMPTY_BYTES = 1 << 22  # bytes of nothing but line ends in a row
+_LATE = 2.0  # seconds at most that are waited for whoever reads ahead
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 
 
@@ -93,3 +97,18 @@ class Lines(io.RawIOBase):
         """Close the stream below too."""
         self.stream.close()
         super().close()
+
+
+@contextmanager
+def let_go(stream: object) -> Iterator[None]:
+    """Wait at the end until the threads of a library that reads ahead have let go of a stream.
+
+    They need Python for it: one that is late, when Python shuts down, would end the process by an abort.
+    """
+    before = sys.getrefcount(stream)
+    try:
+        yield
+    finally:
+        until = time.monotonic() + _LATE
+        while sys.getrefcount(stream) > before and time.monotonic() < until:
+            time.sleep(0.001)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumflow.data.readers.coded import Wholes, from_arrow
-from rumflow.data.readers.files import GZIP, Lines, LocalFile, local_file
+from rumflow.data.readers.files import GZIP, Lines, LocalFile, let_go, local_file
 from rumflow.data.readers.indexed import counted_values, with_index
 from rumflow.errors import InputError
 from rumflow.output.frames import optional
@@ -109,7 +109,7 @@ class TextSource:
             ),
         }
         done, last = 0, False
-        with self._bytes() as stream:
+        with self._bytes() as stream, let_go(stream):
             try:
                 batches = reader.open_csv(arrow.PythonFile(stream, mode="r"), **options)
                 held = arrow.Table.from_batches([], batches.schema)
@@ -128,6 +128,8 @@ class TextSource:
                         done += piece.num_rows
             except (arrow.ArrowException, OSError, ValueError, EOFError, zlib.error):
                 return
+            finally:
+                batches = None  # what read ahead ends
 
     def _by_row(self, wanted: Sequence[str], done: int) -> Iterator[Chunk]:
         """The rows after the first ones, checked to have as many fields as the header."""
