@@ -19,6 +19,7 @@ large u with t = 0.)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -136,9 +137,15 @@ def lower_bound(problem: PairProblem, cycles: Cycles, multipliers: Array) -> flo
 
 
 def certify_pairs(
-    pairs: Pairs, problem: PairProblem, x: Array, cycles: Cycles, multipliers: Array, threads: int = 1
+    pairs: Pairs,
+    problem: PairProblem,
+    x: Array,
+    cycles: Cycles,
+    multipliers: Array,
+    threads: int = 1,
+    look: Callable[[], None] | None = None,
 ) -> Certificate:
-    """The certificate of unknowns x; `pairs` are those with a weight.
+    """The certificate of unknowns x; `pairs` are those with a weight. `look` is for `find_short_cycles`.
 
     Raises a ValueError where a row is no cycle, a multiplier is negative, or x misses an inequality. `least_flow` is the least
     share of an item, or of ties.
@@ -148,7 +155,7 @@ def certify_pairs(
     least = float(min(x.min(initial=0.5), left.min(initial=0.5)))
     if not least >= (-ROUNDING if pairs.tied else 0.0):
         raise ValueError("a share is below 0 or above 1")
-    worst = find_short_cycles(pairs, arc_lengths(x, pairs.tied), 0.0, threads, keep=False).worst
+    worst = find_short_cycles(pairs, arc_lengths(x, pairs.tied), 0.0, threads, keep=False, look=look).worst
     if worst > ROUNDING:
         raise ValueError(f"the shares violate a path inequality by {worst:.3g}")
     objective = problem.spread + half_square(problem.h, problem.cross, x - problem.p)

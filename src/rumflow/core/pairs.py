@@ -35,8 +35,8 @@ from rumflow.core.arrays import Array, Ints, Paths
 from rumflow.core.compile import kernel, leaf
 from rumflow.core.threads import run_threads
 
-#: Arcs of the sources that one piece of work has, about.
-_ARCS_A_PIECE = 1 << 12
+#: Arcs of the sources that one piece of work has, about, at most; and arcs that its searches may pass in all.
+_ARCS_A_PIECE, _PASSED_A_PIECE = 1 << 12, 1 << 27
 
 
 class Pairs(NamedTuple):
@@ -363,7 +363,8 @@ def find_short_cycles(
     if first[-1] <= _ARCS_A_PIECE:
         start, arc, worst = short_cycles(pairs, length, least, keep, 0, n)
         return Found(Cycles(start, arc), worst)
-    cuts = np.searchsorted(first, np.arange(0, first[-1] + _ARCS_A_PIECE, _ARCS_A_PIECE))
+    step = min(max(_PASSED_A_PIECE // int(first[-1]), 64), _ARCS_A_PIECE)
+    cuts = np.searchsorted(first, np.arange(0, first[-1] + step, step))
     cuts = np.unique(np.clip(cuts, 0, n))
     pieces = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
     parts: list[tuple[Ints, Paths, float] | None] = [None] * len(pieces)

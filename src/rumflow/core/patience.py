@@ -65,6 +65,18 @@ def check_patience() -> None:
         raise OutOfTimeError("the time is up")
 
 
+def watch(until: float, heard: bool = False) -> Callable[[], None]:
+    """A look for loops: it raises OutOfTimeError from `until` on, and like `check_interrupt` unless Ctrl-C was heard before."""
+
+    def look() -> None:
+        if not heard:
+            check_interrupt()
+        if clock() > until:
+            raise OutOfTimeError("the time is up")
+
+    return look
+
+
 class _SafePoints(event.Listener):
     """Between two passes of Numba's compiler, in whatever thread it runs, work can end without harm."""
 

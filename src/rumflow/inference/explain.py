@@ -75,7 +75,8 @@ def explain(
         Level of the tests that decide what a conflict is in a sample. None: the shares are taken as exact; so are those of
         data without sample sizes.
     n_boot : int, default 199
-        Replicates of each test; fewer are drawn where the answer is clear before.
+        Replicates of each test; fewer are drawn where the answer is clear before. The p-values of the conflicts and of
+        all menus together have all of them.
     most : int, default 3
         The largest number of conflicts to list.
     halves : int, default 20
@@ -238,7 +239,7 @@ class _Stages:
                 left = subsets.of_menus(rest) if len(rest) else None
                 p = None
                 if row in tested and subsets.whole.is_conflict and not subsets.exact:
-                    p = 1.0 if left is None else left.pvalue
+                    p = 1.0 if left is None else left.verdict
                 self.without[row] = 0.0 if left is None else left.distance, p
                 counter.add(1)
 

@@ -31,7 +31,7 @@ class LeftOut(NamedTuple):
     Attributes
     ----------
     menus : tuple of tuples
-        Menus that no other menu can contradict, by label.
+        Menus that no other menu can contradict, or that have no weight, by label.
     items : tuple
         Items that were never chosen, taken off every menu of their block.
     """
@@ -122,16 +122,21 @@ def _relevant(sample: Sample, asked: Mask) -> Mask | None:
     even = np.ones(len(menus), np.bool_)
     even[sample.unit_menu[~(whole & alike)]] = False
     times = np.bincount(sample.unit_menu, minlength=len(menus))
-    if not len(asked):
-        return sample.projector.model.relevant(menus, times, taken, even)
+    # Menus without a weight leave at once, and join nothing.
+    rows = np.flatnonzero(np.bincount(sample.unit_menu[sample.unit], sample.weights, len(menus)) > 0)
+    own, at = menus.take(rows)
     more, _ = Menus.from_table(asked)
     found = sample.projector.model.relevant(
-        join_menus([menus, more]),
-        np.append(times, np.full(len(more), 2)),  # not to leave
-        np.append(taken, np.ones(len(more.item), np.bool_)),
-        np.append(even, np.zeros(len(more), np.bool_)),
+        join_menus([own, more]),
+        np.append(times[rows], np.full(len(more), 2)),  # not to leave
+        np.append(taken[at], np.ones(len(more.item), np.bool_)),
+        np.append(even[rows], np.zeros(len(more), np.bool_)),
     )
-    return None if found is None else found[: len(menus.item)]
+    if found is None:
+        return None
+    kept = np.zeros(len(menus.item), np.bool_)
+    kept[at] = found[: len(at)]
+    return kept
 
 
 def _rebuild(sample: Sample, kept: Mask, order: Ints) -> Sample:

@@ -11,7 +11,6 @@ factor of their matrix (`rumflow.solvers.graph_faces`).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -26,7 +25,6 @@ from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import certify_types, describe_mixture, plain_cheapest, residual_of
 from rumflow.core.membership import menu_shares
 from rumflow.core.paths import flow_from_paths, paths_from_orders
-from rumflow.core.patience import OutOfTimeError
 from rumflow.core.problem import SOLVER_FLOOR, Problem, Stop, data_size
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.errors import InputError
@@ -36,13 +34,10 @@ from rumflow.solvers.active_set.solve import Goal, Outcome, Workspace, make_grap
 from rumflow.solvers.geometry import DEFAULT_OPTIONS, Faces, Keep, SolveOptions, TableGeometry
 from rumflow.solvers.graph_faces import GraphFaces
 from rumflow.solvers.graph_fits import GraphFits, PartFit, PartStarts, Point, restrict, total_certificate
-from rumflow.solvers.resources import ONE_THREAD, Resources, Spares
+from rumflow.solvers.resources import ONE_THREAD, Resources, Spares, watch_certificate
 
 #: Up to so many items a mixture of rankings has `rho` and `flow` over all menus.
 MOST_ITEMS_OF_ARRAYS = 22
-
-_AFTER = 1.0  # seconds that a certificate may take after Ctrl-C or the end of the time
-_AFTER_SHARE = 0.1  # or this part of the time a solve had, if that is more
 
 
 def solve_graph(
@@ -229,13 +224,7 @@ class GraphGeometry(TableGeometry):
 
     def _certified(self, p: int, fit: PartFit, target: Array, spent: float) -> PartFit:
         """With the certificate for the data as they were given; a fit that was stopped after `spent` seconds gets it soon."""
-        allowed = {"interrupted": _AFTER, "max_seconds": max(_AFTER, _AFTER_SHARE * spent)}.get(fit.reason, math.inf)
-        until = clock() + allowed
-
-        def look() -> None:
-            if clock() > until:
-                raise OutOfTimeError("the time is up")
-
+        look = watch_certificate(fit.reason, spent)
         certificate = certify_types(self.graphs[p], fit.mixture, self.part_problem(target, p), look)
         return fit._replace(certificate=certificate)
 

@@ -160,7 +160,7 @@ def _bounded(wishes: Wishes, threads: int | None) -> Ordered:
     none, unit = sparse.csr_matrix((0, len(x))), np.tile([0.0, 1.0], (len(x), 1))
     for _ in range(_MOST_ROUNDS):
         check_patience()
-        found = find_short_cycles(pairs, arc_lengths(x), _SHORT, threads or 1).cycles
+        found = find_short_cycles(pairs, arc_lengths(x), _SHORT, threads or 1, look=check_patience).cycles
         new = cycles.join(found)
         new = new.take(np.flatnonzero(first_of_each(*new)))
         if len(new.sizes) in (len(cycles.sizes), 0) or len(new.sizes) > _MOST_CYCLES:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Generic, NamedTuple, TypeVar
 
-from rumflow.core.patience import deadline
+from rumflow.core.compile import clock
+from rumflow.core.patience import deadline, watch
 
 Workspace = TypeVar("Workspace")
 
@@ -34,6 +35,20 @@ class Resources(NamedTuple):
     def until(self) -> float:
         """When to stop: at the deadline, or when the time of the whole call is up."""
         return min(math.inf if self.deadline is None else self.deadline, deadline())
+
+
+_AFTER = 1.0  # seconds that a certificate may take after Ctrl-C or the end of the time
+_AFTER_SHARE = 0.1  # or this part of the time a solve had, if that is more
+
+
+def watch_certificate(reason: str, spent: float, until: float = math.inf) -> Callable[[], None]:
+    """A look for the certificate of a solve that ended for this reason after `spent` seconds: soon, where it was stopped.
+
+    until   when the time of a solve that was not stopped is up
+    """
+    if reason == "interrupted":
+        return watch(clock() + _AFTER, heard=True)
+    return watch((clock() if reason == "max_seconds" else until) + max(_AFTER, _AFTER_SHARE * spent))
 
 
 ONE_THREAD, ALL_THREADS = Resources(), Resources(None)

@@ -7,7 +7,9 @@ A subset is a *conflict* when no population of the model has its shares. Of exac
 by more than the certified gap. Of samples: when the subset's own test rejects the model, the test being that of `rum_test` with
 its defaults (weights "counts", replicates from the tightened fit). Replicates are drawn only as far as the answer needs them:
 once enough of them have reached the statistic (20, and twice as many as a rejection allows), the p-value is their share of those
-drawn (Besag and Clifford 1991). Whether the test rejects is what it would be with all replicates.
+drawn (Besag and Clifford 1991). A *verdict* needs fewer still: (1 + reached) / (1 + drawn) of at most half the level after any
+round is a clear rejection. With 199 replicates at the 5 % level, true models whose p-value is uniform are then rejected in 5.1 %
+of cases instead of 5 %. p-values that are reported of conflicts and of all menus have all their replicates.
 """
 
 from __future__ import annotations
@@ -39,6 +41,9 @@ TOLERANCE = 1e-6
 
 #: Replicates drawn at a time, and in one piece.
 ROUND, PIECE = 50, 25
+
+#: A p-value of at most this part of the level is a clear rejection, for which no more replicates are drawn.
+CLEAR = 0.5
 
 #: Edges and arcs of all subsets that are kept for further questions.
 MOST_KEPT = 10_000_000
@@ -93,7 +98,7 @@ class Subset:
         """Can no population of the model have these shares (of samples: does the test reject it)?"""
         if self.sampling is None:
             return float(self.measured.statistic[0] - self.measured.gap[0]) > TOLERANCE**2
-        return self.pvalue <= self.sampling.level
+        return self.verdict <= self.sampling.level
 
     @cached_property
     def normal(self) -> Array:
@@ -114,17 +119,29 @@ class Subset:
     @cached_property
     def pvalue(self) -> float:
         """(1 + reached) / (1 + B), or reached / drawn as soon as enough replicates reach the statistic."""
+        return self._pvalue(clear=0.0)
+
+    @cached_property
+    def verdict(self) -> float:
+        """The p-value as far as it takes to judge: of a clear rejection that of the replicates drawn so far."""
+        assert self.sampling is not None
+        return self._pvalue(clear=CLEAR * self.sampling.level)
+
+    def _pvalue(self, clear: float) -> float:
+        """Draw until enough replicates reach the statistic, the p-value is at most `clear`, or all of them are drawn."""
         assert self.sampling is not None
         enough = self.sampling.enough
         if self.statistic == 0.0:
             return 1.0
+        bound = self.statistic * (1.0 - 1e-8) - float(self.measured.rounding[0])
         while True:
-            bound = self.statistic * (1.0 - 1e-8) - float(self.measured.rounding[0])
             reached = np.cumsum(self._null >= bound)
-            if len(reached) and reached[-1] >= enough:
-                return enough / (1 + int(np.searchsorted(reached, enough)))
-            if len(reached) >= self.sampling.n_boot:
-                return (1 + int(reached[-1])) / (1 + len(reached))
+            if len(reached):
+                if reached[-1] >= enough:
+                    return enough / (1 + int(np.searchsorted(reached, enough)))
+                p = (1 + int(reached[-1])) / (1 + len(reached))
+                if p <= clear or len(reached) >= self.sampling.n_boot:
+                    return p
             self._draw()
 
     def _draw(self) -> None:

@@ -18,6 +18,8 @@ rounds (the proximal point method). What is certified needs none of that (`rumfl
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +29,7 @@ from rumflow.core.compile import clock
 from rumflow.core.graph_cells import Cells
 from rumflow.core.pair_certificate import NO_CROSS, check_cycles
 from rumflow.core.pairs import Cycles, Pairs, arc_lengths, find_short_cycles, first_of_each, make_pairs
-from rumflow.core.patience import check_interrupt
+from rumflow.core.patience import OutOfTimeError, watch
 from rumflow.core.table_certificate import table_bound
 from rumflow.solvers.bounded.neighbours import find_neighbours
 from rumflow.solvers.inequalities.kernels import improve, join_rows
@@ -95,15 +97,18 @@ class PairTables:
         lam, free = lam / unit, np.append(np.ones(self.n_pairs, bool), w <= 0)
         centre = np.append(y, np.clip(p, 0.0, 1.0))
         x, best = centre.copy(), 0.0
-        table = target.copy()
+        table, look = target.copy(), watch(math.inf if deadline is None else deadline)
         for _ in range(_MOST_STEPS):
             goal = np.where(free, centre, np.append(centre[: self.n_pairs], p))
             for _ in range(_MOST_ROUNDS):
-                check_interrupt()
                 if len(lam):
                     improve(*rows, h, NO_CROSS, goal, lam, x, _ACCURACY, _SOLVES)
-                rows, lam, new = self._more_rows(rows, lam, x)
-                if new == 0 or (deadline is not None and clock() > deadline):
+                try:
+                    rows, lam, new = self._more_rows(rows, lam, x, look)
+                    look()
+                except OutOfTimeError:
+                    break
+                if new == 0:
                     break
             self.check(rows)
             value = table_bound(rows, lam * unit, goal, np.where(free, 0.0, h * unit))
@@ -128,9 +133,9 @@ class PairTables:
         if first_of_each(*both)[len(self.base.sizes) :].any():
             raise ValueError("a row is none that menus give")
 
-    def _more_rows(self, rows: Cycles, lam: Array, x: Array) -> tuple[Cycles, Array, int]:
+    def _more_rows(self, rows: Cycles, lam: Array, x: Array, look: Callable[[], None]) -> tuple[Cycles, Array, int]:
         """The rows with those that x violates, and how many these are."""
-        found = find_short_cycles(self.pairs, arc_lengths(x[: self.n_pairs].copy()), _SHORT).cycles
+        found = find_short_cycles(self.pairs, arc_lengths(x[: self.n_pairs].copy()), _SHORT, look=look).cycles
         entry = self.base.arc
         value = np.where(entry & 1, 1.0 - x[entry >> 1], x[entry >> 1])
         short = 1.0 - np.add.reduceat(value, self.base.start[:-1])

@@ -7,7 +7,7 @@ out, since the inequalities of the others never forbid all their values.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,9 +15,11 @@ import numpy as np
 
 from rumflow.core.arrays import Array, Ints
 from rumflow.core.certificate import Certificate
+from rumflow.core.compile import clock
 from rumflow.core.graph_cells import Cells
 from rumflow.core.pair_certificate import PairProblem, certify_pairs, move_inside, pair_problem
 from rumflow.core.pairs import Cycles, Pairs, arc_lengths, find_short_cycles, make_pairs, share_range
+from rumflow.core.patience import OutOfTimeError
 from rumflow.core.problem import Stop
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.data.labels import tie_number
@@ -27,8 +29,8 @@ from rumflow.models.triangle_inequalities import require_pairs
 from rumflow.solvers.geometry import DEFAULT_OPTIONS, Faces, Keep, SolveOptions, TableGeometry
 from rumflow.solvers.inequalities.faces import move_on_face, unpack_rows
 from rumflow.solvers.inequalities.fits import InequalityFits, PairFit
-from rumflow.solvers.inequalities.solve import solve_cuts
-from rumflow.solvers.resources import ONE_THREAD, Resources
+from rumflow.solvers.inequalities.solve import Solved, solve_cuts
+from rumflow.solvers.resources import ONE_THREAD, Resources, watch_certificate
 
 
 class InequalityGeometry(TableGeometry):
@@ -132,22 +134,25 @@ class InequalityGeometry(TableGeometry):
                 return
             start = None if starts is None or starts[i] is None else starts[i]
             known = None if start is None else (Cycles(start[0], start[1]), start[2])
-            problem = self.problem(targets[i])
+            problem, since = self.problem(targets[i]), clock()
             solved = solve_cuts(self.pairs, problem.p, problem.h, known, one, problem.cross)
             if solved.reason == "interrupted":
                 stopped.append(True)
                 if not options.partial:
                     raise KeyboardInterrupt
-            x, short = np.clip(solved.x, 0.0, 1.0), solved.short
-            if short == np.inf:
-                length = arc_lengths(x, self.tied)
-                short = find_short_cycles(self.pairs, length, 0.0, one.threads or 1, keep=False).worst
-                short = max(short, float((length[::2] + length[1::2]).max(initial=1.0)) - 1.0)
-            found[i] = PairFit(move_inside(x, short, self.tied), solved.cycles, solved.multipliers)
             reasons[i], rounds[i] = solved.reason, solved.rounds
+            look = watch_certificate(solved.reason, clock() - since, one.until)
+            try:
+                x = self._inside(solved, one.threads or 1, look)
+                found[i] = PairFit(x, solved.cycles, solved.multipliers)
+                if options.certify:
+                    made[i] = certify_pairs(self.pairs, problem, *found[i], one.threads or 1, look)
+            except OutOfTimeError:  # no search is needed to see that equal shares obey the inequalities
+                found[i] = PairFit(even, solved.cycles, solved.multipliers)
+                reasons[i] = "max_seconds" if solved.reason == "done" else solved.reason
             if options.certify:
-                certificate = made[i] = certify_pairs(self.pairs, problem, *found[i], threads=one.threads or 1)
-                if solved.reason == "done" and not certificate.is_optimal(stop):
+                certificate = made[i] = made[i] or certify_pairs(self.pairs, problem, *found[i], one.threads or 1)
+                if reasons[i] == "done" and not certificate.is_optimal(stop):
                     reasons[i] = "stalled"
             if resources.advance is not None:
                 resources.advance(1)
@@ -158,6 +163,15 @@ class InequalityGeometry(TableGeometry):
             if not options.partial:
                 raise
         return InequalityFits(self, targets, rounds, reasons, [self.route] * size, found, made)
+
+    def _inside(self, solved: Solved, threads: int, look: Callable[[], None]) -> Array:
+        """Shares that obey the inequalities, near those of a solve."""
+        x, short = np.clip(solved.x, 0.0, 1.0), solved.short
+        if short == np.inf:
+            length = arc_lengths(x, self.tied)
+            short = find_short_cycles(self.pairs, length, 0.0, threads, keep=False, look=look).worst
+            short = max(short, float((length[::2] + length[1::2]).max(initial=1.0)) - 1.0)
+        return move_inside(x, short, self.tied)
 
     def certify(self, mixture: PairFit, target: Array, lower: float | None = None) -> Certificate:
         """The certificate of shares, cycles and multipliers; it needs no other bound."""

@@ -17,7 +17,7 @@ from rumflow.core.arrays import Array
 from rumflow.core.compile import clock
 from rumflow.core.pair_certificate import NO_CROSS, half_square
 from rumflow.core.pairs import Cycles, Pairs, arc_lengths, find_short_cycles
-from rumflow.core.patience import check_interrupt
+from rumflow.core.patience import OutOfTimeError, watch
 from rumflow.core.threads import thread_count
 from rumflow.solvers.inequalities.kernels import improve, join_rows
 from rumflow.solvers.resources import ONE_THREAD, Progress, Resources
@@ -41,10 +41,6 @@ class Solved(NamedTuple):
     rounds: int
 
 
-class _TimeUpError(Exception):
-    """In the middle of a search for cycles."""
-
-
 def solve_cuts(
     pairs: Pairs,
     p: Array,
@@ -55,15 +51,11 @@ def solve_cuts(
 ) -> Solved:
     """Project; every weight h is positive. `start`: cycles and multipliers to begin from. `cross`: with ties, see `kernels`."""
     cycles, lam = (Cycles.none(), np.empty(0)) if start is None else start
-    threads, until, begin = thread_count(resources.threads), resources.until, clock()
-    unit = float(h.max())  # multipliers are in units of it
+    threads, begin = thread_count(resources.threads), clock()
+    unit = float(h.max()) if len(h) else 1.0  # multipliers are in units of it
     own, across, lam, x = h / unit, cross / unit, lam / unit, p.copy()
     worst, short, reason, rounds, allowed = 1.0, np.inf, "done", 0, _EXACT
-
-    def look() -> None:
-        check_interrupt()
-        if clock() > until:
-            raise _TimeUpError
+    look = watch(resources.until)
 
     try:
         while True:
@@ -88,7 +80,7 @@ def solve_cuts(
             cycles, lam = Cycles(*rows), more
             worst = min(worst, short)
             allowed = max(_EXACT, _LOOSE * worst) if new else _EXACT
-    except _TimeUpError:
+    except OutOfTimeError:
         reason = "max_seconds"
     except KeyboardInterrupt:
         reason = "interrupted"
