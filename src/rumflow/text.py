@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 #: Characters that move the cursor, break lines, turn the direction of writing, or are no characters (lone surrogates).
 _UNSEEN = "\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff"
@@ -21,7 +22,12 @@ def visible(value: object) -> str:
 
 def visible_lines(text: str) -> str:
     """The same for a text of several lines."""
-    return _IN_TEXTS.sub(_escape, text)
+    return escape_unseen(text, _escape)
+
+
+def escape_unseen(text: str, escape: Callable[[re.Match[str]], str]) -> str:
+    """A text of several lines with other escapes than those of Python."""
+    return _IN_TEXTS.sub(escape, text)
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -46,7 +46,7 @@ def make_menus(rng: Rng, most_menus: float, most_items: float) -> rf.ChoiceData:
     else:
         n = 100 if kind in ("itineraries", "windows") else int(10 ** rng.uniform(1.4, np.log10(most_items)))
         m = int(10 ** rng.uniform(1, np.log10(min(most_menus, 1e5))))
-        size = {"pairs": 2, "small": 4}.get(kind, 30)
+        size = {"pairs": 2, "small": int(rng.integers(3, 5))}.get(kind, 30)
         start = rng.integers(0, n, m)[:, None]
         item = (start + np.arange(size)) % n if kind == "windows" else rng.integers(0, n, (m, size))
         shown = np.arange(size) < rng.integers(min(5, size), size + 1, m)[:, None]
@@ -73,7 +73,7 @@ class Watch:
 def fuzz_limits(rng: Rng, folder: Path) -> str:
     """One data set, and an estimate, a limit or an interrupt."""
     what = ("estimate", "limit", "interrupt")[int(rng.integers(3))]
-    data = make_menus(rng, *((1e6, 1e5) if what == "estimate" else (3e4, 1e5)))
+    data = make_menus(rng, *((1e6, 1e5) if what == "estimate" else (1e5, 1e5)))
     name = f"{len(data.totals):,} menus of {data.n:,} items"
     if not (data.offered.sizes > 1).any():
         return f"{what}: no choice"

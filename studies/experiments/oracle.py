@@ -126,9 +126,11 @@ def ask_many(case: Case, rng: np.random.Generator) -> str:
 
 
 def ask_test(case: Case, rng: np.random.Generator) -> str:
-    """`rum_test`: its statistic is N times the squared distance."""
-    test = rf.rum_test(case.data, 1, weights=case.weights, seed=0, threads=1)
-    size = float(case.data.totals.sum())
+    """`rum_test`: its statistic is N times the squared distance, N the choices from menus that were not left out."""
+    route = (None, "graph", "lattice")[int(rng.integers(3))]
+    test = rf.rum_test(case.data, 1, weights=case.weights, seed=0, threads=1, route=route)
+    menus, gone = case.data.menus, set(test.left_out.menus)
+    size = sum(n for menu, n in zip(menus, case.data.totals.tolist(), strict=True) if menu not in gone)
     return _agrees(case, test.statistic / (2 * size), 1e-9 * float(case.weights.sum()))
 
 

@@ -123,6 +123,8 @@ def test_what_a_terminal_would_act_on_is_written_out(odd_file, capsys):
     assert "\x1b" not in error
     assert main(["project", str(odd_file), "--json", "-q"]) == 0
     assert json.loads(capsys.readouterr().out)["items"] == ["a\x1b[31m", "c", "é"]
+    assert main(["project", str(odd_file), "--\x1b[31m"]) == 1
+    assert r"unrecognized arguments: --\x1b[31m" in capsys.readouterr().err
 
 
 def test_streams_of_few_characters(odd_file):

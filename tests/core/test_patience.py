@@ -17,6 +17,7 @@ from rumflow.core.patience import (
     limited,
     listen,
     under,
+    watch,
 )
 from rumflow.core.threads import run_threads
 
@@ -167,3 +168,14 @@ late = Late()
     assert found.returncode == code
     assert "Python shut down" not in found.stdout
     assert ("written" in found.stdout) == (last.startswith("print"))
+
+
+def test_a_look_at_the_clock_and_at_what_nobody_waits_for():
+    watch(clock() + 60.0)()
+    with pytest.raises(OutOfTimeError):
+        watch(clock() - 1.0)()
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(KeyboardInterrupt):
+        under(stop, watch(math.inf))()
+    under(stop, watch(math.inf, heard=True))()

@@ -5,7 +5,7 @@ import pytest
 
 import rumflow as rf
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import label_order
+from rumflow.data.labels import check_items, label_order
 
 
 def test_clean_merges_spellings():
@@ -24,3 +24,10 @@ def test_an_order_of_labels_that_does_not_depend_on_the_list():
         shuffled = [labels[k] for k in np.random.default_rng(seed).permutation(len(labels))]
         assert [shuffled[k] for k in label_order(shuffled)] == order
     assert label_order([np.int64(3), "9" * 5000, 2]) == [2, 0, 1]
+
+
+def test_tens_of_thousands_of_items_and_no_more_than_a_million():
+    pairs = {(k, k + 1): {k: 1, k + 1: 2} for k in range(39_999)}
+    assert rf.ChoiceData.from_counts(pairs).n == 40_000
+    with pytest.raises(rf.InputError, match="1,000,001 items; data can hold at most 1,000,000"):
+        check_items(range(1_000_001))

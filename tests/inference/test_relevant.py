@@ -233,3 +233,24 @@ def test_summaries_are_made_of_what_left_only_when_asked_for(monkeypatch):
     assert calls == []
     assert not found.left_out
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("route", ["graph", "lattice", "bounded"])
+def test_weights_on_nothing_but_what_cannot_be_contradicted(route):
+    """A triangle without weights beside a pair with them: there is nothing to test, and bounds are wide."""
+    data = rf.ChoiceData.from_counts(
+        {("a", "b"): {"a": 3, "b": 4}, ("a", "b", "c"): {"a": 3, "b": 4, "c": 2}, ("x", "y"): {"x": 3, "y": 5}}
+    )
+    alone = np.array([menu == ("x", "y") for menu in data.menus])
+    weights = np.where(data.membership, 1.0, 0.0)
+    on_pair, on_rest = np.where(alone[:, None], weights, 0.0), np.where(alone[:, None], 0.0, weights)
+    test = rf.rum_test(data, 19, weights=on_pair, seed=0, route=route)
+    assert (test.statistic, test.pvalue) == (0.0, 1.0)
+    assert "Nothing can be tested" in test.summary()
+    if route != "bounded":
+        found = rf.bounds(data, ("a", "c"), weights=on_pair, n_boot=39, seed=0, route=route)
+        assert found["a"] == pytest.approx((0.0, 1.0), abs=1e-9)
+    else:
+        assert rf.project(data, on_pair, route=route).objective == 0.0
+    rest = rf.rum_test(data, 19, weights=on_rest, seed=0, route=route)
+    assert rest.left_out.menus == (("x", "y"),)

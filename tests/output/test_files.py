@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import rumflow as rf
-from rumflow.output.files import harmless, write_csv, write_table, write_whole
+from rumflow.output.files import harmless, json_text, write_csv, write_table, write_whole
 
 TABLE = {"menu": ["a,b", "c"], "value": [1, 2.5]}
 
@@ -198,3 +198,11 @@ def test_many_writers_of_one_folder(tmp_path):
     for thread in threads:
         thread.join()
     assert sorted(os.listdir(tmp_path)) == sorted(name.name for name in names)
+
+
+def test_json_escapes_what_a_terminal_would_act_on():
+    text = json_text({"a\x9b": "tea\u202e\x1b[31m é"}, 2)
+    assert "\x9b" not in text
+    assert "\u202e" not in text
+    assert "é" in text
+    assert json.loads(text) == {"a\x9b": "tea\u202e\x1b[31m é"}

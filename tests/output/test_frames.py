@@ -21,3 +21,10 @@ def test_what_is_not_known_or_not_installed_is_named():
         make_frame(TABLE, "excel")
     with pytest.raises(InputError, match=r'no_such_package is needed .* pip install "rumflow\[data\]"'):
         optional("no_such_package.part", "data")
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_texts_that_no_text_has_are_named(backend):
+    pytest.importorskip(backend)
+    with pytest.raises(InputError, match=rf"{backend}: the text 'a\\ud800' holds a character that no text has"):
+        make_frame({"item": ["tea", "a\ud800"]}, backend)

@@ -330,6 +330,7 @@ def test_groups_of_menus_that_do_not_count(seed):
     assert rf.project(data, weights, route="lattice").objective == pytest.approx(fit.objective, rel=1e-8, abs=1e-12)
     assert rf.project_many([data, data], weights, route="graph").objective == pytest.approx([fit.objective] * 2)
     test = rf.rum_test(data, 9, weights=weights, seed=0)
-    assert test.statistic == pytest.approx(2 * fit.objective * data.n_observations, rel=1e-6, abs=1e-9)
+    assert test.statistic == pytest.approx(2 * fit.objective * kept.n_observations, rel=1e-6, abs=1e-9)
+    assert test.pvalue == rf.rum_test(kept, 9, weights=own, seed=0).pvalue
     menu = ("a", "b") if seed % 2 else ("d", "e")
     assert rf.bounds(data, menu, weights=weights, confidence=None)[menu[0]] == pytest.approx((0.0, 1.0), abs=1e-9)

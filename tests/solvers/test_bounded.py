@@ -334,6 +334,7 @@ def test_pairs_within_menus_bound_the_distance(seed):
     exact = rf.project(data, route="graph")
     assert 0 < found.bound <= exact.objective + 1e-9
     assert (found.table.sum(axis=1)[(weights > 0).any(axis=1)] >= 1 - 1e-3).all()
+    assert PairTables(cells).project(target, weights, clock() - 1).bound == 0.0  # no time, and nothing is proven
     split = Split(rf.RandomUtility(), cells, Problem(target, weights), 0, PairTables(cells))
     better = list(split.bounds(None, 1))
     plain = list(Split(rf.RandomUtility(), cells, Problem(target, weights), 0).bounds(None, 1))

@@ -5,11 +5,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rumflow.core import pairs as pairs_module
 from rumflow.core.compile import clock
+from rumflow.core.graph_cells import Cells
+from rumflow.core.menus import Menus
 from rumflow.core.pair_certificate import certify_pairs, half_square, move_inside, pair_problem
 from rumflow.core.pairs import Cycles, arc_lengths, find_short_cycles, make_pairs
+from rumflow.core.problem import Stop
+from rumflow.models.triangle_inequalities import TriangleInequalities
+from rumflow.solvers import resources
+from rumflow.solvers.geometry import SolveOptions
+from rumflow.solvers.inequalities import geometry as geometry_module
+from rumflow.solvers.inequalities.geometry import InequalityGeometry
 from rumflow.solvers.inequalities.kernels import solve_free
-from rumflow.solvers.inequalities.solve import solve_cuts
+from rumflow.solvers.inequalities.solve import Solved, solve_cuts
 from rumflow.solvers.resources import Resources
 from tests.reference.pairs import (
     every_cycle,
@@ -156,3 +165,43 @@ def test_with_ties_it_is_no_further_than_weak_orders_and_mostly_as_far():
         assert np.sqrt(square) <= exact + 1e-6
         equal += np.sqrt(square) > exact - 1e-6
     assert equal >= 13
+
+
+@pytest.mark.parametrize("reason", ["max_seconds", "interrupted"])
+def test_where_no_search_ends_in_time_equal_shares_are_the_answer(monkeypatch, reason):
+    """3,000 pairs of which each was compared once: paths of length 0 lead everywhere."""
+    rng = np.random.default_rng(0)
+    ends = np.unique(np.sort(rng.integers(0, 400, (3000, 2)), axis=1), axis=0)
+    ends = ends[ends[:, 0] < ends[:, 1]]
+    menus, _ = Menus.from_cells(np.repeat(np.arange(len(ends)), 2), ends.reshape(-1), len(ends), 400)
+    cells = Cells.of_menus(menus, None, tuple(range(400)))
+    geometry = InequalityGeometry(TriangleInequalities(), cells)
+    winner = rng.integers(0, 2, len(cells))
+    target = np.stack([winner == 0, winner == 1], axis=1).astype(float)
+    monkeypatch.setattr(resources, "_AFTER", -1.0)
+    monkeypatch.setattr(resources, "_AFTER_SHARE", 0.0)
+    over = Solved(target[:, 0].copy(), Cycles.none(), np.empty(0), np.inf, reason, 0)
+    monkeypatch.setattr(geometry_module, "solve_cuts", lambda *args: over)
+    fits = geometry.solve(target[None], Stop(1e-9), options=SolveOptions(partial=True))
+    assert fits.reasons == [reason]
+    assert (fits.rho[0] == 0.5).all()
+    assert fits.objective[0] == pytest.approx(0.25 * len(cells))
+    assert fits.gap[0] == pytest.approx(fits.objective[0])  # nothing is proven
+
+
+def test_no_pair_with_a_weight():
+    none = make_pairs(np.empty(0, np.int64), np.empty(0, np.int64), 3)
+    assert solve_cuts(none, np.empty(0), np.empty(0)).reason == "done"
+
+
+def test_pieces_of_a_search_do_not_change_what_is_found(monkeypatch):
+    rng = np.random.default_rng(1)
+    ends = np.unique(np.sort(rng.integers(0, 300, (4000, 2)), axis=1), axis=0)
+    a, b = ends[ends[:, 0] < ends[:, 1]].T
+    pairs, x = make_pairs(a, b, 300), rng.random(int((ends[:, 0] < ends[:, 1]).sum()))
+    once, looks = find_short_cycles(pairs, arc_lengths(x)), []
+    monkeypatch.setattr(pairs_module, "_PASSED_A_PIECE", 1)
+    found = find_short_cycles(pairs, arc_lengths(x), look=lambda: looks.append(1))
+    assert np.array_equal(found.cycles.arc, once.cycles.arc)
+    assert found.worst == once.worst
+    assert len(looks) > 50

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from rumflow.cli.answers import BAD_INPUT
+from rumflow.text import visible
 from rumflow.version import __version__
 
 COMMANDS = {
@@ -37,7 +38,7 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, without the list of all options."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f"rumflow: {message.removeprefix('argument ')} (see {self.prog} --help)\n")
+        self.exit(BAD_INPUT, f"rumflow: {visible(message.removeprefix('argument '))} (see {self.prog} --help)\n")
 
 
 def make_parser(commands: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:

@@ -118,7 +118,7 @@ def draw(arguments: argparse.Namespace) -> ChoiceData:
     order = rng.permutation(int(times.sum()))
     rows = Rows(
         np.repeat(menu, times)[order].astype(np.int32),
-        np.repeat(item, times)[order].astype(np.int16),
+        np.repeat(item, times)[order].astype(np.int32),
         np.ones(len(order)),
     )
     return data.replace(rows=rows)

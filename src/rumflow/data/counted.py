@@ -28,7 +28,7 @@ class Rows(NamedTuple):
     """
 
     menu: NDArray[np.int32]  # (r,) number of the menu
-    choice: NDArray[np.int16]  # (r,) item number
+    choice: NDArray[np.int32]  # (r,) item number
     weight: Array  # (r,)
     subject: NDArray[np.int32] | None = None  # (r,) index into `subjects`
     group: NDArray[np.int32] | None = None  # (r,) index into `groups`

@@ -43,7 +43,7 @@ class Households(NamedTuple):
 
     def rows(self, item: Ints) -> Rows:
         """Their choices one by one, with budgets as menus and clusters as subjects; `item` is the item of each patch."""
-        chosen = item[self.patch].astype(np.int16)
+        chosen = item[self.patch].astype(np.int32)
         return Rows(self.budget.astype(np.int32), chosen, np.ones(len(chosen))).by_subject(self.cluster)
 
     def estimator(self, of_patch: Ints, degree: int, labels: Sequence[Item] | None = None) -> Estimator:

@@ -292,7 +292,7 @@ def _count(
     menus, number = offered.take(used)[0].unique()
     menu = number[menu]
     counts = add_up(menus.cells_of(menu, chosen), np.ones(len(chosen)), len(menus.item))
-    rows = Rows(menu.astype(np.int32), chosen.astype(np.int16), np.ones(len(chosen))).by_subject(user)
+    rows = Rows(menu.astype(np.int32), chosen.astype(np.int32), np.ones(len(chosen))).by_subject(user)
     return ChoiceData.from_cells(labels, menus, counts, menus.sums(counts), rows)
 
 
@@ -302,7 +302,7 @@ def _rows(data: ChoiceData) -> Rows:
         return data.rows
     menu, item, count = data.cells
     chosen = count > 0
-    return Rows(menu[chosen].astype(np.int32), item[chosen].astype(np.int16), count[chosen])
+    return Rows(menu[chosen].astype(np.int32), item[chosen].astype(np.int32), count[chosen])
 
 
 def _repeats(weights: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -18,8 +18,8 @@ from rumflow.output.names import how_many
 
 Item = Hashable
 
-#: Items are numbered with 16 bits. How many can be projected is for the solvers to say.
-MOST_ITEMS = 32_767
+#: More than this are a mistake. How many can be projected is for the solvers to say.
+MOST_ITEMS = 1_000_000
 
 #: The largest count and the largest total of a menu: up to here double precision counts by ones.
 LARGEST_TOTAL = 2.0**53

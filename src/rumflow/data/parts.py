@@ -98,7 +98,7 @@ def without(data: Counted, items: Iterable[Item]) -> Counted:
     rows = data.rows
     if rows is not None:
         rows = rows.pick(left[rows.menu] & ~gone[rows.choice])
-        rows = rows._replace(menu=own[number[rows.menu]].astype(np.int32), choice=column[rows.choice].astype(np.int16))
+        rows = rows._replace(menu=own[number[rows.menu]].astype(np.int32), choice=column[rows.choice].astype(np.int32))
     labels = tuple(item for item, out in zip(data.items, gone.tolist(), strict=True) if not out)
     sums = add_up(own, totals[left], len(menus))
     return Counted(labels, menus, counts, sums, rows, data.understood)

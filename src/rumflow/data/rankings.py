@@ -146,7 +146,7 @@ def _add_up(
     weight = (part * weights[ranking])[row]
     rows = Rows(
         menu[row].astype(np.int32),
-        item[row].astype(np.int16),
+        item[row].astype(np.int32),
         weight,
         (first[ranking[row]] + copy).astype(np.int32),
         subjects=tuple(range(1, int(times.sum()) + 1)),

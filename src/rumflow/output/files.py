@@ -11,16 +11,16 @@ import shutil
 import stat
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from math import isfinite
 from pathlib import Path
 from typing import IO, Any, Literal
 
 from rumflow.errors import InputError
-from rumflow.output.frames import optional
+from rumflow.output.frames import only_text, optional
 from rumflow.output.markup import to_html, to_latex, to_markdown, to_page
-from rumflow.text import visible
+from rumflow.text import escape_unseen, visible
 
 #: What the endings of names mean.
 FORMS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".json": "json", ".tex": "tex", ".html": "html"}
@@ -178,8 +178,9 @@ def _json(table: Mapping[str, Any]) -> str:
 
 
 def json_text(content: Any, indent: int, ascii_only: bool = False) -> str:
-    """JSON; numbers that it does not have (infinite, not a number) are null."""
-    return json.dumps(plain(content), indent=indent, allow_nan=False, ensure_ascii=ascii_only)
+    """JSON; numbers that it does not have (infinite, not a number) are null, and what a terminal would act on is escaped."""
+    text = json.dumps(plain(content), indent=indent, allow_nan=False, ensure_ascii=ascii_only)
+    return escape_unseen(text, lambda found: f"\\u{ord(found[0]):04x}")
 
 
 def plain(value: Any) -> Any:
@@ -242,7 +243,7 @@ def write_csv(
         writer.writerows(zip(*table.values(), strict=True))
         text.detach()
 
-    with _only_text(path, table):
+    with only_text(path, table):
         write_whole(path, write, inputs)
 
 
@@ -250,30 +251,10 @@ def write_parquet(table: Mapping[str, Any], path: str | Path, inputs: Iterable[s
     """Columns as Parquet, with their types."""
     arrow, parquet = optional("pyarrow", "data"), optional("pyarrow.parquet", "data")
     try:
-        with _only_text(path, table):
+        with only_text(path, table):
             columns = arrow.table(dict(table))
     except (arrow.ArrowException, OverflowError) as fault:
         raise InputError(
             f"{path}: a column cannot be written as Parquet ({str(fault).splitlines()[0][:120]})"
         ) from None
     write_whole(path, lambda file: parquet.write_table(columns, file), inputs)
-
-
-@contextmanager
-def _only_text(path: str | Path, table: Mapping[str, Any]) -> Iterator[None]:
-    """An error that names the text that has no code in UTF-8."""
-    try:
-        yield
-    except UnicodeEncodeError:
-        texts = (text for text in _texts([*table, *table.values()]) if re.search("[\ud800-\udfff]", text))
-        named = f"'{visible(next(texts)[:60])}'"
-        raise InputError(f"{path}: the text {named} holds a character that no text has; rename it") from None
-
-
-def _texts(values: Iterable[Any]) -> Iterator[str]:
-    """All texts in lists of lists."""
-    for value in values:
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, Iterable):
-            yield from _texts(value)

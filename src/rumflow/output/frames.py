@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from rumflow.errors import InputError
+from rumflow.text import visible
 
 BACKENDS = ("pandas", "polars", "pyarrow", "dict")
 
@@ -29,8 +32,29 @@ def make_frame(table: Mapping[str, Any], backend: str) -> Any:
     if backend == "dict":
         return dict(table)
     module = optional(backend, "data")
-    if backend == "pandas":
-        return module.DataFrame(table)
-    if backend == "polars":
-        return module.DataFrame(table, strict=False)
-    return module.table(table)
+    with only_text(backend, table):
+        if backend == "pandas":
+            return module.DataFrame(table)
+        if backend == "polars":
+            return module.DataFrame(table, strict=False)
+        return module.table(table)
+
+
+@contextmanager
+def only_text(place: object, table: Mapping[str, Any]) -> Iterator[None]:
+    """An error that names the text that has no code in UTF-8."""
+    try:
+        yield
+    except UnicodeEncodeError:
+        texts = (text for text in _texts([*table, *table.values()]) if re.search("[\ud800-\udfff]", text))
+        named = f"'{visible(next(texts)[:60])}'"
+        raise InputError(f"{place}: the text {named} holds a character that no text has; rename it") from None
+
+
+def _texts(values: Iterable[Any]) -> Iterator[str]:
+    """All texts in lists of lists."""
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Iterable):
+            yield from _texts(value)

@@ -176,3 +176,24 @@ def test_the_search_keeps_only_what_is_needed():
     assert sorted(search.shrink(np.array([0, 1]))) == [0, 1]
     found = search.several(3, [])
     assert (found.menus, found.complete) == ([(0, 1)], True)
+
+
+def test_cells_of_exact_shares_are_those_that_stay_one_by_one():
+    """Many at once, or one after the other: of exact shares the same cells are left."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        data = rf.simulate.random_menus(6, 5, 4, draws=4, seed=seed)
+        subsets = Subsets(data, None, None, 1)
+        search = Search(subsets)
+        if not subsets.whole.is_conflict:
+            continue
+        kept, menu = subsets.recorded, data.offered.menu
+        order = rng.permutation(len(menu))
+        alone = kept.copy()
+        for cell in order:
+            smaller = alone.copy()
+            smaller[cell] = False
+            if smaller[menu == menu[cell]].any() and subsets.of(smaller).is_conflict:
+                alone = smaller
+        assert (search._thin(kept, order) == alone).all()
+        assert alone.sum() < kept.sum()

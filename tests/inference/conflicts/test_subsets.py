@@ -56,6 +56,23 @@ def test_pvalues_stop_early_and_say_the_same(monkeypatch):
         assert whole.pvalue == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("reached", "verdict", "drawn"),
+    [([], 1 / 51, 50), ([3], 2 / 101, 100), ([3, 80, 120], 4 / 200, 199), (range(0, 190, 10), 20 / 200, 199)],
+)
+def test_a_clear_rejection_needs_few_replicates(monkeypatch, reached, verdict, drawn):
+    """Which of 199 replicates reach the statistic; the p-value has all of them."""
+    null = np.zeros(199)
+    null[list(reached)] = 2.0
+    whole = Subsets(rf.ChoiceData.from_counts(CYCLE), None, Sampling(0.05, 199, 3, False), 1).whole
+    whole.__dict__["measured"] = whole.measured._replace(statistic=np.array([1.0]), rounding=np.array([0.0]))
+    monkeypatch.setattr(whole, "_draw", lambda: setattr(whole, "_null", null[: len(whole._null) + 50]))
+    assert whole.verdict == pytest.approx(verdict)
+    assert len(whole._null) == drawn
+    assert whole.is_conflict == (whole.pvalue <= 0.05)
+    assert whole.pvalue == pytest.approx((1 + len(reached)) / 200)
+
+
 def test_half_samples_are_half_of_the_choices():
     data = rf.ChoiceData.from_counts(
         {("a", "b"): {"a": 3, "b": 4}, ("b", "c"): {"b": 1}, ("a", "c"): {"a": 10, "c": 10}}

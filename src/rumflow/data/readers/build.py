@@ -302,7 +302,7 @@ class _Accumulator(Sums):
         key, weight = key[use], weight[use]
         return Rows(
             menu_of_key[key].astype(np.int32),
-            meaning.item[key].astype(np.int16),
+            meaning.item[key].astype(np.int32),
             weight,
             np.concatenate(kept.subject)[use] if kept.subject else None,
             np.concatenate(kept.group)[use] if kept.group else None,

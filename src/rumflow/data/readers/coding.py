@@ -19,6 +19,9 @@ from rumflow.errors import InputError
 DECIMAL = re.compile(r"[0-9]+,[0-9]+")
 THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(\.[0-9]{3})+")
 
+#: Numbers with marks between thousands, whatever they are, and decimals.
+MARKED = re.compile(r"[1-9][0-9]{0,2}(?:[ .,'\u2019\u00a0\u202f][0-9]{3})+(?:[.,][0-9]+)?")
+
 TRUE, FALSE = {"1", "true", "yes", "y", "t", "1.0"}, {"0", "false", "no", "n", "f", "0.0"}
 
 
@@ -96,7 +99,7 @@ def to_flags(source: Source, column: Any, positions: Codes, name: str, wanted: s
 
 def to_numbers(source: Source, name: str, column: Any, positions: Codes, *, optional: bool) -> Array:
     """A column of weights or counts: finite and 0 or more; NaN where missing, if that is allowed."""
-    if source.text and getattr(source, "delimiter", None) == ";":
+    if source.text and getattr(source, "delimiter", None) in (";", "\t"):
         _refuse_thousands(source, name, column, positions)
     if isinstance(column, Coded):
         table = np.array([np.nan if v is None else v for v in [*column.values, None]], dtype=object)
@@ -110,8 +113,10 @@ def to_numbers(source: Source, name: str, column: Any, positions: Codes, *, opti
     if numbers is None:
         for value, position in zip(values, positions, strict=True):
             if _floats([value]) is None:
+                marked = MARKED.fullmatch(str(value).strip()) is not None
+                remedy = "write it without marks between thousands" if marked else "write 0 or more"
                 raise InputError(
-                    f"{source.where(int(position))}: {value!r} in column {name!r} is not a number; write 0 or more"
+                    f"{source.where(int(position))}: {value!r} in column {name!r} is not a number; {remedy}"
                     + (", with a point for decimals" if "," in str(value) else "")
                 )
         raise InputError(f"{source.name}: column {name!r} does not hold numbers")
@@ -141,8 +146,8 @@ def _refuse_thousands(source: Source, name: str, column: Any, positions: Codes) 
         if text.count(".") > 1:
             raise InputError(f"{begin} is not a number; write it without points")
         raise InputError(
-            f"{begin} could be {text.replace('.', '')} or {float(text):g}, since files with semicolons often have points between "
-            "thousands; write it without the point, or with other decimals (1.50)"
+            f"{begin} could be {text.replace('.', '')} or {float(text):g}, since files with semicolons or tabs often have "
+            "points between thousands; write it without the point, or with other decimals (1.50)"
         )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from rumflow.data.readers.coding import MARKED
 from rumflow.data.readers.content import is_number
 from rumflow.data.readers.long import LongTables
 from rumflow.data.readers.roles import NAMES, PERSONS, SHARES, Roles, plain
@@ -119,7 +120,7 @@ class Counting(LongTables):
                 raise self.missing("count")
             return
         if not by_item:
-            names = [name for name in names if any(map(is_number, self.sample.values(name)))]
+            names = [name for name in names if any(map(_may_count, self.sample.values(name)))]
         if roles.form == "alternatives" or not names:
             owner, joined = roles.observation, self.sample.joined
             fits = [
@@ -225,3 +226,8 @@ class Counting(LongTables):
 
 def _not_counted(name: str) -> str:
     return f"column {name!r} is not used as a count; count={name!r} (--count {name}) would"
+
+
+def _may_count(value: object) -> bool:
+    """A number, or one that cannot be read because of marks between its thousands, which is then said."""
+    return is_number(value) or MARKED.fullmatch(str(value).strip()) is not None

@@ -346,7 +346,7 @@ def select(data: ChoiceData, kept: Mask, drop_items: bool) -> ChoiceData:
         choices = choices.pick(np.isin(choices.menu, rows))
         choices = choices._replace(
             menu=np.searchsorted(rows, choices.menu).astype(np.int32),
-            choice=np.searchsorted(items, choices.choice).astype(np.int16),
+            choice=np.searchsorted(items, choices.choice).astype(np.int32),
         )
     labels = tuple(map(data.items.__getitem__, items.tolist()))
     return ChoiceData.from_cells(labels, menus, np.where(kept, data.count, np.nan)[cells], data.totals[rows], choices)
