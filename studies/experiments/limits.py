@@ -1,6 +1,6 @@
 """`python -m studies.experiments.limits --out FOLDER`: do time limits hold, does Ctrl-C end a call soon, and is there progress?
 
-Every function with `max_seconds` or `progress`, on five sizes, each call in a process of its own:
+Every function with `max_seconds` or `progress`, on six sizes, each call in a process of its own:
 
     limit    max_seconds: seconds asked for and taken
     Ctrl-C   the seconds from the signal to the end of the process, when the first line of progress came, and what was kept
@@ -29,6 +29,7 @@ SIZES = {
     "16 items, 40 menus of 4": "rf.simulate.random_menus(16, 40, 4, 9, 30, seed=0)",
     "24 items, 44 menus of 2 to 5": "mixed(24, 44)",
     "200 items, 400 pairs": "rf.simulate.random_menus(200, 400, 2, 9, 30, seed=0)",
+    "9,000 items, 30,000 menus of 3": "rf.simulate.random_menus(9000, 30000, 3, 9, 1, seed=0)",
 }
 
 _SET_UP = f"""
@@ -149,7 +150,7 @@ def render_limits(out: Path) -> None:
     loads = [float(row["load"]) for row in rows]
     parts = [
         "# Limits, asked and taken",
-        f"""Every function with `max_seconds` or `progress` on five sizes, each call in a process of its own, on two shared cores
+        f"""Every function with `max_seconds` or `progress` on six sizes, each call in a process of its own, on two shared cores
 (`python -m studies.experiments.limits`). *max_seconds*: seconds taken where {SECONDS:g} s were asked for. *Ctrl-C*: seconds
 from the signal, which comes after {SIGNAL:g} s of the processor, to the end of the process; in brackets when the first line of
 progress came. *done*: the call ended before the signal. In **bold** what does not hold: limits within 2 s or 20 %, Ctrl-C within

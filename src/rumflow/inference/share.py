@@ -169,13 +169,14 @@ def rationalizable_share(
     if not (observations.menus.sizes >= 2).any():
         menus, sure = np.empty((0, len(items)), np.bool_), (np.empty((1, 0), np.int32), np.ones(1))
         return RationalShare(1.0, 1.0, items, menus, np.empty(menus.shape), types_of, None, sure)
-    cells, frequencies = observations.cells, observations.frequencies[observations.rows]
+    cells = observations.cells
     with Stage(progress, "the graph of the menus") as stage:
         geometry = find_geometry(observations, types_of, route, exact=True)
         stage.say("the projection")
         options = SolveOptions(keep=Keep.MIXTURES)  # Ctrl-C raises
         fit = fit_observations(observations, geometry, options=options, resources=Resources(None))
         types = geometry.choices(fit.mixture[0], cells).astype(np.int32)
+        frequencies = observations.frequencies[observations.rows]  # a table, only of what has a graph
         table = cells.to_table(frequencies)
         menu = np.flatnonzero(cells.remainder >= 0)
         table[menu, cells.remainder[menu]] = np.maximum(1.0 - table[menu].sum(axis=1), 0.0)
