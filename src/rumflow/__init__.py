@@ -5,9 +5,9 @@ functions return, and the packages `rumflow.torch`, `rumflow.jax` and `rumflow.s
 Everything else is private and may change in any version.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rumflow.core.interrupts import load_module as _load_module
 from rumflow.errors import InputError, NotConvergedError, RumflowError
 from rumflow.renamed import warn_renamed
 from rumflow.version import __version__
@@ -163,11 +163,11 @@ def __getattr__(name: str) -> Any:
     if name in _RENAMED:
         warn_renamed(f"rumflow.{name}", _RENAMED[name])
         home, _, now = _RENAMED[name].rpartition(".")
-        return __getattr__(now) if home == "rumflow" else import_module(_RENAMED[name])
+        return __getattr__(now) if home == "rumflow" else _load_module(_RENAMED[name])
     if name in _MODULES:
-        value = import_module(_MODULES[name])
+        value = _load_module(_MODULES[name])
     elif name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
+        value = getattr(_load_module(_HOME[name]), name)
     else:
         raise AttributeError(f"module 'rumflow' has no attribute {name!r}")
     globals()[name] = value

@@ -11,7 +11,7 @@ import pytest
 from numba.core import event
 
 from rumflow.core.compile import kernel
-from rumflow.core.interrupts import hold_interrupt, pass_interrupt
+from rumflow.core.interrupts import hold_interrupt, load_module, pass_interrupt
 from rumflow.core.patience import under
 
 
@@ -184,3 +184,14 @@ def test_no_interrupt_is_lost_and_kernels_compile_afterwards(tmp_path):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (run.returncode, run.stdout.split()) == (0, ["12", "0"]), run.stderr
+
+
+def test_an_interrupt_while_a_module_is_imported_comes_afterwards(tmp_path, monkeypatch):
+    """A compiled module would make an ImportError of it; here the module itself says that it was not disturbed."""
+    (tmp_path / "slow_module.py").write_text(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nwhole = True\n", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(KeyboardInterrupt):
+        load_module("slow_module")
+    assert sys.modules.pop("slow_module").whole

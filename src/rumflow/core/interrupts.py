@@ -1,4 +1,4 @@
-"""Ctrl-C while kernels are compiled or loaded.
+"""Ctrl-C while kernels are compiled or loaded, and while modules are imported.
 
 Python raises KeyboardInterrupt between any two instructions of the main thread. Inside Numba that does harm: its tables of
 functions are left half read, so that no kernel can be compiled any more in the same process ("generator raised StopIteration"),
@@ -12,6 +12,8 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 _before: Any = None  # the handler that the signal is held back from; None: it is not held
@@ -41,6 +43,12 @@ def hold_interrupt() -> Iterator[None]:
         finally:
             signal.signal(signal.SIGINT, handler)
             _before = None
+
+
+def load_module(module: str) -> ModuleType:
+    """Import a module; Ctrl-C waits meanwhile, since inside a compiled module it would become an ImportError."""
+    with hold_interrupt():
+        return import_module(module)
 
 
 def pass_interrupt() -> None:

@@ -101,9 +101,8 @@ class PairTables:
         for _ in range(_MOST_STEPS):
             goal = np.where(free, centre, np.append(centre[: self.n_pairs], p))
             for _ in range(_MOST_ROUNDS):
-                if len(lam):
-                    improve(*rows, h, NO_CROSS, goal, lam, x, _ACCURACY, _SOLVES)
                 try:
+                    self._improve(rows, h, goal, lam, x, look)
                     rows, lam, new = self._more_rows(rows, lam, x, look)
                     look()
                 except OutOfTimeError:
@@ -120,6 +119,14 @@ class PairTables:
             if (value > 0 and gained <= _ENOUGH * best) or (deadline is not None and clock() > deadline):
                 break
         return Found(best, table)
+
+    @staticmethod
+    def _improve(rows: Cycles, h: Array, goal: Array, lam: Array, x: Array, look: Callable[[], None]) -> None:
+        """Some rounds of a solve for the rows that are known, in place."""
+        for _ in range(_SOLVES if len(lam) else 0):
+            if improve(*rows, h, NO_CROSS, goal, lam, x, _ACCURACY, 1) <= _ACCURACY:
+                return
+            look()
 
     def check(self, rows: Cycles) -> None:
         """Raise a ValueError unless each row is a directed cycle of pairs, a bound, or one of those that menus give."""
