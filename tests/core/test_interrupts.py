@@ -188,9 +188,8 @@ def test_no_interrupt_is_lost_and_kernels_compile_afterwards(tmp_path):
 
 def test_an_interrupt_while_a_module_is_imported_comes_afterwards(tmp_path, monkeypatch):
     """A compiled module would make an ImportError of it; here the module itself says that it was not disturbed."""
-    (tmp_path / "slow_module.py").write_text(
-        "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nwhole = True\n", encoding="utf-8"
-    )
+    lines = ("import os, signal", "os.kill(os.getpid(), signal.SIGINT)", "whole = True")
+    (tmp_path / "slow_module.py").write_text("\n".join(lines), encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(KeyboardInterrupt):
         load_module("slow_module")
