@@ -23,6 +23,23 @@ def test_version_and_plain_tables_without_rich(capsys):
     assert endless[-1].endswith("...")
 
 
+def test_whole_numbers_have_no_decimals_where_the_whole_column_has_none():
+    counts = [31.0, 9.0, None, 0.0]
+    table = Table(
+        "",
+        ["count", "share", "zeros and ones", "lists"],
+        [[c, s, z, 7] for c, s, z in zip(counts, [0.5, 2.0, 1.0, 12.0], [0.0, 1.0, 1.0, 0.0], strict=True)],
+    )
+    assert [line.split() for line in table.text().splitlines()[3:]] == [
+        ["31", "0.5000", "0.0000", "7"],
+        ["9", "2.0000", "1.0000", "7"],
+        ["-", "1.0000", "1.0000", "7"],
+        ["0", "12", "0.0000", "7"],
+    ]
+    lines = Table("", ["part", "time"], [["a", "9.5 s"], ["b", "10.0 s"]]).text().splitlines()
+    assert [line[-6:] for line in lines[3:]] == [" 9.5 s", "10.0 s"]
+
+
 def test_tables_with_rich():
     pytest.importorskip("rich")
 

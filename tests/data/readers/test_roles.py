@@ -65,12 +65,16 @@ def test_no_in_the_shell_is_false(capsys, tmp_path):
     assert "unrecognized arguments: --item" in err
 
 
-def test_columns_named_twice_and_the_old_name_of_alternatives():
+def test_columns_named_twice_and_the_old_name_of_alternatives(tmp_path):
     with pytest.raises(rf.InputError, match="group: column 'choice' is named twice"):
         make_options({"group": ["choice", "choice"]})
     long = {"id": [1, 1], "product": ["a", "b"], "choice": [1, 0]}
-    with pytest.warns(DeprecationWarning, match="item= is called alternative="):
-        data = ChoiceData.from_frame(long, item="product")
+    path = tmp_path / "long.csv"
+    path.write_text("id,product,choice\n1,a,1\n1,b,0\n", encoding="utf-8")
+    for reader, source in ((ChoiceData.from_csv, path), (ChoiceData.from_frame, long)):
+        with pytest.warns(DeprecationWarning, match="item= is called alternative=") as told:
+            data = reader(source, item="product")
+        assert told[0].filename == __file__  # else the filters of Python hide it
     assert data.understood.roles["alternative"] == "product"
 
 
