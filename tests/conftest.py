@@ -139,7 +139,9 @@ def sales(tmp_path):
     from tests.reference.commands import SALES
 
     path = tmp_path / "sales.csv"
-    path.write_text("menu,item,count\n" + "".join(f"{menu},{item},{count}\n" for menu, item, count in SALES))
+    path.write_text(
+        "menu,item,count\n" + "".join(f"{menu},{item},{count}\n" for menu, item, count in SALES), encoding="utf-8"
+    )
     return str(path)
 
 
@@ -149,6 +151,9 @@ _ALLOWED = {
     "RUMFLOW_AXE is not set": "axe-core is a package of npm: RUMFLOW_AXE=node_modules/axe-core/axe.min.js",
     "could not import 'openpyxl'": "workbooks are an extra; what a missing one says is tested without it",
     "no timer sends signals here": "Windows has none",
+    "Windows has no such files, signals or shell": "named pipes, devices, links, SIGKILL, bash; the rest runs there",
+    "only Linux limits the address space": "macOS refuses the limit, Windows has none",
+    "no such device here": "/dev/full is Linux's",
     "no set columns there": "a table format without columns of that kind",
 }
 _ALLOWED_WITHOUT_DATA = {

@@ -15,6 +15,7 @@ import rumflow as rf
 from rumflow.core.compile import _Clock, _estimate, _Index, clock, leaf
 from rumflow.data import simulate
 from rumflow.solvers.batch.kernels import solve_piece
+from tests.reference.systems import not_on_windows
 
 FIRST = """
 import sys, rumflow as rf
@@ -115,7 +116,7 @@ def test_the_cache_on_disk_watches_what_a_kernel_is_made_of(tmp_path, file, old,
     folder = tmp_path / "package"
     folder.mkdir()
     for name, text in PACKAGE.items():
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, encoding="utf-8")
 
     def run():
         command = [sys.executable, "-B", str(folder / "run.py"), str(tmp_path)]
@@ -124,7 +125,7 @@ def test_the_cache_on_disk_watches_what_a_kernel_is_made_of(tmp_path, file, old,
 
     assert run() == "spread 1.0 1"
     assert run() == "spread 1.0 0"
-    (folder / file).write_text(PACKAGE[file].replace(old, new))
+    (folder / file).write_text(PACKAGE[file].replace(old, new), encoding="utf-8")
     assert run() == expected
 
 
@@ -135,7 +136,7 @@ def test_environments_with_the_same_versions_share_a_folder(tmp_path):
         folder = tmp_path / place / "package"
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in sources.items():
-            (folder / name).write_text(text)
+            (folder / name).write_text(text, encoding="utf-8")
         command = [sys.executable, "-B", str(folder / "run.py"), str(tmp_path / place)]
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
@@ -308,8 +309,9 @@ print(float(rf.project(rf.simulate.mixed_logit(3, draws=20, seed=0), method="ipm
 
 
 KERNEL = """
-import resource, sys
+import sys
 if sys.argv[1] == "full":  # no file may grow beyond 4 KiB: as on a full disk
+    import resource
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 if sys.argv[1] == "nowhere":
     from rumflow.core import compile
@@ -319,7 +321,7 @@ print(Lattice(2).to_internal([[0, 0], [1, 0], [0, 1], [0.25, 0.75]]).tolist())
 """
 
 
-@pytest.mark.parametrize("disk", ["full", "nowhere", "missing", "damaged"])
+@pytest.mark.parametrize("disk", [pytest.param("full", marks=not_on_windows), "nowhere", "missing", "damaged"])
 def test_without_room_for_compiled_kernels(tmp_path, disk):
     """Slow, but right, and said once."""
     folder = tmp_path / "cache"

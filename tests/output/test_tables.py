@@ -58,7 +58,7 @@ def test_long_labels_are_not_cut_in_tables(capsys, tmp_path):
     path = tmp_path / "rooms.csv"
     menus = [names[:3], names[1:5], names]
     rows = [f"{'|'.join(menu)},{item},{5 + k}" for menu in menus for k, item in enumerate(menu)]
-    path.write_text("menu,item,count\n" + "\n".join(rows) + "\n")
+    path.write_text("menu,item,count\n" + "\n".join(rows) + "\n", encoding="utf-8")
     code, text, _ = run(capsys, "bounds", path, "--next", "-q")
     assert code == 0
     rows = re.split(r"\n(?=\{|everything except)", text.split("---\n")[-1].rpartition("\nwidth:")[0])

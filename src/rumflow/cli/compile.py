@@ -1,6 +1,7 @@
 """`rumflow compile`: compile the kernels now, so that nobody waits for them later; for images, clusters and shared folders.
 
-Kernels of rare cases, such as a derivative where types of weight 0 are missing, take a second each when they are first met. Each step calls a part of the library on small data, which compiles what that part needs, or finds it on disk.
+Each step calls a part of the library on small data, which compiles what that part needs, or finds it on disk. Kernels of rare
+cases, such as a derivative where types of weight 0 are missing, take a second each when they are first met.
 """
 
 from __future__ import annotations

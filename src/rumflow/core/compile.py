@@ -278,7 +278,10 @@ def _describe(code: CodeType) -> str:
 
 def _fingerprint(kernel: Kernel) -> str:
     """Of all that the machine code of a kernel depends on: the code of the kernels it is made of, their options and constants."""
-    parts = [Path(__file__).read_text(), __version__]  # classes of arguments may have moved between versions
+    parts = [
+        Path(__file__).read_text(encoding="utf-8"),
+        __version__,
+    ]  # classes of arguments may have moved between versions
     for part in _closure(kernel):
         scope = part.py_func.__globals__
         constants = {

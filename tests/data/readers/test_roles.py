@@ -17,7 +17,9 @@ TABLE = {"menu": ["a|b", "a|b", "b|c"], "choice": ["a", "b", "c"]}
 
 def test_page_docstring_options_and_arguments_are_one_list():
     rows = [f"| `{r.name}` | `--{r.name.replace('_', '-')}` | {r.what} |" for r in ROLES]
-    assert "\n".join(["| argument | option | column |", "|---|---|---|", *rows]) + "\n\n" in PAGE.read_text()
+    assert "\n".join(["| argument | option | column |", "|---|---|---|", *rows]) + "\n\n" in PAGE.read_text(
+        encoding="utf-8"
+    )
     words = " ".join(ChoiceData.from_frame.__doc__.split())
     for role in ROLES:
         assert re.search(rf" {role.name} : str[a-zA-Z, ]*, optional Column: {re.escape(role.what)}\.", words), role.name
@@ -51,7 +53,7 @@ def test_false_is_accepted_and_anything_else_refused(role):
 
 def test_no_in_the_shell_is_false(capsys, tmp_path):
     path = tmp_path / "a.csv"
-    path.write_text('menu,choice,subject,count\n"a,b",a,1,5\n"a,b",a,1,7\n"b,c",c,2,1\n')
+    path.write_text('menu,choice,subject,count\n"a,b",a,1,5\n"a,b",a,1,7\n"b,c",c,2,1\n', encoding="utf-8")
     code, _, err = run(capsys, "project", path)
     assert code == 1
     assert "say --count count where it does, --count no where each row is one choice" in err
@@ -96,14 +98,14 @@ def test_menus_that_are_none(menus, words):
 
 
 def test_menus_in_a_file_for_the_shell(capsys, tmp_path):
-    (tmp_path / "a.csv").write_text("m,c\n1,a\n1,b\n")
+    (tmp_path / "a.csv").write_text("m,c\n1,a\n1,b\n", encoding="utf-8")
     for content, words in (
         ("[null]", "menu 1 is None"),
         ("[[null]]", "holds None"),
         ("[3]", "menu 1 is 3"),
         ("null", "must hold"),
     ):
-        (tmp_path / "menus.json").write_text(content)
+        (tmp_path / "menus.json").write_text(content, encoding="utf-8")
         code, _, err = run(
             capsys, "project", tmp_path / "a.csv", "--menu", "m", "--choice", "c", "--menus", tmp_path / "menus.json"
         )
