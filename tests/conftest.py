@@ -148,6 +148,7 @@ def sales(tmp_path):
 # A skipped test proves nothing: every skip but these fails the run. Where the real data are, everything else has to be, too.
 _ALLOWED = {
     "no chromium is installed": "a browser is no Python package, so the test extra cannot bring it",
+    "R is not installed": "no Python package either",
     "RUMFLOW_AXE is not set": "axe-core is a package of npm: RUMFLOW_AXE=node_modules/axe-core/axe.min.js",
     "could not import 'openpyxl'": "workbooks are an extra; what a missing one says is tested without it",
     "no timer sends signals here": "Windows has none",
