@@ -20,7 +20,7 @@ lint: $(VENV)/test
 types:
 	$(PYTHON) -m venv --clear build/types
 	build/types/bin/pip install -q ".[all]" pyright
-	. build/types/bin/activate && cd build && $(CURDIR)/build/types/bin/python ../.ci/types.py
+	. build/types/bin/activate && cd build && $(CURDIR)/build/types/bin/python ../.ci/typed.py
 
 # Tests run in two processes, file by file; each uses one thread of torch.
 WORKERS ?= 2
