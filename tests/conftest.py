@@ -1,5 +1,6 @@
 import os
 import signal
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -166,7 +167,11 @@ _skipped: list[tuple[str, str]] = []
 
 
 def pytest_collection_modifyitems(items):
-    """Examples that fetch data run where the files are, never over the network."""
+    """Examples that fetch data run where the files are, never over the network; those of layers where PyTorch is."""
+    if find_spec("torch") is None:
+        for item in items:
+            if isinstance(item, pytest.DoctestItem) and "rumflow.torch." in item.name:
+                item.add_marker(pytest.mark.skip(reason="PyTorch is not installed"))
     if not os.environ.get("RUMFLOW_DATA"):
         for item in items:
             if isinstance(item, pytest.DoctestItem) and "datasets.fetch_" in item.name:
