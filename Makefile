@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint check check-all docs linkcheck dist bench bench-pages bench-stale mutants plain oldest reproduce fuzz clean
+.PHONY: demo test lint types check check-all docs linkcheck dist bench bench-pages bench-stale mutants plain oldest reproduce fuzz clean
 
 demo: $(VENV)/core
 	$(BIN)/rumflow demo
@@ -15,6 +15,12 @@ lint: $(VENV)/test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# How much of what others can see is typed, by pyright in an environment of its own; less than 95 % fails.
+types:
+	$(PYTHON) -m venv --clear build/types
+	build/types/bin/pip install -q ".[all]" pyright
+	. build/types/bin/activate && cd build && $(CURDIR)/build/types/bin/python ../.ci/typed.py
 
 # Tests run in two processes, file by file; each uses one thread of torch.
 WORKERS ?= 2
@@ -74,8 +80,8 @@ plain: $(VENV)/test
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(PLAIN) -m "not slow" -k "not (threads or 13 or 14 or 15 or thousands)" \
 	  --ignore tests/core/test_compile.py --ignore tests/core/test_interrupts.py --ignore tests/core/test_memory.py --deselect "tests/core/test_certificate.py::test_gap_bounds_the_distance_to_the_optimum[10]"
 
-# All tests on the oldest versions that pyproject.toml allows, in an environment of their own; without torch and jax, and what
-# needs them is skipped. Left out is what failed there; reasons are read off the failures, and were not traced in the solvers:
+# Tests, tests of the studies and doctests on the oldest versions that pyproject.toml allows, in an environment of their own;
+# without torch and jax, and what needs them is skipped. Left out is what failed there; reasons are read off the failures, and were not traced in the solvers:
 #   test_plots: before Matplotlib 3.11 one line of text in one picture is 8 pixels too wide.
 #   test_same_results: stored answers are those of newer compilers. Replicates (test, panel) and searches (next menu) take discrete
 #     steps, and a derivative at a kink is one of several; another rounding takes another one.
@@ -83,7 +89,7 @@ plain: $(VENV)/test
 #   test_relevant: an end of an interval is where a p-value of 39 replicates steps, and one replicate is at a tie.
 #   test_lattice_faces: weights over four powers of ten; the older LAPACK agrees with the kernel to 7e-8, newer ones to 1e-8.
 SAME := tests/golden/test_same_results.py::test_same_results
-OLDEST ?= tests --ignore tests/jax --deselect "tests/test_api.py::test_everything_has_an_example[rumflow.jax]" \
+OLDEST ?= tests studies/tests --pyargs rumflow --doctest-ignore-import-errors --ignore tests/jax --deselect "tests/test_api.py::test_everything_has_an_example[rumflow.jax]" \
   --deselect "tests/output/test_plots.py::test_pictures_of_a_hundred_items[None]" \
   --deselect "$(SAME)[derivative 0]" --deselect "$(SAME)[test 10]" --deselect "$(SAME)[panel 1]" \
   --deselect "$(SAME)[next menu 1]" --deselect "$(SAME)[next menu 2]" \

@@ -1,6 +1,8 @@
 # rumflow from R: call the command line, read its JSON. Needs the package jsonlite, and rumflow on the PATH
 # (or name it: options(rumflow = "/path/to/venv/bin/rumflow")).
 rumflow <- function(command, data, ...) {
+  program <- getOption("rumflow", "rumflow")
+  if (!nzchar(Sys.which(program))) stop(program, " is not found: name it by options(rumflow = ...)")
   file <- data
   if (is.data.frame(data)) {
     file <- tempfile(fileext = ".csv")
@@ -15,10 +17,13 @@ rumflow <- function(command, data, ...) {
   }))
   errors <- tempfile()
   on.exit(unlink(errors), add = TRUE)
-  out <- suppressWarnings(system2(getOption("rumflow", "rumflow"), c(command, shQuote(file), "--json", words),
+  out <- suppressWarnings(system2(program, c(command, shQuote(file), "--json", words),
                                   stdout = TRUE, stderr = errors))
   status <- attr(out, "status")
-  if (!is.null(status) && status == 1) stop(paste(readLines(errors), collapse = "\n"))
+  if (!is.null(status) && status != 2) {  # 2: the answer is there, but did not converge
+    said <- paste(readLines(errors), collapse = "\n")
+    stop(if (nzchar(said)) said else paste("rumflow ended with status", status))
+  }
   jsonlite::fromJSON(paste(out, collapse = "\n"))
 }
 

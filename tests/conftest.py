@@ -1,5 +1,6 @@
 import os
 import signal
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -139,16 +140,22 @@ def sales(tmp_path):
     from tests.reference.commands import SALES
 
     path = tmp_path / "sales.csv"
-    path.write_text("menu,item,count\n" + "".join(f"{menu},{item},{count}\n" for menu, item, count in SALES))
+    path.write_text(
+        "menu,item,count\n" + "".join(f"{menu},{item},{count}\n" for menu, item, count in SALES), encoding="utf-8"
+    )
     return str(path)
 
 
 # A skipped test proves nothing: every skip but these fails the run. Where the real data are, everything else has to be, too.
 _ALLOWED = {
     "no chromium is installed": "a browser is no Python package, so the test extra cannot bring it",
+    "R is not installed": "no Python package either",
     "RUMFLOW_AXE is not set": "axe-core is a package of npm: RUMFLOW_AXE=node_modules/axe-core/axe.min.js",
     "could not import 'openpyxl'": "workbooks are an extra; what a missing one says is tested without it",
     "no timer sends signals here": "Windows has none",
+    "Windows has no such files, signals or shell": "named pipes, devices, links, SIGKILL, bash; the rest runs there",
+    "only Linux limits the address space": "macOS refuses the limit, Windows has none",
+    "no such device here": "/dev/full is Linux's",
     "no set columns there": "a table format without columns of that kind",
 }
 _ALLOWED_WITHOUT_DATA = {
@@ -160,7 +167,11 @@ _skipped: list[tuple[str, str]] = []
 
 
 def pytest_collection_modifyitems(items):
-    """Examples that fetch data run where the files are, never over the network."""
+    """Examples that fetch data run where the files are, never over the network; those of layers where PyTorch is."""
+    if find_spec("torch") is None:
+        for item in items:
+            if isinstance(item, pytest.DoctestItem) and "rumflow.torch." in item.name:
+                item.add_marker(pytest.mark.skip(reason="PyTorch is not installed"))
     if not os.environ.get("RUMFLOW_DATA"):
         for item in items:
             if isinstance(item, pytest.DoctestItem) and "datasets.fetch_" in item.name:

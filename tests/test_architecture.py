@@ -247,3 +247,23 @@ def test_a_call_of_a_public_function_is_noticed():
     assert called_entries("from rumflow.projection.single import project\nproject(1)", "x") == ["x:2 calls project"]
     assert called_entries("def bounds(): ...\nbounds()", "x") == ["x:2 calls bounds"]
     assert called_entries("def f(project):\n    project(1)", "x") == []
+
+
+def test_every_text_file_is_opened_as_utf_8_and_signals_of_unix_are_marked():
+    """Windows would take another encoding, and has neither named pipes nor SIGKILL."""
+    wrong = []
+    for path in [*TESTS.rglob("*.py"), *PACKAGE.rglob("*.py"), *(TESTS.parent / "studies").rglob("*.py")]:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("read_text", "write_text"):
+                positional = 1 if node.func.attr == "write_text" else 0
+                if len(node.args) <= positional and "encoding" not in {keyword.arg for keyword in node.keywords}:
+                    wrong.append(f"{path}:{node.lineno}: {node.func.attr} without an encoding")
+        for test in tree.body if path.name.startswith("test_") else ():
+            names = {getattr(node, "attr", "") for node in ast.walk(test)}
+            marked = isinstance(test, ast.FunctionDef) and {"not_on_windows", "without_signals"} & {
+                getattr(mark, "id", "") for mark in test.decorator_list
+            }
+            if names & {"mkfifo", "SIGKILL", "SIGHUP", "symlink_to", "flock", "send_signal"} and not marked:
+                wrong.append(f"{path}:{test.lineno}: not for Windows, and not marked so")
+    assert not wrong, "\n".join(wrong)

@@ -24,10 +24,10 @@ CASES = [
 @pytest.mark.parametrize(("text", "data", "code"), CASES)
 def test_skips(text, data, code, tmp_path):
     here = Path(__file__).parent
-    (tmp_path / "conftest.py").write_text((here / "conftest.py").read_text())
-    (tmp_path / "test_one.py").write_text(text)
-    (tmp_path / "test_two.py").write_text("def test_that_passes():\n    pass\n")
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "conftest.py").write_text((here / "conftest.py").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "test_one.py").write_text(text, encoding="utf-8")
+    (tmp_path / "test_two.py").write_text("def test_that_passes():\n    pass\n", encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
         cwd=tmp_path, env={**os.environ, "RUMFLOW_DATA": data}, capture_output=True, text=True, check=False,

@@ -21,7 +21,7 @@ def processor() -> str:
     """The name of the processor, and how many of its cores there are for this process."""
     name = platform.processor() or platform.machine()
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         name = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):  # not Linux, or a processor without a name
         pass
@@ -41,7 +41,7 @@ def save(path: Path, new: Sequence[Row], key: Sequence[str]) -> None:
         old = []  # the columns have changed
     merged = {tuple(str(row[name]) for name in key): row for row in [*old, *new]}
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
+    with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(new[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(merged.values())

@@ -188,7 +188,7 @@ def render_exp1(out_dir: str | Path) -> dict[str, dict[str, float]]:
         ),
         _NOTES_1,
     ]
-    (out / "exp1.md").write_text("\n".join(page))
+    (out / "exp1.md").write_text("\n".join(page), encoding="utf-8")
     return summary
 
 
@@ -322,5 +322,5 @@ def render_exp2(out_dir: str | Path) -> dict[str, dict[str, float]]:
         ),
         _NOTES_2,
     ]
-    (out / "exp2.md").write_text("\n".join(page))
+    (out / "exp2.md").write_text("\n".join(page), encoding="utf-8")
     return summary

@@ -126,7 +126,7 @@ def render_budgets(out_dir: str | Path) -> None:
     longer = [row for row in everything if row["years"] > 7]
     if longer:
         parts += ["## Longer spans", _spans(longer)]
-    (folder / "budgets.md").write_text("\n\n".join(parts))
+    (folder / "budgets.md").write_text("\n\n".join(parts), encoding="utf-8")
     draw(folder / "budgets.png", lambda ax: _paint(ax, rows), (7.2, 4.0))
 
 

@@ -220,7 +220,7 @@ def render_choices(out_dir: str | Path) -> list[Row]:
             names = dict(zip(("n", "menus", "teacher", "data"), case, strict=True))
             summary.append({**names, "method": method, **found, "spread": spread})
     figure = draw(out / "choices.png", lambda axes: _paint(axes, rows, cases), (12.0, 3.2 * ((len(cases) + 3) // 4)))
-    (out / "choices.md").write_text(_page(rows, cases, summary, figure))
+    (out / "choices.md").write_text(_page(rows, cases, summary, figure), encoding="utf-8")
     return summary
 
 

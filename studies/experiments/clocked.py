@@ -51,7 +51,7 @@ class Clocked(NamedTuple):
 def processor_seconds(pid: int) -> float:
     """Of all threads of a process; infinite where the system does not say."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError):
         return float("inf")

@@ -164,4 +164,4 @@ def render_endogenous(out_dir: str | Path) -> None:
             longer,
         ),
     ]
-    (Path(out_dir) / "budgets_endogenous.md").write_text("\n\n".join(parts) + "\n")
+    (Path(out_dir) / "budgets_endogenous.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")

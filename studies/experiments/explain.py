@@ -194,4 +194,4 @@ samples of a rational population in which it names anything. `explain.csv` also 
 other menus are named, and the seconds of one search.
 
 """
-    (out / "explain.md").write_text(text + markdown_table(header, lines))
+    (out / "explain.md").write_text(text + markdown_table(header, lines), encoding="utf-8")

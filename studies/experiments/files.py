@@ -54,7 +54,7 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
     stamp = origin()
     path.parent.mkdir(parents=True, exist_ok=True)
     columns = [name for name in rows[0] if name not in stamp]
-    with path.open("w", newline="") as file:
+    with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, [*columns, *stamp])
         writer.writeheader()
         for row in rows:
@@ -66,11 +66,11 @@ def append_csv(path: Path, row: Row) -> None:
     """One more line, after a header where the file is new; its columns must be those of the file."""
     new = not path.exists()
     if not new:
-        with path.open(newline="") as file:
+        with path.open(encoding="utf-8", newline="") as file:
             header = next(csv.reader(file))
         if header != list(row):
             raise ValueError(f"{path} has the columns {', '.join(header)}, the new row has {', '.join(row)}")
-    with path.open("a", newline="") as file:
+    with path.open("a", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(row))
         if new:
             writer.writeheader()
@@ -88,7 +88,7 @@ def read_csv(path: Path) -> list[Row]:
                 pass
         return text
 
-    with path.open(newline="") as file:
+    with path.open(encoding="utf-8", newline="") as file:
         return [{key: value(key, text) for key, text in row.items()} for row in csv.DictReader(file)]
 
 

@@ -101,7 +101,7 @@ def fuzz_labels(rng: Rng, folder: Path) -> str:
             except rf.InputError:  # texts that have no code
                 if ending not in ("csv", "parquet"):
                     raise
-        if len(json.loads((folder / "a.json").read_text())) != len(next(iter(result.table.values()))):
+        if len(json.loads((folder / "a.json").read_text(encoding="utf-8"))) != len(next(iter(result.table.values()))):
             raise Unseen(f"{kind}: rows are missing in the file")
         if hasattr(result, "plot"):
             look(result.plot(), kind)

@@ -203,4 +203,4 @@ def render_hotel(out: Path) -> None:
         "Hotel 1, a menu that was never offered: what all best fits agree on, and 95 % intervals.",
     )
     parts = [f"{text}\n\n{table}" for text, table in zip(words, tables, strict=True)]
-    (out / "hotel.md").write_text("# Five hotels\n\n" + "\n".join(parts))
+    (out / "hotel.md").write_text("# Five hotels\n\n" + "\n".join(parts), encoding="utf-8")

@@ -371,7 +371,7 @@ def main(argv: list[str] | None = None) -> int:
     for row in [["layout", *endings], *rows]:
         print(f"{row[0]:32}" + "".join(f"{x!s:>24}" for x in row[1:]))
     if arguments.out:
-        with open(arguments.out, "w", newline="") as file:
+        with open(arguments.out, "w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([["layout", *endings], *rows])
     return int(any(ending in ("misread", "refused although named") for _, ending in found))
 

@@ -266,7 +266,7 @@ def render_exp3(out_dir: str | Path) -> dict[str, dict[str, float]]:
     figure = draw(
         out / "exp3.png", lambda axes: _paint(axes, rows, [name for name in names if name in _COLOURS]), (11.0, 4.4)
     )
-    (out / "exp3.md").write_text(_page(rows, summary, figure))
+    (out / "exp3.md").write_text(_page(rows, summary, figure), encoding="utf-8")
     return summary
 
 

@@ -223,7 +223,7 @@ def render_power(out_dir: str | Path) -> None:
         100 * rate("irrational", weak, p)["rejected"] if strengths else float("nan") for p in ("tightened", "printed")
     )
     page.append(_NOTES.format(worst=worst, zero=zero, power=power, lost=lost, weak=weak, ours=ours, late=late))
-    (out / "power.md").write_text("\n".join(page))
+    (out / "power.md").write_text("\n".join(page), encoding="utf-8")
 
 
 _NOTES = """## Which to use

@@ -112,7 +112,9 @@ def measure(way: str, layout: str, path: str, times: int) -> tuple[float, float]
         begin = time.process_time()
         run()
         best = min(best, time.process_time() - begin)
-    peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    peak = next(
+        line for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM")
+    )
     return best, int(peak.split()[1]) / 1024
 
 
@@ -146,7 +148,7 @@ def main(argv: list[str] | None = None) -> int:
                     found.append([layout, rows, way, f"{float(seconds):.3f}", f"{float(peak):.0f}"])
                     print(*found[-1], sep="  ", flush=True)
     if arguments.out:
-        with open(arguments.out, "w", newline="") as file:
+        with open(arguments.out, "w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows(found)
     return 0
 

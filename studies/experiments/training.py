@@ -279,4 +279,4 @@ def render_training(out_dir: str | Path) -> None:
         "Where the best epoch is the last, a model was still improving. The masked network sees the menu and "
         "need not be rational; the other models are, whatever they have learnt.\n"
     )
-    (out / "training.md").write_text("\n".join(text))
+    (out / "training.md").write_text("\n".join(text), encoding="utf-8")

@@ -72,7 +72,7 @@ def test_saving_replaces_rows_with_the_same_key(tmp_path):
     path = tmp_path / "some.csv"
     save(path, [{"a": 1, "b": 2.5}, {"a": 2, "b": 3.5}], ["a"])
     save(path, [{"a": 2, "b": 4.5}, {"a": 3, "b": 0.5}], ["a"])
-    assert path.read_text() == "a,b\n1,2.5\n2,4.5\n3,0.5\n"
+    assert path.read_text(encoding="utf-8") == "a,b\n1,2.5\n2,4.5\n3,0.5\n"
 
 
 def test_every_part_names_files_that_are_there():

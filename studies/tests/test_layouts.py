@@ -7,7 +7,7 @@ from studies.experiments.layouts import LAYOUTS, draw_choices, main, mislead, ru
 
 def test_no_case_is_misread(tmp_path):
     assert main(["--cases", "150", "--seed", "3", "--out", str(tmp_path / "layouts.csv")]) == 0
-    with open(tmp_path / "layouts.csv") as file:
+    with open(tmp_path / "layouts.csv", encoding="utf-8") as file:
         last = list(csv.DictReader(file))[-1]
     assert last["layout"] == "all"
     assert int(last["misread"]) == int(last["refused although named"]) == 0

@@ -28,7 +28,7 @@ def test_experiment_three(tmp_path: Path) -> None:
         assert (numbers["train_violation"] <= 1e-12) == rational
         assert numbers["epochs"] == (4 if "layer" in name else 6)
     assert summary["plain, projected"]["test_error"] <= summary["plain"]["test_error"]
-    page = (tmp_path / "a" / "exp3.md").read_text()
+    page = (tmp_path / "a" / "exp3.md").read_text(encoding="utf-8")
     assert "orders of magnitude" in page
     for name in METHODS:  # penalties with another lambda have a table of their own
         first, _, last = name.rpartition(", ")
@@ -40,7 +40,7 @@ def test_experiment_three(tmp_path: Path) -> None:
             assert again[name][column] == pytest.approx(summary[name][column], rel=1e-9)
     (tmp_path / "a" / "exp3.md").unlink()
     assert render_exp3(tmp_path / "a") == summary
-    assert (tmp_path / "a" / "exp3.md").read_text() == page
+    assert (tmp_path / "a" / "exp3.md").read_text(encoding="utf-8") == page
 
 
 def test_the_study_of_assortments(tmp_path: Path) -> None:
@@ -52,7 +52,11 @@ def test_the_study_of_assortments(tmp_path: Path) -> None:
         last["plain, projected"]["error"] < last["plain"]["error"]
     )  # the truth is rational: projections come closer to it
     assert len([row for row in rows if row["method"].startswith("time")]) == 6
-    assert (tmp_path / "assortments.csv").read_text().startswith("seed,method,epoch,loss,error,train_loss,seconds")
+    assert (
+        (tmp_path / "assortments.csv")
+        .read_text(encoding="utf-8")
+        .startswith("seed,method,epoch,loss,error,train_loss,seconds")
+    )
 
 
 def test_choices_and_shares(tmp_path: Path) -> None:
@@ -60,7 +64,7 @@ def test_choices_and_shares(tmp_path: Path) -> None:
     options = {"sizes": [(4, 5, 1), (3, 0, 2)], "contexts": (16, 32), "epochs": (4, 2), "points": 2}
     summary = run_choices(tmp_path, seeds=[0], **options)
     assert len(summary) == 2 * len(TEACHERS) * len(DATA) * len(STUDENTS)
-    page = (tmp_path / "choices.md").read_text()
+    page = (tmp_path / "choices.md").read_text(encoding="utf-8")
     assert all(row["excess"] > 0 and row["error"] > 0 for row in summary)
     for row in summary:
         if row["method"] == "softmax, projected":
@@ -71,4 +75,4 @@ def test_choices_and_shares(tmp_path: Path) -> None:
                 1 + 1e-9
             )  # the truth is in the model, so projecting brings it nearer
     assert render_choices(tmp_path) == summary
-    assert (tmp_path / "choices.md").read_text() == page
+    assert (tmp_path / "choices.md").read_text(encoding="utf-8") == page

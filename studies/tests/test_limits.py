@@ -1,6 +1,7 @@
 """Processes with a clock, and the page of limits."""
 
 import signal
+import sys
 
 import pytest
 
@@ -20,6 +21,10 @@ except KeyboardInterrupt:
 """
 
 
+without_signals = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files, signals or shell")
+
+
+@without_signals
 def test_a_process_is_interrupted_and_its_end_is_seen():
     found = run_clocked(WAITS, 0.1)
     assert (found.code, found.out) == (5, "interrupted")
@@ -34,6 +39,7 @@ def test_a_process_that_ends_by_itself():
     assert (found.code, found.out, found.since_signal, found.first_line) == (0, "7", None, None)
 
 
+@without_signals
 def test_a_process_that_does_not_end_is_killed():
     found = run_clocked("import time; time.sleep(60)", None, most=0.5)
     assert found.code == -signal.SIGKILL
@@ -69,7 +75,7 @@ def test_the_page_marks_what_does_not_hold(tmp_path):
         append_csv(tmp_path / "limits.csv", row)
     append_csv(tmp_path / "limits.csv", row | {"kind": "limit", "size": "small", "taken": 2.26, "holds": True})
     limits.render_limits(tmp_path)
-    lines = (tmp_path / "limits.md").read_text().splitlines()
+    lines = (tmp_path / "limits.md").read_text(encoding="utf-8").splitlines()
     assert "| `f` | done | 0.5 (1.0) | **9.1 (none)** |" in lines
     assert "| `f` | 2.3 |" in lines
 

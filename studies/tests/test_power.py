@@ -86,17 +86,17 @@ def test_files(tmp_path):
     )
     assert len(rows) == 2 * len(PROCEDURES)
     assert len(told) == 2
-    page = (tmp_path / "power.md").read_text()
+    page = (tmp_path / "power.md").read_text(encoding="utf-8")
     assert "strength 0.5" in page
     assert "| 3 rankings |" in page
-    stored = (tmp_path / "power.csv").read_text()
+    stored = (tmp_path / "power.csv").read_text(encoding="utf-8")
     (tmp_path / "power.md").unlink()
     render_power(tmp_path)
-    assert (tmp_path / "power.md").read_text() == page
+    assert (tmp_path / "power.md").read_text(encoding="utf-8") == page
     again = run_power(
         tmp_path, data_sets=4, alternatives=2, n_boot=19, choices=20, nulls=("3 rankings",), strengths=(0.5,)
     )
-    assert (tmp_path / "power.csv").read_text() == stored
+    assert (tmp_path / "power.csv").read_text(encoding="utf-8") == stored
     assert again == rows
 
 
@@ -104,15 +104,15 @@ def test_screening_many_designs(tmp_path):
     path = tmp_path / "size.csv"
     cases = [Case(3, 20, "half", "all", "2"), Case(3, 6, "subjects", "all", "3"), Case(3, 20, "equal", "half", "noise")]
     run_size(path, cases, ["default", "recentred", "tau = 0"], 30)
-    stored = path.read_text()
+    stored = path.read_text(encoding="utf-8")
     assert len(stored.splitlines()) == 1 + 3 + 2 + 3  # subjects are not run with tau = 0
     run_size(path, cases, ["default", "recentred", "tau = 0"], 30)
-    assert path.read_text() == stored
+    assert path.read_text(encoding="utf-8") == stored
     run_size(path, cases[:1], ["inverse variance", "likelihood ratio"], 10)
     run_size(path, cases[:1], ["default"], 3, method="bootstrap")
     run_size(path, cases[:1], ["default"], 10, method="screen again")
     run_size(path, cases[:1], ["harmonic"], 3, method="bootstrap again")
-    methods = [line.split(",")[6] for line in path.read_text().splitlines()[-5:]]
+    methods = [line.split(",")[6] for line in path.read_text(encoding="utf-8").splitlines()[-5:]]
     assert methods == ["screen", "screen", "bootstrap", "screen again", "bootstrap again"]
     assert set(cases_above(path, -0.01)) == set(cases[:2])
     assert cases_above(path, 1.01) == []
@@ -241,7 +241,8 @@ def test_a_rejection_known_from_the_first_replicates_is_that_of_all(monkeypatch)
 def test_the_linear_programme_again_where_a_screen_has_it_above(tmp_path):
     case = Case(3, 20, "half", "all", "6")
     (tmp_path / "u.csv").write_text(
-        "n,choices,sizes,menus,truth,linear\n3,20,half,all,6,.09\n3,20,half,all,noise,.5\n3,20,equal,all,6,.03\n"
+        "n,choices,sizes,menus,truth,linear\n3,20,half,all,6,.09\n3,20,half,all,noise,.5\n3,20,equal,all,6,.03\n",
+        encoding="utf-8",
     )
     for _ in range(2):  # the second time there is nothing left to do
         uniform.main(["--out", str(tmp_path / "u.csv"), "--above", ".06", "--data-sets", "3"])

@@ -26,7 +26,7 @@ def test_times_are_stored(tmp_path):
     for name in ("pandas", "polars", "pyarrow", "narwhals"):
         pytest.importorskip(name)
     assert main(["--rows", "1000", "--out", str(tmp_path / "reading.csv")]) == 0
-    with open(tmp_path / "reading.csv") as file:
+    with open(tmp_path / "reading.csv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [row["way"] for row in rows] == list(WAYS) * 2
     assert all(float(row["peak_mib"]) > 10 for row in rows)

@@ -21,7 +21,7 @@ def test_exp1_small(tmp_path):
     assert {row["status"] for row in rows} == {"converged"}
     assert all("numpy=" in row["versions"] for row in rows)
     assert 0 < summary["tree-scaled"]["full"] <= 1.2 * summary["tree"]["full"]
-    page = (tmp_path / "exp1.md").read_text()
+    page = (tmp_path / "exp1.md").read_text(encoding="utf-8")
     assert "about 0.04" in page
     assert f"{summary['tree']['slope']:.4f}" in page
 
@@ -50,21 +50,23 @@ def test_exp2_as_in_the_paper(tmp_path):
 def test_runs_repeat(tmp_path, seed):
     for folder in ("a", "b"):
         run_exp2(tmp_path / folder, seeds=[seed], n=4, iterations=20)
-    assert (tmp_path / "a/exp2.csv").read_text() == (tmp_path / "b/exp2.csv").read_text()
+    assert (tmp_path / "a/exp2.csv").read_text(encoding="utf-8") == (tmp_path / "b/exp2.csv").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_pages_and_figures_come_from_the_csv(tmp_path, monkeypatch):
     first = run_exp1(tmp_path, seeds=[0], n=4, shares=(0.5, 1.0)), run_exp2(tmp_path, seeds=[0], n=4, iterations=20)
-    pages = [(tmp_path / f"exp{i}.md").read_text() for i in (1, 2)]
+    pages = [(tmp_path / f"exp{i}.md").read_text(encoding="utf-8") for i in (1, 2)]
     for file in (*tmp_path.glob("*.md"), *tmp_path.glob("*.png")):
         file.unlink()
     assert (render_exp1(tmp_path), render_exp2(tmp_path)) == first
-    assert [(tmp_path / f"exp{i}.md").read_text() for i in (1, 2)] == pages
+    assert [(tmp_path / f"exp{i}.md").read_text(encoding="utf-8") for i in (1, 2)] == pages
     # Without matplotlib there are numbers and pages, and the pages say what is missing.
     for name in ("matplotlib", "matplotlib.figure", "matplotlib.backends.backend_agg"):
         monkeypatch.setitem(sys.modules, name, None)
     render_exp1(tmp_path)
-    assert "matplotlib is not installed" in (tmp_path / "exp1.md").read_text()
+    assert "matplotlib is not installed" in (tmp_path / "exp1.md").read_text(encoding="utf-8")
 
 
 def test_figures(tmp_path):
@@ -73,7 +75,7 @@ def test_figures(tmp_path):
     run_exp2(tmp_path, seeds=[0], n=4, iterations=20)
     for i in (1, 2):
         assert (tmp_path / f"exp{i}.png").read_bytes().startswith(b"\x89PNG")
-        assert f"exp{i}.png" in (tmp_path / f"exp{i}.md").read_text()
+        assert f"exp{i}.png" in (tmp_path / f"exp{i}.md").read_text(encoding="utf-8")
 
 
 def test_the_runner(tmp_path, capsys, monkeypatch):

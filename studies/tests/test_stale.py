@@ -106,7 +106,7 @@ def test_changed_modules_are_found_in_the_history(tmp_path, monkeypatch):
     source.mkdir(parents=True)
     texts = {"one": "x = 1\n", "two": "x = 1\n", "three": "x = 1\n"} | {"moved": "def f():\n    return 'as it was'\n"}
     for name, text in texts.items():
-        (source / f"{name}.py").write_text(text)
+        (source / f"{name}.py").write_text(text, encoding="utf-8")
 
     def git(*words):
         return subprocess.run(["git", *words], cwd=tmp_path, check=True, capture_output=True, text=True).stdout.strip()
@@ -115,9 +115,9 @@ def test_changed_modules_are_found_in_the_history(tmp_path, monkeypatch):
     git("add", ".")
     git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first")
     first = git("rev-parse", "HEAD")
-    (source / "one.py").write_text("x = 2\n")
-    (source / "two.py").write_text("x = 1  # as before\n")
-    (source / "new.py").write_text("x = 1\n")
+    (source / "one.py").write_text("x = 2\n", encoding="utf-8")
+    (source / "two.py").write_text("x = 1  # as before\n", encoding="utf-8")
+    (source / "new.py").write_text("x = 1\n", encoding="utf-8")
     (source / "folder").mkdir()
     (source / "moved.py").rename(source / "folder" / "elsewhere.py")
     git("add", ".")
@@ -134,13 +134,13 @@ def test_changed_modules_are_found_in_the_history(tmp_path, monkeypatch):
 def test_rows_computed_again_with_the_code_of_today_count(tmp_path, monkeypatch):
     monkeypatch.setattr(stale, "RESULTS", tmp_path)
     monkeypatch.setattr(stale, "changed", lambda commit: frozenset({"inference.test"} if commit == "aaa" else ()))
-    (tmp_path / "size.csv").write_text("n,rejected\n3,0.1\n")
+    (tmp_path / "size.csv").write_text("n,rejected\n3,0.1\n", encoding="utf-8")
     lines = ["file,row,apart,commit", "size,3,0.2,aaa", "size,3,0.0,bbb"]
-    (tmp_path / "again.csv").write_text("\n".join(lines[:2]) + "\n")
+    (tmp_path / "again.csv").write_text("\n".join(lines[:2]) + "\n", encoding="utf-8")
     assert stale.judge("size") == ("older", "inference.test")
-    (tmp_path / "again.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "again.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert stale.judge("size") == ("current", "")
-    (tmp_path / "again.csv").write_text("\n".join([*lines, "size,4,0.2,bbb"]) + "\n")
+    (tmp_path / "again.csv").write_text("\n".join([*lines, "size,4,0.2,bbb"]) + "\n", encoding="utf-8")
     assert stale.judge("size") == ("differs", "4")
     (tmp_path / "again.csv").unlink()
     assert stale.judge("size")[0] == "unknown"

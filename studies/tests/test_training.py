@@ -36,8 +36,8 @@ def test_the_study(tmp_path: Path) -> None:
         (design, name) for design in DESIGNS for name in (MODELS[:3] if design == DESIGNS[0] else MODELS)
     ]
     assert all(0 < row["loss"] < 10 and row["lines"] < 20 for row in rows)
-    page = (tmp_path / "training.md").read_text()
+    page = (tmp_path / "training.md").read_text(encoding="utf-8")
     assert all(name in page for name in MODELS)
     (tmp_path / "training.md").unlink()
     render_training(tmp_path)
-    assert (tmp_path / "training.md").read_text() == page
+    assert (tmp_path / "training.md").read_text(encoding="utf-8") == page

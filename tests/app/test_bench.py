@@ -36,7 +36,7 @@ def bench():
 def test_lines_and_commands_give_the_same_numbers(name, bench, tmp_path, monkeypatch, capsys):
     """The table to download, the result of the lines of Python, and the file that the command writes."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "drinks.csv").write_text(drinks())
+    (tmp_path / "drinks.csv").write_text(drinks(), encoding="utf-8")
     (tmp_path / "answer").mkdir()
     source = {"path": str(tmp_path / "drinks.csv"), "name": "drinks.csv", "options": {"group": "age"}}
     answer = bench.ask(name, VALUES.get(name, {}), source, str(tmp_path / "answer"), title="Why?", said="What: <this>")
@@ -63,8 +63,8 @@ def test_lines_and_commands_give_the_same_numbers(name, bench, tmp_path, monkeyp
             assert f'"pvalue": {result["value"][2]}' in said
         else:
             compare(name, table, columns("out.csv"), "--together" in words)
-    assert (tmp_path / "answer/answer.tex").read_text().startswith("% needs")
-    assert "<title>" in (tmp_path / "answer/answer.html").read_text()
+    assert (tmp_path / "answer/answer.tex").read_text(encoding="utf-8").startswith("% needs")
+    assert "<title>" in (tmp_path / "answer/answer.html").read_text(encoding="utf-8")
 
 
 def compare(name, table, other, together):
@@ -95,12 +95,12 @@ def test_scripts_in_labels_are_text(bench, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     evil = "<img src=x onerror=alert(1)>"
     rows = "".join(f"{evil};b,{evil}\n{evil};b;c,b\nb;c,c\n" for _ in range(6))
-    (tmp_path / "0.csv").write_text("menu,choice\n" + rows)
+    (tmp_path / "0.csv").write_text("menu,choice\n" + rows, encoding="utf-8")
     source = {"path": str(tmp_path / "0.csv"), "name": "<script>.csv", "options": {}}
     for name, values in (("distance", {}), ("conflicts", {}), ("predict", {"menu": [0, 1]})):
         answer = bench.ask(name, values, source, str(tmp_path))
         assert "<img" not in answer["html"]
-        assert "<img" not in (tmp_path / "answer.html").read_text()
+        assert "<img" not in (tmp_path / "answer.html").read_text(encoding="utf-8")
 
 
 def test_the_start_and_the_cost(bench):

@@ -15,6 +15,7 @@ import rumflow as rf
 from rumflow.cli.main import main
 from rumflow.output.result import as_texts
 from tests.app.conftest import drinks
+from tests.reference.systems import not_on_windows
 
 PATIENCE = 240_000  # milliseconds: other work may keep the machine busy
 FLAGS = [
@@ -120,7 +121,7 @@ def test_titles_say_what_was_asked_about(tab):
     with tab.expect_download() as found:
         card.get_by_text("Page (HTML)", exact=True).click()
     assert found.value.suggested_filename == "What-if-tea-goes-drinks-csv.html"
-    assert "<h1>What if tea goes? (drinks.csv)</h1>" in Path(found.value.path()).read_text()
+    assert "<h1>What if tea goes? (drinks.csv)</h1>" in Path(found.value.path()).read_text(encoding="utf-8")
     assert tab.locator("#roles #role-subject, #roles #role-group").count() == 2
 
 
@@ -173,7 +174,7 @@ def test_every_layout_from_drop_to_download(name, tab, tmp_path):
         say(tab, said)
     assert tab.inner_text("#read-title").endswith("this is how it was read"), tab.inner_text("#data-error")
     path = tmp_path / file
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     data = rf.ChoiceData.from_csv(path, **options)
     assert f"{data.n_observations:g}" in tab.inner_text("#facts").split()
     tab.check("input[value=conflicts]")
@@ -187,7 +188,7 @@ def test_every_layout_from_drop_to_download(name, tab, tmp_path):
 
 def test_lines_commands_and_pages_of_an_answer(tab, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "drinks.csv").write_text(drinks())
+    (tmp_path / "drinks.csv").write_text(drinks(), encoding="utf-8")
     drop(tab, "drinks.csv", drinks())
     tab.check("input[value=predict]")
     for label in ("tea", "milk", "juice"):
@@ -321,7 +322,7 @@ def findings(tab):
     found = os.environ.get("RUMFLOW_AXE")
     if found is None:
         pytest.skip("RUMFLOW_AXE is not set: axe-core, a package of npm, is not here")
-    tab.evaluate(Path(found).read_text())
+    tab.evaluate(Path(found).read_text(encoding="utf-8"))
     violations = tab.evaluate("axe.run(document).then((found) => found.violations)")
     serious = [one for one in violations if one["impact"] in ("serious", "critical")]
     return [(one["id"], [node["target"] for node in one["nodes"]]) for one in serious]
@@ -361,6 +362,7 @@ def known_questions(tab):
     return tab.evaluate("[...document.querySelectorAll('#questions input:enabled')].map((one) => one.value)")
 
 
+@not_on_windows
 def test_a_killed_worker_is_survived(tab, client):
     drop(tab, "drinks.csv", drinks())
     tab.check("input[value=chance]")

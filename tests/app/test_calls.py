@@ -36,7 +36,7 @@ READINGS = [
 def test_lines_and_command_read_alike(options, text, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     name = "my file's.csv"
-    (tmp_path / name).write_text(text)
+    (tmp_path / name).write_text(text, encoding="utf-8")
     reading = Reading(str(tmp_path / name), name, options)
     data, names = reading.load(), {}
     exec(reading.lines(Call("project", (DATA,))), names)

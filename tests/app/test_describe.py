@@ -7,7 +7,7 @@ from rumflow.app.describe import clean_options, describe, explain_fault, page_wo
 
 def described(tmp_path, text, **options):
     path = tmp_path / "0.csv"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return describe(Reading(str(path), "mine.csv", options), Reading.load)
 
 
@@ -85,7 +85,10 @@ def test_labels_are_shown_as_they_are_and_control_characters_are_not(tmp_path):
 
 def test_orders(tmp_path):
     path = tmp_path / "0.soc"
-    path.write_text("# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n# ALTERNATIVE NAME 3: c\n3: 1,2,3\n2: 3,2,1\n")
+    path.write_text(
+        "# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n# ALTERNATIVE NAME 3: c\n3: 1,2,3\n2: 3,2,1\n",
+        encoding="utf-8",
+    )
     found = describe(Reading(str(path), "votes.soc", {}), Reading.load)
     assert found["columns"] == []
     assert found["items"] == ["a", "b", "c"]

@@ -10,6 +10,7 @@ import pytest
 
 import rumflow
 from rumflow.app.worker import PLAIN, Messages, plain_progress
+from tests.reference.systems import not_on_windows
 
 SOURCES = list(Path(rumflow.__file__).parent.rglob("*.py"))
 
@@ -26,7 +27,7 @@ def test_progress_is_the_last_line():
 
 @pytest.mark.parametrize("words", PLAIN)
 def test_what_is_counted_is_counted_by_the_library_under_this_name(words):
-    assert any(f'"{words}") as counter' in path.read_text() for path in SOURCES)
+    assert any(f'"{words}") as counter' in path.read_text(encoding="utf-8") for path in SOURCES)
 
 
 def test_progress_is_in_plain_words():
@@ -51,8 +52,9 @@ if __name__ == "__main__":
 """
 
 
+@not_on_windows
 def test_a_killed_server_leaves_nothing_behind(tmp_path):
-    (tmp_path / "serve.py").write_text(SERVE)
+    (tmp_path / "serve.py").write_text(SERVE, encoding="utf-8")
     server = subprocess.Popen(
         [sys.executable, str(tmp_path / "serve.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

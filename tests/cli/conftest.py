@@ -43,5 +43,5 @@ def shop(tmp_path_factory):
 @pytest.fixture
 def counts(tmp_path):
     path = tmp_path / "counts.csv"
-    path.write_text(COUNTS)
+    path.write_text(COUNTS, encoding="utf-8")
     return path

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from rumflow.cli.main import main
+from tests.reference.systems import not_on_windows
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_the_page_ends_with_the_command(number, tmp_path):
+@not_on_windows
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_the_page_ends_with_the_command(name, tmp_path):
     command = [sys.executable, "-m", "rumflow", "app", "--no-browser"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, env=os.environ | {"TMPDIR": str(tmp_path)}, text=True
@@ -24,7 +26,7 @@ def test_the_page_ends_with_the_command(number, tmp_path):
         assert connection.getresponse().status == 200
         connection.close()
         assert [path.name[:12] for path in Path(tmp_path).iterdir()] == ["rumflow-app-"]
-        server.send_signal(number)
+        server.send_signal(getattr(signal, name))
         assert "files are removed" in server.stdout.read()
         assert server.wait() == 0
     assert list(Path(tmp_path).iterdir()) == []

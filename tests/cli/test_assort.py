@@ -10,12 +10,12 @@ from tests.reference.commands import run
 
 def test_assort(capsys, sales, tmp_path):
     prices, out = tmp_path / "prices.csv", tmp_path / "table.csv"
-    prices.write_text("item,value\ntea,3\nmilk,2\nbeer,5\n")
+    prices.write_text("item,value\ntea,3\nmilk,2\nbeer,5\n", encoding="utf-8")
     common = ["assort", sales, "--outside", "none", "-q"]
     code, text, _ = run(capsys, *common, "--revenue", prices, "--out", out)
     assert code == 0
     assert "Best in the worst case" in text
-    assert out.read_text().startswith("assortment,menu,size,lower,upper,fit,allowed")
+    assert out.read_text(encoding="utf-8").startswith("assortment,menu,size,lower,upper,fit,allowed")
     code, text, _ = run(capsys, *common, "--revenue", "tea=3,milk=2,beer=5", "--json")
     answer = json.loads(text)
     expected = rf.best_assortment(rf.ChoiceData.from_csv(sales), {"tea": 3, "milk": 2, "beer": 5}, "none")
@@ -69,7 +69,7 @@ def test_many_prices_on_the_command_line(capsys, tmp_path):
     items = [f"item {k}" for k in range(40)]
     menus = [items, items[:20] + items[25:], items[5:]]
     rows = [f"none|{'|'.join(menu)},{item},{3 + k % 5}" for menu in menus for k, item in enumerate(["none", *menu])]
-    path.write_text("menu,item,count\n" + "\n".join(rows) + "\n")
+    path.write_text("menu,item,count\n" + "\n".join(rows) + "\n", encoding="utf-8")
     prices = ",".join(f"{item}={k + 1}" for k, item in enumerate(items))
     assert len(prices) > 255  # longer than names of files may be
     code, text, err = run(capsys, "assort", path, "-q", "--outside", "none", "--revenue", prices, "--json")

@@ -14,7 +14,9 @@ def test_intervals_by_subject(capsys, tmp_path):
     """Four equal choices by each subject say as much as one: intervals are wider than those of independent choices."""
     path = tmp_path / "subjects.csv"
     rows = [(menu, menu[(s + k) % 3 == 0], s) for s in range(24) for k, menu in enumerate(("ab", "bc"))]
-    path.write_text("menu,choice,subject\n" + "".join(f"{m},{x},{s}\n" for m, x, s in rows for _ in range(4)))
+    path.write_text(
+        "menu,choice,subject\n" + "".join(f"{m},{x},{s}\n" for m, x, s in rows for _ in range(4)), encoding="utf-8"
+    )
     widths = []
     for more in (["--no-cluster"], []):
         asked = ["--for", "a,b", "--item", "a", "--seed", "3", "--n-boot", "99", "--json", *more]
@@ -23,7 +25,7 @@ def test_intervals_by_subject(capsys, tmp_path):
         assert (code, answer["seed"]) == (0, 3)
         widths.append(answer["bounds"][0]["to"] - answer["bounds"][0]["from"])
     assert 1.5 < widths[1] / widths[0] < 3.0  # about twice, and a little more for few subjects
-    (tmp_path / "counts.csv").write_text("menu,item,count\nab,a,6\nab,b,4\n")
+    (tmp_path / "counts.csv").write_text("menu,item,count\nab,a,6\nab,b,4\n", encoding="utf-8")
     code, _, err = run(capsys, "bounds", tmp_path / "counts.csv", "--for", "a,b", "--cluster")
     assert code == 1
     assert "cluster: the data " in err
@@ -43,7 +45,8 @@ def test_bounds(capsys, tmp_path):
                 ("ac", "a", 7),
                 ("ac", "c", 3),
             ]
-        )
+        ),
+        encoding="utf-8",
     )
     code, out, _ = run(capsys, "bounds", path, "--for", "a,b,c", "--json")
     assert code == 0
@@ -86,7 +89,7 @@ def test_intervals_show_their_progress(capsys, counts, monkeypatch):
 def test_intervals_of_too_many_replicates_are_refused_at_once(capsys, tmp_path, number, monkeypatch):
     monkeypatch.setattr("rumflow.core.memory.available_memory", lambda: 1 << 28)
     path = tmp_path / "counts.csv"
-    path.write_text(COUNTS)
+    path.write_text(COUNTS, encoding="utf-8")
     code, _, err = run(capsys, "bounds", path, "--for", "a,b,c", "--n-boot", number)
     assert code == 1
     assert "replicates" in err
@@ -114,7 +117,7 @@ def test_next(capsys, sales, tmp_path):
     code, text, _ = run(capsys, "bounds", sales, "--next", "-q", "--out", out)
     assert code == 0
     assert "What to ask next" in text
-    assert out.read_text().startswith("menu,width,refutes")
+    assert out.read_text(encoding="utf-8").startswith("menu,width,refutes")
     code, text, _ = run(capsys, "bounds", sales, "--next", "--functional", "1:tea,beer:tea", "-q", "--json")
     first = json.loads(text)["menus"][0]
     assert set(first["menu"]) == {"tea", "beer"}
@@ -134,19 +137,21 @@ def test_next(capsys, sales, tmp_path):
 
 def test_an_objective_that_is_rounding_is_shown_as_nothing(capsys, tmp_path):
     path = tmp_path / "fits.csv"
-    path.write_text("menu,item,count\na|b,a,62\na|b,b,38\na|b|c,a,51\na|b|c,b,32\na|b|c,c,17\n")
+    path.write_text("menu,item,count\na|b,a,62\na|b,b,38\na|b|c,a,51\na|b|c,b,32\na|b|c,c,17\n", encoding="utf-8")
     _, text, _ = run(capsys, "project", path, "-q")
     assert "Certificate: objective 0, at most" in text
     households, prices = tmp_path / "households.csv", tmp_path / "prices.csv"
-    households.write_text("year,share1,share2\n1990,0.9,0.1\n1990,0.8,0.2\n1991,0.1,0.9\n1991,0.3,0.7\n")
-    prices.write_text("year,price1,price2\n1990,1,2\n1991,2,1\n")
+    households.write_text(
+        "year,share1,share2\n1990,0.9,0.1\n1990,0.8,0.2\n1991,0.1,0.9\n1991,0.3,0.7\n", encoding="utf-8"
+    )
+    prices.write_text("year,price1,price2\n1990,1,2\n1991,2,1\n", encoding="utf-8")
     _, text, _ = run(capsys, "project", households, "--prices", prices, "-q")
     assert "Certificate: objective 0, at most" in text
 
 
 def test_nothing_to_ask(capsys, tmp_path):
     path = tmp_path / "pair.csv"
-    path.write_text("menu,choice\na|b,a\na|b,b\n")
+    path.write_text("menu,choice\na|b,a\na|b,b\n", encoding="utf-8")
     code, text, _ = run(capsys, "bounds", path, "--next", "-q")
     assert code == 0
     assert "What to ask next: nothing" in text
@@ -164,7 +169,7 @@ def test_graphs_too_large_say_what_to_do(capsys, tmp_path):
 
 def test_pairs_that_were_not_compared_by_the_triangle_inequalities(capsys, tmp_path):
     path = tmp_path / "votes.csv"
-    path.write_text("menu,item,count\na|b,a,90\na|b,b,10\nb|c,b,80\nb|c,c,20\n")
+    path.write_text("menu,item,count\na|b,a,90\na|b,b,10\nb|c,b,80\nb|c,c,20\n", encoding="utf-8")
     assert main(["bounds", str(path), "--for", "a,c", "--triangle", "--confidence", "none", "-q"]) == 0
     text = capsys.readouterr().out
     assert "What the model of triangle inequalities predicts for {a, c}" in text
@@ -173,7 +178,7 @@ def test_pairs_that_were_not_compared_by_the_triangle_inequalities(capsys, tmp_p
 
 def test_a_menu_that_is_no_column_points_to_for(capsys, tmp_path):
     path = tmp_path / "a.csv"
-    path.write_text("menu,choice\na|b,a\na|b,b\n")
+    path.write_text("menu,choice\na|b,a\na|b,b\n", encoding="utf-8")
     code, _, err = run(capsys, "bounds", path, "--menu", "a,b")
     assert code == 1
     assert "the menu to predict is named with --for, as in --for a,b" in err

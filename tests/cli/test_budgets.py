@@ -83,7 +83,7 @@ def test_wrong_words_are_named(budget_files, capsys, words, message):
 def test_fields_between_tabs(budget_files, capsys):
     whole = answer(capsys, "project", *budget_files, "--json")
     for path in (Path(budget_files[0]), Path(budget_files[2])):
-        path.write_text(path.read_text().replace(",", "\t"))
+        path.write_text(path.read_text(encoding="utf-8").replace(",", "\t"), encoding="utf-8")
     assert answer(capsys, "project", *budget_files, "--json", "--delimiter", "tab")["distance"] == whole["distance"]
     assert main(["project", *budget_files, "--delimiter", "tabs"]) == 1
     assert "--delimiter 'tabs': one character is needed, or 'tab'" in capsys.readouterr().err

@@ -19,10 +19,10 @@ def test_compare(capsys, shop, tmp_path):
     assert code == 0
     for name in ("all rankings", "a > b, a > c", "a > b ", "single-peaked: a, b, c"):
         assert name in out
-    rows = json.loads(table.read_text())
+    rows = json.loads(table.read_text(encoding="utf-8"))
     distances = [row["distance"] for row in rows]
     assert distances[0] < distances[2] < distances[1]  # fewer types, further away
-    assert "<svg" in picture.read_text()
+    assert "<svg" in picture.read_text(encoding="utf-8")
     code, out, _ = run(capsys, "compare", shop, "--axis", axis, "--json")
     data = ChoiceData.from_csv(shop)
     expected = [project(data).distance, project(data, model=SinglePeaked("abcdefghij")).distance]
@@ -37,7 +37,10 @@ def test_compare(capsys, shop, tmp_path):
 
 def test_cluster_without_tests_is_an_error(capsys, tmp_path):
     path = tmp_path / "subjects.csv"
-    path.write_text("menu,choice,subject\n" + "".join(f"a|b,{x},{s}\na|b|c,{x},{s}\n" for s in range(4) for x in "ab"))
+    path.write_text(
+        "menu,choice,subject\n" + "".join(f"a|b,{x},{s}\na|b|c,{x},{s}\n" for s in range(4) for x in "ab"),
+        encoding="utf-8",
+    )
     code, _, err = run(capsys, "compare", path, "--cluster")
     assert code == 1
     assert "--n-boot 199" in err

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from rumflow.cli import compile as compile_command
+from rumflow.cli.parser import make_parser
 from tests.reference.commands import run
 
 #: What people call first, on other data than the command's. Prints the kernels that the command had not prepared.
@@ -24,9 +26,10 @@ def loaded():
     return {(k.py_func.__module__, k.py_func.__name__, str(s)) for k in kernels for s in k.overloads}
 
 before = loaded()
-for n in (3, 6, 10):
+for n in (3, 6, 10, 13, 16):
     fit = rf.project(rf.simulate.dirichlet(n, 2))
     fit.vjp(fit.rho)
+    fit.sample(5, seed=1)
 rf.project_many([rf.simulate.dirichlet(5, k) for k in range(3)])
 data = rf.simulate.random_menus(6, 8, 3, 5, 40, seed=3)
 rf.project(data, weights="counts")
@@ -35,6 +38,9 @@ rf.bounds(data, data.items[:2], n_boot=39, seed=1)
 rf.explain(data)
 rf.fit_likelihood(data)
 rf.project(rf.simulate.random_menus(12, 20, 2, 9, 9, seed=1), model=rf.TriangleInequalities())
+rf.transitivity(rf.simulate.random_menus(12, 20, 2, 9, 9, seed=1))
+rf.project(rf.simulate.random_menus(21, 30, 6, seed=2), route="graph")
+rf.subject_scores({"menu": ["a|b", "b|c", "a|c"] * 2, "choice": ["a", "b", "c"] * 2, "subject": [1, 1, 1, 2, 2, 2]})
 if "--layers" in sys.argv:
     import torch
     from rumflow.torch import RUMLayer
@@ -57,6 +63,19 @@ def test_nothing_is_left_to_compile(words):
     found = json.loads(done.stdout)
     assert found["bytes"] > 0
     assert "layers" in [row["part"] for row in found["results"]] or not words
+    assert all(row["seconds"] >= 0 and row["processor_seconds"] >= 0 for row in found["results"])
+
+
+def test_the_cost_is_said_before_the_answer_and_in_plain_numbers(capsys, monkeypatch):
+    monkeypatch.setattr(compile_command, "STEPS", {"one": lambda: None, "two": lambda: None})
+    code, out, err = run(capsys, "compile")
+    assert code == 0
+    assert "rumflow: about a minute of one core where nothing is on disk yet\nrumflow: one (1 of 2)\n" in err
+    assert [line.split() for line in out.splitlines()[3:5]] == [
+        [name, "0.0", "s", "0.0", "s"] for name in ("one", "two")
+    ]
+    assert out.splitlines()[5].startswith("0 s in all, 0 s of the processor; ")
+    assert "about a minute of one core" in make_parser()._subparsers._group_actions[0].choices["compile"].format_help()
 
 
 def test_layers_need_pytorch(capsys, monkeypatch):

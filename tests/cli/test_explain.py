@@ -11,9 +11,9 @@ from tests.reference.conflicts import CYCLE
 
 def test_budgets_from_the_shell_say_what_patches_are(capsys, tmp_path):
     prices, households = tmp_path / "prices.csv", tmp_path / "households.csv"
-    prices.write_text("year,price_a,price_b\n1,1,2\n2,2,1\n")
+    prices.write_text("year,price_a,price_b\n1,1,2\n2,2,1\n", encoding="utf-8")
     rows = ["1,0.1,0.45"] * 60 + ["1,0.9,0.05"] * 40 + ["2,0.45,0.1"] * 60 + ["2,0.05,0.9"] * 40
-    households.write_text("year,quantity_a,quantity_b\n" + "\n".join(rows) + "\n")
+    households.write_text("year,quantity_a,quantity_b\n" + "\n".join(rows) + "\n", encoding="utf-8")
     code = main(["explain", str(households), "--prices", str(prices), "--degree", "0", "--halves", "0", "-q"])
     text = capsys.readouterr().out
     assert code == 0
@@ -26,7 +26,8 @@ def test_command_line(capsys, tmp_path):
     path = tmp_path / "choices.csv"
     counts = {"a|b": {"a": 80, "b": 20}, "a|b|c": {"a": 50, "b": 30, "c": 20}}
     path.write_text(
-        "menu,item,count\n" + "".join(f"{menu},{x},{k}\n" for menu, own in counts.items() for x, k in own.items())
+        "menu,item,count\n" + "".join(f"{menu},{x},{k}\n" for menu, own in counts.items() for x, k in own.items()),
+        encoding="utf-8",
     )
     assert main(["explain", str(path), "--level", "none", "--axis", "a,b,c", "-q"]) == 0
     assert "No population of people with single-peaked preferences" in capsys.readouterr().out
@@ -50,7 +51,9 @@ def test_the_command(file, tmp_path, capsys):
     text = capsys.readouterr().out
     assert "Preferences form a cycle" in text
     assert "Influence of the menus" in text
-    assert out.read_text().startswith("menu,choices,share,distance_without,pvalue_without,named,conflicts")
+    assert out.read_text(encoding="utf-8").startswith(
+        "menu,choices,share,distance_without,pvalue_without,named,conflicts"
+    )
     assert main(["explain", file, *options, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["conflicts"][0]["pattern"]["name"] == "cycle"

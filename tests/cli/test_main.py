@@ -11,6 +11,7 @@ import pytest
 import rumflow as rf
 from rumflow.cli.main import main
 from tests.reference.interrupts import Interrupted
+from tests.reference.systems import not_on_windows
 
 
 def test_module_runs_in_a_process_of_its_own():
@@ -19,12 +20,12 @@ def test_module_runs_in_a_process_of_its_own():
 
 
 INTERRUPTING = """
-import os, signal, sys
+import signal, sys
 
 class Interrupt:
     def find_spec(self, name, path=None, target=None):
         if name == {module!r}:
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
 
 sys.meta_path.insert(0, Interrupt())
 from rumflow.cli.main import main
@@ -81,6 +82,7 @@ def shell(words, **options):
 ENDS = ("| head -1", "| true", ">&-", "2>&-", ">&- 2>&-")
 
 
+@not_on_windows
 @pytest.mark.parametrize(
     ("command", "ends"),
     [
@@ -102,6 +104,7 @@ def test_streams_that_are_closed(command, ends, odd_file):
         ) or ("true" in redirected or ">&-" in redirected)
 
 
+@not_on_windows
 def test_what_is_for_a_closed_stream_is_not_on_the_other():
     assert "rumflow:" not in shell("project no.csv 2>&-").stdout
 
@@ -127,6 +130,7 @@ def test_what_a_terminal_would_act_on_is_written_out(odd_file, capsys):
     assert r"unrecognized arguments: --\x1b[31m" in capsys.readouterr().err
 
 
+@not_on_windows
 def test_streams_of_few_characters(odd_file):
     few = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = shell(f"project {odd_file} -q", env=few)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -11,8 +12,16 @@ from rumflow.cli.parser import COMMANDS
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_an_example(capsys, command):
+    """On a line of its own, which can be copied as it is."""
+    example = import_module(f"rumflow.cli.{command}").EXAMPLE
     assert main([command, "--help"]) == 0
-    assert f"example: rumflow {command}" in " ".join(capsys.readouterr().out.split())
+    assert f"\nexample:\n  {example}\n" in capsys.readouterr().out
+    assert f"rumflow {command}" in example
+
+
+def test_help_names_the_files_that_are_read(capsys):
+    assert main(["project", "--help"]) == 0
+    assert "Excel (.xlsx)" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_project(capsys, choices, tmp_path):
         assert path.stat().st_size > 100
     answer = json.loads(out)
     assert answer["status"] == "optimal"
-    rows = json.loads((tmp_path / "fit.json").read_text())
+    rows = json.loads((tmp_path / "fit.json").read_text(encoding="utf-8"))
     assert len(rows) == 4 * 8 - 4
     squares = sum((r["observed"] - r["fitted"]) ** 2 for r in rows)
     assert np.sqrt(squares) == pytest.approx(answer["distance"], rel=1e-9)
@@ -106,7 +106,7 @@ def test_project_a_hundred_items(capsys, tmp_path, monkeypatch):
     assert "everything except " in out
     assert "the others" in out
     assert max(map(len, out.splitlines())) < 200
-    lines = out_file.read_text().splitlines()
+    lines = out_file.read_text(encoding="utf-8").splitlines()
     assert lines[0] == "menu_id,menu,item,observed,fitted,count"
     assert len(lines) == 1 + data.membership.sum()
     code, out, err = run(capsys, "project", path, "--json")
@@ -120,7 +120,8 @@ def test_project_a_hundred_items(capsys, tmp_path, monkeypatch):
 def test_project_each_group(capsys, tmp_path):
     path = tmp_path / "groups.csv"
     path.write_text(
-        "domain,menu,item,count\n" + "".join(f"{g},ab,{x},{5 + k}\n" for k, g in enumerate("pqr") for x in "ab")
+        "domain,menu,item,count\n" + "".join(f"{g},ab,{x},{5 + k}\n" for k, g in enumerate("pqr") for x in "ab"),
+        encoding="utf-8",
     )
     code, out, _ = run(capsys, "project", path, "--by", "group", "--json")
     assert code == 0
@@ -150,7 +151,9 @@ def test_an_interrupt_ends_the_groups(capsys, tmp_path, monkeypatch):
     from rumflow.cli import project as command
 
     path = tmp_path / "groups.csv"
-    path.write_text("group,menu,item,count\n" + "".join(f"{g},ab,{x},5\n" for g in "pqr" for x in "ab"))
+    path.write_text(
+        "group,menu,item,count\n" + "".join(f"{g},ab,{x},5\n" for g in "pqr" for x in "ab"), encoding="utf-8"
+    )
     interrupted = SimpleNamespace(
         misfits=lambda _: [], distance=0.1, gap=1.0, status=rf.Status.INTERRUPTED, problem=None, inside=False
     )
@@ -174,11 +177,13 @@ def test_projection_by_inverse_variance_is_the_statistic_of_the_test(capsys, tmp
 
 def test_shares_without_sample_sizes(capsys, tmp_path):
     path, page = tmp_path / "shares.csv", tmp_path / "page.html"
-    path.write_text("menu,item,count\na|b,a,0.25\na|b,b,0.75\na|b|c,a,0.5\na|b|c,b,0.25\na|b|c,c,0.25\n")
+    path.write_text(
+        "menu,item,count\na|b,a,0.25\na|b,b,0.75\na|b|c,a,0.5\na|b|c,b,0.25\na|b|c,c,0.25\n", encoding="utf-8"
+    )
     code, text, err = run(capsys, "report", path, "-o", page, "--json")
     assert code == 0, err
     assert json.loads(text)["pvalue"] is None
-    assert "The number of choices is not known." in page.read_text()
+    assert "The number of choices is not known." in page.read_text(encoding="utf-8")
     code, _, err = run(capsys, "test", path)
     assert code == 1
     assert "in the file (counts, or a column total)" in err
@@ -194,7 +199,9 @@ def test_a_billion_choices_and_one(capsys, tmp_path):
         ("a|b|c", "a", 1),
         ("a|b|c", "b", 10**9),
     ]
-    path.write_text("menu,item,count\n" + "".join(f"{menu},{item},{count}\n" for menu, item, count in rows))
+    path.write_text(
+        "menu,item,count\n" + "".join(f"{menu},{item},{count}\n" for menu, item, count in rows), encoding="utf-8"
+    )
     code, text, err = run(capsys, "explain", path, "--n-boot", 39, "--halves", 2, "--json")
     assert code == 0, err
     assert json.loads(text)["conflicts"]
@@ -202,11 +209,11 @@ def test_a_billion_choices_and_one(capsys, tmp_path):
     assert code == 0, err
     (only,) = json.loads(text)["bounds"]
     assert only["from"] is None or only["from"] <= only["lower"]
-    path.write_text(path.read_text().replace("1000000000", "10000000000"))
+    path.write_text(path.read_text(encoding="utf-8").replace("1000000000", "10000000000"), encoding="utf-8")
     code, _, err = run(capsys, "bounds", path, "--for", "b,c", "--n-boot", 39)
     assert code == 1
     assert "--confidence none" in err
-    path.write_text(path.read_text().replace("10000000000", "9000000000000"))
+    path.write_text(path.read_text(encoding="utf-8").replace("10000000000", "9000000000000"), encoding="utf-8")
     code, _, err = run(capsys, "test", path, "--n-boot", 39)
     assert code == 1
     assert "menu {a, b, c} has weight 9e+12 and menu {b, c} has 2;" in err
@@ -217,7 +224,8 @@ def test_one_bad_group_does_not_end_the_table(capsys, tmp_path, monkeypatch):
 
     path = tmp_path / "groups.csv"
     path.write_text(
-        "group,menu,item,count\n" + "".join(f"{g},ab,{x},{5 + k}\n" for k, g in enumerate("pqr") for x in "ab")
+        "group,menu,item,count\n" + "".join(f"{g},ab,{x},{5 + k}\n" for k, g in enumerate("pqr") for x in "ab"),
+        encoding="utf-8",
     )
 
     def refuse(data, *arguments, **options):

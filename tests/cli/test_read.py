@@ -9,7 +9,7 @@ from tests.reference.commands import run
 def write(path):
     menus = ["a|b", "a|b|c"]
     rows = [f"{who};{menu};{menu[2 * ((who + k) % 2)]};{who}" for who in range(30) for k, menu in enumerate(menus)]
-    path.write_text("Person;Shown;Took;Price\n" + "\n".join(rows) + "\n")
+    path.write_text("Person;Shown;Took;Price\n" + "\n".join(rows) + "\n", encoding="utf-8")
     return path
 
 
@@ -47,9 +47,9 @@ def test_forms(capsys, tmp_path):
     given = shlex.join([str(path), *ROLES])
     assert answer["next"][0]["shell"] == f"rumflow project {given}"
     assert answer["next"][-1]["shell"] == f"rumflow report {given} -o report.html"
-    assert len((tmp_path / "a.csv").read_text().splitlines()) == 1 + len(answer["cells"])
+    assert len((tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()) == 1 + len(answer["cells"])
     code, out, err = run(capsys, "read", path, *ROLES, "--out", tmp_path / "a.html")
-    page = (tmp_path / "a.html").read_text()
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert "<h1>choices.csv</h1>" in page
     assert "tests resample whole subjects; --no-cluster takes choices as independent." in page
@@ -64,14 +64,14 @@ def test_short_forms(capsys, tmp_path):
         code, out, _ = run(capsys, "read", path, *ROLES, "-q", *words)
         assert code == 0
         assert f"  rumflow project {shlex.join([str(path), *ROLES])}\n" in out
-    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+    assert (tmp_path / "a.csv").read_text(encoding="utf-8") == (tmp_path / "b.csv").read_text(encoding="utf-8")
     assert run(capsys, "project", path, *ROLES, "-o", tmp_path / "c.csv")[0] == 0
     assert (tmp_path / "c.csv").exists()
 
 
 def test_numbers_under_an_unknown_name_are_asked_about(capsys, tmp_path):
     path = tmp_path / "sold.csv"
-    path.write_text("menu,choice,sold\na|b,a,30\na|b,b,10\n")
+    path.write_text("menu,choice,sold\na|b,a,30\na|b,b,10\n", encoding="utf-8")
     code, _, err = run(capsys, "read", path)
     assert code == 1
     assert (

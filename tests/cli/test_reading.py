@@ -12,7 +12,7 @@ from tests.reference.commands import COUNTS, run, start
 
 def test_layouts_from_the_command_line(tmp_path, capsys):
     path = tmp_path / "a.csv"
-    path.write_text("first,second,answer\ntea,milk,1\nmilk,juice,2\ntea,juice,9\ntea,milk,2\n")
+    path.write_text("first,second,answer\ntea,milk,1\nmilk,juice,2\ntea,juice,9\ntea,milk,2\n", encoding="utf-8")
     options = ["--menu", "first,second", "--choice", "answer", "--missing", "9", "--base", "1"]
     assert main(["project", str(path), *options]) == 0
     printed = capsys.readouterr()
@@ -27,7 +27,8 @@ def test_names_of_groups_are_distinct(capsys, tmp_path):
     path = tmp_path / "two.csv"
     path.write_text(
         "first,second,menu,item,count\n"
-        + "".join(f"{g},ab,{x},5\n" for g in ('"x, y",z', 'x,"y, z"', "p,q") for x in "ab")
+        + "".join(f"{g},ab,{x},5\n" for g in ('"x, y",z', 'x,"y, z"', "p,q") for x in "ab"),
+        encoding="utf-8",
     )
     reading = ["--by", "group", "--group", "first,second", "--json"]
     code, printed, _ = run(capsys, "project", path, *reading)
@@ -40,7 +41,7 @@ def test_names_of_groups_are_distinct(capsys, tmp_path):
 
 def test_what_is_said_of_groups_holds_when_they_are_taken_apart(capsys, tmp_path):
     path = tmp_path / "groups.csv"
-    path.write_text("group,menu,choice\n" + "".join(f"{g},ab,{x}\n" for g in "pqr" for x in "ab"))
+    path.write_text("group,menu,choice\n" + "".join(f"{g},ab,{x}\n" for g in "pqr" for x in "ab"), encoding="utf-8")
     _, _, err = run(capsys, "project", path, "--by", "group")
     assert "3 groups" in err
     assert "together" not in err
@@ -54,7 +55,7 @@ def test_a_file_named_twice(capsys, counts):
 
 def test_layouts_of_several_columns(capsys, tmp_path):
     path = tmp_path / "places.csv"
-    path.write_text("a1,a2,pick\ntea,milk,1\ntea,milk,2\nmilk,juice,1\ntea,juice,9\n")
+    path.write_text("a1,a2,pick\ntea,milk,1\ntea,milk,2\nmilk,juice,1\ntea,juice,9\n", encoding="utf-8")
     reading = ["--menu", "a1,a2", "--choice", "pick", "--base", "1", "--missing", "9"]
     code, printed, err = run(capsys, "project", path, *reading, "--json")
     assert code == 0, err
@@ -63,7 +64,7 @@ def test_layouts_of_several_columns(capsys, tmp_path):
 
 def test_doubts_about_the_data_are_said_once(capsys, tmp_path):
     path = tmp_path / "groups.csv"
-    path.write_text("group,menu,choice\n" + "".join(f'g{k},"a,b",{"ab"[k % 2]}\n' for k in range(30)))
+    path.write_text("group,menu,choice\n" + "".join(f'g{k},"a,b",{"ab"[k % 2]}\n' for k in range(30)), encoding="utf-8")
     for quiet in ([], ["-q"], ["--json"]):
         code, _, err = run(capsys, "project", path, "--group", "group", *quiet)
         assert code == 0
@@ -87,7 +88,7 @@ def test_encodings_that_are_none(capsys, counts, encoding):
 
 def test_empty_fields_as_codes_for_missing_choices(capsys, tmp_path):
     path = tmp_path / "choices.csv"
-    path.write_text("menu,choice\n" + 5 * '"a,b",a\n' + 4 * '"a,b",b\n' + 2 * '"a,b",\n')
+    path.write_text("menu,choice\n" + 5 * '"a,b",a\n' + 4 * '"a,b",b\n' + 2 * '"a,b",\n', encoding="utf-8")
     code, out, _ = run(capsys, "project", path, "--missing", "", "--json")
     assert code == 0
     assert json.loads(out)["choices"] == 9
@@ -103,7 +104,7 @@ def grouped(tmp_path):
         ("south", "a|b", "a", 2),
         ("south", "a|b", "b", 3),
     ]
-    path.write_text("group,menu,item,count\n" + "".join(f"{g},{m},{x},{c}\n" for g, m, x, c in rows))
+    path.write_text("group,menu,item,count\n" + "".join(f"{g},{m},{x},{c}\n" for g, m, x, c in rows), encoding="utf-8")
     return path
 
 
@@ -139,13 +140,13 @@ def test_only_needs_groups_or_subjects(capsys, counts):
     code, _, err = run(capsys, "explain", counts, "--only", "a")
     assert code == 1
     assert "have no group" in err
-    counts.write_text("menu,choice\na|b,a\na|b,b\n")
+    counts.write_text("menu,choice\na|b,a\na|b,b\n", encoding="utf-8")
     assert "have no group" in run(capsys, "explain", counts, "--only", "a")[2]
 
 
 def test_twice_names_the_columns_that_may_tell_rows_apart(capsys, tmp_path):
     path = tmp_path / "twice.csv"
-    path.write_text("season,menu,item,count\nwet,a|b,a,3\nwet,a|b,b,4\ndry,a|b,a,3\n")
+    path.write_text("season,menu,item,count\nwet,a|b,a,3\nwet,a|b,b,4\ndry,a|b,a,3\n", encoding="utf-8")
     code, _, err = run(capsys, "project", path)
     assert code == 1
     assert "columns without a use are season" in err

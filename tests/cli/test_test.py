@@ -46,9 +46,9 @@ def test_test(capsys, choices, tmp_path):
     answer = json.loads(out)
     assert len(answer["pvalues"]) == 2
     assert all(p >= 1 / 50 for p in answer["pvalues"])
-    assert len((tmp_path / "null.csv").read_text().splitlines()) == 50
+    assert len((tmp_path / "null.csv").read_text(encoding="utf-8").splitlines()) == 50
     assert run(capsys, "test", choices, "--n-boot", 49, "--seed", 1, "--out", tmp_path / "test.tex")[0] == 0
-    lines = (tmp_path / "test.tex").read_text().splitlines()
+    lines = (tmp_path / "test.tex").read_text(encoding="utf-8").splitlines()
     assert lines[3] == r"tau & statistic & p-value & critical value & n boot \\"
     assert len(lines) == 5 + 3 + 2
     code, _, err = run(capsys, "test", choices, "--replicates", tmp_path / "null.txt")
@@ -76,7 +76,7 @@ def test_tests_by_subject_are_adjusted(capsys, tmp_path):
         menu = ["a,b", "b,c", "a,c", "a,b,c"][k % 4]
         lines.append(f's{k % 3},"{menu}",{menu.split(",")[rng.integers(len(menu.split(",")))]}')
     path = tmp_path / "subjects.csv"
-    path.write_text("\n".join(lines))
+    path.write_text("\n".join(lines), encoding="utf-8")
     code, out, _ = run(capsys, "test", path, "--by", "subject", "--n-boot", 19, "--seed", 0, "--json")
     assert code == 0
     results = json.loads(out)["results"]
@@ -96,7 +96,10 @@ def test_memory_of_many_tests_is_asked_for_first(counts, monkeypatch):
 @pytest.mark.parametrize("command", ["test", "explain", "bounds", "assort", "report", "compare"])
 def test_how_subjects_are_resampled_is_said(capsys, tmp_path, command):
     path = tmp_path / "subjects.csv"
-    path.write_text("menu,choice,subject\n" + "".join(f"a|b,{x},{s}\na|b|c,{x},{s}\n" for s in range(4) for x in "ab"))
+    path.write_text(
+        "menu,choice,subject\n" + "".join(f"a|b,{x},{s}\na|b|c,{x},{s}\n" for s in range(4) for x in "ab"),
+        encoding="utf-8",
+    )
     more = {"bounds": ["--for", "a,c"], "assort": ["--revenue", "b=1,c=2", "--outside", "a", "--confidence", 0.9]}
     more |= {"report": ["-o", tmp_path / "page.html"], "explain": ["--halves", 2]}
     words = [command, path, *more.get(command, []), "--n-boot", 19]
@@ -117,7 +120,7 @@ def test_how_subjects_are_resampled_is_said(capsys, tmp_path, command):
 def test_groups_together_are_tested_for_differences(capsys, tmp_path):
     path = tmp_path / "groups.csv"
     rows = [f"{g},a|b,{x}" for g, chosen in (("north", "aaaaaaab"), ("south", "abbbbbbb")) for x in chosen * 5]
-    path.write_text("\n".join(["group,menu,choice", *rows, "north,a|b|c,c", "south,a|b|c,c"]) + "\n")
+    path.write_text("\n".join(["group,menu,choice", *rows, "north,a|b|c,c", "south,a|b|c,c"]) + "\n", encoding="utf-8")
     words = ["test", path, "--by", "group", "--together", "--n-boot", 19, "--seed", 1]
     code, out, _ = run(capsys, *words)
     assert code == 0
@@ -133,7 +136,7 @@ def test_groups_together_are_tested_for_differences(capsys, tmp_path):
 def test_one_bad_group_does_not_end_the_table(capsys, tmp_path):
     path = tmp_path / "groups.csv"
     rows = "north,1,a|b,a north,2,a|b,b north,1,a|c,c south,3,a|b,a south,3,a|c,a west,4,a|b,b west,5,a|c,c"
-    path.write_text("group,subject,menu,choice\n" + rows.replace(" ", "\n") + "\n")
+    path.write_text("group,subject,menu,choice\n" + rows.replace(" ", "\n") + "\n", encoding="utf-8")
     code, out, _ = run(capsys, "test", path, "--by", "group", "--cluster", "--n-boot", 9, "--seed", 1)
     assert code == 0
     assert "Not tested: south (cluster: there is only one subject" in out
@@ -141,7 +144,9 @@ def test_one_bad_group_does_not_end_the_table(capsys, tmp_path):
     answer = json.loads(out)
     assert [r["name"] for r in answer["results"]] == ["north", "west"]
     assert list(answer["refused"]) == ["south"]
-    path.write_text("group,subject,menu,choice\n" + "".join(f"{g},1,a|b,{x}\n" for g in "pq" for x in "ab"))
+    path.write_text(
+        "group,subject,menu,choice\n" + "".join(f"{g},1,a|b,{x}\n" for g in "pq" for x in "ab"), encoding="utf-8"
+    )
     code, _, err = run(capsys, "test", path, "--by", "group", "--cluster", "--n-boot", 9)
     assert code == 1
     assert "there is only one subject" in err

@@ -115,7 +115,7 @@ def test_errors_of_commands(capsys, counts, words, message):
 )
 def test_errors_of_readers(capsys, tmp_path, content, message):
     path = tmp_path / "data.csv"
-    path.write_text(content)
+    path.write_text(content, encoding="utf-8")
     code, _, err = run(capsys, "project", path)
     assert code == 1
     assert message in err
@@ -124,11 +124,11 @@ def test_errors_of_readers(capsys, tmp_path, content, message):
 
 def test_numbers_of_choices_that_are_not_known(capsys, tmp_path):
     path = tmp_path / "data.csv"
-    path.write_text("menu,item,count\na|b,a,0.5\na|b,b,1.2\na|c,a,2.5\na|c,c,0.2\n")
+    path.write_text("menu,item,count\na|b,a,0.5\na|b,b,1.2\na|c,a,2.5\na|c,c,0.2\n", encoding="utf-8")
     code, _, err = run(capsys, "test", path, "--n-boot", 9, "-q")
     assert code == 1
     assert "or whole sample sizes\n" in err
-    path.write_text("menu,item,share\na|b,a,0.5\na|b,b,0.5\n")
+    path.write_text("menu,item,share\na|b,a,0.5\na|b,b,0.5\n", encoding="utf-8")
     code, _, err = run(capsys, "assort", path, "--revenue", "a=1", "--outside", "b", "--confidence", 0.9, "-q")
     assert code == 1
     assert err == "rumflow: --confidence 0.9: a level needs counts of choices\n"
@@ -151,7 +151,9 @@ def test_an_error_of_the_solver(capsys, monkeypatch, counts):
 def test_notes_of_results(capsys, tmp_path, counts):
     path = tmp_path / "subjects.csv"
     rows = [(s, menu, menu[2 * (s % 2)]) for s in range(8) for menu in ("a|b", "b|c", "c|a")]
-    path.write_text("subject,menu,choice\n" + "".join(f"{s},{menu},{item}\n" for s, menu, item in rows))
+    path.write_text(
+        "subject,menu,choice\n" + "".join(f"{s},{menu},{item}\n" for s, menu, item in rows), encoding="utf-8"
+    )
     code, out, _ = run(capsys, "test", path, "--n-boot", 9, "--seed", 1)
     assert code == 0
     assert "; --no-cluster takes choices as independent" in out
@@ -182,7 +184,8 @@ def test_labels_that_look_like_arguments_stay(capsys, tmp_path):
     pair, three = "tea|outside_option", "tea|outside_option|seed=1"
     path.write_text(
         f"menu,item,count\n{pair},tea,30\n{pair},outside_option,70\n"
-        f"{three},tea,50\n{three},outside_option,30\n{three},seed=1,20\n"
+        f"{three},tea,50\n{three},outside_option,30\n{three},seed=1,20\n",
+        encoding="utf-8",
     )
     for words in (
         ["test", path, "--n-boot", 99],
@@ -218,12 +221,12 @@ def test_what_can_be_named_in_python_only_is_not_advised(capsys, tmp_path):
         "3 further candidates were left out."
     )
     households, prices = tmp_path / "households.csv", tmp_path / "prices.csv"
-    households.write_text("year,share_food,share_fuel\n1,0.5,0.5\n2,0.4,0.6\n")
-    prices.write_text("year,p_food,p_fuel,p_rent\n1,1,2,3\n2,2,1,3\n")
+    households.write_text("year,share_food,share_fuel\n1,0.5,0.5\n2,0.4,0.6\n", encoding="utf-8")
+    prices.write_text("year,p_food,p_fuel,p_rent\n1,1,2,3\n2,2,1,3\n", encoding="utf-8")
     code, _, said = run(capsys, "test", households, "--prices", prices, "--n-boot", 9)
     assert code == 1
     assert said.splitlines()[-1].endswith("for 2 goods (share_food, share_fuel); leave the other columns out")
-    prices.write_text("year,p_food,p_rent\n1,1,2\n2,2,1\n")
+    prices.write_text("year,p_food,p_rent\n1,1,2\n2,2,1\n", encoding="utf-8")
     code, _, said = run(capsys, "test", households, "--prices", prices, "--n-boot", 9)
     assert code == 1
     assert said.splitlines()[-1].endswith("have fuel; give both the same names")

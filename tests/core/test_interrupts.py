@@ -13,6 +13,7 @@ from numba.core import event
 from rumflow.core.compile import kernel
 from rumflow.core.interrupts import hold_interrupt, load_module, pass_interrupt
 from rumflow.core.patience import under
+from tests.reference.systems import not_on_windows
 
 
 def test_the_signal_waits_until_the_end():
@@ -178,6 +179,7 @@ print(got, len(lost))
 """
 
 
+@not_on_windows
 def test_no_interrupt_is_lost_and_kernels_compile_afterwards(tmp_path):
     run = subprocess.run(
         [sys.executable, "-c", STORM], env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},

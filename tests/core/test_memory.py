@@ -12,6 +12,7 @@ import pytest
 import rumflow as rf
 from rumflow.core import lattice, memory
 from rumflow.errors import InputError
+from tests.reference.systems import only_on_linux
 
 N = 14
 RANKINGS = 360  # space is set aside for twice as many rankings as the pool holds, 256
@@ -181,6 +182,7 @@ def test_control_groups_around_this_process_count(own, root, limit, used, monkey
     assert memory.available_memory() == 0
 
 
+@only_on_linux
 def test_the_limit_of_the_address_space_counts():
     """In a process of its own, since the limit cannot be taken back."""
     code = (

@@ -320,7 +320,7 @@ def files(given_counts, path):
     }  # fmt: skip
     for header, content in lines.items():
         name = path / f"{header.replace(',', ' ')}.csv"
-        name.write_text("\n".join([header, *content]) + "\n")
+        name.write_text("\n".join([header, *content]) + "\n", encoding="utf-8")
         yield name, len(content)
 
 

@@ -61,13 +61,13 @@ def test_more_wrong_input(tmp_path):
         with pytest.raises(rf.InputError, match="there is one budget"):
             function(alone)
     file = tmp_path / "h.csv"
-    file.write_text("year,share1,share2\n1990,0.5,0.5\n1991,1,0\n")
+    file.write_text("year,share1,share2\n1990,0.5,0.5\n1991,1,0\n", encoding="utf-8")
     prices = tmp_path / "p.csv"
-    prices.write_text("year,price1,price2\n1990,1,2\n")
+    prices.write_text("year,price1,price2\n1990,1,2\n", encoding="utf-8")
     with pytest.raises(rf.InputError, match="budget 1991 has no prices"):
         rf.BudgetData.from_csv(file, prices)
     with pytest.raises(rf.InputError, match="no such column"):
         rf.BudgetData.from_csv(file, prices, expenditure="income")
-    prices.write_text("year,price1\n1990,1\n")
+    prices.write_text("year,price1\n1990,1\n", encoding="utf-8")
     with pytest.raises(rf.InputError, match="1 columns of prices"):
         rf.BudgetData.from_csv(file, prices)

@@ -55,8 +55,8 @@ def test_budgets_that_are_not_named():
 
 
 def test_goods_and_prices_that_share_some_names_only(tmp_path):
-    (tmp_path / "h.csv").write_text("year,quantity_food,quantity_fuel\n1,2,3\n2,3,2\n")
-    (tmp_path / "p.csv").write_text("year,price_energy,price_food\n1,1,2\n2,2,1\n")
+    (tmp_path / "h.csv").write_text("year,quantity_food,quantity_fuel\n1,2,3\n2,3,2\n", encoding="utf-8")
+    (tmp_path / "p.csv").write_text("year,price_energy,price_food\n1,1,2\n2,2,1\n", encoding="utf-8")
     with pytest.raises(
         rf.InputError, match=r"prices are for energy, the goods of the households have fuel; .*price=\["
     ):

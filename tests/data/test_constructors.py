@@ -13,10 +13,11 @@ def test_the_class_that_is_asked_is_made(tmp_path):
         pass
 
     table = {"menu": ["a,b", "a,b", "a,b"], "choice": ["a", "b", "a"]}
-    (tmp_path / "c.csv").write_text('menu,choice\n"a,b",a\n"a,b",b\n"a,b",a\n')
+    (tmp_path / "c.csv").write_text('menu,choice\n"a,b",a\n"a,b",b\n"a,b",a\n', encoding="utf-8")
     (tmp_path / "o.soc").write_text(
         "# FILE NAME: o.soc\n# NUMBER ALTERNATIVES: 2\n# NUMBER VOTERS: 3\n# NUMBER UNIQUE ORDERS: 2\n"
-        "# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n2: 1, 2\n1: 2, 1\n"
+        "# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n2: 1, 2\n1: 2, 1\n",
+        encoding="utf-8",
     )
     made = [
         Mine.from_counts({("a", "b"): {"a": 2, "b": 1}}),

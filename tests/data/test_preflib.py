@@ -27,7 +27,7 @@ ITEMS = ["tea", "milk, warm", "juice"]
 
 def write(folder, text, ending="toi"):
     path = folder / f"drinks.{ending}"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return path
 
 

@@ -12,12 +12,15 @@ RUN = ("quickstart", "data", "budgets", "guide", "migration", "choose", "pairs")
 DOCS = sorted(p for p in (Path(__file__).parents[2] / "docs").glob("*.md") if p.stem.startswith(RUN))
 NEEDS = {"rumflow.sklearn": "sklearn", "report ": "jinja2", "import torch": "torch", "import jax": "jax"}
 
+#: Pages whose blocks of text are what the blocks of code before them print; three dots stand for what is left out.
+PRINTED = ("budgets", "choose", "guide-explain", "quickstart-machine-learning")
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", DOCS, ids=[p.stem for p in DOCS])
 def test_examples(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    names = {}
+    names, printed = {}, ""
     for language, block in re.findall(r"```(\w+)[^\n]*\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
         for line in block.splitlines() if language == "sh" else ():
             if "report " in line:
@@ -30,6 +33,10 @@ def test_examples(page, tmp_path, monkeypatch, capsys):
                 if words in block:
                     pytest.importorskip(module)
             exec(compile(block, str(page), "exec"), names)
+        printed += capsys.readouterr().out
+        if language == "text" and page.stem in PRINTED:
+            left = [line for line in block.splitlines() if line != "..." and line not in printed.splitlines()]
+            assert left == []
 
 
 def test_the_summary_that_is_explained_is_the_one_that_is_printed(tmp_path, monkeypatch, capsys):

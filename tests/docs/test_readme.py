@@ -35,15 +35,15 @@ def test_examples_run(block, capsys):
 
 
 def test_extras_exist():
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     named = set(re.findall(r"\.\[(\w+)\]", TEXT))
     assert named
     assert named <= set(extras)
 
 
 def test_versions_agree():
-    assert f"\nversion: {rf.__version__}\n" in (ROOT / "CITATION.cff").read_text()
-    newest = (ROOT / "CHANGELOG.md").read_text().split("\n## ")[1]
+    assert f"\nversion: {rf.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    newest = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## ")[1]
     assert newest.startswith(f"{rf.__version__} ")
 
 
@@ -67,7 +67,7 @@ def test_links_lead_somewhere(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_exist(page):
     text = page.read_text(encoding="utf-8")
-    makefile = (ROOT / "Makefile").read_text()
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for name in re.findall(r"(?:^|`)make ([\w-]+)", text, re.MULTILINE):
         assert f"\n{name}:" in makefile
     for name in re.findall(r"`rumflow ([a-z]+)", text):
@@ -95,7 +95,8 @@ def test_named_files_and_functions_exist(page):
     for file, names in re.findall(rf"`((?:{folders})/[a-z_/]+\.py)(?:: ([\w., ]+))?`", text):
         assert (PACKAGE / file).exists(), file
         defined = {
-            getattr(node, "name", getattr(node, "id", "")) for node in ast.walk(ast.parse((PACKAGE / file).read_text()))
+            getattr(node, "name", getattr(node, "id", ""))
+            for node in ast.walk(ast.parse((PACKAGE / file).read_text(encoding="utf-8")))
         }
         for name in filter(None, names.split(", ")):
             assert set(name.split(".")) <= defined, f"{file}: {name}"
@@ -113,10 +114,10 @@ def test_named_files_and_functions_exist(page):
 
 def test_citation_and_changelog_agree():
     root = Path(__file__).parents[2]
-    citation = (root / "CITATION.cff").read_text()
+    citation = (root / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {rf.__version__}\n" in citation
     heading = re.search(
-        rf"^## {re.escape(rf.__version__)} \((.*)\)$", (root / "CHANGELOG.md").read_text(), re.MULTILINE
+        rf"^## {re.escape(rf.__version__)} \((.*)\)$", (root / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
     )
     released = re.search(r"^date-released: (.*)$", citation, re.MULTILINE)
     assert (heading.group(1) == "unreleased") == (released is None)

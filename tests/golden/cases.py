@@ -425,7 +425,7 @@ def cases() -> Iterator[Case]:
 
 def load() -> dict[str, dict[str, list[str]]]:
     """What is stored: numbers as text that keeps every bit."""
-    return dict(json.loads(STORED.read_text()))
+    return dict(json.loads(STORED.read_text(encoding="utf-8")))
 
 
 def compare(stored: dict[str, list[str]], found: Numbers) -> float:
@@ -466,7 +466,7 @@ def main() -> None:
             if far:
                 print(f"{name}: differs by {far:.1e}", flush=True)
     if given.write:
-        STORED.write_text(json.dumps(results, indent=0) + "\n")
+        STORED.write_text(json.dumps(results, indent=0) + "\n", encoding="utf-8")
     print(f"{count} cases, {count if given.write else same} with the same bits, {time.perf_counter() - begin:.0f} s")
 
 

@@ -16,6 +16,7 @@ from rumflow.solvers.active_set import solve as active_set
 from tests.reference.examples import FIRST
 from tests.reference.interrupts import Interrupted
 from tests.reference.samples import make_data
+from tests.reference.systems import not_on_windows
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +53,7 @@ def many_tests(**options):
     return rf.rum_test_many(groups, n_boot=500, seed=7, **options).tests
 
 
+@not_on_windows
 @pytest.mark.slow
 def test_dask_cluster_loses_a_worker():
     joblib = pytest.importorskip("joblib")
@@ -323,7 +325,7 @@ def test_a_checkpoint_gives_back_what_was_done(tmp_path):
         assert into[0].vanished[:2].tolist() == [0, 4]
     with pytest.raises(rf.InputError, match="belongs to another test"):
         jobs._Checkpoint(store.path, "other").load([collected(3)])
-    store.path.write_text("no checkpoint")
+    store.path.write_text("no checkpoint", encoding="utf-8")
     with pytest.raises(rf.InputError, match="not a checkpoint file of rumflow, or a damaged one"):
         store.load([collected(3)])
 

@@ -36,7 +36,7 @@ def em(data, rounds=4000):
 
 def read(path, n, *keys):
     tables = {}
-    with path.open() as file:
+    with path.open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
             table = tables.setdefault(tuple(row[k] for k in keys), np.zeros((1 << n, n)))
             mask = int(row["menu_mask"])

@@ -211,7 +211,7 @@ def test_many_tests_checkpoints_and_json(tmp_path, capsys):
     first = rf.rum_test(plain, n_boot=19, seed=1, checkpoint=path)
     assert rf.rum_test(more, n_boot=19, seed=1, checkpoint=path).pvalues.tolist() == first.pvalues.tolist()
     lines = [f"{'|'.join(menu)},{item},{count}\n" for menu, own in (DEAD | PAIR).items() for item, count in own.items()]
-    (tmp_path / "counts.csv").write_text("menu,item,count\n" + "".join(lines))
+    (tmp_path / "counts.csv").write_text("menu,item,count\n" + "".join(lines), encoding="utf-8")
     code, text, _ = run(capsys, "test", tmp_path / "counts.csv", "--n-boot", 9, "--seed", 1, "--json")
     assert code == 0
     found = json.loads(text)

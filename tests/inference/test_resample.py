@@ -290,7 +290,7 @@ def test_from_a_file_to_subjects_and_groups(tmp_path):
             menu = menus[rng.integers(4)]
             lines.append(f'"{",".join(menu)}",{rng.choice(menu)},p{person},{"xy"[person % 2]}')
     file = tmp_path / "choices.csv"
-    file.write_text("\n".join(lines))
+    file.write_text("\n".join(lines), encoding="utf-8")
     data = rf.ChoiceData.from_csv(file, subject="person", group="frame")
     result = rum_test(data, n_boot=39, cluster=True, seed=0)
     assert result.resample == "subject"

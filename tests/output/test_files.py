@@ -1,7 +1,6 @@
 """Files are written whole or not at all, through links, into devices, never over the input."""
 
 import csv
-import fcntl
 import json
 import os
 import stat
@@ -14,13 +13,14 @@ import pytest
 
 import rumflow as rf
 from rumflow.output.files import harmless, json_text, write_csv, write_table, write_whole
+from tests.reference.systems import not_on_windows
 
 TABLE = {"menu": ["a,b", "c"], "value": [1, 2.5]}
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "a.txt"
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
 
     def fail(file):
         file.write(b"half")
@@ -29,20 +29,21 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
     for target in (path, tmp_path / "new.txt"):
         with pytest.raises(ZeroDivisionError):
             write_whole(target, fail)
-    assert path.read_text() == "old"
+    assert path.read_text(encoding="utf-8") == "old"
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
+@not_on_windows
 def test_links_are_written_through(tmp_path):
     real, link, chain = tmp_path / "real.csv", tmp_path / "link.csv", tmp_path / "chain.csv"
-    real.write_text("old")
+    real.write_text("old", encoding="utf-8")
     real.chmod(0o640)
     link.symlink_to("real.csv")
     chain.symlink_to("link.csv")
     write_table(TABLE, chain)
     assert chain.is_symlink()
     assert link.is_symlink()
-    assert real.read_text().splitlines() == ["menu,value", '"a,b",1', "c,2.5"]
+    assert real.read_text(encoding="utf-8").splitlines() == ["menu,value", '"a,b",1', "c,2.5"]
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
     dangling = tmp_path / "dangling.csv"
     dangling.symlink_to(tmp_path / "not yet.csv")
@@ -55,6 +56,7 @@ def test_links_are_written_through(tmp_path):
         write_table(TABLE, circle)
 
 
+@not_on_windows
 def test_devices_and_pipes_are_written_into(tmp_path):
     write_table(TABLE, "/dev/null")
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
@@ -75,14 +77,15 @@ def test_devices_and_pipes_are_written_into(tmp_path):
     assert stat.S_ISFIFO(os.stat(pipe).st_mode)
 
 
+@not_on_windows
 def test_the_input_is_not_overwritten(tmp_path):
     path, link = tmp_path / "in.csv", tmp_path / "out.csv"
-    path.write_text("data")
+    path.write_text("data", encoding="utf-8")
     link.symlink_to(path)
     for target in (path, link, tmp_path / "." / "in.csv"):
         with pytest.raises(rf.InputError, match="is the file that was read"):
             write_table(TABLE, target, inputs=[tmp_path / "other.csv", path])
-    assert path.read_text() == "data"
+    assert path.read_text(encoding="utf-8") == "data"
     write_table(TABLE, "/dev/null", inputs=["/dev/null", "-"])
 
 
@@ -107,7 +110,7 @@ def test_every_kind_of_table(tmp_path):
     pyarrow = pytest.importorskip("pyarrow.parquet")
     for name in ("a.json", "a.csv", "a.parquet", "x" * 251 + ".csv"):
         write_table(TABLE, tmp_path / name)
-    assert json.loads((tmp_path / "a.json").read_text())[1] == {"menu": "c", "value": 2.5}
+    assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))[1] == {"menu": "c", "value": 2.5}
     assert pyarrow.read_table(tmp_path / "a.parquet").to_pydict() == {"menu": ["a,b", "c"], "value": [1.0, 2.5]}
     with pytest.raises(rf.InputError, match=r"must end in \.csv, \.parquet"):
         write_table(TABLE, tmp_path / "a.txt")
@@ -120,12 +123,12 @@ def test_tables_for_people_hold_no_formulas(tmp_path):
     assert [harmless(v) for v in nasty] == [*("'" + v for v in nasty[:5]), *nasty[5:]]
     assert [harmless(v) for v in (-1, None, -2.5)] == [-1, None, -2.5]
     write_table({"item": nasty, "=x": [-1] * len(nasty)}, tmp_path / "a.csv")
-    with open(tmp_path / "a.csv", newline="") as file:
+    with open(tmp_path / "a.csv", newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     assert header == ["item", "'=x"]
     assert not [r for r in rows if r[0][0] in "=+-@\t" and r[0] not in ("-3.5", "+7")]
     write_csv({"item": nasty}, tmp_path / "b.csv")
-    with open(tmp_path / "b.csv", newline="") as file:
+    with open(tmp_path / "b.csv", newline="", encoding="utf-8") as file:
         assert [r[0] for r in csv.reader(file)][1:] == nasty
 
 
@@ -157,10 +160,10 @@ def test_lone_surrogates(tmp_path):
         with pytest.raises(rf.InputError, match=r"the text 'a\\ud800b' holds a character that no text has"):
             write_table(table, tmp_path / name)
     write_table(table, tmp_path / "a.json")
-    assert json.loads((tmp_path / "a.json").read_text())[1]["item"] == "a\ud800b"
+    assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))[1]["item"] == "a\ud800b"
     for name in ("a.tex", "a.md", "a.html"):
         write_table(table, tmp_path / name)
-        assert "ud800b" in (tmp_path / name).read_text()
+        assert "ud800b" in (tmp_path / name).read_text(encoding="utf-8")
     assert sorted(os.listdir(tmp_path)) == ["a.html", "a.json", "a.md", "a.tex"]
 
 
@@ -175,12 +178,15 @@ write_whole(sys.argv[1], write)
 """
 
 
+@not_on_windows
 def test_what_a_killed_writer_left_is_removed_at_the_next_write(tmp_path):
+    import fcntl
+
     subprocess.run([sys.executable, "-c", KILLED, tmp_path / "a.csv"], check=False)
     left = os.listdir(tmp_path)
     assert len(left) == 1
     assert left[0].endswith(".part")
-    (tmp_path / ".mine.part").write_text("of somebody else")
+    (tmp_path / ".mine.part").write_text("of somebody else", encoding="utf-8")
     with open(tmp_path / ".1.2.part", "wb") as other:
         fcntl.flock(other, fcntl.LOCK_EX)  # somebody writes at this moment
         write_table(TABLE, tmp_path / "b.csv")

@@ -85,7 +85,7 @@ def test_files_come_back(name, tmp_path):
     one = RESULTS[name]
     table = as_texts(one.table)
     one.write(tmp_path / "a.csv")
-    with open(tmp_path / "a.csv", newline="") as file:
+    with open(tmp_path / "a.csv", newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     assert header == list(table)
     assert len(rows) == len(next(iter(table.values())))
@@ -93,7 +93,9 @@ def test_files_come_back(name, tmp_path):
         for text, value in zip(row, own, strict=True):
             assert text == ("" if value is None else str(value)) or text == f"'{value}"
     one.write(tmp_path / "a.json")
-    for row, own in zip(json.loads((tmp_path / "a.json").read_text()), zip(*table.values(), strict=True), strict=True):
+    for row, own in zip(
+        json.loads((tmp_path / "a.json").read_text(encoding="utf-8")), zip(*table.values(), strict=True), strict=True
+    ):
         assert list(row) == list(table)
         for value, expected in zip(row.values(), own, strict=True):
             assert value == expected or (value is None and not np.isfinite(expected))
@@ -110,17 +112,17 @@ def test_tables_to_paste_have_every_row(name, tmp_path):
     one = RESULTS[name]
     count, width = len(next(iter(one.table.values()))), len(one.table)
     one.write(tmp_path / "a.tex")
-    lines = (tmp_path / "a.tex").read_text().splitlines()
+    lines = (tmp_path / "a.tex").read_text(encoding="utf-8").splitlines()
     assert len(re.fullmatch(r"\\begin\{tabular\}\{([lr]+)\}", lines[1])[1]) == width
     body = lines[lines.index(r"\midrule") + 1 : lines.index(r"\bottomrule")]
     assert len(body) == count
     assert all(line.endswith(r" \\") and len(re.findall(r"(?<!\\)&", line)) == width - 1 for line in body)
     one.write(tmp_path / "a.md")
-    lines = (tmp_path / "a.md").read_text().splitlines()
+    lines = (tmp_path / "a.md").read_text(encoding="utf-8").splitlines()
     assert len(lines) == count + 2
     assert all(len(re.findall(r"(?<!\\)\|", line)) == width + 1 for line in lines)
     one.write(tmp_path / "a.html")
-    page = (tmp_path / "a.html").read_text()
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert page.count("<tr>") == count + 1
     assert page.count("<td") == count * width
@@ -147,7 +149,7 @@ def test_odd_labels_reach_no_terminal(name, tmp_path):
     assert "<b>" not in one._repr_html_().replace("<p><b>", "")
     for ending in ("tex", "md", "html"):
         one.write(tmp_path / f"a.{ending}")
-        assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", (tmp_path / f"a.{ending}").read_text())
+        assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", (tmp_path / f"a.{ending}").read_text(encoding="utf-8"))
     frame = one.to_frame(backend="dict")
     if "item" in frame and name != "functional":
         assert set(frame["item"]) <= {"$5_$9 <b>", "a\x1b[31m\nb", "c\rd\u202e", "out\ud800"}

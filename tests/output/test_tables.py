@@ -23,6 +23,23 @@ def test_version_and_plain_tables_without_rich(capsys):
     assert endless[-1].endswith("...")
 
 
+def test_whole_numbers_have_no_decimals_where_the_whole_column_has_none():
+    counts = [31.0, 9.0, None, 0.0]
+    table = Table(
+        "",
+        ["count", "share", "zeros and ones", "lists"],
+        [[c, s, z, 7] for c, s, z in zip(counts, [0.5, 2.0, 1.0, 12.0], [0.0, 1.0, 1.0, 0.0], strict=True)],
+    )
+    assert [line.split() for line in table.text().splitlines()[3:]] == [
+        ["31", "0.5000", "0.0000", "7"],
+        ["9", "2.0000", "1.0000", "7"],
+        ["-", "1.0000", "1.0000", "7"],
+        ["0", "12", "0.0000", "7"],
+    ]
+    lines = Table("", ["part", "time"], [["a", "9.5 s"], ["b", "10.0 s"]]).text().splitlines()
+    assert [line[-6:] for line in lines[3:]] == [" 9.5 s", "10.0 s"]
+
+
 def test_tables_with_rich():
     pytest.importorskip("rich")
 
@@ -41,7 +58,7 @@ def test_long_labels_are_not_cut_in_tables(capsys, tmp_path):
     path = tmp_path / "rooms.csv"
     menus = [names[:3], names[1:5], names]
     rows = [f"{'|'.join(menu)},{item},{5 + k}" for menu in menus for k, item in enumerate(menu)]
-    path.write_text("menu,item,count\n" + "\n".join(rows) + "\n")
+    path.write_text("menu,item,count\n" + "\n".join(rows) + "\n", encoding="utf-8")
     code, text, _ = run(capsys, "bounds", path, "--next", "-q")
     assert code == 0
     rows = re.split(r"\n(?=\{|everything except)", text.split("---\n")[-1].rpartition("\nwidth:")[0])

@@ -9,7 +9,7 @@ import rumflow as rf
 
 
 def rows_of(path):
-    with open(path, newline="") as file:
+    with open(path, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 

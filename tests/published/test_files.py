@@ -14,13 +14,13 @@ from tests.reference.commands import run
 
 def modes(path):
     """The columns of the modes, which are in the order of their codes."""
-    with open(path) as file:
+    with open(path, encoding="utf-8") as file:
         return next(csv.reader(file))[1:]
 
 
 def test_real_files(data_folder):
     want = {}
-    with open(data_folder / "l2_distances.csv") as file:
+    with open(data_folder / "l2_distances.csv", encoding="utf-8") as file:
         want = {(row["dataset"], row["group"]): float(row["d2_simplex"]) for row in csv.DictReader(file)}
     found = {}
     for name in ("SFwork", "SFshop"):

@@ -36,7 +36,7 @@ def read(table, tmp_path, kind, **options):
     """The table as a CSV file or as a frame."""
     if kind == "frame":
         return ChoiceData.from_frame(table, **options)
-    with open(tmp_path / "a.csv", "w", newline="") as file:
+    with open(tmp_path / "a.csv", "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(table)
         writer.writerows([["" if v is None else v for v in row] for row in zip(*table.values(), strict=True)])

@@ -17,7 +17,7 @@ def test_report_has_a_section_on_the_assortment(capsys, sales, tmp_path):
     assert code == 0
     expected = rf.best_assortment(rf.ChoiceData.from_csv(sales), {"tea": 3, "milk": 2, "beer": 5}, "none")
     assert tuple(json.loads(text)["assortment"]) == expected.menu
-    html = page.read_text()
+    html = page.read_text(encoding="utf-8")
     assert "What should be offered?" in html
     assert f"a person brings {expected.lower:.4g} on average" in html
     assert "contradict random utility" not in html
@@ -26,9 +26,9 @@ def test_report_has_a_section_on_the_assortment(capsys, sales, tmp_path):
     sure = rf.best_assortment(rf.ChoiceData.from_csv(sales), {"tea": 3, "milk": 2, "beer": 5}, "none", confidence=0.95)
     assert (
         f"a person brings at least {sure.lower:.4g} on average in every population that the data do not rule out"
-        in page.read_text()
+        in page.read_text(encoding="utf-8")
     )
-    assert "95 %: from" in page.read_text()
+    assert "95 %: from" in page.read_text(encoding="utf-8")
 
 
 def test_report_warns_where_the_data_contradict_the_model(capsys, tmp_path):
@@ -42,11 +42,13 @@ def test_report_warns_where_the_data_contradict_the_model(capsys, tmp_path):
         ("none|tea|milk", "tea", 70),
     ]
     rows.append(("none|tea|milk", "milk", 10))
-    path.write_text("menu,item,count\n" + "".join(f"{menu},{item},{count}\n" for menu, item, count in rows))
+    path.write_text(
+        "menu,item,count\n" + "".join(f"{menu},{item},{count}\n" for menu, item, count in rows), encoding="utf-8"
+    )
     options = ["--revenue", "tea=3,milk=2", "--outside", "none", "--n-boot", 39, "-q"]
     code, _, _ = run(capsys, "report", path, "-o", page, *options)
     assert code == 0
-    assert "contradict random utility, on which all of this rests" in page.read_text()
+    assert "contradict random utility, on which all of this rests" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -121,11 +121,11 @@ def test_a_page_by_subject(tmp_path):
         for who in range(30)
         for k, menu in enumerate(["a|b", "b|c", "a|c"])
     ]
-    (tmp_path / "c.csv").write_text("subject,menu,choice\n" + "\n".join(table) + "\n")
+    (tmp_path / "c.csv").write_text("subject,menu,choice\n" + "\n".join(table) + "\n", encoding="utf-8")
     out = tmp_path / "p.html"
     assert main(["report", str(tmp_path / "c.csv"), "-o", str(out), "--n-boot", "19", "--cluster", "--quiet"]) == 0
-    assert "subjects" in out.read_text()
-    assert "--cluster" in out.read_text()
+    assert "subjects" in out.read_text(encoding="utf-8")
+    assert "--cluster" in out.read_text(encoding="utf-8")
     assert (
         main(["report", str(tmp_path / "c.csv"), "-o", str(out), "--n-boot", "19", "--prices", "p.csv", "--cluster"])
         != 0

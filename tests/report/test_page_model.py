@@ -21,7 +21,7 @@ TIED = rf.ChoiceData.from_counts(
 def test_ties_as_an_outcome_are_compared_with_weak_orders(tmp_path):
     path = tmp_path / "page.html"
     found = make_report(TIED, path, n_boot=19, model=rf.TriangleInequalities())
-    page = path.read_text()
+    page = path.read_text(encoding="utf-8")
     assert found["distance"] == rf.project(TIED, model=rf.WeakOrders()).distance > 0.1
     assert found["pvalue"] == found["model_pvalue"] == 0.05
     assert found["model"] == "triangle inequalities"
@@ -54,28 +54,28 @@ def test_many_items_with_ties_are_compared_with_the_inequalities(tmp_path):
     around = [(k, (k + 1) % 11, rf.TIE) for k in range(11)]
     data = rf.ChoiceData.from_counts({menu: {menu[0]: 97, menu[1]: 1, rf.TIE: 2} for menu in around})
     found = make_report(data, path, n_boot=19)
-    page = path.read_text()
+    page = path.read_text(encoding="utf-8")
     assert found["pvalue"] == 0.05
     assert len(found["conflict"]) == 11  # all around
     assert "How far from a population that obeys the triangle inequalities?" in page
     assert "The triangle inequality is rejected (p = 0.05)" in page
     even = rf.ChoiceData.from_counts({menu: {menu[0]: 30, menu[1]: 30, rf.TIE: 40} for menu in around})
     assert make_report(even, path, n_boot=0)["conflict"] == []
-    assert "They may be: the shares obey all triangle inequalities" in path.read_text()
+    assert "They may be: the shares obey all triangle inequalities" in path.read_text(encoding="utf-8")
 
 
 def test_a_cycle_of_the_inequalities_beside_random_utility(tmp_path):
     path = tmp_path / "page.html"
     found = make_report(CYCLE, path, n_boot=19, model=rf.TriangleInequalities())
     assert found["model_distance"] == pytest.approx(found["distance"], abs=1e-9)  # three items: the same set
-    assert "a over b 0.9, b over c 0.9, c over a 0.8: together 2.6" in path.read_text()
+    assert "a over b 0.9, b over c 0.9, c over a 0.8: together 2.6" in path.read_text(encoding="utf-8")
 
 
 def test_a_pair_alone_and_what_is_refused(tmp_path):
     path = tmp_path / "page.html"
     data = rf.ChoiceData.from_counts({("a", "b", rf.TIE): {"a": 3, "b": 1, rf.TIE: 4}})
     assert make_report(data, path, n_boot=19)["distance"] < 1e-12
-    assert "Nothing can be tested" in path.read_text()
+    assert "Nothing can be tested" in path.read_text(encoding="utf-8")
     with pytest.raises(rf.InputError, match="an assortment has no ties"):
         make_report(data, path, revenue={"a": 1, "b": 2})
     with pytest.raises(rf.InputError, match="has no types"):

@@ -72,6 +72,6 @@ def test_a_report_in_any_form(tmp_path):
     assert report.summary().startswith("0 of 3 samples are outliers")
     assert "<table>" in report._repr_html_()
     report.write(tmp_path / "a.csv")
-    assert (tmp_path / "a.csv").read_text().splitlines()[0] == "distance,score,outlier"
+    assert (tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()[0] == "distance,score,outlier"
     distance, *_ = report
     assert distance.tolist() == [1.0, 2.0, 3.0]

@@ -78,7 +78,10 @@ def add_data(
     quiet: str = "do not print how the data were read, nor progress",
 ) -> None:
     """What to read and how; `quiet` says what `--quiet` does."""
-    text = "a CSV (also .gz) or Parquet file, or orders (.soc .soi .toc .toi); datasets:NAME; - for CSV from standard input"
+    text = (
+        "a CSV (also .gz), Excel (.xlsx) or Parquet file, or orders (.soc .soi .toc .toi); "
+        "datasets:NAME; - for CSV from standard input"
+    )
     if several:
         parser.add_argument("data", nargs="+", help=text + "; several are tested separately, or --together")
     else:

@@ -41,6 +41,13 @@ class _Parser(argparse.ArgumentParser):
         self.exit(BAD_INPUT, f"rumflow: {visible(message.removeprefix('argument '))} (see {self.prog} --help)\n")
 
 
+class _Help(argparse.HelpFormatter):
+    """Wraps everything but the example, which is there to be copied."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if text.startswith("example:\n") else super()._fill_text(text, width, indent)
+
+
 def make_parser(commands: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
     """The command line, with the arguments of some of the commands."""
     top = _Parser(
@@ -57,10 +64,11 @@ def make_parser(commands: Collection[str] = tuple(COMMANDS)) -> argparse.Argumen
             help=text,
             description=text[0].upper() + text[1:] + "." * (not text.endswith("?")),
             allow_abbrev=False,
+            formatter_class=_Help,
         )
         if name in commands:
             module = import_module(f"rumflow.cli.{name}")
-            one.epilog = f"example: {module.EXAMPLE}"
+            one.epilog = f"example:\n  {module.EXAMPLE}"
             one.set_defaults(run=module.run, parser=top)
             module.add_arguments(one)
     return top

@@ -14,12 +14,14 @@ they use are the same: `_fingerprint`.
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import glob
 import hashlib
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from types import CodeType
@@ -276,7 +278,10 @@ def _describe(code: CodeType) -> str:
 
 def _fingerprint(kernel: Kernel) -> str:
     """Of all that the machine code of a kernel depends on: the code of the kernels it is made of, their options and constants."""
-    parts = [Path(__file__).read_text(), __version__]  # classes of arguments may have moved between versions
+    parts = [
+        Path(__file__).read_text(encoding="utf-8"),
+        __version__,
+    ]  # classes of arguments may have moved between versions
     for part in _closure(kernel):
         scope = part.py_func.__globals__
         constants = {
@@ -290,8 +295,47 @@ def _fingerprint(kernel: Kernel) -> str:
     return hashlib.sha1("\n".join(sorted(parts)).encode()).hexdigest()
 
 
+_OLD = 3600.0  # seconds after which nobody is between the two steps of `_Index.save` any more
+
+
 class _Index(IndexDataCacheFile):
-    """Numba's files on disk. A file that cannot be read counts as missing: cut short, or with types that no longer exist."""
+    """Numba's files of a kernel: one with machine code for each key, and an index of keys and files.
+
+    A file that cannot be read counts as missing: cut short, or with types that no longer exist. `before` are indices in other
+    folders that are only read.
+
+    A file of machine code is named after what it was made of, and is there before the index knows it. So nothing that ends a
+    process in between, or that another process writes meanwhile, leaves a key with the code of another; at worst a key is lost
+    from the index, and compiled once more.
+    """
+
+    def __init__(self, folder: str, name: str, content: str, place: str = "", before: Sequence[_Index] = ()) -> None:
+        super().__init__(folder, name, content)
+        self._name, self._place, self._before = name, place, before
+
+    def load(self, key: Any) -> Any:
+        found = super().load(key)
+        if found is not None:
+            _folders.setdefault(self._place, set()).add(self._cache_path)
+            return found
+        return next((data for data in (index.load(key) for index in self._before) if data is not None), None)
+
+    def save(self, key: Any, data: Any) -> None:
+        made_of = hashlib.sha1(self._source_stamp.encode() + self._dump(key)).hexdigest()
+        name = f"{self._name}.{made_of[:16]}.nbc"
+        self._save_data(name, data)
+        known = self._load_index()
+        if not known and Path(self._index_path).exists():
+            self._remove_others(name)
+        self._save_index({**known, key: name})
+        _folders.setdefault(self._place, set()).add(self._cache_path)
+
+    def _remove_others(self, name: str) -> None:
+        """The index is of another state of the sources, and so are the files: all but those that others may be writing now."""
+        for file in Path(self._cache_path).glob(f"{glob.escape(self._name)}.*.nbc"):
+            with contextlib.suppress(OSError):  # gone, or open on Windows
+                if file.name != name and file.stat().st_mtime < time.time() - _OLD:
+                    file.unlink()
 
     def _load_index(self) -> Any:
         try:
@@ -306,13 +350,17 @@ class _Index(IndexDataCacheFile):
             raise OSError from error  # for the caller, which takes this for a missing file
 
 
-_folders: set[str] = set()  # where kernels of this process are kept
+_folders: dict[str, set[str]] = {}  # by kind of place, where this process has read or written kernels
 
 
 def kept_on_disk() -> tuple[str, int]:
-    """The folder that holds the kernels which this process has used, and the bytes of all kernels in it."""
-    files = {file for folder in _folders for file in Path(folder).glob("*.nb[ci]")}
-    return os.path.commonpath(_folders) if _folders else "", sum(file.stat().st_size for file in files)
+    """The folder that holds the kernels which this process has used, and the bytes of all kernels in it.
+
+    Where some were read in a folder that cannot be written to, and others written elsewhere: both, in one text.
+    """
+    files = {file for folders in _folders.values() for folder in folders for file in Path(folder).glob("*.nb[ci]")}
+    where = " and ".join(os.path.commonpath(folders) for folders in _folders.values())
+    return where, sum(file.stat().st_size for file in files)
 
 
 # Names of these classes differ between versions of Numba.
@@ -328,20 +376,47 @@ class _SharedFolder(_NamedFolder):  # type: ignore[misc]
 
     def __init__(self, py_func: Any, py_file: str) -> None:
         super().__init__(py_func, py_file)
-        settings: Any = numba.config
-        self._cache_path = str(Path(settings.CACHE_DIR) / f"rumflow-{__version__}-numba-{numba.__version__}")
+        self._cache_path = _shared_folder()
+
+
+def _shared_folder() -> str:
+    """Inside what NUMBA_CACHE_DIR names; empty where it is not set."""
+    settings: Any = numba.config
+    folder = f"rumflow-{__version__}-numba-{numba.__version__}"
+    return str(Path(settings.CACHE_DIR) / folder) if settings.CACHE_DIR else ""
+
+
+class _Nowhere(_NamedFolder):  # type: ignore[misc]
+    """Where no folder can be written to: those that are only read may hold kernels all the same."""
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        found = cls.__new__(cls)
+        found._py_file, found._lineno, found._cache_path = py_file, py_func.__code__.co_firstlineno, ""
+        return found
+
+    def get_source_stamp(self) -> str:
+        return ""  # `_fingerprint` takes its place
+
+    def ensure_cache_path(self) -> None:
+        raise OSError("no folder can be written to")
 
 
 class _Files(_NumbaFiles):  # type: ignore[misc]
-    _locator_classes = (_SharedFolder, *_NumbaFiles._locator_classes[1:])
+    _locator_classes = (_SharedFolder, *_NumbaFiles._locator_classes[1:], _Nowhere)
 
 
 class _Cache(FunctionCache):
-    """Numba's cache, by what a kernel is made of instead of by its file. If it cannot be written, work goes on."""
+    """Numba's cache, by what a kernel is made of instead of by its file. If it cannot be written, work goes on.
+
+    Numba takes the first folder that can be written to: what NUMBA_CACHE_DIR names, that of the sources, that of the user. In an
+    image the first two may hold all kernels and be closed to whoever runs it, so those before the one for writing are read.
+    """
 
     _impl_class = _Files
     _cache_path = ""
     _opened = False
+    is_shared = False  # what is compiled is kept for all environments
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
@@ -351,15 +426,25 @@ class _Cache(FunctionCache):
         self._opened = True
         try:
             super().__init__(self._kernel.py_func)
-        except RuntimeError:  # NUMBA_CACHE_DIR, the folder of the sources and that of the user: none can be written to
+        except RuntimeError:  # NUMBA_CACHE_LOCATOR_CLASSES names other places, and none of them can be written to
             self.disable()
             return
-        _folders.add(self._cache_path)
         name, content = self._impl.filename_base, _fingerprint(self._kernel)
-        if isinstance(self._impl.locator, _SharedFolder):
-            # Two states of the sources may use the folder in turn; beside the sources the newer one takes the place of the older.
-            name = f"{name}-{content[:16]}"
-        self._cache_file = _Index(self._cache_path, name, content)
+        # Two states of the sources may use the shared folder in turn; elsewhere the newer one takes the place of the older.
+        names = {"shared": f"{name}-{content[:16]}", "sources": name, "user": name}
+        sources = os.path.join(
+            os.path.dirname(self._kernel.py_func.__code__.co_filename), "__pycache__"
+        )  # as Numba writes it
+        closed: list[_Index] = []
+        for place, folder in {"shared": _shared_folder(), "sources": sources}.items():
+            if folder and folder == self._cache_path:
+                break
+            if os.path.isdir(folder):
+                closed.append(_Index(folder, names[place], content, place))
+        else:
+            place = "user"
+        self._cache_file = _Index(self._cache_path, names[place], content, place, closed)
+        self.is_shared = place == "shared"
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         # Arguments that are named tuples: kernels know their entries by position.
@@ -374,8 +459,8 @@ class _Cache(FunctionCache):
         try:
             super().save_overload(sig, data)
         except OSError as error:
-            self.disable()
-            _say_not_kept(f"{self._cache_path}: {error.strerror or error}")
+            where = f"{self._cache_path}: " if self._cache_path else ""
+            _say_not_kept(f"{where}{error.strerror or error}")
         else:
             if not self._enabled:
                 _say_not_kept("no folder can be written to")
@@ -398,7 +483,7 @@ def _say(text: str, end: str = "\n") -> None:
 def _estimate(kernel: Kernel) -> float:
     """Seconds to compile a kernel, by the size of its parts; those that other kernels have used before are typed already."""
     sizes = [(len(part.py_func.__code__.co_code), bool(part.linked.overloads)) for part in _closure(kernel)]
-    return sum((2e-4 if typed else 5e-4) * size for size, typed in sizes)  # measured on one machine
+    return sum((1.5e-4 if typed else 3.3e-4) * size for size, typed in sizes)  # measured on one machine
 
 
 class _Clock(event.Listener):
@@ -408,18 +493,27 @@ class _Clock(event.Listener):
         self.finished = 0.0  # seconds, in all
         self.silent = 0.0  # of them since something was said
         self.since: float | None = None
-        self.expected: float | None = None  # as announced
-        self.pace = 1.0  # of this machine, by what it has compiled so far
+        self.announced = False
+        self.expected = 0.0  # by `_estimate`, for what is compiled now
+        self.estimated = 0.0  # for all that has been compiled
+
+    @property
+    def pace(self) -> float:
+        """How long this machine takes, as a multiple of the estimate: by all that it has compiled so far, as if ten seconds had
+        gone as estimated before. One short kernel says little."""
+        return (10.0 + self.finished) / (10.0 + self.estimated)
 
     def on_start(self, heard: Any) -> None:
         kernel = heard.data["dispatcher"]
         if isinstance(kernel, Kernel):
-            self.since, self.expected = time.perf_counter(), None
-            seconds = self.pace * _estimate(kernel)
-            if self.silent + seconds > _SILENCE:
+            self.since, self.expected = time.perf_counter(), _estimate(kernel)
+            seconds = self.pace * self.expected
+            self.announced = self.silent + seconds > _SILENCE
+            if self.announced:
+                often = "once for all that share NUMBA_CACHE_DIR" if kernel._cache.is_shared else "once per environment"
                 name = kernel.py_func.__name__
-                _say(f"rumflow: compiling {name}, once per environment (about {max(seconds, 1.0):.0f} s) ...", end="")
-                self.silent, self.expected = 0.0, seconds
+                _say(f"rumflow: compiling {name}, {often} (about {max(seconds, 1.0):.0f} s) ...", end="")
+                self.silent = 0.0
 
     def on_end(self, heard: Any) -> None:
         kernel = heard.data["dispatcher"]
@@ -427,11 +521,11 @@ class _Clock(event.Listener):
             seconds = time.perf_counter() - self.since
             self.finished += seconds  # before `since`: a clock read between the two may stand still, not jump ahead
             self.since = None
-            if self.expected is None:
-                self.silent += seconds
-            else:
+            self.estimated += self.expected
+            if self.announced:
                 _say(f" compiled in {seconds:.1f} s")
-                self.pace *= seconds / self.expected
+            else:
+                self.silent += seconds
 
 
 _clock = _Clock()

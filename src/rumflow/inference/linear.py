@@ -70,6 +70,14 @@ class LinearTest(RumTest):
     """The test by the largest violated inequality, with the attributes and methods of `RumTest`.
 
     `statistic` and the replicates are in standard deviations; `tau` is 0, for nothing is tightened.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> data = {("tea", "milk"): {"tea": 31, "milk": 9}, ("tea", "milk", "gin"): {"tea": 5, "milk": 15, "gin": 20}}
+    >>> test = rf.rum_test(data, n_boot=19, seed=1, statistic="fsst")
+    >>> test.pvalue < 0.5
+    True
     """
 
     def summary(self, level: float = 0.05) -> str:

@@ -34,6 +34,14 @@ class LeftOut(NamedTuple):
         Menus that no other menu can contradict, or that have no weight, by label.
     items : tuple
         Items that were never chosen, taken off every menu of their block.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> data = {("tea", "milk"): {"tea": 31, "milk": 9}, ("tea", "milk", "gin"): {"tea": 5, "milk": 15, "gin": 20}}
+    >>> test = rf.rum_test(data | {("beer", "wine"): {"beer": 3, "wine": 4}}, n_boot=19, seed=1)
+    >>> test.left_out.menus
+    (('beer', 'wine'),)
     """
 
     menus: tuple[tuple[Item, ...], ...] = ()

@@ -44,7 +44,16 @@ Fit = Any
 
 
 def plot_fit(fit: Fit, ax: Axes | None = None, label: int = 5) -> Axes:
-    """Plot observed against fitted probabilities; the `label` worst cells are numbered and named beside the picture."""
+    """Plot observed against fitted probabilities; the `label` worst cells are numbered and named beside the picture.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> from rumflow.output import plots
+    >>> fit = rf.project(rf.simulate.dirichlet(3, seed=0))
+    >>> plots.plot_fit(fit).get_xlabel()
+    'observed share'
+    """
     ax = find_axes(ax, 7.6, 4.2)
     menus, shares = fit.observations.menus, fit.observations.shares
     seen = ~np.isnan(shares) & (menus.sizes[menus.menu] > 1)
@@ -118,6 +127,13 @@ def plot_block_marschak(
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> from rumflow.output import plots
+    >>> ax = plots.plot_block_marschak(rf.simulate.dirichlet(3, seed=0), items=["tea", "milk", "gin"])
+    >>> ax.figure.savefig("terms.png")  # doctest: +SKIP
     """
     if hasattr(source, "observed") and hasattr(source, "items"):
         rho, items = source.observed, source.items
@@ -163,6 +179,14 @@ def plot_lattice(fit: Fit, ax: Axes | None = None) -> Axes:
     """Plot the lattice of menus with the fitted flow: every edge takes the best item off its menu, as wide as its share.
 
     Beyond five items the menus of a size are drawn as one: how often each item is the best, the second best, and so on.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> from rumflow.output import plots
+    >>> fit = rf.project(rf.simulate.dirichlet(3, seed=0))
+    >>> ax = plots.plot_lattice(fit)
+    >>> ax.figure.savefig("lattice.png")  # doctest: +SKIP
     """
     return _draw_lattice(fit, ax) if fit.n <= 5 else _draw_layers(fit, ax)
 
@@ -206,7 +230,16 @@ def _draw_lattice(fit: Fit, ax: Axes | None) -> Axes:
 
 
 def position_shares(fit: Fit) -> Array:
-    """Return the share of people who rank item x at position p, (n, n), row p from 0 (best); fixed by the probabilities."""
+    """Return the share of people who rank item x at position p, (n, n), row p from 0 (best); fixed by the probabilities.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> from rumflow.output import plots
+    >>> fit = rf.project(rf.simulate.dirichlet(3, seed=0))
+    >>> plots.position_shares(fit).sum(axis=1).round(6).tolist()
+    [1.0, 1.0, 1.0]
+    """
     n, flow = fit.n, fit.flow  # an error where there is none
     sizes = np.bitwise_count(np.arange(1 << n))
     return np.array([flow[sizes == n - p].sum(axis=0) for p in range(n)])
@@ -241,7 +274,17 @@ def _draw_layers(fit: Fit, ax: Axes | None) -> Axes:
 
 
 def plot_rankings(fit: Fit, ax: Axes | None = None, top: int = 10) -> Axes:
-    """Plot the heaviest rankings of the mixture: one among many that give the same probabilities when n >= 4."""
+    """Plot the heaviest rankings of the mixture: one among many that give the same probabilities when n >= 4.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> from rumflow.output import plots
+    >>> fit = rf.project(rf.simulate.dirichlet(3, seed=0))
+    >>> ax = plots.plot_rankings(fit, top=2)
+    >>> len(ax.patches)
+    2
+    """
     found = fit.rankings.labelled(top)
     ax = find_axes(ax, 7.6, 1.1 + 0.34 * len(found))
     short = Names(fit.items, 56)
@@ -264,7 +307,16 @@ def plot_rankings(fit: Fit, ax: Axes | None = None, top: int = 10) -> Axes:
 
 
 def plot_null(result: Any, ax: Axes | None = None, tau: float | None = None) -> Axes:
-    """Plot the bootstrap distribution of the statistic if the choices were rational, and the statistic of the data."""
+    """Plot the bootstrap distribution of the statistic if the choices were rational, and the statistic of the data.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> from rumflow.output import plots
+    >>> data = {("tea", "milk"): {"tea": 31, "milk": 9}, ("tea", "milk", "gin"): {"tea": 5, "milk": 15, "gin": 20}}
+    >>> plots.plot_null(rf.rum_test(data, n_boot=19, seed=1)).get_xlabel()
+    'statistic'
+    """
     taus = [float(t) for t in result.taus]
     k = 0 if tau is None else int(np.argmin(np.abs(np.array(taus) - tau)))
     null = np.asarray(result.null_distributions[k], float)
@@ -291,6 +343,13 @@ def plot_bounds(bounds: Any, ax: Axes | None = None, title: str = "") -> Axes:
     """Plot lowest and highest probabilities: the result of `rumflow.bounds`, or {item or (menu, item): (lower, upper)}.
 
     A thin line is the confidence interval, where the result has one.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> from rumflow.output import plots
+    >>> plots.plot_bounds({"tea": (0.2, 0.5), "milk": (0.5, 0.8)}).get_xlabel()
+    'probability'
     """
     interval = None
     if not isinstance(bounds, Mapping):
@@ -321,7 +380,17 @@ def plot_bounds(bounds: Any, ax: Axes | None = None, title: str = "") -> Axes:
 
 
 def plot_models(comparison: Any, ax: Axes | None = None) -> Axes:
-    """Plot distances of the data to several models (`rumflow.compare_models`), as bars in the order given."""
+    """Plot distances of the data to several models (`rumflow.compare_models`), as bars in the order given.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> from rumflow.output import plots
+    >>> data = {("tea", "milk"): {"tea": 31, "milk": 9}, ("tea", "milk", "gin"): {"tea": 5, "milk": 15, "gin": 20}}
+    >>> models = {"any ranking": rf.RandomUtility(), "tea above milk": rf.RandomUtility([("tea", "milk")])}
+    >>> plots.plot_models(rf.compare_models(data, models)).get_xlabel()
+    'distance of the data'
+    """
     table = comparison.table
     rows = np.arange(len(table["model"]))
     ax = find_axes(ax, 7.6, 1.3 + 0.4 * len(rows))
@@ -339,7 +408,17 @@ def plot_models(comparison: Any, ax: Axes | None = None) -> Axes:
 
 
 def plot_trace(trace: Sequence[Any], ax: Axes | None = None) -> Axes:
-    """Plot the convergence: relative gap against time, from the reports of `project(..., progress=trace.append)`."""
+    """Plot the convergence: relative gap against time, from the reports of `project(..., progress=trace.append)`.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> from rumflow.output import plots
+    >>> trace = []
+    >>> fit = rf.project(rf.simulate.dirichlet(9, seed=0), progress=trace.append)
+    >>> plots.plot_trace(trace).get_ylabel()
+    'gap / objective'
+    """
     if not trace:
         raise InputError("the trace is empty: pass progress=trace.append to project(), with trace = []")
     ax = find_axes(ax, 7.6, 3.2)

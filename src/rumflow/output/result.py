@@ -24,7 +24,18 @@ MOST_ROWS = 20
 
 
 class Result:
-    """What results of the package share."""
+    """What results of the package share.
+
+    Examples
+    --------
+    >>> import rumflow as rf
+    >>> data = {("tea", "milk"): {"tea": 31, "milk": 9}, ("tea", "milk", "gin"): {"tea": 5, "milk": 15, "gin": 20}}
+    >>> share = rf.rationalizable_share(data)
+    >>> print(share.summary().splitlines()[0])
+    At most 85.0% of these choices can be those of one random utility model
+    >>> list(share.to_frame("dict"))
+    ['menu', 'item', 'observed', 'rational']
+    """
 
     __slots__ = ()
 

@@ -29,9 +29,14 @@ class Table:
         """One more row."""
         self.rows.append(list(cells))
 
+    def cells(self) -> list[list[str]]:
+        """The rows as text. In a column of whole numbers, such as counts, none has decimals; zeros and ones may be shares."""
+        whole = [_are_whole([row[j] for row in self.rows]) for j in range(len(self.columns))]
+        return [[_cell(value, w) for value, w in zip(row, whole, strict=True)] for row in self.rows]
+
     def text(self, width: int = 120) -> str:
         """The table as plain text; where `width` is too narrow, the widest text column is wrapped."""
-        cells = [[_cell(value) for value in row] for row in self.rows]
+        cells = self.cells()
         right = [all(_is_number(row[j]) for row in self.rows) and bool(self.rows) for j in range(len(self.columns))]
         widths = [max([len(name), *(len(row[j]) for row in cells)]) for j, name in enumerate(self.columns)]
         excess = sum(widths) + 2 * len(widths) - width
@@ -73,8 +78,8 @@ def _show_rich(parts: Sequence[Table | str], out: TextIO) -> bool:
         for j, name in enumerate(part.columns):
             numeric = bool(part.rows) and all(_is_number(row[j]) for row in part.rows)
             table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
-        for row in part.rows:
-            table.add_row(*(Text(_cell(value)) for value in row))
+        for row in part.cells():
+            table.add_row(*map(Text, row))
         console.print(Text(visible_lines(part.title), style="bold"), soft_wrap=True)
         console.print(table)
         if part.note:
@@ -97,17 +102,27 @@ def _wrap(cell: str, width: int) -> list[str]:
 
 
 def _is_number(value: object) -> bool:
-    percent = isinstance(value, str) and re.fullmatch(r"[-+]?[\d.]+ ?%", value) is not None
-    return isinstance(value, int | float) or value is None or percent
+    with_unit = isinstance(value, str) and re.fullmatch(r"[-+]?[\d.]+(?: ?%| s)", value) is not None
+    return isinstance(value, int | float) or value is None or with_unit
 
 
-def _cell(value: object) -> str:
+def _are_whole(values: Sequence[object]) -> bool:
+    numbers = [value for value in values if value is not None]
+    floats = [value for value in numbers if isinstance(value, float)]
+    return (
+        all(isinstance(value, int | float) for value in numbers)
+        and all(value.is_integer() and abs(value) < 1e15 for value in floats)
+        and any(abs(value) >= 2 for value in floats)
+    )
+
+
+def _cell(value: object, whole: bool = False) -> str:
     if value is None:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        if value.is_integer() and 10 <= abs(value) < 1e15:
+        if whole or (value.is_integer() and 10 <= abs(value) < 1e15):
             return f"{value:.0f}"
         return f"{value:.4f}" if 1e-4 <= abs(value) < 1e5 or value == 0 else f"{value:.3g}"
     return visible(value)

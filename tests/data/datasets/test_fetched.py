@@ -39,7 +39,7 @@ def public(tmp_path, monkeypatch):
     """A file on a server of this machine, and a way to download as pooch does, where pooch is not installed."""
     folder = tmp_path / "public"
     folder.mkdir()
-    (folder / "small.csv").write_text(TEXT)
+    (folder / "small.csv").write_text(TEXT, encoding="utf-8")
     handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
@@ -76,7 +76,7 @@ def retrieve(url, known_hash, fname, path):
 
 def test_a_file_is_downloaded_once(public, monkeypatch):
     path = fetched.find_file(public)
-    assert path.read_text() == TEXT
+    assert path.read_text(encoding="utf-8") == TEXT
     assert fetched.find_file(public._replace(address=public.address.replace("small", "gone"))) == path
     monkeypatch.setitem(fetched.FILES, "sfwork", public)
     assert rf.datasets.load("sfwork").n_observations == 3
@@ -97,9 +97,9 @@ def test_no_such_address(public):
 def test_a_folder_of_the_user(tmp_path, monkeypatch, public):
     monkeypatch.setenv("RUMFLOW_DATA", str(tmp_path))
     (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "small.csv").write_text(TEXT)
+    (tmp_path / "a" / "small.csv").write_text(TEXT, encoding="utf-8")
     assert fetched.find_file(public._replace(address="http://nowhere.invalid/")) == tmp_path / "a" / "small.csv"
-    (tmp_path / "a" / "small.csv").write_text(TEXT + "1,1,1\n")
+    (tmp_path / "a" / "small.csv").write_text(TEXT + "1,1,1\n", encoding="utf-8")
     with pytest.raises(rf.InputError, match=r"this is not the published file: its checksum \(SHA-256\) must be"):
         fetched.find_file(public)
 

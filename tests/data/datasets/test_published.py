@@ -19,7 +19,7 @@ def test_every_figure(data_folder, name):
         subject = data.rows.subjects[data.rows.subject[k]]
         menu = "".join(data.menus[data.rows.menu[k]])
         found[group, subject, menu, data.items[data.rows.choice[k]]] = data.rows.weight[k]
-    with open(data_folder / "ranch" / f"{FILES[name]}.csv", newline="") as file:
+    with open(data_folder / "ranch" / f"{FILES[name]}.csv", newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row.get("domain") != "Noncash"]
     want = {
         (row.get("domain", ""), int(row["subject"]), row["menu"], row["alternative"]): float(row["count"])

@@ -80,7 +80,7 @@ def test_streaming_keeps_memory_bounded(tmp_path):
 
 
 def test_a_choice_that_differs_in_case_only(tmp_path):
-    (tmp_path / "c.csv").write_text("menu,choice\nTrain|Bike,train\nTrain|Bike,Bike\n")
+    (tmp_path / "c.csv").write_text("menu,choice\nTrain|Bike,train\nTrain|Bike,Bike\n", encoding="utf-8")
     with pytest.raises(rf.InputError, match=r"'train' is not in the menu .* which has 'Train'; .*--clean"):
         rf.ChoiceData.from_csv(tmp_path / "c.csv")
     assert len(rf.ChoiceData.from_csv(tmp_path / "c.csv", clean=True).items) == 2

@@ -63,13 +63,13 @@ def test_points_that_may_be_thousands_are_asked_about(tmp_path):
         (("7", "2.500"), "line 3: '2.500' in column 'count' could be 2500 or 2.5"),
         (("1.000.000", "3"), "line 2: '1.000.000' in column 'count' is not a number; write it without points"),
     ):
-        path.write_text("menu;item;count\na|b;a;{}\na|b;b;{}\n".format(*numbers))
+        path.write_text("menu;item;count\na|b;a;{}\na|b;b;{}\n".format(*numbers), encoding="utf-8")
         with pytest.raises(rf.InputError, match=re.escape(words)):
             ChoiceData.from_csv(path)
     for numbers, total in ((("0.500", "2.500"), 3), (("1.25", "2.500"), 3.75), (("1000", "2500"), 3500)):
-        path.write_text("menu;item;count\na|b;a;{}\na|b;b;{}\n".format(*numbers))
+        path.write_text("menu;item;count\na|b;a;{}\na|b;b;{}\n".format(*numbers), encoding="utf-8")
         assert ChoiceData.from_csv(path).n_observations == total
-    path.write_text("menu,item,count\na|b,a,1.000\na|b,b,2.500\n")
+    path.write_text("menu,item,count\na|b,a,1.000\na|b,b,2.500\n", encoding="utf-8")
     assert ChoiceData.from_csv(path).n_observations == 3.5
 
 
@@ -78,12 +78,13 @@ def test_a_comma_before_decimals(tmp_path):
     for mark in (";", "\t"):
         path.write_text(
             mark.join(["menu", "item", "count"])
-            + "".join(f"\na|b{mark}{x}{mark}{n}" for x, n in (("a", "3,5"), ("b", "7")))
+            + "".join(f"\na|b{mark}{x}{mark}{n}" for x, n in (("a", "3,5"), ("b", "7"))),
+            encoding="utf-8",
         )
         assert rf.ChoiceData.from_csv(path).counts.tolist() == [[3.5, 7.0]]
-    path.write_text("menu;item;count\na|b;a;1,000\na|b;b;7")
+    path.write_text("menu;item;count\na|b;a;1,000\na|b;b;7", encoding="utf-8")
     with pytest.raises(rf.InputError, match="line 2: '1,000' in column 'count': is the comma before decimals"):
         rf.ChoiceData.from_csv(path)
-    path.write_text('menu,item,count\na|b,a,"3,5"\na|b,b,7')
+    path.write_text('menu,item,count\na|b,a,"3,5"\na|b,b,7', encoding="utf-8")
     with pytest.raises(rf.InputError, match="with a point for decimals"):
         rf.ChoiceData.from_csv(path)

@@ -92,7 +92,7 @@ def test_counts_under_an_unknown_name(tmp_path, name):
     assert data.understood.roles == {"menu": "menu", "choice": "item", "count": name}
     assert data.n_observations == 15
     (tmp_path / "a.csv").write_text(
-        "\n".join(",".join(map(str, row)) for row in [table, *zip(*table.values(), strict=True)])
+        "\n".join(",".join(map(str, row)) for row in [table, *zip(*table.values(), strict=True)]), encoding="utf-8"
     )
     assert ChoiceData.from_csv(tmp_path / "a.csv").equals(data)
     chosen = {"menu": CELLS["menu"], "choice": CELLS["item"], name: [5, 7, 3, 1]}

@@ -84,7 +84,7 @@ def test_data_files_hold_labels_exactly(tmp_path):
     """Formula signs are not touched in data files: reading them again must give the same items."""
     data = make(("=1+1", "+tea", "@x"), "long")
     data.to_csv(tmp_path / "a.csv")
-    with open(tmp_path / "a.csv", newline="") as file:
+    with open(tmp_path / "a.csv", newline="", encoding="utf-8") as file:
         assert {row["item"] for row in csv.DictReader(file)} <= {"=1+1", "+tea", "@x"}
 
 
@@ -130,7 +130,9 @@ def test_a_mark_that_cannot_be_seen_is_pointed_out():
 
 @pytest.mark.parametrize(("first", "second"), [("tea", "Tea"), ("Tea", "tea")])
 def test_two_spellings_are_named_with_their_own_lines(tmp_path, first, second):
-    (tmp_path / "a.csv").write_text(f"menu,choice\n{first}|milk,milk\nmilk|steam,milk\n{second}|milk,milk\n")
+    (tmp_path / "a.csv").write_text(
+        f"menu,choice\n{first}|milk,milk\nmilk|steam,milk\n{second}|milk,milk\n", encoding="utf-8"
+    )
     with pytest.raises(
         rf.InputError, match=rf"line 4: items '{first}' \(first in .*line 2\) and '{second}' differ only"
     ):

@@ -15,7 +15,7 @@ by_layout = pytest.mark.parametrize("layout", LAYOUTS, ids=[layout.name for layo
 
 
 def write(layout, path):
-    with open(path, "w", newline="") as file:
+    with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, delimiter=layout.delimiter)
         writer.writerow(layout.table)
         writer.writerows(zip(*layout.table.values(), strict=True))

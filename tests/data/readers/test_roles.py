@@ -17,7 +17,9 @@ TABLE = {"menu": ["a|b", "a|b", "b|c"], "choice": ["a", "b", "c"]}
 
 def test_page_docstring_options_and_arguments_are_one_list():
     rows = [f"| `{r.name}` | `--{r.name.replace('_', '-')}` | {r.what} |" for r in ROLES]
-    assert "\n".join(["| argument | option | column |", "|---|---|---|", *rows]) + "\n\n" in PAGE.read_text()
+    assert "\n".join(["| argument | option | column |", "|---|---|---|", *rows]) + "\n\n" in PAGE.read_text(
+        encoding="utf-8"
+    )
     words = " ".join(ChoiceData.from_frame.__doc__.split())
     for role in ROLES:
         assert re.search(rf" {role.name} : str[a-zA-Z, ]*, optional Column: {re.escape(role.what)}\.", words), role.name
@@ -51,7 +53,7 @@ def test_false_is_accepted_and_anything_else_refused(role):
 
 def test_no_in_the_shell_is_false(capsys, tmp_path):
     path = tmp_path / "a.csv"
-    path.write_text('menu,choice,subject,count\n"a,b",a,1,5\n"a,b",a,1,7\n"b,c",c,2,1\n')
+    path.write_text('menu,choice,subject,count\n"a,b",a,1,5\n"a,b",a,1,7\n"b,c",c,2,1\n', encoding="utf-8")
     code, _, err = run(capsys, "project", path)
     assert code == 1
     assert "say --count count where it does, --count no where each row is one choice" in err
@@ -65,12 +67,16 @@ def test_no_in_the_shell_is_false(capsys, tmp_path):
     assert "unrecognized arguments: --item" in err
 
 
-def test_columns_named_twice_and_the_old_name_of_alternatives():
+def test_columns_named_twice_and_the_old_name_of_alternatives(tmp_path):
     with pytest.raises(rf.InputError, match="group: column 'choice' is named twice"):
         make_options({"group": ["choice", "choice"]})
     long = {"id": [1, 1], "product": ["a", "b"], "choice": [1, 0]}
-    with pytest.warns(DeprecationWarning, match="item= is called alternative="):
-        data = ChoiceData.from_frame(long, item="product")
+    path = tmp_path / "long.csv"
+    path.write_text("id,product,choice\n1,a,1\n1,b,0\n", encoding="utf-8")
+    for reader, source in ((ChoiceData.from_csv, path), (ChoiceData.from_frame, long)):
+        with pytest.warns(DeprecationWarning, match="item= is called alternative=") as told:
+            data = reader(source, item="product")
+        assert told[0].filename == __file__  # else the filters of Python hide it
     assert data.understood.roles["alternative"] == "product"
 
 
@@ -92,14 +98,14 @@ def test_menus_that_are_none(menus, words):
 
 
 def test_menus_in_a_file_for_the_shell(capsys, tmp_path):
-    (tmp_path / "a.csv").write_text("m,c\n1,a\n1,b\n")
+    (tmp_path / "a.csv").write_text("m,c\n1,a\n1,b\n", encoding="utf-8")
     for content, words in (
         ("[null]", "menu 1 is None"),
         ("[[null]]", "holds None"),
         ("[3]", "menu 1 is 3"),
         ("null", "must hold"),
     ):
-        (tmp_path / "menus.json").write_text(content)
+        (tmp_path / "menus.json").write_text(content, encoding="utf-8")
         code, _, err = run(
             capsys, "project", tmp_path / "a.csv", "--menu", "m", "--choice", "c", "--menus", tmp_path / "menus.json"
         )

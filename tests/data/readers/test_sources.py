@@ -17,6 +17,7 @@ import rumflow as rf
 from rumflow.data.choices import ChoiceData
 from tests.data.readers.test_broken import broken
 from tests.reference.public_layouts import LAYOUTS
+from tests.reference.systems import not_on_windows
 
 GOOD = b'menu,choice\n"tea,milk",tea\n"tea,juice",juice\n"milk,juice",milk\n' + b'"tea,milk",milk\n' * 50_000
 READ = "import sys; from rumflow.data.choices import ChoiceData; print(ChoiceData.from_csv(sys.argv[1]).n_observations)"
@@ -34,6 +35,7 @@ def feed(path, content):
     return thread
 
 
+@not_on_windows
 @pytest.mark.parametrize("packed", [False, True])
 def test_pipe(tmp_path, packed):
     pipe = tmp_path / "pipe"
@@ -45,6 +47,7 @@ def test_pipe(tmp_path, packed):
     assert str(pipe) in str(data.understood)
 
 
+@not_on_windows
 def test_parquet_through_a_pipe(tmp_path):
     pytest.importorskip("pyarrow")
     data = ChoiceData.from_counts({("a", "b"): {"a": 2, "b": 3}})
@@ -56,7 +59,7 @@ def test_parquet_through_a_pipe(tmp_path):
         thread.join(10)
 
 
-@pytest.mark.parametrize("path", ["-", "/dev/stdin"])
+@pytest.mark.parametrize("path", ["-", pytest.param("/dev/stdin", marks=not_on_windows)])
 @pytest.mark.parametrize("how", ["pipe", "file"])
 def test_standard_input(tmp_path, path, how):
     (tmp_path / "a.csv").write_bytes(GOOD)
@@ -66,6 +69,7 @@ def test_standard_input(tmp_path, path, how):
     assert done.stdout.strip() == b"50003.0"
 
 
+@not_on_windows
 def test_process_substitution(tmp_path):
     (tmp_path / "a.csv").write_bytes(GOOD)
     command = f'{sys.executable} -c "{READ}" <(cat {tmp_path / "a.csv"})'
@@ -73,6 +77,7 @@ def test_process_substitution(tmp_path):
     assert done.stdout.strip() == b"50003.0"
 
 
+@not_on_windows
 def test_errors_name_the_stream(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for content, words in ((b'menu,choice\n"a,b",c\n', "line 2"), (b"", "empty"), (b"\0" * 9000, "zero bytes")):
@@ -83,6 +88,7 @@ def test_errors_name_the_stream(tmp_path):
         thread.join(10)
 
 
+@not_on_windows
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom", "/dev/null"])
 def test_devices_that_hold_no_table(device):
     with pytest.raises(rf.InputError, match=r"zero bytes|empty"):
@@ -152,7 +158,7 @@ def test_both_readers_are_equal_on_layouts_and_broken_files(tmp_path, monkeypatc
     pytest.importorskip("pyarrow")
     for layout in LAYOUTS:
         path = tmp_path / "layout.csv"
-        with open(path, "w", newline="") as file:
+        with open(path, "w", newline="", encoding="utf-8") as file:
             csv.writer(file, delimiter=layout.delimiter).writerows(
                 [list(layout.table), *zip(*layout.table.values(), strict=True)]
             )
@@ -194,16 +200,16 @@ def test_lines_are_named_far_into_a_file_and_after_a_switch(tmp_path, monkeypatc
     monkeypatch.setattr("rumflow.data.readers.sources.CHUNK", 1000)
     rows = [f"a|b,{'ab'[k % 3 == 0]},{k % 7}" for k in range(5300)]
     path = tmp_path / "long.csv"
-    path.write_text("\n".join(["menu,choice,subject", *rows, ""]))
+    path.write_text("\n".join(["menu,choice,subject", *rows, ""]), encoding="utf-8")
     assert both_ways(monkeypatch, path).n_observations == 5300
     rows[4100] = "a|b, a,3"
-    path.write_text("\n".join(["menu,choice,subject", *rows, ""]))
+    path.write_text("\n".join(["menu,choice,subject", *rows, ""]), encoding="utf-8")
     assert both_ways(monkeypatch, path).n_observations == 5300
     rows[4500] = "a|b,z,3"
-    path.write_text("\n".join(["menu,choice,subject", *rows, ""]))
+    path.write_text("\n".join(["menu,choice,subject", *rows, ""]), encoding="utf-8")
     assert "line 4502: the choice 'z'" in both_ways(monkeypatch, path)
     rows[4500] = "a|b,a"
-    path.write_text("\n".join(["menu,choice,subject", *rows, ""]))
+    path.write_text("\n".join(["menu,choice,subject", *rows, ""]), encoding="utf-8")
     assert "line 4502: 2 fields, but the header has 3" in both_ways(monkeypatch, path)
 
 

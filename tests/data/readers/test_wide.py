@@ -13,7 +13,7 @@ COLUMNS = ["tea", "milk", "juice"]
 
 def read(tmp_path, text=WEEKS, **options):
     path = tmp_path / "weeks.csv"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return rf.ChoiceData.from_csv(path, count=COLUMNS, **options)
 
 

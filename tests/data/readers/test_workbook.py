@@ -31,7 +31,7 @@ TABLE = [
 
 def test_a_sheet_is_read_as_the_same_table_of_text(tmp_path):
     path = book(tmp_path / "sales.xlsx", [["Our sales"], [], *TABLE])
-    (tmp_path / "sales.csv").write_text("\n".join(",".join(map(str, row)) for row in TABLE if row[0]))
+    (tmp_path / "sales.csv").write_text("\n".join(",".join(map(str, row)) for row in TABLE if row[0]), encoding="utf-8")
     found, same = (rf.ChoiceData.from_csv(tmp_path / f"sales.{ending}") for ending in ("xlsx", "csv"))
     assert found.menus == same.menus
     assert found.counts.tolist()[1] == same.counts.tolist()[1] == [7.5, 3.0]

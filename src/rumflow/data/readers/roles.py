@@ -234,7 +234,8 @@ def make_options(options: dict[str, Any]) -> Options:
     """Reading options from keyword arguments; an unknown one is an error that lists those accepted."""
     known = list(Options.__dataclass_fields__)
     if "item" in options:
-        warnings.warn("item= is called alternative= when data are read", DeprecationWarning, stacklevel=4)
+        # Where it was written: make_options is called by the methods of ChoiceData that read.
+        warnings.warn("item= is called alternative= when data are read", DeprecationWarning, stacklevel=3)
         options = {"alternative" if name == "item" else name: value for name, value in options.items()}
     for name in options:
         if name not in known:
