@@ -176,6 +176,26 @@ def test_intervals_do_not_depend_on_what_cannot_matter():
     assert 0.45 < own.confidence_lower[0] < 0.5 < own.confidence_upper[0] < 0.55  # by the choices from that menu
 
 
+@pytest.mark.parametrize("kind", ["profile", "distance"])
+def test_intervals_of_even_shares_do_not_depend_on_what_cannot_matter(kind):
+    """Where half of a menu takes an item, one bit of the sharp bounds, where the search begins, once decided how samples are drawn."""
+    menus = [("a", "b"), ("b", "c"), ("a", "c"), ("a", "b", "c"), ("a", "b", "d"), ("b", "d")]
+    pairs = {(f"u{i}", f"v{i}"): {f"u{i}": 1, f"v{i}": 1} for i in range(20)}
+    for seed in (1, 20):
+        rng = np.random.default_rng(seed)
+        base = {m: dict(zip(m, rng.multinomial(40, np.full(len(m), 1 / len(m))).tolist(), strict=True)) for m in menus}
+        ends = [
+            rf.bounds(data, ["a", "d"], "a", confidence=0.9, seed=1, interval=kind).confidence_interval("a")
+            for data in (
+                rf.ChoiceData.from_counts(base, items=list("abcd")),
+                rf.ChoiceData.from_counts(base, items=list("dabc")),
+                rf.ChoiceData.from_counts({m: base[m] for m in reversed(menus)}, items=list("cdba")),
+                rf.ChoiceData.from_counts(base | pairs),
+            )
+        ]
+        assert np.ptp(ends, axis=0).max() < 1e-9
+
+
 def test_explanations_do_not_depend_on_what_cannot_matter():
     counts = {("a", "b"): {"a": 90, "b": 10}, ("a", "b", "c"): {"a": 20, "b": 60, "c": 20}}
     plain = rf.explain(rf.ChoiceData.from_counts(counts), halves=0)

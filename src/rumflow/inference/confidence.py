@@ -42,6 +42,7 @@ HALVINGS = 8  # of a quarter of the range: ends to 1/1000 of it
 TOL = 1e-7
 PLAIN = Convention(thin=0.0)  # fits are not thinned
 _FIRST_PIECE = 20  # replicates before the first look whether the rest can change the decision
+_DIGITS = 10  # of the probabilities that samples are drawn from
 
 
 class Interval(NamedTuple):
@@ -159,13 +160,24 @@ class Inversion:
         begin, size = 0, self._n_boot if whole else _FIRST_PIECE
         while begin < self._n_boot and (whole or found <= rejected < found + self._n_boot - begin):
             piece = range(begin, min(begin + size, self._n_boot))
-            drawn = self.sampler.draw(generators(self.seed, (), piece), centre)
+            drawn = self.draw(piece, centre)
             null = restricted.measure(drawn, theta, tau, self._threads).statistic
             found += float((null >= statistic - rounding(null)).sum())
             begin, size = piece.stop, 2 * size
         if self.advance is not None:
             self.advance(1)
         return (1 + found) / (1 + self._n_boot)
+
+    def draw(self, piece: range, centre: Array) -> Array:
+        """(b, S): the samples with these numbers from a point, slot by slot.
+
+        A generator draws a share below one half and one above it in different ways. The search for an end begins at the sharp
+        bounds, whose last bits depend on the order of items and on menus that cannot matter, and they must not decide on which
+        side of one half the share of a menu chosen from evenly is: probabilities are rounded, and add up to what they did.
+        """
+        unit, rounded = self.sample.unit, np.round(centre, _DIGITS)
+        total = np.round(np.bincount(unit, centre), _DIGITS) / np.maximum(np.bincount(unit, rounded), 0.1**_DIGITS)
+        return self.sampler.draw(generators(self.seed, (), piece), rounded * total[unit])
 
     def model_pvalue(self) -> float:
         """The p-value of the model itself, at the tau of the intervals."""
