@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rumflow.core.arrays import Array, Mask
+from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import membership_of
 from rumflow.inference.convention import Convention
@@ -76,12 +76,12 @@ def rejections(populations: str, truth: str, groups: int, choices: int, sizes: s
     }
 
 
-def _draw(rng: np.random.Generator, inside: Mask, shares: Array, totals: list[int], count: int) -> list[Array]:
+def _draw(rng: np.random.Generator, inside: Mask, shares: Array, totals: list[int], count: int) -> list[Ints]:
     """For each group (count, menus, N) choices."""
     return [rng.multinomial(total, own, size=(count, len(inside))) for total, own in zip(totals, shares, strict=True)]
 
 
-def _pvalues(drawn: list[Array], inside: Mask, totals: list[int], first: int) -> list[float]:
+def _pvalues(drawn: list[Ints], inside: Mask, totals: list[int], first: int) -> list[float]:
     """Those of data sets of one set of populations, with seeds from `first` on."""
     if not len(drawn[0]):
         return []
@@ -95,7 +95,7 @@ def _pvalues(drawn: list[Array], inside: Mask, totals: list[int], first: int) ->
     return [_pvalue(replace(sample, frequency=own), first + k) for k, own in enumerate(p)]
 
 
-def _data(inside: Mask, counts: Array, total: int) -> ChoiceData:
+def _data(inside: Mask, counts: Ints, total: int) -> ChoiceData:
     return ChoiceData(tuple(range(N)), inside, np.where(inside, counts, np.nan), np.full(len(inside), float(total)))
 
 
