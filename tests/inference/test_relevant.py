@@ -8,7 +8,7 @@ import pytest
 import rumflow as rf
 from rumflow.inference import relevant
 from rumflow.inference.convention import Convention
-from rumflow.inference.relevant import LeftOut, left_out, nothing_to_test, relevant_part
+from rumflow.inference.relevant import LeftOut, groups_that_meet, left_out, nothing_to_test, relevant_part
 from rumflow.inference.sample import build_sample
 from tests.reference.commands import run
 
@@ -151,6 +151,14 @@ def test_nothing_would_stay():
     assert (found.statistic, found.pvalue) == (0.0, 1.0)
 
 
+def test_groups_meet_where_their_menus_share_a_block():
+    pair = {("c", "d"): {"c": 3, "d": 4}}  # shares the item c with the first, and no block
+    groups = [rf.ChoiceData.from_counts(own) for own in (BASE, pair, {("a", "b"): {"a": 1, "b": 1}}, PAIR)]
+    for convention, meet in ((Convention(), [1, 0, 1, 0]), (Convention("cone"), [1, 1, 1, 1])):
+        assert groups_that_meet(build_sample(groups, None, convention)).tolist() == meet
+    assert groups_that_meet(build_sample(groups[1:2] * 2, "counts", Convention())).all()  # one menu, offered to both
+
+
 def test_menus_that_are_asked_for_stay_with_their_blocks():
     data = rf.ChoiceData.from_counts(DEAD | PAIR | {("r", "s"): {"r": 3, "s": 4}})
     whole = build_sample(data, "counts", Convention())
@@ -178,7 +186,7 @@ def test_intervals_do_not_depend_on_what_cannot_matter():
 
 @pytest.mark.parametrize("kind", ["profile", "distance"])
 def test_intervals_of_even_shares_do_not_depend_on_what_cannot_matter(kind):
-    """Where half of a menu takes an item, one bit of the sharp bounds, where the search begins, once decided how samples are drawn."""
+    """Where half of the choices from a menu are of one item, the last bit of a sharp bound once decided how samples are drawn."""
     menus = [("a", "b"), ("b", "c"), ("a", "c"), ("a", "b", "c"), ("a", "b", "d"), ("b", "d")]
     pairs = {(f"u{i}", f"v{i}"): {f"u{i}": 1, f"v{i}": 1} for i in range(20)}
     for seed in (1, 20):

@@ -222,7 +222,7 @@ class RumTests(Result):
         ]
         said = [f"{visible(name)}: {text[0].lower()}{text[1:]}" for name, text in found if text]
         more = len(said) - _NAMED
-        return [*said[:_NAMED], *([f"So do those of {how_many(more, 'test')} more."] if more > 0 else [])]
+        return [*said[:_NAMED], *([f"The same holds for {more} more."] if more > 0 else [])]
 
     def __repr__(self) -> str:
         return f"RumTests({len(self)} tests, seconds={self.seconds:.2g})"
