@@ -10,10 +10,10 @@ with d = sqrt(f (1 - f) / m) for a cell with fitted probability f and m independ
 
     T* = max <s, p* - f + lambda f>,     lambda = 1 / sqrt(log(max(e, cells)) log(max(e, log of the mean m)))
 
-over the same s: an inequality that is slack at the fit counts less, but counts, which is what makes the test valid uniformly over
-populations. There is nothing to tighten, so there is no tau.
+over the same s: an inequality that is slack at the fit counts less, but counts, which is what makes the published test valid
+uniformly over populations. There is nothing to tighten, so there is no tau.
 
-Departures from the paper:
+Departures from the paper, of which the first two have no theorem (`python -m studies.experiments.uniform` measures what they do):
 1. f, which stands for the population under the hypothesis, is the projection of the data with weights "counts", not the
    solution of a linear programme.
 2. p* is drawn from f, menu by menu (subjects: with random signs), and not from the observed choices around p: a menu with one
