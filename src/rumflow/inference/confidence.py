@@ -43,6 +43,7 @@ TOL = 1e-7
 PLAIN = Convention(thin=0.0)  # fits are not thinned
 _FIRST_PIECE = 20  # replicates before the first look whether the rest can change the decision
 _DIGITS = 10  # of the probabilities that samples are drawn from
+_GRID = 1e-7  # of the range: values from which a search begins are multiples of this
 
 
 class Interval(NamedTuple):
@@ -171,9 +172,8 @@ class Inversion:
     def draw(self, piece: range, centre: Array) -> Array:
         """(b, S): the samples with these numbers from a point, slot by slot.
 
-        A generator draws a share below one half and one above it in different ways. The search for an end begins at the sharp
-        bounds, whose last bits depend on the order of items and on menus that cannot matter, and they must not decide on which
-        side of one half the share of a menu chosen from evenly is: probabilities are rounded, and add up to what they did.
+        A generator draws a share below one half and one above it in different ways, and the last bit of theta must not decide on
+        which side of one half the share of a menu chosen from evenly is: probabilities are rounded, and add up to what they did.
         """
         unit, rounded = self.sample.unit, np.round(centre, _DIGITS)
         total = np.round(np.bincount(unit, centre), _DIGITS) / np.maximum(np.bincount(unit, rounded), 0.1**_DIGITS)
@@ -193,7 +193,7 @@ class Inversion:
             return self.pvalue_at(restricted, theta, whole=False) > self.level
 
         least, most = restricted.least, restricted.most
-        lower, upper = (min(max(end, least), most) for end in (lower, upper))
+        lower, upper = begin_from(restricted, lower, upper)
         tried = [lower, 0.5 * (lower + upper), upper]
         inner = [t for t in tried if accepted(t)]
         if not inner:  # values that fit less well may be kept all the same: their replicates vary more
@@ -231,6 +231,19 @@ def _end(accepted: Callable[[float], bool], inner: float, outer: float) -> float
         else:
             outer = middle
     return float(outer)
+
+
+def begin_from(restricted: Restricted, lower: float, upper: float) -> tuple[float, float]:
+    """Where searches begin: sharp bounds, within the range, and rounded.
+
+    The last digits of sharp bounds depend on the order of items, and on menus that cannot matter; values tested must not.
+    """
+    least, most = restricted.least, restricted.most
+    step = _GRID * (most - least)
+    if step == 0:
+        return least, most
+    low, high = (min(max(least + step * round((end - least) / step), least), most) for end in (lower, upper))
+    return low, high
 
 
 def rounding(null: Array) -> float:

@@ -30,7 +30,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from rumflow.core.arrays import Array
-from rumflow.inference.confidence import TOL, BoundsOptions, Interval, Inversion, rounding
+from rumflow.inference.confidence import TOL, BoundsOptions, Interval, Inversion, begin_from, rounding
 from rumflow.inference.replicate import distances
 from rumflow.inference.restricted import Measured, Restricted, start_of
 
@@ -96,8 +96,8 @@ class Profile(Inversion):
         least, most = restricted.least, restricted.most
         allowed = _ALLOWED * (most - least)
         low, high = (
-            find_end(statistic, critical, float(min(max(inner, least), most)), outer, allowed)
-            for inner, outer in ((lower, least), (upper, most))
+            find_end(statistic, critical, inner, outer, allowed)
+            for inner, outer in zip(begin_from(restricted, lower, upper), (least, most), strict=True)
         )
         return Interval(low, high, self._note)
 
