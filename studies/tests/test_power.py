@@ -293,6 +293,27 @@ def test_rows_of_other_studies_computed_again():
     assert (found["row"], found["apart"]) == ("3 20 equal all 6 5", 0)
 
 
+def test_rows_of_budgets_computed_again(monkeypatch):
+    rng = np.random.default_rng(1)
+    prices, budget = np.array([[1.0, 2.0], [2.0, 1.0], [1.4, 1.4]]), np.repeat([1975, 1976, 1977], 20)
+    data = rf.BudgetData.from_shares(prices, budget, rng.dirichlet([1, 1], 60), degree=0, labels=[1975, 1976, 1977])
+    monkeypatch.setattr("studies.experiments.again.read_households", lambda: data)
+    test = rf.rum_test(data.select([1975, 1976]), n_boot=19, seed=1, convention="kitamura-stoye", tau=["auto"])
+    row = {
+        "set": "cone",
+        "years": 2,
+        "tau_rule": "auto",
+        "first": 1975,
+        "last": 1976,
+        "n_boot": 19,
+        "seed": 1,
+        "seconds": 3,
+    }
+    found = compare("budgets", row | {"statistic": test.statistic, "pvalue": test.pvalue})
+    assert (found["row"], found["apart"]) == ("cone 2 auto 1975 19 1", 0)
+    assert compare("budgets", row | {"statistic": test.statistic, "pvalue": test.pvalue - 0.05})["apart"] == 0.05
+
+
 def test_where_something_can_leave_the_designs_of_size():
     """Nothing in 955 of 1,068 designs, whatever was chosen; in the others no menu leaves while every item is chosen."""
     free = 0
