@@ -43,7 +43,7 @@ TOL = 1e-7
 PLAIN = Convention(thin=0.0)  # fits are not thinned
 _FIRST_PIECE = 20  # replicates before the first look whether the rest can change the decision
 _DIGITS = 10  # of the probabilities that samples are drawn from
-_GRID = 1e-7  # of the range: values from which a search begins are multiples of this
+_BEGIN_DIGITS = 7  # of values from which a search begins, as parts of the range
 
 
 class Interval(NamedTuple):
@@ -239,10 +239,10 @@ def begin_from(restricted: Restricted, lower: float, upper: float) -> tuple[floa
     The last digits of sharp bounds depend on the order of items, and on menus that cannot matter; values tested must not.
     """
     least, most = restricted.least, restricted.most
-    step = _GRID * (most - least)
-    if step == 0:
+    if most <= least:
         return least, most
-    low, high = (min(max(least + step * round((end - least) / step), least), most) for end in (lower, upper))
+    digits = _BEGIN_DIGITS - int(np.floor(np.log10(most - least)))
+    low, high = (min(max(round(float(end), digits), least), most) for end in (lower, upper))
     return low, high
 
 
