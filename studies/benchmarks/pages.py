@@ -15,7 +15,7 @@ from pathlib import Path
 from studies import experiments
 from studies.benchmarks import guides, size_tables, speed_tables
 from studies.benchmarks.record import RESULTS, ROOT
-from studies.experiments import limits
+from studies.experiments import endogenous, limits
 
 DOCS = (
     "speed",
@@ -84,7 +84,7 @@ def draw(path: Path) -> None:
 STUDIES: dict[str, Callable[[Path], object]] = {
     name: getattr(experiments, f"render_{name}")
     for name in ("budgets", "choices", "exp1", "exp2", "exp3", "explain", "hotel", "power", "training")
-} | {"limits": limits.render_limits}
+} | {"limits": limits.render_limits, "budgets_endogenous": endogenous.render_endogenous}
 
 
 def main() -> None:

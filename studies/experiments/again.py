@@ -16,6 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
+import rumflow as rf
+from studies.experiments.budgets import CONVENTIONS as BUDGET_CONVENTIONS
+from studies.experiments.budgets import read_households
 from studies.experiments.files import Row, append_csv, origin, read_csv
 from studies.experiments.homogeneity import rejections
 from studies.experiments.oracles import oracle_rates
@@ -46,12 +49,24 @@ def uniform_again(row: Row) -> dict[str, float]:
     return {name: test(case_of(row), row["data_sets"]) for name, test in TESTS.items()}
 
 
+def budgets_again(row: Row) -> dict[str, float]:
+    """Distance and p-value of the demand of a span of years."""
+    data = read_households()
+    span = data.select(range(row["first"], row["last"] + 1))
+    convention = BUDGET_CONVENTIONS[str(row["set"])]
+    test = rf.rum_test(span, n_boot=row["n_boot"], seed=row["seed"], convention=convention, tau=[row["tau_rule"]])
+    return {"statistic": test.statistic, "pvalue": test.pvalue}
+
+
 STUDIES: dict[str, Callable[[Row], dict[str, float]]] = {
     "size": size_again,
     "oracles": oracles_again,
     "homogeneity": homogeneity_again,
     "uniform": uniform_again,
+    "budgets": budgets_again,
 }
+
+_DESIGN_OF_BUDGETS = ("set", "years", "tau_rule", "first", "n_boot", "seed")  # other columns are results
 
 
 def compare(name: str, row: Row) -> Row:
@@ -59,10 +74,11 @@ def compare(name: str, row: Row) -> Row:
     begin = time.perf_counter()
     found = STUDIES[name](row)
     apart = max(abs(value - float(row[column])) for column, value in found.items())
-    if apart < 0.5 / row["data_sets"]:
-        apart = 0.0  # less than one data set: the stored rate is rounded
+    if apart < 0.5 / row["n_boot" if name == "budgets" else "data_sets"]:
+        apart = 0.0  # less than one data set, or replicate: the stored rate is rounded
     stamp = (*found, "commit", "date", "versions")
-    design = [column for column in row if column not in stamp and row[column] != ""]
+    kept = _DESIGN_OF_BUDGETS if name == "budgets" else row
+    design = [column for column in kept if column not in stamp and row[column] != ""]
     return {
         "file": name,
         "row": " ".join(str(row[column]) for column in design),

@@ -42,6 +42,16 @@ PLAN = (
 AGAIN = (("cone", 15, 1985), ("cone", 10, 1985), ("cone", 10, 1986))
 
 
+def _place(folder: str | Path | None) -> Path:
+    return Path(folder or os.environ.get("RUMFLOW_DATA", "")) / "kitamura_stoye"
+
+
+def read_households(folder: str | Path | None = None) -> rf.BudgetData:
+    """All 25 years, from this folder or RUMFLOW_DATA."""
+    place = _place(folder)
+    return rf.BudgetData.from_csv(place / "households.csv.gz", place / "budgets.csv")
+
+
 def run_budgets(
     out_dir: str | Path,
     plan: Sequence[tuple[str, int, str | float]] = PLAN,
@@ -54,8 +64,7 @@ def run_budgets(
 
     Writes budgets.csv, budgets_share.csv (the largest part that can be rational), budgets.png, budgets.md.
     """
-    place = Path(folder or os.environ.get("RUMFLOW_DATA", "")) / "kitamura_stoye"
-    data = rf.BudgetData.from_csv(place / "households.csv.gz", place / "budgets.csv")
+    place, data = _place(folder), read_households(folder)
     with open(place / "published_7years.csv", newline="") as file:
         published = {int(row["first_year"]): row for row in csv.DictReader(file)}
     path = Path(out_dir) / "budgets.csv"

@@ -9,6 +9,7 @@ from PIL import Image
 from studies.benchmarks import __main__ as entry
 from studies.benchmarks import pages, scaling
 from studies.benchmarks.record import RESULTS, ROOT, STAMP, rows, save
+from studies.experiments.files import read_csv
 
 MEASURED = ("compare", "scaling", "graphs", "bounded", "bootstrap", "first_use", "large")
 
@@ -29,6 +30,14 @@ def test_pages_of_studies_are_drawn_from_the_results(name, tmp_path):
     pages.STUDIES[name](tmp_path / "results")
     new, old = ((folder / f"{name}.md").read_text(encoding="utf-8") for folder in (tmp_path / "results", RESULTS))
     assert new == old, "`make bench-pages` draws it again"
+
+
+def test_pages_with_replicates_that_lack_a_certificate_say_what_it_means():
+    for name in ("budgets", "budgets_endogenous"):
+        found = [row for row in read_csv(RESULTS / f"{name}.csv") if row["not_certified"] > 0]
+        assert found
+    words = "never too small, so these p-values are too large if anything: they err towards not rejecting."
+    assert words in (RESULTS / "budgets_endogenous.md").read_text(encoding="utf-8")
 
 
 def test_a_number_that_was_not_measured_does_not_stay():

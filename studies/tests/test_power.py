@@ -16,7 +16,7 @@ from studies.experiments.again import compare
 from studies.experiments.coverage import KINDS, SHARES, coverage, coverage_by_share
 from studies.experiments.coverage import Case as CoverageCase
 from studies.experiments.files import read_csv
-from studies.experiments.homogeneity import rejections
+from studies.experiments.homogeneity import DRAWS, make_populations, rejections
 from studies.experiments.oracles import VARIANTS, oracle_rates
 from studies.experiments.power import PROCEDURES, apply_all, make_truth, render_power, run_power
 from studies.experiments.size import PROCEDURES as PROCEDURES_OF_SIZE
@@ -186,6 +186,26 @@ def test_tables_of_homogeneity():
 def test_a_small_study_of_homogeneity():
     row = rejections("alike", "6", 2, 20, "unequal", 3)
     assert (row["data_sets"], row["groups"], row["rejected"] <= 1) == (3, 2, True)
+    row = rejections("different", "6", 2, 20, "equal", 3)  # fewer data sets than populations
+    assert (row["data_sets"], row["rejected"] <= 1) == (3, True)
+
+
+def test_designs_of_homogeneity_differ_by_the_sample_alone(monkeypatch):
+    """Rates of one row of the table of power are of the same populations, whatever the choices and sizes."""
+    seen = []
+    monkeypatch.setattr("studies.experiments.homogeneity._draw", lambda rng, inside, shares, *rest: seen.append(shares))
+    monkeypatch.setattr("studies.experiments.homogeneity._pvalues", lambda *given: [1.0])
+    for choices in (20, 100):
+        for sizes in ("equal", "unequal"):
+            rejections("different", "6", 2, choices, sizes, 2 * DRAWS)
+    assert len(seen) == 4 * DRAWS
+    columns = [np.array(seen[k * DRAWS : (k + 1) * DRAWS]) for k in range(4)]
+    assert all((own == columns[0]).all() for own in columns)
+    assert len(np.unique(columns[0].round(6), axis=0)) == DRAWS
+    alike = make_populations("alike", "6", 3, 1)
+    assert alike.shape == (1, 3, 11, 4)
+    assert (alike == alike[:, :1]).all()
+    assert np.abs(alike.sum(axis=3) - 1).max() < 1e-12
 
 
 def test_tables_of_intervals_and_of_other_tests():
@@ -272,6 +292,27 @@ def test_rows_of_other_studies_computed_again():
     row = case._asdict() | {"data_sets": 5, "commit": "x"} | {name: test(case, 5) for name, test in TESTS.items()}
     found = compare("uniform", row)
     assert (found["row"], found["apart"]) == ("3 20 equal all 6 5", 0)
+
+
+def test_rows_of_budgets_computed_again(monkeypatch):
+    rng = np.random.default_rng(1)
+    prices, budget = np.array([[1.0, 2.0], [2.0, 1.0], [1.4, 1.4]]), np.repeat([1975, 1976, 1977], 20)
+    data = rf.BudgetData.from_shares(prices, budget, rng.dirichlet([1, 1], 60), degree=0, labels=[1975, 1976, 1977])
+    monkeypatch.setattr("studies.experiments.again.read_households", lambda: data)
+    test = rf.rum_test(data.select([1975, 1976]), n_boot=19, seed=1, convention="kitamura-stoye", tau=["auto"])
+    row = {
+        "set": "cone",
+        "years": 2,
+        "tau_rule": "auto",
+        "first": 1975,
+        "last": 1976,
+        "n_boot": 19,
+        "seed": 1,
+        "seconds": 3,
+    }
+    found = compare("budgets", row | {"statistic": test.statistic, "pvalue": test.pvalue})
+    assert (found["row"], found["apart"]) == ("cone 2 auto 1975 19 1", 0)
+    assert compare("budgets", row | {"statistic": test.statistic, "pvalue": test.pvalue - 0.05})["apart"] == 0.05
 
 
 def test_where_something_can_leave_the_designs_of_size():

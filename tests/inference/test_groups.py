@@ -102,6 +102,35 @@ def test_verdicts_on_groups():
     assert alike[3] == "One distribution of rankings for all groups is not rejected."
 
 
+def test_verdicts_that_depend_on_tau():
+    found = compare_groups({"x": DECOY, "y": FITS}, 99, seed=1)
+    rising, mixed = np.array([0.06, 0.05, 0.2]), np.array([0.05, 0.06, 0.07])
+    tests = tuple(replace(test, pvalues=own) for test, own in zip(found.each.tests, (rising, mixed), strict=True))
+    each = replace(found.each, tests=tests)
+    assert each.table["depends_on_tau"] == [True, True]
+    lines = each.summary().splitlines()
+    assert "x: the verdict depends on tau: the p-value is 0.05 at tau = 0 and 0.2 at tau = " in lines[-2]
+    assert lines[-2].endswith("report both.")
+    assert lines[-1].startswith(
+        "y: the verdict depends on tau, and not in one direction: the p-value is 0.06 at tau = 0, 0.05 "
+    )
+    many = replace(each, names=tuple(range(5)), tests=tests[:1] * 5)
+    assert many.summary().splitlines()[-1] == "The same holds for 2 more."
+    together = replace(found, together=replace(found.together, pvalues=rising), each=each)
+    assert (
+        "All groups together: the verdict depends on tau: the p-value is 0.05 at tau = 0 and 0.2" in together.summary()
+    )
+    plain = replace(found, together=replace(found.together, pvalues=np.array([0.2, 0.1, 0.3])))
+    assert "All groups together: the verdict" not in plain.summary()
+
+
+def test_many_tests_with_too_few_replicates():
+    each = rum_test_many([DECOY, FITS], 9, seed=1)
+    last = "With so few replicates no test can reject: 9 replicates were made, and at least 19 are needed."
+    assert each.summary().splitlines()[-1] == last
+    assert "no test can reject after Holm's rule" in rum_test_many([DECOY, FITS], 19, seed=1).summary()
+
+
 def test_many_tests_by_name():
     each = rf.rum_test_many([DECOY, FITS], 3, 0.1, seed=1)
     assert [test.seconds for test in each.tests] == [each.seconds / 2] * 2

@@ -16,7 +16,6 @@ from rumflow.inference.homogeneity import (
     common_population,
     excess,
     pooled_shares,
-    replicates_needed,
 )
 from rumflow.inference.replicate import Replicator, tightened_centre
 from rumflow.inference.resample import CellSampler, generators
@@ -207,12 +206,39 @@ def test_no_verdict_from_too_few_replicates():
         "Whether the groups differ is not decided: 18 replicates were made, and at least 19 are needed at the 5 % level."
     )
     assert "The groups differ" in few.summary(0.1)
-    assert [replicates_needed(level, tests) for level, tests in ((0.05, 1), (0.05, 6), (0.1, 1), (0.01, 3))] == [
-        19,
-        119,
-        9,
-        299,
-    ]
+
+
+def test_groups_whose_menus_do_not_meet_cannot_be_compared():
+    counts = {("d", "e"): {"d": 5, "e": 5}, ("d", "e", "f"): {"d": 3, "e": 4, "f": 3}}
+    other = rf.ChoiceData.from_counts(counts)
+    cannot = "Whether the groups differ cannot be tested: no menus of one group bear on those of another."
+    x, y = ({pair: dict(zip(pair, own, strict=True))} for pair, own in ((("a", "b"), (9, 1)), (("b", "c"), (1, 9))))
+    tree = [rf.ChoiceData.from_counts(own) for own in (x, y)]
+    for groups in ([DECOY, other], tree, [*tree, other]):
+        found = homogeneity_test(groups, 19, seed=0)
+        assert (found.testable, found.apart) == (False, found.names)
+        assert (found.statistic, found.pvalue, found.n_boot, bool(found.rejects())) == (0.0, 1.0, 0, False)
+        assert found.summary() == cannot
+        assert found.to_dict()["testable"] is False
+        assert rf.compare_groups(groups, 19, seed=0).summary().startswith(f"{cannot}\n")
+    both = {("a", "b"): {"a": 9, "b": 1}, ("b", "c"): {"b": 1, "c": 9}}
+    assert cost_by_rankings([rf.ChoiceData.from_counts(both)]) < 1e-6  # one population explains both groups
+    circle = rf.ChoiceData.from_counts({("a", "c"): {"a": 1, "c": 9}})
+    assert homogeneity_test([*tree, circle], 19, seed=0).testable  # three pairs in a circle can contradict each other
+    peaked = homogeneity_test(tree, 19, seed=0, model=rf.SinglePeaked(["a", "b", "c"]))
+    assert peaked.testable  # there they can
+
+
+def test_a_group_apart_is_named():
+    other = rf.ChoiceData.from_counts({("d", "e"): {"d": 5, "e": 5}, ("d", "e", "f"): {"d": 3, "e": 4, "f": 3}})
+    found = homogeneity_test({"x": DECOY, "y": FITS, "z": other}, 19, seed=0)
+    assert (found.testable, found.apart) == (True, ("z",))
+    assert found.summary().splitlines()[2] == "Nothing is said of z: none of its menus bear on those of another group."
+    more = [rf.ChoiceData.from_counts({(f"p{k}", f"q{k}"): {f"p{k}": 3, f"q{k}": 4}}) for k in range(4)]
+    several = homogeneity_test([DECOY, FITS, *more], 19, seed=0)
+    assert several.apart == (2, 3, 4, 5)
+    assert "Nothing is said of 2, 3, 4, ...: none of their menus bear on" in several.summary()
+    assert homogeneity_test([DECOY, FITS], 19, seed=0).apart == ()
 
 
 def test_one_group_cannot_be_compared():

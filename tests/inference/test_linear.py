@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rumflow as rf
+from rumflow.inference.notes import ASSUMPTION
 from rumflow.inference.resample import generators
 from tests.reference.listed_rankings import farkas, listed
 
@@ -56,6 +57,33 @@ def test_verdicts_and_words(rng):
     assert (inside.statistic, inside.pvalue) == (0.0, 1.0)
     assert "are those of a random utility model themselves" in inside.summary()
     assert repr(inside) == "LinearTest(statistic=0, pvalue=1, n_boot=9)"
+
+
+def test_its_summary_says_what_that_of_the_distance_says(rng):
+    rejected = rf.rum_test(choices(rng, 4, false=True), n_boot=99, seed=1, statistic="fsst")
+    lines = rejected.summary().splitlines()
+    place = lines.index("Random utility is rejected at the 5 % level.")
+    assert lines[place + 1] == ASSUMPTION
+    assert lines[place + 2] == "No replicate was as large: the p-value is the smallest that 99 replicates can give."
+    assert any("menus have fewer than 5 choices: " in line for line in lines[place + 3 :])
+    assert not any(
+        "unequal" in line or "count by their size" in line for line in lines
+    )  # it has no weights, and does not thin
+    alone = rf.rum_test(rf.ChoiceData.from_counts({("a", "b"): {"a": 3, "b": 1}}), 19, seed=1, statistic="fsst")
+    assert "Nothing can be tested: there is only one menu" in alone.summary()
+    rows = [(s, menu, menu[(s + k) % len(menu)]) for s in range(8) for k, menu in enumerate(("ab", "bc", "ac", "abc"))]
+    subject, menu, choice = zip(*rows, strict=True)
+    panel = rf.ChoiceData.from_frame({"subject": subject, "menu": [",".join(m) for m in menu], "choice": choice})
+    few = rf.rum_test(panel, n_boot=19, seed=1, statistic="fsst")
+    assert "There are 8 subjects: with fewer than 30 the p-value is rough." in few.summary()
+
+
+def test_plain_values_have_neither_tau_nor_weights(rng):
+    found = rf.rum_test(choices(rng, 3), n_boot=19, seed=1, statistic="fsst")
+    plain = found.to_dict()
+    assert [plain[name] for name in ("tau", "taus", "weights", "depends_on_tau")] == [None] * 4
+    assert list(found.table) == ["statistic", "pvalue", "critical_value", "n_boot"]
+    assert plain["tests"] == [{name: column[0] for name, column in found.table.items()}]
 
 
 def test_eight_items_and_the_same_result_by_workers(rng):

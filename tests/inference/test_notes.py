@@ -97,6 +97,13 @@ def test_a_large_tau():
         "every ranking is equally likely.",
     )
     assert "with 50 to 60 choices a menu" in notes_on({ab: (30, 20), abc: (20, 20, 20)}, tau=0.3)[0]
+    data = rf.ChoiceData.from_counts({ab: {"a": 5, "b": 5}, abc: {"a": 2, "b": 5, "c": 3}})
+    moved = "tau = 0.3 is large: with 10 choices a menu replicates come from a population moved 30 % of the way to"
+    for model in (rf.SinglePeaked(["a", "b", "c"]), rf.RandomUtility(above=[("c", "a")])):
+        # Not every ranking is one of the model.
+        assert f"{moved} the middle of the model." in rum_test(data, 19, 0.3, seed=0, model=model).notes
+    types = rum_test(data, 19, 0.3, seed=0, convention=Convention(centre="types"))
+    assert f"{moved} one in which every distinct behaviour is equally likely." in types.notes
 
 
 def test_few_subjects():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rumflow as rf
-from rumflow.inference.pvalue import Verdict, pvalue
+from rumflow.inference.pvalue import Verdict, depends_on_tau, pvalue, replicates_needed, too_few
 
 
 def test_pvalues_with_ties():
@@ -49,3 +49,34 @@ def test_verdicts_that_depend_on_tau():
         assert found.rejects(level, tau=0).depends_on_tau is flag
         assert ("the p-value is 0.015 at tau = 0 and 1 at tau = " in found.summary()) is flag
     assert rf.rum_test(data, n_boot=19, seed=1, tau=0.1).rejects().depends_on_tau is None
+
+
+def test_replicates_that_are_needed():
+    """The smallest p-value, 1 / (1 + B), must reach the level, for Holm's rule the level by the number of tests."""
+    for level, tests in ((0.05, 1), (0.05, 6), (0.1, 1), (0.01, 3), (0.5, 1), (0.07, 1)):
+        needed = replicates_needed(level, tests)
+        assert tests / (1 + needed) <= level + 1e-12
+        assert tests / needed > level
+    assert too_few(18, 0.05) == "18 replicates were made, and at least 19 are needed"
+    assert too_few(19, 0.05) == ""
+    assert too_few(0, 0.05, statistic=0.0) == ""  # whatever is drawn is as large
+    assert too_few(98, 0.01, statistic=0.1) != ""
+
+
+def test_words_on_tau():
+    taus = (0.271, 0.0, 0.543)
+    assert depends_on_tau(taus, np.array([0.06, 0.06, 0.2]), 0.05) == ""
+    assert depends_on_tau(taus, np.array([0.04, 0.01, 0.05]), 0.05) == ""
+    assert depends_on_tau((0.2,), np.array([0.04]), 0.05) == ""
+    assert depends_on_tau(taus, np.array([0.06, 0.05, 0.07]), 0.05) == (
+        "The verdict depends on tau: the p-value is 0.05 at tau = 0 and 0.07 at tau = 0.543. A smaller tau rejects more, true "
+        "models as well as false ones: report both."
+    )
+    assert depends_on_tau(taus, np.array([0.05, 0.06, 0.07]), 0.05) == (
+        "The verdict depends on tau, and not in one direction: the p-value is 0.06 at tau = 0, 0.05 at tau = 0.271 (the test) "
+        "and 0.07 at tau = 0.543. Report all of them."
+    )
+    falling = depends_on_tau(taus, np.array([0.06, 0.08, 0.05]), 0.05)
+    assert falling.endswith(
+        "0.08 at tau = 0, 0.06 at tau = 0.271 (the test) and 0.05 at tau = 0.543. Report all of them."
+    )

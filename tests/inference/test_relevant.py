@@ -1,6 +1,7 @@
 """The part of a sample that is tested: what leaves, what is said of it, and that the rest is in the order of labels."""
 
 import json
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import rumflow as rf
 from rumflow.inference import relevant
 from rumflow.inference.convention import Convention
-from rumflow.inference.relevant import LeftOut, left_out, nothing_to_test, relevant_part
+from rumflow.inference.relevant import LeftOut, groups_that_meet, left_out, nothing_to_test, relevant_part
 from rumflow.inference.sample import build_sample
 from tests.reference.commands import run
 
@@ -151,6 +152,14 @@ def test_nothing_would_stay():
     assert (found.statistic, found.pvalue) == (0.0, 1.0)
 
 
+def test_groups_meet_where_their_menus_share_a_block():
+    pair = {("c", "d"): {"c": 3, "d": 4}}  # shares the item c with the first, and no block
+    groups = [rf.ChoiceData.from_counts(own) for own in (BASE, pair, {("a", "b"): {"a": 1, "b": 1}}, PAIR)]
+    for convention, meet in ((Convention(), [1, 0, 1, 0]), (Convention("cone"), [1, 1, 1, 1])):
+        assert groups_that_meet(build_sample(groups, None, convention)).tolist() == meet
+    assert groups_that_meet(build_sample(groups[1:2] * 2, "counts", Convention())).all()  # one menu, offered to both
+
+
 def test_menus_that_are_asked_for_stay_with_their_blocks():
     data = rf.ChoiceData.from_counts(DEAD | PAIR | {("r", "s"): {"r": 3, "s": 4}})
     whole = build_sample(data, "counts", Convention())
@@ -174,6 +183,44 @@ def test_intervals_do_not_depend_on_what_cannot_matter():
     assert more.confidence_upper == pytest.approx(plain.confidence_upper, abs=1e-9)
     own = rf.bounds(rf.ChoiceData.from_counts(counts), ("p", "q"), "p", n_boot=39, seed=1)
     assert 0.45 < own.confidence_lower[0] < 0.5 < own.confidence_upper[0] < 0.55  # by the choices from that menu
+
+
+@pytest.mark.parametrize("kind", ["profile", "distance"])
+def test_intervals_of_even_shares_do_not_depend_on_what_cannot_matter(kind):
+    """Where half of the choices from a menu are of one item, the last bit of a sharp bound once decided how samples are drawn."""
+    menus = [("a", "b"), ("b", "c"), ("a", "c"), ("a", "b", "c"), ("a", "b", "d"), ("b", "d")]
+    pairs = {(f"u{i}", f"v{i}"): {f"u{i}": 1, f"v{i}": 1} for i in range(20)}
+    for seed in (1, 20):
+        rng = np.random.default_rng(seed)
+        base = {m: dict(zip(m, rng.multinomial(40, np.full(len(m), 1 / len(m))).tolist(), strict=True)) for m in menus}
+        ends = [
+            rf.bounds(data, ["a", "d"], "a", confidence=0.9, seed=1, interval=kind).confidence_interval("a")
+            for data in (
+                rf.ChoiceData.from_counts(base, items=list("abcd")),
+                rf.ChoiceData.from_counts(base, items=list("dabc")),
+                rf.ChoiceData.from_counts({m: base[m] for m in reversed(menus)}, items=list("cdba")),
+                rf.ChoiceData.from_counts(base | pairs),
+            )
+        ]
+        assert np.ptp(ends, axis=0).max() < 1e-9
+
+
+def test_intervals_begin_from_rounded_bounds():
+    """Sharp bounds of the same data in another order differ in their last digits; what is tested does not."""
+    rng = np.random.default_rng(101)
+    sets = [m for k in (2, 3, 4) for m in combinations("abcde", k)]
+    menus = [sets[i] for i in rng.choice(len(sets), 9, replace=False)]
+    counts = {
+        m: dict(zip(m, rng.multinomial(50, rng.dirichlet(np.full(len(m), 3.0))).tolist(), strict=True)) for m in menus
+    }
+    asked = next(m for m in combinations("abcde", 2) if m not in counts)
+    ends = [
+        rf.bounds(
+            rf.ChoiceData.from_counts(counts, items=list(order)), asked, asked[0], confidence=0.9, n_boot=99, seed=1
+        ).confidence_lower
+        for order in ("abcde", "dbeca", "edcba")
+    ]
+    assert np.ptp(ends) < 1e-9
 
 
 def test_explanations_do_not_depend_on_what_cannot_matter():

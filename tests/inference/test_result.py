@@ -33,6 +33,31 @@ def test_critical_values_by_their_definition():
         assert above <= level + 1e-12 < below
 
 
+def test_no_verdict_from_too_few_replicates():
+    counts = {("a", "b"): {"a": 30, "b": 70}, ("a", "b", "c"): {"a": 50, "b": 30, "c": 20}}
+    data = rf.ChoiceData.from_counts(counts)
+    few = "9 replicates were made, and at least 19 are needed."
+    for options, where in (({"tau": 0.2}, " (tau = 0.2)"), ({"statistic": "fsst"}, "")):
+        text = rum_test(data, n_boot=9, seed=1, **options).summary()
+        assert f"Random utility is neither rejected nor not at the 5 % level{where}: {few}" in text
+        assert "is not rejected" not in text
+        assert "No replicate was as large" not in text
+        enough = rum_test(data, n_boot=19, seed=1, **options).summary()
+        assert f"Random utility is rejected at the 5 % level{where}." in enough
+    inside = rf.ChoiceData.from_counts(counts | {("a", "b"): {"a": 60, "b": 40}})
+    for options in ({}, {"statistic": "fsst"}):
+        found = rum_test(inside, n_boot=9, seed=1, **options)
+        assert (found.statistic, found.pvalue) == (0.0, 1.0)
+        assert "Random utility is not rejected at the 5 % level" in found.summary()  # every replicate is as large
+
+
+def test_plain_values_say_whether_tau_decides(noisy):
+    found = rum_test(noisy, n_boot=19, seed=0)
+    for values, flag in (([0.2, 0.05, 0.3], True), ([0.2, 0.1, 0.3], False)):
+        assert replace(found, pvalues=np.array(values)).to_dict()["depends_on_tau"] is flag
+    assert rum_test(noisy, n_boot=19, seed=0, tau=0.1).to_dict()["depends_on_tau"] is None
+
+
 def test_repr(noisy):
     result = rum_test(noisy, n_boot=9, seed=0)
     assert isinstance(result, RumTest)

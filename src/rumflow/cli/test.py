@@ -193,7 +193,7 @@ def _test_each(parts: dict[str, ChoiceData], arguments: argparse.Namespace, opti
 
 
 def _alike_as_dict(test: HomogeneityTest) -> dict[str, Any]:
-    names = ("statistic", "pvalue", "n_boot", "interrupted", "failed", "seconds")
+    names = ("testable", "statistic", "pvalue", "n_boot", "interrupted", "failed", "seconds")
     return {"homogeneity": {name: getattr(test, name) for name in names}}
 
 

@@ -42,6 +42,8 @@ HALVINGS = 8  # of a quarter of the range: ends to 1/1000 of it
 TOL = 1e-7
 PLAIN = Convention(thin=0.0)  # fits are not thinned
 _FIRST_PIECE = 20  # replicates before the first look whether the rest can change the decision
+_DIGITS = 10  # of the probabilities that samples are drawn from
+_BEGIN_DIGITS = 7  # of values from which a search begins, as parts of the range
 
 
 class Interval(NamedTuple):
@@ -159,13 +161,23 @@ class Inversion:
         begin, size = 0, self._n_boot if whole else _FIRST_PIECE
         while begin < self._n_boot and (whole or found <= rejected < found + self._n_boot - begin):
             piece = range(begin, min(begin + size, self._n_boot))
-            drawn = self.sampler.draw(generators(self.seed, (), piece), centre)
+            drawn = self.draw(piece, centre)
             null = restricted.measure(drawn, theta, tau, self._threads).statistic
             found += float((null >= statistic - rounding(null)).sum())
             begin, size = piece.stop, 2 * size
         if self.advance is not None:
             self.advance(1)
         return (1 + found) / (1 + self._n_boot)
+
+    def draw(self, piece: range, centre: Array) -> Array:
+        """(b, S): the samples with these numbers from a point, slot by slot.
+
+        A generator draws a share below one half and one above it in different ways, and the last bit of theta must not decide on
+        which side of one half the share of a menu chosen from evenly is: probabilities are rounded, and add up to what they did.
+        """
+        unit, rounded = self.sample.unit, np.round(centre, _DIGITS)
+        total = np.round(np.bincount(unit, centre), _DIGITS) / np.maximum(np.bincount(unit, rounded), 0.1**_DIGITS)
+        return self.sampler.draw(generators(self.seed, (), piece), rounded * total[unit])
 
     def model_pvalue(self) -> float:
         """The p-value of the model itself, at the tau of the intervals."""
@@ -181,7 +193,7 @@ class Inversion:
             return self.pvalue_at(restricted, theta, whole=False) > self.level
 
         least, most = restricted.least, restricted.most
-        lower, upper = (min(max(end, least), most) for end in (lower, upper))
+        lower, upper = begin_from(restricted, lower, upper)
         tried = [lower, 0.5 * (lower + upper), upper]
         inner = [t for t in tried if accepted(t)]
         if not inner:  # values that fit less well may be kept all the same: their replicates vary more
@@ -219,6 +231,19 @@ def _end(accepted: Callable[[float], bool], inner: float, outer: float) -> float
         else:
             outer = middle
     return float(outer)
+
+
+def begin_from(restricted: Restricted, lower: float, upper: float) -> tuple[float, float]:
+    """Where searches begin: sharp bounds, within the range, and rounded.
+
+    The last digits of sharp bounds depend on the order of items, and on menus that cannot matter; values tested must not.
+    """
+    least, most = restricted.least, restricted.most
+    if most <= least:
+        return least, most
+    digits = _BEGIN_DIGITS - int(np.floor(np.log10(most - least)))
+    low, high = (min(max(round(float(end), digits), least), most) for end in (lower, upper))
+    return low, high
 
 
 def rounding(null: Array) -> float:

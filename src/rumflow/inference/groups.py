@@ -26,10 +26,11 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.inference.convention import Convention, Tau, find_convention
-from rumflow.inference.homogeneity import HomogeneityTest, replicates_needed, run_homogeneity
+from rumflow.inference.homogeneity import HomogeneityTest, run_homogeneity
 from rumflow.inference.jobs import run
 from rumflow.inference.notes import ASSUMPTION
 from rumflow.inference.plan import JobOptions, Plan
+from rumflow.inference.pvalue import depends_on_tau, replicates_needed, too_few
 from rumflow.inference.result import RumTest
 from rumflow.inference.sample import Sizes, named_groups, own_sizes
 from rumflow.inference.source import Source
@@ -40,6 +41,8 @@ from rumflow.output.progress import Stage
 from rumflow.output.result import Result
 from rumflow.output.tables import Table
 from rumflow.text import visible
+
+_NAMED = 3  # tests whose verdict depends on tau, one by one
 
 
 def holm(pvalues: ArrayLike) -> Array:
@@ -164,10 +167,11 @@ class RumTests(Result):
 
     @property
     def table(self) -> dict[str, list[Any]]:
-        """One row per test: name, statistic, pvalue, holm, benjamini_hochberg, tau, n_boot."""
+        """One row per test: name, statistic, pvalue, holm, benjamini_hochberg, tau, n_boot, depends_on_tau (at the 5 % level)."""
         columns = {"name": list(self.names), "statistic": self.statistics.tolist(), "pvalue": self.pvalues.tolist()}
         columns |= {"holm": self.holm.tolist(), "benjamini_hochberg": self.benjamini_hochberg.tolist()}
-        return columns | {"tau": [test.tau for test in self.tests], "n_boot": [test.n_boot for test in self.tests]}
+        columns |= {"tau": [test.tau for test in self.tests], "n_boot": [test.n_boot for test in self.tests]}
+        return columns | {"depends_on_tau": [test.rejects().depends_on_tau for test in self.tests]}
 
     def parts(self) -> list[str | Table]:
         """Return the summary at the 5 % level."""
@@ -200,12 +204,25 @@ class RumTests(Result):
         )
         if count[0]:
             lines.append(ASSUMPTION)
-        if self.tests and (limit := len(self) / (1 + min(t.n_boot for t in self.tests))) > level:
+        lines += self._on_tau(level)
+        done = min((test.n_boot for test in self.tests), default=0)
+        if self.tests and (few := too_few(done, level)):
+            lines.append(f"With so few replicates no test can reject: {few}.")
+        elif self.tests and (limit := len(self) / (1 + done)) > level:
             lines.append(
                 "With so few replicates no test can reject after Holm's rule: "
                 f"the smallest adjusted p-value is {min(limit, 1):.3g}."
             )
         return "\n".join(lines)
+
+    def _on_tau(self, level: float) -> list[str]:
+        """The tests whose verdict, singly, depends on tau."""
+        found = [
+            (name, depends_on_tau(t.taus, t.pvalues, level)) for name, t in zip(self.names, self.tests, strict=True)
+        ]
+        said = [f"{visible(name)}: {text[0].lower()}{text[1:]}" for name, text in found if text]
+        more = len(said) - _NAMED
+        return [*said[:_NAMED], *([f"The same holds for {more} more."] if more > 0 else [])]
 
     def __repr__(self) -> str:
         return f"RumTests({len(self)} tests, seconds={self.seconds:.2g})"
@@ -359,20 +376,17 @@ class GroupComparison(Result):
             )
         else:
             lines.append("Random utility within the groups is not rejected.")
-        alone = replicates_needed(level)
-        verdict = "rejected" if together.rejects(level) else "not rejected"
-        if together.n_boot < alone:
-            verdict = (
-                f"neither rejected nor not: {together.n_boot} replicates were made, and at least {alone} are needed"
-            )
+        rejected, few = together.rejects(level), too_few(together.n_boot, level, together.statistic)
+        verdict = f"neither rejected nor not: {few}" if few else "rejected" if rejected else "not rejected"
+        on_tau = depends_on_tau(together.taus, together.pvalues, level)
+        said_below = (self.each.pvalues <= level).any()
         return "\n".join(
             [
                 *lines,
                 f"One distribution of rankings for all groups is {verdict}.",
                 f"  all groups together: statistic {together.statistic:.6g}, p-value {several}",
-                *(
-                    [ASSUMPTION] if together.rejects(level) and not (self.each.pvalues <= level).any() else []
-                ),  # else below
+                *([f"All groups together: {on_tau[0].lower()}{on_tau[1:]}"] if on_tau else []),
+                *([ASSUMPTION] if rejected and not said_below else []),
                 *together.notes,
                 self.each.summary(level),
             ]

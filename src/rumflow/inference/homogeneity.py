@@ -27,7 +27,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,8 +42,9 @@ from rumflow.inference.convention import find_convention, find_taus
 from rumflow.inference.jobs import run
 from rumflow.inference.notes import unfinished
 from rumflow.inference.plan import JobOptions, Plan
-from rumflow.inference.pvalue import pvalue
-from rumflow.inference.relevant import relevant_part
+from rumflow.inference.pvalue import pvalue, too_few
+from rumflow.inference.pvalue import replicates_needed as replicates_needed  # noqa: PLC0414 (pages take it from here)
+from rumflow.inference.relevant import groups_that_meet, relevant_part
 from rumflow.inference.replicate import Replicator, distances, tightened_centre
 from rumflow.inference.resample import Sampler, generators
 from rumflow.inference.sample import Sample, named_groups
@@ -53,11 +53,13 @@ from rumflow.inference.words import nothing_or
 from rumflow.output.progress import Stage
 from rumflow.output.result import Result
 from rumflow.output.tables import Table
+from rumflow.text import visible
 
 _KEY, _NOISE_KEY = (
     (0, 0),
     (0, 1),
 )  # of the seed: tests of the groups have keys of one number, that of all together has none
+_NAMED = 3  # groups named in a sentence
 _NOISE = 99  # samples for the mean of the noise in a distance
 
 
@@ -149,6 +151,8 @@ class HomogeneityTest(Result):
         The same seed gives the same result, with any number of workers.
     seconds : float
         Time taken.
+    apart : tuple
+        Names of groups that are not compared: none of their menus bears on those of another group.
 
     Examples
     --------
@@ -169,7 +173,10 @@ class HomogeneityTest(Result):
     interrupted: bool
     seed: int
     seconds: float
-    _named = ("names", "statistic", "pvalue", "n_boot", "failed", "vanished", "interrupted", "seed", "seconds")
+    apart: tuple[Item, ...] = ()
+    _named = (
+        "names", "testable", "apart", "statistic", "pvalue", "n_boot", "failed", "vanished", "interrupted", "seed", "seconds",
+    )  # fmt: skip
     _listed = "tests"
 
     @property
@@ -185,6 +192,11 @@ class HomogeneityTest(Result):
     def n_boot(self) -> int:
         """Replicates done (fewer than asked for after Ctrl-C)."""
         return len(self.null_distribution)
+
+    @property
+    def testable(self) -> bool:
+        """Whether there are groups to compare; otherwise the statistic is 0 whatever they chose, and nothing was drawn."""
+        return len(self.apart) < len(self.names)
 
     def rejects(self, level: float = 0.05) -> bool:
         """Say whether the groups differ: whether "all choose alike" is rejected.
@@ -213,11 +225,10 @@ class HomogeneityTest(Result):
         str
         """
         level = check_level(level)
-        if (needed := replicates_needed(level)) > self.n_boot:
-            verdict = (
-                f"Whether the groups differ is not decided: {self.n_boot} replicates were made, "
-                f"and at least {needed} are needed"
-            )
+        if not self.testable:
+            return "Whether the groups differ cannot be tested: no menus of one group bear on those of another."
+        if few := too_few(self.n_boot, level, self.statistic):
+            verdict = f"Whether the groups differ is not decided: {few}"
         elif self.rejects(level):
             verdict = "The groups differ: that all of them choose alike is rejected"
         else:
@@ -227,15 +238,14 @@ class HomogeneityTest(Result):
             f"  homogeneity of {len(self.names)} groups: statistic {nothing_or(self.statistic):.6g}, p-value {self.pvalue:.4g} "
             f"({self.n_boot} replicates, drawn from the pooled shares)",
         ]
+        if self.apart:
+            named = ", ".join(visible(name) for name in self.apart[:_NAMED]) + ", ..." * (len(self.apart) > _NAMED)
+            whose = "its menus bear" if len(self.apart) == 1 else "their menus bear"
+            lines.append(f"Nothing is said of {named}: none of {whose} on those of another group.")
         return "\n".join(lines + unfinished(self.failed, self.interrupted, self.n_boot))
 
     def __repr__(self) -> str:
         return f"HomogeneityTest(statistic={self.statistic:.6g}, pvalue={self.pvalue:.4g}, n_boot={self.n_boot})"
-
-
-def replicates_needed(level: float, tests: int = 1) -> int:
-    """The least number of replicates with which one of so many tests can reject after Holm's rule."""
-    return ceil(tests / level - 1e-9) - 1
 
 
 def homogeneity_test(
@@ -290,6 +300,12 @@ def run_homogeneity(source: Source, plan: Plan, jobs: JobOptions) -> Homogeneity
         sample = relevant_part(source.sample(plan))
         plan = source.resolve(plan, sample)
         sampler = source.sampler(sample, plan)
+        meet = groups_that_meet(sample)
+        apart = tuple(name for name, own in zip(sample.names, meet.tolist(), strict=True) if not own)
+        if not meet.any():
+            # Distances add up over blocks, and every block is one group's: the difference is 0 in every sample.
+            seconds = time.perf_counter() - begin
+            return HomogeneityTest(sample.names, 0.0, 1.0, np.zeros(0), 0, 0, False, plan.seed, seconds, apart)
         stage.say("the statistic of homogeneity")
         observed = excess(sample, sample.frequency[None], plan.tol, threads=None)
         stage.say("what groups that are alike are drawn from")
@@ -310,4 +326,5 @@ def run_homogeneity(source: Source, plan: Plan, jobs: JobOptions) -> Homogeneity
         interrupted=collected.interrupted,
         seed=plan.seed,
         seconds=time.perf_counter() - begin,
+        apart=apart,
     )

@@ -10,10 +10,10 @@ with d = sqrt(f (1 - f) / m) for a cell with fitted probability f and m independ
 
     T* = max <s, p* - f + lambda f>,     lambda = 1 / sqrt(log(max(e, cells)) log(max(e, log of the mean m)))
 
-over the same s: an inequality that is slack at the fit counts less, but counts, which is what makes the test valid uniformly over
-populations. There is nothing to tighten, so there is no tau.
+over the same s: an inequality that is slack at the fit counts less, but counts, which is what makes the published test valid
+uniformly over populations. There is nothing to tighten, so there is no tau.
 
-Departures from the paper:
+Departures from the paper, of which the first two have no theorem (`python -m studies.experiments.uniform` measures what they do):
 1. f, which stands for the population under the hypothesis, is the projection of the data with weights "counts", not the
    solution of a linear programme.
 2. p* is drawn from f, menu by menu (subjects: with random signs), and not from the observed choices around p: a menu with one
@@ -26,22 +26,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from rumflow.check import check_level
 from rumflow.core.arrays import Array
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
-from rumflow.inference.notes import unfinished
+from rumflow.inference.notes import notes_without_weights
 from rumflow.inference.plan import Plan
 from rumflow.inference.replicate import Distances, Draws, Replicator, distances
 from rumflow.inference.resample import Sampler, generators
 from rumflow.inference.result import RumTest
 from rumflow.inference.sample import Sample
 from rumflow.inference.source import Source
-from rumflow.inference.words import words_of
+from rumflow.inference.words import Words
 from rumflow.solvers.largest_deviation import LargestDeviation
 
 #: What `rum_test` can measure.
@@ -69,7 +69,8 @@ class LinearReplicator(Replicator):
 class LinearTest(RumTest):
     """The test by the largest violated inequality, with the attributes and methods of `RumTest`.
 
-    `statistic` and the replicates are in standard deviations; `tau` is 0, for nothing is tightened.
+    `statistic` and the replicates are in standard deviations; `tau` is 0, for nothing is tightened. `misfits` and `binding`
+    are of the fit that replicates are drawn from.
 
     Examples
     --------
@@ -80,33 +81,31 @@ class LinearTest(RumTest):
     True
     """
 
-    def summary(self, level: float = 0.05) -> str:
-        """Return the test in words.
+    _without = MappingProxyType({"tau": None, "taus": None, "weights": None})  # what it does not have
 
-        Parameters
-        ----------
-        level : float, default 0.05
-            The level at which the summary says whether the hypothesis is rejected.
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """One row: statistic, pvalue, critical_value (at the 5 % level), n_boot."""
+        return {name: column for name, column in super().table.items() if name != "tau"}
 
-        Returns
-        -------
-        str
-        """
-        level, words = check_level(level), words_of(self.sample.projector.model)
-        verdict = "is rejected" if self.rejects(level) else "is not rejected"
-        lines = [
-            words.title,
-            *self._facts(),
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the replicates as lists, texts and numbers, for JSON; None for tau and weights."""
+        return super().to_dict() | self._without
+
+    def _numbers(self, level: float, words: Words) -> list[str]:
+        return [
             f"  statistic    {self.statistic:.6g} = the largest violated inequality, in standard deviations "
             "(Fang, Santos, Shaikh and Torgovitsky 2023)",
             f"  bootstrap    {self.n_boot} replicates, {self._drawn()}, seed {self.seed}",
             f"  p-value      {self.pvalue:.4g}   critical value at {level:g}: {self.critical_value(level):.6g}",
-            f"{words.hypothesis} {verdict} at the {100 * level:g} % level.",
-            *self.notes,
         ]
-        if self.statistic == 0:
-            lines.append(words.inside)
-        return "\n".join(lines + unfinished(self.failed, self.interrupted, self.n_boot))
+
+    @property
+    def _where(self) -> str:
+        return ""
+
+    def _furthest(self, words: Words) -> list[str]:
+        return []  # cells add to the distance of the fit, not to this statistic
 
     def __repr__(self) -> str:
         return f"LinearTest(statistic={self.statistic:.6g}, pvalue={self.pvalue:.4g}, n_boot={self.n_boot})"
@@ -151,8 +150,9 @@ class LinearSource(Source):
         return observed, replicator
 
     def notes(self, sample: Sample, sampler: Sampler, tau: float, plan: Plan) -> tuple[str, ...]:
-        """What is said of panels; what concerns tau does not."""
-        return tuple([] if plan.by_cluster and not plan.automatic else self._panel(sample, plan.automatic))
+        """What the reader should know about these data; what concerns tau and weights has no place here."""
+        panel = [] if plan.by_cluster and not plan.automatic else self._panel(sample, plan.automatic)
+        return (*panel, *notes_without_weights(sample, sampler, plan.by_cluster))
 
     def result(self, test: RumTest) -> RumTest:
         """The test with its own summary."""

@@ -22,6 +22,7 @@ FEW_SUBJECTS, FEW_PER_MENU, LARGE_TAU = 30, 10, 0.25
 FEW_SIGNS = 12
 
 _NAMED = 3  # menus named in a note
+_EQUALLY_LIKELY = {"rankings": "ranking", "types": "distinct behaviour"}  # by `Convention.centre`
 
 #: What every test takes for granted, of menus and of budgets; said wherever a model is rejected.
 ASSUMPTION = (
@@ -43,59 +44,97 @@ def find_notes(
     reduced: bool = False,
 ) -> tuple[str, ...]:
     """Sentences about these data, none where there is nothing to say; `reduced`: tau falls with their inequality."""
-    n_independent, what = sampler.n_independent, "subjects" if by_subject else "choices"
-    empirical = sample.convention.draws == "empirical"
-    notes = _nothing_to_test(sample)
-    limit = FEW_PER_MENU if by_subject else TINY
+    return (
+        *_nothing_to_test(sample),
+        *_tiny(sample, sampler, by_subject, weights),
+        *_unequal(sample, sampler, by_subject, reduced),
+        *_few_subjects(sample, sampler, by_subject),
+        *_without_rest(sample, weights),
+        *_large_tau(sample, sampler, by_subject, tau),
+    )
+
+
+def notes_without_weights(sample: Sample, sampler: Sampler, by_subject: bool) -> tuple[str, ...]:
+    """The same for a test that has neither weights nor tau, and does not thin."""
+    return (
+        *_nothing_to_test(sample),
+        *_tiny(sample, sampler, by_subject, ""),
+        *_few_subjects(sample, sampler, by_subject),
+    )
+
+
+def _units(by_subject: bool) -> str:
+    return "subjects" if by_subject else "choices"
+
+
+def _tiny(sample: Sample, sampler: Sampler, by_subject: bool, weights: str) -> list[str]:
+    n_independent, limit = sampler.n_independent, FEW_PER_MENU if by_subject else TINY
     tiny = np.flatnonzero(n_independent < limit)
-    if len(tiny):
-        share = (
-            "every menu has" if len(tiny) == len(n_independent) else f"{len(tiny)} of {len(n_independent)} menus have"
+    if not len(tiny):
+        return []
+    share = "every menu has" if len(tiny) == len(n_independent) else f"{len(tiny)} of {len(n_independent)} menus have"
+    note = f"{share} fewer than {limit} {_units(by_subject)}: {_name(sample, n_independent, tiny)}."
+    if sample.convention.draws == "empirical":
+        note += (
+            " Resampling what was observed gives such menus too little noise, and true models are rejected too often; "
+            "draws='null' does not."
         )
-        note = f"{share} fewer than {limit} {what}: {_name(sample, n_independent, tiny)}."
-        if empirical:
-            note += (
-                " Resampling what was observed gives such menus too little noise, and true models are rejected too often; "
-                "draws='null' does not."
-            )
-        elif by_subject:
-            note += " The noise of a menu is learnt from its subjects, so that of these menus is known only roughly."
-        elif weights == "counts" and len(tiny) < len(n_independent):
-            note += " They count by their size and say little, but a p-value that rests on them is rough."
-        notes.append(note[0].upper() + note[1:])
-    if n_independent.max() >= UNEQUAL * n_independent.min():
-        note = f"Menus are unequal, with {n_independent.min():g} to {n_independent.max():g} {what}"
-        if (unequal := sample.unequal(n_independent)) > 0:
-            less = f"tau is {1 - unequal / 2:.2f} of what it is for equal menus, and " if reduced else ""
-            note += f" (inequality {unequal:.2f}): {less}samples are drawn from the fit without its least certain types"
-        equal = not (sample.weights != 1).any()
-        notes.append(
-            note + (". Each counts the same here; weights='counts' gives more to the larger." if equal else ".")
+    elif by_subject:
+        note += " The noise of a menu is learnt from its subjects, so that of these menus is known only roughly."
+    elif weights == "counts" and len(tiny) < len(n_independent):
+        note += " They count by their size and say little, but a p-value that rests on them is rough."
+    return [note[0].upper() + note[1:]]
+
+
+def _unequal(sample: Sample, sampler: Sampler, by_subject: bool, reduced: bool) -> list[str]:
+    n_independent = sampler.n_independent
+    if n_independent.max() < UNEQUAL * n_independent.min():
+        return []
+    note = f"Menus are unequal, with {n_independent.min():g} to {n_independent.max():g} {_units(by_subject)}"
+    if (unequal := sample.unequal(n_independent)) > 0:
+        less = f"tau is {1 - unequal / 2:.2f} of what it is for equal menus, and " if reduced else ""
+        note += f" (inequality {unequal:.2f}): {less}samples are drawn from the fit without its least certain types"
+    equal = not (sample.weights != 1).any()
+    return [note + (". Each counts the same here; weights='counts' gives more to the larger." if equal else ".")]
+
+
+def _few_subjects(sample: Sample, sampler: Sampler, by_subject: bool) -> list[str]:
+    if not (by_subject and isinstance(sampler, UnitSampler) and sampler.n_units < FEW_SUBJECTS):
+        return []
+    count = sampler.n_units
+    note = f"There are {count} subjects: with fewer than {FEW_SUBJECTS} the p-value is rough."
+    if sample.convention.draws != "empirical" and count < FEW_SIGNS:
+        note += (
+            f" {count} random signs make only {2**count:,} different replicates: true models are hardly ever "
+            "rejected, and false ones may pass."
         )
-    if by_subject and isinstance(sampler, UnitSampler) and sampler.n_units < FEW_SUBJECTS:
-        count = sampler.n_units
-        note = f"There are {count} subjects: with fewer than {FEW_SUBJECTS} the p-value is rough."
-        if not empirical and count < FEW_SIGNS:
-            note += (
-                f" {count} random signs make only {2**count:,} different replicates: true models are hardly ever "
-                "rejected, and false ones may pass."
-            )
-        notes.append(note)
+    return [note]
+
+
+def _without_rest(sample: Sample, weights: str) -> list[str]:
     rest = sample.unweighted_rest
-    if weights == "inverse-variance" and len(rest):
-        named = ", ".join(sample.menu_name(int(u)) for u in rest[:_NAMED]) + (", ..." if len(rest) > _NAMED else "")
-        notes.append(
-            "Groups recorded different items of the same menu, so that what they did not record is not one cell: "
-            f"it has no weight in {named}."
-        )
-    if sample.convention.set == "simplex" and tau > LARGE_TAU:
-        low, high = (f"{one:.3g}" for one in (n_independent.min(), n_independent.max()))
-        number = low if low == high else f"{low} to {high}"
-        notes.append(
-            f"tau = {tau:.2g} is large: with {number} {what} a menu replicates come from a population moved "
-            f"{100 * tau:.0f} % of the way to one in which every ranking is equally likely."
-        )
-    return tuple(notes)
+    if weights != "inverse-variance" or not len(rest):
+        return []
+    named = ", ".join(sample.menu_name(int(u)) for u in rest[:_NAMED]) + (", ..." if len(rest) > _NAMED else "")
+    return [
+        "Groups recorded different items of the same menu, so that what they did not record is not one cell: "
+        f"it has no weight in {named}."
+    ]
+
+
+def _large_tau(sample: Sample, sampler: Sampler, by_subject: bool, tau: float) -> list[str]:
+    if sample.convention.set != "simplex" or tau <= LARGE_TAU:
+        return []
+    n_independent = sampler.n_independent
+    low, high = (f"{one:.3g}" for one in (n_independent.min(), n_independent.max()))
+    number = low if low == high else f"{low} to {high}"
+    middle = "the middle of the model"
+    if sample.projector.model.all_rankings:
+        middle = f"one in which every {_EQUALLY_LIKELY[sample.convention.centre]} is equally likely"
+    return [
+        f"tau = {tau:.2g} is large: with {number} {_units(by_subject)} a menu replicates come from a population moved "
+        f"{100 * tau:.0f} % of the way to {middle}."
+    ]
 
 
 def _nothing_to_test(sample: Sample) -> list[str]:

@@ -30,9 +30,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from rumflow.core.arrays import Array
-from rumflow.inference.confidence import TOL, BoundsOptions, Interval, Inversion, rounding
+from rumflow.inference.confidence import TOL, BoundsOptions, Interval, Inversion, begin_from, rounding
 from rumflow.inference.replicate import distances
-from rumflow.inference.resample import generators
 from rumflow.inference.restricted import Measured, Restricted, start_of
 
 SHARE = 0.5  # of the level that is used
@@ -61,7 +60,7 @@ class Profile(Inversion):
     def null_at(self, restricted: Restricted, theta: float) -> Array:
         """(n_boot,): D(theta) of samples drawn from the point nearest to the data among those with this value, ascending."""
         here = self._data_at(restricted, theta)
-        drawn = self.sampler.draw(generators(self.seed, (), range(self._n_boot)), here.nearest[0])
+        drawn = self.draw(range(self._n_boot), here.nearest[0])
         given = restricted.measure(drawn, theta, 0.0, self._threads, here.start)
         free = distances(self.sample, drawn, 0.0, TOL, start_of(self.observed.fits), threads=self._threads)
         if self.advance is not None:
@@ -97,8 +96,8 @@ class Profile(Inversion):
         least, most = restricted.least, restricted.most
         allowed = _ALLOWED * (most - least)
         low, high = (
-            find_end(statistic, critical, float(min(max(inner, least), most)), outer, allowed)
-            for inner, outer in ((lower, least), (upper, most))
+            find_end(statistic, critical, inner, outer, allowed)
+            for inner, outer in zip(begin_from(restricted, lower, upper), (least, most), strict=True)
         )
         return Interval(low, high, self._note)
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rumflow.core.arrays import Ints, Mask
+from rumflow.core.blocks import blocks_of
 from rumflow.core.graph_cells import Cells
 from rumflow.core.menus import Menus
 from rumflow.data.labels import Item, label_order
@@ -115,6 +116,21 @@ def nothing_to_test(sample: Sample) -> bool:
     """Can no menu contradict another, so that every sample like this is one of the model?"""
     kept = _relevant(sample, np.zeros((0, len(sample.items)), np.bool_))
     return kept is not None and not kept.any()
+
+
+def groups_that_meet(sample: Sample) -> Mask:
+    """(groups,): the groups with a menu that bears on one of another group, so that the two could be found to differ.
+
+    Where all rankings exist, blocks of menus are separate (`rumflow.models.relevance`): what a group chose from menus that share
+    no block with another's is explained by a population of its own, whatever the others chose. Other models may tie everything.
+    """
+    model = sample.projector.model
+    if sample.convention.set == "cone" or not (model.all_rankings or not model.has_types):
+        return np.ones(sample.n_groups, np.bool_)
+    block = blocks_of(sample.projector.cells.offered)[sample.unit_menu]
+    pairs = np.unique(np.column_stack([block, sample.unit_group]), axis=0)
+    shared = np.bincount(pairs[:, 0])[pairs[:, 0]] > 1
+    return np.bincount(pairs[shared, 1], minlength=sample.n_groups) > 0
 
 
 def _relevant(sample: Sample, asked: Mask) -> Mask | None:

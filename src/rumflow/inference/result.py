@@ -17,7 +17,7 @@ from rumflow.errors import InputError
 from rumflow.inference.binding import binding_edges
 from rumflow.inference.convention import Convention
 from rumflow.inference.notes import unfinished
-from rumflow.inference.pvalue import Verdict
+from rumflow.inference.pvalue import Verdict, depends_on_tau, too_few
 from rumflow.inference.relevant import LeftOut, left_out
 from rumflow.inference.replicate import distances
 from rumflow.inference.sample import Sample
@@ -120,13 +120,17 @@ class RumTest(Result):
         return [self.summary()]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the replicates as lists, texts and numbers, for JSON; None for numbers that it does not have."""
+        """Return everything but the replicates as lists, texts and numbers, for JSON; None for numbers that it does not have.
+
+        `depends_on_tau` is that of the verdict at the 5 % level.
+        """
         sample = self.whole
         left = {"menus": [list(menu) for menu in self.left_out.menus], "items": list(self.left_out.items)}
         facts = {"items": sample.items, "menus": len(sample.sizes), "choices": sample.n_observations, "left_out": left}
         names = ("menu", "item", "group", "observed", "fitted", "contribution")
         misfits = [dict(zip(names, one, strict=True)) for one in self.misfits(20)]
         more = plain(facts | {"groups": sample.n_groups, "misfits": misfits})
+        more["depends_on_tau"] = self.rejects().depends_on_tau
         return super().to_dict() | more  # type: ignore[no-any-return]
 
     @property
@@ -306,46 +310,29 @@ class RumTest(Result):
         -------
         str
         """
-        level, sample = check_level(level), self.sample
-        words = self._words or words_of(sample.projector.model)
+        level, words = check_level(level), self._words or words_of(self.sample.projector.model)
+        verdict = "is rejected" if (rejected := self.rejects(level)) else "is not rejected"
+        few = too_few(self.n_boot, level, self.statistic)
         lines = [
             words.title,
             *self._facts(),
-            f"  statistic    {nothing_or(self.statistic):.6g} = {sample.scale:g} x squared distance to the "
-            f"{words.cone if self.convention.set == 'cone' else words.simplex}, weights: {self.weights}"
-            + (", last item of each menu left out" if self.convention.cells == "drop-last" else ""),
-            f"  bootstrap    {self.n_boot} replicates, {self._drawn()}, seed {self.seed}",
+            *self._numbers(level, words),
+            f"{words.hypothesis} {'is neither rejected nor not' if few else verdict} at the {100 * level:g} % level"
+            f"{self._where}{f': {few}' if few else ''}.",
         ]
-        for t, tau in enumerate(self.taus):
-            lines.append(
-                f"  tau = {tau:<9.4g} p-value {self.pvalues[t]:.4g}   "
-                f"critical value at {level:g}: {nothing_or(self.critical_value(level, tau)):.6g}"
-                + ("   <- the test" if t == 0 and len(self.taus) > 1 else "")
-            )
-        verdict = "is rejected" if self.rejects(level) else "is not rejected"
-        lines.append(f"{words.hypothesis} {verdict} at the {100 * level:g} % level (tau = {self.tau:.4g}).")
-        if self.rejects(level):
+        if rejected:
             lines.append(words.assumption)
-        if self.n_boot and self.pvalues[0] <= 1.5 / (1 + self.n_boot):
+        if self.n_boot and not few and self.pvalue <= 1.5 / (1 + self.n_boot):
             lines.append(
                 f"No replicate was as large: the p-value is the smallest that {self.n_boot} replicates can give."
             )
-        if self.rejects(level).depends_on_tau:
-            ends = self.pvalues.argmin(), self.pvalues.argmax()
-            least, most = (f"{self.pvalues[t]:.3g} at tau = {self.taus[t]:.3g}" for t in ends)
-            lines.append(
-                f"The verdict depends on tau: the p-value is {least} and {most}. A smaller tau rejects more, true models as well "
-                "as false ones: report both."
-            )
+        if on_tau := depends_on_tau(self.taus, self.pvalues, level):
+            lines.append(on_tau)
         lines += self.notes
         if self.statistic == 0:
             lines.append(words.inside)
         lines += self._remarks(level)
-        worst = self.misfits(3)
-        if worst:
-            lines.append(f"{words.furthest}{words.weighted.get(self.weights, '')}:")
-            named = [(self._name_cell(menu, item, g), observed, fit) for menu, item, g, observed, fit, _ in worst]
-            lines += [f"  {name}: observed {observed:.3f}, fitted {fit:.3f}" for name, observed, fit in named if name]
+        lines += self._furthest(words)
         if self.bounded:
             lines.append(
                 "The graph of these menus is too large for exact distances (route 'bounded'). The p-value is conservative: it "
@@ -357,6 +344,39 @@ class RumTest(Result):
                 f"In {how_many(self.vanished, 'replicate')} some menu vanished; they were measured on the menus left."
             )
         return "\n".join(lines + unfinished(self.failed, self.interrupted, self.n_boot))
+
+    def _numbers(self, level: float, words: Words) -> list[str]:
+        """Statistic, replicates and p-values."""
+        sample = self.sample
+        lines = [
+            f"  statistic    {nothing_or(self.statistic):.6g} = {sample.scale:g} x squared distance to the "
+            f"{words.cone if self.convention.set == 'cone' else words.simplex}, weights: {self.weights}"
+            + (", last item of each menu left out" if self.convention.cells == "drop-last" else ""),
+            f"  bootstrap    {self.n_boot} replicates, {self._drawn()}, seed {self.seed}",
+        ]
+        for t, tau in enumerate(self.taus):
+            lines.append(
+                f"  tau = {tau:<9.4g} p-value {self.pvalues[t]:.4g}   "
+                f"critical value at {level:g}: {nothing_or(self.critical_value(level, tau)):.6g}"
+                + ("   <- the test" if t == 0 and len(self.taus) > 1 else "")
+            )
+        return lines
+
+    @property
+    def _where(self) -> str:
+        """At which tau the verdict is, in words."""
+        return f" (tau = {self.tau:.4g})"
+
+    def _furthest(self, words: Words) -> list[str]:
+        """The cells that add most to the statistic."""
+        worst = self.misfits(3)
+        if not worst:
+            return []
+        named = [(self._name_cell(menu, item, g), observed, fit) for menu, item, g, observed, fit, _ in worst]
+        return [
+            f"{words.furthest}{words.weighted.get(self.weights, '')}:",
+            *(f"  {name}: observed {observed:.3f}, fitted {fit:.3f}" for name, observed, fit in named if name),
+        ]
 
     def _facts(self) -> list[str]:
         """The data, in words."""

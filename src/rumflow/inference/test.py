@@ -115,8 +115,9 @@ def rum_test(
     progress : bool, default False
         Show a line on standard error that says what is done, and counts the replicates.
     statistic : {"distance", "fsst"}, default "distance"
-        "fsst": the largest violated inequality in standard deviations, as Fang, Santos, Shaikh and Torgovitsky (2023) test
-        it: uniformly valid, without tau, weights and convention (`rumflow.inference.linear`). For choices and all rankings.
+        "fsst": the largest violated inequality in standard deviations, after Fang, Santos, Shaikh and Torgovitsky (2023),
+        without tau, weights and convention; `rumflow.inference.linear` has two departures from what they prove to be
+        uniformly valid. For choices and all rankings.
     draws : {"auto", "null", "empirical"}, default "auto"
         "auto": the draws of the convention. "null" (the default convention): replicate choices are drawn from the tightened
         fit, menu by menu. "empirical": from the observed choices, recentred on that fit; it rejects true models too often
