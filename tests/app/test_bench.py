@@ -1,4 +1,5 @@
 import csv
+import re
 import shlex
 
 import pytest
@@ -80,6 +81,19 @@ def compare(name, table, other, together):
         assert {key: own for key, own in other.items() if key != "seconds"} == {
             key: table[key] for key in other if key != "seconds"
         }
+
+
+def test_a_report_in_the_words_of_the_page(bench, tmp_path):
+    rows = "".join(f"{k % 9},a|b,{'ab'[k % 2]}\n{k % 9},a|b|c,{'abc'[k % 3]}\n" for k in range(60))
+    (tmp_path / "0.csv").write_text("person,menu,choice\n" + rows)
+    source = {"path": str(tmp_path / "0.csv"), "name": "mine.csv", "options": {}}
+    answer = bench.ask("rational", {"n_boot": 19}, source, str(tmp_path))
+    shown = re.sub(r"<(pre|details|svg).*?</\1>", "", answer["html"], flags=re.DOTALL)
+    assert "9 subjects made 120 choices" in shown
+    assert "“People who chose several times”" in shown
+    assert not re.search(r"cluster|--|\btau\b", re.sub(r"<!--.*?-->", "", shown))
+    assert "tau" in answer["html"]  # for those who know the theory
+    assert answer["file"] == "mine.csv"
 
 
 def test_faults_are_answers(bench, tmp_path):

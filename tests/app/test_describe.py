@@ -17,10 +17,20 @@ def test_a_panel_is_warned_of_beside_the_people(tmp_path):
     assert found["understood"]["source"] == "mine.csv"
     about = {one["about"]: one["text"] for one in found["cautions"]}
     assert "5 subjects made 60 choices" in about["subject"]
-    assert "--" not in about["subject"]
+    assert about["subject"].endswith(
+        "To take choices as independent, say “People who chose several times”: count as one choice after the other."
+    )
     assert found["subjects"] == 5
     shares = found["menus"][0]["shares"]
     assert sum(share for _, share in shares) == pytest.approx(1)
+
+
+def test_no_words_of_programmers(tmp_path):
+    rows = "".join(f"{'xyz'[k % 3]},a|b,{'ab'[k % 2]}\n{'xyz'[k % 3]},a|b|c,{'abc'[k % 3]}\n" for k in range(30))
+    found = described(tmp_path, "group,menu,choice\n" + rows, group="group")
+    said = [*found["understood"]["notes"], *(one["text"] for one in found["cautions"])]
+    assert "3 groups" in said
+    assert not any(word in text for text in said for word in ("--", "()", "="))
 
 
 def test_tiny_menus_one_menu_and_unused_columns(tmp_path):
@@ -74,6 +84,7 @@ def test_the_file_is_called_as_people_call_it(tmp_path):
 def test_words():
     assert page_words("say count='n' (--count) or clean=True") == "say “count”: 'n' or “Sloppy spelling”: yes"
     assert page_words("n_boot=2.5: no") == "“Simulated samples”: 2.5: no"
+    assert page_words("say cluster=True") == "say “People who chose several times”: are drawn whole where they are known"
     assert page_words("weights='counts'") == "“Menus count”: by their number of choices"
 
 

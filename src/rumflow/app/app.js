@@ -3,6 +3,7 @@
 
 const $ = (id) => document.getElementById(id);
 const format = (value, digits = 0) => value.toLocaleString(undefined, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const PASTED = "pasted.csv"; // what a table without a file is called
 let known = null; // roles, settings, questions and data sets of the package
 let limit = Infinity; // bytes of a file
 let source = null; // the data of step 1: {upload} or {dataset}, and options
@@ -180,26 +181,33 @@ async function attempt(work, place = $("data-error")) {
   });
 }
 
-async function read(from) {
+let readings = 0;
+
+// Until the data are there, questions are about those that are shown; what was given last is what counts.
+async function read(find) {
+  const mine = ++readings;
   say("Reading …");
-  source = { options: {}, ...from };
-  const { job } = await post("job", { kind: "read", ...source });
+  const next = { options: {}, ...(await find()) };
+  const { job } = await post("job", { kind: "read", ...next });
   const waiting = "Waiting until the question that is being answered is done or cancelled …";
-  showData((await finish(job, (now) => say(now.state === "waiting" && now.before ? waiting : "Reading …"))).answer);
+  const now = await finish(job, ({ state, before: ahead }) => mine === readings && say(state === "waiting" && ahead ? waiting : "Reading …"));
+  const empty = { name: next.name ?? "The table", columns: [], rows: [] }; // where the worker came to nothing
+  if (mine === readings) showData({ ...empty, ...now.answer }, next);
 }
 
 function upload(file, name) {
-  return attempt(async () => {
+  return attempt(() => read(() => {
     const most = `at most ${format(limit / 1e6)} MB can be read here, and more by the command line`;
     if (file.size > limit) throw new Error(`${name} has ${format(file.size / 1e6)} MB: ${most}.`);
     say(`Taking ${name} …`);
-    await read(await call(`upload?name=${encodeURIComponent(name)}`, { method: "POST", body: file }));
-  });
+    return call(`upload?name=${encodeURIComponent(name)}`, { method: "POST", body: file });
+  }));
 }
 
 const cautions = (data, about) => (data.cautions || []).filter((one) => one.about === about).map((one) => make("p", { className: "caution" }, one.text));
 
-function showData(data) {
+function showData(data, next) {
+  source = { ...next, name: data.name };
   const good = data.error === undefined;
   const understood = data.understood || { roles: {}, coding: {}, notes: [], layout: "" };
   $("read").hidden = false;
@@ -221,7 +229,7 @@ function showData(data) {
   if (good) {
     const left = data.n_menus - data.menus.length;
     $("bars").replaceChildren(...data.menus.map(bars), ...(left ? [make("p", { className: "soft" }, `and ${format(left)} more menus`)] : []));
-    [items, outside, source.name] = [data.items, data.outside, data.name];
+    [items, outside] = [data.items, data.outside];
     if (!source.dataset && !(data.name in before)) $("set").append(make("option", { value: data.name }, `${data.name}, as read before`));
     if (!source.dataset) before[data.name] = source;
     showQuestions(data.questions);
@@ -261,7 +269,7 @@ function readAgain() {
   const starts = Object.fromEntries(known.settings.map((one) => [one.name, one.start]));
   const given = Object.entries(controls).map(([name, one]) => [name, one.get()]);
   const options = Object.fromEntries(given.filter(([name, value]) => value !== (starts[name] ?? null) && value !== ""));
-  return read({ ...source, options });
+  return read(() => ({ ...source, options }));
 }
 
 function bars(menu) {
@@ -331,7 +339,7 @@ function ask(question, card, fields) {
 function remove(card, job) {
   card.remove();
   $("answered").hidden = !$("answers").children.length;
-  post(`forget/${job}`, {});
+  post(`forget/${job}`, {}).catch(() => {}); // a server that has ended has forgotten it
 }
 
 function showProgress({ state, before: ahead, seconds, progress }, bar, news) {
@@ -357,7 +365,8 @@ async function showAnswer(job, card, question, fields = {}) {
     card.scrollIntoView({ block: "nearest" });
     estimate();
   }
-  const now = await finish(job, (state) => showProgress(state, bar, news));
+  const lost = (fault) => ({ state: "done", answer: { error: fault.message } });
+  const now = await finish(job, (state) => showProgress(state, bar, news)).catch(lost);
   const fault = fields[now.answer.field];
   if (now.answer.html !== undefined) fill(card, title, job, now.answer);
   else if (fault?.element.isConnected) {
@@ -370,9 +379,10 @@ async function showAnswer(job, card, question, fields = {}) {
     card.replaceChildren(title, make("p", { className: "error" }, reason), make("div", { className: "tools" }, ...again, away));
   }
   estimate();
-  if (!question || !card.isConnected) return;
-  say(`${name} ${now.answer.html === undefined ? card.querySelector(".error").textContent : "The answer is here."}`);
-  title.focus();
+  if (!question) return;
+  say(card.isConnected ? `${name} ${card.querySelector(".error")?.textContent ?? "The answer is here."}` : "");
+  const idle = [document.body, $("question").querySelector(".main")].includes(document.activeElement); // nothing is being typed
+  if (card.isConnected && idle) title.focus();
 }
 
 function fill(card, title, job, answer) {
@@ -393,6 +403,8 @@ function fill(card, title, job, answer) {
   const away = button("Put away", () => remove(card, job));
   const command = answer.commands.length ? copied(answer.commands.join("\n")) : make("p", {}, `There is none: ${answer.unsaid}.`);
   const same = make("details", {}, make("summary", {}, "The same answer in Python and from the command line"));
+  const where = answer.file === PASTED ? `Save the table that you pasted as ${PASTED}, in the folder where you run this.` : `${answer.file} is read in the folder where you run this.`;
+  if (answer.file) same.append(make("p", {}, where));
   same.append(make("p", {}, "Lines of Python:"), copied(answer.python), make("p", {}, answer.commands.length > 1 ? "Commands:" : "Command:"), command);
   card.replaceChildren(title, content, make("div", { className: "tools" }, ...links, away), same);
 }
@@ -422,8 +434,8 @@ async function begin() {
   const take = ([file]) => file && upload(file, file.name);
   listen(document, ["drop"], (event) => take(event.dataTransfer.files));
   listen($("file"), ["change"], () => (take($("file").files), ($("file").value = "")));
-  listen($("paste"), ["submit"], () => $("text").value.trim() && upload(new Blob([$("text").value]), "pasted.csv"));
-  listen($("sets"), ["submit"], () => attempt(() => read(before[$("set").value] ?? { dataset: $("set").value })));
+  listen($("paste"), ["submit"], () => $("text").value.trim() && upload(new Blob([$("text").value]), PASTED));
+  listen($("sets"), ["submit"], () => attempt(() => read(() => before[$("set").value] ?? { dataset: $("set").value })));
   listen($("reading"), ["submit"], () => attempt(readAgain));
   listen($("question"), ["submit"], () => ask(questioned("ask"), make("article"), asked));
   listen($("fields"), ["change"], estimate);

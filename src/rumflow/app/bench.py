@@ -105,7 +105,8 @@ def make_answer(plan: Plan, reading: Reading, data: ChoiceData, title: str, said
     if plan.call.name == "make_report":
         if reading.path:  # the file as people know it
             data = data.replace(understood=replace(data.understood, source=reading.name))
-        result = plan.call.run(data, progress=True, command="\n".join(commands) or lines, title=reading.title)
+        how = {"command": "\n".join(commands) or lines, "title": reading.title, "words": page_words}
+        result = plan.call.run(data, progress=True, **how)
         page = Path("report.html").rename("answer.html").read_text(encoding="utf-8")
         body = page[page.index("</header>") + len("</header>") : page.index("<footer>")]
         values = [str(value) if isinstance(value, list) else value for value in result.values()]
@@ -121,4 +122,5 @@ def make_answer(plan: Plan, reading: Reading, data: ChoiceData, title: str, said
     for ending in ("csv", "tex"):
         write_table(table, f"answer.{ending}")
     labels = [visible(label) for label in data.items if re.search(r"\d[.,]\d", str(label))]
-    return {"html": body, "python": lines, "commands": commands, "unsaid": unsaid, "labels": labels}
+    said_with = {"python": lines, "commands": commands, "unsaid": unsaid, "file": reading.path and reading.name}
+    return {"html": body, "labels": labels, **said_with}

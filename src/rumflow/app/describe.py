@@ -154,5 +154,7 @@ def _field_words(found: re.Match[str]) -> str:
     field = _FIELDS.get(name)
     label = name.replace("_", " ") if field is None else field.label
     words = {"True": "yes", "False": "there is none"}
-    words |= {repr(own): text for own, text in field.choices} if field else {}
+    if field:
+        words |= {"True": text for own, text in field.choices if own == field.start}
+        words |= {repr(own): text for own, text in field.choices}
     return f"“{label}”" + (f": {words.get(value, value)}" if value else "")
