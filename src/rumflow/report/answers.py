@@ -31,7 +31,7 @@ from rumflow.projection.describe import nothing_to_test
 from rumflow.projection.results import Projection
 from rumflow.report.assortment import assortment_content
 from rumflow.report.explanation import explanation_content
-from rumflow.report.findings import LEVEL, RATIONAL
+from rumflow.report.findings import LEVEL, RATIONAL, plain_notes
 from rumflow.report.page_model import RANDOM_UTILITY
 from rumflow.report.render import PageTable, render
 from rumflow.report.svg import draw
@@ -111,7 +111,7 @@ def _chance(test: RumTest) -> Answer:
     else:
         lead = f"Yes: {often} drawn from rational people would be as odd as these data. They may well be rational."
         more.append("That chance explains it does not prove that people are rational.")
-    return Answer(lead, [*more, *test.notes, RATIONAL], pictures=pictures)
+    return Answer(lead, [*more, *plain_notes(test), RATIONAL], pictures=pictures)
 
 
 @answer.register
@@ -230,7 +230,7 @@ def _groups(found: GroupComparison) -> Answer:
     text = [f"{one} (p = {together.pvalue:.3g}).", "Adjusted: for testing several groups at once (Holm)."]
     text += _too_few(min((test.n_boot for test in each.tests), default=0), len(each))
     return Answer(
-        lead, [*text, *([ASSUMPTION] if together.pvalue <= LEVEL else []), *together.notes, RATIONAL], tables=[table]
+        lead, [*text, *([ASSUMPTION] if together.pvalue <= LEVEL else []), *plain_notes(together), RATIONAL], tables=[table]
     )
 
 
