@@ -1,7 +1,7 @@
 import pytest
 
 import rumflow as rf
-from rumflow.app.calls import Reading
+from rumflow.data.calls import Reading
 from rumflow.app.describe import clean_options, describe, explain_fault, page_words
 
 

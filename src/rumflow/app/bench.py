@@ -9,13 +9,13 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from rumflow.app.calls import Reading, Unsayable
 from rumflow.app.describe import SETTINGS, clean_options, describe, explain_fault, page_words
 from rumflow.app.questions import BY_NAME, QUESTIONS, Asked, Plan
+from rumflow.data.calls import Reading, Unsayable
 from rumflow.data.choices import ChoiceData
 from rumflow.data.datasets import published, simulated
 from rumflow.data.readers.roles import ROLES
-from rumflow.errors import RumflowError
+from rumflow.errors import InputError, RumflowError
 from rumflow.output.files import write_table, write_text
 from rumflow.output.markup import to_page
 from rumflow.output.result import as_texts, html_of
@@ -36,7 +36,10 @@ class Bench:
 
     def _load(self, reading: Reading) -> ChoiceData:
         if repr(reading) not in self._data:
-            self._data = dict([*self._data.items(), (repr(reading), reading.load())][-_KEPT:])
+            data = reading.load()
+            if not isinstance(data, ChoiceData):
+                raise InputError(f"{reading.name} are budgets, and this page is about menus; see rumflow test --help")
+            self._data = dict([*self._data.items(), (repr(reading), data)][-_KEPT:])
         return self._data[repr(reading)]
 
     def start(self) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from rumflow.app.calls import Reading
 from rumflow.app.questions import QUESTIONS, Field
+from rumflow.data.calls import Reading
 from rumflow.data.choices import ChoiceData
 from rumflow.data.preflib import is_preflib
 from rumflow.data.readers.opening import first_rows, open_source

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any, NamedTuple
 
-from rumflow.app.calls import DATA, GROUPS, Call, Unsayable, listed, option
 from rumflow.check import check_number, check_whole
+from rumflow.data.calls import DATA, GROUPS, Call, Unsayable, listed, option, options_of
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
 from rumflow.errors import InputError
@@ -62,9 +62,8 @@ class Question(NamedTuple):
     about: str = ""  # the title once these fields are filled in
 
 
-#: Values that are left to the package, and options that are called otherwise at the shell.
+#: Values that are left to the package.
 _LEFT_OUT = {"cluster": "auto", "max_size": None, "outside_option": None}
-_RENAMED = {"outside_option": "outside"}
 
 
 class Asked:
@@ -103,23 +102,14 @@ class Asked:
     def say(self, *labels: Any, also: str = "") -> str:
         """Labels as commands take them; what they cannot name is remembered, and no command is shown."""
         try:
-            if len({str(label) for label in self.data.items}) < len(self.data.items):
-                raise Unsayable("the command line cannot tell items apart whose labels are a number and the same text")
-            return listed(labels, also)
+            return listed(labels, self.data.items, also)
         except Unsayable as fault:
             self.unsaid = str(fault)
             return ""
 
     def plan(self, call: Call, words: Sequence[str], projections: int = 1, more: Sequence[str] = ()) -> Plan:
         """The call, and the command with the same options; `more` makes a second command."""
-        said = [*words]
-        for key, value in call.options.items():
-            name = _RENAMED.get(key, key).replace("_", "-")
-            if isinstance(value, bool):
-                said.append(f"--{name}" if value else f"--no-{name}")
-            else:
-                own = "none" if value is None else self.say(value) if key in _RENAMED else value
-                said += option(f"--{name}", own)
+        said = [*words, *([] if self.unsaid else options_of(call))]
         return Plan(call, [] if self.unsaid else [said, *([[*said, *more]] if more else [])], projections, self.unsaid)
 
 
@@ -188,6 +178,7 @@ def _assort(asked: Asked) -> Plan:
             "no assortment can be valued"
         )
     revenue = {label: value for label, value in asked["revenue"].items() if label != asked["outside_option"]}
+    asked.say(asked["outside_option"])
     missing = [item for item in asked.data.items if item not in revenue and item != asked["outside_option"]]
     if missing:
         raise InputError(f"revenue: nothing is typed in for {format_menu(missing)}; every item needs a number")

@@ -14,6 +14,7 @@ from rumflow.check import check_menu
 from rumflow.cli.answers import say_understood
 from rumflow.cli.arguments import BUDGETS, number_or_text
 from rumflow.cli.wording import shell_words
+from rumflow.data.calls import DATASET
 from rumflow.data.labels import count_items
 from rumflow.data.readers.roles import ROLES
 from rumflow.errors import InputError
@@ -22,10 +23,6 @@ from rumflow.text import visible_lines
 
 if TYPE_CHECKING:
     from rumflow.data.choices import ChoiceData
-
-#: What stands before the name of a data set in place of a file.
-DATASET = "datasets:"
-
 
 def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceData:
     """The file named on the command line (or `path`); how it was read goes to standard error."""

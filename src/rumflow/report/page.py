@@ -14,6 +14,7 @@ from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.seeds import ZERO, Seed, entropy
 from rumflow.data.accept import DataLike, as_data
 from rumflow.data.budgets import BudgetData
+from rumflow.data.calls import DATA, Call
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import TIE, Item, tie_number
 from rumflow.errors import InputError
@@ -113,12 +114,8 @@ def make_report(
     n_boot = check_replicates(n_boot, least=0)
     seed = entropy(seed, rng)
     require_model(model)
-    call = (
-        command
-        or f"rumflow.report.make_report(data, {str(path)!r}, n_boot={n_boot}, seed={seed}"
-        + ("" if cluster == "auto" else f", cluster={cluster}")
-        + ")"
-    )
+    given = {"n_boot": n_boot, "seed": seed} | ({} if cluster == "auto" else {"cluster": cluster})
+    call = command or Call("make_report", (DATA, str(path)), given, "rumflow.report").text
     data = as_data(data)
     if isinstance(data, BudgetData):
         if revenue is not None or cluster is True or model is not None:

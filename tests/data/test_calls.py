@@ -3,7 +3,7 @@ import shlex
 import pytest
 
 import rumflow as rf
-from rumflow.app.calls import DATA, Call, Reading, Unsayable, listed, option
+from rumflow.data.calls import DATA, Call, Reading, Unsayable, listed, option
 from rumflow.cli.main import main
 
 
