@@ -1,8 +1,8 @@
 import pytest
 
 import rumflow as rf
-from rumflow.data.calls import Reading
 from rumflow.app.describe import clean_options, describe, explain_fault, page_words
+from rumflow.data.calls import Reading
 
 
 def described(tmp_path, text, **options):
@@ -84,7 +84,9 @@ def test_the_file_is_called_as_people_call_it(tmp_path):
 def test_words():
     assert page_words("say count='n' (--count) or clean=True") == "say “count”: 'n' or “Sloppy spelling”: yes"
     assert page_words("n_boot=2.5: no") == "“Simulated samples”: 2.5: no"
-    assert page_words("say cluster=True") == "say “People who chose several times”: are drawn whole where they are known"
+    assert (
+        page_words("say cluster=True") == "say “People who chose several times”: are drawn whole where they are known"
+    )
     assert page_words("weights='counts'") == "“Menus count”: by their number of choices"
 
 

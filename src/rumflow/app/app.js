@@ -26,9 +26,7 @@ const button = (text, onclick) => make("button", { type: "button", onclick }, te
 const count = (number, word) => `${format(number)} ${word}${number === 1 ? "" : "s"}`;
 const time = (seconds) => (seconds < 100 ? count(Math.round(seconds), "second") : count(Math.round(seconds / 60), "minute"));
 
-function say(text) {
-  $("status").textContent = text;
-}
+const say = (text) => ($("status").textContent = text);
 
 async function call(address, options) {
   const answer = await fetch(address, options).catch(() => {
@@ -77,7 +75,6 @@ function choose(choices, start) {
 }
 
 const chosen = (element) => JSON.parse(element.value);
-
 const selected = (element) => element.selectedOptions[0].text;
 
 // What is filled in stays for the next time, also beside other data, where the label of an item names its input.
@@ -90,11 +87,11 @@ function remember(input, key) {
   return input;
 }
 
-// An input for each item.
-function each(type, keep) {
-  const inputs = items.map((label) => keep(make("input", { type, inputMode: "decimal" }), label));
-  const labels = inputs.map((input, k) => make("label", {}, ...(type === "checkbox" ? [input, items[k]] : [items[k], input])));
-  return [make("fieldset", {}, make("div", { className: "ticks" }, ...labels)), inputs];
+// An input for each label.
+function each(type, keep, labels = items) {
+  const inputs = labels.map((label) => keep(make("input", { type, inputMode: "decimal" }), label));
+  const lines = inputs.map((input, k) => make("label", {}, ...(type === "checkbox" ? [input, labels[k]] : [labels[k], input])));
+  return [make("fieldset", {}, make("div", { className: "ticks" }, ...lines)), inputs];
 }
 
 // A column of a spreadsheet fills the inputs from here on; beside labels each number finds its own.
@@ -117,7 +114,7 @@ const KINDS = {
     return [input, () => chosen(input), () => selected(input)];
   },
   text: (one, keep) => {
-    const input = keep(make("input", { type: "text", value: one.start ?? "" }));
+    const input = keep(make("input", { type: "text", value: one.start ?? "", placeholder: one.placeholder ?? "" }));
     return [input, () => input.value, () => input.value];
   },
   number: (one, keep) => {
@@ -150,15 +147,14 @@ function control(one, id, keep = (input) => input) {
 function roleControl(role, columns, found, said, good) {
   const several = Array.isArray(said);
   const choices = columns.map((name) => [`=${name}`, name]).concat(role.several ? [["several", "several columns …"]] : []);
-  const auto = found ? `${[found].flat().join(", ")} (found)` : good ? "not in this table" : "find it";
+  const auto = found ? `${[found].flat().join(", ")} (found)` : good ? "not found" : "find it";
   const input = choose([[null, auto], [false, "there is none"], ...choices], several ? "several" : said ? `=${said}` : said ?? null);
   let ticked = several ? [...said] : [];
-  const box = make("div", { className: "ticks", role: "group", "aria-label": `Columns for ${role.name}, in order` });
-  for (const name of columns) {
-    const tick = make("input", { type: "checkbox", checked: ticked.includes(name) });
-    tick.onchange = () => (ticked = ticked.filter((one) => one !== name).concat(tick.checked ? [name] : []));
-    box.append(make("label", {}, tick, name));
-  }
+  const [box] = each("checkbox", (tick, name) => {
+    const onchange = () => (ticked = ticked.filter((one) => one !== name).concat(tick.checked ? [name] : []));
+    return Object.assign(tick, { checked: ticked.includes(name), onchange });
+  }, columns);
+  box.setAttribute("aria-label", `Columns for ${role.name}, in order`);
   (input.onchange = () => (box.hidden = chosen(input) !== "several"))();
   const label = role.name[0].toUpperCase() + role.name.slice(1).replace("_", " ");
   const one = field({ label, text: role.what }, `role-${role.name}`, input, () => {
@@ -170,8 +166,6 @@ function roleControl(role, columns, found, said, good) {
 }
 
 // ---- step 1: data
-
-const WIDE = "Is a row a week or a shop, with a column of sales for each product? At “Count”, choose “several columns …” and tick the products.";
 
 async function attempt(work, place = $("data-error")) {
   place.textContent = "";
@@ -213,21 +207,20 @@ function showData(data, next) {
   $("read").hidden = false;
   $("ask").hidden = $("menus").hidden = !good;
   $("read-title").textContent = `${data.name}: ${good ? "this is how it was read" : "it could not be read yet"}`;
-  const facts = good ? { items: data.items.length, menus: data.n_menus, choices: data.choices, people: data.subjects, groups: data.groups } : {};
-  const shown = Object.entries(facts).filter(([, count]) => count);
+  const shown = Object.entries(data.facts ?? {}).filter(([, count]) => count);
   $("facts").replaceChildren(...shown.map(([name, count]) => make("div", {}, make("dt", {}, name), make("dd", {}, count.toLocaleString()))));
   const codes = Object.entries(understood.coding).map(([code, label]) => `${code} = ${label}`);
   const notes = [understood.layout, ...understood.notes, codes.length ? `Codes: ${codes.join(", ")}` : ""].filter(Boolean);
   $("layout").replaceChildren(...notes.map((text) => make("li", {}, text)));
   showRoles(data, understood.roles, good);
-  $("about-columns").replaceChildren(...cautions(data, "columns"), ...(data.named?.includes("count") ? [make("p", { className: "caution" }, WIDE)] : []));
+  $("about-columns").replaceChildren(...cautions(data, "columns"));
   $("about-menus").replaceChildren(...cautions(data, "menus"));
   $("rows").hidden = !data.rows.length;
   const row = (tag, cells) => make("tr", {}, ...cells.map((text) => make(tag, {}, text)));
   const head = make("thead", {}, row("th", data.columns.slice(0, data.rows[0]?.length)));
   $("rows").lastElementChild.replaceChildren(make("table", {}, head, make("tbody", {}, ...data.rows.map((cells) => row("td", cells)))));
   if (good) {
-    const left = data.n_menus - data.menus.length;
+    const left = data.facts.menus - data.menus.length;
     $("bars").replaceChildren(...data.menus.map(bars), ...(left ? [make("p", { className: "soft" }, `and ${format(left)} more menus`)] : []));
     [items, outside] = [data.items, data.outside];
     if (!source.dataset && !(data.name in before)) $("set").append(make("option", { value: data.name }, `${data.name}, as read before`));
@@ -248,9 +241,9 @@ function showRoles(data, found, good) {
   for (const id of ["roles", "settings"]) $(id).replaceChildren();
   const named = ["subject", "group", ...(data.named || [])]; // by an error
   if (found.count || named.includes("count")) named.push("total"); // people do not look for it
-  const add = (name, one, first) => {
+  const add = (name, one, first, start = null) => {
     controls[name] = one;
-    $(first || name === data.field || source.options[name] !== undefined ? "roles" : "settings").append(one.element);
+    $(first || name === data.field || (source.options[name] ?? start) !== start ? "roles" : "settings").append(one.element);
   };
   for (const role of data.columns.length ? known.roles : []) {
     const one = roleControl(role, data.columns, found[role.name], source.options[role.name], good);
@@ -259,16 +252,17 @@ function showRoles(data, found, good) {
     add(role.name, one, found[role.name] || notes.length || named.includes(role.name));
   }
   for (const one of file ? known.settings : []) {
-    add(one.name, control({ ...one, start: source.options[one.name] ?? one.start }, `setting-${one.name}`), one.name === "outside_option");
+    const buys = one.name === "outside_option"; // nothing: what the data call it, where they have it
+    const placeholder = buys && data.items?.[data.outside] !== undefined ? `${data.items[data.outside]} (found)` : "";
+    const now = { ...one, placeholder, start: source.options[one.name] ?? one.start };
+    add(one.name, control(now, `setting-${one.name}`), buys, one.kind === "text" ? "" : one.start);
   }
   $("more").open = !good && !controls[data.field];
 }
 
 function readAgain() {
   for (const one of Object.values(controls)) one.fail("");
-  const starts = Object.fromEntries(known.settings.map((one) => [one.name, one.start]));
-  const given = Object.entries(controls).map(([name, one]) => [name, one.get()]);
-  const options = Object.fromEntries(given.filter(([name, value]) => value !== (starts[name] ?? null) && value !== ""));
+  const options = Object.fromEntries(Object.entries(controls).map(([name, one]) => [name, one.get()]));
   return read(() => ({ ...source, options }));
 }
 
@@ -311,7 +305,8 @@ function questioned(kind) {
   const values = Object.fromEntries(Object.entries(asked).map(([name, one]) => [name, one.get()]));
   const texts = Object.fromEntries(Object.entries(asked).map(([name, one]) => [name, one.text()]));
   const about = asking.about.replace(/{(\w+)}/g, (_, name) => texts[name] || "\n"); // what is not filled in has no place there
-  const said = asking.fields.filter((one) => texts[one.name]).map((one) => `${one.label}: ${texts[one.name]}`);
+  const own = (one) => texts[one.name] && (one.kind === "items" || values[one.name] !== one.start); // not what is usual
+  const said = asking.fields.filter(own).map((one) => `${one.label}: ${texts[one.name]}`);
   const title = `${about && !about.includes("\n") ? about : asking.title} (${source.name})`;
   return { kind, ...source, question: asking.name, values, title, said: said.join("; ") };
 }
@@ -389,13 +384,8 @@ function fill(card, title, job, answer) {
   const content = make("div");
   const inside = content.attachShadow({ mode: "open" }); // several pages with the same ids stand side by side
   inside.innerHTML = `<link rel="stylesheet" href="report.css"><link rel="stylesheet" href="app.css">${answer.html}`;
-  for (const table of inside.querySelectorAll("table")) {
-    const around = make("div", { className: "table" });
-    if (!table.closest(".table")) table.replaceWith(around), around.append(table);
-  }
-  for (const wide of inside.querySelectorAll(".table, .picture")) {
-    for (const [name, value] of Object.entries({ tabindex: 0, role: "group", "aria-label": wide.className })) wide.setAttribute(name, value);
-  }
+  const rest = inside.querySelectorAll("section:not(#verdict, #explanation, #distance)"); // of a report
+  if (rest.length) inside.append(make("details", {}, make("summary", {}, "The rest of the report"), ...rest));
   localise(inside, answer.labels);
   sortTables(inside);
   const forms = { html: "Page (HTML)", csv: "Table (CSV)", tex: "Table (LaTeX)" };
@@ -411,18 +401,6 @@ function fill(card, title, job, answer) {
 
 function copied(text) {
   return make("div", {}, make("pre", { tabIndex: 0 }, text), button("Copy", () => navigator.clipboard.writeText(text).then(() => say("Copied."))));
-}
-
-// Numbers as local readers expect them, with the digits that they have; labels, and what others wrote, stay as they are.
-function localise(root, labels) {
-  const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-  const number = /(?<![\w.,])(\d{1,3}(?:,\d{3})+(?=\D)|\d+(?=\.\d))(?:\.(\d+))?(?!\w|[.,]\d)/g;
-  const local = (text, whole, part = "") => format(Number(`${whole.replaceAll(",", "")}.${part || 0}`), part.length);
-  while (texts.nextNode()) {
-    const node = texts.currentNode;
-    if (node.parentElement?.closest("pre, svg, style") || labels.some((label) => node.data.includes(label))) continue;
-    node.data = node.data.replace(number, local);
-  }
 }
 
 // ---- begin

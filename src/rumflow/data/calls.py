@@ -104,7 +104,7 @@ def options_of(call: Call) -> list[str]:
 
 
 def listed(labels: Sequence[Any], items: Sequence[Any] = (), also: str = "") -> str:
-    """Labels, of these items, with commas, as commands take them; an error where one of them holds a comma or blanks at its ends."""
+    """Labels of items, with commas, as commands take them; an error where one of them holds a comma or blanks at its ends."""
     texts = [str(label) for label in labels]
     if len({str(item) for item in items}) < len(items):
         raise Unsayable("the command line cannot tell items apart whose labels are a number and the same text")

@@ -101,8 +101,8 @@ def cautions(data: Counted) -> list[str]:
     people, choices = people_and_choices([data])
     if 1 < people < choices:
         found.append(
-            f"{people:,} subjects made {choices:,.0f} choices: tests resample whole subjects. To take choices as independent, say "
-            "cluster=False (--no-cluster in the shell)."
+            f"{people:,} subjects made {choices:,.0f} choices: tests resample whole subjects. To take choices as independent, "
+            "say cluster=False (--no-cluster in the shell)."
         )
     if single := int((~large).sum()):
         found.append(f"{how_many(single, 'menu')} of one item {'says' if single == 1 else 'say'} nothing.")

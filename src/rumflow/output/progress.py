@@ -8,7 +8,7 @@ from collections.abc import Callable
 from math import floor, log10
 from threading import Event, Lock, Thread
 from types import TracebackType
-from typing import Protocol, Self, TypeAlias
+from typing import ClassVar, Protocol, Self, TypeAlias
 
 SILENCE = 1.0  # seconds after which a line is written although nothing new is known
 
@@ -25,13 +25,6 @@ PLAIN = {
 
 #: What is counted in plain words, how many of them are done, and how many there are; None: nobody knows.
 News: TypeAlias = tuple[str, int | None, int | None]
-_listener: Callable[[News], None] | None = None
-
-
-def listen(function: Callable[[News], None] | None) -> None:
-    """From now on call a function with the news, from any thread, and write nothing; None: write again."""
-    global _listener
-    _listener = function
 
 
 class RoundLike(Protocol):
@@ -45,8 +38,11 @@ class RoundLike(Protocol):
 class Line:
     """A line of standard error, written anew by whoever has news, and once a second where nobody has.
 
-    `with` makes sure of the latter; the line is left at the end.
+    `with` makes sure of the latter; the line is left at the end. Where there is a `listener`, it hears the news and nothing is
+    written.
     """
+
+    listener: ClassVar[Callable[[News], None] | None] = None
 
     def __init__(self, show: bool) -> None:
         self._show = show
@@ -91,8 +87,8 @@ class Line:
     def _write(self, end: str = "") -> None:
         """Show the text as it is now; the lock is held."""
         self._last = time.perf_counter()
-        if _listener is not None:
-            return _listener(self._news())
+        if Line.listener is not None:
+            return Line.listener(self._news())
         text = f"rumflow: {self._text()}   "
         sys.stderr.write(f"\r{text.ljust(self._width)}{end}")
         sys.stderr.flush()
@@ -104,6 +100,11 @@ class Line:
             self._width = 0
             sys.stderr.write("\n")
             sys.stderr.flush()
+
+
+def listen(function: Callable[[News], None] | None) -> None:
+    """From now on call a function with the news, from any thread, and write nothing; None: write again."""
+    Line.listener = function
 
 
 class _Rounds(Line):

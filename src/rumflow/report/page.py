@@ -37,7 +37,7 @@ from rumflow.report.other_model import other_content
 from rumflow.report.page_model import PageModel, model_of_page
 from rumflow.report.pairs import is_pairs, pairs_content
 from rumflow.report.predictions import predict
-from rumflow.report.render import PageTable, render
+from rumflow.report.render import PageTable, numbered_labels, render
 from rumflow.report.svg import draw
 
 #: Rows of the long tables.
@@ -199,6 +199,7 @@ def _content(data: ChoiceData, found: Findings, model: PageModel, words: Callabl
         "cells": _cells(data, fit),
         "pictures": _pictures(fit, test),
         "key": key_of(data.items),
+        "labels": numbered_labels(data.items),
         "letters": key_of(data.items) if Names(data.items).coded else [],
         "complete": fit.complete,
         "model": model,
