@@ -125,5 +125,5 @@ def test_the_start_and_the_cost(bench):
         assert "error" not in bench.read("", name, {})
     assert [role["name"] for role in start["roles"]][:2] == ["menu", "choice"]
     data = rf.datasets.load("economist")
-    assert "About 3 seconds on an idle machine" in cost_text(data, 1)
+    assert "About 1 second on an idle machine" in cost_text(data, 1)
     assert "minutes" in cost_text(data, 10**9)

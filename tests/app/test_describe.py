@@ -20,7 +20,7 @@ def test_a_panel_is_warned_of_beside_the_people(tmp_path):
     assert about["subject"].endswith(
         "To take choices as independent, say “People who chose several times”: count as one choice after the other."
     )
-    assert found["subjects"] == 5
+    assert found["facts"]["subjects"] == 5
     shares = found["menus"][0]["shares"]
     assert sum(share for _, share in shares) == pytest.approx(1)
 
@@ -29,7 +29,8 @@ def test_no_words_of_programmers(tmp_path):
     rows = "".join(f"{'xyz'[k % 3]},a|b,{'ab'[k % 2]}\n{'xyz'[k % 3]},a|b|c,{'abc'[k % 3]}\n" for k in range(30))
     found = described(tmp_path, "group,menu,choice\n" + rows, group="group")
     said = [*found["understood"]["notes"], *(one["text"] for one in found["cautions"])]
-    assert "3 groups" in said
+    assert found["facts"]["groups"] == 3
+    assert "3 groups" not in said  # nothing twice
     assert not any(word in text for text in said for word in ("--", "()", "="))
 
 
@@ -53,7 +54,9 @@ def test_an_error_stands_beside_its_field(tmp_path):
     assert described(tmp_path, "player1,player2,result\na,b,1\na,c,0.5\n")["field"] == "ties"
     assert explain_fault("nothing of ours", ["choice"])["field"] == ""
     assert explain_fault("menu: tick two", ["menu"]) == {"error": "tick two", "field": "menu", "named": ["menu"]}
-    assert described(tmp_path, "week,tea,milk\n1,3,4\n2,,5\n")["named"] == ["menu", "count"]
+    wide = described(tmp_path, "week,tea,milk\n1,3,4\n2,,5\n")
+    assert (wide["field"], wide["named"]) == ("count", ["menu", "count"])
+    assert "choose “several columns …” here and tick them" in wide["error"]
 
 
 def test_what_the_page_may_say():
@@ -82,7 +85,7 @@ def test_the_file_is_called_as_people_call_it(tmp_path):
 
 
 def test_words():
-    assert page_words("say count='n' (--count) or clean=True") == "say “count”: 'n' or “Sloppy spelling”: yes"
+    assert page_words("say count='n' (--count) or clean=True") == "say “Count”: 'n' or “Sloppy spelling”: yes"
     assert page_words("n_boot=2.5: no") == "“Simulated samples”: 2.5: no"
     assert (
         page_words("say cluster=True") == "say “People who chose several times”: are drawn whole where they are known"

@@ -339,7 +339,7 @@ function remove(card, job) {
 
 function showProgress({ state, before: ahead, seconds, progress }, bar, news) {
   const { done, all, words } = progress;
-  const counted = done === null ? words : `${format(done)}${all ? ` of ${format(all)}` : ""} ${words}`;
+  const counted = done == null ? words : `${format(done)}${all ? ` of ${format(all)}` : ""} ${words}`;
   const first = "Getting ready; the first answers after installation take a minute or two";
   const waiting = ahead ? `Waits for ${count(ahead, "question")} asked before.` : "Waits for its turn.";
   news.textContent = state === "waiting" ? waiting : `${counted || first}, ${time(seconds)} so far.`;
