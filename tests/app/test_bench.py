@@ -102,7 +102,8 @@ def test_faults_are_answers(bench, tmp_path):
     assert bench.ask("predict", {"menu": []}, source, "")["field"] == "menu"
     assert "no groups" in bench.ask("groups", {}, source, "")["error"]
     assert "no data set" in bench.ask("distance", {}, source | {"name": "x"}, "")["error"]
-    assert "accepted are" in bench.read("", "economist", {"ties": 3})["error"]
+    with pytest.raises(rf.InputError, match="accepted are"):
+        bench.read("", "economist", {"ties": 3})
 
 
 def test_scripts_in_labels_are_text(bench, tmp_path, monkeypatch):

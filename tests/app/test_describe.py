@@ -1,7 +1,6 @@
 import pytest
 
-import rumflow as rf
-from rumflow.app.describe import clean_options, describe, explain_fault, page_words
+from rumflow.app.describe import describe, explain_fault, page_words
 from rumflow.data.calls import Reading
 
 
@@ -57,24 +56,6 @@ def test_an_error_stands_beside_its_field(tmp_path):
     wide = described(tmp_path, "week,tea,milk\n1,3,4\n2,,5\n")
     assert (wide["field"], wide["named"]) == ("count", ["menu", "count"])
     assert "choose “several columns …” here and tick them" in wide["error"]
-
-
-def test_what_the_page_may_say():
-    given = {
-        "menu": ["a"],
-        "choice": "",
-        "subject": False,
-        "nonsense": 1,
-        "ties": "half",
-        "missing": "9, NA",
-        "menus": "",
-    }
-    assert clean_options(given) == {"menu": "a", "subject": False, "ties": "half", "missing": ["9", "NA"]}
-    assert clean_options({"menu": {"x": 1}, "choice": 3, "group": True}) == {}
-    assert clean_options({"menus": "a,b; a", "items": "a, b"}) == {"menus": [["a", "b"], ["a"]], "items": ["a", "b"]}
-    for bad in ({"ties": "/etc/passwd"}, {"encoding": "rot13"}):
-        with pytest.raises(rf.InputError, match="accepted are"):
-            clean_options(bad)
 
 
 def test_the_file_is_called_as_people_call_it(tmp_path):

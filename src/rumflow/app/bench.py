@@ -8,13 +8,13 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from rumflow.app.describe import clean_options, describe, explain_fault, page_words
-from rumflow.app.questions import BY_NAME, QUESTIONS, Asked, Plan
+from rumflow.app.describe import describe, explain_fault, page_words
+from rumflow.app.questions import BY_NAME, QUESTIONS, Asked, Field, Plan
 from rumflow.data.calls import Reading, Unsayable
 from rumflow.data.choices import ChoiceData
 from rumflow.data.datasets import published, simulated
 from rumflow.data.readers.roles import ROLES
-from rumflow.data.readers.settings import SETTINGS
+from rumflow.data.readers.settings import SETTINGS, options_from
 from rumflow.errors import InputError, RumflowError
 from rumflow.output.files import write_table, write_text
 from rumflow.output.names import how_many
@@ -47,10 +47,7 @@ class Bench:
         found = {name: own.title for name, (make, own) in sets.items() if isinstance(make(), ChoiceData)}
         return {
             "roles": [role._asdict() for role in ROLES],
-            "settings": [
-                {name: getattr(one, name) for name in ("name", "label", "text", "start", "choices", "kind")}
-                for one in SETTINGS
-            ],
+            "settings": [Field(one.name, one.label, one.kind, *one[2:5])._asdict() for one in SETTINGS],
             "questions": [
                 {name: getattr(one, name) for name in ("name", "title", "text", "about")}
                 | {"fields": [field._asdict() for field in one.fields]}
@@ -61,11 +58,7 @@ class Bench:
 
     def read(self, path: str, name: str, options: dict[str, Any]) -> dict[str, Any]:
         """A file or a data set, for step 1."""
-        try:
-            reading = Reading(path, name, clean_options(options))
-        except RumflowError as fault:
-            return explain_fault(str(fault), [])
-        return describe(reading, self._load)
+        return describe(Reading(path, name, options_from(options)), self._load)
 
     def ask(self, question: str, values: Any, source: Any, folder: str = "", **words: str) -> dict[str, Any]:
         """A question about a source; `words` are its title and what was said, for people, and files go into the folder."""
@@ -73,7 +66,7 @@ class Bench:
         if one is None:
             return {"error": f"there is no question {question[:20]!r}", "field": ""}
         try:
-            reading = Reading(source["path"], source["name"], clean_options(source["options"]))
+            reading = Reading(source["path"], source["name"], options_from(source["options"]))
             data = self._load(reading)
             if reason := one.needs(data):
                 return {"error": reason, "field": ""}

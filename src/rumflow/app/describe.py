@@ -13,7 +13,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.preflib import is_preflib
 from rumflow.data.readers.opening import first_rows, open_source
 from rumflow.data.readers.roles import ROLES, WIDE
-from rumflow.data.readers.settings import SETTINGS, check_choice
+from rumflow.data.readers.settings import SETTINGS
 from rumflow.data.summary import DataSummary
 from rumflow.errors import InputError
 from rumflow.output.files import plain
@@ -31,24 +31,6 @@ _COUNTED = re.compile(r"[\d,]+ (items|subjects|groups)\b")
 _ROLES = [role.name for role in ROLES]
 _ASKED = [one for question in QUESTIONS for one in question.fields if one.name not in _ROLES]
 _FIELDS = {one.name: one for one in (*_ASKED, *SETTINGS)}
-
-
-def clean_options(given: Any) -> dict[str, Any]:
-    """What the page may say about a file: roles as columns or False, settings among those offered; what is empty is left out."""
-    options: dict[str, Any] = {}
-    asked = given if isinstance(given, dict) else {}
-    for role in ROLES:
-        value = asked.get(role.name)
-        columns = value if isinstance(value, list) else [value]
-        if value is False or (value and all(isinstance(one, str) and one for one in columns)):
-            options[role.name] = value if value is False or len(columns) > 1 else columns[0]
-    for one in SETTINGS:
-        value = asked.get(one.name, one.start)
-        if one.choices:
-            value = check_choice(one.name, value, one.choices)
-        if value not in (one.start, ""):
-            options[one.name] = value if one.choices else one.read(str(value))
-    return options
 
 
 def preview(reading: Reading) -> dict[str, Any]:

@@ -35,6 +35,7 @@ MOST_UPLOADS, MOST_QUESTION, MOST_UNPACKED = 6, 1 << 20, 8
 _PAGES = {
     "": ("rumflow.app", "page.html", "text/html"),
     "app.js": ("rumflow.app", "app.js", "text/javascript"),
+    "fields.js": ("rumflow.app", "fields.js", "text/javascript"),
     "app.css": ("rumflow.app", "app.css", "text/css"),
     "report.css": ("rumflow.report", "style.css", "text/css"),
     "report.js": ("rumflow.report", "script.js", "text/javascript"),

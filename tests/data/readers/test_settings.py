@@ -6,7 +6,7 @@ import pytest
 
 import rumflow as rf
 from rumflow.cli.arguments import add_data
-from rumflow.data.readers.settings import SETTINGS, check_choice, split_codes, split_labels, split_menus
+from rumflow.data.readers.settings import SETTINGS, check_choice, options_from, split_codes, split_labels, split_menus
 
 
 def test_every_setting_is_an_option_of_commands():
@@ -27,7 +27,7 @@ def test_settings_are_read_from_texts():
     assert by_name["base"].read("label") == "label"
     assert by_name["outside_option"].read("nothing") == "nothing"
     assert by_name["missing"].read("9, NA,") == ["9", "NA", ""]
-    assert by_name["ties"].kind, by_name["items"].kind == ("choice", "text")
+    assert (by_name["ties"].kind, by_name["items"].kind) == ("choice", "text")
 
 
 def test_texts_are_split():
@@ -52,3 +52,21 @@ def test_menus_in_words_of_a_command(tmp_path, capsys):
     words = ["read", str(tmp_path / "x.csv"), "--menu", "x1", "--choice", "x2", "--menus", "a,b; a,b,c", "--json"]
     assert main(words) == 0
     assert '"menus": 2' in capsys.readouterr().out
+
+
+def test_what_is_filled_in():
+    given = {
+        "menu": ["a"],
+        "choice": "",
+        "subject": False,
+        "nonsense": 1,
+        "ties": "half",
+        "missing": "9, NA",
+        "menus": "",
+    }
+    assert options_from(given) == {"menu": "a", "subject": False, "ties": "half", "missing": ["9", "NA"]}
+    assert options_from({"menu": {"x": 1}, "choice": 3, "group": True}) == {}
+    assert options_from({"menus": "a,b; a", "items": "a, b"}) == {"menus": [["a", "b"], ["a"]], "items": ["a", "b"]}
+    for bad in ({"ties": "/etc/passwd"}, {"encoding": "rot13"}):
+        with pytest.raises(rf.InputError, match="accepted are"):
+            options_from(bad)

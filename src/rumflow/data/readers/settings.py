@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from rumflow.data.readers.roles import ROLES
 from rumflow.errors import InputError
 
 
@@ -97,3 +98,24 @@ SETTINGS = (
     Setting("unranked", "Not ranked", "Whether items that a ranking leaves out come last or were not shown.", "below",
             (("below", "come last"), ("not offered", "were not shown"))),
 )  # fmt: skip
+
+
+def options_from(given: object) -> dict[str, Any]:
+    """What somebody filled in about a file, as options: roles as columns or False, settings among those offered.
+
+    What is empty is left out, and so is what nobody asked for.
+    """
+    options: dict[str, Any] = {}
+    asked = given if isinstance(given, dict) else {}
+    for role in ROLES:
+        value = asked.get(role.name)
+        columns = value if isinstance(value, list) else [value]
+        if value is False or (value and all(isinstance(one, str) and one for one in columns)):
+            options[role.name] = value if value is False or len(columns) > 1 else columns[0]
+    for one in SETTINGS:
+        value = asked.get(one.name, one.start)
+        if one.choices:
+            value = check_choice(one.name, value, one.choices)
+        if value not in (one.start, ""):
+            options[one.name] = value if one.choices else one.read(str(value))
+    return options
