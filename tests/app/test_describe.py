@@ -71,6 +71,7 @@ def test_words():
     assert (
         page_words("say cluster=True") == "say “People who chose several times”: are drawn whole where they are known"
     )
+    assert page_words("few from {tea, milk}: 3") == "few from tea, milk: 3"
     assert page_words("weights='counts'") == "“Menus count”: by their number of choices"
 
 

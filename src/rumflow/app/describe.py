@@ -30,7 +30,7 @@ _COUNTED = re.compile(r"[\d,]+ (items|subjects|groups)\b")
 
 _ROLES = [role.name for role in ROLES]
 _ASKED = [one for question in QUESTIONS for one in question.fields if one.name not in _ROLES]
-_FIELDS = {one.name: one for one in (*_ASKED, *SETTINGS)}
+_FIELDS: dict[str, Any] = {one.name: one for one in _ASKED} | {one.name: one for one in SETTINGS}
 
 
 def preview(reading: Reading) -> dict[str, Any]:
@@ -108,6 +108,7 @@ def page_words(text: str) -> str:
     """
     tick = "; where each item has a column of how often it was chosen, choose “several columns …” here and tick them"
     text = re.sub(r" \(--[^()]*\)", "", text.replace(WIDE, tick))
+    text = re.sub(r"\{([^{}]*)\}", r"\1", text)  # menus
     return re.sub(r"\b([a-z_]+)=('[^']*'|\[[^\]]*\]|-?\d[\d.]*\b|True\b|False\b|(?=[ ,;.)]|$))", _field_words, text)
 
 

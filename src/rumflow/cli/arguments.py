@@ -12,7 +12,7 @@ from rumflow.data.readers.settings import SETTINGS, Setting
 from rumflow.output.files import FORMS
 
 #: Everything that says how to read menus and choices, and how to read budgets.
-_READING = (*(one.name for one in SETTINGS if one.name != "encoding"), "leave_out", "separator")
+_READING: tuple[str, ...] = (*(one.name for one in SETTINGS if one.name != "encoding"), "leave_out", "separator")
 READING = (
     "items",
     "menus",
