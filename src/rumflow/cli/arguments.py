@@ -13,19 +13,6 @@ from rumflow.output.files import FORMS
 
 #: Everything that says how to read menus and choices, and how to read budgets.
 _READING: tuple[str, ...] = (*(one.name for one in SETTINGS if one.name != "encoding"), "leave_out", "separator")
-READING = (
-    "items",
-    "menus",
-    "outside_option",
-    "leave_out",
-    "separator",
-    "missing",
-    "base",
-    "ties",
-    "what",
-    "unranked",
-    "clean",
-)
 READING = (*(role.name for role in ROLES), *_READING)
 BUDGETS = ("budget", "shares", "quantities", "expenditure", "instrument", "at_median")
 
