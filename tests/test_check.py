@@ -151,7 +151,7 @@ OTHER_KIND = {
 NO_KIND = {
     "truth values, files, texts and functions": (
         "progress throw cone likelihood sync lattice all_menus return_distance return_flow warm_start cluster path checkpoint "
-        "title command inputs"
+        "title command inputs words"
     ),
     "data, and what is as long as data": (
         "data targets rho groups models array observed candidates functional revenue values terms start sizes z index cells "

@@ -1,4 +1,5 @@
 import csv
+import re
 import shlex
 
 import pytest
@@ -82,13 +83,27 @@ def compare(name, table, other, together):
         }
 
 
+def test_a_report_in_the_words_of_the_page(bench, tmp_path):
+    rows = "".join(f"{k % 9},a|b,{'ab'[k % 2]}\n{k % 9},a|b|c,{'abc'[k % 3]}\n" for k in range(60))
+    (tmp_path / "0.csv").write_text("person,menu,choice\n" + rows)
+    source = {"path": str(tmp_path / "0.csv"), "name": "mine.csv", "options": {}}
+    answer = bench.ask("rational", {"n_boot": 19}, source, str(tmp_path))
+    shown = re.sub(r"<(pre|details|svg).*?</\1>", "", answer["html"], flags=re.DOTALL)
+    assert "9 subjects made 120 choices" in shown
+    assert "“People who chose several times”" in shown
+    assert not re.search(r"cluster|--|\btau\b", re.sub(r"<!--.*?-->", "", shown))
+    assert "tau" in answer["html"]  # for those who know the theory
+    assert answer["file"] == "mine.csv"
+
+
 def test_faults_are_answers(bench, tmp_path):
     source = {"path": "", "name": "economist", "options": {}}
     assert bench.ask("nothing", {}, source)["error"] == "there is no question 'nothing'"
     assert bench.ask("predict", {"menu": []}, source, "")["field"] == "menu"
     assert "no groups" in bench.ask("groups", {}, source, "")["error"]
     assert "no data set" in bench.ask("distance", {}, source | {"name": "x"}, "")["error"]
-    assert "accepted are" in bench.read("", "economist", {"ties": 3})["error"]
+    with pytest.raises(rf.InputError, match="accepted are"):
+        bench.read("", "economist", {"ties": 3})
 
 
 def test_scripts_in_labels_are_text(bench, tmp_path, monkeypatch):
@@ -111,5 +126,5 @@ def test_the_start_and_the_cost(bench):
         assert "error" not in bench.read("", name, {})
     assert [role["name"] for role in start["roles"]][:2] == ["menu", "choice"]
     data = rf.datasets.load("economist")
-    assert "About 3 seconds on an idle machine" in cost_text(data, 1)
+    assert "About 1 second on an idle machine" in cost_text(data, 1)
     assert "minutes" in cost_text(data, 10**9)

@@ -1,8 +1,7 @@
 import pytest
 
-import rumflow as rf
-from rumflow.app.calls import Reading
-from rumflow.app.describe import clean_options, describe, explain_fault, page_words
+from rumflow.app.describe import describe, explain_fault, page_words
+from rumflow.data.calls import Reading
 
 
 def described(tmp_path, text, **options):
@@ -17,10 +16,21 @@ def test_a_panel_is_warned_of_beside_the_people(tmp_path):
     assert found["understood"]["source"] == "mine.csv"
     about = {one["about"]: one["text"] for one in found["cautions"]}
     assert "5 subjects made 60 choices" in about["subject"]
-    assert "--" not in about["subject"]
-    assert found["subjects"] == 5
+    assert about["subject"].endswith(
+        "To take choices as independent, say “People who chose several times”: count as one choice after the other."
+    )
+    assert found["facts"]["subjects"] == 5
     shares = found["menus"][0]["shares"]
     assert sum(share for _, share in shares) == pytest.approx(1)
+
+
+def test_no_words_of_programmers(tmp_path):
+    rows = "".join(f"{'xyz'[k % 3]},a|b,{'ab'[k % 2]}\n{'xyz'[k % 3]},a|b|c,{'abc'[k % 3]}\n" for k in range(30))
+    found = described(tmp_path, "group,menu,choice\n" + rows, group="group")
+    said = [*found["understood"]["notes"], *(one["text"] for one in found["cautions"])]
+    assert found["facts"]["groups"] == 3
+    assert "3 groups" not in said  # nothing twice
+    assert not any(word in text for text in said for word in ("--", "()", "="))
 
 
 def test_tiny_menus_one_menu_and_unused_columns(tmp_path):
@@ -43,25 +53,9 @@ def test_an_error_stands_beside_its_field(tmp_path):
     assert described(tmp_path, "player1,player2,result\na,b,1\na,c,0.5\n")["field"] == "ties"
     assert explain_fault("nothing of ours", ["choice"])["field"] == ""
     assert explain_fault("menu: tick two", ["menu"]) == {"error": "tick two", "field": "menu", "named": ["menu"]}
-    assert described(tmp_path, "week,tea,milk\n1,3,4\n2,,5\n")["named"] == ["menu", "count"]
-
-
-def test_what_the_page_may_say():
-    given = {
-        "menu": ["a"],
-        "choice": "",
-        "subject": False,
-        "nonsense": 1,
-        "ties": "half",
-        "missing": "9, NA",
-        "menus": "",
-    }
-    assert clean_options(given) == {"menu": "a", "subject": False, "ties": "half", "missing": ["9", "NA"]}
-    assert clean_options({"menu": {"x": 1}, "choice": 3, "group": True}) == {}
-    assert clean_options({"menus": "a,b; a", "items": "a, b"}) == {"menus": [["a", "b"], ["a"]], "items": ["a", "b"]}
-    for bad in ({"ties": "/etc/passwd"}, {"encoding": "rot13"}):
-        with pytest.raises(rf.InputError, match="accepted are"):
-            clean_options(bad)
+    wide = described(tmp_path, "week,tea,milk\n1,3,4\n2,,5\n")
+    assert (wide["field"], wide["named"]) == ("count", ["menu", "count"])
+    assert "choose “several columns …” here and tick them" in wide["error"]
 
 
 def test_the_file_is_called_as_people_call_it(tmp_path):
@@ -72,8 +66,12 @@ def test_the_file_is_called_as_people_call_it(tmp_path):
 
 
 def test_words():
-    assert page_words("say count='n' (--count) or clean=True") == "say “count”: 'n' or “Sloppy spelling”: yes"
+    assert page_words("say count='n' (--count) or clean=True") == "say “Count”: 'n' or “Sloppy spelling”: yes"
     assert page_words("n_boot=2.5: no") == "“Simulated samples”: 2.5: no"
+    assert (
+        page_words("say cluster=True") == "say “People who chose several times”: are drawn whole where they are known"
+    )
+    assert page_words("few from {tea, milk}: 3") == "few from tea, milk: 3"
     assert page_words("weights='counts'") == "“Menus count”: by their number of choices"
 
 

@@ -21,6 +21,20 @@ def until(jobs, name, *states):
     return job
 
 
+def test_answers_are_kept_whatever_else_is_done(jobs, monkeypatch):
+    """Estimates and readings are forgotten at some time, answers only when they are put away."""
+    monkeypatch.setattr(module, "MOST_KEPT", 3)
+    source = {"path": "", "name": "economist", "options": {}}
+    asked = jobs.add("ask", {"question": "distance", "values": {}, "source": source, "folder": jobs._folder})
+    until(jobs, asked, "done")
+    names = [jobs.add("cost", {"question": "distance", "values": {}, "source": source}) for _ in range(9)]
+    until(jobs, names[-1], "done")
+    jobs.add("start", {})
+    assert "html" in jobs.all[asked].answer
+    assert len(jobs.all) == 5
+    assert names[-1] in jobs.all
+
+
 def test_cancel_kill_and_ask_again(jobs, monkeypatch):
     """A long job is cancelled, one that waits as well; the worker is killed from outside; the next job is answered."""
     source = {"path": "", "name": "stock_outs", "options": {}}

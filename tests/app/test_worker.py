@@ -3,40 +3,30 @@ import signal
 import subprocess
 import sys
 import time
-from multiprocessing import Pipe
-from pathlib import Path
+from multiprocessing import Pipe, get_context
 
-import pytest
-
-import rumflow
-from rumflow.app.worker import PLAIN, Messages, plain_progress
+from rumflow.app.worker import work
 from tests.reference.systems import not_on_windows
 
-SOURCES = list(Path(rumflow.__file__).parent.rglob("*.py"))
 
-
-def test_progress_is_the_last_line():
+def test_jobs_are_answered_and_tell_of_their_progress(tmp_path):
     here, there = Pipe()
-    stream = Messages(there)
-    stream.write("\rrumflow: 3 of 9 replicates   ")
-    stream.write("\n")
-    stream.flush()
-    assert here.recv() == ("progress", {"words": "samples drawn", "done": 3, "all": 9})
-    assert not here.poll()
-
-
-@pytest.mark.parametrize("words", PLAIN)
-def test_what_is_counted_is_counted_by_the_library_under_this_name(words):
-    assert any(f'"{words}") as counter' in path.read_text(encoding="utf-8") for path in SOURCES)
-
-
-def test_progress_is_in_plain_words():
-    assert plain_progress("12 sets of menus tried") == {"words": "sets of menus tried", "done": 12, "all": 0}
-    for line in ("the graph of the menus, 3 s so far", "   0.3 s  before the first round: the route, the graph"):
-        assert plain_progress(f"rumflow: {line}") == {"words": "Getting ready"}
-    for gap, done in (("3.0e+00", 0), ("1.0e-09", 8), ("0.0e+00", 0)):
-        line = f"rumflow:    1.0 s  relative gap {gap}, wanted 1e-08  objective 2"
-        assert plain_progress(line)["done" if "e-" in gap else "words"] in (done, "Getting ready")
+    process = get_context("spawn").Process(target=work, args=(there, str(tmp_path)), daemon=True)
+    process.start()
+    there.close()
+    source = {"path": "", "name": "stock_outs", "options": {}}
+    asked = {"question": "chance", "values": {"n_boot": 999}, "source": source, "folder": str(tmp_path)}
+    here.send(("nothing", {}))
+    kind, answer = here.recv()
+    assert (kind, answer["error"]) == ("done", "AttributeError: 'Bench' object has no attribute 'nothing'")
+    here.send(("ask", asked))
+    news = []
+    while (now := here.recv())[0] == "progress":
+        news.append(now[1])
+    assert "html" in now[1]
+    assert {"words": "samples drawn", "done": 999, "all": 999} in news
+    process.kill()
+    process.join()
 
 
 SERVE = """

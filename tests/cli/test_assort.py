@@ -36,7 +36,7 @@ def test_assort(capsys, sales, tmp_path):
         (["--revenue", "tea=3"], "--outside is required"),
         (["--revenue", "tea=3", "--outside", "water"], "'water' is unknown"),
         (["--revenue", "nofile.csv", "--outside", "none"], "no such file"),
-        (["--revenue", "tea=much", "--outside", "none"], "a number is needed"),
+        (["--revenue", "tea=much", "--outside", "none"], "'much' is not a number"),
         (["--revenue", "rum=3", "--outside", "none"], "'rum' is unknown"),
         (["--revenue", "tea=3", "--outside", "none"], "no value for {beer, milk}"),
         ([], "--revenue"),

@@ -52,7 +52,7 @@ def test_forms(capsys, tmp_path):
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert "<h1>choices.csv</h1>" in page
-    assert "tests resample whole subjects; --no-cluster takes choices as independent." in page
+    assert "tests resample whole subjects. To take choices as independent, say --no-cluster." in page
     assert f"written: {tmp_path / 'a.html'}" in err
     assert run(capsys, "read", path, *ROLES, "--out", tmp_path / "a.pdf")[0] == 1
     assert run(capsys, "read", tmp_path / "no.csv")[0] == 1

@@ -104,7 +104,7 @@ def test_how_subjects_are_resampled_is_said(capsys, tmp_path, command):
     more |= {"report": ["-o", tmp_path / "page.html"], "explain": ["--halves", 2]}
     words = [command, path, *more.get(command, []), "--n-boot", 19]
     hint = (
-        "; --no-cluster takes choices as independent"
+        "To take choices as independent, say --no-cluster."
         if command == "test"
         else "--no-cluster resamples choices one by one"
     )
@@ -112,7 +112,7 @@ def test_how_subjects_are_resampled_is_said(capsys, tmp_path, command):
     assert hint in (text if command == "test" else err)
     assert "--no-cluster" not in "".join(run(capsys, *words, "--cluster")[1:])
     singly = "".join(run(capsys, *words, "--no-cluster")[1:])
-    assert ("; --cluster keeps the choices of a subject together" in singly) == (command == "test")
+    assert ("To keep the choices of a subject together, say --cluster." in singly) == (command == "test")
     if command == "test":  # of one subject there is nothing to resample whole
         assert "--no-cluster" not in run(capsys, *words, "--by", "subject")[2]
 

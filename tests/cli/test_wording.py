@@ -156,10 +156,10 @@ def test_notes_of_results(capsys, tmp_path, counts):
     )
     code, out, _ = run(capsys, "test", path, "--n-boot", 9, "--seed", 1)
     assert code == 0
-    assert "; --no-cluster takes choices as independent" in out
+    assert "To take choices as independent, say --no-cluster." in out
     code, out, _ = run(capsys, "test", path, "--n-boot", 9, "--seed", 1, "--no-cluster")
     assert code == 0
-    assert "; --cluster keeps the choices of a subject together" in out
+    assert "To keep the choices of a subject together, say --cluster." in out
     code, out, _ = run(capsys, "assort", counts, "--revenue", "a=1,b=2", "--outside", "c")
     assert code == 0
     assert " --confidence 0.95 takes chance into account" in out

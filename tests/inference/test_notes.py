@@ -190,12 +190,12 @@ def test_subjects_that_made_several_choices_are_named_both_ways():
     data = rf.ChoiceData.from_frame(table)
     together = notes.note_on_subjects(30, 60, True)
     assert together == (
-        "30 subjects made 60 choices, so whole subjects are resampled; cluster=False (--no-cluster in the shell) takes choices "
-        "as independent."
+        "30 subjects made 60 choices, so whole subjects are resampled. To take choices as independent, say cluster=False "
+        "(--no-cluster in the shell)."
     )
     singly = notes.note_on_subjects(30, 60, False)
     assert singly.startswith("30 subjects made 60 choices, and replicates take choices as independent: ")
-    assert singly.endswith("cluster=True (--cluster in the shell) keeps the choices of a subject together.")
+    assert singly.endswith("To keep the choices of a subject together, say cluster=True (--cluster in the shell).")
     default = rf.rum_test(data, n_boot=9, seed=1)
     assert default.resample == "subject"
     assert default.notes[0] == together

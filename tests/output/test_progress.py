@@ -2,6 +2,7 @@
 
 import time
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -165,3 +166,36 @@ def test_stages_of_a_test(monkeypatch):
     said.clear()
     rf.rum_test_many([DECOY, FITS], 3, 0.1, seed=0)
     assert said == [f"test {k} of 2: {what}" for k in (1, 2) for what in stages]
+
+
+@pytest.fixture
+def news():
+    found = []
+    progress.listen(found.append)
+    yield found
+    progress.listen(None)
+
+
+def test_who_listens_hears_plain_words_and_nothing_is_written(news, capsys):
+    rf.rum_test(DECOY, 7, 0.1, seed=0, progress=True)
+    assert news[-1] == ("samples drawn", 7, 7)
+    with Stage(True, "the graph") as stage, stage._lock:
+        stage._write()
+    assert news[-1] == ("Getting ready", None, None)
+    with Counter(True, None, "sets of menus tried") as counter, counter._lock:
+        counter._write()
+    assert news[-1] == ("sets of menus tried", 0, None)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("gap", "digits"), [(3.0, 0), (3e-5, 4), (1e-9, 8), (0.0, 8)])
+def test_rounds_of_a_solver_are_digits(gap, digits, news):
+    with progress.Reporter(True, 1e-8) as show:
+        show(Progress(1, 1.0, gap, 3, 0.1))
+    assert news == [("digits of the answer certain", digits, 8)]
+
+
+@pytest.mark.parametrize("words", progress.PLAIN)
+def test_plain_words_are_of_what_is_counted(words):
+    sources = Path(rf.__file__).parent.rglob("*.py")
+    assert any(f'"{words}") as counter' in path.read_text() for path in sources)

@@ -62,7 +62,7 @@ def test_ranges_of_a_menu_and_of_what_goes(odd, confidence):
     assert len(rows_of(found)[0]) == (3 if confidence is None else 5)
     gone = rf.diversion(odd, "tea", confidence=confidence, seed=0, n_boot=99)
     told = answer(gone)
-    assert told.lead.startswith(f"Without tea, which {100 * gone.share[0]:.1f} % take from {{tea, milk, juice}}: ")
+    assert told.lead.startswith(f"Without tea, which {100 * gone.share[0]:.1f} % take from tea, milk and juice: ")
     assert rows_of(told)[0][-1] == f"{100 * gone.ratio_upper[0]:.1f} %"
 
 
@@ -92,7 +92,7 @@ def test_models_and_groups(odd):
 
 def test_what_to_ask_next(odd):
     found = answer(rf.next_menu(odd))
-    assert found.lead.startswith("Offer {tea, juice}: ")
+    assert found.lead.startswith("Offer tea and juice: ")
     every = rf.ChoiceData.from_counts({("a", "b"): {"a": 5, "b": 5}})
     assert answer(rf.next_menu(every)).lead.startswith("Nothing is left to ask")
 

@@ -3,6 +3,7 @@
 
 const $ = (id) => document.getElementById(id);
 const format = (value, digits = 0) => value.toLocaleString(undefined, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const PASTED = "pasted.csv"; // what a table without a file is called
 let known = null; // roles, settings, questions and data sets of the package
 let limit = Infinity; // bytes of a file
 let source = null; // the data of step 1: {upload} or {dataset}, and options
@@ -25,9 +26,7 @@ const button = (text, onclick) => make("button", { type: "button", onclick }, te
 const count = (number, word) => `${format(number)} ${word}${number === 1 ? "" : "s"}`;
 const time = (seconds) => (seconds < 100 ? count(Math.round(seconds), "second") : count(Math.round(seconds / 60), "minute"));
 
-function say(text) {
-  $("status").textContent = text;
-}
+const say = (text) => ($("status").textContent = text);
 
 async function call(address, options) {
   const answer = await fetch(address, options).catch(() => {
@@ -51,126 +50,7 @@ async function finish(job, tell = () => {}) {
   }
 }
 
-// ---- fields: each is {element, get, text, fail}; `text` is what it says for people
-
-function field(one, id, input, get, text) {
-  const group = input.tagName === "FIELDSET";
-  const main = group ? input.querySelector("input, select") : input;
-  const help = make("p", { id: `${id}-help`, className: "soft" }, one.text);
-  const fault = make("p", { id: `${id}-error`, className: "error", role: "alert" });
-  const element = make("div", { className: group ? "field wide" : "field" });
-  if (group) input.prepend(make("legend", {}, one.label), help);
-  else element.append(make("label", { htmlFor: (input.id = id) }, one.label), input, help);
-  element.append(...(group ? [input] : []), fault);
-  main.setAttribute("aria-describedby", `${id}-help ${id}-error`);
-  const fail = (reason) => {
-    fault.textContent = reason;
-    reason ? main.setAttribute("aria-invalid", "true") : main.removeAttribute("aria-invalid");
-    if (reason) main.focus();
-  };
-  return { element, get, text, fail };
-}
-
-function choose(choices, start) {
-  return make("select", {}, ...choices.map(([value, text]) => make("option", { value: JSON.stringify(value), selected: value === start }, text)));
-}
-
-const chosen = (element) => JSON.parse(element.value);
-
-const selected = (element) => element.selectedOptions[0].text;
-
-// What is filled in stays for the next time, also beside other data, where the label of an item names its input.
-function remember(input, key) {
-  const part = input.type === "checkbox" ? "checked" : "value";
-  const start = input[part];
-  if (key in typed) input[part] = typed[key];
-  if (input.selectedIndex === -1) input.value = start; // an item that is not in these data
-  input.addEventListener("input", () => (typed[key] = input[part]));
-  return input;
-}
-
-// An input for each item.
-function each(type, keep) {
-  const inputs = items.map((label) => keep(make("input", { type, inputMode: "decimal" }), label));
-  const labels = inputs.map((input, k) => make("label", {}, ...(type === "checkbox" ? [input, items[k]] : [items[k], input])));
-  return [make("fieldset", {}, make("div", { className: "ticks" }, ...labels)), inputs];
-}
-
-// A column of a spreadsheet fills the inputs from here on; beside labels each number finds its own.
-function pasteColumn(event, inputs, from) {
-  const rows = event.clipboardData.getData("text").trim().split(/\r?\n/).map((row) => row.split("\t").map((cell) => cell.trim()));
-  if (rows.length < 2 && rows[0].length < 2) return;
-  event.preventDefault();
-  rows.forEach((row, k) => {
-    const input = row.length > 1 ? inputs[items.indexOf(row[0])] : inputs[from + k];
-    if (!input) return;
-    input.value = row.at(-1);
-    input.dispatchEvent(new Event("input"));
-  });
-}
-
-// By kind: the element, what it says, and the same for people. Items are named by their numbers.
-const KINDS = {
-  choice: (one, keep) => {
-    const input = keep(choose(one.choices, one.start));
-    return [input, () => chosen(input), () => selected(input)];
-  },
-  text: (one, keep) => {
-    const input = keep(make("input", { type: "text", value: one.start ?? "" }));
-    return [input, () => input.value, () => input.value];
-  },
-  number: (one, keep) => {
-    const input = keep(make("input", { type: "number", min: one.least, max: one.most, step: 1, value: one.start ?? "" }));
-    return [input, () => (input.value === "" ? null : input.valueAsNumber), () => input.value];
-  },
-  item: (one, keep) => {
-    const start = one.name === "outside_option" ? items[outside] : null;
-    const input = keep(make("select", {}, ...["–", ...items].map((label) => make("option", { selected: label === start }, label))));
-    return [input, () => (input.selectedIndex ? input.selectedIndex - 1 : null), () => (input.selectedIndex ? selected(input) : "")];
-  },
-  items: (one, keep) => {
-    const [box, inputs] = each("checkbox", keep);
-    const ticked = () => inputs.flatMap((input, k) => (input.checked ? [k] : []));
-    return [box, ticked, () => ticked().map((k) => items[k]).join(", ")];
-  },
-  values: (one, keep) => {
-    const [box, inputs] = each("text", keep); // a browser drops what is no number in its own language, such as 2,19
-    inputs.forEach((input, k) => (input.onpaste = (event) => pasteColumn(event, inputs, k)));
-    const filled = () => inputs.flatMap((input, k) => (input.value.trim() ? [[k, input.value.trim()]] : []));
-    return [box, () => Object.fromEntries(filled()), () => filled().map(([k, value]) => `${items[k]} ${value}`).join(", ")];
-  },
-};
-
-function control(one, id, keep = (input) => input) {
-  return field(one, id, ...KINDS[one.kind](one, keep));
-}
-
-// A role: found by the reader, none, a column, or several in the order in which they are ticked.
-function roleControl(role, columns, found, said, good) {
-  const several = Array.isArray(said);
-  const choices = columns.map((name) => [`=${name}`, name]).concat(role.several ? [["several", "several columns …"]] : []);
-  const auto = found ? `${[found].flat().join(", ")} (found)` : good ? "not in this table" : "find it";
-  const input = choose([[null, auto], [false, "there is none"], ...choices], several ? "several" : said ? `=${said}` : said ?? null);
-  let ticked = several ? [...said] : [];
-  const box = make("div", { className: "ticks", role: "group", "aria-label": `Columns for ${role.name}, in order` });
-  for (const name of columns) {
-    const tick = make("input", { type: "checkbox", checked: ticked.includes(name) });
-    tick.onchange = () => (ticked = ticked.filter((one) => one !== name).concat(tick.checked ? [name] : []));
-    box.append(make("label", {}, tick, name));
-  }
-  (input.onchange = () => (box.hidden = chosen(input) !== "several"))();
-  const label = role.name[0].toUpperCase() + role.name.slice(1).replace("_", " ");
-  const one = field({ label, text: role.what }, `role-${role.name}`, input, () => {
-    const value = chosen(input);
-    return value === "several" ? ticked : value && value.slice(1);
-  });
-  if (role.several) one.element.append(box);
-  return one;
-}
-
 // ---- step 1: data
-
-const WIDE = "Is a row a week or a shop, with a column of sales for each product? At “Count”, choose “several columns …” and tick the products.";
 
 async function attempt(work, place = $("data-error")) {
   place.textContent = "";
@@ -180,48 +60,54 @@ async function attempt(work, place = $("data-error")) {
   });
 }
 
-async function read(from) {
+let readings = 0;
+
+// Until the data are there, questions are about those that are shown; what was given last is what counts.
+async function read(find) {
+  const mine = ++readings;
   say("Reading …");
-  source = { options: {}, ...from };
-  const { job } = await post("job", { kind: "read", ...source });
+  const next = { options: {}, ...(await find()) };
+  const { job } = await post("job", { kind: "read", ...next });
   const waiting = "Waiting until the question that is being answered is done or cancelled …";
-  showData((await finish(job, (now) => say(now.state === "waiting" && now.before ? waiting : "Reading …"))).answer);
+  const now = await finish(job, ({ state, before: ahead }) => mine === readings && say(state === "waiting" && ahead ? waiting : "Reading …"));
+  const empty = { name: next.name ?? "The table", columns: [], rows: [] }; // where the worker came to nothing
+  if (mine === readings) showData({ ...empty, ...now.answer }, next);
 }
 
 function upload(file, name) {
-  return attempt(async () => {
+  return attempt(() => read(() => {
     const most = `at most ${format(limit / 1e6)} MB can be read here, and more by the command line`;
     if (file.size > limit) throw new Error(`${name} has ${format(file.size / 1e6)} MB: ${most}.`);
     say(`Taking ${name} …`);
-    await read(await call(`upload?name=${encodeURIComponent(name)}`, { method: "POST", body: file }));
-  });
+    return call(`upload?name=${encodeURIComponent(name)}`, { method: "POST", body: file });
+  }));
 }
 
 const cautions = (data, about) => (data.cautions || []).filter((one) => one.about === about).map((one) => make("p", { className: "caution" }, one.text));
 
-function showData(data) {
+function showData(data, next) {
+  source = { ...next, name: data.name };
   const good = data.error === undefined;
   const understood = data.understood || { roles: {}, coding: {}, notes: [], layout: "" };
   $("read").hidden = false;
   $("ask").hidden = $("menus").hidden = !good;
   $("read-title").textContent = `${data.name}: ${good ? "this is how it was read" : "it could not be read yet"}`;
-  const facts = good ? { items: data.items.length, menus: data.n_menus, choices: data.choices, people: data.subjects, groups: data.groups } : {};
-  const shown = Object.entries(facts).filter(([, count]) => count);
+  const shown = Object.entries(data.facts ?? {}).filter(([, count]) => count);
   $("facts").replaceChildren(...shown.map(([name, count]) => make("div", {}, make("dt", {}, name), make("dd", {}, count.toLocaleString()))));
   const codes = Object.entries(understood.coding).map(([code, label]) => `${code} = ${label}`);
   const notes = [understood.layout, ...understood.notes, codes.length ? `Codes: ${codes.join(", ")}` : ""].filter(Boolean);
   $("layout").replaceChildren(...notes.map((text) => make("li", {}, text)));
   showRoles(data, understood.roles, good);
-  $("about-columns").replaceChildren(...cautions(data, "columns"), ...(data.named?.includes("count") ? [make("p", { className: "caution" }, WIDE)] : []));
+  $("about-columns").replaceChildren(...cautions(data, "columns"));
   $("about-menus").replaceChildren(...cautions(data, "menus"));
   $("rows").hidden = !data.rows.length;
   const row = (tag, cells) => make("tr", {}, ...cells.map((text) => make(tag, {}, text)));
   const head = make("thead", {}, row("th", data.columns.slice(0, data.rows[0]?.length)));
   $("rows").lastElementChild.replaceChildren(make("table", {}, head, make("tbody", {}, ...data.rows.map((cells) => row("td", cells)))));
   if (good) {
-    const left = data.n_menus - data.menus.length;
+    const left = data.facts.menus - data.menus.length;
     $("bars").replaceChildren(...data.menus.map(bars), ...(left ? [make("p", { className: "soft" }, `and ${format(left)} more menus`)] : []));
-    [items, outside, source.name] = [data.items, data.outside, data.name];
+    [items, outside] = [data.items, data.outside];
     if (!source.dataset && !(data.name in before)) $("set").append(make("option", { value: data.name }, `${data.name}, as read before`));
     if (!source.dataset) before[data.name] = source;
     showQuestions(data.questions);
@@ -240,9 +126,9 @@ function showRoles(data, found, good) {
   for (const id of ["roles", "settings"]) $(id).replaceChildren();
   const named = ["subject", "group", ...(data.named || [])]; // by an error
   if (found.count || named.includes("count")) named.push("total"); // people do not look for it
-  const add = (name, one, first) => {
+  const add = (name, one, first, start = null) => {
     controls[name] = one;
-    $(first || name === data.field || source.options[name] !== undefined ? "roles" : "settings").append(one.element);
+    $(first || name === data.field || (source.options[name] ?? start) !== start ? "roles" : "settings").append(one.element);
   };
   for (const role of data.columns.length ? known.roles : []) {
     const one = roleControl(role, data.columns, found[role.name], source.options[role.name], good);
@@ -251,17 +137,18 @@ function showRoles(data, found, good) {
     add(role.name, one, found[role.name] || notes.length || named.includes(role.name));
   }
   for (const one of file ? known.settings : []) {
-    add(one.name, control({ ...one, start: source.options[one.name] ?? one.start }, `setting-${one.name}`), one.name === "outside_option");
+    const buys = one.name === "outside_option"; // nothing: what the data call it, where they have it
+    const placeholder = buys && data.items?.[data.outside] !== undefined ? `${data.items[data.outside]} (found)` : "";
+    const now = { ...one, placeholder, start: source.options[one.name] ?? one.start };
+    add(one.name, control(now, `setting-${one.name}`), buys, one.kind === "text" ? "" : one.start);
   }
   $("more").open = !good && !controls[data.field];
 }
 
 function readAgain() {
   for (const one of Object.values(controls)) one.fail("");
-  const starts = Object.fromEntries(known.settings.map((one) => [one.name, one.start]));
-  const given = Object.entries(controls).map(([name, one]) => [name, one.get()]);
-  const options = Object.fromEntries(given.filter(([name, value]) => value !== (starts[name] ?? null) && value !== ""));
-  return read({ ...source, options });
+  const options = Object.fromEntries(Object.entries(controls).map(([name, one]) => [name, one.get()]));
+  return read(() => ({ ...source, options }));
 }
 
 function bars(menu) {
@@ -303,7 +190,8 @@ function questioned(kind) {
   const values = Object.fromEntries(Object.entries(asked).map(([name, one]) => [name, one.get()]));
   const texts = Object.fromEntries(Object.entries(asked).map(([name, one]) => [name, one.text()]));
   const about = asking.about.replace(/{(\w+)}/g, (_, name) => texts[name] || "\n"); // what is not filled in has no place there
-  const said = asking.fields.filter((one) => texts[one.name]).map((one) => `${one.label}: ${texts[one.name]}`);
+  const own = (one) => texts[one.name] && (one.kind === "items" || values[one.name] !== one.start); // not what is usual
+  const said = asking.fields.filter(own).map((one) => `${one.label}: ${texts[one.name]}`);
   const title = `${about && !about.includes("\n") ? about : asking.title} (${source.name})`;
   return { kind, ...source, question: asking.name, values, title, said: said.join("; ") };
 }
@@ -331,12 +219,12 @@ function ask(question, card, fields) {
 function remove(card, job) {
   card.remove();
   $("answered").hidden = !$("answers").children.length;
-  post(`forget/${job}`, {});
+  post(`forget/${job}`, {}).catch(() => {}); // a server that has ended has forgotten it
 }
 
 function showProgress({ state, before: ahead, seconds, progress }, bar, news) {
   const { done, all, words } = progress;
-  const counted = done === undefined ? words : `${format(done)}${all ? ` of ${format(all)}` : ""} ${words}`;
+  const counted = done == null ? words : `${format(done)}${all ? ` of ${format(all)}` : ""} ${words}`;
   const first = "Getting ready; the first answers after installation take a minute or two";
   const waiting = ahead ? `Waits for ${count(ahead, "question")} asked before.` : "Waits for its turn.";
   news.textContent = state === "waiting" ? waiting : `${counted || first}, ${time(seconds)} so far.`;
@@ -357,7 +245,8 @@ async function showAnswer(job, card, question, fields = {}) {
     card.scrollIntoView({ block: "nearest" });
     estimate();
   }
-  const now = await finish(job, (state) => showProgress(state, bar, news));
+  const lost = (fault) => ({ state: "done", answer: { error: fault.message } });
+  const now = await finish(job, (state) => showProgress(state, bar, news)).catch(lost);
   const fault = fields[now.answer.field];
   if (now.answer.html !== undefined) fill(card, title, job, now.answer);
   else if (fault?.element.isConnected) {
@@ -370,22 +259,18 @@ async function showAnswer(job, card, question, fields = {}) {
     card.replaceChildren(title, make("p", { className: "error" }, reason), make("div", { className: "tools" }, ...again, away));
   }
   estimate();
-  if (!question || !card.isConnected) return;
-  say(`${name} ${now.answer.html === undefined ? card.querySelector(".error").textContent : "The answer is here."}`);
-  title.focus();
+  if (!question) return;
+  say(card.isConnected ? `${name} ${card.querySelector(".error")?.textContent ?? "The answer is here."}` : "");
+  const idle = [document.body, $("question").querySelector(".main")].includes(document.activeElement); // nothing is being typed
+  if (card.isConnected && idle) title.focus();
 }
 
 function fill(card, title, job, answer) {
   const content = make("div");
   const inside = content.attachShadow({ mode: "open" }); // several pages with the same ids stand side by side
   inside.innerHTML = `<link rel="stylesheet" href="report.css"><link rel="stylesheet" href="app.css">${answer.html}`;
-  for (const table of inside.querySelectorAll("table")) {
-    const around = make("div", { className: "table" });
-    if (!table.closest(".table")) table.replaceWith(around), around.append(table);
-  }
-  for (const wide of inside.querySelectorAll(".table, .picture")) {
-    for (const [name, value] of Object.entries({ tabindex: 0, role: "group", "aria-label": wide.className })) wide.setAttribute(name, value);
-  }
+  const rest = inside.querySelectorAll("section:not(#verdict, #explanation, #distance)"); // of a report
+  if (rest.length) inside.append(make("details", {}, make("summary", {}, "The rest of the report"), ...rest));
   localise(inside, answer.labels);
   sortTables(inside);
   const forms = { html: "Page (HTML)", csv: "Table (CSV)", tex: "Table (LaTeX)" };
@@ -393,24 +278,14 @@ function fill(card, title, job, answer) {
   const away = button("Put away", () => remove(card, job));
   const command = answer.commands.length ? copied(answer.commands.join("\n")) : make("p", {}, `There is none: ${answer.unsaid}.`);
   const same = make("details", {}, make("summary", {}, "The same answer in Python and from the command line"));
+  const where = answer.file === PASTED ? `Save the table that you pasted as ${PASTED}, in the folder where you run this.` : `${answer.file} is read in the folder where you run this.`;
+  if (answer.file) same.append(make("p", {}, where));
   same.append(make("p", {}, "Lines of Python:"), copied(answer.python), make("p", {}, answer.commands.length > 1 ? "Commands:" : "Command:"), command);
   card.replaceChildren(title, content, make("div", { className: "tools" }, ...links, away), same);
 }
 
 function copied(text) {
   return make("div", {}, make("pre", { tabIndex: 0 }, text), button("Copy", () => navigator.clipboard.writeText(text).then(() => say("Copied."))));
-}
-
-// Numbers as local readers expect them, with the digits that they have; labels, and what others wrote, stay as they are.
-function localise(root, labels) {
-  const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-  const number = /(?<![\w.,])(\d{1,3}(?:,\d{3})+(?=\D)|\d+(?=\.\d))(?:\.(\d+))?(?!\w|[.,]\d)/g;
-  const local = (text, whole, part = "") => format(Number(`${whole.replaceAll(",", "")}.${part || 0}`), part.length);
-  while (texts.nextNode()) {
-    const node = texts.currentNode;
-    if (node.parentElement?.closest("pre, svg, style") || labels.some((label) => node.data.includes(label))) continue;
-    node.data = node.data.replace(number, local);
-  }
 }
 
 // ---- begin
@@ -422,8 +297,8 @@ async function begin() {
   const take = ([file]) => file && upload(file, file.name);
   listen(document, ["drop"], (event) => take(event.dataTransfer.files));
   listen($("file"), ["change"], () => (take($("file").files), ($("file").value = "")));
-  listen($("paste"), ["submit"], () => $("text").value.trim() && upload(new Blob([$("text").value]), "pasted.csv"));
-  listen($("sets"), ["submit"], () => attempt(() => read(before[$("set").value] ?? { dataset: $("set").value })));
+  listen($("paste"), ["submit"], () => $("text").value.trim() && upload(new Blob([$("text").value]), PASTED));
+  listen($("sets"), ["submit"], () => attempt(() => read(() => before[$("set").value] ?? { dataset: $("set").value })));
   listen($("reading"), ["submit"], () => attempt(readAgain));
   listen($("question"), ["submit"], () => ask(questioned("ask"), make("article"), asked));
   listen($("fields"), ["change"], estimate);

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from rumflow.app.calls import Reading, Unsayable
-from rumflow.app.describe import SETTINGS, clean_options, describe, explain_fault, page_words
-from rumflow.app.questions import BY_NAME, QUESTIONS, Asked, Plan
+from rumflow.app.describe import describe, explain_fault, page_words
+from rumflow.app.questions import BY_NAME, QUESTIONS, Asked, Field, Plan
+from rumflow.data.calls import Reading, Unsayable
 from rumflow.data.choices import ChoiceData
 from rumflow.data.datasets import published, simulated
 from rumflow.data.readers.roles import ROLES
-from rumflow.errors import RumflowError
+from rumflow.data.readers.settings import SETTINGS, options_from
+from rumflow.errors import InputError, RumflowError
 from rumflow.output.files import write_table, write_text
-from rumflow.output.markup import to_page
-from rumflow.output.result import as_texts, html_of
+from rumflow.output.names import how_many
+from rumflow.output.result import as_texts
 from rumflow.projection.cost import estimate_cost
-from rumflow.report.answers import answer
-from rumflow.report.render import read_text
-from rumflow.text import visible
+from rumflow.report.answers import answer_html
+from rumflow.report.render import answer_page, numbered_labels
 
 #: Data that are kept read, so that questions need not read them again; seconds that the pictures of an answer take.
-_KEPT, DRAWING = 3, 3
+_KEPT, DRAWING = 3, 1
 
 
 class Bench:
@@ -36,7 +35,10 @@ class Bench:
 
     def _load(self, reading: Reading) -> ChoiceData:
         if repr(reading) not in self._data:
-            self._data = dict([*self._data.items(), (repr(reading), reading.load())][-_KEPT:])
+            data = reading.load()
+            if not isinstance(data, ChoiceData):
+                raise InputError(f"{reading.name} are budgets, and this page is about menus; see rumflow test --help")
+            self._data = dict([*self._data.items(), (repr(reading), data)][-_KEPT:])
         return self._data[repr(reading)]
 
     def start(self) -> dict[str, Any]:
@@ -45,7 +47,7 @@ class Bench:
         found = {name: own.title for name, (make, own) in sets.items() if isinstance(make(), ChoiceData)}
         return {
             "roles": [role._asdict() for role in ROLES],
-            "settings": [field._asdict() for field in SETTINGS],
+            "settings": [Field(one.name, one.label, one.kind, *one[2:5])._asdict() for one in SETTINGS],
             "questions": [
                 {name: getattr(one, name) for name in ("name", "title", "text", "about")}
                 | {"fields": [field._asdict() for field in one.fields]}
@@ -56,11 +58,7 @@ class Bench:
 
     def read(self, path: str, name: str, options: dict[str, Any]) -> dict[str, Any]:
         """A file or a data set, for step 1."""
-        try:
-            reading = Reading(path, name, clean_options(options))
-        except RumflowError as fault:
-            return explain_fault(str(fault), [])
-        return describe(reading, self._load)
+        return describe(Reading(path, name, options_from(options)), self._load)
 
     def ask(self, question: str, values: Any, source: Any, folder: str = "", **words: str) -> dict[str, Any]:
         """A question about a source; `words` are its title and what was said, for people, and files go into the folder."""
@@ -68,7 +66,7 @@ class Bench:
         if one is None:
             return {"error": f"there is no question {question[:20]!r}", "field": ""}
         try:
-            reading = Reading(source["path"], source["name"], clean_options(source["options"]))
+            reading = Reading(source["path"], source["name"], options_from(source["options"]))
             data = self._load(reading)
             if reason := one.needs(data):
                 return {"error": reason, "field": ""}
@@ -90,7 +88,7 @@ def cost_text(data: ChoiceData, projections: int) -> str:
     if cost.note or cost.seconds != cost.seconds:
         return f"This may take long: {cost.note or 'nobody can say how long'}. It can be cancelled at any time."
     seconds = DRAWING + cost.seconds * projections
-    time = f"{seconds:.0f} seconds" if seconds < 100 else f"{seconds / 60:.0f} minutes"
+    time = how_many(round(seconds), "second") if seconds < 100 else how_many(round(seconds / 60), "minute")
     return f"About {time} on an idle machine, longer on a busy one. It can be cancelled at any time."
 
 
@@ -101,24 +99,22 @@ def make_answer(plan: Plan, reading: Reading, data: ChoiceData, title: str, said
         commands = [reading.command(words, groups if "--by" in words else None) for words in plan.commands]
     except Unsayable as fault:
         commands, unsaid = [], str(fault)
-    lines = reading.lines(plan.call)
+    lines, labels = reading.lines(plan.call), numbered_labels(data.items)
     if plan.call.name == "make_report":
         if reading.path:  # the file as people know it
             data = data.replace(understood=replace(data.understood, source=reading.name))
-        result = plan.call.run(data, progress=True, command="\n".join(commands) or lines, title=reading.title)
+        how = {"command": "\n".join(commands) or lines, "title": reading.title, "words": page_words}
+        result = plan.call.run(data, progress=True, **how)
         page = Path("report.html").rename("answer.html").read_text(encoding="utf-8")
-        body = page[page.index("</header>") + len("</header>") : page.index("<footer>")]
+        body = page.partition("</header>")[2].partition("<footer>")[0]
         values = [str(value) if isinstance(value, list) else value for value in result.values()]
         table = {"what": list(result), "value": values}
     else:
         result = plan.call.run(data, progress=True)
-        details = "".join(map(html_of, result.parts()))
-        theory = f"<details><summary>For those who know the theory</summary>{details}</details>"
-        body = (f"<p>{escape(said)}</p>" if said else "") + answer(result).html(page_words) + theory
+        body = (f"<p>{escape(said)}</p>" if said else "") + answer_html(result, page_words)
         table = as_texts(result.table)
-        content = f"<main><h1>{escape(title)}</h1><section>{body}</section></main>"
-        write_text(to_page(f"<style>{read_text('style.css')}</style>{content}", title), "answer.html")
+        write_text(answer_page(title, body, labels), "answer.html")
     for ending in ("csv", "tex"):
         write_table(table, f"answer.{ending}")
-    labels = [visible(label) for label in data.items if re.search(r"\d[.,]\d", str(label))]
-    return {"html": body, "python": lines, "commands": commands, "unsaid": unsaid, "labels": labels}
+    said_with = {"python": lines, "commands": commands, "unsaid": unsaid, "file": reading.path and reading.name}
+    return {"html": body, "labels": labels, **said_with}

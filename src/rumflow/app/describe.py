@@ -7,12 +7,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from rumflow.app.calls import Reading
-from rumflow.app.questions import QUESTIONS, Field
+from rumflow.app.questions import QUESTIONS
+from rumflow.data.calls import Reading
 from rumflow.data.choices import ChoiceData
 from rumflow.data.preflib import is_preflib
 from rumflow.data.readers.opening import first_rows, open_source
-from rumflow.data.readers.roles import ROLES
+from rumflow.data.readers.roles import ROLES, WIDE
+from rumflow.data.readers.settings import SETTINGS
 from rumflow.data.summary import DataSummary
 from rumflow.errors import InputError
 from rumflow.output.files import plain
@@ -24,53 +25,12 @@ MOST_ROWS, MOST_COLUMNS, MOST_MENUS, MOST_SHARES = 8, 200, 40, 12
 #: What people call the choice of nothing.
 OUTSIDE = ("nothing", "none", "no purchase", "no choice", "no buy", "opt out", "outside", "outside option")
 
-#: What can be said about a file beside the roles of its columns; the names are those of `ChoiceData.from_csv`.
-SETTINGS = (
-    Field("encoding", "Letters", "choice", "Change it where letters such as é look wrong.", "utf-8",
-          (("utf-8", "UTF-8"), ("latin-1", "Western (latin-1)"), ("utf-16", "UTF-16"))),
-    Field("ties", "Ties", "choice", "What a tie between two items is to be.", None,
-          ((None, "there are none"), ("half", "half a choice for each"), ("drop", "left out"),
-           ("outcome", "an outcome of its own"))),
-    Field("what", "Best and worst", "choice", "Which choices to read where there are both.", None,
-          ((None, "there is one kind"), ("best", "the best"), ("worst", "the worst"))),
-    Field("missing", "Code for no answer", "text", "Such as 9: these rows are left out. Of columns of counts: not on offer."),
-    Field("base", "Numbers as choices", "choice", "Whether they count places, and from where.", None,
-          ((None, "find out"), (0, "count from 0"), (1, "count from 1"), ("label", "are names"))),
-    Field("outside_option", "Buying nothing", "text", "A name for it, such as nothing, where people could leave without one. "
-          "It is put on every menu; rows without a choice, or what is left of the total, mean it."),
-    Field("clean", "Sloppy spelling", "choice", "Labels that differ only by blanks or capitals are one.", False,
-          ((False, "no"), (True, "yes"))),
-    Field("items", "Names of the items", "text", "In the order of the bits, with commas, where menus are bit masks."),
-    Field("menus", "Menus by number", "text", "In order, such as tea,milk; tea,juice. Of rankings: pairs (the usual) or all."),
-    Field("unranked", "Items that a ranking leaves out", "choice", "Whether they come last or were not shown.", None,
-          ((None, "come last"), ("not offered", "were not shown"))),
-)  # fmt: skip
+#: Notes of the reader that repeat the facts of the page.
+_COUNTED = re.compile(r"[\d,]+ (items|subjects|groups)\b")
+
 _ROLES = [role.name for role in ROLES]
-_FIELDS = {one.name: one for question in QUESTIONS for one in question.fields if one.name not in _ROLES}
-_FIELDS |= {one.name: one for one in SETTINGS}
-
-
-def clean_options(given: Any) -> dict[str, Any]:
-    """What the page may say about a file: roles as columns or False, settings among those offered; what is empty is left out."""
-    options: dict[str, Any] = {}
-    asked = given if isinstance(given, dict) else {}
-    for role in ROLES:
-        value = asked.get(role.name)
-        columns = value if isinstance(value, list) else [value]
-        if value is False or (value and all(isinstance(one, str) and one for one in columns)):
-            options[role.name] = value if value is False or len(columns) > 1 else columns[0]
-    for field in SETTINGS:
-        value = asked.get(field.name, field.start)
-        if field.kind != "text":
-            value = field.check(value)
-        if value not in (field.start, ""):
-            options[field.name] = str(value) if field.kind == "text" else value
-    split: dict[str, Any] = {
-        name: [part.strip() for part in options[name].split(",")] for name in ("missing", "items") if name in options
-    }
-    if set(options.get("menus", "")) & {",", ";"}:
-        split["menus"] = [[item.strip() for item in menu.split(",")] for menu in options["menus"].split(";")]
-    return options | split
+_ASKED = [one for question in QUESTIONS for one in question.fields if one.name not in _ROLES]
+_FIELDS: dict[str, Any] = {one.name: one for one in _ASKED} | {one.name: one for one in SETTINGS}
 
 
 def preview(reading: Reading) -> dict[str, Any]:
@@ -97,19 +57,21 @@ def describe(reading: Reading, load: Callable[[Reading], ChoiceData]) -> dict[st
     understood = data.understood.to_dict() | {"source": reading.name}
     said = list(dict.fromkeys([*summary.cautions, *(str(one.message) for one in caught)]))
     if understood["unused"]:
-        said.append(f"Not used: {', '.join(map(visible, understood['unused']))}.")
+        unused = ", ".join(map(visible, understood["unused"]))
+        said.append(
+            f"Not used: {unused}. Does one of them say who chose, or name groups? Choose it below and read again."
+        )
     more = {
-        "understood": understood | {"notes": [page_words(note) for note in understood["notes"]]},
+        "understood": understood
+        | {"notes": [page_words(note) for note in understood["notes"] if not _COUNTED.match(note)]},
         "cautions": [{"about": _about(text), "text": page_words(text)} for text in said],
         "items": [visible(label) for label in data.items],
         "menus": [
             {"total": total, "items": len(shares), "shares": [(visible(x), own) for x, own in shares[:MOST_SHARES]]}
             for total, shares in summary.largest(MOST_MENUS)
         ],
-        "n_menus": len(data.totals),
-        "choices": float(data.totals.sum()),
-        "subjects": summary.subjects,
-        "groups": len(summary.groups),
+        "facts": {"items": len(data.items), "menus": summary.menus, "choices": summary.choices}
+        | {"subjects": summary.subjects, "groups": len(summary.groups)},
         "outside": _outside(data, reading.options.get("outside_option")),
         "questions": {one.name: one.needs(data) for one in QUESTIONS},
     }
@@ -134,7 +96,7 @@ def _about(text: str) -> str:
 def explain_fault(text: str, fields: list[str]) -> dict[str, Any]:
     """An error in the words of the page, the field that it names first, and all that it names."""
     named = re.findall(r"(?<![\w'\"])(" + "|".join(fields) + r")(?:=|:\s)", text) if fields else []
-    field = named[0] if named else ""
+    field = "" if not named else "count" if WIDE in text else named[0]
     return {"error": page_words(text.removeprefix(f"{field}: ")), "field": field, "named": named}
 
 
@@ -142,9 +104,11 @@ def page_words(text: str) -> str:
     """A text of the library in the words of the page: fields by their labels, and no options of commands.
 
     >>> page_words("name it with choice= (--choice), or say subject=False; ties='half' (--ties) halves ties")
-    'name it with “choice”, or say “subject”: there is none; “Ties”: half a choice for each halves ties'
+    'name it with “Choice”, or say “Subject”: there is none; “Ties”: half a choice for each halves ties'
     """
-    text = re.sub(r" \(--[^()]*\)", "", text)
+    tick = "; where each item has a column of how often it was chosen, choose “several columns …” here and tick them"
+    text = re.sub(r" \(--[^()]*\)", "", text.replace(WIDE, tick))
+    text = re.sub(r"\{([^{}]*)\}", r"\1", text)  # menus
     return re.sub(r"\b([a-z_]+)=('[^']*'|\[[^\]]*\]|-?\d[\d.]*\b|True\b|False\b|(?=[ ,;.)]|$))", _field_words, text)
 
 
@@ -152,7 +116,9 @@ def _field_words(found: re.Match[str]) -> str:
     """An argument of Python as a field of the page, and its value as the page calls it."""
     name, value = found[1], found[2]
     field = _FIELDS.get(name)
-    label = name.replace("_", " ") if field is None else field.label
+    label = name.replace("_", " ").capitalize() if field is None else field.label
     words = {"True": "yes", "False": "there is none"}
-    words |= {repr(own): text for own, text in field.choices} if field else {}
+    if field:
+        own = {repr(one): text for one, text in field.choices}
+        words |= {"True": own.get(repr(field.start), "yes")} | own
     return f"“{label}”" + (f": {words.get(value, value)}" if value else "")

@@ -16,8 +16,8 @@ from typing import Any
 
 from rumflow.app.worker import work
 
-#: Jobs that may wait, and jobs that are remembered.
-MOST_WAITING, MOST_KEPT = 20, 200
+#: Jobs that may wait, and finished ones that are remembered; answers to questions all are, until they are put away.
+MOST_WAITING, MOST_KEPT = 20, 100
 
 WAITING, RUNNING, DONE, CANCELLED = "waiting", "running", "done", "cancelled"
 CRASHED = "the computation ended in the middle, perhaps for want of memory; nothing else is lost, and you can ask again"
@@ -54,7 +54,9 @@ class Jobs:
             if sum(job.state == WAITING for job in self.all.values()) >= MOST_WAITING:
                 return ""
             name = secrets.token_hex(8)
-            self.all = dict([*self.all.items(), (name, Job(kind, content))][-MOST_KEPT:])
+            quick = [own for own, job in self.all.items() if job.kind != "ask" and job.state in (DONE, CANCELLED)]
+            old = {*quick[:-MOST_KEPT]}
+            self.all = {own: job for own, job in self.all.items() if own not in old} | {name: Job(kind, content)}
             self._news.notify_all()
             return name
 

@@ -5,15 +5,15 @@ A question is an entry of `QUESTIONS`. Items come from the page as their numbers
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from math import inf
 from typing import Any, NamedTuple
 
-from rumflow.app.calls import DATA, GROUPS, Call, Unsayable, listed, option
-from rumflow.check import check_number, check_whole
+from rumflow.check import check_whole
+from rumflow.data.calls import DATA, GROUPS, Call, Unsayable, listed, option, options_of
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
+from rumflow.data.readers.coding import typed_number
+from rumflow.data.readers.settings import check_choice
 from rumflow.errors import InputError
 from rumflow.inference.confidence import has_counts
 from rumflow.output.names import name_order
@@ -33,12 +33,6 @@ class Field(NamedTuple):
     choices: tuple[tuple[Any, str], ...] = ()
     least: int = 0
     most: int = 100_000
-
-    def check(self, value: Any) -> Any:
-        """One of the choices."""
-        if not any(value == own and type(value) is type(own) for own, _ in self.choices):
-            raise InputError(f"{self.name}={value!r}: accepted are {', '.join(str(own) for own, _ in self.choices)}")
-        return value
 
 
 class Plan(NamedTuple):
@@ -62,9 +56,8 @@ class Question(NamedTuple):
     about: str = ""  # the title once these fields are filled in
 
 
-#: Values that are left to the package, and options that are called otherwise at the shell.
+#: Values that are left to the package.
 _LEFT_OUT = {"cluster": "auto", "max_size": None, "outside_option": None}
-_RENAMED = {"outside_option": "outside"}
 
 
 class Asked:
@@ -86,12 +79,15 @@ class Asked:
         if field.kind == "number":
             return None if value in (None, "") else check_whole(value, field.name, field.least, field.most)
         if field.kind == "choice":
-            return field.check(value)
+            return check_choice(field.name, value, field.choices)
         if field.kind == "item":
             return None if value in (None, "") else self._item(field, value)
         if field.kind == "values":
             given = value if isinstance(value, dict) else {}
-            return {(item := self._item(field, key)): _number(field, item, own) for key, own in given.items()}
+            return {
+                (item := self._item(field, key)): typed_number(own, f"{field.name}: {item}")
+                for key, own in given.items()
+            }
         return [self._item(field, one) for one in value or []]
 
     def _item(self, field: Field, value: Any) -> Any:
@@ -103,23 +99,14 @@ class Asked:
     def say(self, *labels: Any, also: str = "") -> str:
         """Labels as commands take them; what they cannot name is remembered, and no command is shown."""
         try:
-            if len({str(label) for label in self.data.items}) < len(self.data.items):
-                raise Unsayable("the command line cannot tell items apart whose labels are a number and the same text")
-            return listed(labels, also)
+            return listed(labels, self.data.items, also)
         except Unsayable as fault:
             self.unsaid = str(fault)
             return ""
 
     def plan(self, call: Call, words: Sequence[str], projections: int = 1, more: Sequence[str] = ()) -> Plan:
         """The call, and the command with the same options; `more` makes a second command."""
-        said = [*words]
-        for key, value in call.options.items():
-            name = _RENAMED.get(key, key).replace("_", "-")
-            if isinstance(value, bool):
-                said.append(f"--{name}" if value else f"--no-{name}")
-            else:
-                own = "none" if value is None else self.say(value) if key in _RENAMED else value
-                said += option(f"--{name}", own)
+        said = [*words, *([] if self.unsaid else options_of(call))]
         return Plan(call, [] if self.unsaid else [said, *([[*said, *more]] if more else [])], projections, self.unsaid)
 
 
@@ -130,31 +117,14 @@ _LEVELS = ((None, "do not allow for chance (quick)"), (0.9, "90 %"), (0.95, "95 
 _LEVEL = Field("confidence", "Confidence", "choice", _SLOWER, None, _LEVELS)
 
 
-def _report(asked: Asked) -> Plan:
-    call = Call("make_report", (DATA, "report.html"), {**asked.options, "seed": 0}, "rumflow.report")
-    return asked.plan(call, ["report", "-o", "report.html"], 2 * (asked["n_boot"] + 1))
-
-
-def _number(field: Field, item: Any, value: Any) -> float:
-    """A number as people type it, with a point or a comma before its decimals."""
-    text, given = str(value).replace("\u2212", "-").replace(" ", ""), f"{field.name}: {item}: {value!r:.20}"
-    if re.fullmatch(r"[+-]?\d{1,3},\d{3}", text):
-        raise InputError(f"{given} may be thousands or decimals; write it with a point, or without a comma")
-    if not re.fullmatch(r"[+-]?\d+([.,]\d+)?(e[+-]?\d+)?", text):
-        raise InputError(f"{given} is not a number; write it as 2.19 or 2,19")
-    return check_number(float(text.replace(",", ".")), field.name, -inf, inf)
-
-
-def _distance(asked: Asked) -> Plan:
-    return asked.plan(Call("project", (DATA,), asked.options), ["project"])
-
-
-def _seeded(name: str, *words: str) -> Callable[[Asked], Plan]:
-    """The plan of a function of the data alone."""
+def _alone(name: str, *words: str, page: Sequence[str] = ()) -> Callable[[Asked], Plan]:
+    """The plan of a function of the data alone; or of one that writes them to a page, with the conflicts beside the test."""
 
     def plan(asked: Asked) -> Plan:
         samples = asked.values.get("n_boot", 2_000 if asked.values.get("level") else 0) + 1
-        return asked.plan(Call(name, (DATA,), {**asked.options, "seed": 0}), words, samples)
+        seed = {} if name == "project" else {"seed": 0}
+        call = Call(name, (DATA, *page), asked.options | seed, "rumflow.report" if page else "rumflow")
+        return asked.plan(call, words, 2 * samples if page else samples)
 
     return plan
 
@@ -188,6 +158,7 @@ def _assort(asked: Asked) -> Plan:
             "no assortment can be valued"
         )
     revenue = {label: value for label, value in asked["revenue"].items() if label != asked["outside_option"]}
+    asked.say(asked["outside_option"])
     missing = [item for item in asked.data.items if item not in revenue and item != asked["outside_option"]]
     if missing:
         raise InputError(f"revenue: nothing is typed in for {format_menu(missing)}; every item needs a number")
@@ -225,33 +196,34 @@ def _uncounted(data: ChoiceData) -> str:
 
 def _ungrouped(data: ChoiceData) -> str:
     groups = () if data.rows is None else data.rows.groups
-    return _uncounted(data) if len(groups) > 1 else "The data have no groups: name their column in step 1."
+    return _uncounted(data) if len(groups) > 1 else "The data have no groups: choose their column at “Group” in step 1."
 
 
 _OPEN = "Nothing is assumed but that everybody has a ranking and takes the best item on offer."
 QUESTIONS = (
     Question(
         "rational", "Are these choices rational?", "The whole report: the answer, its reasons and pictures on one page.",
-        (_SAMPLES._replace(text="How many, to judge chance; 0 leaves the test out."),), _report,
+        (_SAMPLES._replace(text="How many, to judge chance; 0 leaves the test out."),),
+        _alone("make_report", "report", "-o", "report.html", page=["report.html"]),
     ),
     Question(
         "distance", "How far are they from rational?", "The nearest rational model, and the shares that it misses.",
         (Field("weights", "Menus count", "choice", "Large samples may count more than small ones.", None,
-               ((None, "all the same"), ("counts", "by their number of choices"))),), _distance,
+               ((None, "all the same"), ("counts", "by their number of choices"))),), _alone("project", "project"),
     ),
     Question(
         "chance", "Could it be chance?", "A test: how often would rational people give samples as odd as this one?",
         (_SAMPLES._replace(start=999, least=1),
          Field("cluster", "People who chose several times", "choice", "One person chooses alike, so people are drawn whole.",
                "auto", (("auto", "are drawn whole where they are known"), (False, "count as one choice after the other")))),
-        _seeded("rum_test", "test"), _uncounted,
+        _alone("rum_test", "test"), _uncounted,
     ),
     Question(
         "conflicts", "Which menus contradict each other?", "The smallest sets of menus that no rational population explains.",
         (Field("level", "What counts as a conflict", "choice", "A strict level shows only what is hardly chance.", 0.05,
                ((0.05, "not chance, at 5 %"), (0.01, "not chance, at 1 %"), (None, "any difference, also by chance"))),
          Field("most", "Conflicts to list", "number", "At most so many are looked for.", 3, least=1, most=20)),
-        _seeded("explain", "explain"),
+        _alone("explain", "explain"),
     ),
     Question(
         "predict", "What would be chosen from a menu?", f"Also one that was never offered. {_OPEN}",
@@ -286,6 +258,6 @@ QUESTIONS = (
         (_SAMPLES._replace(start=199, least=19),), _groups, _ungrouped,
     ),
     Question("next", "Which menu should be offered next?", "Unseen menus by how much their answer would tell.", (),
-             _seeded("next_menu", "bounds", "--next")),
+             _alone("next_menu", "bounds", "--next")),
 )  # fmt: skip
 BY_NAME = {question.name: question for question in QUESTIONS}

@@ -7,15 +7,12 @@ in; no path that it sends is ever opened.
 
 from __future__ import annotations
 
-import gzip
 import hmac
 import json
 import re
 import secrets
 import shutil
 import tempfile
-import zipfile
-import zlib
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
@@ -26,6 +23,7 @@ from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 from rumflow.app.jobs import CANCELLED, Jobs
+from rumflow.data.packed import unpacks_to_more
 from rumflow.text import visible
 from rumflow.version import __version__
 
@@ -37,6 +35,7 @@ MOST_UPLOADS, MOST_QUESTION, MOST_UNPACKED = 6, 1 << 20, 8
 _PAGES = {
     "": ("rumflow.app", "page.html", "text/html"),
     "app.js": ("rumflow.app", "app.js", "text/javascript"),
+    "fields.js": ("rumflow.app", "fields.js", "text/javascript"),
     "app.css": ("rumflow.app", "app.css", "text/css"),
     "report.css": ("rumflow.report", "style.css", "text/css"),
     "report.js": ("rumflow.report", "script.js", "text/javascript"),
@@ -202,7 +201,7 @@ class _Handler(BaseHTTPRequestHandler):
                     if not piece:
                         raise Refused(HTTPStatus.BAD_REQUEST, "the file ended in the middle")
                     left -= file.write(piece)
-            if _unpacks_to_more(path, MOST_UNPACKED * self.server.most_bytes):
+            if unpacks_to_more(path, MOST_UNPACKED * self.server.most_bytes):
                 raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "what is packed in this file is too large")
         except (Refused, OSError) as fault:
             path.unlink(missing_ok=True)
@@ -224,14 +223,3 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
-
-
-def _unpacks_to_more(path: Path, most: int) -> bool:
-    """Does a packed file hold more than so many bytes? What is wrong with it otherwise is for the reader to say."""
-    with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(path) as book:  # as it says: no more is read of a part
-        return sum(part.file_size for part in book.infolist()) > most
-    count = 0
-    with suppress(OSError, EOFError, zlib.error), gzip.open(path) as file:
-        while count <= most and (piece := file.read(1 << 20)):
-            count += len(piece)
-    return count > most

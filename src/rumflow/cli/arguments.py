@@ -8,22 +8,11 @@ from typing import Any
 
 from rumflow.check import check_replicates, check_seconds, check_tol, check_whole
 from rumflow.data.readers.roles import ROLES
+from rumflow.data.readers.settings import SETTINGS, Setting
 from rumflow.output.files import FORMS
 
 #: Everything that says how to read menus and choices, and how to read budgets.
-_READING = (
-    "items",
-    "menus",
-    "outside_option",
-    "leave_out",
-    "separator",
-    "missing",
-    "base",
-    "ties",
-    "what",
-    "unranked",
-    "clean",
-)
+_READING: tuple[str, ...] = (*(one.name for one in SETTINGS if one.name != "encoding"), "leave_out", "separator")
 READING = (*(role.name for role in ROLES), *_READING)
 BUDGETS = ("budget", "shares", "quantities", "expenditure", "instrument", "at_median")
 
@@ -99,52 +88,38 @@ def add_data(
         metavar = "COLUMNS" if role.several else "COLUMN"
         roles.add_argument(f"--{role.name.replace('_', '-')}", metavar=metavar, help=role.what)
     group = parser.add_argument_group("reading the data")
-    group.add_argument("--items", metavar="LABELS", help="labels in order (for bit masks: of bit 0, bit 1, ...)")
-    group.add_argument(
-        "--menus",
-        metavar="WHAT",
-        help="menus that the ids refer to: a JSON file, or subsets:1,2,3 for all subsets by size; of orders also pairs or all",
-    )
+    for one in SETTINGS:
+        _add_setting(group, one)
     also = "; with --prices some of the budgets, with commas" if budgets else ""
     group.add_argument(
         "--only",
         metavar="NAME",
         help=f"only the group with this name (or subject, if there are no groups){also}",
     )
-    group.add_argument("--outside-option", metavar="ITEM", help="an item that is in every menu")
     group.add_argument(
         "--leave-out",
         metavar="ITEMS",
         help="items to remove from every menu, with the choices of them; with commas",
     )
     group.add_argument("--separator", help="between the items of a menu")
-    group.add_argument(
-        "--missing", metavar="CODES", help="code of a choice that was not recorded (such rows are left out)"
-    )
-    group.add_argument(
-        "--base",
-        choices=["0", "1", "label"],
-        help="whether choices that are numbers count from 0, from 1, or are labels",
-    )
-    group.add_argument(
-        "--ties",
-        choices=["half", "drop", "outcome"],
-        help="what to do with ties: equal parts of the choice, nothing, or an outcome of their own",
-    )
-    group.add_argument(
-        "--what", choices=["best", "worst"], help="which choices to read where there are best and worst ones"
-    )
-    group.add_argument(
-        "--unranked",
-        choices=["below", "not offered"],
-        help="files of orders: items that an order leaves out are below the others (default), or were not offered",
-    )
-    group.add_argument("--clean", action="store_true", help="treat labels that differ by blanks or case as one")
     group.add_argument("--delimiter", help="between the fields of a line")
-    group.add_argument("--encoding", default="utf-8", help="of the text (default utf-8)")
     if budgets:
         _add_budgets(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help=quiet)
+
+
+def _add_setting(group: Any, one: Setting) -> None:
+    """One of the settings that a file has on every page."""
+    name = f"--{one.name.replace('_', '-')}"
+    if one.name == "encoding":  # any that Python knows
+        group.add_argument(name, default=one.start, help=f"{one.help} (default {one.start})")
+    elif one.name == "clean":
+        group.add_argument(name, action="store_true", help=one.help)
+    elif one.name == "menus":
+        more = "; also a JSON file with the menus that ids refer to, or subsets:1,2,3 for all subsets by size"
+        group.add_argument(name, metavar=one.metavar, help=one.help + more)
+    else:
+        group.add_argument(name, choices=one.values or None, metavar=one.metavar, help=one.help)
 
 
 def _add_budgets(parser: ArgumentParser) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from rumflow.check import check_level, check_seconds
 from rumflow.cli.answers import answer, check_out, show_progress
 from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling, whole_number
 from rumflow.cli.models import add_model, model_of
-from rumflow.cli.reading import item_of_data, menu_of_data, read_data, say_resampling, split_labels
+from rumflow.cli.reading import item_of_data, menu_of_data, read_data, say_resampling
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
+from rumflow.data.readers.coding import typed_number
+from rumflow.data.readers.settings import split_labels
 from rumflow.errors import InputError
 from rumflow.inference import best_assortment
 
@@ -115,7 +118,7 @@ def _revenue(data: ChoiceData, text: str) -> dict[Any, float]:
         with Path(text).open(newline="", encoding="utf-8-sig") as file:
             rows = [row for row in csv.reader(file) if row]
         pairs = [(row[0], row[1]) if len(row) == 2 else (",".join(row), "") for row in rows]
-        if pairs and not _is_number(pairs[0][1]) and pairs[0][0].strip() not in map(str, data.items):
+        if pairs and pairs[0][0].strip() not in map(str, data.items) and not re.match(r"[\s+-]*[.,]?\d", pairs[0][1]):
             pairs = pairs[1:]  # the header
         where = f"--revenue {text}"
     else:
@@ -125,18 +128,8 @@ def _revenue(data: ChoiceData, text: str) -> dict[Any, float]:
             raise InputError(f"--revenue {text}: no such file, and not of the form item=value,item=value")
     found = {}
     for name, value in pairs:
-        if not _is_number(value):
-            raise InputError(f"{where}: {name!r} has the value {value!r}; a number is needed, one per item")
         item = item_of_data(data, where, name.strip())
         if item in found:
             raise InputError(f"{where}: item {item!r} appears twice")
-        found[item] = float(value)
+        found[item] = typed_number(value, f"{where}: {name.strip()}")
     return found
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

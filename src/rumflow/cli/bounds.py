@@ -14,9 +14,10 @@ from rumflow.cli.answers import answer, answer_bounds, check_out, show_progress
 from rumflow.cli.arguments import Checked, add_data, add_json, add_out, add_sampling
 from rumflow.cli.budgets import bound_budgets
 from rumflow.cli.models import add_attributes, by_attributes
-from rumflow.cli.reading import item_of_data, labels_among, menu_of_data, read_data, say_resampling, split_labels
+from rumflow.cli.reading import item_of_data, labels_among, menu_of_data, read_data, say_resampling
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import format_menu
+from rumflow.data.readers.settings import split_labels
 from rumflow.errors import InputError
 from rumflow.inference import bounds, diversion, next_menu
 from rumflow.inference.confidence import INTERVALS

@@ -9,9 +9,11 @@ from typing import Any
 
 from rumflow.cli.answers import answer, answer_bounds, say_understood, show_progress
 from rumflow.cli.arguments import READING
-from rumflow.cli.reading import column_or_none, delimiter_of, given_options, split_labels
-from rumflow.data.accept import DATASET, as_data
+from rumflow.cli.reading import column_or_none, delimiter_of, given_options
+from rumflow.data.accept import as_data
 from rumflow.data.budgets import BudgetData
+from rumflow.data.calls import DATASET
+from rumflow.data.readers.settings import split_labels
 from rumflow.errors import InputError
 from rumflow.inference.result import RumTest
 from rumflow.output.tables import Table

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rumflow.cli.reading import item_of_data, split_labels
+from rumflow.cli.reading import item_of_data
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
+from rumflow.data.readers.settings import split_labels
 from rumflow.errors import InputError
 from rumflow.models.linear_utility import LinearUtility
 from rumflow.models.model import Model

@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from rumflow.check import check_menu
 from rumflow.cli.answers import say_understood
-from rumflow.cli.arguments import BUDGETS, number_or_text
+from rumflow.cli.arguments import BUDGETS
 from rumflow.cli.wording import shell_words
+from rumflow.data.calls import DATASET
 from rumflow.data.labels import count_items
 from rumflow.data.readers.roles import ROLES
+from rumflow.data.readers.settings import SETTINGS, split_labels, split_menus
 from rumflow.errors import InputError
 from rumflow.output.names import how_many
 from rumflow.text import visible_lines
 
 if TYPE_CHECKING:
     from rumflow.data.choices import ChoiceData
-
-#: What stands before the name of a data set in place of a file.
-DATASET = "datasets:"
 
 
 def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceData:
@@ -37,18 +36,8 @@ def read_data(arguments: argparse.Namespace, path: str | None = None) -> ChoiceD
     meanings: dict[str, Callable[[str], Any]] = {
         role.name: columns_or_none if role.several else column_or_none for role in ROLES
     }
-    meanings |= {
-        "items": split_labels,
-        "missing": _codes,
-        "menus": _menus,
-        "base": number_or_text,
-        "outside_option": str,
-        "separator": str,
-        "delimiter": delimiter_of,
-        "ties": str,
-        "what": str,
-        "unranked": str,
-    }
+    meanings |= {one.name: one.read for one in SETTINGS if one.name not in ("encoding", "clean")}
+    meanings |= {"menus": _menus, "separator": str, "delimiter": delimiter_of}
     options = given_options(arguments, meanings)
     name = arguments.data if path is None else path
     if name.startswith(DATASET):
@@ -111,10 +100,6 @@ def columns_or_none(text: str) -> str | bool | list[str]:
     return columns if len(columns) > 1 else column_or_none(text)
 
 
-def _codes(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",")]  # an empty field may be one
-
-
 def _narrow(data: ChoiceData, arguments: argparse.Namespace) -> ChoiceData:
     """What `--only` and `--leave-out` leave of the data."""
     understood, told = data.understood, []
@@ -167,11 +152,6 @@ def name_of(key: object) -> str:
     return ", ".join(t if ok else '"' + t.replace('"', '""') + '"' for t, ok in zip(texts, plain, strict=True))
 
 
-def split_labels(text: str) -> list[str]:
-    """Labels separated by commas."""
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
 def labels_of_data(data: ChoiceData, option: str, texts: Sequence[str]) -> list[Any]:
     """Labels of the data, given as text."""
     return labels_among(data.items, option, texts)
@@ -202,12 +182,14 @@ def _menus(text: str) -> Any:
         return text
     if text.startswith("subsets:"):
         return all_subsets(split_labels(text.removeprefix("subsets:")))
+    if not isinstance(menus := split_menus(text), str) and not Path(text).exists():
+        return menus
     try:
         menus = json.loads(Path(text).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(
-            f"--menus {text}: give subsets:1,2,3, or a JSON file with a list of menus or a mapping of ids to menus; for files of "
-            f"orders pairs and all are accepted as well ({error})"
+            f"--menus {text}: give menus such as a,b;a,c, subsets:1,2,3, or a JSON file with a list of menus or a mapping of ids "
+            f"to menus; for files of orders pairs and all are accepted as well ({error})"
         ) from None
     if not isinstance(menus, list | dict):
         raise InputError(f"--menus {text}: the file must hold a list of menus, or a mapping of ids to menus")

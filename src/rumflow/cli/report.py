@@ -13,6 +13,7 @@ from rumflow.cli.assort import add_revenue, read_revenue
 from rumflow.cli.budgets import read_budgets
 from rumflow.cli.models import add_model, model_of
 from rumflow.cli.reading import read_data, say_resampling
+from rumflow.cli.wording import shell_words
 from rumflow.data.choices import ChoiceData
 from rumflow.errors import InputError
 from rumflow.output.files import check_target
@@ -60,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         command=shlex.join(["rumflow", *arguments.words]),
         progress=show_progress(arguments),
         inputs=inputs_of(arguments),
+        words=lambda text: shell_words(text, arguments),
         **best,
     )
     if arguments.json:

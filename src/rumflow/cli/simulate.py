@@ -11,13 +11,13 @@ import numpy as np
 from rumflow.check import check_number
 from rumflow.cli.answers import OK, check_out, print_json, say_written
 from rumflow.cli.arguments import Checked, add_json, add_seed, whole_number
-from rumflow.cli.reading import split_labels
 from rumflow.core.arrays import Array
 from rumflow.core.lattice import Lattice
 from rumflow.core.memory import require_memory
 from rumflow.core.seeds import generator
 from rumflow.data.choices import ChoiceData
 from rumflow.data.counted import Rows
+from rumflow.data.readers.settings import split_labels
 from rumflow.data.simulate import dirichlet, mixed_logit, observed_menus, rankings_mixture
 from rumflow.errors import InputError
 

@@ -14,12 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from rumflow.data.budgets import BudgetData
+from rumflow.data.calls import DATASET
 from rumflow.data.choices import ChoiceData
 from rumflow.data.datasets import load
-
-#: What stands before the name of a data set where a file is expected.
-DATASET = "datasets:"
-
 
 #: ChoiceData, BudgetData, a path, a data frame, a dict of columns or of counts.
 DataLike: TypeAlias = Any

@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import connected_components
 
 from rumflow.core.arrays import Mask
 from rumflow.core.menus import Menus
+from rumflow.data.calls import DATA, GROUPS, Call, Reading
 from rumflow.data.counted import Counted
 from rumflow.data.labels import TIE
 from rumflow.output.names import how_many, name_menu
@@ -100,8 +101,8 @@ def cautions(data: Counted) -> list[str]:
     people, choices = people_and_choices([data])
     if 1 < people < choices:
         found.append(
-            f"{people:,} subjects made {choices:,.0f} choices: tests resample whole subjects; cluster=False (--no-cluster in the "
-            "shell) takes choices as independent."
+            f"{people:,} subjects made {choices:,.0f} choices: tests resample whole subjects. To take choices as independent, "
+            "say cluster=False (--no-cluster in the shell)."
         )
     if single := int((~large).sum()):
         found.append(f"{how_many(single, 'menu')} of one item {'says' if single == 1 else 'say'} nothing.")
@@ -161,31 +162,30 @@ class Step(NamedTuple):
     shell: str
     purpose: str
 
+    @classmethod
+    def of(cls, call: Call, words: Sequence[str], purpose: str) -> Step:
+        """A call, and the words of the command that gives the same."""
+        return cls(call.text, Reading("FILE", "FILE", {}).command(words), purpose)
+
 
 def next_steps(data: Counted) -> list[Step]:
     """What to run on these data; FILE stands for the file."""
     if why_untestable(data.offered):
-        return [
-            Step(
-                "rf.next_menu(data)",
-                "rumflow bounds FILE --next",
-                "which menus to offer, so that there is something to test",
-            )
-        ]
+        offer = "which menus to offer, so that there is something to test"
+        return [Step.of(Call("next_menu", (DATA,)), ["bounds", "--next"], offer)]
     # Rankings have no ties: where these are an outcome, the inequalities are asked.
     tied = TIE in data.items
-    given, option = ("data, model=rf.TriangleInequalities()", "FILE --triangle") if tied else ("data", "FILE")
-    found = [Step(f"rf.project({given})", f"rumflow project {option}", "how far from rational, and where")]
+    model, option = ({"model": Call("TriangleInequalities")}, ["--triangle"]) if tied else ({}, [])
+    found = [Step.of(Call("project", (DATA,), model), ["project", *option], "how far from rational, and where")]
     if data.totals.max() > 1:
         test = "could these choices come from a population of utility maximisers?"
-        found.append(Step(f"rf.rum_test({given})", f"rumflow test {option}", test))
+        found.append(Step.of(Call("rum_test", (DATA,), model), ["test", *option], test))
         explain = "which menus contradict each other"
-        found.append(Step(f"rf.explain({given})", f"rumflow explain {option}", explain))
+        found.append(Step.of(Call("explain", (DATA,), model), ["explain", *option], explain))
     if tied:
         return found
     rows = data.rows
     if rows is not None and rows.group is not None and len(rows.groups) > 1:
-        own = 'rf.rum_test_many(data.split("group"))'
-        found.append(Step(own, "rumflow test FILE --by group", "each group by itself"))
-    page = "rumflow.report.make_report(data, 'report.html')"
-    return [*found, Step(page, "rumflow report FILE -o report.html", "all of it on one page")]
+        found.append(Step.of(Call("rum_test_many", (GROUPS,)), ["test", "--by", "group"], "each group by itself"))
+    page = Call("make_report", (DATA, "report.html"), home="rumflow.report")
+    return [*found, Step.of(page, ["report", "-o", "report.html"], "all of it on one page")]

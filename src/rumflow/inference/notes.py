@@ -149,11 +149,12 @@ def note_on_subjects(people: int, choices: float, by_subject: bool) -> str:
     """Subjects made several choices each: what is resampled, and what the other way would do."""
     made = f"{people:,} subjects made {choices:,.0f} choices"
     if by_subject:
-        return f"{made}, so whole subjects are resampled; cluster=False (--no-cluster in the shell) takes choices as independent."
+        other = "To take choices as independent, say cluster=False (--no-cluster in the shell)."
+        return f"{made}, so whole subjects are resampled. {other}"
     return (
         f"{made}, and replicates take choices as independent: true models are rejected too often where a subject chose from one "
-        "menu again and again, false ones too seldom where everybody chose once from many; cluster=True (--cluster in the shell) "
-        "keeps the choices of a subject together."
+        "menu again and again, false ones too seldom where everybody chose once from many. To keep the choices of a subject "
+        "together, say cluster=True (--cluster in the shell)."
     )
 
 

@@ -73,6 +73,28 @@ def list_menu(items: Sequence[Hashable], menu: Sequence[Hashable], length: int =
     return whole if len(whole) <= length else name_menu(items, menu, length)
 
 
+def say_menu(items: Sequence[Hashable], menu: Sequence[Hashable]) -> str:
+    """A menu in a sentence for people who know no braces.
+
+    >>> say_menu("abc", "abc"), say_menu(range(99), range(98))
+    ('a, b and c', 'everything except 98')
+    """
+    *first, last = map(visible, menu)
+    named = list_menu(items, menu)
+    if named == "{" + ", ".join([*first, last]) + "}":
+        return f"{', '.join(first)} and {last}" if first else last
+    return bare_menu(named)
+
+
+def bare_menu(named: str) -> str:
+    """The name of a menu without its braces.
+
+    >>> bare_menu("{tea, milk}"), bare_menu("all 6 items")
+    ('tea, milk', 'all 6 items')
+    """
+    return named[1:-1] if named.startswith("{") else named
+
+
 def name_order(
     order: Sequence[Hashable],
     decided: int | None = None,

@@ -1,15 +1,30 @@
-"""A line on the terminal while something long runs."""
+"""A line on the terminal while something long runs, or for those who show it otherwise, what is done of how many."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Callable
+from math import floor, log10
 from threading import Event, Lock, Thread
 from types import TracebackType
-from typing import Protocol, Self
+from typing import ClassVar, Protocol, Self, TypeAlias
 
 SILENCE = 1.0  # seconds after which a line is written although nothing new is known
+
+#: What is counted, for people who do not know the theory.
+PLAIN = {
+    "replicates": "samples drawn",
+    "projections": "fits made",
+    "linear programmes": "ends of ranges found",
+    "values tested at most": "values tried, at most",
+    "menus": "menus looked at",
+    "menus left out": "menus left out on trial",
+    "half-samples": "half samples compared",
+}
+
+#: What is counted in plain words, how many of them are done, and how many there are; None: nobody knows.
+News: TypeAlias = tuple[str, int | None, int | None]
 
 
 class RoundLike(Protocol):
@@ -23,8 +38,11 @@ class RoundLike(Protocol):
 class Line:
     """A line of standard error, written anew by whoever has news, and once a second where nobody has.
 
-    `with` makes sure of the latter; the line is left at the end.
+    `with` makes sure of the latter; the line is left at the end. Where there is a `listener`, it hears the news and nothing is
+    written.
     """
+
+    listener: ClassVar[Callable[[News], None] | None] = None
 
     def __init__(self, show: bool) -> None:
         self._show = show
@@ -57,6 +75,9 @@ class Line:
     def _text(self) -> str:
         raise NotImplementedError
 
+    def _news(self) -> News:
+        return "Getting ready", None, None
+
     def _tick(self) -> None:
         while not self._over.wait(SILENCE):
             with self._lock:
@@ -66,6 +87,8 @@ class Line:
     def _write(self, end: str = "") -> None:
         """Show the text as it is now; the lock is held."""
         self._last = time.perf_counter()
+        if Line.listener is not None:
+            return Line.listener(self._news())
         text = f"rumflow: {self._text()}   "
         sys.stderr.write(f"\r{text.ljust(self._width)}{end}")
         sys.stderr.flush()
@@ -79,6 +102,11 @@ class Line:
             sys.stderr.flush()
 
 
+def listen(function: Callable[[News], None] | None) -> None:
+    """From now on call a function with the news, from any thread, and write nothing; None: write again."""
+    Line.listener = function
+
+
 class _Rounds(Line):
     """What a solver reports."""
 
@@ -86,18 +114,27 @@ class _Rounds(Line):
         super().__init__(show)
         self._last -= 1.0  # the first round is shown
         self._tol = tol
-        self._news = "before the first round: the route, the graph"
+        self._relative: float | None = None  # the gap after the last round
+        self._round = "before the first round: the route, the graph"
 
     def show(self, now: RoundLike) -> None:
         """After every round."""
         relative = now.gap / now.objective if now.objective > 0 else 0.0
         with self._lock:
-            self._news = f"relative gap {relative:.1e}, wanted {self._tol:.0e}  objective {now.objective:.6g}"
+            self._relative = relative
+            self._round = f"relative gap {relative:.1e}, wanted {self._tol:.0e}  objective {now.objective:.6g}"
             if time.perf_counter() - self._last > 0.2:
                 self._write()
 
     def _text(self) -> str:
-        return f"{time.perf_counter() - self._begin:6.1f} s  {self._news}"
+        return f"{time.perf_counter() - self._begin:6.1f} s  {self._round}"
+
+    def _news(self) -> News:
+        if self._relative is None:
+            return super()._news()
+        wanted = round(-log10(self._tol))
+        certain = wanted if self._relative <= self._tol else max(0, floor(-log10(self._relative)))
+        return "digits of the answer certain", min(certain, wanted), wanted
 
 
 class Reporter:
@@ -174,3 +211,6 @@ class Counter(Line):
         if self._done:
             rest = f"{passed * (self._total - self._done) / self._done:.0f} s to go"
         return f"{self._done} of {self._total} {self._what}, {rest}"
+
+    def _news(self) -> News:
+        return PLAIN.get(self._what, self._what), self._done, self._total

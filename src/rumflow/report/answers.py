@@ -26,14 +26,15 @@ from rumflow.inference import (
 from rumflow.inference.homogeneity import replicates_needed
 from rumflow.inference.notes import ASSUMPTION
 from rumflow.output import plots
-from rumflow.output.names import WRAPPED, list_menu, name_menu
+from rumflow.output.names import WRAPPED, bare_menu, name_menu, say_menu
+from rumflow.output.result import html_of
 from rumflow.projection.describe import nothing_to_test
 from rumflow.projection.results import Projection
 from rumflow.report.assortment import assortment_content
 from rumflow.report.explanation import explanation_content
-from rumflow.report.findings import LEVEL, RATIONAL
+from rumflow.report.findings import LEVEL, RATIONAL, plain_notes
 from rumflow.report.page_model import RANDOM_UTILITY
-from rumflow.report.render import PageTable, render
+from rumflow.report.render import SCROLLED, THEORY, PageTable, render
 from rumflow.report.svg import draw
 from rumflow.text import visible
 
@@ -58,6 +59,16 @@ class Answer:
         if self.conflicts is not None:
             self.conflicts["notes"] = [words(line) for line in self.conflicts["notes"]]
         return render("answer.html.j2", {**vars(self), **said})
+
+
+def answer_html(result: Any, words: Callable[[str], str]) -> str:
+    """The answer of a result, and folded below it all that those who know the theory ask for."""
+    tables = (
+        "".join(map(html_of, result.parts()))
+        .replace("<table>", f"{SCROLLED}<table>")
+        .replace("</table>", "</table></div>")
+    )
+    return f"{answer(result).html(words)}<details><summary>{THEORY}</summary>{tables}</details>"
 
 
 @singledispatch
@@ -85,12 +96,12 @@ def _distance(fit: Projection) -> Answer:
     for menu, item, observed, fitted in fit.misfits(MOST_ROWS):
         if (points := 100 * (observed - fitted)) and abs(points) >= 0.05:
             cells = (observed, _percent(observed)), (fitted, _percent(fitted)), (points, f"{points:+.1f}")
-            table.add(name_menu(fit.items, menu, WRAPPED), visible(item), *cells)
+            table.add(bare_menu(name_menu(fit.items, menu, WRAPPED)), visible(item), *cells)
     menu, item, observed, fitted = fit.misfits(1)[0]
     lead = (
         f"On average a share is {_points(_typical(fit))} from that of the nearest rational population, and "
         f"{_points(abs(observed - fitted))} at most: {_percent(observed)} took {visible(item)} from "
-        f"{list_menu(fit.items, menu)}, where {_percent(fitted)} would be rational."
+        f"{say_menu(fit.items, menu)}, where {_percent(fitted)} would be rational."
     )
     return Answer(
         lead, ["This says nothing about chance: ask whether it could be chance.", RATIONAL], "", pictures, [table]
@@ -111,7 +122,7 @@ def _chance(test: RumTest) -> Answer:
     else:
         lead = f"Yes: {often} drawn from rational people would be as odd as these data. They may well be rational."
         more.append("That chance explains it does not prove that people are rational.")
-    return Answer(lead, [*more, *test.notes, RATIONAL], pictures=pictures)
+    return Answer(lead, [*more, *plain_notes(test), RATIONAL], pictures=pictures)
 
 
 @answer.register
@@ -139,7 +150,7 @@ def _predict(found: Bounds) -> Answer:
     )
     picture = draw(lambda ax: plots.plot_bounds(found, ax), 7.6, 3.2, "bounds")
     text = [f"{_OPEN} {_sampling(found.confidence)}", *found.remarks()]
-    lead = f"From {list_menu(found.items, found.menu)} people would take: {shares}{more}."
+    lead = f"From {say_menu(found.items, found.menu)} people would take: {shares}{more}."
     return Answer(lead, text, pictures=[(caption, picture)], tables=[table])
 
 
@@ -161,9 +172,7 @@ def _leaves(found: Diversion) -> Answer:
         cells = [(-1.0, "") if isnan(value) else (100 * value, f"{100 * value:.1f}") for value in map(float, points)]
         table.add(visible(other), *cells, *map(_cell, (found.ratio_lower[k], found.ratio_upper[k])))
     seen = "" if found.observed else ", a menu that was never offered"
-    lead = (
-        f"Without {item}, which {_range(*found.share)} take from {list_menu(items, found.menu)}{seen}: {gains}{more}."
-    )
+    lead = f"Without {item}, which {_range(*found.share)} take from {say_menu(items, found.menu)}{seen}: {gains}{more}."
     picture = draw(found.plot, 7.6, 1.4 + 0.4 * len(items), "gains")
     text = [f"{_OPEN} {_sampling(found.confidence)}", *found.notes]
     return Answer(lead, text, pictures=[("What each item may gain.", picture)], tables=[table])
@@ -230,7 +239,9 @@ def _groups(found: GroupComparison) -> Answer:
     text = [f"{one} (p = {together.pvalue:.3g}).", "Adjusted: for testing several groups at once (Holm)."]
     text += _too_few(min((test.n_boot for test in each.tests), default=0), len(each))
     return Answer(
-        lead, [*text, *([ASSUMPTION] if together.pvalue <= LEVEL else []), *together.notes, RATIONAL], tables=[table]
+        lead,
+        [*text, *([ASSUMPTION] if together.pvalue <= LEVEL else []), *plain_notes(together), RATIONAL],
+        tables=[table],
     )
 
 
@@ -242,13 +253,13 @@ def _next(found: NextMenus) -> Answer:
     for menu, width, refutes in zip(
         found.menus[:MOST_ROWS], found.width.tolist(), found.refutes.tolist(), strict=False
     ):
-        table.add(name_menu(found.items, menu, WRAPPED), width, (refutes, _percent(refutes)))
+        table.add(bare_menu(name_menu(found.items, menu, WRAPPED)), width, (refutes, _percent(refutes)))
     text = [
         "How open: by how much the shares may vary, all items together; 0 where the data say already what would be chosen. "
         "Can contradict: of all answers that one can think of, how many no rational population gives beside these data.",
         *([found.reason] if found.reason else []),
     ]
-    lead = f"Offer {list_menu(found.items, found.menus[0])}: of all menus that were not offered, the data say least about it."
+    lead = f"Offer {say_menu(found.items, found.menus[0])}: of all menus that were not offered, the data say least about it."
     return Answer(lead, text, tables=[table])
 
 

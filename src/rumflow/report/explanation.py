@@ -8,7 +8,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import Item
 from rumflow.inference import BindingCycle, Conflict, CycleExplanation, Explanation, explain
 from rumflow.models.model import Model
-from rumflow.output.names import WRAPPED, list_menu, name_menu
+from rumflow.output.names import WRAPPED, list_menu, name_menu, say_menu
 from rumflow.projection.results import Projection
 from rumflow.report.page_model import PageModel
 from rumflow.report.render import PageTable
@@ -154,7 +154,7 @@ def _conflict(found: Explanation, one: Conflict) -> dict[str, Any]:
     scale = max(inequality.value, inequality.bound)
     name = None if one.pattern is None else one.pattern.name
     menus = [
-        (list_menu(found.items, menu), ", ".join(f"{x} {100 * share:.1f} %" for x, share in _largest(shares)))
+        (say_menu(found.items, menu), ", ".join(f"{x} {100 * share:.1f} %" for x, share in _largest(shares)))
         for menu, shares in zip(one.menus[:MOST_MENUS], one.shares, strict=False)
     ]
     if len(one.menus) > MOST_MENUS:

@@ -57,6 +57,11 @@ def find(
     return Findings(fit, test, reasons)
 
 
+def plain_notes(test: RumTest) -> list[str]:
+    """What the test says of the sample, but for notes on tau, which are in its summary."""
+    return [note for note in test.notes if "tau" not in note]
+
+
 def find_verdict(found: Findings, counted: bool) -> dict[str, str]:
     """The answer in a sentence, and whether it is good, bad or neither; `counted`: the number of choices is known."""
     fit, test, _ = found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from rumflow.core.arrays import Array, Ints, Mask
 from rumflow.core.seeds import ZERO, Seed, entropy
 from rumflow.data.accept import DataLike, as_data
 from rumflow.data.budgets import BudgetData
+from rumflow.data.calls import DATA, Call
 from rumflow.data.choices import ChoiceData
 from rumflow.data.labels import TIE, Item, tie_number
 from rumflow.errors import InputError
@@ -31,12 +32,12 @@ from rumflow.projection.results import Projection
 from rumflow.report.assortment import assortment_content, find_assortment
 from rumflow.report.budgets import make_budget_report
 from rumflow.report.explanation import explanation_content, first_conflict
-from rumflow.report.findings import RATIONAL, Findings, find, find_verdict
+from rumflow.report.findings import RATIONAL, Findings, find, find_verdict, plain_notes
 from rumflow.report.other_model import other_content
 from rumflow.report.page_model import PageModel, model_of_page
 from rumflow.report.pairs import is_pairs, pairs_content
 from rumflow.report.predictions import predict
-from rumflow.report.render import PageTable, render
+from rumflow.report.render import PageTable, numbered_labels, render
 from rumflow.report.svg import draw
 
 #: Rows of the long tables.
@@ -61,6 +62,7 @@ def make_report(
     revenue: Mapping[Item, float] | None = None,
     outside_option: Item | None = None,
     model: Model | None = None,
+    words: Callable[[str], str] = str,
 ) -> dict[str, Any]:
     """Write a self-contained page about a data set, as `rumflow report` does.
 
@@ -89,6 +91,8 @@ def make_report(
     model : Model, optional
         For a section on this model beside random utility; the best assortment is then over its populations. Pairs with ties
         as an outcome are compared with weak orders in place of random utility, beyond 10 items with the triangle inequalities.
+    words : callable, optional
+        Rewrites sentences that name arguments of Python, such as cluster=False, for readers who do not program.
 
     Returns
     -------
@@ -110,17 +114,13 @@ def make_report(
     n_boot = check_replicates(n_boot, least=0)
     seed = entropy(seed, rng)
     require_model(model)
-    words = (
-        command
-        or f"rumflow.report.make_report(data, {str(path)!r}, n_boot={n_boot}, seed={seed}"
-        + ("" if cluster == "auto" else f", cluster={cluster}")
-        + ")"
-    )
+    given = {"n_boot": n_boot, "seed": seed} | ({} if cluster == "auto" else {"cluster": cluster})
+    call = command or Call("make_report", (DATA, str(path)), given, "rumflow.report").text
     data = as_data(data)
     if isinstance(data, BudgetData):
         if revenue is not None or cluster is True or model is not None:
             raise InputError("revenue, cluster and model are for choices from menus, not for budgets")
-        return make_budget_report(data, path, title, n_boot, seed, words, progress, inputs)
+        return make_budget_report(data, path, title, n_boot, seed, call, progress, inputs)
     if revenue is not None:
         if tie_number(data.items) >= 0:
             raise InputError(
@@ -135,10 +135,12 @@ def make_report(
     words_of = model_of_page(data)
     found = find(data, words_of.model, n_boot, seed, cluster, progress)
     fit, test, reasons = found
-    content = _content(data, found, words_of)
+    content = _content(data, found, words_of, words)
     idle = bool(nothing_to_test(fit))
     content["explanation"] = None if reasons is None or idle else explanation_content(reasons, words_of)
     content["idle"] = idle
+    if content["explanation"] is not None:
+        content["explanation"]["notes"] = [words(note) for note in content["explanation"]["notes"]]
     beside = model is not None and model != words_of.model
     other = find(data, model, n_boot, seed, cluster, progress) if beside else None
     content["other"] = None if other is None else other_content(other, found, words_of, has_counts(data))
@@ -148,7 +150,7 @@ def make_report(
         best = find_assortment(data, revenue, outside_option, n_boot > 0, seed, cluster, progress, model)
     doubtful = (other or found).doubtful
     content["assortment"] = None if best is None else assortment_content(best, doubtful)
-    page = render("page.html.j2", content | {"title": title, "command": words})
+    page = render("page.html.j2", content | {"title": title, "command": call})
     write_whole(path, lambda file: file.write(page.encode()), inputs)
     return {
         "distance": fit.distance,
@@ -177,7 +179,7 @@ def _sized(data: ChoiceData) -> bool:
     return has_counts(data) or float(data.totals.max()) > 1
 
 
-def _content(data: ChoiceData, found: Findings, model: PageModel) -> dict[str, Any]:
+def _content(data: ChoiceData, found: Findings, model: PageModel, words: Callable[[str], str]) -> dict[str, Any]:
     fit, test, _ = found
     cells = int((~np.isnan(data.count))[_several(data)[data.offered.menu]].sum())
     certificate = fit.certificate
@@ -192,11 +194,12 @@ def _content(data: ChoiceData, found: Findings, model: PageModel) -> dict[str, A
         "menus": _menus(data),
         "distance": _distance(fit),
         "typical": None if fit.inside else f"{fit.distance / np.sqrt(max(cells, 1)):.3f}",
-        "test": None if test is None else {"text": _test_text(test, model), "summary": test.summary()},
+        "test": None if test is None else _test_content(test, model, words),
         "drivers": _drivers(data, fit),
         "cells": _cells(data, fit),
         "pictures": _pictures(fit, test),
         "key": key_of(data.items),
+        "labels": numbered_labels(data.items),
         "letters": key_of(data.items) if Names(data.items).coded else [],
         "complete": fit.complete,
         "model": model,
@@ -317,17 +320,20 @@ def _cells(data: ChoiceData, fit: Projection) -> PageTable:
     return table
 
 
-def _test_text(test: Any, model: PageModel) -> str:
+def _test_content(test: Any, model: PageModel, words: Callable[[str], str]) -> dict[str, str]:
+    """The test in words, and what only those who know the theory ask for."""
     reached = round(float(test.pvalue) * (1 + test.n_boot)) - 1
-    return (
+    text = (
         f"In {reached} of {test.n_boot} samples drawn from a {model.noun} close to the data the statistic "
         "was as large as in "
         f"the data: the p-value is (1 + {reached}) / (1 + {test.n_boot}) = {test.pvalue:.3g}. A small value speaks "
-        f"against {model.short}. "
-        + " ".join(f"With tau = {t:.3g} it is {p:.3g}." for t, p in zip(test.taus[1:], test.pvalues[1:], strict=True))
+        f"against {model.short}."
         + (f" Left out of the test: {test.left_out.describe(test.whole.items)}." if test.left_out else "")
-        + "".join(f" {note}" for note in test.notes)
+        + "".join(f" {words(note)}" for note in plain_notes(test))
     )
+    others = zip(test.taus[1:], test.pvalues[1:], strict=True)
+    theory = " ".join(f"With tau = {tau:.3g} the p-value is {own:.3g}." for tau, own in others)
+    return {"text": text, "theory": theory, "summary": test.summary()}
 
 
 def _pictures(fit: Projection, test: Any) -> dict[str, str]:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import platform
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from rumflow.output.frames import optional
+from rumflow.output.markup import to_page
+from rumflow.text import visible
 from rumflow.version import __version__
+
+#: What is folded away, and what is around a table that may be wider than the screen: the keyboard reaches it.
+THEORY = "For those who know the theory"
+SCROLLED = '<div class="table" tabindex="0" role="group" aria-label="table">'
 
 
 @dataclass
@@ -50,10 +59,23 @@ def render(template: str, content: Mapping[str, Any]) -> str:
         **content,
         css=text["style.css"],
         js=text["script.js"],
+        scrolled=SCROLLED,
+        theory_title=THEORY,
         version=__version__,
         software=f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.system()} {platform.machine()}",
     )
     return page
+
+
+def numbered_labels(items: Iterable[object]) -> list[str]:
+    """Labels with numbers in them that must not be written as local readers expect numbers."""
+    return [visible(label) for label in items if re.search(r"\d[.,]\d", str(label))]
+
+
+def answer_page(title: str, body: str, labels: Sequence[str]) -> str:
+    """A page around an answer, which sorts its tables and writes its numbers as the report does."""
+    main = f'<main data-labels="{escape(json.dumps(labels))}"><h1>{escape(title)}</h1><section>{body}</section></main>'
+    return to_page(f"<style>{read_text('style.css')}</style>{main}<script>{read_text('script.js')}</script>", title)
 
 
 def read_text(name: str) -> str:

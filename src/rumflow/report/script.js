@@ -21,5 +21,21 @@ function sortTables(root) {
   }
 }
 
+// Numbers as local readers expect them, with the digits that they have; labels, and what others wrote, stay as they are.
+function localise(root, labels) {
+  const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const number = /(?<![\w.,])(\d{1,3}(?:,\d{3})+(?=\D)|\d+(?=\.\d))(?:\.(\d+))?(?!\w|[.,]\d)/g;
+  const local = (text, whole, part = "") => {
+    const digits = { minimumFractionDigits: part.length, maximumFractionDigits: part.length };
+    return Number(`${whole.replaceAll(",", "")}.${part || 0}`).toLocaleString(undefined, digits);
+  };
+  while (texts.nextNode()) {
+    const node = texts.currentNode;
+    if (node.parentElement?.closest("pre, svg, style, script") || labels.some((label) => node.data.includes(label))) continue;
+    node.data = node.data.replace(number, local);
+  }
+}
+
 sortTables(document);
+for (const page of document.querySelectorAll("main[data-labels]")) localise(page, JSON.parse(page.dataset.labels));
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => { part.open = true; }));

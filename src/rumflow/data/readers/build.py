@@ -344,7 +344,7 @@ class _Accumulator(Sums):
         if rows is not None and rows.subject is not None:
             lines.append(f"{len(rows.subjects)} subjects")
         if rows is not None and rows.group is not None and len(rows.groups) > 1:
-            lines.append(f"{len(rows.groups)} groups; split() or --by group separates them, --only selects one")
+            lines.append(f"{len(rows.groups)} groups")
         if self.n_missing:
             number = "1 row" if self.n_missing == 1 else f"{self.n_missing:,} rows"
             lines.append(f"{number} without a recorded choice {'is' if self.n_missing == 1 else 'are'} left out")

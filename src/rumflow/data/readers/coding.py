@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
 
+from rumflow.check import check_number
 from rumflow.core.arrays import Array, Mask
 from rumflow.data.labels import LARGEST_TOTAL
 from rumflow.data.readers.coded import Coded
@@ -161,6 +163,22 @@ def _pointed(source: Source, name: str, values: Any, positions: Codes) -> list[A
             "or between thousands? Write it without the comma, or with other decimals (1,50)"
         )
     return [text.replace(",", ".") if isinstance(text, str) and DECIMAL.fullmatch(text) else text for text in texts]
+
+
+def typed_number(value: object, where: str) -> float:
+    """A number as people type it, with a point or a comma before its decimals.
+
+    >>> typed_number("2,19", "tea"), typed_number(" 3.5", "milk")
+    (2.19, 3.5)
+    """
+    text = str(value).replace("\u2212", "-").replace(" ", "")
+    if "," in text and THOUSANDS.fullmatch(text.lstrip("+-").replace(",", ".")):
+        raise InputError(
+            f"{where}: {value!r:.20} may be thousands or decimals; write it with a point, or without a comma"
+        )
+    if not re.fullmatch(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?", text, re.ASCII | re.IGNORECASE):
+        raise InputError(f"{where}: {value!r:.20} is not a number; write it as 2.19 or 2,19")
+    return check_number(float(text.replace(",", ".")), where, -inf, inf)
 
 
 def _floats(values: Any) -> Array | None:

@@ -6,13 +6,14 @@ import zipfile
 from datetime import date, datetime, time
 from typing import Any
 
+from rumflow.data.packed import unpacks_to_more
 from rumflow.data.readers.files import LocalFile
 from rumflow.data.readers.sources import FrameSource, check_names
 from rumflow.errors import InputError
 from rumflow.output.frames import optional
 
-#: What every workbook (.xlsx, .xlsm) holds.
-_CONTENT = "xl/workbook.xml"
+#: What every workbook (.xlsx, .xlsm) holds, and how many bytes at most are unpacked.
+_CONTENT, MOST_BYTES = "xl/workbook.xml", 4_000_000_000
 
 
 class WorkbookSource(FrameSource):
@@ -42,6 +43,8 @@ def _first_table(file: LocalFile) -> tuple[list[tuple[int, tuple[Any, ...]]], st
     """The filled rows with their numbers, the header first; the name of the sheet, and how many others hold a table."""
     if not _is_workbook(file):
         raise InputError(f"{file.name} is a zip file, but no Excel workbook: save the table as CSV or .xlsx")
+    if unpacks_to_more(file.path, MOST_BYTES):
+        raise InputError(f"{file.name} holds more than {MOST_BYTES / 1e9:.0f} GB of packed tables; save one as CSV")
     try:
         book = optional("openpyxl", "excel").load_workbook(file.path, read_only=True, data_only=True)
         tables = []

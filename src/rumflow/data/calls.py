@@ -1,4 +1,8 @@
-"""What the page runs, as lines of Python and as a command: both are written from one description, which is also what is run."""
+"""What can be run on data, as lines of Python and as a command: both are written from one description, which can also be run.
+
+The words of a command are the inverse of what `rumflow.cli` reads; where it has no words for something, such as a label that
+holds a comma, there is no command.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,17 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rumflow.data.choices import ChoiceData
-from rumflow.data.datasets import load
 from rumflow.data.readers.roles import ROLES
-from rumflow.errors import InputError
+
+#: What stands before the name of a data set where a command expects a file.
+DATASET = "datasets:"
+
+#: Options of commands that have another name than the argument of Python; their values are labels.
+_RENAMED = {"outside_option": "outside"}
 
 
 class Unsayable(ValueError):
@@ -54,7 +62,8 @@ class Call:
     def run(self, data: Any, **more: Any) -> Any:
         """Call it; `more` is what changes no number, such as progress."""
         own = {key: _value(value, data) for key, value in self.options.items()}
-        return getattr(import_module(self.home), self.name)(*(_value(v, data) for v in self.args), **own, **more)
+        function = attrgetter(self.name)(import_module(self.home))
+        return function(*(_value(value, data) for value in self.args), **own, **more)
 
 
 def _code(value: Any) -> str:
@@ -77,9 +86,28 @@ def option(name: str, value: object) -> list[str]:
     return [f"{name}={text}"] if text.startswith("-") else [name, text]
 
 
-def listed(labels: Sequence[Any], also: str = "") -> str:
-    """Labels with commas, as commands take them; an error where one of them holds a comma or blanks at its ends."""
+def options_of(call: Call) -> list[str]:
+    """The options of a function as those of its command.
+
+    >>> options_of(Call("best_assortment", (), {"outside_option": "none", "cluster": False, "seed": 0}))
+    ['--outside', 'none', '--no-cluster', '--seed', '0']
+    """
+    words = []
+    for key, value in call.options.items():
+        name = _RENAMED.get(key, key).replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{name}" if value else f"--no-{name}")
+        else:
+            said = "none" if value is None else listed([value]) if key in _RENAMED else value
+            words += option(f"--{name}", said)
+    return words
+
+
+def listed(labels: Sequence[Any], items: Sequence[Any] = (), also: str = "") -> str:
+    """Labels of items, with commas, as commands take them; an error where one of them holds a comma or blanks at its ends."""
     texts = [str(label) for label in labels]
+    if len({str(item) for item in items}) < len(items):
+        raise Unsayable("the command line cannot tell items apart whose labels are a number and the same text")
     for text in texts:
         if not text or text != text.strip() or any(mark in text for mark in "," + also):
             raise Unsayable(
@@ -95,30 +123,28 @@ class Reading(NamedTuple):
     name: str  # as people know it; of a data set its name
     options: dict[str, Any]
 
-    def load(self) -> ChoiceData:
+    def load(self) -> Any:
         """The data."""
-        data = ChoiceData.from_csv(self.path, **self.options) if self.path else load(self.name)
-        if not isinstance(data, ChoiceData):
-            raise InputError(f"{self.name} are budgets, and this page is about menus; see rumflow test --help")
-        return data
+        return self._call(self.path).run(None)
+
+    def _call(self, path: str) -> Call:
+        """Of the function that reads the data."""
+        return Call("ChoiceData.from_csv", (path,), self.options) if self.path else Call("datasets.load", (self.name,))
 
     @property
     def title(self) -> str:
         """As the command `report` calls its page."""
-        return Path(self.name.removesuffix(".gz")).stem if self.path else f"datasets:{self.name}"
+        return Path(self.name.removesuffix(".gz")).stem if self.path else DATASET + self.name
 
     def lines(self, call: Call) -> str:
         """The lines of Python that give the same answer."""
-        source = f"rf.datasets.load({self.name!r})"
-        if self.path:
-            source = Call("ChoiceData.from_csv", (self.name,), self.options).text
         more = "" if call.home == "rumflow" else f"import {call.home}\n"
-        return f"import rumflow as rf\n{more}\ndata = {source}\nresult = {call.text}\n"
+        return f"import rumflow as rf\n{more}\ndata = {self._call(self.name).text}\nresult = {call.text}\n"
 
     def command(self, words: Sequence[str], groups: Any = None) -> str:
         """The command that gives the same answer; `groups`: the columns of the groups, where it is about them."""
         if not self.path:
-            return shlex.join(["rumflow", words[0], f"datasets:{self.name}", *words[1:]])
+            return shlex.join(["rumflow", words[0], DATASET + self.name, *words[1:]])
         options = {"group": groups, **self.options} if groups else self.options
         name = f"./{self.name}" if self.name.startswith("-") else self.name
         reading = [word for key, value in options.items() for word in _reading_words(key, value)]
@@ -129,10 +155,10 @@ def _reading_words(name: str, value: Any) -> list[str]:
     role = next((own for own in ROLES if own.name == name), None)
     if value in ("no", ["no"]) or (role and isinstance(value, list) and "no" in value):
         raise Unsayable("the command line has no name for a column called 'no'")
-    if name == "menus" and isinstance(value, list):
-        raise Unsayable("the command line reads lists of menus from a file only")
     words = f"--{name.replace('_', '-')}"
     if isinstance(value, bool):
         return [words] if value else [words, "no"]
+    if name == "menus" and isinstance(value, list):
+        return option(words, ";".join(listed(menu, also=";") for menu in value))
     columns = value if isinstance(value, list) else [value]
     return option(words, listed(columns) if role and role.several else ",".join(map(str, columns)))

@@ -3,8 +3,8 @@ import shlex
 import pytest
 
 import rumflow as rf
-from rumflow.app.calls import DATA, Call, Reading, Unsayable, listed, option
 from rumflow.cli.main import main
+from rumflow.data.calls import DATA, Call, Reading, Unsayable, listed, option
 
 
 def test_a_call_is_its_text():
