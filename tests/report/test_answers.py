@@ -88,6 +88,9 @@ def test_models_and_groups(odd):
     alike = answer(rf.compare_groups({"young": odd, "old": odd}, n_boot=19, seed=0))
     assert alike.lead.startswith("No difference is shown")
     assert any("take at least 39" in line for line in alike.text)
+    far = {(f"dark {a}", f"dark {b}"): {f"dark {a}": 3, f"dark {b}": 4} for a, b in ("xy", "yz", "xz")}
+    apart = answer(rf.compare_groups({"young": odd, "old": rf.ChoiceData.from_counts(far)}, n_boot=19, seed=0))
+    assert apart.lead.startswith("Whether the groups differ cannot be said")
 
 
 def test_what_to_ask_next(odd):

@@ -220,7 +220,9 @@ def _models(found: ModelComparison) -> Answer:
 def _groups(found: GroupComparison) -> Answer:
     alike, each = found.homogeneity, found.each
     lead = "Whether the groups differ was not tested."
-    if alike is not None and alike.pvalue <= LEVEL:
+    if alike is not None and not alike.testable:
+        lead = "Whether the groups differ cannot be said: nothing that one group was offered bears on what another was."
+    elif alike is not None and alike.pvalue <= LEVEL:
         lead = f"Yes, the groups choose differently: {_often(alike.pvalue)} of groups that choose alike would differ as much."
     elif alike is not None:
         lead = f"No difference is shown: {_often(alike.pvalue)} of groups that choose alike would differ as much by chance."
