@@ -132,7 +132,8 @@ def main(argv: list[str] | None = None) -> int:
         print(*measure(way, layout, path, int(times)))
         return 0
     one_thread = os.environ | {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    options: dict[str, Any] = {"capture_output": True, "text": True, "env": one_thread}
+    root = Path(__file__).parents[2]
+    options: dict[str, Any] = {"capture_output": True, "text": True, "env": one_thread, "cwd": root}
     found: list[list[Any]] = [["layout", "rows", "way", "cpu_seconds", "peak_mib"]]
     with tempfile.TemporaryDirectory() as folder:
         for rows in arguments.rows:

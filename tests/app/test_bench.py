@@ -85,7 +85,7 @@ def compare(name, table, other, together):
 
 def test_a_report_in_the_words_of_the_page(bench, tmp_path):
     rows = "".join(f"{k % 9},a|b,{'ab'[k % 2]}\n{k % 9},a|b|c,{'abc'[k % 3]}\n" for k in range(60))
-    (tmp_path / "0.csv").write_text("person,menu,choice\n" + rows)
+    (tmp_path / "0.csv").write_text("person,menu,choice\n" + rows, encoding="utf-8")
     source = {"path": str(tmp_path / "0.csv"), "name": "mine.csv", "options": {}}
     answer = bench.ask("rational", {"n_boot": 19}, source, str(tmp_path))
     shown = re.sub(r"<(pre|details|svg).*?</\1>", "", answer["html"], flags=re.DOTALL)
