@@ -12,7 +12,7 @@ import pytest
 from numba.core.caching import NullCache
 
 import rumflow as rf
-from rumflow.core.compile import _Clock, _estimate, _Index, clock, leaf
+from rumflow.core.compile import _Clock, _estimate, clock, leaf
 from rumflow.data import simulate
 from rumflow.solvers.batch.kernels import solve_piece
 from tests.reference.systems import not_on_windows
@@ -194,64 +194,6 @@ def test_kernels_are_read_where_nobody_may_write(tmp_path, place, home):
     assert run("more.py")[0] == ["spread", "1.0", "0", "1.0", "1" if home == "closed" else "0"]
 
 
-def test_code_of_older_sources_is_never_taken_for_new_code(tmp_path, monkeypatch):
-    """Nor is any, where a process is killed between the two files that it writes."""
-
-    class Killed(BaseException):
-        pass
-
-    def die(*_):
-        raise Killed
-
-    _Index(str(tmp_path), "kernel", "old sources").save("int64", "old code")
-    for step in ("_save_data", "_save_index"):
-        with monkeypatch.context() as patch:
-            patch.setattr(_Index, step, die)
-            with pytest.raises(Killed):
-                _Index(str(tmp_path), "kernel", "new sources").save("int64", "new code")
-        assert _Index(str(tmp_path), "kernel", "new sources").load("int64") is None
-        assert _Index(str(tmp_path), "kernel", "old sources").load("int64") == "old code"
-    _Index(str(tmp_path), "kernel", "new sources").save("int64", "new code")
-    assert _Index(str(tmp_path), "kernel", "new sources").load("int64") == "new code"
-    assert _Index(str(tmp_path), "kernel", "old sources").load("int64") is None
-
-
-@pytest.mark.parametrize("step", ["_save_data", "_load_index", "_save_index"])
-def test_two_processes_that_save_at_once_do_not_mix_their_code(tmp_path, step):
-    """One is interrupted by the other before each of its steps: a key may be lost, and has no other's code."""
-    first, second = (_Index(str(tmp_path), "kernel", "sources") for _ in range(2))
-    go_on = getattr(first, step)
-
-    def interrupted(*given):
-        second.save("key of second", "code of second")
-        return go_on(*given)
-
-    setattr(first, step, interrupted)
-    first.save("key of first", "code of first")
-    later = _Index(str(tmp_path), "kernel", "sources")
-    assert later.load("key of first") == "code of first"
-    assert later.load("key of second") in ("code of second", None)
-    assert later.load("key of second") is not None or step == "_save_index"
-
-
-def test_files_of_older_sources_are_removed(tmp_path):
-    """Not at once: a process with the same sources may be about to name its file in the index."""
-
-    def files():
-        return sorted(file.name for file in tmp_path.glob("*.nbc"))
-
-    _Index(str(tmp_path), "kernel", "old sources").save("int64", "old code")
-    _Index(str(tmp_path), "kernel2", "old sources").save("int64", "another kernel")
-    _Index(str(tmp_path), "kernel", "new sources").save("int64", "new code")
-    assert len(files()) == 3
-    for file in tmp_path.glob("*.nbc"):
-        os.utime(file, (0, 0))
-    _Index(str(tmp_path), "kernel", "newer sources").save("int64", "newer code")
-    assert len(files()) == 2
-    assert _Index(str(tmp_path), "kernel", "newer sources").load("int64") == "newer code"
-    assert _Index(str(tmp_path), "kernel2", "old sources").load("int64") == "another kernel"
-
-
 def test_one_short_kernel_does_not_spoil_the_estimates(capsys):
     """It took ten times as long as expected; the next is still announced with about what it takes."""
     listener = _Clock()
@@ -315,7 +257,7 @@ if sys.argv[1] == "full":  # no file may grow beyond 4 KiB: as on a full disk
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 if sys.argv[1] == "nowhere":
     from rumflow.core import compile
-    compile._Files._locator_classes = ()
+    compile.KernelFiles._locator_classes = ()
 from rumflow import Lattice
 print(Lattice(2).to_internal([[0, 0], [1, 0], [0, 1], [0.25, 0.75]]).tolist())
 """

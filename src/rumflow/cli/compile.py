@@ -15,7 +15,7 @@ import numpy as np
 
 from rumflow.cli.answers import answer, columns_of, table_of
 from rumflow.cli.arguments import add_json
-from rumflow.core.compile import kept_on_disk
+from rumflow.core.kernel_files import kept_on_disk
 from rumflow.data import simulate
 from rumflow.data.budgets import BudgetData
 from rumflow.data.choices import ChoiceData

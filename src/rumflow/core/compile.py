@@ -14,14 +14,12 @@ they use are the same: `_fingerprint`.
 
 from __future__ import annotations
 
-import contextlib
 import gc
-import glob
 import hashlib
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, cached_property
 from pathlib import Path
 from types import CodeType
@@ -31,7 +29,7 @@ import numba
 import numpy as np
 from numba import types
 from numba.core import event
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
@@ -41,6 +39,7 @@ from numba.core.typed_passes import NativeLowering
 from numba.extending import intrinsic
 
 from rumflow.core.interrupts import hold_interrupt
+from rumflow.core.kernel_files import KernelFiles, KernelIndex, shared_folder
 from rumflow.version import __version__
 
 #: The environment variable NUMBA_DISABLE_JIT is set: kernels run as plain Python.
@@ -295,117 +294,6 @@ def _fingerprint(kernel: Kernel) -> str:
     return hashlib.sha1("\n".join(sorted(parts)).encode()).hexdigest()
 
 
-_OLD = 3600.0  # seconds after which nobody is between the two steps of `_Index.save` any more
-
-
-class _Index(IndexDataCacheFile):
-    """Numba's files of a kernel: one with machine code for each key, and an index of keys and files.
-
-    A file that cannot be read counts as missing: cut short, or with types that no longer exist. `before` are indices in other
-    folders that are only read.
-
-    A file of machine code is named after what it was made of, and is there before the index knows it. So nothing that ends a
-    process in between, or that another process writes meanwhile, leaves a key with the code of another; at worst a key is lost
-    from the index, and compiled once more.
-    """
-
-    def __init__(self, folder: str, name: str, content: str, place: str = "", before: Sequence[_Index] = ()) -> None:
-        super().__init__(folder, name, content)
-        self._name, self._place, self._before = name, place, before
-
-    def load(self, key: Any) -> Any:
-        found = super().load(key)
-        if found is not None:
-            _folders.setdefault(self._place, set()).add(self._cache_path)
-            return found
-        return next((data for data in (index.load(key) for index in self._before) if data is not None), None)
-
-    def save(self, key: Any, data: Any) -> None:
-        made_of = hashlib.sha1(self._source_stamp.encode() + self._dump(key)).hexdigest()
-        name = f"{self._name}.{made_of[:16]}.nbc"
-        self._save_data(name, data)
-        known = self._load_index()
-        if not known and Path(self._index_path).exists():
-            self._remove_others(name)
-        self._save_index({**known, key: name})
-        _folders.setdefault(self._place, set()).add(self._cache_path)
-
-    def _remove_others(self, name: str) -> None:
-        """The index is of another state of the sources, and so are the files: all but those that others may be writing now."""
-        for file in Path(self._cache_path).glob(f"{glob.escape(self._name)}.*.nbc"):
-            with contextlib.suppress(OSError):  # gone, or open on Windows
-                if file.name != name and file.stat().st_mtime < time.time() - _OLD:
-                    file.unlink()
-
-    def _load_index(self) -> Any:
-        try:
-            return super()._load_index()
-        except Exception:  # unpickling raises anything
-            return {}
-
-    def _load_data(self, name: str) -> Any:
-        try:
-            return super()._load_data(name)
-        except Exception as error:
-            raise OSError from error  # for the caller, which takes this for a missing file
-
-
-_folders: dict[str, set[str]] = {}  # by kind of place, where this process has read or written kernels
-
-
-def kept_on_disk() -> tuple[str, int]:
-    """The folder that holds the kernels which this process has used, and the bytes of all kernels in it.
-
-    Where some were read in a folder that cannot be written to, and others written elsewhere: both, in one text.
-    """
-    files = {file for folders in _folders.values() for folder in folders for file in Path(folder).glob("*.nb[ci]")}
-    where = " and ".join(os.path.commonpath(folders) for folders in _folders.values())
-    return where, sum(file.stat().st_size for file in files)
-
-
-# Names of these classes differ between versions of Numba.
-_NumbaFiles: Any = FunctionCache._impl_class
-_NamedFolder: Any = _NumbaFiles._locator_classes[0]
-
-
-class _SharedFolder(_NamedFolder):  # type: ignore[misc]
-    """The folder that NUMBA_CACHE_DIR names, for all environments with the same versions, wherever they are installed.
-
-    Numba would make a folder for each path of the sources, and every new environment would compile again.
-    """
-
-    def __init__(self, py_func: Any, py_file: str) -> None:
-        super().__init__(py_func, py_file)
-        self._cache_path = _shared_folder()
-
-
-def _shared_folder() -> str:
-    """Inside what NUMBA_CACHE_DIR names; empty where it is not set."""
-    settings: Any = numba.config
-    folder = f"rumflow-{__version__}-numba-{numba.__version__}"
-    return str(Path(settings.CACHE_DIR) / folder) if settings.CACHE_DIR else ""
-
-
-class _Nowhere(_NamedFolder):  # type: ignore[misc]
-    """Where no folder can be written to: those that are only read may hold kernels all the same."""
-
-    @classmethod
-    def from_function(cls, py_func: Any, py_file: str) -> Any:
-        found = cls.__new__(cls)
-        found._py_file, found._lineno, found._cache_path = py_file, py_func.__code__.co_firstlineno, ""
-        return found
-
-    def get_source_stamp(self) -> str:
-        return ""  # `_fingerprint` takes its place
-
-    def ensure_cache_path(self) -> None:
-        raise OSError("no folder can be written to")
-
-
-class _Files(_NumbaFiles):  # type: ignore[misc]
-    _locator_classes = (_SharedFolder, *_NumbaFiles._locator_classes[1:], _Nowhere)
-
-
 class _Cache(FunctionCache):
     """Numba's cache, by what a kernel is made of instead of by its file. If it cannot be written, work goes on.
 
@@ -413,7 +301,7 @@ class _Cache(FunctionCache):
     image the first two may hold all kernels and be closed to whoever runs it, so those before the one for writing are read.
     """
 
-    _impl_class = _Files
+    _impl_class = KernelFiles
     _cache_path = ""
     _opened = False
     is_shared = False  # what is compiled is kept for all environments
@@ -435,15 +323,15 @@ class _Cache(FunctionCache):
         sources = os.path.join(
             os.path.dirname(self._kernel.py_func.__code__.co_filename), "__pycache__"
         )  # as Numba writes it
-        closed: list[_Index] = []
-        for place, folder in {"shared": _shared_folder(), "sources": sources}.items():
+        closed: list[KernelIndex] = []
+        for place, folder in {"shared": shared_folder(), "sources": sources}.items():
             if folder and folder == self._cache_path:
                 break
             if os.path.isdir(folder):
-                closed.append(_Index(folder, names[place], content, place))
+                closed.append(KernelIndex(folder, names[place], content, place))
         else:
             place = "user"
-        self._cache_file = _Index(self._cache_path, names[place], content, place, closed)
+        self._cache_file = KernelIndex(self._cache_path, names[place], content, place, closed)
         self.is_shared = place == "shared"
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
