@@ -250,7 +250,7 @@ def _groups(found: GroupComparison) -> Answer:
     elif alike is not None and alike.pvalue <= LEVEL:
         one = f"The groups are not one population with the same tastes {shown}; that does not make them irrational."
     else:
-        one = f"Together they are not one rational population {shown}, though each may be: they differ, or it takes all to show it."
+        one = f"Together they are not one rational population {shown}, though each may be: they differ, or only all show it."
     text = [*largest_difference(differences), one, "Adjusted: for testing several groups at once (Holm)."]
     text += _too_few(min((test.n_boot for test in each.tests), default=0), len(each))
     return Answer(
@@ -282,8 +282,8 @@ _OPEN = "All shares in a range fit the data equally well. Assumed is only that e
 
 
 _ONE_AT_A_TIME = (
-    "Each range holds by itself: what {item} loses is shared out, so where one item gains the most that it may, others gain less. "
-    "All that is gained together is what {item} had."
+    "Each range holds by itself: what {item} loses is shared out, so where one item gains the most that it may, others gain "
+    "less. All that is gained together is what {item} had."
 )
 
 

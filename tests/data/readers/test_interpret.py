@@ -90,7 +90,7 @@ def test_a_wrong_column_is_named_and_no_row(menu, choice, words):
 
 def test_one_wrong_row_is_named():
     table = {"menu": ["tea;milk", "tea;milk;cola", "milk;cola", "milk;cola"], "choice": ["tea", "milk", "cola", "none"]}
-    with pytest.raises(rf.InputError, match="'none' is not in the menu .* pass outside_option='none'"):
+    with pytest.raises(rf.InputError, match=r"'none' is not in the menu .* pass outside_option='none'"):
         rf.ChoiceData.from_frame(table)
 
 

@@ -265,13 +265,13 @@ class Interpreter(MenuReader):
         single = sum(len(set(menu) - {self.outside}) < 2 for menu in members)
         if 2 * single > len(members):
             raise InputError(
-                f"{self.table.where(k)}: column {roles.menu!r} does not hold the menus of the choices in {roles.choice!r}, such as {some}: "
-                f"it has {short(members[0])}; is it the right column? Name that of the items on offer with menu= (--menu)"
+                f"{self.table.where(k)}: column {roles.menu!r} does not hold the menus of the choices in {roles.choice!r}, "
+                f"such as {some}: it has {short(members[0])}; is it the right column? Name that of the items on offer with menu= (--menu)"
             )
         has = "has no label" if len(strange) == len(first) else "has few labels"
         raise InputError(
-            f"{self.table.where(k)}: column {roles.choice!r}, with {some}, {has} of the menus, such as {short(members[0])}; is it the "
-            "right column? Name that of the choices with choice= (--choice)"
+            f"{self.table.where(k)}: column {roles.choice!r}, with {some}, {has} of the menus, such as "
+            f"{short(members[0])}; is it the right column? Name that of the choices with choice= (--choice)"
         )
 
     def _report(self, k: int, menu: Menu, choice: Item | None) -> None:
