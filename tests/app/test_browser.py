@@ -274,6 +274,8 @@ def test_sales_by_week_in_a_workbook_and_entries_that_stay(tab, tmp_path):
     tab.locator("#set").select_option("sales.xlsx")  # as it was read before
     tab.click("#sets button")
     wait_for_reading(tab, "sales.xlsx")
+    assert tab.locator("#field-confidence option:checked").inner_text() == "95 %"  # it is quick
+    tab.locator("#field-confidence").select_option(label="do not allow for chance (quick)")
     card = ask(tab, "assort")
     best = rf.best_assortment(data, {"tea": 3, "milk": 2.5, "juice": 1.25}, "nothing")
     assert f"{best.lower:.4g}".replace(".", ",") in card.locator(".lead").inner_text()

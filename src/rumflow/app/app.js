@@ -10,6 +10,7 @@ let source = null; // the data of step 1: {upload} or {dataset}, and options
 let items = []; // their labels
 let outside = null; // the number of the item that means buying nothing
 let starts = {}; // what stands first in fields, where the data decide
+const usual = (one) => starts[one.name] ?? one.start;
 const before = {}; // data that were read, by name: their sources
 const typed = {}; // what was filled in, by question, field and item
 let controls = {}; // the fields of step 1, by name
@@ -188,7 +189,7 @@ function showFields(question) {
   asking = question;
   $("ask-error").textContent = "";
   $("about-question").textContent = question.text;
-  const made = (one) => control({ ...one, start: starts[one.name] ?? one.start }, `field-${one.name}`, (input, item = "") => remember(input, [question.name, one.name, item].join("\n")));
+  const made = (one) => control({ ...one, start: usual(one) }, `field-${one.name}`, (input, item = "") => remember(input, [question.name, one.name, item].join("\n")));
   asked = Object.fromEntries(question.fields.map((one) => [one.name, made(one)]));
   $("fields").replaceChildren(...Object.values(asked).map((one) => one.element));
   estimate();
@@ -198,7 +199,7 @@ function questioned(kind) {
   const values = Object.fromEntries(Object.entries(asked).map(([name, one]) => [name, one.get()]));
   const texts = Object.fromEntries(Object.entries(asked).map(([name, one]) => [name, one.text()]));
   const about = asking.about.replace(/{(\w+)}/g, (_, name) => texts[name] || "\n"); // what is not filled in has no place there
-  const own = (one) => texts[one.name] && (one.kind === "items" || values[one.name] !== one.start); // not what is usual
+  const own = (one) => texts[one.name] && (one.kind === "items" || values[one.name] !== usual(one)); // not what is usual
   const said = asking.fields.filter(own).map((one) => `${one.label}: ${texts[one.name]}`);
   const title = `${about && !about.includes("\n") ? about : asking.title} (${source.name})`;
   return { kind, ...source, question: asking.name, values, title, said: said.join("; ") };

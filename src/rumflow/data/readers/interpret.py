@@ -266,7 +266,8 @@ class Interpreter(MenuReader):
         if 2 * single > len(members):
             raise InputError(
                 f"{self.table.where(k)}: column {roles.menu!r} does not hold the menus of the choices in {roles.choice!r}, "
-                f"such as {some}: it has {short(members[0])}; is it the right column? Name that of the items on offer with menu= (--menu)"
+                f"such as {some}: it has {short(members[0])}; is it the right column? Name that of the items on "
+                "offer with menu= (--menu)"
             )
         has = "has no label" if len(strange) == len(first) else "has few labels"
         raise InputError(
