@@ -132,7 +132,9 @@ def test_groups_together_are_tested_for_differences(capsys, tmp_path):
     assert answer["homogeneity"]["statistic"] == pytest.approx(expected.homogeneity.statistic)
     assert answer["homogeneity"]["pvalue"] == expected.homogeneity.pvalue == 0.05
     assert answer["homogeneity"]["testable"] is True
-    path.write_text("\n".join(["group,menu,choice", "north,a|b,a", "north,a|b,b", "south,c|d,c"]) + "\n")
+    path.write_text(
+        "\n".join(["group,menu,choice", "north,a|b,a", "north,a|b,b", "south,c|d,c"]) + "\n", encoding="utf-8"
+    )
     assert "Whether the groups differ cannot be tested: no menus of one group bear on" in run(capsys, *words)[1]
     assert json.loads(run(capsys, *words, "--json")[1])["homogeneity"]["testable"] is False
 

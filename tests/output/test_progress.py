@@ -198,4 +198,4 @@ def test_rounds_of_a_solver_are_digits(gap, digits, news):
 @pytest.mark.parametrize("words", progress.PLAIN)
 def test_plain_words_are_of_what_is_counted(words):
     sources = Path(rf.__file__).parent.rglob("*.py")
-    assert any(f'"{words}") as counter' in path.read_text() for path in sources)
+    assert any(f'"{words}") as counter' in path.read_text(encoding="utf-8") for path in sources)

@@ -48,7 +48,7 @@ def test_only_what_is_offered_is_accepted():
 def test_menus_in_words_of_a_command(tmp_path, capsys):
     from rumflow.cli.main import main
 
-    (tmp_path / "x.csv").write_text("x1,x2\n1,a\n1,b\n2,a\n2,c\n")
+    (tmp_path / "x.csv").write_text("x1,x2\n1,a\n1,b\n2,a\n2,c\n", encoding="utf-8")
     words = ["read", str(tmp_path / "x.csv"), "--menu", "x1", "--choice", "x2", "--menus", "a,b; a,b,c", "--json"]
     assert main(words) == 0
     assert '"menus": 2' in capsys.readouterr().out
