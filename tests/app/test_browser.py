@@ -13,7 +13,8 @@ import pytest
 
 import rumflow as rf
 from rumflow.cli.main import main
-from rumflow.output.result import as_texts
+from rumflow.report.answers import answer
+from rumflow.report.take_away import tables_of
 from tests.app.conftest import drinks
 from tests.reference.systems import not_on_windows
 
@@ -185,10 +186,9 @@ def test_every_layout_from_drop_to_download(name, tab, tmp_path):
     tab.check("input[value=conflicts]")
     tab.locator("#field-level").select_option(label="any difference, also by chance")
     card = ask(tab, "conflicts")
-    rows = list(csv.DictReader(io.StringIO(take(tab, card, "Table (CSV)"))))
-    table = as_texts(rf.explain(data, level=None, most=3, seed=0).table)
-    assert [row["menu"] for row in rows] == table["menu"]
-    assert [row["share"] for row in rows] == [str(share) for share in table["share"]]
+    rows = list(csv.reader(io.StringIO(take(tab, card, "Table (CSV)"))))
+    (table,) = tables_of(answer(rf.explain(data, level=None, most=3, seed=0)).html())
+    assert rows == [table.columns, *([cell.text for cell in row] for row in table.rows)]
 
 
 def test_lines_commands_and_pages_of_an_answer(tab, tmp_path, monkeypatch, capsys):
@@ -204,11 +204,12 @@ def test_lines_commands_and_pages_of_an_answer(tab, tmp_path, monkeypatch, capsy
     names = {}
     exec(lines, names)
     assert card.locator("svg").count() == 1
-    table = take(tab, card, "Table (CSV)")
-    rows = list(csv.DictReader(io.StringIO(table)))
-    assert [float(row["lower"]) for row in rows] == names["result"].lower.tolist()
+    rows = list(csv.DictReader(io.StringIO(take(tab, card, "Table (CSV)"))))
+    assert list(rows[0]) == ["item", "95 %: from", "to", "at least", "at most"]
+    assert [row["at least"] for row in rows] == [f"{100 * low:.1f} %" for low in names["result"].lower]
     assert main([*shlex.split(command)[1:], "-q", "--out", "out.csv"]) == 0
-    assert (tmp_path / "out.csv").read_bytes().decode() == table
+    own = list(csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text(encoding="utf-8"))))
+    assert [float(row["lower"]) for row in own] == names["result"].lower.tolist()
     assert "tabular" in take(tab, card, "Table (LaTeX)")
     assert f"{names['result'].lower[0]:.4f}" in take(tab, card, "Page (HTML)")
     capsys.readouterr()
@@ -273,6 +274,8 @@ def test_sales_by_week_in_a_workbook_and_entries_that_stay(tab, tmp_path):
     tab.locator("#set").select_option("sales.xlsx")  # as it was read before
     tab.click("#sets button")
     wait_for_reading(tab, "sales.xlsx")
+    assert tab.locator("#field-confidence option:checked").inner_text() == "95 %"  # it is quick
+    tab.locator("#field-confidence").select_option(label="do not allow for chance (quick)")
     card = ask(tab, "assort")
     best = rf.best_assortment(data, {"tea": 3, "milk": 2.5, "juice": 1.25}, "nothing")
     assert f"{best.lower:.4g}".replace(".", ",") in card.locator(".lead").inner_text()
@@ -302,7 +305,7 @@ def test_cancel_and_two_pages_at_once(tab, browser, client):
     second.locator("p:has-text('Waits for 1 question asked before.')").wait_for()
     second.get_by_text("Cancel", exact=True).click()
     second.locator("p:has-text('Cancelled after 0 seconds.')").wait_for()
-    second.get_by_text("Put away", exact=True).click()
+    second.get_by_text("Close", exact=True).click()
     other.check("input[value=distance]")
     other.click("#question .main")
     other.wait_for_selector("article p:has-text('Waits for 1 question asked before.')")
@@ -314,9 +317,15 @@ def test_cancel_and_two_pages_at_once(tab, browser, client):
     tab.wait_for_selector("article p:has-text('samples drawn')")
     tab.click("article button:text-is('Cancel')")
     tab.wait_for_selector("article p:has-text('Cancelled after')")
-    tab.locator("article").first.get_by_text("Put away", exact=True).click()
+    tab.locator("article").first.get_by_text("Close", exact=True).click()
     other.wait_for_selector("article h3:text-is('How far are they from rational? (pasted.csv)') ~ .tools a")
     other.reload()
+    other.wait_for_selector("body[data-ready]")
+    titles = other.locator("article h3").all_inner_texts()
+    assert titles[0] == "How far are they from rational? (pasted.csv)"  # the newest first, as before
+    other.select_option("#set", label="pasted.csv, as read before")
+    other.click("#sets button")
+    wait_for_reading(other, "pasted.csv")
     other.wait_for_selector(
         "article h3:text-is('How far are they from rational? (pasted.csv)') ~ .tools a"
     )  # kept in the session
@@ -397,7 +406,7 @@ def test_a_server_that_has_ended_is_said_on_the_card(browser, client):
     card = page.locator("article").first
     card.locator(".error:has-text('Start rumflow app again')").wait_for()
     assert card.locator("progress, button:text-is('Cancel')").count() == 0
-    card.get_by_text("Put away", exact=True).click()
+    card.get_by_text("Close", exact=True).click()
     assert page.locator("article .error").count() == 0
     page.close()
     for name, job in list(client.server.jobs.all.items()):
@@ -460,7 +469,7 @@ def test_a_killed_worker_is_survived(tab, client):
     os.kill(client.server.jobs._process.pid, signal.SIGKILL)
     tab.wait_for_selector("article .error:has-text('nothing else is lost')")
     ask(tab, "distance")
-    tab.locator("article").nth(1).get_by_text("Put away", exact=True).click()
+    tab.locator("article").nth(1).get_by_text("Close", exact=True).click()
 
 
 def test_keyboard_only_scripts_in_labels_and_local_numbers(tab):

@@ -17,7 +17,8 @@ def test_a_panel_is_warned_of_beside_the_people(tmp_path):
     about = {one["about"]: one["text"] for one in found["cautions"]}
     assert "5 subjects made 60 choices" in about["subject"]
     assert about["subject"].endswith(
-        "To take choices as independent, say “People who chose several times”: count as one choice after the other."
+        "To take choices as independent, say “People who chose several times”: count as one choice after the other "
+        "(in “Could it be chance?”)."
     )
     assert found["facts"]["subjects"] == 5
     shares = found["menus"][0]["shares"]
@@ -58,6 +59,27 @@ def test_an_error_stands_beside_its_field(tmp_path):
     assert "choose “several columns …” here and tick them" in wide["error"]
 
 
+def test_buying_nothing_that_some_menus_lacked(tmp_path):
+    text = "menu,choice,Age group\n" + "a;b;none,a,old\na;b,b,young\na;c;none,none,old\n" * 4
+    found = described(tmp_path, text, outside_option="none")
+    about = {one["about"]: one["text"] for one in found["cautions"]}
+    assert (
+        about["outside_option"]
+        == "'none' was not on 1 of 3 menus and has been put there by “Buying nothing”. Is that right?"
+    )
+    assert "“Group”: 'Age group' keeps the groups apart" in about["group"]
+    assert (found["outside"], found["starts"]) == (0, {"confidence": 0.95})
+
+
+def test_a_wrong_column_stands_beside_its_field(tmp_path):
+    text = "shown,product,price\n" + "a;b,a,1.99\na;b;c,b,2.5\nb;c,c,1.99\n" * 3
+    wrong = described(tmp_path, text, menu="shown", choice="price")
+    assert wrong["field"] == "choice"
+    assert "'price', with '1.99', '2.5', has no label of the menus" in wrong["error"]
+    assert "Buying nothing" not in wrong["error"]
+    assert described(tmp_path, text, menu="price", choice="product")["field"] == "menu"
+
+
 def test_the_file_is_called_as_people_call_it(tmp_path):
     for text in ("", "x,y\n1,2\n", "menu,choice\n"):
         fault = described(tmp_path, text)["error"]
@@ -69,7 +91,8 @@ def test_words():
     assert page_words("say count='n' (--count) or clean=True") == "say “Count”: 'n' or “Sloppy spelling”: yes"
     assert page_words("n_boot=2.5: no") == "“Simulated samples”: 2.5: no"
     assert (
-        page_words("say cluster=True") == "say “People who chose several times”: are drawn whole where they are known"
+        page_words("say cluster=True")
+        == "say “People who chose several times”: are drawn whole where they are known (in “Could it be chance?”)"
     )
     assert page_words("few from {tea, milk}: 3") == "few from tea, milk: 3"
     assert page_words("weights='counts'") == "“Menus count”: by their number of choices"

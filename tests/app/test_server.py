@@ -31,11 +31,13 @@ def test_from_upload_to_download(client):
     assert "<svg" in now["answer"]["html"]
     status, headers, content = client.get(f"file/{job}/csv")
     assert headers["Content-Disposition"] == "attachment; filename*=UTF-8''How-far-b-tea-b-drinks-csv.csv"
-    assert content.startswith(b"menu_mask,menu,item,observed,fitted")
+    assert content.startswith(b"menu,item,chosen by,nearest,points")
     assert client.get(f"file/{job}/tex")[2].startswith(b"% needs")
     assert client.get(f"file/{job}/html")[2].startswith(b"<!DOCTYPE html>")
     assert b"<h1>How far, &lt;b&gt;tea&lt;/b&gt;? (drinks.csv)</h1>" in client.get(f"file/{job}/html")[2]
-    assert job in json.loads(client.get("answers")[2])["answers"]
+    session = json.loads(client.get("answers")[2])
+    assert job in session["answers"]
+    assert session["read"][-1] == source | {"name": "drinks.csv"}  # offered again when the page is loaded again
     folders = sorted(client.server.folder.iterdir())
     assert client.post(f"forget/{job}", {})[0] == 200
     assert job not in json.loads(client.get("answers")[2])["answers"]

@@ -4,6 +4,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -30,6 +31,21 @@ def test_the_page_ends_with_the_command(name, tmp_path):
         assert "files are removed" in server.stdout.read()
         assert server.wait() == 0
     assert list(Path(tmp_path).iterdir()) == []
+
+
+@not_on_windows
+def test_ctrl_c_in_a_terminal_is_for_the_server_only(tmp_path):
+    """A terminal sends it to all processes of the command; nothing but the last line is said."""
+    command = [sys.executable, "-m", "rumflow", "app", "--no-browser"]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes, env=environment, text=True, start_new_session=True) as server:
+        server.stdout.readline()
+        time.sleep(0.05)  # the worker begins
+        os.killpg(server.pid, signal.SIGINT)
+        out, err = server.communicate(timeout=60)
+    assert out.endswith("The page has ended; its files are removed.\n")
+    assert err == ""
 
 
 def test_bad_options(capsys):

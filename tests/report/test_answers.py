@@ -66,6 +66,15 @@ def test_ranges_of_a_menu_and_of_what_goes(odd, confidence):
     assert rows_of(told)[0][-1] == f"{100 * gone.ratio_upper[0]:.1f} %"
 
 
+def test_wide_ranges_say_what_would_tell_more(odd):
+    pairs = rf.ChoiceData.from_counts({("a", "b"): {"a": 5, "b": 5}, ("b", "c"): {"b": 5, "c": 5}})
+    wide = answer(rf.bounds(pairs, ["a", "c"], confidence=None))
+    assert "“Which menu should be offered next?” shows" in " ".join(wide.text)
+    assert "say little" not in " ".join(answer(rf.bounds(odd, ["tea", "milk"], confidence=None)).text)
+    gone = answer(rf.diversion(pairs, "a", ["a", "b", "c"], confidence=None))
+    assert any(line.startswith("Each range holds by itself: what a loses is shared out") for line in gone.text)
+
+
 def test_assortments(odd):
     best = rf.best_assortment(odd, {"tea": 3, "milk": 2}, "juice")
     found = answer(best)
@@ -84,9 +93,22 @@ def test_models_and_groups(odd):
     other = data_of({menu: own[::-1] for menu, own in GOOD.items()} | {("tea", "milk"): (10, 90)})
     differ = answer(rf.compare_groups({"young": data_of(GOOD), "old": other}, n_boot=99, seed=0))
     assert re.match(r"Yes, the groups choose differently: \d+ in 1,000 samples", differ.lead)
-    assert [row[0] for row in rows_of(differ)] == ["young", "old"]
+    shares, each = differ.tables
+    assert shares.columns == ["menu", "item", "old", "young"]
+    assert [row[0].text for row in each.rows] == ["old", "young"]
+    assert any(
+        line.startswith("The largest difference: 50.0 % of young and 10.0 % of old took tea") for line in differ.text
+    )
+    opposite = data_of({("tea", "milk"): (10, 90), ("tea", "milk", "juice"): (8, 80, 12), ("milk", "juice"): (85, 15)})
+    both = answer(rf.compare_groups({"young": data_of(GOOD), "old": opposite}, n_boot=99, seed=0))
+    assert any(line.endswith("same tastes (p = 0.01); that does not make them irrational.") for line in both.text)
     alike = answer(rf.compare_groups({"young": odd, "old": odd}, n_boot=19, seed=0))
     assert alike.lead.startswith("No difference is shown")
+    assert any(line.startswith("Together they are not one rational population (p = 0.05)") for line in alike.text)
+    no = answer(rf.compare_groups({"young": odd, "old": odd}, n_boot=99, seed=0))
+    assert "No rational population explains all groups together (p = 0.01)." in no.text
+    same = answer(rf.compare_groups({"young": data_of(GOOD), "old": data_of(GOOD)}, n_boot=19, seed=0))
+    assert "All groups may be one population with the same tastes (p = 1)." in same.text
     assert any("take at least 39" in line for line in alike.text)
     far = {(f"dark {a}", f"dark {b}"): {f"dark {a}": 3, f"dark {b}": 4} for a, b in ("xy", "yz", "xz")}
     apart = answer(rf.compare_groups({"young": odd, "old": rf.ChoiceData.from_counts(far)}, n_boot=19, seed=0))

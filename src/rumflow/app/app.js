@@ -9,6 +9,8 @@ let limit = Infinity; // bytes of a file
 let source = null; // the data of step 1: {upload} or {dataset}, and options
 let items = []; // their labels
 let outside = null; // the number of the item that means buying nothing
+let starts = {}; // what stands first in fields, where the data decide
+const usual = (one) => starts[one.name] ?? one.start;
 const before = {}; // data that were read, by name: their sources
 const typed = {}; // what was filled in, by question, field and item
 let controls = {}; // the fields of step 1, by name
@@ -107,9 +109,8 @@ function showData(data, next) {
   if (good) {
     const left = data.facts.menus - data.menus.length;
     $("bars").replaceChildren(...data.menus.map(bars), ...(left ? [make("p", { className: "soft" }, `and ${format(left)} more menus`)] : []));
-    [items, outside] = [data.items, data.outside];
-    if (!source.dataset && !(data.name in before)) $("set").append(make("option", { value: data.name }, `${data.name}, as read before`));
-    if (!source.dataset) before[data.name] = source;
+    [items, outside, starts] = [data.items, data.outside, data.starts];
+    if (!source.dataset) keep(source);
     showQuestions(data.questions);
     say(`${data.name} was read.`);
     $("read-title").focus();
@@ -117,6 +118,12 @@ function showData(data, next) {
     say("");
     controls[data.field] ? controls[data.field].fail(data.error) : ($("data-error").textContent = data.error);
   }
+}
+
+// Data that were read can be taken again.
+function keep(one) {
+  if (!(one.name in before)) $("set").append(make("option", { value: one.name }, `${one.name}, as read before`));
+  before[one.name] = one;
 }
 
 function showRoles(data, found, good) {
@@ -131,8 +138,8 @@ function showRoles(data, found, good) {
     $(first || name === data.field || (source.options[name] ?? start) !== start ? "roles" : "settings").append(one.element);
   };
   for (const role of data.columns.length ? known.roles : []) {
-    const one = roleControl(role, data.columns, found[role.name], source.options[role.name], good);
     const notes = cautions(data, role.name);
+    const one = roleControl(role, data.columns, found[role.name], source.options[role.name], good, notes);
     one.element.append(...notes);
     add(role.name, one, found[role.name] || notes.length || named.includes(role.name));
   }
@@ -140,7 +147,9 @@ function showRoles(data, found, good) {
     const buys = one.name === "outside_option"; // nothing: what the data call it, where they have it
     const placeholder = buys && data.items?.[data.outside] !== undefined ? `${data.items[data.outside]} (found)` : "";
     const now = { ...one, placeholder, start: source.options[one.name] ?? one.start };
-    add(one.name, control(now, `setting-${one.name}`), buys, one.kind === "text" ? "" : one.start);
+    const made = control(now, `setting-${one.name}`);
+    made.element.append(...cautions(data, one.name));
+    add(one.name, made, buys, one.kind === "text" ? "" : one.start);
   }
   $("more").open = !good && !controls[data.field];
 }
@@ -180,7 +189,7 @@ function showFields(question) {
   asking = question;
   $("ask-error").textContent = "";
   $("about-question").textContent = question.text;
-  const made = (one) => control(one, `field-${one.name}`, (input, item = "") => remember(input, [question.name, one.name, item].join("\n")));
+  const made = (one) => control({ ...one, start: usual(one) }, `field-${one.name}`, (input, item = "") => remember(input, [question.name, one.name, item].join("\n")));
   asked = Object.fromEntries(question.fields.map((one) => [one.name, made(one)]));
   $("fields").replaceChildren(...Object.values(asked).map((one) => one.element));
   estimate();
@@ -190,7 +199,7 @@ function questioned(kind) {
   const values = Object.fromEntries(Object.entries(asked).map(([name, one]) => [name, one.get()]));
   const texts = Object.fromEntries(Object.entries(asked).map(([name, one]) => [name, one.text()]));
   const about = asking.about.replace(/{(\w+)}/g, (_, name) => texts[name] || "\n"); // what is not filled in has no place there
-  const own = (one) => texts[one.name] && (one.kind === "items" || values[one.name] !== one.start); // not what is usual
+  const own = (one) => texts[one.name] && (one.kind === "items" || values[one.name] !== usual(one)); // not what is usual
   const said = asking.fields.filter(own).map((one) => `${one.label}: ${texts[one.name]}`);
   const title = `${about && !about.includes("\n") ? about : asking.title} (${source.name})`;
   return { kind, ...source, question: asking.name, values, title, said: said.join("; ") };
@@ -233,13 +242,13 @@ function showProgress({ state, before: ahead, seconds, progress }, bar, news) {
 
 // `question` and its `fields` were just asked; an answer from before has none, and is shown in silence.
 async function showAnswer(job, card, question, fields = {}) {
+  $("answers").prepend(card); // at once, so that answers from before keep their order
   const name = (await call(`job/${job}`)).title;
   const title = make("h3", { tabIndex: -1 }, name);
   const bar = make("progress", { "aria-label": `${name}: progress` });
   const news = make("p", { className: "soft" });
   card.replaceChildren(title, bar, news, button("Cancel", () => post(`cancel/${job}`, {})));
   $("answered").hidden = false;
-  $("answers").prepend(card);
   if (question) {
     say(`${name} This is being answered.`);
     card.scrollIntoView({ block: "nearest" });
@@ -255,7 +264,7 @@ async function showAnswer(job, card, question, fields = {}) {
   } else {
     const reason = now.state === "cancelled" ? `Cancelled after ${time(now.seconds)}.` : now.answer.error;
     const again = question ? [button("Ask again", () => ask(question, card, {}))] : [];
-    const away = button("Put away", () => remove(card, job));
+    const away = button("Close", () => remove(card, job));
     card.replaceChildren(title, make("p", { className: "error" }, reason), make("div", { className: "tools" }, ...again, away));
   }
   estimate();
@@ -275,7 +284,7 @@ function fill(card, title, job, answer) {
   sortTables(inside);
   const forms = { html: "Page (HTML)", csv: "Table (CSV)", tex: "Table (LaTeX)" };
   const links = Object.entries(forms).map(([ending, text]) => make("a", { href: `file/${job}/${ending}`, className: "button", download: "" }, text));
-  const away = button("Put away", () => remove(card, job));
+  const away = button("Close", () => remove(card, job));
   const command = answer.commands.length ? copied(answer.commands.join("\n")) : make("p", {}, `There is none: ${answer.unsaid}.`);
   const same = make("details", {}, make("summary", {}, "The same answer in Python and from the command line"));
   const where = answer.file === PASTED ? `Save the table that you pasted as ${PASTED}, in the folder where you run this.` : `${answer.file} is read in the folder where you run this.`;
@@ -311,6 +320,7 @@ async function begin() {
     $("set").append(...known.datasets.map((one) => make("option", { value: one.name }, one.title)));
     say("");
     document.body.dataset.ready = "yes";
+    session.read.forEach(keep);
     for (const one of session.answers) showAnswer(one, make("article"));
   } catch (fault) {
     say(fault.message);

@@ -16,15 +16,14 @@ from rumflow.data.datasets import published, simulated
 from rumflow.data.readers.roles import ROLES
 from rumflow.data.readers.settings import SETTINGS, options_from
 from rumflow.errors import InputError, RumflowError
-from rumflow.output.files import write_table, write_text
-from rumflow.output.names import how_many
-from rumflow.output.result import as_texts
-from rumflow.projection.cost import estimate_cost
+from rumflow.output.files import write_text
 from rumflow.report.answers import answer_html
+from rumflow.report.cost import cost_text
 from rumflow.report.render import answer_page, numbered_labels
+from rumflow.report.take_away import write_tables
 
-#: Data that are kept read, so that questions need not read them again; seconds that the pictures of an answer take.
-_KEPT, DRAWING = 3, 1
+#: Data that are kept read, so that questions need not read them again.
+_KEPT = 3
 
 
 class Bench:
@@ -82,16 +81,6 @@ class Bench:
     cost = ask  # without a folder: only what it will cost
 
 
-def cost_text(data: ChoiceData, projections: int) -> str:
-    """What an answer will cost, in words."""
-    cost = estimate_cost(data)
-    if cost.note or cost.seconds != cost.seconds:
-        return f"This may take long: {cost.note or 'nobody can say how long'}. It can be cancelled at any time."
-    seconds = DRAWING + cost.seconds * projections
-    time = how_many(round(seconds), "second") if seconds < 100 else how_many(round(seconds / 60), "minute")
-    return f"About {time} on an idle machine, longer on a busy one. It can be cancelled at any time."
-
-
 def make_answer(plan: Plan, reading: Reading, data: ChoiceData, title: str, said: str) -> dict[str, Any]:
     """Run it; what the page shows, and the files to download, in the current folder."""
     groups, unsaid = data.understood.to_dict()["roles"].get("group"), plan.unsaid
@@ -104,17 +93,13 @@ def make_answer(plan: Plan, reading: Reading, data: ChoiceData, title: str, said
         if reading.path:  # the file as people know it
             data = data.replace(understood=replace(data.understood, source=reading.name))
         how = {"command": "\n".join(commands) or lines, "title": reading.title, "words": page_words}
-        result = plan.call.run(data, progress=True, **how)
+        plan.call.run(data, progress=True, **how)
         page = Path("report.html").rename("answer.html").read_text(encoding="utf-8")
         body = page.partition("</header>")[2].partition("<footer>")[0]
-        values = [str(value) if isinstance(value, list) else value for value in result.values()]
-        table = {"what": list(result), "value": values}
     else:
         result = plan.call.run(data, progress=True)
         body = (f"<p>{escape(said)}</p>" if said else "") + answer_html(result, page_words)
-        table = as_texts(result.table)
         write_text(answer_page(title, body, labels), "answer.html")
-    for ending in ("csv", "tex"):
-        write_table(table, f"answer.{ending}")
+    write_tables(body, "answer")
     said_with = {"python": lines, "commands": commands, "unsaid": unsaid, "file": reading.path and reading.name}
     return {"html": body, "labels": labels, **said_with}

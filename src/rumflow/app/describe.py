@@ -7,9 +7,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from rumflow.app.questions import QUESTIONS
+from rumflow.app.questions import BY_NAME, QUESTIONS
 from rumflow.data.calls import Reading
 from rumflow.data.choices import ChoiceData
+from rumflow.data.design import number_of_outside
 from rumflow.data.preflib import is_preflib
 from rumflow.data.readers.opening import first_rows, open_source
 from rumflow.data.readers.roles import ROLES, WIDE
@@ -17,13 +18,11 @@ from rumflow.data.readers.settings import SETTINGS
 from rumflow.data.summary import DataSummary
 from rumflow.errors import InputError
 from rumflow.output.files import plain
+from rumflow.report.cost import usual_level
 from rumflow.text import visible
 
 #: Rows and columns of the preview, menus and shares of a menu that are shown.
 MOST_ROWS, MOST_COLUMNS, MOST_MENUS, MOST_SHARES = 8, 200, 40, 12
-
-#: What people call the choice of nothing.
-OUTSIDE = ("nothing", "none", "no purchase", "no choice", "no buy", "opt out", "outside", "outside option")
 
 #: Notes of the reader that repeat the facts of the page.
 _COUNTED = re.compile(r"[\d,]+ (items|subjects|groups)\b")
@@ -72,24 +71,18 @@ def describe(reading: Reading, load: Callable[[Reading], ChoiceData]) -> dict[st
         ],
         "facts": {"items": len(data.items), "menus": summary.menus, "choices": summary.choices}
         | {"subjects": summary.subjects, "groups": len(summary.groups)},
-        "outside": _outside(data, reading.options.get("outside_option")),
+        "outside": number_of_outside(data, reading.options.get("outside_option")),
+        "starts": {"confidence": usual_level(data)},
         "questions": {one.name: one.needs(data) for one in QUESTIONS},
     }
     return {**found, **plain(more)}
-
-
-def _outside(data: ChoiceData, said: Any) -> int | None:
-    """The number of the item that means buying nothing, as step 1 said or as it is called."""
-    names = [visible(label).casefold() for label in data.items]
-    wanted = OUTSIDE if said is None else [str(said).casefold()]
-    return next((names.index(name) for name in wanted if name in names), None)
 
 
 def _about(text: str) -> str:
     """Beside what a caution stands: a role, the columns or the menus."""
     if re.search(r"\bsubjects?\b|\bperson", text):
         return "subject"
-    named = re.match(r".*?\b(" + "|".join(_ROLES) + r")=", text)
+    named = re.match(r".*?\b(" + "|".join([*_ROLES, "outside_option"]) + r")=", text)
     return named[1] if named else "columns" if text.startswith("Not used") else "menus"
 
 
@@ -121,4 +114,5 @@ def _field_words(found: re.Match[str]) -> str:
     if field:
         own = {repr(one): text for one, text in field.choices}
         words |= {"True": own.get(repr(field.start), "yes")} | own
-    return f"“{label}”" + (f": {words.get(value, value)}" if value else "")
+    home = f" (in “{BY_NAME['chance'].title}”)" if name == "cluster" else ""  # no other question has it
+    return f"“{label}”" + (f": {words.get(value, value)}" if value else "") + home

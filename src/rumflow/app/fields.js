@@ -94,10 +94,12 @@ function control(one, id, keep = (input) => input) {
 }
 
 // A role: found by the reader, none, a column, or several in the order in which they are ticked.
-function roleControl(role, columns, found, said, good) {
+// Columns that a note on the role names come first.
+function roleControl(role, columns, found, said, good, notes) {
   const several = Array.isArray(said);
-  const choices = columns.map((name) => [`=${name}`, name]).concat(role.several ? [["several", "several columns …"]] : []);
-  const auto = found ? `${[found].flat().join(", ")} (found)` : good ? "not found" : "find it";
+  const hinted = columns.filter((name) => notes.some((note) => note.textContent.includes(`'${name}'`)));
+  const choices = [...new Set([...hinted, ...columns])].map((name) => [`=${name}`, name]).concat(role.several ? [["several", "several columns …"]] : []);
+  const auto = found ? `${[found].flat().join(", ")} (found)` : good ? "not found" : "found by itself";
   const input = choose([[null, auto], [false, "there is none"], ...choices], several ? "several" : said ? `=${said}` : said ?? null);
   let ticked = several ? [...said] : [];
   const [box] = each("checkbox", (tick, name) => {

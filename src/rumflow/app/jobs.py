@@ -10,7 +10,7 @@ import shutil
 import signal
 import time
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from threading import Condition, Thread
 from typing import Any
 
@@ -122,6 +122,7 @@ class Jobs:
 
     def _run(self) -> None:
         if hasattr(signal, "pthread_sigmask"):  # Ctrl-C is for the server: the worker never hears of it
+            resource_tracker.ensure_running()  # by itself it starts with the worker, and lets Ctrl-C through again
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
         self._restart()
         while (job := self._next()) is not None:

@@ -17,6 +17,7 @@ from rumflow.data.readers.settings import check_choice
 from rumflow.errors import InputError
 from rumflow.inference.confidence import has_counts
 from rumflow.output.names import name_order
+from rumflow.report.cost import REPLICATES
 
 
 class Field(NamedTuple):
@@ -148,7 +149,7 @@ def _leave(asked: Asked) -> Plan:
 
 def _replicates(asked: Asked, items: int) -> int:
     """About so many projections are behind the intervals."""
-    return 1 if asked["confidence"] is None else 2_000 * items
+    return 1 if asked["confidence"] is None else REPLICATES * items
 
 
 def _assort(asked: Asked) -> Plan:

@@ -129,7 +129,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif rest == ["answers"]:
             asked = [(own, one) for own, one in self.server.jobs.all.items() if one.kind == "ask"]
             found = [own for own, one in asked if one.state != CANCELLED and "error" not in one.answer]
-            self._send_json({"answers": found, "most_bytes": self.server.most_bytes, "version": __version__})
+            more = {"read": self._read_before(), "most_bytes": self.server.most_bytes, "version": __version__}
+            self._send_json({"answers": found} | more)
         elif job is not None and rest[0] == "job" and len(rest) == 2:
             self._send_json(self.server.jobs.about(job) | {"title": job.content.get("title"), "answer": job.answer})
         elif job is not None and rest[0] == "file" and rest[2:] in ([one] for one in _FILES) and "html" in job.answer:
@@ -140,6 +141,13 @@ class _Handler(BaseHTTPRequestHandler):
             )
         else:
             raise Refused(HTTPStatus.NOT_FOUND, "there is no such page")
+
+    def _read_before(self) -> list[dict[str, Any]]:
+        """Files that were read and are still here, as the page names them, each as it was read last."""
+        keys = {str(path): key for key, (path, _) in self.server.uploads.items()}
+        good = [one for one in list(self.server.jobs.all.values()) if one.kind == "read" and "items" in one.answer]
+        read = [one.content for one in good if one.content["path"] in keys]
+        return [{"upload": keys[one["path"]], "name": one["name"], "options": one["options"]} for one in read]
 
     def _post(self, rest: list[str], name: str) -> None:
         if rest == ["upload"]:

@@ -189,3 +189,24 @@ def next_steps(data: Counted) -> list[Step]:
         found.append(Step.of(Call("rum_test_many", (GROUPS,)), ["test", "--by", "group"], "each group by itself"))
     page = Call("make_report", (DATA, "report.html"), home="rumflow.report")
     return [*found, Step.of(page, ["report", "-o", "report.html"], "all of it on one page")]
+
+
+#: What people call the choice of nothing.
+OUTSIDE = (
+    "nothing",
+    "none",
+    "none of these",
+    "no purchase",
+    "no choice",
+    "no buy",
+    "opt out",
+    "outside",
+    "outside option",
+)
+
+
+def number_of_outside(data: Counted, said: object = None) -> int | None:
+    """The number of the item that means buying nothing: the one that was said, or else the one that is called so."""
+    names = [visible(label).casefold() for label in data.items]
+    wanted = OUTSIDE if said is None else [str(said).casefold()]
+    return next((names.index(name) for name in wanted if name in names), None)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -315,6 +315,8 @@ class GroupComparison(Result):
     homogeneity : HomogeneityTest or None
         Null hypothesis: all groups choose alike, whether or not a RUM does. None after Ctrl-C in a test before it, and where
         there is one group.
+    groups : dict
+        The data of each group, by its name.
 
     Examples
     --------
@@ -328,6 +330,7 @@ class GroupComparison(Result):
     together: RumTest
     each: RumTests
     homogeneity: HomogeneityTest | None = None
+    groups: dict[Any, ChoiceData] = field(default_factory=dict)
     _listed = "tests"
 
     @property
@@ -436,14 +439,15 @@ def compare_groups(
     kind = find_convention(options.pop("convention", None), options.pop("draws", "auto"))
     plan = Plan(n_boot, tau, weights, cluster, convention=kind, seed=entropy(seed, rng), **options)
     groups = as_data(groups)
-    source = Source(dict(zip(*named_groups(groups), strict=True)))
+    named = dict(zip(*named_groups(groups), strict=True))
+    source = Source(named)
     together = run_test(source, plan, jobs)
     if together.interrupted:
-        return GroupComparison(together, RumTests((), (), plan.seed, 0.0))
+        return GroupComparison(together, RumTests((), (), plan.seed, 0.0), groups=named)
     each = _run_tests(groups, plan, _beside(jobs, "each"))
     if any(test.interrupted for test in each.tests) or len(each) < 2:
-        return GroupComparison(together, each)
-    return GroupComparison(together, each, run_homogeneity(source, plan, _beside(jobs, "homogeneity")))
+        return GroupComparison(together, each, groups=named)
+    return GroupComparison(together, each, run_homogeneity(source, plan, _beside(jobs, "homogeneity")), named)
 
 
 def _beside(jobs: JobOptions, ending: str) -> JobOptions:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from rumflow.data.readers.texts import natural
 from rumflow.inference import (
     BestAssortment,
     Bounds,
@@ -33,6 +34,7 @@ from rumflow.projection.results import Projection
 from rumflow.report.assortment import assortment_content
 from rumflow.report.explanation import explanation_content
 from rumflow.report.findings import LEVEL, RATIONAL, plain_notes
+from rumflow.report.groups import differences_table, group_differences, largest_difference
 from rumflow.report.page_model import RANDOM_UTILITY
 from rumflow.report.render import SCROLLED, THEORY, PageTable, render
 from rumflow.report.svg import draw
@@ -112,6 +114,9 @@ def _distance(fit: Projection) -> Answer:
 def _chance(test: RumTest) -> Answer:
     caption = "How odd samples of rational people would be (bars), and how odd these data are (line)."
     pictures = [(caption, draw(lambda ax: plots.plot_null(test, ax), 7.6, 3.4, "null"))]
+    table = PageTable("The test in numbers", ["what", "number"], [False, True])
+    table.add("p-value", (test.pvalue, f"{test.pvalue:.3g}"))
+    table.add("simulated samples", test.n_boot)
     often, more = _often(test.pvalue), [ASSUMPTION] if test.pvalue <= LEVEL else _too_few(test.n_boot)
     if test.statistic < 1e-12:
         lead = "There is nothing to explain: some population of rational people chooses exactly like this."
@@ -122,7 +127,7 @@ def _chance(test: RumTest) -> Answer:
     else:
         lead = f"Yes: {often} drawn from rational people would be as odd as these data. They may well be rational."
         more.append("That chance explains it does not prove that people are rational.")
-    return Answer(lead, [*more, *plain_notes(test), RATIONAL], pictures=pictures)
+    return Answer(lead, [*more, *plain_notes(test), RATIONAL], pictures=pictures, tables=[table])
 
 
 @answer.register
@@ -149,7 +154,7 @@ def _predict(found: Bounds) -> Answer:
         "; the thin line allows for chance." if said else "."
     )
     picture = draw(lambda ax: plots.plot_bounds(found, ax), 7.6, 3.2, "bounds")
-    text = [f"{_OPEN} {_sampling(found.confidence)}", *found.remarks()]
+    text = [f"{_OPEN} {_sampling(found.confidence)}", *_little(low, high), *found.remarks()]
     lead = f"From {say_menu(found.items, found.menu)} people would take: {shares}{more}."
     return Answer(lead, text, pictures=[(caption, picture)], tables=[table])
 
@@ -164,7 +169,7 @@ def _leaves(found: Diversion) -> Answer:
     item = visible(found.item)
     table = PageTable(
         "Gains in percentage points, and of those who took it, how many turn to each item",
-        ["item", *_level_words(found.confidence), "at least", "at most", "turn to it: at least", "at most"],
+        ["item", *_level_words(found.confidence), "at least", "at most", "turn to it: at least", "turn to it: at most"],
         [False, *([True] * (6 if said else 4))],
     )
     for k, other in enumerate(items):
@@ -174,7 +179,10 @@ def _leaves(found: Diversion) -> Answer:
     seen = "" if found.observed else ", a menu that was never offered"
     lead = f"Without {item}, which {_range(*found.share)} take from {say_menu(items, found.menu)}{seen}: {gains}{more}."
     picture = draw(found.plot, 7.6, 1.4 + 0.4 * len(items), "gains")
-    text = [f"{_OPEN} {_sampling(found.confidence)}", *found.notes]
+    text = [f"{_OPEN} {_sampling(found.confidence)}", *_little(low, high)]
+    if np.nansum(high) > found.share[1] + 5e-4:
+        text.append(_ONE_AT_A_TIME.format(item=item))
+    text += found.notes
     return Answer(lead, text, pictures=[("What each item may gain.", picture)], tables=[table])
 
 
@@ -229,21 +237,26 @@ def _groups(found: GroupComparison) -> Answer:
     table = PageTable(
         "Is each group rational?", ["group", "p-value", "adjusted", "verdict"], [False, True, True, False]
     )
-    for name, test, adjusted in zip(each.names, each.tests, each.holm.tolist(), strict=True):
+    tests = sorted(zip(each.names, each.tests, each.holm.tolist(), strict=True), key=lambda one: natural(one[0]))
+    for name, test, adjusted in tests:
         verdict = "not rational" if adjusted <= LEVEL else "may be rational"
         table.add(visible(name), (test.pvalue, f"{test.pvalue:.3g}"), (adjusted, f"{adjusted:.3g}"), verdict)
-    together = found.together
-    one = (
-        "All groups as one population may be rational"
-        if together.pvalue > LEVEL
-        else "All groups as one are not rational"
-    )
-    text = [f"{one} (p = {together.pvalue:.3g}).", "Adjusted: for testing several groups at once (Holm)."]
+    together, differences = found.together, group_differences(found.groups)
+    shown = f"(p = {together.pvalue:.3g})"
+    if together.pvalue > LEVEL:
+        one = f"All groups may be one population with the same tastes {shown}."
+    elif (each.holm <= LEVEL).any():
+        one = f"No rational population explains all groups together {shown}."
+    elif alike is not None and alike.pvalue <= LEVEL:
+        one = f"The groups are not one population with the same tastes {shown}; that does not make them irrational."
+    else:
+        one = f"Together they are not one rational population {shown}, though each may be: they differ, or only all show it."
+    text = [*largest_difference(differences), one, "Adjusted: for testing several groups at once (Holm)."]
     text += _too_few(min((test.n_boot for test in each.tests), default=0), len(each))
     return Answer(
         lead,
         [*text, *([ASSUMPTION] if together.pvalue <= LEVEL else []), *plain_notes(together), RATIONAL],
-        tables=[table],
+        tables=[*differences_table(differences), table],
     )
 
 
@@ -266,6 +279,18 @@ def _next(found: NextMenus) -> Answer:
 
 
 _OPEN = "All shares in a range fit the data equally well. Assumed is only that everybody ranks the items and takes the best."
+
+
+_ONE_AT_A_TIME = (
+    "Each range holds by itself: what {item} loses is shared out, so where one item gains the most that it may, others gain "
+    "less. All that is gained together is what {item} had."
+)
+
+
+def _little(low: Any, high: Any) -> list[str]:
+    """That the data say little, and which question helps, where a range covers more than half."""
+    little = "The data say little about this menu; “Which menu should be offered next?” shows what would tell more."
+    return [little] if np.nanmax(high - low, initial=0.0) > 0.5 else []
 
 
 def _too_few(n_boot: int, tests: int = 1) -> list[str]:

@@ -202,3 +202,16 @@ def test_files_that_rumflow_wrote_come_back(tmp_path):
     again = ChoiceData.from_csv(tmp_path / "a.csv")
     assert again.equals(data)
     assert again.understood.roles["weight"] == "weight"
+
+
+def test_columns_that_end_in_group_are_pointed_out_and_not_used():
+    table = {"menu": ["a;b", "a;b;c"] * 4, "choice": ["a", "b"] * 4, "Age group": ["18-34", "35+"] * 4}
+    data = rf.ChoiceData.from_frame(table)
+    assert data.understood.warnings == (
+        "column 'Age group' is not used; group='Age group' (--group 'Age group') keeps the groups apart",
+    )
+    assert data.rows.groups == ()
+    assert "Age group" in data.understood.unused
+    counts = {"menu": ["ab", "ab"] * 2, "item": ["a", "b"] * 2, "count": [3, 4, 5, 6], "age_group": [1, 1, 2, 2]}
+    with pytest.raises(rf.InputError, match="appears twice"):  # not guessed
+        rf.ChoiceData.from_frame(counts)

@@ -33,3 +33,11 @@ def test_no_availability_and_no_menu_where_there_is_none():
 def test_a_column_of_0_and_1_is_no_menu():
     table = {"id": [1, 1, 2, 2], "alt": list("abab"), "choice": [1, 0, 0, 1], "available": [1, 1, 1, 1]}
     assert ChoiceData.from_frame(table).understood.roles["available"] == ("available",)
+
+
+@pytest.mark.parametrize("name", ["Product picked", "item_chosen", "Selected product", "chosen option"])
+def test_choices_under_longer_names(name):
+    table = {"menu": ["tea;milk", "tea;milk;cola"] * 3, name: ["tea", "milk"] * 3, "brand": ["x", "y"] * 3}
+    assert rf.ChoiceData.from_frame(table).understood.roles["choice"] == name
+    with pytest.raises(rf.InputError, match="the choice could be"):
+        rf.ChoiceData.from_frame(table | {"picked": ["tea", "cola"] * 3})

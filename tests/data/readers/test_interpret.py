@@ -62,3 +62,42 @@ def test_0_1_choice_columns(tmp_path, kind):
     flags["choice_tea"][5], flags["choice_milk"][5], flags["choice_juice"][5] = 0, 0, 0
     with pytest.raises(rf.InputError, match="no choice is given"):
         read({**offered, **flags}, tmp_path, kind)
+
+
+@pytest.mark.parametrize(
+    ("menu", "choice", "words"),
+    [
+        (
+            "shown",
+            "price",
+            "column 'price', with '1.99', '2.5', has no label of the menus, such as {tea, milk}; is it the right",
+        ),
+        (
+            "price",
+            "product",
+            "column 'price' does not hold the menus of the choices in 'product', such as 'tea', 'milk'",
+        ),
+    ],
+)
+def test_a_wrong_column_is_named_and_no_row(menu, choice, words):
+    table = {"shown": ["tea;milk", "tea;milk;cola", "milk;cola"] * 3, "product": ["tea", "milk", "cola"] * 3}
+    table["price"] = ["1.99", "2.5", "1.99"] * 3
+    with pytest.raises(rf.InputError) as caught:
+        rf.ChoiceData.from_frame(table, menu=menu, choice=choice)
+    assert words in str(caught.value)
+    assert "outside_option" not in str(caught.value)
+
+
+def test_one_wrong_row_is_named():
+    table = {"menu": ["tea;milk", "tea;milk;cola", "milk;cola", "milk;cola"], "choice": ["tea", "milk", "cola", "none"]}
+    with pytest.raises(rf.InputError, match=r"'none' is not in the menu .* pass outside_option='none'"):
+        rf.ChoiceData.from_frame(table)
+
+
+def test_an_outside_option_that_some_menus_lacked():
+    table = {"menu": ["tea;none", "tea;milk;none", "milk;tea", "tea;milk"], "choice": ["tea", "none", "milk", "tea"]}
+    (said,) = rf.ChoiceData.from_frame(table, outside_option="none").understood.warnings
+    assert said.startswith("'none' was not on 1 of 3 menus and has been put there by outside_option=")
+    never = table | {"menu": ["tea;cola", "tea;milk", "milk;tea", "tea;milk"], "choice": ["tea", "", "milk", "tea"]}
+    assert rf.ChoiceData.from_frame(never, outside_option="none").understood.warnings == ()
+    assert rf.ChoiceData.from_frame(table).understood.warnings == ()

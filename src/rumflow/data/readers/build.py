@@ -335,7 +335,7 @@ class _Accumulator(Sums):
             "alternatives": "one row per alternative",
         }
         worst = [NOTE] if self.options.what == "worst" else []
-        lines, doubts = [*meaning.notes, *worst], list(found.doubts)
+        lines, doubts = [*meaning.notes, *worst], [*found.doubts, *meaning.doubts]
         items = [item for item in meaning.items if item != TIE]  # an outcome, no item
         lines.append(
             f"{len(items)} items {format_menu(items)}, {how_many(menus, 'menu')}, {total:g} choices in "

@@ -8,6 +8,7 @@ column that only has such a name is asked about where both readings are likely, 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from shlex import quote
 
 from rumflow.data.readers.coding import MARKED
 from rumflow.data.readers.content import is_number
@@ -60,10 +61,15 @@ class Counting(LongTables):
         elif group is True or (group is None and self._own(roles)):
             roles.group = self.called("group")
         elif group is None:
-            for name in [c for c in self.called("group") if len(self.sample.values(c)) > 1]:
+            for name in [c for c in self._like_groups(roles) if len(self.sample.values(c)) > 1]:
                 roles.doubts.append(
-                    f"column {name!r} is not used; group={name!r} (--group {name}) keeps the groups apart"
+                    f"column {name!r} is not used; group={name!r} (--group {quote(name)}) keeps the groups apart"
                 )
+
+    def _like_groups(self, roles: Roles) -> list[str]:
+        """Columns to point out: those called like groups, and such as "Age group", which are never used unless they are named."""
+        ending = [c for c in self._rest(roles) if plain(c).endswith(("_group", "_groups"))]
+        return [*self.called("group"), *ending]
 
     def _own(self, roles: Roles) -> bool:
         """Did rumflow write this table? Its columns then mean what they are called."""

@@ -19,6 +19,10 @@ from rumflow.data.readers.texts import (
     whole,
 )
 from rumflow.errors import InputError
+from rumflow.output.names import how_many
+
+#: Different rows that show whether a column holds the choices at all.
+MOST_LOOKED_AT = 100
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,7 @@ class Meaning:
     cell: Ints
     notes: list[str]
     coding: dict[Any, Item]  # by code of a choice its label, where choices are codes
+    doubts: list[str]  # what may be wrong, and what to do about it
 
     def name(self, menu: int) -> str:
         """A menu as text."""
@@ -55,7 +60,9 @@ class Interpreter(MenuReader):
         else:
             members = self.from_lists()
             labels = self.order_from_masks(members) if roles.extra == "mask" else None
+        doubts: list[str] = []
         if self.outside is not None:
+            doubts = self._doubt_outside(members)
             members = [m if self.outside in m else (self.outside, *m) for m in members]
         key_menu = self.table.keys[:, 1 if roles.by_mask else 0]
         choices = self._choices(members, key_menu, labels)
@@ -65,7 +72,17 @@ class Interpreter(MenuReader):
             members, key_menu = self._with_winners(members, choices), np.arange(len(self.table.keys))
         if roles.extra == "number":
             labels = self._order_from_numbers(choices)
-        return self._number(members, key_menu, choices, labels)
+        return self._number(members, key_menu, choices, labels, doubts)
+
+    def _doubt_outside(self, members: list[Menu]) -> list[str]:
+        """An outside option that stands on some menus only may have been missing from the others on purpose."""
+        different = {frozenset(menu) for menu in members}
+        without = sum(self.outside not in menu for menu in different)
+        if not 0 < without < len(different):
+            return []
+        where = f"{without:,} of {how_many(len(different), 'menu')}"
+        put = "has been put there by outside_option= (--outside-option)"
+        return [f"{str(self.outside)[:40]!r} was not on {where} and {put}. Is that right?"]
 
     def _order_from_numbers(self, choices: list[Item | None]) -> list[Item]:
         """The order of the items where a column gives the number of the item in each row."""
@@ -202,7 +219,12 @@ class Interpreter(MenuReader):
         return menus, number.astype(np.int64)
 
     def _number(
-        self, members: list[Menu], key_menu: Ints, choices: list[Item | None], labels: list[Item] | None
+        self,
+        members: list[Menu],
+        key_menu: Ints,
+        choices: list[Item | None],
+        labels: list[Item] | None,
+        doubts: list[str],
     ) -> Meaning:
         raw = self.ordered_items(members, labels)
         items = check_items(self.final_labels(raw))
@@ -217,8 +239,9 @@ class Interpreter(MenuReader):
         if (cell < 0).any():
             k = int(np.argmax(cell < 0))
             self._refuse_ids(members, key_menu, choices)
+            self._refuse_column(k, members, choices)
             self._report(k, members[key_menu[k]], choices[k])
-        return Meaning(items, menus, menu, item, cell, self.notes, self.coding)
+        return Meaning(items, menus, menu, item, cell, self.notes, self.coding, doubts)
 
     def _refuse_ids(self, members: list[Menu], key_menu: Ints, choices: list[Item | None]) -> None:
         """Menus that hold none of the items beside them are ids, at least in tables of counts."""
@@ -230,6 +253,27 @@ class Interpreter(MenuReader):
                 f"{str(self.table.menus[0])[:40]!r}; if it holds ids of menus, pass menu_id={roles.menu!r} "
                 f"(--menu-id {roles.menu}): a menu is then what its rows list"
             )
+
+    def _refuse_column(self, k: int, members: list[Menu], choices: list[Item | None]) -> None:
+        """Where most of the first choices are on no menu at all, a column is wrong, not a row."""
+        roles, first = self.roles, choices[:MOST_LOOKED_AT]
+        known = {str(x).strip().casefold() for menu in members for x in menu}
+        strange = [c for c in first if c is not None and str(c).strip().casefold() not in known]
+        if roles.choice is None or roles.menu is None or len(set(strange)) < 2 or 2 * len(strange) <= len(first):
+            return
+        some = ", ".join(repr(str(c)[:40]) for c in list(dict.fromkeys(strange))[:2])
+        single = sum(len(set(menu) - {self.outside}) < 2 for menu in members)
+        if 2 * single > len(members):
+            raise InputError(
+                f"{self.table.where(k)}: column {roles.menu!r} does not hold the menus of the choices in {roles.choice!r}, "
+                f"such as {some}: it has {short(members[0])}; is it the right column? Name that of the items on "
+                "offer with menu= (--menu)"
+            )
+        has = "has no label" if len(strange) == len(first) else "has few labels"
+        raise InputError(
+            f"{self.table.where(k)}: column {roles.choice!r}, with {some}, {has} of the menus, such as "
+            f"{short(members[0])}; is it the right column? Name that of the choices with choice= (--choice)"
+        )
 
     def _report(self, k: int, menu: Menu, choice: Item | None) -> None:
         """Say what is wrong with a key."""

@@ -80,7 +80,10 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "choice": (
         "choice", "chosen", "choose", "chose", "selected", "selection", "pick", "picked", "winner", "decision",
-        "response", "purchase", "bought",
+        "response", "purchase", "bought", "product_picked", "product_chosen", "product_selected", "product_bought", "item_picked",
+        "item_chosen", "item_selected", "item_bought", "option_chosen", "option_picked", "option_selected", "picked_product",
+        "chosen_product", "selected_product", "picked_item", "chosen_item", "selected_item", "chosen_option", "selected_option",
+        "chosen_alternative", "selected_alternative",
     ),
     "alternative": (
         "item", "alternative", "alt", "alts", "alt_id", "altid", "altnum", "alternative_id", "option", "object",
