@@ -45,7 +45,7 @@ class PageTable:
             if isinstance(cell, tuple):
                 made.append(_Cell(str(cell[1]), float(cell[0])))
             elif isinstance(cell, float | int):
-                made.append(_Cell(f"{cell:.3f}" if isinstance(cell, float) else f"{cell:,}", float(cell)))
+                made.append(_Cell(f"{cell:z.3f}" if isinstance(cell, float) else f"{cell:,}", float(cell)))
             else:
                 made.append(_Cell(str(cell)))
         self.rows.append(made)

@@ -62,3 +62,11 @@ def test_0_1_choice_columns(tmp_path, kind):
     flags["choice_tea"][5], flags["choice_milk"][5], flags["choice_juice"][5] = 0, 0, 0
     with pytest.raises(rf.InputError, match="no choice is given"):
         read({**offered, **flags}, tmp_path, kind)
+
+
+@pytest.mark.parametrize(("empty", "code"), [(None, ""), ("", ""), ("NA", "NA")])
+def test_the_advice_on_missing_choices_holds(empty, code):
+    table = {"menu": ["tea,milk", "tea,milk"], "choice": ["tea", empty]}
+    with pytest.raises(rf.InputError, match=f"left out with missing='{code}'"):
+        rf.ChoiceData.from_frame(table)
+    assert rf.ChoiceData.from_frame(table, missing=code).n_observations == 1

@@ -217,7 +217,8 @@ def test_the_winner_of_a_pair_by_its_label(tmp_path, kind, a, b):
 def test_words_for_nothing_are_empty_places_and_said(tmp_path, kind, choice):
     table = {"a": ["tea", "milk", "NA", "tea"], "b": ["milk", "NA", "milk", "milk"], "winner": choice}
     data = read(table, tmp_path, kind, menu=["a", "b"], choice="winner")
-    assert data.items == ("milk", "tea") and data.menus == [("milk",), ("milk", "tea")]
+    assert data.items == ("milk", "tea")
+    assert data.menus == [("milk",), ("milk", "tea")]
     assert "NA in 'a', 'b' counts as empty (2 rows)" in str(data.understood)
     assert "counts as empty" not in str(read(table | {"a": ["tea"] * 4, "b": ["milk"] * 4, "winner": ["tea"] * 4},
                                              tmp_path, kind, menu=["a", "b"], choice="winner").understood)  # fmt: skip

@@ -158,7 +158,7 @@ class _Accumulator(Sums):
             return chunk
         coder = Coder()
         codes = coder.encode(chunk.columns[self.roles.choice])
-        keep = np.array([str(v).strip() not in self.missing_codes for v in coder.values])[codes]
+        keep = np.array([("" if v is None else str(v).strip()) not in self.missing_codes for v in coder.values])[codes]
         self.n_missing += int((~keep).sum())
         return Chunk({name: _kept(column, keep) for name, column in chunk.columns.items()}, chunk.positions[keep])
 

@@ -81,9 +81,7 @@ def note_on_empty(words: Iterable[str], columns: Sequence[str], rows: int) -> st
     "NA in 'a', 'b' counts as empty (2 rows); to keep it as an item, rename it"
     """
     named, places = " and ".join(sorted(words)), ", ".join(map(repr, columns))
-    return (
-        f"{named} in {places} counts as empty ({how_many(rows, 'row')}); to keep it as an item, rename it"
-    )
+    return f"{named} in {places} counts as empty ({how_many(rows, 'row')}); to keep it as an item, rename it"
 
 
 def whole(value: Any) -> int | None:
