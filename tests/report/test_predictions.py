@@ -30,7 +30,7 @@ def test_ranges_say_that_they_do_not_allow_for_chance_and_where_choices_are_few(
     report.make_report(rf.ChoiceData.from_counts(large), tmp_path / "a.html", n_boot=0)
     text = html.unescape((tmp_path / "a.html").read_text(encoding="utf-8"))
     assert "do not allow for chance" in text
-    assert """rumflow bounds with a menu, such as --for 'tea,milk,"juice, red"'""" in text
+    assert """rumflow bounds, one menu at a time (--for 'tea,milk,"juice, red"')""" in text
     assert "There are few choices" not in text
     tiny = large | {("tea", "milk", "juice, red", "gin"): {"gin": 1}}
     report.make_report(rf.ChoiceData.from_counts(tiny), tmp_path / "b.html", n_boot=0)

@@ -94,9 +94,10 @@ def _chance(data: ChoiceData, options: str) -> str:
     """That such ranges take the shares for exact, what does not, and where few choices are behind them."""
     if not has_counts(data):
         return ""
+    example = "--for MENU" if set(options) & set("()") else options  # the page leaves options in brackets out
     text = (
         " These ranges take the observed shares for exact and do not allow for chance; 95 % confidence intervals, which do, come "
-        f"from the command rumflow bounds with a menu, such as {options}."
+        f"from the command rumflow bounds, one menu at a time ({example})."
     )
     few = say_few(data)
     return f"{text} {few}" if few else text

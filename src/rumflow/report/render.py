@@ -51,6 +51,16 @@ class PageTable:
         self.rows.append(made)
 
 
+def signed(number: float) -> str:
+    """A difference with its sign; 0 has none.
+
+    >>> signed(0.25), signed(-0.0001)
+    ('+0.250', '0.000')
+    """
+    text = f"{number:+.3f}"
+    return text if float(text) else text[1:]
+
+
 def render(template: str, content: Mapping[str, Any]) -> str:
     """A page, or a piece of one, by a template of this folder."""
     text = {name: read_text(name) for name in ("macros.html.j2", template, "style.css", "script.js")}
