@@ -184,3 +184,17 @@ def test_a_menu_that_is_no_column_points_to_for(capsys, tmp_path):
     assert "the menu to predict is named with --for, as in --for a,b" in err
     code, _, err = run(capsys, "bounds", path, "--menu", "x", "--for", "a,b")
     assert (code, "--for," in err) == (1, False)
+
+
+def test_labels_with_commas_are_in_quotes(tmp_path, capsys):
+    path = tmp_path / "beer.csv"
+    path.write_text('menu,choice\n"Brown, Ale|stout",stout\n"Brown, Ale|stout|gin",gin\n', encoding="utf-8")
+    options = ["--separator", "|", "--confidence", "none", "-q"]
+    assert main(["bounds", str(path), "--for", '"Brown, Ale",gin', *options]) == 0
+    assert "{Brown, Ale, gin}" in capsys.readouterr().out
+
+
+def test_rounding_is_printed_as_zero():
+    from rumflow.cli.answers import _without_rounding
+
+    assert [_without_rounding(value) for value in (1.1e-16, -1.1e-16, 0.5, "tea", None)] == [0.0, 0.0, 0.5, "tea", None]

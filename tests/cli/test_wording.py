@@ -2,6 +2,7 @@
 
 import ast
 import re
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -230,3 +231,13 @@ def test_what_can_be_named_in_python_only_is_not_advised(capsys, tmp_path):
     code, _, said = run(capsys, "test", households, "--prices", prices, "--n-boot", 9)
     assert code == 1
     assert said.splitlines()[-1].endswith("have fuel; give both the same names")
+
+
+def test_what_was_typed_does_not_hide_an_option():
+    arguments = Namespace(by="group", group=None, words=["test", "a.csv", "--by", "group"])
+    text = "these data have no group: name its column with group= when reading them"
+    assert shell_words(text, arguments) == "these data have no group: name its column with --group"
+
+
+def test_an_empty_word_is_in_quotes_of_every_shell():
+    assert shell_words("left out with missing=''", Namespace(missing=None)) == 'left out with --missing ""'

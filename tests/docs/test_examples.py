@@ -8,12 +8,20 @@ import pytest
 
 from rumflow.cli.main import main
 
-RUN = ("quickstart", "data", "budgets", "guide", "migration", "choose", "pairs")
+RUN = ("quickstart", "data", "budgets", "guide", "migration", "choose", "pairs", "attributes")
 DOCS = sorted(p for p in (Path(__file__).parents[2] / "docs").glob("*.md") if p.stem.startswith(RUN))
 NEEDS = {"rumflow.sklearn": "sklearn", "report ": "jinja2", "import torch": "torch", "import jax": "jax"}
 
 #: Pages whose blocks of text are what the blocks of code before them print; three dots stand for what is left out.
-PRINTED = ("budgets", "choose", "guide-explain", "quickstart-machine-learning")
+PRINTED = (
+    "attributes",
+    "budgets",
+    "choose",
+    "guide-explain",
+    "pairs",
+    "quickstart-machine-learning",
+    "quickstart-markets",
+)
 
 
 @pytest.mark.slow

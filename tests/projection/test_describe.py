@@ -22,6 +22,20 @@ def test_the_summary_of_a_fit():
     assert "Block-Marschak inequalities that fail" in every.summary()
 
 
+def test_a_distance_that_is_not_certified_is_a_range():
+    data = rf.simulate.dirichlet(5, seed=0)
+    fit = rf.project(data, route="bounded", max_seconds=1e-6, throw=False)
+    assert fit.status is not rf.Status.OPTIMAL
+    first = fit.summary().splitlines()[0]
+    assert f": at most {fit.distance:.6g}, at least {fit.lower_distance:.6g} (stopped when time was up)" in first
+    assert "of 1 rankings" not in fit.summary()
+
+
+def test_one_ranking_is_no_mixture():
+    one = {("a", "b"): {"a": 3, "b": 0}, ("a", "b", "c", "d"): {"a": 3, "b": 0, "c": 0, "d": 0}}
+    assert "One ranking gives these probabilities." in rf.project(rf.ChoiceData.from_counts(one)).summary()
+
+
 def test_other_models():
     data = rf.ChoiceData.from_counts(DECOY)
     assert "model of single-peaked preferences" in rf.project(data, model=rf.SinglePeaked("abc")).summary()

@@ -142,3 +142,12 @@ def test_what_the_model_can_be_used_for(tmp_path):
     text = (tmp_path / "b.html").read_text(encoding="utf-8")
     assert "The shares furthest from the model, where every menu counts the same" in text
     assert "Furthest from the nearest RUM (menus weighted by their choices):" in text
+
+
+def test_no_number_of_a_table_is_minus_zero():
+    from rumflow.report.render import PageTable
+
+    table = PageTable("", ["difference"], [True])
+    for value in (-1e-5, -0.0, -0.25):
+        table.add(value)
+    assert [row[0].text for row in table.rows] == ["0.000", "0.000", "-0.250"]

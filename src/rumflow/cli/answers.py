@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from rumflow.data.choices import ChoiceData
     from rumflow.inference.bounds_result import Bounds
 
+#: What is less than this in a table of probabilities is rounding.
+ROUNDING = 1e-12
+
 OK, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -116,11 +119,16 @@ def inputs_of(arguments: argparse.Namespace) -> list[str]:
     return ["/dev/stdin" if file == "-" else file for file in files] + [file for file in more if file]
 
 
+def _without_rounding(value: Any) -> Any:
+    """Of a probability what is more than rounding."""
+    return 0.0 if isinstance(value, float) and abs(value) < ROUNDING else value
+
+
 def answer_bounds(
     found: Bounds, arguments: argparse.Namespace, title: str, facts: dict[str, Any], seconds: float
 ) -> int:
     """Intervals and sharp bounds as a table, as JSON beside the `facts`, and in the file of `--out`."""
-    columns = {name: column for name, column in found.table.items() if name != "note"}
+    columns = {name: list(map(_without_rounding, column)) for name, column in found.table.items() if name != "note"}
     note = "lower, upper: over all members of the model that fit the data best, without sampling error."
     if found.confidence is not None:
         note = f"from, to: {100 * found.confidence:g} % confidence. {note}"

@@ -99,7 +99,7 @@ def add_data(
     group.add_argument(
         "--leave-out",
         metavar="ITEMS",
-        help="items to remove from every menu, with the choices of them; with commas",
+        help="items to remove from every menu, with the choices of them; with commas, labels that hold one in quotes",
     )
     group.add_argument("--separator", help="between the items of a menu")
     group.add_argument("--delimiter", help="between the fields of a line")

@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--for",
         dest="target",
         metavar="MENU",
-        help='the menu, such as "tea,milk"; with --prices the prices of a new budget, divided by its expenditure',
+        help='the menu, such as "tea,milk"; a label with a comma in quotes, as in \'"Brown, Ale",stout\'; '
+        "with --prices the prices of a new budget, divided by its expenditure",
     )
     parser.add_argument("--item", dest="target_item", help="one item of it (default: all)")
     parser.add_argument(

@@ -16,6 +16,7 @@ from rumflow.data.calls import DATASET
 from rumflow.data.readers.settings import split_labels
 from rumflow.errors import InputError
 from rumflow.inference.result import RumTest
+from rumflow.output.names import how_many
 from rumflow.output.tables import Table
 
 
@@ -66,7 +67,7 @@ def _facts(data: BudgetData) -> dict[str, Any]:
 
 def project_budgets(arguments: argparse.Namespace) -> int:
     """The nearest rational demand."""
-    from rumflow.projection.describe import nothing_to_test
+    from rumflow.projection.describe import name_distance, nothing_to_test
     from rumflow.projection.single import project
     from rumflow.projection.status import Status
 
@@ -79,7 +80,7 @@ def project_budgets(arguments: argparse.Namespace) -> int:
     words = nothing_to_test(fit) or "This demand is rational: the distance is 0."
     table = Table("Observed against fitted: the largest differences", ["patch", "observed", "fitted", "difference"])
     if not fit.inside:
-        words = f"Distance to the nearest rational demand: {fit.distance:.6g} (a mixture of {len(fit.types)} types)"
+        words = f"Distance to the nearest rational demand: {name_distance(fit)} (a mixture of {how_many(len(fit.types), 'type')})"
         for name, seen, found in misfits:
             table.add(name, seen, found, seen - found)
     objective = 0.0 if fit.inside else fit.objective

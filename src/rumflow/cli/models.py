@@ -23,6 +23,7 @@ from rumflow.models.rules import Lexicographic
 from rumflow.models.single_peaked import SinglePeaked
 from rumflow.models.triangle_inequalities import TriangleInequalities
 from rumflow.models.weak_orders import WeakOrders
+from rumflow.output.names import name_seconds
 from rumflow.projection.cost import estimate_cost
 from rumflow.solvers.routes import FEW_ITEMS, ROUTES
 
@@ -189,7 +190,7 @@ def say_cost(
     elif cost.route == "bounded":
         print(
             "rumflow: the graph of these menus is too large, or not wanted: rankings by search, and bounds, about "
-            f"{cost.seconds * projections:.2g} s or more"
+            f"{name_seconds(cost.seconds * projections)} or more"
             + ("; --max-seconds limits the time" if hasattr(arguments, "max_seconds") else ""),
             file=sys.stderr,
             flush=True,
@@ -198,7 +199,7 @@ def say_cost(
         each = f" for one of {projections:,} projections" if projections > 1 else ""
         print(
             f"rumflow: a {cost.route} of {cost.nodes:,} nodes and {cost.arcs:,} arcs, {cost.bytes / 1e6:,.0f} MB, "
-            f"about {cost.seconds:.2g} s{each} (a factor of three either way)",
+            f"about {name_seconds(cost.seconds)}{each} (a factor of three either way)",
             file=sys.stderr,
             flush=True,
         )

@@ -97,7 +97,8 @@ def delimiter_of(text: str) -> str:
 def columns_or_none(text: str) -> str | bool | list[str]:
     """The names of one column or of several; False where there is to be none."""
     columns = split_labels(text)
-    return columns if len(columns) > 1 else column_or_none(text)
+    quoted = len(columns) == 1 and columns[0] != text.strip()
+    return columns if len(columns) > 1 else columns[0] if quoted else column_or_none(text)
 
 
 def _narrow(data: ChoiceData, arguments: argparse.Namespace) -> ChoiceData:

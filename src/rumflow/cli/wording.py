@@ -22,6 +22,8 @@ PHRASES = (
     ("read them with a subject column, or pass one id per row", "name the column of the subjects with --subject"),
     ("with sizes=, or in the file (counts, or a column total)", "in the file (counts, or a column total)"),
     (", or whole sample sizes as sizes=", ", or whole sample sizes"),
+    ("with group= when reading them", "with --group"),  # also where these words were typed, which stay as they are
+    ("with subject= when reading them", "with --subject"),
     ("ChoiceData with counts", "counts of choices"),
     (" (rows=True keeps every row)", ""),
     ("cluster=False (--no-cluster in the shell)", "--no-cluster"),
@@ -116,4 +118,6 @@ def _ending(value: str) -> str:
     if value[0] == "[":
         listed = literal_eval(value.replace(", ...", ""))
         return " " + shlex.quote(",".join(map(str, listed)) + ",..." * (", ..." in value))
+    if value in ("''", '""'):
+        return ' ""'  # which every shell takes for an empty word
     return " " + (shlex.quote(literal_eval(value)) if value[0] in "'\"" else value)

@@ -111,7 +111,13 @@ def cautions(data: Counted) -> list[str]:
 
 
 def note_on_few(data: Counted) -> str:
-    """That an answer which takes shares for the truth rests on few choices, in a sentence; "" where there are enough.
+    """That an answer which takes shares for the truth rests on few choices, and what to do; "" where there are enough."""
+    few = say_few(data)
+    return f"{few} confidence=0.95 (--confidence 0.95) takes chance into account." if few else ""
+
+
+def say_few(data: Counted) -> str:
+    """From how many menus there are few choices, and what that means for their shares; "" where there are enough.
 
     Of n choices the share of an item near one half is known to within 1.96 sqrt(1/4 / n), at 95 %.
     """
@@ -125,7 +131,7 @@ def note_on_few(data: Counted) -> str:
     off = 98 / np.sqrt(max(float(data.totals[least]), 1.0))
     return (
         f"There are few choices from {len(menus)} of {all_menus}, the fewest from {name}: {few}, so that a share may be off by "
-        f"{off:.0f} percentage points by chance. confidence=0.95 (--confidence 0.95) takes chance into account."
+        f"{off:.0f} percentage points by chance."
     )
 
 

@@ -28,7 +28,8 @@ def split(data: Counted, by: str | Sequence[str]) -> dict[Any, Counted]:
     for name in names:
         codes = None if rows is None else rows.group if name == "group" else rows.subject
         if rows is None or codes is None:
-            raise InputError(f"these data have no {name}: name its column with {name}= when reading them")
+            how = {"group": "with group= when reading them", "subject": "with subject= when reading them"}[name]
+            raise InputError(f"these data have no {name}: name its column {how}")
         parts.append((codes, rows.groups if name == "group" else rows.subjects))
     assert rows is not None
     joined = np.zeros(len(rows.menu), np.int64)

@@ -26,6 +26,16 @@ def how_many(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def name_seconds(seconds: float) -> str:
+    """Seconds with two digits that count, and no powers of ten.
+
+    >>> name_seconds(0.0123), name_seconds(148.0), name_seconds(12_345.0)
+    ('0.012 s', '150 s', '12,000 s')
+    """
+    rounded = float(f"{seconds:.2g}")
+    return f"{rounded:,.0f} s" if rounded >= 10 else f"{rounded:.2g} s"
+
+
 def name_range(values: Array) -> str:
     """From the smallest to the largest, as one number where they are equal.
 

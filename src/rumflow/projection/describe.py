@@ -56,13 +56,20 @@ def _answer(fit: Any) -> str:
     nearest = "random utility model" if what == "random utility" else f"model of {what}"
     if not fit.model.has_types:
         nearest = f"shares that obey the {what}"
-    text = f"Distance to the nearest {nearest}: {fit.distance:.6g}{unit}"
+    text = f"Distance to the nearest {nearest}: {name_distance(fit)}{unit}"
     if unit:
         return text
     menus = fit.observations.menus
     cells = int((~np.isnan(fit.observations.shares))[menus.sizes[menus.menu] > 1].sum())
     typical = fit.distance / np.sqrt(max(cells, 1))
     return f"{text}\nTypical difference of an observed share from the fit: {typical:.4f}"
+
+
+def name_distance(fit: Any) -> str:
+    """The distance, or where the projection did not end, between what it is."""
+    most, least = f"{fit.distance:.6g}", f"{fit.lower_distance:.6g}"
+    reason = fit.status.reason
+    return f"at most {most}, at least {least} ({reason})" if reason and most != least else most
 
 
 def _violations(fit: Any, top: int) -> Table:
@@ -78,13 +85,12 @@ def _violations(fit: Any, top: int) -> Table:
 
 
 def _rankings(fit: Any, top: int) -> Table:
-    many = fit.n >= 4
-    table = Table(
-        "Rankings of the fit",
-        ["share", "best to worst"],
-        note=f"{'One mixture among many' if many else 'The mixture'} of {len(fit.rankings.weights)} rankings that give these "
-        "probabilities.",
-    )
+    number = len(fit.rankings.weights)
+    note = "One ranking gives these probabilities."
+    if number > 1:
+        mixture = "One mixture among many" if fit.n >= 4 else "The mixture"
+        note = f"{mixture} of {number} rankings that give these probabilities."
+    table = Table("Rankings of the fit", ["share", "best to worst"], note=note)
     for (order, weight), decided in zip(fit.rankings.labelled(top), fit.decided.tolist(), strict=False):
         table.add(f"{weight:.1%}", name_order(order, decided))
     return table
@@ -100,7 +106,9 @@ def types_of(fit: Any) -> list[dict[str, Any]]:
 def _types(fit: Any, top: int) -> Table:
     """What the heaviest types take from the menus, where types have no rankings."""
     found = types_of(fit)
-    note = f"One mixture among many of {len(found)} types that give these probabilities."
+    note = "One type gives these probabilities."
+    if len(found) > 1:
+        note = f"One mixture among many of {len(found)} types that give these probabilities."
     table = Table("Types of the fit", ["share", "takes from the menus, in their order"], note=note)
     for one in found[:top]:
         table.add(f"{one['weight']:.1%}", name_order(one["takes"], separator=", "))

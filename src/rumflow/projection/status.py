@@ -42,6 +42,17 @@ class Status(StrEnum):
             Status.INTERRUPTED: "it was interrupted: pass the rankings so far as start to continue",
         }[self]
 
+    @property
+    def reason(self) -> str:
+        """The cause in few words, for the brackets behind a number; "" where the number is certified."""
+        return {
+            Status.OPTIMAL: "",
+            Status.BOUNDED: "only bounds were computed",
+            Status.STALLED: "stopped by rounding",
+            Status.MAX_SECONDS: "stopped when time was up",
+            Status.INTERRUPTED: "interrupted",
+        }[self]
+
 
 def status_of(certificate: Certificate, tol: float, reason: str) -> Status:
     """Converged means certified, whatever the solver thought."""

@@ -18,7 +18,7 @@ from rumflow.output.files import check_target, write_whole
 from rumflow.projection.describe import nothing_to_test
 from rumflow.projection.results import Projection
 from rumflow.projection.single import project
-from rumflow.report.render import PageTable, render
+from rumflow.report.render import PageTable, render, signed
 from rumflow.report.svg import draw
 
 
@@ -123,7 +123,7 @@ def _misfits(data: BudgetData, fit: Projection) -> PageTable:
     )
     place = {item: i for i, item in enumerate(data.items)}
     for _, item, observed, fitted in [] if fit.inside else fit.misfits(15):
-        table.add(data.describe(place[str(item)]), observed, fitted, (observed - fitted, f"{observed - fitted:+.3f}"))
+        table.add(data.describe(place[str(item)]), observed, fitted, (observed - fitted, signed(observed - fitted)))
     return table
 
 

@@ -37,7 +37,7 @@ from rumflow.report.other_model import other_content
 from rumflow.report.page_model import PageModel, model_of_page
 from rumflow.report.pairs import is_pairs, pairs_content
 from rumflow.report.predictions import predict
-from rumflow.report.render import PageTable, numbered_labels, render
+from rumflow.report.render import PageTable, numbered_labels, render, signed
 from rumflow.report.svg import draw
 
 #: Rows of the long tables.
@@ -207,7 +207,7 @@ def _content(data: ChoiceData, found: Findings, model: PageModel, words: Callabl
         if tied or data.n <= MOST_DRAWN
         else f"The flow over all menus is drawn for up to {MOST_DRAWN} items; these are {data.n}.",
         "predictions": predictions,
-        "predictions_text": text,
+        "predictions_text": words(text),
         "certificate": {
             "objective": f"{fit.objective:.8g}",
             "gap": f"{fit.gap:.1e}",
@@ -316,7 +316,7 @@ def _cells(data: ChoiceData, fit: Projection) -> PageTable:
     )
     for menu, item, observed, fitted in [] if fit.inside else fit.misfits(15):
         difference = observed - fitted
-        table.add(name_menu(data.items, menu, WRAPPED), str(item), observed, fitted, (difference, f"{difference:+.3f}"))
+        table.add(name_menu(data.items, menu, WRAPPED), str(item), observed, fitted, (difference, signed(difference)))
     return table
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable
 from itertools import combinations, islice
 
 from rumflow.core.lattice import items_of
 from rumflow.data.choices import ChoiceData
-from rumflow.data.labels import TIE, tie_number
+from rumflow.data.design import say_few
+from rumflow.data.labels import TIE, Item, tie_number
+from rumflow.data.readers.settings import join_labels
 from rumflow.inference import bounds
+from rumflow.inference.confidence import has_counts
 from rumflow.models.triangle_inequalities import TriangleInequalities
 from rumflow.output.names import WRAPPED, how_many, name_menu
 from rumflow.projection.results import Projection
@@ -53,8 +58,9 @@ def predict(data: ChoiceData, fit: Projection) -> tuple[PageTable | None, str]:
     )
     return table, (
         "Many random utility models fit the data equally well and differ here. The lowest and highest probability "
-        "over all of them are "
-        "what the data say; the last column is the one model shown in this report." + more
+        "over all of them are what the shares say; the last column is the one model shown in this report."
+        + more
+        + _chance(data, f"--for {_listed(data.items[x] for x in items_of(shown[0]))}")
     )
 
 
@@ -69,14 +75,34 @@ def _pairs(data: ChoiceData) -> tuple[PageTable | None, str]:
     fit = project(data, model=TriangleInequalities())
     table = PageTable("Pairs never compared", ["pair", "outcome", "at least", "at most"], [False, False, True, True])
     missing = (pair for pair in combinations(items, 2) if frozenset(pair) not in offered)
+    first: tuple[Item, ...] = ()
     for pair in islice(missing, MOST_PREDICTED):
         menu = (*pair, *tie)
+        first = first or menu
         found = bounds(fit, menu)
         for item, low, high in zip(found.items, found.lower, found.upper, strict=True):
             table.add(name_menu(data.items, pair, WRAPPED), str(item), float(low), float(high))
     more = f" The first {MOST_PREDICTED} of {left:,} are shown." if left > MOST_PREDICTED else ""
     return table, (
         f"{how_many(left, 'pair')} {'was' if left == 1 else 'were'} never compared. The lowest and highest share that obey the "
-        "triangle inequalities, together with the nearest shares of the pairs that were, are what the data say about each of "
-        f"them, one pair at a time.{more}"
+        "triangle inequalities, together with the nearest shares of the pairs that were, are what the shares say about each of "
+        f"them, one pair at a time.{more}" + _chance(data, f"--triangle --for {_listed(first)}")
     )
+
+
+def _chance(data: ChoiceData, options: str) -> str:
+    """That such ranges take the shares for exact, what does not, and where few choices are behind them."""
+    if not has_counts(data):
+        return ""
+    example = "--for MENU" if set(options) & set("()") else options  # the page leaves options in brackets out
+    text = (
+        " These ranges take the observed shares for exact and do not allow for chance; 95 % confidence intervals, which do, come "
+        f"from the command rumflow bounds, one menu at a time ({example})."
+    )
+    few = say_few(data)
+    return f"{text} {few}" if few else text
+
+
+def _listed(menu: Iterable[Item]) -> str:
+    """A menu as the command line takes it."""
+    return shlex.quote(join_labels(map(str, menu)))

@@ -45,10 +45,20 @@ class PageTable:
             if isinstance(cell, tuple):
                 made.append(_Cell(str(cell[1]), float(cell[0])))
             elif isinstance(cell, float | int):
-                made.append(_Cell(f"{cell:.3f}" if isinstance(cell, float) else f"{cell:,}", float(cell)))
+                made.append(_Cell(f"{cell:z.3f}" if isinstance(cell, float) else f"{cell:,}", float(cell)))
             else:
                 made.append(_Cell(str(cell)))
         self.rows.append(made)
+
+
+def signed(number: float) -> str:
+    """A difference with its sign; 0 has none.
+
+    >>> signed(0.25), signed(-0.0001)
+    ('+0.250', '0.000')
+    """
+    text = f"{number:+.3f}"
+    return text if float(text) else text[1:]
 
 
 def render(template: str, content: Mapping[str, Any]) -> str:

@@ -31,6 +31,7 @@ from rumflow.core.graph_cells import Cells
 from rumflow.core.problem import Stop
 from rumflow.core.transforms import zeta
 from rumflow.models.model import Model
+from rumflow.output.names import name_seconds
 from rumflow.output.result import Result
 from rumflow.output.tables import Table
 from rumflow.solvers.resources import ONE_THREAD, Resources
@@ -69,10 +70,10 @@ class Cost(Result, _Cost):
     def parts(self) -> list[str | Table]:
         """Return a sentence."""
         if self.route == "bounded":
-            return [f"Route bounded: rankings by search, and bounds, in about {self.seconds:.2g} s or more."]
+            return [f"Route bounded: rankings by search, and bounds, in about {name_seconds(self.seconds)} or more."]
         return [
             f"Route {self.route}: {self.nodes:,} nodes, {self.arcs:,} arcs, {self.bytes / 1e6:,.0f} MB, about "
-            f"{self.seconds:.2g} s."
+            f"{name_seconds(self.seconds)}."
         ]
 
 

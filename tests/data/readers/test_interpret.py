@@ -101,3 +101,11 @@ def test_an_outside_option_that_some_menus_lacked():
     never = table | {"menu": ["tea;cola", "tea;milk", "milk;tea", "tea;milk"], "choice": ["tea", "", "milk", "tea"]}
     assert rf.ChoiceData.from_frame(never, outside_option="none").understood.warnings == ()
     assert rf.ChoiceData.from_frame(table).understood.warnings == ()
+
+
+@pytest.mark.parametrize(("empty", "code"), [(None, ""), ("", ""), ("NA", "NA")])
+def test_the_advice_on_missing_choices_holds(empty, code):
+    table = {"menu": ["tea,milk", "tea,milk"], "choice": ["tea", empty]}
+    with pytest.raises(rf.InputError, match=f"left out with missing='{code}'"):
+        rf.ChoiceData.from_frame(table)
+    assert rf.ChoiceData.from_frame(table, missing=code).n_observations == 1

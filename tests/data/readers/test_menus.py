@@ -127,3 +127,8 @@ def test_a_menu_column_of_ids_is_pointed_out(ids):
     with pytest.raises(rf.InputError, match=r"menu_id='menu' \(--menu-id menu\)"):
         ChoiceData.from_frame(table)
     assert ChoiceData.from_frame(table, menu_id="menu").n_observations == 17
+
+
+def test_an_empty_mask_says_what_the_column_was_taken_for():
+    with pytest.raises(rf.InputError, match=r"column 'menu' was taken for bit masks, and mask 0 is .*menu_id='menu'"):
+        ChoiceData.from_frame({"menu": [0, 1, 2], "choice": ["tea", "milk", "tea"]})

@@ -210,3 +210,22 @@ def test_the_winner_of_a_pair_by_its_label(tmp_path, kind, a, b):
         read({**table, "winner": ["juice", "juice", "tea"]}, tmp_path, kind)
     with pytest.raises(rf.InputError, match="no menu column"):
         read({a: [1, 2, 1], b: [2, 3, 3], "winner": [1, 2, 1]}, tmp_path, kind)
+
+
+@both
+@pytest.mark.parametrize("choice", [["tea", "milk", "milk", "tea"], ["a", "a", "b", "a"]])
+def test_words_for_nothing_are_empty_places_and_said(tmp_path, kind, choice):
+    table = {"a": ["tea", "milk", "NA", "tea"], "b": ["milk", "NA", "milk", "milk"], "winner": choice}
+    data = read(table, tmp_path, kind, menu=["a", "b"], choice="winner")
+    assert data.items == ("milk", "tea")
+    assert data.menus == [("milk",), ("milk", "tea")]
+    assert "NA in 'a', 'b' counts as empty (2 rows)" in str(data.understood)
+    assert "counts as empty" not in str(read(table | {"a": ["tea"] * 4, "b": ["milk"] * 4, "winner": ["tea"] * 4},
+                                             tmp_path, kind, menu=["a", "b"], choice="winner").understood)  # fmt: skip
+
+
+@both
+def test_an_empty_place_that_won_is_named(tmp_path, kind):
+    table = {"a": ["tea", "NA"], "b": ["milk", "milk"], "winner": ["b", "a"]}
+    with pytest.raises(rf.InputError, match=r"but 'a' is empty \(NA counts as empty: rename it"):
+        read(table, tmp_path, kind, menu=["a", "b"], choice="winner")

@@ -3,10 +3,20 @@
 import argparse
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rumflow as rf
 from rumflow.cli.arguments import add_data
-from rumflow.data.readers.settings import SETTINGS, check_choice, options_from, split_codes, split_labels, split_menus
+from rumflow.data.readers.settings import (
+    SETTINGS,
+    check_choice,
+    join_labels,
+    options_from,
+    split_codes,
+    split_labels,
+    split_menus,
+)
 
 
 def test_every_setting_is_an_option_of_commands():
@@ -70,3 +80,22 @@ def test_what_is_filled_in():
     for bad in ({"ties": "/etc/passwd"}, {"encoding": "rot13"}):
         with pytest.raises(rf.InputError, match="accepted are"):
             options_from(bad)
+
+
+@given(st.lists(st.text(), max_size=5))
+def test_lists_of_labels_there_and_back(labels):
+    wanted = [label for label in labels if label]
+    assert split_labels(join_labels(wanted)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("tea, milk,", ["tea", "milk"]),
+        ('"tea" hot,milk', ['"tea" hot', "milk"]),
+        ('"tea,milk', ['"tea', "milk"]),
+        ("", []),
+    ],
+)
+def test_quotes_that_are_not_around_a_label_are_part_of_it(text, labels):
+    assert split_labels(text) == labels

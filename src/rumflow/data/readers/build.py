@@ -29,7 +29,7 @@ from rumflow.data.readers.places import describe_places, find_places, read_place
 from rumflow.data.readers.roles import NAMES, WIDE, Options, Roles, plain
 from rumflow.data.readers.sources import Chunk, Source
 from rumflow.data.readers.sums import Sums
-from rumflow.data.readers.texts import numbers_if_whole
+from rumflow.data.readers.texts import empty_words, note_on_empty, numbers_if_whole
 from rumflow.data.readers.wide import describe_wide, read_wide
 from rumflow.data.ties import settle
 from rumflow.data.understood import Understood
@@ -158,7 +158,7 @@ class _Accumulator(Sums):
             return chunk
         coder = Coder()
         codes = coder.encode(chunk.columns[self.roles.choice])
-        keep = np.array([str(v).strip() not in self.missing_codes for v in coder.values])[codes]
+        keep = np.array([("" if v is None else str(v).strip()) not in self.missing_codes for v in coder.values])[codes]
         self.n_missing += int((~keep).sum())
         return Chunk({name: _kept(column, keep) for name, column in chunk.columns.items()}, chunk.positions[keep])
 
@@ -244,6 +244,16 @@ class _Accumulator(Sums):
             menus, cells = menus.take(np.flatnonzero(observed))
             counts, totals = counts[cells], totals[observed]
         return Counted(meaning.items, menus, counts, totals, rows, text)
+
+    def _empty_places(self) -> list[str]:
+        """A note where words such as NA were taken for empty places of a menu."""
+        if not self.roles.menu_columns:
+            return list(getattr(self.source, "notes", ()))
+        words = [empty_words(menu) for menu in self.menu.values]
+        if not any(words):
+            return []
+        rows = int(self.counter.rows[np.array([bool(own) for own in words])[self.counter.keys[:, 0]]].sum())
+        return [note_on_empty({word for own in words for word in own}, self.roles.menu_columns, rows)]
 
     def _ask_about_items(self, never: list[Any]) -> None:
         """0/1 columns may be attributes: one that is never chosen, and whose name does not say that it is an item, may be one."""
@@ -335,7 +345,7 @@ class _Accumulator(Sums):
             "alternatives": "one row per alternative",
         }
         worst = [NOTE] if self.options.what == "worst" else []
-        lines, doubts = [*meaning.notes, *worst], [*found.doubts, *meaning.doubts]
+        lines, doubts = [*meaning.notes, *self._empty_places(), *worst], [*found.doubts, *meaning.doubts]
         items = [item for item in meaning.items if item != TIE]  # an outcome, no item
         lines.append(
             f"{len(items)} items {format_menu(items)}, {how_many(menus, 'menu')}, {total:g} choices in "

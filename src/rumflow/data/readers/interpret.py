@@ -280,9 +280,12 @@ class Interpreter(MenuReader):
         if not menu:
             raise InputError(f"{self.table.where(k)}: the menu is empty; every menu must offer at least one item")
         if choice is None:
+            value = self.table.choices[self.table.keys[k, 2]]
+            written = value.strip() if isinstance(value, str) else ""
             raise InputError(
                 f"{self.table.where(k)}: no choice is given; where choosing nothing was possible, name it with "
-                "outside_option= (--outside-option); rows where the choice was not recorded are left out with missing="
+                "outside_option= (--outside-option); rows where the choice was not recorded are left out with "
+                f"missing={written!r}"
             )
         code = (
             f"; if it means that the choice was not recorded, pass missing={choice}"

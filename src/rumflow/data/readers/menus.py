@@ -117,7 +117,11 @@ class MenuReader(Labels):
     def _mask(self, value: Any, at: int, k: int, column: str | None) -> int:
         number = whole(value)
         if number == 0 and self.outside is None:
-            raise InputError(f"{self.first(at, k)}: mask 0 is the empty menu; every menu must offer at least one item")
+            raise InputError(
+                f"{self.first(at, k)}: column {column!r} was taken for bit masks, and mask 0 is the empty menu; every menu must "
+                f"offer at least one item. Where {column!r} holds something else, name the column of the menus with menu= "
+                f"(--menu), or for ids menu_id={column!r} (--menu-id {column})"
+            )
         if number is None or number < 0:
             raise InputError(
                 f"{self.first(at, k)}: {value!r} in column {column!r} is not a bit mask (a whole number from 1)"

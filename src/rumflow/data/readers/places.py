@@ -29,6 +29,7 @@ from rumflow.data.readers.coded import Coded
 from rumflow.data.readers.coding import as_flag
 from rumflow.data.readers.roles import NAMES, Options, plain
 from rumflow.data.readers.sources import Chunk, FrameSource, Source
+from rumflow.data.readers.texts import empty_words, missing, note_on_empty
 from rumflow.data.understood import Understood
 from rumflow.errors import InputError
 
@@ -305,6 +306,8 @@ class _Rows:
         self.n_rows = 0  # of the table
         self.position: list[int] = []
         self.carried: dict[str, list[Any]] = {name: [] for name in self.others}
+        self.empty: set[str] = set()  # words such as NA that were taken for empty places
+        self.n_empty = 0  # rows with such words
 
     def add(self, chunk: Chunk) -> None:
         """Read a piece of the table."""
@@ -312,8 +315,11 @@ class _Rows:
         columns = {name: as_list(chunk.columns[name]) for name in self.source.columns}
         for k, position in enumerate(chunk.positions.tolist()):
             row = {name: columns[name][k] for name in self.places.used}
+            if words := empty_words(row[c] for c in self.places.menu):
+                self.empty.update(words)
+                self.n_empty += 1
             for choice, part in self._choices(row, position):
-                self.menu.append(tuple(row[c] for c in self.places.menu if as_code(row[c])))
+                self.menu.append(tuple(row[c] for c in self.places.menu if not _nothing(row[c])))
                 self.choice.append(choice)
                 self.weight.append(part)
                 self.position.append(position)
@@ -348,9 +354,11 @@ class _Rows:
             return self._tied(items, position)
         if place == len(items):
             return [(row[str(places.outcome)], 1.0)]
-        if not as_code(items[place]):
+        if _nothing(items[place]):
+            word = "".join(empty_words([items[place]]))
             raise InputError(
                 f"{self.source.where(position)}: the outcome is {value!r}, but {places.menu[place]!r} is empty"
+                + (f" ({word} counts as empty: rename it to keep it as an item)" if word else "")
             )
         return [(items[place], 1.0)]
 
@@ -369,7 +377,7 @@ class _Rows:
                 "part of the choice, as if ties were broken by lot), ties='outcome' (a pair has the outcomes a, b and tie) or "
                 "ties='drop' (such rows are left out)"
             )
-        shown = [item for item in items if as_code(item)]
+        shown = [item for item in items if not _nothing(item)]
         if self.options.ties == "drop":
             return []
         if self._as_outcome:
@@ -406,7 +414,10 @@ class _Rows:
                 name = "number of choices" if self.places.wins else "part of a choice"
                 table[name] = self.weight
                 inner = replace(inner, weight=name)
-        return Rewritten(table, self.source, self.position, self.n_rows), inner
+        made = Rewritten(table, self.source, self.position, self.n_rows)
+        if self.empty:
+            made.notes = (note_on_empty(self.empty, self.places.menu, self.n_empty),)
+        return made, inner
 
 
 class Rewritten(FrameSource):
@@ -415,6 +426,7 @@ class Rewritten(FrameSource):
     def __init__(self, table: dict[str, Any], source: Source, position: list[int], n_rows: int) -> None:
         super().__init__(table, source.name, source.text)
         self._source, self._position, self.n_rows = source, position, n_rows
+        self.notes: tuple[str, ...] = ()  # on how it was rewritten
 
     def where(self, position: int) -> str:
         """The row of the other table."""
@@ -446,6 +458,11 @@ def describe_places(understood: Understood, options: Options, places: Places) ->
         }
         notes = (f"ties: {made[options.ties]}", *notes)
     return replace(understood, layout=layout, roles=roles, coding=coding, notes=notes)
+
+
+def _nothing(item: Any) -> bool:
+    """Is a place of the menu empty?"""
+    return not as_code(item) or missing(item)
 
 
 def as_code(value: Any) -> str:

@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from rumflow.data.readers.roles import ROLES
@@ -53,9 +54,35 @@ def check_choice(name: str, value: Any, choices: tuple[tuple[Any, str], ...]) ->
     return value
 
 
+#: A field and what ends it: in quotes, in which two of them are one, as in a CSV file; or whatever there is up to the next comma.
+_FIELD = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(,|\Z)', re.DOTALL)
+
+
 def split_labels(text: str) -> list[str]:
-    """Labels separated by commas."""
-    return [part.strip() for part in text.split(",") if part.strip()]
+    """Labels separated by commas; one with a comma in it is in quotes, as in a CSV file.
+
+    >>> split_labels('"Brown, Ale", stout'), split_labels('5" pipe,"so ""good"" tea"')
+    (['Brown, Ale', 'stout'], ['5" pipe', 'so "good" tea'])
+    """
+    found, place, more = [], 0, True
+    while more:
+        field = _FIELD.match(text, place)
+        assert field is not None  # the second half matches everything
+        found.append(field[2].strip() if field[1] is None else field[1].replace('""', '"'))
+        place, more = field.end(), bool(field[3])
+    return [label for label in found if label]
+
+
+def join_labels(labels: Iterable[str]) -> str:
+    """The text that `split_labels` takes apart again.
+
+    >>> join_labels(["Brown, Ale", "stout"])
+    '"Brown, Ale",stout'
+    """
+    return ",".join(
+        '"' + label.replace('"', '""') + '"' if "," in label or label[:1] == '"' or label != label.strip() else label
+        for label in labels
+    )
 
 
 def split_codes(text: str) -> list[str]:
@@ -91,7 +118,8 @@ SETTINGS = (
             "put on every menu, and rows without a choice, or what is left of the total, mean it.", metavar="ITEM"),
     Setting("clean", "Sloppy spelling", "Labels that differ only by blanks or capitals are one.", False,
             ((False, "no"), (True, "yes"))),
-    Setting("items", "Names of the items", "In order, with commas; where menus are bit masks, of bit 0, bit 1 and so on.",
+    Setting("items", "Names of the items", "In order, with commas, labels that hold one in quotes; where menus are bit "
+            "masks, of bit 0, bit 1 and so on.",
             mean=split_labels, metavar="LABELS"),
     Setting("menus", "Menus by number", "In order, such as tea,milk;tea,juice; of rankings pairs (the usual) or all.",
             mean=split_menus, metavar="WHAT"),

@@ -6,10 +6,11 @@ import ast
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rumflow.data.labels import TIE, Item
+from rumflow.output.names import how_many
 
 SEPARATORS = (",", ";", "|", "/", "+", "&", "-", " ")
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
@@ -66,6 +67,21 @@ def find_separator(menus: Sequence[str], choices: set[str]) -> str | None:
 def missing(value: Any) -> bool:
     """Is there nothing in this field?"""
     return value is None or (isinstance(value, str) and value.strip().lower() in ("", "na", "nan"))
+
+
+def empty_words(values: Iterable[Any]) -> list[str]:
+    """Those of the values that are words, such as NA, but say that there is nothing in the field."""
+    return [value.strip() for value in values if isinstance(value, str) and value.strip() and missing(value)]
+
+
+def note_on_empty(words: Iterable[str], columns: Sequence[str], rows: int) -> str:
+    """What to say of such words in the columns of the places of a menu.
+
+    >>> note_on_empty({"NA"}, ["a", "b"], 2)
+    "NA in 'a', 'b' counts as empty (2 rows); to keep it as an item, rename it"
+    """
+    named, places = " and ".join(sorted(words)), ", ".join(map(repr, columns))
+    return f"{named} in {places} counts as empty ({how_many(rows, 'row')}); to keep it as an item, rename it"
 
 
 def whole(value: Any) -> int | None:
