@@ -22,7 +22,7 @@ from rumflow.core.certificate import Certificate
 from rumflow.core.compile import clock
 from rumflow.core.graph import Graph, cells_of_types, cheapest_type, follow_type, inner_point
 from rumflow.core.graph_cells import Cells
-from rumflow.core.graph_certificate import certify_types, describe_mixture, plain_cheapest, residual_of
+from rumflow.core.graph_certificate import certify_types, describe_mixture, plain_cheapest
 from rumflow.core.membership import menu_shares
 from rumflow.core.paths import flow_from_paths, paths_from_orders
 from rumflow.core.problem import SOLVER_FLOOR, Problem, Stop, data_size
@@ -164,6 +164,10 @@ class GraphGeometry(TableGeometry):
                 if stopped:
                     found.append(self._not_begun(p, targets[i]))
                     continue
+                late = p > 0 and one.deadline is not None and clock() > one.deadline
+                if late and begin is None and options.keep is not Keep.FACES:
+                    found.append(self._not_begun(p, targets[i])._replace(reason="max_seconds"))
+                    continue
                 problem = self.part_problem(normalised[i], p)
                 start = (
                     None
@@ -172,7 +176,7 @@ class GraphGeometry(TableGeometry):
                     if isinstance(begin, PartStarts)
                     else restrict(begin, self.menus[p])
                 )
-                if p > 0 and start is None and one.deadline is not None and clock() > one.deadline:
+                if late and start is None:
                     own = self._not_begun(p, targets[i])._replace(reason="max_seconds")
                 else:
                     workspace = self.workspace_of(workspaces, p)
@@ -244,7 +248,8 @@ class GraphGeometry(TableGeometry):
         mixture = self._any_type(p)[None], np.ones(1)
         problem = self.part_problem(target, p)
         rho = cells_of_types(*mixture, problem.target.shape)
-        objective = residual_of(rho, *problem).objective
+        left = np.where(problem.weights > 0, rho - problem.target, 0.0)
+        objective = 0.5 * float((problem.weights * left * left).sum())
         certificate = describe_mixture(mixture, rho, problem, objective, objective)
         return PartFit(*mixture, certificate, "interrupted", 0)
 
