@@ -321,6 +321,7 @@ def test_cancel_and_two_pages_at_once(tab, browser, client):
     other.wait_for_selector("article h3:text-is('How far are they from rational? (pasted.csv)') ~ .tools a")
     other.reload()
     other.wait_for_selector("body[data-ready]")
+    other.wait_for_selector("article h3:text-is('How far are they from rational? (pasted.csv)')")
     titles = other.locator("article h3").all_inner_texts()
     assert titles[0] == "How far are they from rational? (pasted.csv)"  # the newest first, as before
     other.select_option("#set", label="pasted.csv, as read before")
