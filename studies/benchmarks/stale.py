@@ -50,6 +50,7 @@ DESCRIBES: dict[str, tuple[str, ...] | None] = {
     "explain": ("inference.explain",),
     "explain_hotel": ("inference.explain",),
     "first_use": ("core.compile",),
+    "fuzz": None,
     "graphs": ("projection.single", "data.simulate"),
     "homogeneity": ("inference.homogeneity",),
     "sweeps": ("core.graph", "models.open_menus", "data.simulate"),
