@@ -8,10 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rumflow as rf
-from rumflow.core.graph import cells_of_types, follow_type
+from rumflow.core.compile import clock
+from rumflow.core.graph import GraphTooLargeError, cells_of_types, follow_type
 from rumflow.core.graph_cells import Cells
+from rumflow.core.graph_certificate import describe_mixture
 from rumflow.core.problem import Problem, Stop
 from rumflow.errors import InputError
+from rumflow.models import open_menus
 from rumflow.models.linear_utility import LinearUtility
 from rumflow.models.random_utility import RandomUtility
 from rumflow.models.rankings import choice_probabilities
@@ -19,9 +22,11 @@ from rumflow.models.single_peaked import SinglePeaked
 from rumflow.models.types import Types
 from rumflow.solvers import graph as graph_module
 from rumflow.solvers.active_set.solve import Workspace
+from rumflow.solvers.bounded.geometry import BoundedGeometry
 from rumflow.solvers.geometry import USER_OPTIONS
 from rumflow.solvers.graph import GraphGeometry, solve_graph
 from rumflow.solvers.graph_fits import couple
+from rumflow.solvers.resources import Resources
 from tests.reference.graphs import (
     is_single_peaked,
     orders,
@@ -277,3 +282,59 @@ def test_what_was_not_begun_costs_no_sweep_each(monkeypatch):
     for mine, best, target in zip(fits.certificates, solved.certificates, targets, strict=True):
         assert mine.gap == mine.objective >= best.objective - 1e-12
         assert mine.objective == pytest.approx(geometry.certify(fits.mixtures[0], target).objective)
+
+
+@pytest.mark.parametrize("make", [GraphGeometry, BoundedGeometry])
+def test_groups_that_were_not_begun_have_the_certificates_of_each(make):
+    cells = groups()
+    target, weights = random_tables(np.random.default_rng(4), cells, weighted=True)
+    geometry = make(RandomUtility(), cells).weighted(weights)
+    fits = geometry.solve(target[None], Stop(1e-9), options=USER_OPTIONS._replace(begin=False))
+    for p, own in enumerate(fits.parts[0]):
+        problem = geometry.part_problem(target, p)
+        rho = cells_of_types(*own.mixture, problem.target.shape)
+        objective = 0.5 * (problem.weights * (rho - problem.target) ** 2).sum()
+        expected = describe_mixture(own.mixture, rho, problem, objective, objective)
+        assert own.certificate == pytest.approx(expected, rel=1e-14)
+    assert fits.reasons == ["interrupted"]
+
+
+def test_groups_after_the_time_is_over(monkeypatch):
+    """The first group is solved, whatever the time; the others are described together, in one call."""
+    cells = groups()
+    geometry = GraphGeometry(RandomUtility(), cells)
+    target, _ = random_tables(np.random.default_rng(5), cells)
+    asked = []
+    plain = GraphGeometry._not_begun
+    monkeypatch.setattr(
+        GraphGeometry, "_not_begun", lambda self, which, *given: asked.append(which) or plain(self, which, *given)
+    )
+    (fit,) = geometry.solve(target[None], Stop(1e-9), resources=Resources(1, clock() - 1.0)).parts
+    assert asked == [range(1, 3)]
+    assert [one.reason for one in fit[1:]] == ["max_seconds"] * 2
+
+
+def test_shares_of_separate_menus_need_no_mixture_over_all_of_them():
+    """A thousand pairs with shares of their own have a thousand types together: a table of their squares."""
+    m = 1000
+    member = np.zeros((m, 2 * m), bool)
+    member[np.repeat(np.arange(m), 2), np.arange(2 * m)] = True
+    share = np.random.default_rng(0).random(m)
+    geometry = GraphGeometry(RandomUtility(), Cells(member))
+    fits = geometry.solve(np.column_stack([share, 1.0 - share])[None], Stop(1e-9))
+    np.testing.assert_allclose(fits.rho[0, :, 0], share, atol=1e-12)
+    assert fits.certificates[0].is_rum
+    assert "mixtures" not in vars(fits)
+    np.testing.assert_allclose(cells_of_types(*fits.mixtures[0], geometry.shape), fits.rho[0], atol=1e-12)
+
+
+def test_what_is_free_is_looked_up_once_for_all_groups(monkeypatch):
+    """It takes longer than a small graph; what the first graphs take is not free for the next."""
+    looked = []
+    monkeypatch.setattr(open_menus, "available_memory", lambda: looked.append(1) or 2**20)
+    geometry = GraphGeometry(RandomUtility(), groups())
+    assert len(looked) == 1
+    taken = sum(graph.n_bytes for graph in geometry.graphs[:2])
+    monkeypatch.setattr(open_menus, "available_memory", lambda: 2 * taken)
+    with pytest.raises(GraphTooLargeError):
+        GraphGeometry(RandomUtility(), groups())

@@ -22,10 +22,10 @@ from rumflow.core.certificate import Certificate
 from rumflow.core.compile import clock
 from rumflow.core.graph import Graph, cells_of_types, cheapest_type, follow_type, inner_point
 from rumflow.core.graph_cells import Cells
-from rumflow.core.graph_certificate import certify_types, describe_mixture, plain_cheapest
+from rumflow.core.graph_certificate import certify_types, plain_cheapest
 from rumflow.core.membership import menu_shares
 from rumflow.core.paths import flow_from_paths, paths_from_orders
-from rumflow.core.problem import SOLVER_FLOOR, Problem, Stop, data_size
+from rumflow.core.problem import SOLVER_FLOOR, Problem, Stop, data_size, least_weight, rounding_floor
 from rumflow.core.threads import run_threads, thread_count
 from rumflow.errors import InputError
 from rumflow.models.model import Model
@@ -60,6 +60,26 @@ def solve_graph(
     )
 
 
+class Parts(Sequence[Cells]):
+    """The cells of groups of menus, each made when it is first needed: there may be as many groups as menus."""
+
+    def __init__(self, cells: Cells, menus: Sequence[Ints]) -> None:
+        self._cells = cells
+        self._menus = menus
+        self._made: dict[int, Cells] = {}
+
+    def __len__(self) -> int:
+        """Number of groups."""
+        return len(self._menus)
+
+    def __getitem__(self, p: Any) -> Any:
+        """Those of a group."""
+        own = self._made.get(p)
+        if own is None:
+            own = self._made[p] = self._cells.part(self._menus[p])
+        return own
+
+
 class GraphGeometry(TableGeometry):
     """A model on observed cells, its graphs built once; see `rumflow.solvers.geometry.Geometry`."""
 
@@ -72,7 +92,7 @@ class GraphGeometry(TableGeometry):
         self.cells: Cells = cells
         self.cone: bool = cone
         self.menus: list[Ints] = [np.arange(len(cells))] if cone else self._groups()
-        self.parts: list[Cells] = [cells] if len(self.menus) == 1 else [cells.part(group) for group in self.menus]
+        self.parts: Sequence[Cells] = [cells] if len(self.menus) == 1 else Parts(cells, self.menus)
         self._prepare(limit)
         self.workspaces = Spares(self._make_workspaces)  # shared by geometries of other weights
         self._set_weights((cells.item >= 0).astype(np.float64))
@@ -82,7 +102,13 @@ class GraphGeometry(TableGeometry):
         return self.model.parts(self.cells)
 
     def _prepare(self, limit: Limit) -> None:
-        self._graphs = [self.model.geometry(part, limit) for part in self.parts]
+        self._graphs: list[Graph] = []
+        left = limit._replace(bytes=limit.most_bytes)  # what is free takes long to look up, and parts may be many
+        for part in self.parts:
+            graph = self.model.geometry(part, left)
+            self._graphs.append(graph)
+            if limit.bytes is None:
+                left = left._replace(bytes=left.most_bytes - graph.n_bytes)
 
     def _set_weights(self, weights: Array) -> None:
         self.weights = weights
@@ -161,13 +187,11 @@ class GraphGeometry(TableGeometry):
             begin, since = None if starts is None else starts[i], clock()
             found: list[PartFit] = []
             for p in range(len(self.parts)):
-                if stopped:
-                    found.append(self._not_begun(p, targets[i]))
-                    continue
                 late = p > 0 and one.deadline is not None and clock() > one.deadline
-                if late and begin is None and options.keep is not Keep.FACES:
-                    found.append(self._not_begun(p, targets[i])._replace(reason="max_seconds"))
-                    continue
+                if stopped or (late and begin is None and options.keep is not Keep.FACES):
+                    why = "interrupted" if stopped else "max_seconds"
+                    found += self._not_begun(range(p, len(self.parts)), targets[i], why)
+                    break
                 problem = self.part_problem(normalised[i], p)
                 start = (
                     None
@@ -177,7 +201,7 @@ class GraphGeometry(TableGeometry):
                     else restrict(begin, self.menus[p])
                 )
                 if late and start is None:
-                    own = self._not_begun(p, targets[i])._replace(reason="max_seconds")
+                    own = self._not_begun(range(p, p + 1), targets[i], "max_seconds")[0]
                 else:
                     workspace = self.workspace_of(workspaces, p)
                     own = self._solve_part(p, problem, stop, start, workspace, one, options)
@@ -206,7 +230,7 @@ class GraphGeometry(TableGeometry):
             if not partial:
                 raise
         parts = [
-            own or [self._not_begun(p, target) for p in range(len(self.parts))]
+            own or self._not_begun(range(len(self.parts)), target, "interrupted")
             for own, target in zip(parts, targets, strict=True)
         ]
         reasons = [self._reason(own, stop) for own in parts]
@@ -240,18 +264,30 @@ class GraphGeometry(TableGeometry):
         short = reason == "done" and len(made) == len(parts) and not total_certificate(made).is_optimal(stop)
         return "stalled" if short else reason
 
-    def _not_begun(self, p: int, target: Array) -> PartFit:
-        """Any type at all, for a part that was not begun when Ctrl-C came, or the time was over.
+    def _not_begun(self, groups: range, target: Array, reason: str) -> list[PartFit]:
+        """Any type at all, for parts that were not begun when Ctrl-C came, or the time was over.
 
-        No distance is negative, so its objective bounds its gap: there may be hundreds of them, and a sweep takes long.
+        No distance is negative, so their objectives bound their gaps: there may be tens of thousands of parts, and a sweep
+        over each takes long. For the same reason they are priced together.
         """
-        mixture = self._any_type(p)[None], np.ones(1)
-        problem = self.part_problem(target, p)
-        rho = cells_of_types(*mixture, problem.target.shape)
-        left = np.where(problem.weights > 0, rho - problem.target, 0.0)
-        objective = 0.5 * float((problem.weights * left * left).sum())
-        certificate = describe_mixture(mixture, rho, problem, objective, objective)
-        return PartFit(*mixture, certificate, "interrupted", 0)
+        if not groups:
+            return []
+        menus = np.concatenate([self.menus[p] for p in groups])
+        types = [self._any_type(p) for p in groups]
+        end = np.cumsum([len(row) for row in types])
+        begin = np.append(0, end[:-1])
+        target, weights = target[menus], self.weights[menus]
+        rho = np.arange(self.cells.width) == np.concatenate(types)[:, None]
+        left = np.where(weights > 0, rho - target, 0.0)
+        objective = np.add.reduceat(0.5 * (weights * left * left).sum(axis=1), begin).tolist()
+        scale = np.add.reduceat(weights.sum(axis=1), begin).tolist()
+        found, alone = [], np.ones(1)
+        for own, value, total, first, last in zip(types, objective, scale, begin, end, strict=True):
+            size = float(data_size(target[first:last], weights[first:last]))
+            floor = rounding_floor(size, least_weight(weights[first:last]))
+            certificate = Certificate(value, value, floor, 1.0, 0.0, size, total)
+            found.append(PartFit(own[None], alone, certificate, reason, 0))
+        return found
 
     def _any_type(self, p: int) -> Paths:
         """A type of a part, the same each time."""

@@ -108,9 +108,12 @@ class GraphFits(Fits):
 
     @cached_property
     def rho(self) -> Array:
-        """(B, menus, width): fitted cells."""
-        shape = self.geometry.shape
-        return np.array([cells_of_types(*own, shape) for own in self.mixtures]).reshape(len(self), *shape)
+        """(B, menus, width): fitted cells, one group of menus after the other: a mixture over all menus has more types."""
+        rho: Array = np.zeros((len(self), *self.geometry.shape))
+        for table, own in zip(rho, self.parts, strict=True):
+            for one, menus in zip(own, self.geometry.menus, strict=True):
+                table[menus] = cells_of_types(*one.mixture, (len(menus), rho.shape[2]))
+        return rho
 
     @cached_property
     def mixtures(self) -> list[Mixture]:

@@ -31,8 +31,9 @@ from rumflow.solvers.active_set.state import KernelProblem, Pool, least_pivot
 
 # From this many items on several threads pay. Passes are the larger part of the work there: of the CPU time of samples of 100
 # choices a menu, gradient and sweep take 39 % at 14 items, 63 % at 16 and 73 % at 18, so that two threads can gain 1.24, 1.46 and
-# 1.58 times at most; the active set between the passes is sequential. At 14 items waiting for each other takes what they gain.
-_THREADED = 16
+# 1.58 times at most; the active set between the passes is sequential. On an idle machine two threads gained 1.43 times at 17
+# and 18 items, 1.16 to 1.32 times at 16, and nothing below: waiting for each other takes what they gain.
+_THREADED = 17
 
 
 def make_problem(problem: Problem) -> KernelProblem:

@@ -140,8 +140,7 @@ class BoundedGeometry(GraphGeometry):
             return _fit_pair(problem)
         if resources.deadline is not None:
             # Every part has its share of the time that is left, by its size.
-            sizes = self._sizes[p:]
-            left = (resources.deadline - clock()) * float(sizes[0] / sizes.sum())
+            left = (resources.deadline - clock()) * float(self._sizes[p] / self._ahead[p])
             resources = resources._replace(deadline=clock() + left)
         known = options if len(self.parts) == 1 else options._replace(lower=0.0)
         solver: BoundedSolver = workspace
@@ -149,7 +148,14 @@ class BoundedGeometry(GraphGeometry):
 
     @cached_property
     def _sizes(self) -> Array:
-        return np.array([float(part.count.sum()) for part in self.parts])
+        """Cells of each part."""
+        count = self.cells.count
+        return np.array([count[group].sum() for group in self.menus], np.float64)
+
+    @cached_property
+    def _ahead(self) -> Array:
+        """Cells of each part and of those behind it."""
+        return np.cumsum(self._sizes[::-1])[::-1]
 
     def _certified(self, p: int, fit: PartFit, target: Array, spent: float) -> PartFit:
         """The solver's bounds are certificates already; a part that was not begun has none."""
