@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import rumflow as rf
 from rumflow.core import certificate, paths
-from rumflow.core.certificate import Certifier, certify, certify_small
+from rumflow.core.certificate import Certificate, Certifier, certify, certify_small
 from rumflow.core.paths import flow_from_paths, paths_from_orders, uniform_flow
 from rumflow.core.problem import NO_WEIGHTS, Problem, Stop, least_weight, rounding_floor
 from rumflow.core.transforms import moebius
@@ -225,3 +225,20 @@ def test_when_a_gap_is_small_enough():
     assert not found.is_rum
     assert found._replace(objective=1e-24).is_rum
     assert not found._replace(objective=2e-24).is_rum
+
+
+def test_a_level_needs_only_its_side():
+    plain, floor = Stop(1e-9), 1e-12
+    for objective, gap, level, enough in [
+        (2.0, 1.5, 3.0, True),  # at most the level
+        (2.0, 0.5, 1.0, True),  # above it for certain
+        (2.0, 1.5, 1.0, False),
+        (2.0, 0.0, 1.0, True),
+        (2.0, np.nan, 1.0, False),
+        (np.nan, 1.0, 3.0, False),
+    ]:
+        own = Certificate(objective, gap, floor, 0.0, 0.0, 1.0, 10.0)
+        assert own.is_optimal(plain._replace(level=level)) is enough
+        certifier = Certifier(3, NO_WEIGHTS)
+        numbers = np.array([[objective, gap, 0.0, 0.0, 1.0]])
+        assert certifier.are_optimal(numbers, plain._replace(level=level)).tolist() == [enough]

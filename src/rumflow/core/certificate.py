@@ -77,12 +77,15 @@ class Certificate(NamedTuple):
         Parameters
         ----------
         stop : Stop
-            The relative tolerance `tol`, and optionally the absolute `floor` to use instead of that of the certificate.
+            The relative tolerance `tol`, and optionally the absolute `floor` to use instead of that of the certificate; and
+            the `level` of which only the side matters.
 
         Returns
         -------
         bool
         """
+        if stop.level is not None and (self.objective <= stop.level or self.objective - self.gap > stop.level):
+            return isfinite(self.objective)
         goal = max(stop.tol * min(self.objective, self.scale), self.floor if stop.floor is None else stop.floor)
         return isfinite(self.objective) and min(self.gap, self.objective) <= goal
 
@@ -239,7 +242,10 @@ class Certifier:
         objective, gap = numbers[:, 0], numbers[:, 1]
         least = rounding_floor(numbers[:, 4], self._least) if stop.floor is None else stop.floor  # type: ignore[arg-type]
         goal = np.maximum(stop.tol * np.minimum(objective, self._scale), least)
-        found: NDArray[np.bool_] = np.isfinite(objective) & (np.fmin(gap, objective) <= goal)
+        small = np.fmin(gap, objective) <= goal
+        if stop.level is not None:
+            small |= (objective <= stop.level) | (objective - gap > stop.level)
+        found: NDArray[np.bool_] = np.isfinite(objective) & small
         return found
 
 

@@ -365,7 +365,10 @@ def default_candidates(menus: Mask, most: int, outside: int | None = None) -> tu
             kinds[0].append(less)
     for a, b in combinations(menus[:200], 2):
         kinds[1] += [a & b, a | b]
-    kinds[2] = [np.isin(np.arange(n), pair) for pair in combinations(range(n), 2)]
+    a, b = np.triu_indices(n, 1)
+    pairs = np.zeros((len(a), n), np.bool_)
+    pairs[np.arange(len(a)), a] = pairs[np.arange(len(a)), b] = True
+    kinds[2] = list(pairs)
     seen = {menu.tobytes() for menu in menus}
     rows: list[Mask] = []
     for kind in kinds:

@@ -54,7 +54,7 @@ def solve_graph(
     return solve_rankings(
         make_graph_problem(problem),
         Workspace(graph) if workspace is None else workspace,
-        Goal(stop.tol, least),
+        Goal(stop.tol, least, level=np.nan if stop.level is None else stop.level),
         start=start,
         resources=resources,
     )
@@ -175,6 +175,8 @@ class GraphGeometry(TableGeometry):
         size, partial = len(targets), options.partial
         parts: list[list[PartFit]] = [[] for _ in range(size)]
         normalised = self._normalise(targets)
+        if normalised is not targets or len(self.parts) > 1:
+            stop = stop._replace(level=None)  # it is one of the whole distance
         threads = thread_count(resources.threads)
         one = resources._replace(threads=1 if size > 1 else threads)
 

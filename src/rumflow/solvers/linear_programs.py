@@ -144,6 +144,8 @@ class TypePrograms:
         largest = 0.0 if anchor is None else float(np.abs(anchor).max(initial=0.0))
         self._anchor = np.zeros(len(values)) if anchor is None or largest == 0 else _STEEP / largest * anchor
         self._graph, self._menu, self._column, self._values = graph, menu, column, values
+        self._row: Ints = np.full(graph.shape, -1, np.int64)  # of each cell among those given
+        self._row[menu, column] = np.arange(len(values))
         self._sweep = make_sweep(graph)
         self._pool = make_pool(_COLUMNS_A_ROUND, graph.shape[0])
         self.types: Paths = np.unique(types, axis=0)
@@ -167,11 +169,12 @@ class TypePrograms:
         found: tuple[Solution, Array, bool] | None = None
         if len(self._face) <= FLOW_ARCS:
             value, y, flow = self._by_flows(self._flows, cost)
-            steep = [y - t * self._anchor for t in (1.0, 10.0, 100.0)] if self._anchor.any() else []
-            bound = max(self._bound(cost, duals) for duals in (y, *steep))
-            found = Solution(value, bound), flow, True
-            if value - bound <= _LOOSE * max(1.0, float(np.abs(cost).max())):
-                return found
+            loose, bound = _LOOSE * max(1.0, float(np.abs(cost).max())), -np.inf
+            for t in (0.0, 1.0, 10.0, 100.0) if self._anchor.any() else (0.0,):
+                bound = max(bound, self._bound(cost, y - t * self._anchor if t else y))
+                found = Solution(value, bound), flow, True
+                if value - bound <= loose:
+                    return found
         # Where the duals of flows are large, their rounding spoils the bound; those of columns are repaired in every round.
         try:
             value, y, weights = self._by_columns(cost)
@@ -293,7 +296,10 @@ class TypePrograms:
 
     def _taken(self, types: Paths) -> Any:
         """(cells, types): 1 where the type takes the cell."""
-        return sparse.csc_matrix((types[:, self._menu] == self._column).T.astype(float))
+        row = self._row[np.arange(self._graph.shape[0]), types]  # (types, menus)
+        start = np.append(0, np.cumsum((row >= 0).sum(axis=1)))
+        given = row[row >= 0]
+        return sparse.csc_matrix((np.ones(len(given)), given, start), shape=(len(self._values), len(types)))
 
     def _add(self, cost: Array, limit: float) -> bool:
         """Take types cheaper than `limit` into use, after a sweep; False where there is no new one."""

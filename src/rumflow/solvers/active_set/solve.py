@@ -49,6 +49,7 @@ class Goal(NamedTuple):
     tol: float
     floor: float
     enough: float = 0.0  # an objective of at most this is rounding, so that the gap does not matter any more
+    level: float = np.nan  # it is enough to know whether the optimum is above this
 
 
 class Outcome(NamedTuple):
@@ -187,7 +188,7 @@ def solve_rankings(
     Without `start` it begins from the ranking that agrees best with the data, the cheapest at the gradient of the empty mixture.
     `most_work` is the number of multiplications that may lie ahead (`rumflow.solvers.dispatch.most_work`).
     """
-    prices, (tol, floor, enough) = workspace.prices, wanted
+    prices, (tol, floor, enough, level) = workspace.prices, wanted
     begin = time.perf_counter()
     until = resources.until
     count = thread_count(resources.threads) if prices.threaded else 1
@@ -213,6 +214,8 @@ def solve_rankings(
                 workspace.grow()
             active, pool = workspace.active, workspace.pool
             objective = prices.evaluate(problem, active.paths, active.weights, k, count)
+            if objective <= level:
+                break
             goal = max(tol * min(objective, scale), floor)
             # Over a part first, where there is one; where that gains little, over everything, which alone may end the solve.
             for whole in (False, True) if rounds > 0 and prices.narrowed else (True,):
@@ -225,7 +228,8 @@ def solve_rankings(
                 known = gap
             steps = 0
             small += objective <= enough
-            if not (gap <= goal or objective <= _ZERO * floor or small > _TO_ZERO):
+            above = whole and objective - gap > level
+            if not (gap <= goal or above or objective <= _ZERO * floor or small > _TO_ZERO):
                 most = max(32, int(_STEP_WORK / max(k * k, 1)))
                 filled = prices.fill_pool(pool, nu)
                 steps = kernels.improve(
