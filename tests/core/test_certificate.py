@@ -227,10 +227,10 @@ def test_when_a_gap_is_small_enough():
     assert not found._replace(objective=2e-24).is_rum
 
 
-def test_a_level_needs_only_its_side():
+def test_a_threshold_needs_only_its_side():
     plain, floor = Stop(1e-9), 1e-12
-    for objective, gap, level, enough in [
-        (2.0, 1.5, 3.0, True),  # at most the level
+    for objective, gap, threshold, enough in [
+        (2.0, 1.5, 3.0, True),  # at most the threshold
         (2.0, 0.5, 1.0, True),  # above it for certain
         (2.0, 1.5, 1.0, False),
         (2.0, 0.0, 1.0, True),
@@ -238,7 +238,7 @@ def test_a_level_needs_only_its_side():
         (np.nan, 1.0, 3.0, False),
     ]:
         own = Certificate(objective, gap, floor, 0.0, 0.0, 1.0, 10.0)
-        assert own.is_optimal(plain._replace(level=level)) is enough
+        assert own.is_optimal(plain._replace(threshold=threshold)) is enough
         certifier = Certifier(3, NO_WEIGHTS)
         numbers = np.array([[objective, gap, 0.0, 0.0, 1.0]])
-        assert certifier.are_optimal(numbers, plain._replace(level=level)).tolist() == [enough]
+        assert certifier.are_optimal(numbers, plain._replace(threshold=threshold)).tolist() == [enough]

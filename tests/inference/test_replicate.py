@@ -1,7 +1,7 @@
 """Centres and distances of replicates, against enumeration and by hand."""
 
 from dataclasses import replace
-from itertools import permutations
+from itertools import pairwise, permutations
 from types import SimpleNamespace
 
 import numpy as np
@@ -178,3 +178,23 @@ def test_replicates_in_which_menus_vanish():
     assert found.certified.tolist() == [[True] * 4]
     whole = make_replicator(sample, sampler, [0.0], 1e-12, 0)(range(1))
     assert whole.vanished.tolist() == [0]
+
+
+def test_a_threshold_keeps_statistics_of_groups_on_their_side():
+    """Rows of several groups leave different remainders of the distance; a threshold must not be that of another row."""
+    rng = np.random.default_rng(2)
+    groups = [rf.simulate.random_menus(12, 14, 4, draws=size, seed=7) for size in (5, 40)]
+    sample = build_sample(groups, "counts", Convention())
+    assert sample.projector.geometry.route == "graph"
+    assert sample.n_groups == 2
+    p = np.empty((6, len(sample.frequency)))
+    starts = np.flatnonzero(np.append(True, sample.unit[1:] != sample.unit[:-1]))
+    for row, size in zip(p, (4, 30) * 3, strict=True):
+        for first, last in pairwise([*starts, len(row)]):
+            row[first:last] = (
+                rng.multinomial(size, sample.frequency[first:last] / sample.frequency[first:last].sum()) / size
+            )
+    exact = distances(sample, p, 0.0, 1e-9).statistic
+    for threshold in 1.01 * exact:
+        found = distances(sample, p, 0.0, 1e-9, only_upper=True, threshold=threshold)
+        np.testing.assert_array_equal(found.statistic > threshold, exact > threshold)

@@ -5,6 +5,7 @@ import pytest
 
 import rumflow as rf
 from rumflow.core.paths import orders_from_paths, paths_from_orders
+from rumflow.models import random_utility
 from tests.reference.incomplete import some_data
 
 
@@ -136,6 +137,11 @@ def test_everything_a_fit_offers():
     for ranking, decided in zip(order, fit.decided, strict=True):
         closed = [next(p for p, x in enumerate(ranking) if row[x]) for row in data.membership if row.sum() > 1]
         assert decided == (10 if max(closed) >= 8 else max(closed) + 1)
+    some, decided, number = fit.heaviest(3)
+    assert number == len(share)
+    np.testing.assert_array_equal(some.orders, order[:3])
+    np.testing.assert_array_equal(some.weights, share[:3])
+    np.testing.assert_array_equal(decided, fit.decided[:3])
     unseen = next(m for m in (("a", "b"), ("a", "c"), ("a", "d"), ("b", "e")) if m not in data.menus)
     x, y = (labels.index(z) for z in unseen)
     first = share[np.argmax(order == x, axis=1) < np.argmax(order == y, axis=1)].sum()
@@ -177,3 +183,28 @@ def test_everything_a_fit_offers():
     assert "method='graph'" in repr(fit)
     assert not fit.complete
     assert not fit.weighted
+
+
+def test_separate_menus_are_summarised_without_all_their_rankings(monkeypatch):
+    """Two hundred triples with shares of their own have four hundred rankings; a summary shows the heaviest of them."""
+    rng = np.random.default_rng(0)
+    menus = rng.permutation(600).reshape(200, 3).tolist()
+    data = rf.ChoiceData.from_counts(
+        {tuple(menu): dict(zip(menu, rng.integers(1, 900, 3).tolist(), strict=True)) for menu in menus}
+    )
+    fit = rf.project(data)
+    rankings, decided, number = fit.heaviest(5)
+    again = rf.project(data)
+    assert number == len(again.rankings.weights) > 300
+    np.testing.assert_array_equal(rankings.orders, again.rankings.orders[:5])
+    np.testing.assert_allclose(rankings.weights, again.rankings.weights[:5], rtol=1e-12)
+    np.testing.assert_array_equal(decided, again.decided[:5])
+    completed = []
+    plain = random_utility.rankings_of_types
+    monkeypatch.setattr(
+        random_utility,
+        "rankings_of_types",
+        lambda cells, above, types: completed.append(len(types)) or plain(cells, above, types),
+    )
+    assert f"of {number} rankings" in fit.summary()
+    assert max(completed) <= 10

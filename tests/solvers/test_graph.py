@@ -181,8 +181,12 @@ def test_coupled_mixtures_keep_their_shares():
     rng = np.random.default_rng(1)
     parts = [(rng.integers(0, 3, (k, 2)).astype(np.int32), rng.dirichlet(np.ones(k))) for k in (4, 1, 6)]
     menus = [np.array([0, 3]), np.array([1, 5]), np.array([2, 4])]
-    types, weights = couple(parts, menus)
-    assert len(weights) <= 9
+    (types, weights), number = couple(parts, menus)
+    assert len(weights) == number <= 9
+    (some, shares), _ = couple(parts, menus, 3)
+    heaviest = np.argsort(-weights, kind="stable")[:3]
+    np.testing.assert_array_equal(some, types[heaviest])
+    np.testing.assert_array_equal(shares, weights[heaviest])
     assert weights.sum() == pytest.approx(1.0)
     for (own, lam), group in zip(parts, menus, strict=True):
         for row in np.unique(own, axis=0):
@@ -338,3 +342,26 @@ def test_what_is_free_is_looked_up_once_for_all_groups(monkeypatch):
     monkeypatch.setattr(open_menus, "available_memory", lambda: 2 * taken)
     with pytest.raises(GraphTooLargeError):
         GraphGeometry(RandomUtility(), groups())
+
+
+def test_memory_of_a_graph_counts_those_of_other_menus(monkeypatch):
+    first = RandomUtility().geometry(groups().part(np.array([0, 2, 4])))
+    monkeypatch.setattr(open_menus, "available_memory", lambda: 2 * first.n_bytes)
+    with pytest.raises(
+        GraphTooLargeError, match=f"beside 1 graphs of other menus with {first.n_nodes} nodes"
+    ) as caught:
+        GraphGeometry(RandomUtility(), groups())
+    assert caught.value.nodes > first.n_nodes
+    assert caught.value.bytes > first.n_bytes
+
+
+def test_a_threshold_holds_where_menus_were_recorded_in_part():
+    """Shares that do not add up to 1 because some were not recorded have no surplus to give up first."""
+    cells = Cells([[True] * 4, [True, True, True, False]], [[True, True, True, False], [True] * 3 + [False]])
+    geometry = GraphGeometry(RandomUtility(), cells)
+    target = np.array([[0.7, 0.1, 0.1, 0.0], [0.1, 0.5, 0.4, 0.0]])
+    full = geometry.solve(target[None], Stop(1e-12)).certificates[0].objective
+    below = geometry.solve(target[None], Stop(1e-12, None, 4 * full)).certificates[0]
+    above = geometry.solve(target[None], Stop(1e-12, None, full / 4)).certificates[0]
+    assert full <= below.objective <= 4 * full
+    assert above.objective - above.gap > full / 4

@@ -69,7 +69,7 @@ class Certificate(NamedTuple):
     scale: float
 
     def is_optimal(self, stop: Stop) -> bool:
-        """Say whether the gap is small enough. Converged means this, whatever a solver says.
+        """Say whether the gap is small enough for what was asked. Converged means this, whatever a solver says.
 
         The tolerance is relative to the objective, or to the size of RUM where the data lie far outside of it. No distance
         is negative, so the objective itself is a bound as well: it counts where the data are RUM up to rounding.
@@ -78,13 +78,14 @@ class Certificate(NamedTuple):
         ----------
         stop : Stop
             The relative tolerance `tol`, and optionally the absolute `floor` to use instead of that of the certificate; and
-            the `level` of which only the side matters.
+            the `threshold` of which only the side matters.
 
         Returns
         -------
         bool
         """
-        if stop.level is not None and (self.objective <= stop.level or self.objective - self.gap > stop.level):
+        mark = stop.threshold
+        if mark is not None and (self.objective <= mark or self.objective - self.gap > mark):
             return isfinite(self.objective)
         goal = max(stop.tol * min(self.objective, self.scale), self.floor if stop.floor is None else stop.floor)
         return isfinite(self.objective) and min(self.gap, self.objective) <= goal
@@ -243,8 +244,8 @@ class Certifier:
         least = rounding_floor(numbers[:, 4], self._least) if stop.floor is None else stop.floor  # type: ignore[arg-type]
         goal = np.maximum(stop.tol * np.minimum(objective, self._scale), least)
         small = np.fmin(gap, objective) <= goal
-        if stop.level is not None:
-            small |= (objective <= stop.level) | (objective - gap > stop.level)
+        if stop.threshold is not None:
+            small |= (objective <= stop.threshold) | (objective - gap > stop.threshold)
         found: NDArray[np.bool_] = np.isfinite(objective) & small
         return found
 

@@ -22,6 +22,7 @@ prices C^T g of arcs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -97,6 +98,20 @@ class GraphTooLargeError(InputError):
         self.bytes: int = n_bytes
         self.done: int = done
         self.late: bool = late
+
+    def beside(self, graphs: Sequence[Graph]) -> GraphTooLargeError:
+        """The same error where other graphs were built before: with their nodes, arcs and memory."""
+        if not graphs:
+            return self
+        nodes, arcs = sum(graph.n_nodes for graph in graphs), sum(graph.n_arcs for graph in graphs)
+        return GraphTooLargeError(
+            f"{self}, beside {len(graphs):,} graphs of other menus with {nodes:,} nodes",
+            self.nodes + nodes,
+            self.arcs + arcs,
+            self.bytes + sum(graph.n_bytes for graph in graphs),
+            self.done + nodes,
+            self.late,
+        )
 
     def with_advice(self, text: str) -> GraphTooLargeError:
         """The same error with a sentence about what can be done."""

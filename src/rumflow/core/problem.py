@@ -51,12 +51,12 @@ class Problem(NamedTuple):
 class Stop(NamedTuple):
     """A solve ends when its gap is within max(tol * objective, floor); without a floor, when the gap is rounding.
 
-    Where there is a level, it is enough to know on which side of it the optimum is.
+    Where there is a threshold, it is enough to know on which side of it the optimum is.
     """
 
     tol: float
     floor: float | None = None
-    level: float | None = None
+    threshold: float | None = None
 
 
 @leaf

@@ -62,12 +62,13 @@ def distances(
     start: Any = None,
     threads: int | None = 1,
     only_upper: bool = False,
-    level: float | None = None,
+    threshold: float | None = None,
 ) -> Distances:
     """J_tau of every row of p, (b, S) frequencies without NaN.
 
-    Where there are only bounds, the statistic is an upper bound; `only_upper`: its gap is not asked for. `level`: it is enough to
-    know which of them are larger; then others may be upper bounds as well, below the level.
+    Where there are only bounds, the statistic is an upper bound; `only_upper`: its gap is not asked for. `threshold`: it is
+    enough to know which of them are larger; others may then be upper bounds, too, all of them below it. (Not where groups leave
+    rows different remainders of the distance.)
     """
     cone = sample.convention.set == "cone"
     shrink = 1.0 if cone else 1.0 - tau
@@ -76,16 +77,17 @@ def distances(
     # Weights of at most 1: equal ones are then no weights at all, which is faster.
     unit = float(total.max())
     factor = 2.0 * sample.scale * shrink**2 * unit
-    # Below the level by more than the rounding of what follows.
-    side = None if level is None else (1 - 1e-12) * (level - sample.scale * float(np.max(spread))) / factor
+    mark = None
+    if threshold is not None and np.ptp(spread) == 0:  # less than it by more than the rounding of what follows
+        mark = (1 - 1e-12) * (threshold - sample.scale * float(np.max(spread))) / factor
     fits = sample.projector.solve(
-        target, total / unit, tol=tol, start=start, threads=threads, only_upper=only_upper, level=side
+        target, total / unit, tol=tol, start=start, threads=threads, only_upper=only_upper, threshold=mark
     )
     return Distances(
         factor * fits.objective + sample.scale * spread,
         factor * fits.floor,
         factor * fits.gap,
-        fits.are_optimal(Stop(tol, None, side)) | (only_upper and not sample.projector.exact),
+        fits.are_optimal(Stop(tol, None, mark)) | (only_upper and not sample.projector.exact),
         fits,
     )
 
@@ -135,7 +137,7 @@ class Replicator:
     tol: float
     seed: int
     key: tuple[int, ...] = ()
-    level: float | None = field(default=None, kw_only=True)  # it is enough to know which statistics are larger
+    threshold: float | None = field(default=None, kw_only=True)  # it is enough to know which statistics are larger
 
     def __call__(self, indices: Sequence[int] | range) -> Draws:
         """The replicates with these numbers."""
@@ -173,7 +175,7 @@ class Replicator:
 
     def measure(self, sample: Sample, p: Array, t: int) -> tuple[Array, NDArray[np.bool_]]:
         """The statistics of drawn frequencies (b, S) at a tau, and whether they are certified."""
-        found = distances(sample, p, self.taus[t], self.tol, self.starts[t], only_upper=True, level=self.level)
+        found = distances(sample, p, self.taus[t], self.tol, self.starts[t], only_upper=True, threshold=self.threshold)
         return found.statistic, found.certified
 
 

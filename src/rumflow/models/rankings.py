@@ -114,7 +114,7 @@ def complete_types(lists, above, types, orders):
                         x = lists.members[c]
                         open_menus[x] -= 1
                         other[x] -= lists.column[c] != types[i, j]
-                        if x < lowest and other[x] == 0:
+                        if x < lowest and other[x] == 0 and open_menus[x] > 0:
                             lowest = x
             count = place(item, above, placed, orders[i], count)
             item = lowest

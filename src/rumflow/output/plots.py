@@ -285,7 +285,8 @@ def plot_rankings(fit: Fit, ax: Axes | None = None, top: int = 10) -> Axes:
     >>> len(ax.patches)
     2
     """
-    found = fit.rankings.labelled(top)
+    rankings, decided, number = fit.heaviest(top)
+    found = rankings.labelled()
     ax = find_axes(ax, 7.6, 1.1 + 0.34 * len(found))
     short = Names(fit.items, 56)
     weights = [weight for _, weight in found]
@@ -294,14 +295,14 @@ def plot_rankings(fit: Fit, ax: Axes | None = None, top: int = 10) -> Axes:
     for row, weight in zip(rows, weights, strict=True):
         ax.text(weight, float(row), f" {weight:.1%}", va="center", fontsize=8)
     texts = [
-        name_order(order, decided, 60 if len(fit.items) > len(ascii_uppercase) else 110, short.item)
-        for (order, _), decided in zip(found, fit.decided.tolist(), strict=False)
+        name_order(order, last, 60 if len(fit.items) > len(ascii_uppercase) else 110, short.item)
+        for (order, _), last in zip(found, decided.tolist(), strict=True)
     ]
     letters_below(ax, short, 34)
     ax.set_yticks(rows, texts, fontsize=8, **PLAIN)
     ax.invert_yaxis()
     ax.set_xlim(0, max(weights) * 1.18)
-    rest = f"{len(found)} of {len(fit.rankings.weights)} rankings"
+    rest = f"{len(found)} of {number} rankings"
     ax.set_xlabel("share of people")
     return finish(ax, ("One mixture among many: " if fit.n >= 4 else "The mixture: ") + rest)
 

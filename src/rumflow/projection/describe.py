@@ -85,14 +85,14 @@ def _violations(fit: Any, top: int) -> Table:
 
 
 def _rankings(fit: Any, top: int) -> Table:
-    number = len(fit.rankings.weights)
+    rankings, decided, number = fit.heaviest(top)
     note = "One ranking gives these probabilities."
     if number > 1:
         mixture = "One mixture among many" if fit.n >= 4 else "The mixture"
         note = f"{mixture} of {number} rankings that give these probabilities."
     table = Table("Rankings of the fit", ["share", "best to worst"], note=note)
-    for (order, weight), decided in zip(fit.rankings.labelled(top), fit.decided.tolist(), strict=False):
-        table.add(f"{weight:.1%}", name_order(order, decided))
+    for (order, weight), last in zip(rankings.labelled(), decided.tolist(), strict=True):
+        table.add(f"{weight:.1%}", name_order(order, last))
     return table
 
 

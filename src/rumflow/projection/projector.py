@@ -199,13 +199,13 @@ class Projector:
         start: Any = None,
         threads: int | None = 1,
         only_upper: bool = False,
-        level: float | None = None,
+        threshold: float | None = None,
     ) -> Fits:
         """Project each row of a stack (B, C), all with the same weights (C,), 0 on cells that do not count.
 
         `start`: a mixture of an earlier fit, to begin each from (where the model has no types, one of `Fits.starts`).
-        `only_upper`: where there are only bounds, none from below is needed. `level`: where the objective may end on its way
-        down once it is known to be above this at the optimum, or not to be. Ctrl-C raises.
+        `only_upper`: where there are only bounds, none from below is needed. `threshold`: a solve may end once it is known on
+        which side of this objective the optimum is. Ctrl-C raises.
         """
         geometry = self.weighted(weights)
         blank = geometry.blank(0.0 if self.cone else 1.0)
@@ -214,7 +214,7 @@ class Projector:
         targets.reshape(len(stack), -1)[:, self.positions] = stack
         fits = geometry.solve(
             targets,
-            Stop(tol, None, level),
+            Stop(tol, None, threshold),
             starts=None if start is None else [start] * len(stack),
             options=SolveOptions(keep=Keep.MIXTURES, only_upper=only_upper),
             resources=Resources(threads),

@@ -30,7 +30,7 @@ from rumflow.output.frames import make_frame
 from rumflow.output.result import as_texts
 from rumflow.output.tables import Table
 from rumflow.projection.describe import describe_fit
-from rumflow.projection.fitted import Fitted
+from rumflow.projection.fitted import Fitted, Rankings
 from rumflow.projection.observations import Observations
 from rumflow.projection.pack import save
 from rumflow.projection.status import Status, status_of
@@ -288,12 +288,47 @@ class Projection(Fitted):
     @cached_property
     def decided(self) -> Ints:
         """(k,): how many items at the top of each ranking matter for an observed menu; the others could be swapped."""
-        orders = self.rankings.orders
-        rank = np.argsort(orders, axis=1)
+        return self._decided(self.rankings.orders)
+
+    def _decided(self, orders: Ints) -> Ints:
         last = np.zeros(len(orders), np.int64)
-        for i in np.flatnonzero(self._offered.sizes > 1).tolist():
-            last = np.maximum(last, rank[:, self._offered.items_of(i)].min(axis=1))
+        own, _ = self._offered.take(np.flatnonzero(self._offered.sizes > 1))
+        rank = np.empty(self.n, np.int64)
+        for k, order in enumerate(orders if len(own) else []):
+            rank[order] = np.arange(self.n)
+            last[k] = np.minimum.reduceat(rank[own.item], own.start[:-1]).max()
         return np.where(last + 2 >= self.n, self.n, last + 1)
+
+    def heaviest(self, count: int) -> tuple[Rankings, Ints, int]:
+        """Return the heaviest of the `rankings`, without making all of them.
+
+        Menus without a common item may have as many rankings as there are menus.
+
+        Parameters
+        ----------
+        count : int
+            How many.
+
+        Returns
+        -------
+        rankings : Rankings
+            Those with the largest shares.
+        decided : ndarray of int, shape (count,)
+            How many items at the top of each matter, as `decided`.
+        number : int
+            How many `rankings` there are in all.
+
+        Examples
+        --------
+        >>> import rumflow as rf
+        >>> fit = rf.project(rf.simulate.dirichlet(3, seed=0))
+        >>> rankings, decided, number = fit.heaviest(2)
+        >>> len(rankings.weights), number == len(fit.rankings.weights)
+        (2, True)
+        """
+        (types, weights), number = self.fits.heaviest(self.index, count)
+        orders = self.geometry.orders(types)
+        return Rankings(orders, weights, self.items), self._decided(orders), number
 
     def violations(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float]]:
         """List the Block-Marschak inequalities that complete data violate, worst first: menu, item, value.

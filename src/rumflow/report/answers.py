@@ -85,7 +85,7 @@ def _distance(fit: Projection) -> Answer:
         ("Observed shares, and those of the nearest rational population; each point is an item of a menu.",
          draw(lambda ax: plots.plot_fit(fit, ax), 7.6, 4.2, "fit")),
         ("Such a population: the orders in which its people rank the items. With four items or more, others fit as well.",
-         draw(lambda ax: plots.plot_rankings(fit, ax), 7.6, 1.6 + 0.34 * min(10, len(fit.rankings.weights)), "rankings")),
+         draw(lambda ax: plots.plot_rankings(fit, ax), 7.6, 1.6 + 0.34 * len(fit.heaviest(10)[0].weights), "rankings")),
     ]  # fmt: skip
     if fit.inside:
         yes = "Not at all: some population of rational people chooses exactly like this."

@@ -340,7 +340,7 @@ def _pictures(fit: Projection, test: Any) -> dict[str, str]:
     n = fit.n
     found = {"fit": draw(lambda ax: plots.plot_fit(fit, ax), 7.6, 4.2, "fit")}
     if fit.model.all_rankings:
-        height = 1.6 + 0.34 * min(10, len(fit.rankings.weights))
+        height = 1.6 + 0.34 * len(fit.heaviest(10)[0].weights)
         found["rankings"] = draw(lambda ax: plots.plot_rankings(fit, ax), 7.6, height, "rankings")
     if fit.model.all_rankings and n <= MOST_DRAWN:
         height = (1.3 + 0.95 * n) if n <= 5 else (1.6 + 0.36 * n)

@@ -357,6 +357,12 @@ class Fits(ABC):
         """The fit of problem i as a mixture of types, also where the solver needed none: one among many."""
         return self.mixtures[i]
 
+    def heaviest(self, i: int, count: int) -> tuple[Mixture, int]:
+        """The heaviest types of that mixture, in the order of their weights, and how many it has."""
+        types, weights = self.mixture(i)
+        first = np.argsort(-weights, kind="stable")[:count]
+        return (types[first], weights[first]), len(weights)
+
     def flow(self, i: int) -> Array:
         """The fit of problem i as a flow on the lattice, (n, 2^(n-1)); an InputError where there is none."""
         raise self.geometry.model.no_types()

@@ -11,7 +11,7 @@ factor of their matrix (`rumflow.solvers.graph_faces`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ import numpy as np
 from rumflow.core.arrays import Array, Ints, Mixture, Paths
 from rumflow.core.certificate import Certificate
 from rumflow.core.compile import clock
-from rumflow.core.graph import Graph, cells_of_types, cheapest_type, follow_type, inner_point
+from rumflow.core.graph import Graph, GraphTooLargeError, cells_of_types, cheapest_type, follow_type, inner_point
 from rumflow.core.graph_cells import Cells
 from rumflow.core.graph_certificate import certify_types, plain_cheapest
 from rumflow.core.membership import menu_shares
@@ -54,25 +54,28 @@ def solve_graph(
     return solve_rankings(
         make_graph_problem(problem),
         Workspace(graph) if workspace is None else workspace,
-        Goal(stop.tol, least, level=np.nan if stop.level is None else stop.level),
+        Goal(stop.tol, least, threshold=np.nan if stop.threshold is None else stop.threshold),
         start=start,
         resources=resources,
     )
 
 
-class Parts(Sequence[Cells]):
-    """The cells of groups of menus, each made when it is first needed: there may be as many groups as menus."""
+class Parts:
+    """The cells of groups of menus by number, each made when it is first needed: there may be as many groups as menus."""
 
     def __init__(self, cells: Cells, menus: Sequence[Ints]) -> None:
         self._cells = cells
         self._menus = menus
-        self._made: dict[int, Cells] = {}
+        self._made: dict[int, Cells] = {0: cells} if len(menus) == 1 else {}
 
     def __len__(self) -> int:
         """Number of groups."""
         return len(self._menus)
 
-    def __getitem__(self, p: Any) -> Any:
+    def __iter__(self) -> Iterator[Cells]:
+        return (self[p] for p in range(len(self)))
+
+    def __getitem__(self, p: int) -> Cells:
         """Those of a group."""
         own = self._made.get(p)
         if own is None:
@@ -92,7 +95,7 @@ class GraphGeometry(TableGeometry):
         self.cells: Cells = cells
         self.cone: bool = cone
         self.menus: list[Ints] = [np.arange(len(cells))] if cone else self._groups()
-        self.parts: Sequence[Cells] = [cells] if len(self.menus) == 1 else Parts(cells, self.menus)
+        self.parts: Parts = Parts(cells, self.menus)
         self._prepare(limit)
         self.workspaces = Spares(self._make_workspaces)  # shared by geometries of other weights
         self._set_weights((cells.item >= 0).astype(np.float64))
@@ -103,12 +106,14 @@ class GraphGeometry(TableGeometry):
 
     def _prepare(self, limit: Limit) -> None:
         self._graphs: list[Graph] = []
-        left = limit._replace(bytes=limit.most_bytes)  # what is free takes long to look up, and parts may be many
+        left = limit.most_bytes  # what is free takes long to look up, and parts may be many
         for part in self.parts:
-            graph = self.model.geometry(part, left)
+            try:
+                graph = self.model.geometry(part, limit._replace(bytes=max(left, 0.0)))
+            except GraphTooLargeError as error:
+                raise error.beside(self._graphs) from None
             self._graphs.append(graph)
-            if limit.bytes is None:
-                left = left._replace(bytes=left.most_bytes - graph.n_bytes)
+            left -= graph.n_bytes
 
     def _set_weights(self, weights: Array) -> None:
         self.weights = weights
@@ -157,6 +162,7 @@ class GraphGeometry(TableGeometry):
         """Targets with menus that add up to 1, where all of their cells count."""
         surplus = targets.sum(axis=2, keepdims=True) - 1.0
         surplus[np.abs(surplus) <= 1e-15 * self.cells.width] = 0.0
+        surplus *= self._share.any(axis=1, keepdims=True)
         if not surplus.any():
             return targets
         normalised: Array = targets - surplus * self._share
@@ -176,7 +182,7 @@ class GraphGeometry(TableGeometry):
         parts: list[list[PartFit]] = [[] for _ in range(size)]
         normalised = self._normalise(targets)
         if normalised is not targets or len(self.parts) > 1:
-            stop = stop._replace(level=None)  # it is one of the whole distance
+            stop = stop._replace(threshold=None)  # it is one of the whole distance
         threads = thread_count(resources.threads)
         one = resources._replace(threads=1 if size > 1 else threads)
 
@@ -272,8 +278,6 @@ class GraphGeometry(TableGeometry):
         No distance is negative, so their objectives bound their gaps: there may be tens of thousands of parts, and a sweep
         over each takes long. For the same reason they are priced together.
         """
-        if not groups:
-            return []
         menus = np.concatenate([self.menus[p] for p in groups])
         types = [self._any_type(p) for p in groups]
         end = np.cumsum([len(row) for row in types])

@@ -54,16 +54,21 @@ class PartFit(NamedTuple):
         return self.types, self.weights
 
 
-def couple(mixtures: Sequence[Mixture], menus: Sequence[Ints]) -> Mixture:
-    """One mixture of types over all menus from mixtures over groups of menus: shares of the groups are paired in order."""
+def couple(mixtures: Sequence[Mixture], menus: Sequence[Ints], most: int | None = None) -> tuple[Mixture, int]:
+    """One mixture of types over all menus from mixtures over groups of menus: shares of the groups are paired in order.
+
+    With `most` only the heaviest types, in the order of their weights: there may be as many as groups. And how many there are.
+    """
     ends = np.unique(np.concatenate([np.cumsum(weights)[:-1] for _, weights in mixtures]))
     total = float(mixtures[0][1].sum())
     edges = np.concatenate([[0.0], ends[(ends > 0) & (ends < total)], [total]])
-    types = np.empty((len(edges) - 1, sum(len(group) for group in menus)), np.int32)
+    shares = np.diff(edges)
+    chosen = np.arange(len(shares)) if most is None else np.argsort(-shares, kind="stable")[:most]
+    types = np.empty((len(chosen), sum(len(group) for group in menus)), np.int32)
     for (own, weights), group in zip(mixtures, menus, strict=True):
-        place = np.searchsorted(np.cumsum(weights)[:-1], edges[:-1], side="right")
+        place = np.searchsorted(np.cumsum(weights)[:-1], edges[chosen], side="right")
         types[:, group] = own[place]
-    return types, np.diff(edges)
+    return (types, shares[chosen]), len(shares)
 
 
 def restrict(mixture: Mixture, menus: Ints) -> Mixture:
@@ -119,9 +124,15 @@ class GraphFits(Fits):
     def mixtures(self) -> list[Mixture]:
         """Types over all menus, and their weights."""
         return [
-            own[0].mixture if len(own) == 1 else couple([one.mixture for one in own], self.geometry.menus)
+            own[0].mixture if len(own) == 1 else couple([one.mixture for one in own], self.geometry.menus)[0]
             for own in self.parts
         ]
+
+    def heaviest(self, i: int, count: int) -> tuple[Mixture, int]:
+        """The heaviest types over all menus, and how many there are."""
+        if "mixtures" in self.__dict__ or len(self.parts[i]) == 1:
+            return super().heaviest(i, count)
+        return couple([one.mixture for one in self.parts[i]], self.geometry.menus, count)
 
     @property
     def starts(self) -> list[PartStarts]:

@@ -189,6 +189,7 @@ class LatticeGeometry(Geometry):
         timed = math.isfinite(resources.until)
         fits.pieces = _ONE_PIECE if size == 1 else cut_stack(size, threads, few, timed)
         one = resources if size == 1 else resources._replace(threads=1)
+        stop = stop._replace(threshold=None)  # kernels solve to the end, which is soon
         stopped = [] if options.begin else [True]  # filled by whoever hears Ctrl-C
 
         every = Piece(

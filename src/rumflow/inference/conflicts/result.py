@@ -104,9 +104,9 @@ class Explanation(Result):
         Where all menus together are not rejected: sets of menus that are unlikely by chance nevertheless.
     influence : dict of lists
         By menu, the most influential first: menu, choices, share (of the squared distance), distance_without,
-        pvalue_without (of the data less this menu, an upper bound where the rejection was clear after some of the replicates;
-        None where it was not computed), named (share of the half-samples whose
-        conflict has it), conflicts (the numbers of those listed that have it, from 1).
+        pvalue_without (of the data less this menu: an upper bound where the rejection was clear after some of the
+        replicates, a rough number where it was clear after some that there is none; None where it was not computed), named
+        (share of the half-samples whose conflict has it), conflicts (the numbers of those listed that have it, from 1).
     block_marschak : tuple of (menu, item, value), or None
         Negative terms of complete data, worst first; None where the data are not complete.
     distance : float

@@ -70,7 +70,7 @@ class Sampling(NamedTuple):
     @property
     def settled(self) -> int:
         """Replicates as large as the statistic after which all of them together cannot reject any more."""
-        return int(self.level * self.n_boot * (1 + 1e-12)) + 1
+        return int(self.level * (1 + self.n_boot) * (1 + 1e-12))
 
 
 @dataclass(eq=False)
@@ -127,27 +127,34 @@ class Subset:
     def pvalue(self) -> float:
         """(1 + reached) / (1 + B), or reached / drawn as soon as enough replicates reach the statistic."""
         assert self.sampling is not None
-        return self._pvalue(self.sampling.enough, clear=0.0)
+        if self.statistic == 0.0:
+            return 1.0
+        enough = self.sampling.enough
+        reached = self._draw_until(enough, clear=0.0)
+        if reached[-1] >= enough:
+            return enough / (1 + int(np.searchsorted(reached, enough)))
+        return (1 + int(reached[-1])) / (1 + len(reached))
 
     @cached_property
     def verdict(self) -> float:
         """The p-value as far as it takes to judge: that of the replicates drawn so far, once the answer is clear."""
         assert self.sampling is not None
-        return self._pvalue(self.sampling.settled, clear=CLEAR * self.sampling.level)
-
-    def _pvalue(self, enough: int, clear: float) -> float:
-        """Draw until `enough` replicates reach the statistic, the p-value is at most `clear`, or all of them are drawn."""
-        assert self.sampling is not None
         if self.statistic == 0.0:
             return 1.0
+        reached = self._draw_until(self.sampling.settled, CLEAR * self.sampling.level)
+        return (1 + int(reached[-1])) / (1 + len(reached))
+
+    def _draw_until(self, enough: int, clear: float) -> Ints:
+        """Draw until `enough` replicates reach the statistic, the p-value is at most `clear`, or all of them are drawn.
+
+        How many have reached it after each.
+        """
+        assert self.sampling is not None
         while True:
-            reached = np.cumsum(self._null >= self._bound)
-            if len(reached):
-                if reached[-1] >= enough:
-                    return enough / (1 + int(np.searchsorted(reached, enough)))
-                p = (1 + int(reached[-1])) / (1 + len(reached))
-                if p <= clear or len(reached) >= self.sampling.n_boot:
-                    return p
+            reached: Ints = np.cumsum(self._null >= self._bound)
+            drawn, last = len(reached), int(reached[-1]) if len(reached) else 0
+            if drawn and (last >= enough or (1 + last) / (1 + drawn) <= clear or drawn >= self.sampling.n_boot):
+                return reached
             self._draw()
 
     @cached_property
@@ -181,7 +188,7 @@ class Subset:
         sample = relevant_part(self.sample)
         sampler = make_sampler(sample, [data], "menu", self.sampling.cluster or None)
         taus = sample.taus(["auto"], sampler.n_independent)
-        return replace(make_replicator(sample, sampler, taus, _TOL, self.sampling.seed), level=self._bound)
+        return replace(make_replicator(sample, sampler, taus, _TOL, self.sampling.seed), threshold=self._bound)
 
 
 class Subsets:

@@ -44,12 +44,12 @@ _LOST = 2.0
 
 
 class Goal(NamedTuple):
-    """When a solve is done: the gap is within max(tol * objective, floor)."""
+    """When a solve is done: the gap is within max(tol * objective, floor), or it is known whether the threshold is passed."""
 
     tol: float
     floor: float
     enough: float = 0.0  # an objective of at most this is rounding, so that the gap does not matter any more
-    level: float = np.nan  # it is enough to know whether the optimum is above this
+    threshold: float = np.nan  # it is enough to know whether the optimum is above this
 
 
 class Outcome(NamedTuple):
@@ -188,7 +188,7 @@ def solve_rankings(
     Without `start` it begins from the ranking that agrees best with the data, the cheapest at the gradient of the empty mixture.
     `most_work` is the number of multiplications that may lie ahead (`rumflow.solvers.dispatch.most_work`).
     """
-    prices, (tol, floor, enough, level) = workspace.prices, wanted
+    prices, (tol, floor, enough, threshold) = workspace.prices, wanted
     begin = time.perf_counter()
     until = resources.until
     count = thread_count(resources.threads) if prices.threaded else 1
@@ -214,7 +214,7 @@ def solve_rankings(
                 workspace.grow()
             active, pool = workspace.active, workspace.pool
             objective = prices.evaluate(problem, active.paths, active.weights, k, count)
-            if objective <= level:
+            if objective <= threshold:
                 break
             goal = max(tol * min(objective, scale), floor)
             # Over a part first, where there is one; where that gains little, over everything, which alone may end the solve.
@@ -228,7 +228,7 @@ def solve_rankings(
                 known = gap
             steps = 0
             small += objective <= enough
-            above = whole and objective - gap > level
+            above = whole and objective - gap > threshold
             if not (gap <= goal or above or objective <= _ZERO * floor or small > _TO_ZERO):
                 most = max(32, int(_STEP_WORK / max(k * k, 1)))
                 filled = prices.fill_pool(pool, nu)
