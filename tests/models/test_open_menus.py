@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rumflow.core.compile import clock
 from rumflow.core.graph import GraphTooLargeError
 from rumflow.core.graph_cells import Cells
+from rumflow.core.menus import Menus
 from rumflow.models import open_menus as open_menus_module
 from rumflow.models.open_menus import Limit
 from rumflow.models.random_utility import RandomUtility
@@ -96,3 +97,23 @@ def test_steps_between_checks_make_the_same_graph(monkeypatch):
     monkeypatch.setattr(open_menus_module, "_WORDS_A_CALL", 1)
     pieces = RandomUtility().geometry(cells)
     assert all(np.array_equal(a, b) for a, b in zip(whole, pieces, strict=True))
+
+
+def test_tables_that_take_longer_than_the_time_that_is_left_are_not_begun():
+    """3,000 pairs of 3,001 items in a chain: tables of hundreds of megabytes, which a tenth of a second does not fill."""
+    m = 3000
+    first = np.arange(m, dtype=np.int32)
+    pairs = Menus(2 * np.arange(m + 1), np.stack([first, first + 1], axis=1).reshape(-1), m + 1)
+    tracemalloc.start()
+    with pytest.raises(GraphTooLargeError, match="in the time that is left") as caught:
+        RandomUtility().geometry(Cells.of_menus(pairs), Limit(deadline=clock() + 0.1))
+    assert tracemalloc.get_traced_memory()[1] < 5e6
+    tracemalloc.stop()
+    assert caught.value.late
+
+
+def test_menus_become_words_without_a_table_of_truth_values():
+    cells = random_cells(np.random.default_rng(0), 7, 100, partly=False)
+    items = np.unique(cells.offered.item).astype(np.int64)
+    words = open_menus_module._menu_words(cells, items, np.empty((0, 0), bool))
+    np.testing.assert_array_equal(words.having, open_menus_module.as_words(cells.membership[:, items].T))

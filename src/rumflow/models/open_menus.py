@@ -32,6 +32,7 @@ from rumflow.core.patience import check_interrupt
 from rumflow.core.patience import deadline as call_deadline
 
 _WORDS_A_CALL = 1 << 25  # looked at between two checks of limits and clock, some tenths of a second
+_BYTES_A_SECOND = 1e9  # memory that a graph fills at best, on pages that nobody has used
 MOST_NODES = 5_000_000
 MOST_WORDS = 2e10  # looked at while a graph is built, some minutes
 # From so many nodes, or bytes, on a graph is given up where less than this share of the nodes have their arcs: graphs of random
@@ -272,9 +273,9 @@ class Limit(NamedTuple):
         """Memory that may be taken."""
         return self.bytes if self.bytes is not None else 0.5 * (available_memory() or 2**34)
 
-    def late(self) -> bool:
-        """Is the time over?"""
-        return clock() > (call_deadline() if self.deadline is None else min(self.deadline, call_deadline()))
+    def late(self, more: float = 0.0) -> bool:
+        """Is the time over, or will it be after so many seconds more?"""
+        return clock() + more > (call_deadline() if self.deadline is None else min(self.deadline, call_deadline()))
 
 
 DEFAULT_LIMIT = Limit()
@@ -293,9 +294,9 @@ def _menu_words(cells: Cells, items: Ints, above: Mask) -> MenuWords:
     place = np.empty(cells.n_items, np.int32)
     place[items] = np.arange(len(items), dtype=np.int32)
     own = place[cells.offered.item]
-    membership = np.zeros((len(items), len(cells)), np.bool_)
-    membership[own, cells.offered.menu] = True
-    having = as_words(membership)
+    having = np.zeros((len(items), max(1, -(-len(cells) // 64))), np.uint64)
+    menu = cells.offered.menu.astype(np.uint64)
+    np.bitwise_or.at(having, (own, menu >> np.uint64(6)), np.uint64(1) << (menu & np.uint64(63)))
     blocking, near = having[:0], having
     if above.any():
         blocking, near = np.zeros_like(having), having.copy()
@@ -315,7 +316,7 @@ def build(cells: Cells, above: Mask, limit: Limit = DEFAULT_LIMIT) -> Graph:
     m, n, words = len(cells), len(items), -(-len(cells) // 64)
     most_bytes, begin = limit.most_bytes, clock()
 
-    def refuse(what: str, nodes: int, arcs: int, taken: float, done: int) -> GraphTooLargeError:
+    def refuse(what: str, nodes: int, arcs: int, taken: float, done: int, late: bool = False) -> GraphTooLargeError:
         return GraphTooLargeError(
             f"the graph of {m:,} menus over {n:,} items is larger than {what}: {nodes:,} nodes and {arcs:,} arcs "
             f"after {clock() - begin:.1f} s, {done:,} of the nodes expanded",
@@ -323,7 +324,7 @@ def build(cells: Cells, above: Mask, limit: Limit = DEFAULT_LIMIT) -> Graph:
             arcs,
             int(taken),
             done,
-            limit.late(),
+            late or limit.late(),
         )
 
     # Where no preferences are known every menu has a node of its own: that at which it holds all items of the first group.
@@ -332,8 +333,8 @@ def build(cells: Cells, above: Mask, limit: Limit = DEFAULT_LIMIT) -> Graph:
     if nodes > limit.nodes or least > most_bytes:
         what = f"{limit.nodes:,} nodes" if nodes > limit.nodes else f"{most_bytes / 2**20:,.0f} MiB"
         raise refuse(what, nodes, 0, least, 0)
-    if limit.late():
-        raise refuse("can be built in the time that is left of max_seconds", nodes, 0, least, 0)
+    if limit.late(least / _BYTES_A_SECOND):
+        raise refuse("can be built in the time that is left of max_seconds", nodes, 0, least, 0, late=True)
     menus = _menu_words(cells, items, above[np.ix_(items, items)] if above.size else above)
     g = _start(menus, m)
     step = max(1, min(limit.nodes, _WORDS_A_CALL // ((8 + words) * n)))
