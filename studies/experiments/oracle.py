@@ -147,6 +147,17 @@ def ask_membership(case: Case, rng: np.random.Generator) -> str:
     )
 
 
+def _least(cost: Array, above: Array, limit: Array) -> float:
+    """The least <cost, x> over mixtures x with above x <= limit. Where HiGHS finds none after its presolve, without it."""
+    solver: Any = linprog
+    for presolve in (True, False):
+        options = {"presolve": presolve}
+        found = solver(cost, above, limit, np.ones((1, len(cost))), [1.0], method="highs", options=options)
+        if found.status == 0:
+            return float(found.fun)
+    raise RuntimeError(f"HiGHS: {found.message}")
+
+
 def ask_bounds(case: Case, rng: np.random.Generator) -> str:
     """`bounds` at the fit, against the linear programme over all rankings."""
     n = case.data.n
@@ -162,11 +173,7 @@ def ask_bounds(case: Case, rng: np.random.Generator) -> str:
     limit = np.concatenate([rho[counts] + loose, loose - rho[counts]])
     for x, label in zip(menu, labels, strict=True):
         target = (first == x).astype(np.float64)
-        ends = [
-            linprog(sign * target, above, limit, np.ones((1, len(first))), [1.0], method="highs")
-            for sign in (1.0, -1.0)
-        ]
-        low, high = float(ends[0].fun or 0.0), -float(ends[1].fun or 0.0)
+        low, high = _least(target, above, limit), -_least(-target, above, limit)
         if not (abs(found[label][0] - low) < 1e-4 and abs(found[label][1] - high) < 1e-4):
             return f"{label} from {labels}: {found[label]} where enumeration gives {(low, high)}"
     return ""
