@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numba.core import event
 
+from rumflow.core import interrupts
 from rumflow.core.compile import kernel
 from rumflow.core.interrupts import hold_interrupt, load_module, pass_interrupt
 from rumflow.core.patience import under
@@ -156,6 +157,7 @@ def test_a_thread_that_nobody_waits_for_ends_between_two_passes(monkeypatch, tmp
 STORM = """
 import os, signal, sys, threading, time
 import numpy as np
+from rumflow.core import interrupts
 from rumflow.core.compile import kernel
 import rumflow
 
@@ -196,3 +198,21 @@ def test_an_interrupt_while_a_module_is_imported_comes_afterwards(tmp_path, monk
     with pytest.raises(KeyboardInterrupt):
         load_module("slow_module")
     assert sys.modules.pop("slow_module").whole
+
+
+def test_ctrl_c_that_comes_as_the_hold_ends_is_not_lost(monkeypatch):
+    plain = signal.signal
+
+    def restore(number, handler):
+        if handler is not interrupts._hear:
+            interrupts._hear(number, None)  # it comes just before the handler is back
+        return plain(number, handler)
+
+    monkeypatch.setattr(interrupts.signal, "signal", restore)
+    with pytest.raises(KeyboardInterrupt), interrupts.hold_interrupt():
+        pass
+    monkeypatch.undo()
+    assert interrupts._before is None
+    assert not interrupts._waiting
+    with interrupts.hold_interrupt():
+        assert signal.getsignal(signal.SIGINT) is interrupts._hear

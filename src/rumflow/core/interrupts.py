@@ -28,7 +28,7 @@ def _hear(number: int, frame: Any) -> None:
 @contextmanager
 def hold_interrupt() -> Iterator[None]:
     """Hold Ctrl-C back inside, but for `pass_interrupt`. Only the main thread hears signals; elsewhere nothing is done."""
-    global _before  # noqa: PLW0603
+    global _before, _waiting  # noqa: PLW0603
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or _before is not None or not callable(handler):
         yield
@@ -38,11 +38,12 @@ def hold_interrupt() -> Iterator[None]:
     try:
         yield
     finally:
-        try:
-            pass_interrupt()
-        finally:
-            signal.signal(signal.SIGINT, handler)
-            _before = None
+        # In this order none is lost: what comes before the handler is back is noted, and passed on after it.
+        _before = None
+        signal.signal(signal.SIGINT, handler)
+        if _waiting:
+            _waiting = False
+            handler(signal.SIGINT, None)
 
 
 def load_module(module: str) -> ModuleType:
