@@ -37,7 +37,9 @@ class Resources(NamedTuple):
         return min(math.inf if self.deadline is None else self.deadline, deadline())
 
 
-_AFTER = 1.0  # seconds that a certificate may take after the end of the time; after Ctrl-C half as many, in every thread
+_AFTER = (
+    1.0  # seconds that a certificate may take after the end of the time; after Ctrl-C half as many, in every thread
+)
 _AFTER_SHARE = 0.1  # or this part of the time a solve had, if that is more
 
 
