@@ -108,7 +108,7 @@ oldest:
 	$(PYTHON) .ci/oldest.py > build/oldest.txt
 	build/oldest/bin/pip install -q -r build/oldest.txt
 	build/oldest/bin/pip install -q --no-deps .
-	NUMBA_CACHE_DIR=$(CURDIR)/build/oldest/cache build/oldest/bin/python -P -m pytest -p no:cacheprovider -n $(WORKERS) --dist loadfile $(OLDEST)
+	RUMFLOW_TESTS_WITHOUT="torch jax" NUMBA_CACHE_DIR=$(CURDIR)/build/oldest/cache build/oldest/bin/python -P -m pytest -p no:cacheprovider -n $(WORKERS) --dist loadfile $(OLDEST)
 	cd build && NUMBA_CACHE_DIR=oldest/cache oldest/bin/python -P ../.ci/smoke.py
 
 # The tables and figures of the pages, from studies/results; measures nothing.
