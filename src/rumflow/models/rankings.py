@@ -16,6 +16,7 @@ import numpy as np
 from rumflow.core.arrays import Array, Ints, Mask, Paths
 from rumflow.core.compile import kernel, leaf
 from rumflow.core.graph_cells import Cells
+from rumflow.core.menus import Menus
 from rumflow.errors import InputError
 
 
@@ -131,6 +132,18 @@ def rankings_of_types(cells: Cells, above: Mask, types: Paths) -> Ints:
     if wrong >= 0:
         raise InputError(f"type {wrong} is not what any ranking of the model takes from the observed menus")
     return orders
+
+
+def decided_items(orders: Ints, menus: Menus) -> Ints:
+    """(k,): how many items at the top of each ranking matter for one of these menus; the others could be swapped."""
+    k, n = orders.shape
+    last = np.zeros(k, np.int64)
+    own, _ = menus.take(np.flatnonzero(menus.sizes > 1))
+    rank = np.empty(n, np.int64)
+    for i, order in enumerate(orders if len(own) else []):
+        rank[order] = np.arange(n)
+        last[i] = np.minimum.reduceat(rank[own.item], own.start[:-1]).max()
+    return np.where(last + 2 >= n, n, last + 1)
 
 
 def choice_probabilities(orders: Ints, weights: Array, membership: Mask) -> Array:

@@ -25,6 +25,7 @@ from rumflow.data.labels import Item
 from rumflow.data.menus import make_table
 from rumflow.errors import InputError
 from rumflow.models.model import Model
+from rumflow.models.rankings import decided_items
 from rumflow.output.files import plain
 from rumflow.output.frames import make_frame
 from rumflow.output.result import as_texts
@@ -288,16 +289,7 @@ class Projection(Fitted):
     @cached_property
     def decided(self) -> Ints:
         """(k,): how many items at the top of each ranking matter for an observed menu; the others could be swapped."""
-        return self._decided(self.rankings.orders)
-
-    def _decided(self, orders: Ints) -> Ints:
-        last = np.zeros(len(orders), np.int64)
-        own, _ = self._offered.take(np.flatnonzero(self._offered.sizes > 1))
-        rank = np.empty(self.n, np.int64)
-        for k, order in enumerate(orders if len(own) else []):
-            rank[order] = np.arange(self.n)
-            last[k] = np.minimum.reduceat(rank[own.item], own.start[:-1]).max()
-        return np.where(last + 2 >= self.n, self.n, last + 1)
+        return decided_items(self.rankings.orders, self._offered)
 
     def heaviest(self, count: int) -> tuple[Rankings, Ints, int]:
         """Return the heaviest of the `rankings`, without making all of them.
@@ -326,9 +318,9 @@ class Projection(Fitted):
         >>> len(rankings.weights), number == len(fit.rankings.weights)
         (2, True)
         """
-        (types, weights), number = self.fits.heaviest(self.index, count)
+        (types, weights), number = self.fits.heaviest(self.index, check_whole(count, "count", 1))
         orders = self.geometry.orders(types)
-        return Rankings(orders, weights, self.items), self._decided(orders), number
+        return Rankings(orders, weights, self.items), decided_items(orders, self._offered), number
 
     def violations(self, count: int | None = None) -> list[tuple[tuple[Item, ...], Item, float]]:
         """List the Block-Marschak inequalities that complete data violate, worst first: menu, item, value.
