@@ -155,7 +155,7 @@ def test_an_interrupt_ends_the_groups(capsys, tmp_path, monkeypatch):
         "group,menu,item,count\n" + "".join(f"{g},ab,{x},5\n" for g in "pqr" for x in "ab"), encoding="utf-8"
     )
     interrupted = SimpleNamespace(
-        misfits=lambda _: [], distance=0.1, gap=1.0, status=rf.Status.INTERRUPTED, problem=None, inside=False
+        misfits=lambda _: [], distance=0.1, gap=1.0, status=rf.Status.OPTIMAL, interrupted=True, inside=False
     )
     monkeypatch.setattr(command, "project", lambda *_, **__: interrupted)
     code, printed, _ = run(capsys, "project", path, "--by", "group", "--json")

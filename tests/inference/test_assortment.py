@@ -228,6 +228,29 @@ def test_time_and_interruption(monkeypatch):
     assert "interrupted" in kept.summary()
 
 
+def test_an_interrupt_of_the_last_check_keeps_the_answer_and_ends(monkeypatch):
+    """The menu that was found stands, with what was not checked; ranges that are not known yet are not begun."""
+    counts = {("o", "a", "b"): (20, 70, 10), ("o", "a"): (80, 20), ("o", "b"): (80, 20), ("o", "c"): (50, 50)}
+    data = rf.ChoiceData.from_counts({m: dict(zip(m, own, strict=True)) for m, own in counts.items()})
+    revenue = {"a": 1, "b": 2, "c": 1.5}
+    whole = rf.best_assortment(data, revenue, "o")
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(import_module("rumflow.inference.assortment"), "find_band", interrupt)
+    found = rf.best_assortment(data, revenue, "o")
+    assert (found.menu, found.lower) == (whole.menu, pytest.approx(whole.lower, abs=1e-4))
+    assert found.reason == "interrupted"
+    assert found.table["assortment"][1] == "best of the fit"  # a menu that was not recorded
+    assert np.isnan(found.table["lower"][1])
+    assert not np.isnan(whole.table["lower"]).any()
+    text = found.summary()
+    assert "No other assortment promises more" in text
+    assert "Whether the data reject every population at 95 % is not known" in text
+    assert "Do not rely on it: every population is rejected at 95 %" in whole.summary()
+
+
 def test_a_graph_that_is_too_large(monkeypatch):
     """The best of the past stands, with what may be missed."""
     module = import_module("rumflow.inference.populations")

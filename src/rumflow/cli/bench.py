@@ -48,8 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
             begin = time.perf_counter()
             fit = project(array, tol=tol, throw=False)
             times.append(time.perf_counter() - begin)
-        if fit.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt
+            if fit.interrupted:
+                raise KeyboardInterrupt
         good &= fit.status is Status.OPTIMAL
         gap = 0.0 if fit.inside else fit.gap / fit.objective
         rows.append((n, n << (n - 1), float(np.median(times)), gap, len(fit.rankings.weights), fit.distance))

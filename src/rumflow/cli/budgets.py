@@ -102,7 +102,7 @@ def project_budgets(arguments: argparse.Namespace) -> int:
         lambda: [words, *([] if fit.inside else [table]), certificate],
         fit.to_frame(backend="dict"),
         good=fit.status is Status.OPTIMAL,
-        interrupted=fit.status is Status.INTERRUPTED,
+        interrupted=fit.interrupted,
     )
 
 

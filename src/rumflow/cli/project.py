@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         lambda: fit.parts(arguments.top),
         fit.to_frame(data, backend="dict") if arguments.out else None,
         good=fit.status is Status.OPTIMAL,
-        interrupted=fit.status is Status.INTERRUPTED,
+        interrupted=fit.interrupted,
     )
 
 
@@ -77,6 +77,7 @@ def _fit(data: ChoiceData, arguments: argparse.Namespace, model: Model | None) -
 def _project_each(data: ChoiceData, arguments: argparse.Namespace) -> int:
     rows: list[tuple[Any, ...]] = []
     refused: dict[str, str] = {}
+    interrupted = False
     for name, part in parts_of(data, arguments.by).items():
         try:
             fit = _fit(part, arguments, model_of(arguments, part))
@@ -86,7 +87,7 @@ def _project_each(data: ChoiceData, arguments: argparse.Namespace) -> int:
         worst = fit.misfits(1)
         misfit = abs(worst[0][2] - worst[0][3]) if worst else 0.0
         rows.append((name, len(part.totals), part.n_observations, fit.distance, misfit, fit.gap, str(fit.status)))
-        if fit.status is Status.INTERRUPTED:
+        if interrupted := fit.interrupted:
             break
     columns = columns_of(("name", "menus", "choices", "distance", "largest_misfit", "gap", "status"), rows)
     if not rows:
@@ -99,7 +100,7 @@ def _project_each(data: ChoiceData, arguments: argparse.Namespace) -> int:
         lambda: [table_of(title, columns, note)],
         columns,
         good=all(status == "optimal" for status in columns["status"]),
-        interrupted="interrupted" in columns["status"],
+        interrupted=interrupted,
     )
 
 

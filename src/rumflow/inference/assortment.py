@@ -34,7 +34,7 @@ from rumflow.data.design import note_on_few
 from rumflow.data.labels import Item
 from rumflow.errors import InputError
 from rumflow.inference.assortment_inputs import check_revenue, find_items
-from rumflow.inference.assortment_result import BestAssortment
+from rumflow.inference.assortment_result import REASONS, BestAssortment
 from rumflow.inference.assortment_search import Found
 from rumflow.inference.assortment_task import Row, SearchLine, Task
 from rumflow.inference.bounds import exact_fit, item_labels
@@ -179,7 +179,10 @@ def best_assortment(
                 found, rows = level.found, level.rows
             elif isinstance(data, ChoiceData) and has_counts(data) and not (found.reason or fit.inside):
                 asked = BoundsOptions("counts", _LEVEL, n_boot, seed=seed, model=model, route=route)
-                notes += _rejected(data, task, asked)
+                unchecked, checked = _rejected(data, task, asked)
+                notes += checked
+                if unchecked == "interrupted":  # the answer is there; what is left is not begun
+                    found = found._replace(reason=unchecked)
     if confidence is None and isinstance(data, ChoiceData):
         notes += filter(None, [note_on_few(data)])
     with limited(-np.inf if found.reason == "interrupted" else deadline):
@@ -213,18 +216,26 @@ def _search(task: Task, point: Found, deadline: float, line: SearchLine) -> Foun
     return task.search(Fitted(task.fit), start, [point.menu], point.upper, deadline, line.show)
 
 
-def _rejected(data: ChoiceData, task: Task, options: BoundsOptions) -> list[str]:
-    """What to say where no level is asked for, but every population is rejected at the usual one; nothing in a hurry."""
+def _rejected(data: ChoiceData, task: Task, options: BoundsOptions) -> tuple[str, list[str]]:
+    """What to say where no level is asked for, but every population is rejected at the usual one, or why that is not known."""
+    reason = ""
     try:
         populations = NotRejected(task.fit, find_band(data, task.given.menus, task.given.seen, task.values, options))
-    except (GraphTooLargeError, OutOfTimeError, KeyboardInterrupt):
-        return []
+    except KeyboardInterrupt:
+        reason = "interrupted"
+    except OutOfTimeError:
+        reason = "max_seconds"
+    except GraphTooLargeError:
+        reason = "too large"
+    if reason:
+        return reason, [
+            f"Whether the data reject every population at {100 * _LEVEL:g} % is not known: {REASONS[reason]}."
+        ]
     if not populations.empty:
-        return []
+        return "", []
     far = f"{populations.nearest.bound:.3g} times as far off as chance explains"
-    return [
-        f"Do not rely on it: every population is rejected at {100 * _LEVEL:g} %, the nearest is {far}. {ASSUMPTION}"
-    ]
+    words = f"every population is rejected at {100 * _LEVEL:g} %, the nearest is {far}"
+    return "", [f"Do not rely on it: {words}. {ASSUMPTION}"]
 
 
 class _Level:

@@ -14,11 +14,14 @@ from rumflow.output.tables import Table
 from rumflow.projection.results import Projection
 from rumflow.text import visible
 
-_REASONS = {
+REASONS = {
     "max_seconds": "time was up",
     "interrupted": "the search was interrupted",
     "too large": "the graph of the recorded menus and a promising one is too large",
 }
+
+#: A search whose gap is this part of the answer was completed: what was interrupted came after it.
+_COMPLETE = 1e-6
 
 #: The answer itself is named in full, up to this many characters.
 MOST_NAMED = 2000
@@ -50,7 +53,7 @@ class BestAssortment(Result):
     seconds : float
         Time taken.
     reason : str
-        "" where the search was completed, else "max_seconds", "interrupted" or "too large".
+        "" where all was done, else "max_seconds", "interrupted" or "too large".
     notes : tuple of str
         What the reader should know.
     projection : Projection or None
@@ -134,8 +137,8 @@ class BestAssortment(Result):
                 f"Best at {percent}: {earns} in every population that is not rejected. With this confidence all "
                 "assortments earn what they promise, so the promise holds although the best was searched for."
             ]
-        if self.reason:
-            why = _REASONS[self.reason]
+        if self.reason and self.gap > _COMPLETE * abs(self.lower):
+            why = REASONS[self.reason]
             lines.append(f"The search is not complete, because {why}: another may promise up to {self.gap:.3g} more.")
         else:
             lines.append(

@@ -230,7 +230,7 @@ def compare_models(
             with Reporter(progress, tol) as report:
                 fit = _fit(data, model, weights, tol, Resources(threads, deadline, report))
             fits[str(name)] = fit
-            interrupted = fit.status is Status.INTERRUPTED
+            interrupted = fit.interrupted
             if n_boot and isinstance(data, ChoiceData) and not interrupted:
                 chosen = "auto" if weights is None else weights
                 plan = Plan(n_boot, weights=chosen, cluster=cluster, seed=number, model=model)

@@ -35,7 +35,6 @@ from rumflow.projection.cost import find_geometry
 from rumflow.projection.fitted import Rankings
 from rumflow.projection.observations import observe
 from rumflow.projection.single import fit_observations
-from rumflow.solvers.geometry import Keep, SolveOptions
 from rumflow.solvers.graph import MOST_ITEMS_OF_ARRAYS
 from rumflow.solvers.linear_programs import TypePrograms
 from rumflow.solvers.resources import Resources
@@ -173,8 +172,7 @@ def rationalizable_share(
     with Stage(progress, "the graph of the menus") as stage:
         geometry = find_geometry(observations, types_of, route, exact=True)
         stage.say("the projection")
-        options = SolveOptions(keep=Keep.MIXTURES)  # Ctrl-C raises
-        fit = fit_observations(observations, geometry, options=options, resources=Resources(None))
+        fit = fit_observations(observations, geometry, resources=Resources(None))
         types = geometry.choices(fit.mixture[0], cells).astype(np.int32)
         frequencies = observations.frequencies[observations.rows]  # a table, only of what has a graph
         table = cells.to_table(frequencies)

@@ -106,6 +106,11 @@ class Projection(Fitted):
         return status_of(self.certificate, self.tol, self.fits.reasons[self.index])
 
     @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the search; the status may be "optimal" all the same, if the last point happens to be."""
+        return self.fits.reasons[self.index] == "interrupted"
+
+    @property
     def method(self) -> str:
         """The method used, "rankings", "ipm", "moebius" (the data are RUM), "graph", "bounded" or "inequalities"."""
         return self.fits.methods[self.index]

@@ -34,7 +34,7 @@ from rumflow.projection.results import Projection
 from rumflow.projection.starts import known_bound, mixture_of
 from rumflow.projection.status import Status
 from rumflow.solvers.dispatch import METHODS
-from rumflow.solvers.geometry import USER_OPTIONS, Geometry, SolveOptions
+from rumflow.solvers.geometry import FIT_OPTIONS, USER_OPTIONS, Geometry, SolveOptions
 from rumflow.solvers.resources import ALL_THREADS, ONE_THREAD, Progress, Resources
 
 
@@ -168,7 +168,7 @@ def fit_observations(
     weights: str | ArrayLike | None = None,
     tol: float = 1e-9,
     start: Rankings | Projection | None = None,
-    options: SolveOptions = USER_OPTIONS,
+    options: SolveOptions = FIT_OPTIONS,
     resources: Resources = ONE_THREAD,
     begin: float | None = None,
 ) -> Projection:
@@ -194,7 +194,10 @@ def project_exact(
     model: Model | None = None,
     route: str | None = None,
 ) -> Projection:
-    """The projection for what needs the optimum itself: an error where the graph is too large, none where the gap is."""
+    """The projection for what needs the optimum itself: an error where the graph is too large, none where the gap is.
+
+    Ctrl-C raises.
+    """
     observations, own = observe(data, model)
     geometry = find_geometry(observations, own, route, exact=True)
     return fit_observations(observations, geometry, weights, tol, resources=Resources(None))

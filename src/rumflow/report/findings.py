@@ -12,7 +12,6 @@ from rumflow.models.model import Model
 from rumflow.projection.describe import nothing_to_test
 from rumflow.projection.results import Projection
 from rumflow.projection.single import project
-from rumflow.projection.status import Status
 from rumflow.report.explanation import Reasons, contradict, explain_data, is_quick
 
 #: A p-value up to this is a no.
@@ -45,9 +44,11 @@ def find(
     try:
         fit = project(data, model=model, progress=progress)
     except NotConvergedError as stopped:
-        if stopped.fit.status is Status.INTERRUPTED:
+        if stopped.fit.interrupted:
             raise KeyboardInterrupt from None
         raise
+    if fit.interrupted:
+        raise KeyboardInterrupt
     test = None
     if n_boot and has_counts(data):  # probabilities without sample sizes cannot be tested
         test = rum_test(data, n_boot=n_boot, seed=seed, cluster=cluster, model=model, progress=progress)

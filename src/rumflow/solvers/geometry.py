@@ -103,8 +103,11 @@ class SolveOptions(NamedTuple):
 
 DEFAULT_OPTIONS = SolveOptions()
 
-#: Of fits for users: their mixtures are kept, and Ctrl-C leaves what there is.
-USER_OPTIONS = SolveOptions(keep=Keep.MIXTURES, partial=True)
+#: Of fits that more is made of: their mixtures are kept, and Ctrl-C raises, even at the optimum, so that nothing goes on.
+FIT_OPTIONS = SolveOptions(keep=Keep.MIXTURES)
+
+#: Of fits that are the answer: Ctrl-C leaves what there is.
+USER_OPTIONS = FIT_OPTIONS._replace(partial=True)
 
 
 class Faces(NamedTuple):
