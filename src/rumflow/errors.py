@@ -64,5 +64,4 @@ class NotConvergedError(RumflowError, RuntimeError):
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended it, or one of a batch."""
-        status = self.fit.status
-        return "interrupted" in ([status] if isinstance(status, str) else status)
+        return bool(self.fit.interrupted)

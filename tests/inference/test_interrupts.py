@@ -27,14 +27,26 @@ def at_the_optimum(monkeypatch):
 
 @pytest.mark.parametrize(("data", "model"), [(SOME, None), (PAIRS, rf.TriangleInequalities())], ids=["menus", "pairs"])
 def test_the_projection_itself_is_kept(at_the_optimum, data, model):
-    fit = rf.project(data, model=model)
+    fit = rf.project(data, model=model, throw=False)
     assert fit.status is rf.Status.OPTIMAL
     assert fit.interrupted
+
+
+def test_a_loop_of_projections_does_not_go_on(at_the_optimum):
+    with pytest.raises(rf.NotConvergedError, match="interrupted, at the optimum already") as error:
+        rf.project(SOME)
+    assert error.value.interrupted
+    assert error.value.fit.status is rf.Status.OPTIMAL
+    with pytest.raises(rf.NotConvergedError, match="interrupted, at the optimum already") as error:
+        rf.project_many([SOME, SOME])
+    assert error.value.interrupted
+    assert rf.project_many([SOME, SOME], throw=False).interrupted
 
 
 def test_other_projections_were_not_interrupted():
     assert not rf.project(SOME).interrupted
     assert not rf.project(PAIRS, model=rf.TriangleInequalities()).interrupted
+    assert not rf.project_many([SOME, SOME]).interrupted
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from rumflow.projection.observations import Observations, observe
 from rumflow.projection.results import Projection
 from rumflow.projection.stacks import read_stack, read_weights, require_finite
 from rumflow.projection.starts import mixture_of, stack_starts
-from rumflow.projection.status import Status
+from rumflow.projection.status import INTERRUPTED_AT_THE_END, Status
 from rumflow.solvers.active_set.on_lattice import pool_size
 from rumflow.solvers.bounded.geometry import BoundedGeometry
 from rumflow.solvers.geometry import USER_OPTIONS, Fits, Geometry
@@ -124,15 +124,22 @@ def project_many(
     else:
         views, fits, flat = _stack(problems, weights, tol, n, cone, start, Resources(threads), progress)
         batch = ProjectionBatch(time.perf_counter() - begin, cone, views, fits, flat)
-    count, status = len(batch), [] if not throw else batch.status
-    if any(s is not Status.OPTIMAL for s in status):
-        first = next(i for i, s in enumerate(status) if s is not Status.OPTIMAL)
-        raise NotConvergedError(
-            f"{sum(s is not Status.OPTIMAL for s in status)} of {count} projections did not converge, the first of them "
-            f"number {first}: {status[first].explanation}; pass throw=False to get all of them with their certified gaps",
-            batch,
-        )
+    if throw:
+        _raise_unless_done(batch)
     return batch
+
+
+def _raise_unless_done(batch: ProjectionBatch) -> None:
+    """An error that says how many are not optimal, and why; one after Ctrl-C in any case, so that nothing goes on."""
+    short = [i for i, status in enumerate(batch.status) if status is not Status.OPTIMAL]
+    if short:
+        why = f"{len(short)} of {len(batch)} projections did not converge, the first of them number {short[0]}: "
+        why += batch.status[short[0]].explanation
+    elif batch.interrupted:
+        why = INTERRUPTED_AT_THE_END
+    else:
+        return
+    raise NotConvergedError(f"{why}; pass throw=False to get all of them with their certified gaps", batch)
 
 
 def _stack(

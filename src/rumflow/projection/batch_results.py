@@ -78,6 +78,11 @@ class ProjectionBatch(Result):
         return [fit.status for fit in self._projections]
 
     @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the search for one of them."""
+        return any(fit.interrupted for fit in self._projections)
+
+    @property
     def iterations(self) -> NDArray[np.int64]:
         """(B,): number of passes for each problem."""
         return np.array([fit.iterations for fit in self._projections], np.int64)

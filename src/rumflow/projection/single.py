@@ -32,7 +32,7 @@ from rumflow.projection.inputs import items_from_shape
 from rumflow.projection.observations import Observations, observe
 from rumflow.projection.results import Projection
 from rumflow.projection.starts import known_bound, mixture_of
-from rumflow.projection.status import Status
+from rumflow.projection.status import INTERRUPTED_AT_THE_END, Status
 from rumflow.solvers.dispatch import METHODS
 from rumflow.solvers.geometry import FIT_OPTIONS, USER_OPTIONS, Geometry, SolveOptions
 from rumflow.solvers.resources import ALL_THREADS, ONE_THREAD, Progress, Resources
@@ -76,7 +76,7 @@ def project(
     max_seconds : float, optional
         Stop after this time with the best point so far, as Ctrl-C does. None: no limit.
     throw : bool, default True
-        Raise NotConvergedError unless the status is "optimal". False returns the best point with its status.
+        Raise NotConvergedError unless the status is "optimal", and after Ctrl-C. False returns the best point with its status.
     progress : bool or callable, default False
         True for a line on the terminal, or a function that is called after every round.
     start : Rankings or Projection, optional
@@ -101,7 +101,7 @@ def project(
     InputError
         If an argument is not accepted.
     NotConvergedError
-        If `throw` is True and the status is not "optimal"; its attribute `fit` holds the best point so far.
+        If `throw` is True and the status is not "optimal", or after Ctrl-C; its attribute `fit` holds the best point so far.
 
     Notes
     -----
@@ -153,9 +153,10 @@ def project(
             fit = run(resources._replace(report=report))
     else:
         fit = run(resources)
-    if throw and fit.fits.reasons[0] != "done" and fit.status is not Status.OPTIMAL:
+    if throw and (fit.interrupted or (fit.fits.reasons[0] != "done" and fit.status is not Status.OPTIMAL)):
+        why = INTERRUPTED_AT_THE_END if fit.status is Status.OPTIMAL else fit.status.explanation
         raise NotConvergedError(
-            f"{fit.status.explanation} (gap {fit.gap:.2g}, objective {fit.objective:.6g}, after {fit.seconds:.1f} s); "
+            f"{why} (gap {fit.gap:.2g}, objective {fit.objective:.6g}, after {fit.seconds:.1f} s); "
             "the best point so far is the attribute `fit` of this error, or pass throw=False",
             fit,
         )

@@ -54,6 +54,10 @@ class Status(StrEnum):
         }[self]
 
 
+#: Of what Ctrl-C ended in its last round.
+INTERRUPTED_AT_THE_END = "it was interrupted, at the optimum already"
+
+
 def status_of(certificate: Certificate, tol: float, reason: str) -> Status:
     """Converged means certified, whatever the solver thought."""
     if certificate.is_optimal(Stop(tol)):

@@ -44,11 +44,9 @@ def find(
     try:
         fit = project(data, model=model, progress=progress)
     except NotConvergedError as stopped:
-        if stopped.fit.interrupted:
+        if stopped.interrupted:
             raise KeyboardInterrupt from None
         raise
-    if fit.interrupted:
-        raise KeyboardInterrupt
     test = None
     if n_boot and has_counts(data):  # probabilities without sample sizes cannot be tested
         test = rum_test(data, n_boot=n_boot, seed=seed, cluster=cluster, model=model, progress=progress)
