@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -36,7 +38,7 @@ class InputError(RumflowError, ValueError):
 
 
 class NotConvergedError(RumflowError, RuntimeError):
-    """The solver stopped before the certificate was small enough.
+    """The solver stopped before the certificate was small enough, or Ctrl-C ended it, even in its last round.
 
     It is a RuntimeError as well.
 
@@ -65,3 +67,14 @@ class NotConvergedError(RumflowError, RuntimeError):
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended it, or one of a batch."""
         return bool(self.fit.interrupted)
+
+
+@contextmanager
+def ctrl_c_raises() -> Iterator[None]:
+    """What Ctrl-C ended raises KeyboardInterrupt, which loops that catch errors let through."""
+    try:
+        yield
+    except NotConvergedError as stopped:
+        if stopped.interrupted:
+            raise KeyboardInterrupt from None
+        raise

@@ -17,6 +17,7 @@ PRINTED = (
     "attributes",
     "budgets",
     "choose",
+    "guide-decide",
     "guide-explain",
     "pairs",
     "quickstart-machine-learning",

@@ -32,6 +32,15 @@ def test_the_projection_itself_is_kept(at_the_optimum, data, model):
     assert fit.interrupted
 
 
+def test_a_file_remembers_it(at_the_optimum, tmp_path):
+    fit = rf.project(SOME, throw=False)
+    fit.save(tmp_path / "fit.npz")
+    loaded = rf.load(tmp_path / "fit.npz")
+    assert loaded.interrupted
+    assert loaded.status is rf.Status.OPTIMAL
+    assert loaded.to_dict()["interrupted"] is True
+
+
 def test_a_loop_of_projections_does_not_go_on(at_the_optimum):
     with pytest.raises(rf.NotConvergedError, match="interrupted, at the optimum already") as error:
         rf.project(SOME)

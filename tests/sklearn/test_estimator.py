@@ -83,3 +83,27 @@ def test_estimator_of_a_hundred_columns(stock):
         np.testing.assert_allclose(found, by_hand, atol=1e-12)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict_proba(unseen.astype(float)), share)
+
+
+def test_an_interrupt_ends_a_cross_validation(monkeypatch):
+    """What catches the errors of fits, and counts them as failed, must not catch this one."""
+    pytest.importorskip("sklearn")
+    from sklearn.model_selection import cross_validate
+
+    from rumflow.sklearn import RUMClassifier
+    from rumflow.solvers.lattice import LatticeGeometry
+
+    X, y = menus_and_choices()
+    solve = LatticeGeometry.solve
+    fits = []
+
+    def stopped(self, *given, **named):
+        fits.append(1)
+        found = solve(self, *given, **named)
+        found.reasons[:] = ["interrupted"] * len(found.reasons)
+        return found
+
+    monkeypatch.setattr(LatticeGeometry, "solve", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        cross_validate(RUMClassifier(), X, y, cv=4)
+    assert len(fits) == 1

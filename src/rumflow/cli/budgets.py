@@ -92,6 +92,7 @@ def project_budgets(arguments: argparse.Namespace) -> int:
         "objective": fit.objective,
         "gap": fit.gap,
         "status": str(fit.status),
+        "interrupted": fit.interrupted,
         "inside": fit.inside,
         "types_in_fit": len(fit.types),
         "misfits": [{"patch": name, "observed": seen, "fitted": found} for name, seen, found in misfits],

@@ -114,6 +114,7 @@ def fit_as_dict(fit: Projection, data: ChoiceData, top: int) -> dict[str, Any]:
         "objective": fit.objective,
         "gap": fit.gap,
         "status": str(fit.status),
+        "interrupted": fit.interrupted,
         "inside": fit.inside,
         "method": fit.method,
         "seconds": fit.seconds,

@@ -73,7 +73,7 @@ def project_many(
     start : ProjectionBatch, Projection or sequence of mixtures, optional
         An earlier batch of the same length, one projection for all, or for arrays a mixture (or None) for each.
     throw : bool, default True
-        Raise NotConvergedError if some projection is not "optimal".
+        Raise NotConvergedError if some projection is not "optimal", and after Ctrl-C.
     threads : int, optional
         Problems run side by side in threads; results have the same bits for any number of threads, and for a batch of
         one.

@@ -30,6 +30,7 @@ def save(fit: Any, path: str | Path) -> None:
         "items": [plain_label(item) for item in fit.items],
         "certificate": [float(value) for value in fit.certificate],
         "status": str(fit.status),
+        "interrupted": fit.interrupted,
         "method": fit.method,
         "iterations": fit.iterations,
         "seconds": fit.seconds,

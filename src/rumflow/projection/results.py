@@ -75,7 +75,7 @@ class Projection(Fitted):
 
     _named = (
         "items", "distance", "lower_distance", "objective", "gap", "inside", "complete", "weighted", "method", "iterations",
-        "tol", "seconds",
+        "tol", "interrupted", "seconds",
     )  # fmt: skip
     _listed = "cells"
 

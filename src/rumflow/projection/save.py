@@ -95,7 +95,7 @@ def load(path: str | Path) -> Projection:
     try:
         items = check_items(header["items"])
         stored = [check_number(value, "certificate", -np.inf, np.inf) for value in header["certificate"]]
-        reason = _reason(Status(header["status"]))
+        reason = _reason(Status(header["status"]), header.get("interrupted") is True)
         make: Any = _load_lattice
         if "model" in header:
             make = _load_graph if make_model(header["model"]).has_types else _load_inequalities
@@ -108,8 +108,10 @@ def load(path: str | Path) -> Projection:
     return fit
 
 
-def _reason(status: Status) -> str:
-    """Why the solve ended, as far as its status says."""
+def _reason(status: Status, interrupted: bool) -> str:
+    """Why the solve ended; Ctrl-C may have ended it at the optimum."""
+    if interrupted:
+        return "interrupted"
     return "done" if status is Status.OPTIMAL else str(status)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rumflow.data.budgets import BudgetData
+from rumflow.errors import ctrl_c_raises
 from rumflow.inference import rum_test
 from rumflow.inference.notes import PRICES
 from rumflow.output import plots
@@ -34,7 +35,8 @@ def make_budget_report(
 ) -> dict[str, Any]:
     """Write the page; arguments and result as for `make_report`."""
     check_target(path, inputs)
-    fit = project(data, progress=progress)
+    with ctrl_c_raises():
+        fit = project(data, progress=progress)
     test = None
     if n_boot and (data.households is not None or not data.is_smoothed):
         test = rum_test(data, n_boot=n_boot, seed=seed, progress=progress)

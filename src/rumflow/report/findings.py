@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rumflow.data.choices import ChoiceData
-from rumflow.errors import NotConvergedError
+from rumflow.errors import ctrl_c_raises
 from rumflow.inference import RumTest, rum_test
 from rumflow.inference.confidence import has_counts
 from rumflow.models.model import Model
@@ -41,12 +41,8 @@ def find(
     data: ChoiceData, model: Model | None, n_boot: int, seed: int, cluster: bool | str, progress: bool
 ) -> Findings:
     """Project, test and explain; Ctrl-C ends it."""
-    try:
+    with ctrl_c_raises():
         fit = project(data, model=model, progress=progress)
-    except NotConvergedError as stopped:
-        if stopped.interrupted:
-            raise KeyboardInterrupt from None
-        raise
     test = None
     if n_boot and has_counts(data):  # probabilities without sample sizes cannot be tested
         test = rum_test(data, n_boot=n_boot, seed=seed, cluster=cluster, model=model, progress=progress)

@@ -11,6 +11,7 @@ from rumflow.data.choices import ChoiceData
 from rumflow.data.design import say_few
 from rumflow.data.labels import TIE, Item, tie_number
 from rumflow.data.readers.settings import join_labels
+from rumflow.errors import ctrl_c_raises
 from rumflow.inference import bounds
 from rumflow.inference.confidence import has_counts
 from rumflow.models.triangle_inequalities import TriangleInequalities
@@ -72,7 +73,8 @@ def _pairs(data: ChoiceData) -> tuple[PageTable | None, str]:
     left = len(items) * (len(items) - 1) // 2 - sum(len(menu) == 2 for menu in offered)
     if left == 0:
         return None, ""
-    fit = project(data, model=TriangleInequalities())
+    with ctrl_c_raises():
+        fit = project(data, model=TriangleInequalities())
     table = PageTable("Pairs never compared", ["pair", "outcome", "at least", "at most"], [False, False, True, True])
     missing = (pair for pair in combinations(items, 2) if frozenset(pair) not in offered)
     first: tuple[Item, ...] = ()

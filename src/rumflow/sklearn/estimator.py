@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from rumflow.core.arrays import Array, Mask
 from rumflow.data.choices import ChoiceData
 from rumflow.data.menus import tally, unique_menus
-from rumflow.errors import InputError
+from rumflow.errors import InputError, ctrl_c_raises
 from rumflow.projection.results import Projection
 from rumflow.projection.single import project
 
@@ -126,7 +126,8 @@ class RUMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unused
         seen = totals > 0
         self.classes_ = labels
         self.data_: ChoiceData = ChoiceData(tuple(labels.tolist()), inside[seen], counts[seen], totals[seen])
-        self.projection_: Projection = project(self.data_, weights=self.weights, tol=self.tol)
+        with ctrl_c_raises():
+            self.projection_: Projection = project(self.data_, weights=self.weights, tol=self.tol)
         return self
 
     def predict_proba(self, X: ArrayLike) -> Array:

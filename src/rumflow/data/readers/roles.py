@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from rumflow.data.labels import Item, check_items
 from rumflow.data.readers.coders import clean_value
 from rumflow.data.ties import TIES
 from rumflow.errors import InputError
+from rumflow.renamed import warn_renamed
 
 #: Names of columns of counts that promise shares.
 SHARES = ("share", "shares", "probability", "prob")
@@ -238,7 +238,7 @@ def make_options(options: dict[str, Any]) -> Options:
     known = list(Options.__dataclass_fields__)
     if "item" in options:
         # Where it was written: make_options is called by the methods of ChoiceData that read.
-        warnings.warn("item= is called alternative= when data are read", DeprecationWarning, stacklevel=3)
+        warn_renamed("item=", "alternative=", stacklevel=4)
         options = {"alternative" if name == "item" else name: value for name, value in options.items()}
     for name in options:
         if name not in known:
