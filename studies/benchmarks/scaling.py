@@ -98,6 +98,7 @@ def cases(quick: bool) -> Iterator[Case]:
         yield Case("batch", "all menus of 8", batch, _stack(8, batch))
     for threads in (1, 2) if quick else (1, 2, 4):
         yield Case("threads", "all menus of 14", threads, _complete(14, threads=threads), threads)
+        yield Case("threads", "all menus of 18", threads, _complete(18, threads=threads), threads)
         data = lambda: rf.simulate.random_menus(30, 100, 15, seed=0)  # noqa: E731
         yield Case("threads", "100 menus of 15 of 30", threads, _some(data, threads=threads), threads)
         yield Case("threads", "1000 times all menus of 8", threads, _stack(8, 1000, threads), threads)

@@ -69,7 +69,28 @@ def test_an_estimate_of_itineraries_is_the_work_of_the_solve(m, seed):
     assert (cost.route, fit.method, fit.status) == ("graph", "graph", rf.Status.OPTIMAL)
     work = 9e-9 * fit.iterations * fit.geometry.n_places
     assert 1 / 3 < work / cost.seconds < 3
-    assert cost.bytes == fit.geometry.n_bytes
+    assert fit.geometry.n_bytes < cost.bytes < 2 * fit.geometry.n_bytes + 1e7
+
+
+@pytest.mark.parametrize(("last", "step"), [(60, 1), (200, 1), (200, 4)])
+def test_an_estimate_of_menus_within_menus_counts_their_types(last, step):
+    """A shop that grows: the graph is small, and the active set of many types takes the time."""
+    rng = np.random.default_rng(0)
+    menus = [np.arange(k) for k in range(2, last, step)]
+    shares = [
+        np.bincount(np.argmax(rng.gumbel(size=(100, len(m))) - 2 * m / len(m), 1), minlength=len(m)) for m in menus
+    ]
+    data = rf.ChoiceData.from_counts(
+        {
+            tuple(m.tolist()): dict(zip(m.tolist(), own.tolist(), strict=True))
+            for m, own in zip(menus, shares, strict=True)
+        }
+    )
+    cost, fit = rf.estimate_cost(data), rf.project(data)
+    types = len(fit.mixture[1])
+    work = 5e-10 * types**3 + 9e-9 * fit.iterations * fit.geometry.n_places
+    assert 1 / 3 < (8e-4 + work) / cost.seconds < 3
+    assert cost.bytes > fit.geometry.n_bytes + 8 * types**2 / 2
 
 
 def test_itineraries_that_are_too_many_are_said_to_be(monkeypatch):

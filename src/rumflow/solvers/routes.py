@@ -166,7 +166,9 @@ def estimate_route(cells: Cells, model: Model, route: str | None) -> Cost:
 
 def graph_cost(graph: GraphGeometry) -> Cost:
     """Of a projection on graphs that are built."""
-    return Cost("graph", graph.n_nodes, graph.n_arcs, graph.n_bytes, _graph_seconds(graph.n_places))
+    types = _graph_types(graph.cells, graph.n_places)
+    memory = graph.n_bytes + 16 * types**2  # with the inner products of the types, and their factor
+    return Cost("graph", graph.n_nodes, graph.n_arcs, int(memory), _graph_seconds(graph.n_places, types))
 
 
 def lattice_cost(cells: Cells) -> Cost:
@@ -211,9 +213,19 @@ def _lattice_seconds(n: int, menus: int) -> float:
     return 4e-5 + (1.75e-6 if 2 * menus > 1 << n else 1.1e-6) * edges
 
 
-def _graph_seconds(places: int) -> float:
-    """Sweeps over the places of arcs, and the active set, which ends with some 10 places^0.28 types."""
-    return float(8e-4 + 2.1e-7 * places + 3.2e-5 * places**0.56)
+def _graph_types(cells: Cells, places: int) -> float:
+    """How many types a fit has, as was measured: more where few menus with many items have few ways through the graph.
+
+    Then hardly anything but the shares themselves limits what fits them, as with menus each of which holds the one before.
+    """
+    free = max(float((cells.count - 1).sum()), 1.0)
+    own = 2 * free**0.6 * (free / max(places, 1.0)) ** 0.2 * (cells.n_items / len(cells)) ** 0.38
+    return max(10 * places**0.28, min(own, free + 1))
+
+
+def _graph_seconds(places: int, types: float) -> float:
+    """Sweeps over the places of arcs, and the active set, whose factor grows type by type."""
+    return float(8e-4 + 1.1e-7 * places + 5e-10 * types**3)
 
 
 def _inequalities(cells: Cells, model: Model, cone: bool) -> tuple[Cost, Geometry]:
