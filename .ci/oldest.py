@@ -1,13 +1,13 @@
 """The oldest versions that pyproject.toml allows, as requirements: `python .ci/oldest.py > build/oldest.txt`.
 
-Without torch and jax, which have packages of their own for each processor, and with what the tests need.
+Without torch, which has packages of its own for each processor, and with what the tests need.
 """
 
 import re
 import tomllib
 from pathlib import Path
 
-EXTRAS = ("data", "fetch", "frames", "plots", "report", "cli", "excel", "parallel", "sklearn")
+EXTRAS = ("data", "fetch", "frames", "plots", "report", "cli", "excel", "parallel", "sklearn", "jax")
 
 project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 extras = project["optional-dependencies"]
