@@ -112,6 +112,7 @@ JOBS: dict[str, Callable[[], Call]] = {
     "test 4 items, 999 replicates": lambda: bootstrap(some_menus(4, 1.0), 999),
     "test 6 items, 999 replicates": lambda: bootstrap(some_menus(6, 1.0), 999),
     "test 20 items, 30 menus of 6, 19 replicates": lambda: bootstrap(rf.simulate.random_menus(20, 30, 6, seed=0), 19),
+    "test 50 items, 50 menus of 25, 9 replicates": lambda: bootstrap(rf.simulate.random_menus(50, 50, 25, seed=0), 9),
     "test budgets of 9 years, 99 replicates": lambda: bootstrap(households(9), 99),
     "explain three menus": explanation,
     "layer n=8, batch 256, forward and backward": lambda: layer(8, 256),
